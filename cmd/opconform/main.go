@@ -1,0 +1,226 @@
+// Opconform runs conformance cases of operators and reports which pass.
+//
+// Usage:
+//
+//	opconform [flags] DIR
+//
+// DIR holds cases as safetensors files, in any folders. Each is run through the generated operators
+// on an engine; outputs and gradients are compared with what the file holds, each within the file's
+// tolerance. Cases with the tags ext (beyond what FlexFlow's attributes can say) and edge (results
+// that are a convention) are counted apart, too. What fails or is not supported is listed by name
+// with the reason. The last line is "N passed, N failed, N skipped".
+//
+// The exit status is 0 if nothing failed, 1 if a case failed, and 2 for trouble.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/conform"
+	"github.com/opgen/opgen/internal/safetensors"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// engines lists the engines that cases can run on.
+var engines = []string{"local"}
+
+type options struct {
+	engine, op, dtype, answers string
+	workers                    int
+	verbose                    bool
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	trouble := func(err error) int {
+		fmt.Fprintln(stderr, "opconform:", err)
+		return 2
+	}
+	var o options
+	flags := flag.NewFlagSet("opconform", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: opconform [flags] DIR")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.engine, "engine", "local", "the `engine` to run on: "+strings.Join(engines, ", "))
+	flags.StringVar(&o.op, "op", "", "run the cases of these `operators` only, separated by commas")
+	flags.StringVar(&o.dtype, "dtype", "float32", "the `type` in which floating-point cases are computed: float32 or float64")
+	flags.StringVar(&o.answers, "answers", "", "write what was computed into this `folder`, one file for each case")
+	flags.IntVar(&o.workers, "workers", 1, "workers of the engine")
+	flags.BoolVar(&o.verbose, "v", false, "also list what passes")
+	var dirs []string
+	for rest := args; ; {
+		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
+			return 0
+		} else if err != nil {
+			return 2
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		dirs = append(dirs, flags.Arg(0))
+		rest = flags.Args()[1:]
+	}
+	if len(dirs) != 1 {
+		flags.Usage()
+		return 2
+	}
+	if !slices.Contains(engines, o.engine) {
+		return trouble(fmt.Errorf("there is no engine %q; engines are %s", o.engine, strings.Join(engines, ", ")))
+	}
+	if o.dtype != "float32" && o.dtype != "float64" {
+		return trouble(fmt.Errorf("--dtype: want float32 or float64, got %q", o.dtype))
+	}
+	var registry task.Registry
+	if err := catalogue.Register(&registry); err != nil {
+		return trouble(err)
+	}
+	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64", Workers: o.workers}
+	cases, err := load(dirs[0], o.op)
+	if err != nil {
+		return trouble(err)
+	}
+	if len(cases) == 0 {
+		return trouble(fmt.Errorf("no cases in %s", dirs[0]))
+	}
+	results := runAll(ctx, runner, cases)
+	if err := ctx.Err(); err != nil {
+		return trouble(fmt.Errorf("interrupted"))
+	}
+	if o.answers != "" {
+		if err := writeAnswers(o.answers, results); err != nil {
+			return trouble(err)
+		}
+	}
+	return report(stdout, results, o.verbose)
+}
+
+// load reads all cases below dir, sorted by path.
+func load(dir, ops string) ([]*conform.Case, error) {
+	var wanted []string
+	if ops != "" {
+		wanted = strings.Split(ops, ",")
+	}
+	var cases []*conform.Case
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() || filepath.Ext(p) != ".safetensors" {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		c, err := conform.Load(p, filepath.ToSlash(rel))
+		if err != nil {
+			return err
+		}
+		if wanted == nil || slices.Contains(wanted, c.Op) {
+			cases = append(cases, c)
+		}
+		return nil
+	})
+	return cases, err
+}
+
+func runAll(ctx context.Context, r *conform.Runner, cases []*conform.Case) []*conform.Result {
+	results := make([]*conform.Result, len(cases))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := int(next.Add(1) - 1); i < len(cases) && ctx.Err() == nil; i = int(next.Add(1) - 1) {
+				results[i] = r.Run(ctx, cases[i])
+			}
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+func writeAnswers(dir string, results []*conform.Result) error {
+	for _, r := range results {
+		if len(r.Computed) == 0 {
+			continue
+		}
+		f := safetensors.File{Tensors: r.Computed}
+		data, err := f.Encode()
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Case.Path, err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(r.Case.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tally counts results by status.
+type tally [3]int
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", t[conform.Passed], t[conform.Failed], t[conform.Skipped])
+}
+
+func report(w io.Writer, results []*conform.Result, verbose bool) int {
+	words := [...]string{"pass", "FAIL", "skip"}
+	groups := []string{"core", "ext", "edge"}
+	counts := map[string]*tally{"core": {}, "ext": {}, "edge": {}}
+	var total tally
+	for _, r := range results {
+		group := "core"
+		for _, g := range groups[1:] {
+			if r.Case.Has(g) {
+				group = g
+			}
+		}
+		counts[group][r.Status]++
+		total[r.Status]++
+		if r.Status != conform.Passed || verbose {
+			line := fmt.Sprintf("%s %s", words[r.Status], r.Case.Name())
+			if group != "core" {
+				line += " (" + group + ")"
+			}
+			if r.Reason != "" {
+				line += ": " + strings.ReplaceAll(r.Reason, "\n", "; ")
+			}
+			fmt.Fprintln(w, line)
+		}
+	}
+	for _, g := range groups {
+		if *counts[g] != (tally{}) {
+			fmt.Fprintf(w, "%s: %v\n", g, *counts[g])
+		}
+	}
+	fmt.Fprintln(w, total)
+	if total[conform.Failed] > 0 {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,348 @@
+// Opgen generates typed Go packages from operator specs.
+//
+// Usage:
+//
+//	opgen generate [-force]              bring the generated packages up to date
+//	opgen check [-format text|json]      report what is wrong with the specs
+//	opgen diff                           show what generate would change, and change nothing
+//	opgen explain [-format text|json] OP print an operator as opgen understands it
+//	opgen explain CODE                   explain a diagnostic
+//	opgen new OP                         make a spec and a kernel to begin with
+//	opgen version                        print the version
+//
+// Every command takes -C DIR, the folder to work in. opgen.toml, there or in a folder above, says
+// where specs are and where generated code goes.
+//
+// The exit status is 0 if all is well, 1 if there are findings or differences, and 2 for trouble:
+// wrong usage, or files that cannot be read or written.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/explain"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/output"
+	"github.com/opgen/opgen/internal/scaffold"
+)
+
+// Exit statuses.
+const (
+	clean    = 0
+	findings = 1
+	trouble  = 2
+)
+
+func main() {
+	// A run is short and makes much garbage; collecting it less often is a fifth faster.
+	debug.SetGCPercent(400)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command is the state of one invocation.
+type command struct {
+	stdout, stderr io.Writer
+	dir            string
+	force          bool
+	format         string
+	args           []string
+}
+
+var commands = []struct {
+	name, args string
+	flags      []string
+	min, max   int
+	run        func(*command) int
+}{
+	{"generate", "", []string{"force"}, 0, 0, (*command).generate},
+	{"check", "", []string{"format"}, 0, 0, (*command).check},
+	{"diff", "", nil, 0, 0, (*command).diff},
+	{"explain", "OP or CODE", []string{"format"}, 1, 1, (*command).explain},
+	{"new", "OP", nil, 1, 1, (*command).new},
+	{"version", "", nil, 0, 0, (*command).version},
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	c := &command{stdout: stdout, stderr: stderr}
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
+		w, status := stdout, clean
+		if len(args) == 0 {
+			w, status = stderr, trouble
+		}
+		usage(w)
+		return status
+	}
+	var names []string
+	for _, cmd := range commands {
+		names = append(names, cmd.name)
+		if cmd.name != args[0] {
+			continue
+		}
+		fs := flag.NewFlagSet("opgen "+cmd.name, flag.ContinueOnError)
+		fs.SetOutput(stderr)
+		fs.Usage = func() {
+			fmt.Fprintf(stderr, "usage: opgen %s [flags] %s\n", cmd.name, cmd.args)
+			fs.PrintDefaults()
+		}
+		fs.StringVar(&c.dir, "C", ".", "the `folder` to work in")
+		if slices.Contains(cmd.flags, "force") {
+			fs.BoolVar(&c.force, "force", false, "also overwrite and delete files that were edited by hand or are not opgen's")
+		}
+		if slices.Contains(cmd.flags, "format") {
+			fs.StringVar(&c.format, "format", "text", "how to print: text or json")
+		}
+		rest, err := parse(fs, args[1:])
+		if errors.Is(err, flag.ErrHelp) {
+			return clean
+		}
+		if err != nil {
+			return trouble
+		}
+		c.args = rest
+		if len(rest) < cmd.min || len(rest) > cmd.max {
+			fs.Usage()
+			return trouble
+		}
+		if c.format != "" && c.format != "text" && c.format != "json" {
+			return c.fail(fmt.Errorf("-format: want text or json, got %q", c.format))
+		}
+		return cmd.run(c)
+	}
+	hint := ""
+	if n := nearest.Name(args[0], names); n != "" {
+		hint = fmt.Sprintf("; did you mean %s?", n)
+	}
+	fmt.Fprintf(stderr, "opgen: unknown command %q%s\n", args[0], hint)
+	usage(stderr)
+	return trouble
+}
+
+// parse accepts flags anywhere among the arguments.
+func parse(fs *flag.FlagSet, args []string) ([]string, error) {
+	var rest []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		if fs.NArg() == 0 {
+			return rest, nil
+		}
+		rest = append(rest, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+}
+
+func usage(w io.Writer) {
+	fmt.Fprintln(w, "usage: opgen <command> [-C folder] [flags] [arguments]")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %s\n", strings.TrimSpace(c.name+" "+c.args))
+	}
+}
+
+func (c *command) fail(err error) int {
+	fmt.Fprintln(c.stderr, "opgen:", err)
+	return trouble
+}
+
+// report prints findings and returns the exit status.
+func (c *command) report(list *diag.List) int {
+	ds := list.Sorted()
+	var err error
+	if c.format == "json" {
+		err = diag.WriteJSON(c.stdout, ds)
+	} else {
+		err = diag.WriteText(c.stderr, ds)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	if len(ds) == 0 {
+		return clean
+	}
+	if c.format != "json" {
+		fmt.Fprintf(c.stderr, "opgen: %s\n", plural(len(ds), "finding"))
+	}
+	return findings
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (c *command) generate() int {
+	root, err := config.Find(c.dir)
+	if err != nil {
+		return c.fail(err)
+	}
+	r, err := driver.Generate(root, c.force)
+	if err != nil {
+		return c.fail(err)
+	}
+	if !r.Findings.Empty() {
+		return c.report(r.Findings)
+	}
+	if len(r.Refused) > 0 {
+		for _, ch := range r.Refused {
+			fmt.Fprintf(c.stderr, "%s: %s\n", path.Join(r.Config.Output, ch.Path), ch.Kind)
+		}
+		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose what somebody wrote; move the change into a spec or a kernel, or use -force\n", plural(len(r.Refused), "file"))
+		return findings
+	}
+	fmt.Fprintln(c.stdout, "opgen:", r.Summary())
+	return clean
+}
+
+func (c *command) check() int {
+	root, err := config.Find(c.dir)
+	if err != nil {
+		return c.fail(err)
+	}
+	r, err := driver.Check(root)
+	if err != nil {
+		return c.fail(err)
+	}
+	status := c.report(r.Findings)
+	if status == clean && c.format == "text" {
+		fmt.Fprintf(c.stdout, "opgen: %s, no findings\n", plural(r.Operators, "operator"))
+	}
+	return status
+}
+
+func (c *command) diff() int {
+	root, err := config.Find(c.dir)
+	if err != nil {
+		return c.fail(err)
+	}
+	r, err := driver.Diff(root)
+	if err != nil {
+		return c.fail(err)
+	}
+	if !r.Findings.Empty() {
+		return c.report(r.Findings)
+	}
+	counts := map[output.Kind]int{}
+	for _, ch := range r.Changes {
+		counts[ch.Kind]++
+		name := path.Join(r.Config.Output, ch.Path)
+		fmt.Fprintf(c.stdout, "%s: %s\n", name, ch.Kind)
+		old, new := name, name
+		if ch.Old == nil {
+			old = "/dev/null"
+		}
+		if ch.New == nil {
+			new = "/dev/null"
+		}
+		c.stdout.Write(diff.Diff(old, ch.Old, new, ch.New))
+	}
+	if len(r.Changes) == 0 {
+		fmt.Fprintf(c.stdout, "opgen: %s, up to date\n", plural(r.Operators, "operator"))
+		return clean
+	}
+	var parts []string
+	for k := output.Missing; k <= output.ForeignInPlace; k++ {
+		if counts[k] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
+		}
+	}
+	fmt.Fprintf(c.stdout, "opgen: %s differ: %s\n", plural(len(r.Changes), "file"), strings.Join(parts, ", "))
+	return findings
+}
+
+func (c *command) explain() int {
+	name := c.args[0]
+	if rule, ok := diag.Rules[diag.Code(strings.ToUpper(name))]; ok {
+		fmt.Fprintf(c.stdout, "%s: %s\n\n%s\n", strings.ToUpper(name), rule.Title, rule.Doc)
+		return clean
+	}
+	root, err := config.Find(c.dir)
+	if err != nil {
+		return c.fail(err)
+	}
+	m, r, err := driver.Model(root)
+	if err != nil {
+		return c.fail(err)
+	}
+	if m == nil {
+		return c.report(r.Findings)
+	}
+	i := slices.IndexFunc(m.Operators, func(o *model.Operator) bool { return o.Name == name })
+	if i < 0 {
+		var names []string
+		for _, o := range m.Operators {
+			names = append(names, o.Name)
+		}
+		hint := "operators are " + strings.Join(names, ", ")
+		if n := nearest.Name(name, names); n != "" {
+			hint = fmt.Sprintf("did you mean %s?", n)
+		}
+		return c.fail(fmt.Errorf("there is no operator or diagnostic %s; %s", name, hint))
+	}
+	if c.format == "json" {
+		enc := json.NewEncoder(c.stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(m.Operators[i])
+	} else {
+		err = explain.Operator(c.stdout, m.Operators[i])
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	return clean
+}
+
+func (c *command) new() int {
+	root, err := config.Find(c.dir)
+	if err != nil {
+		return c.fail(err)
+	}
+	var list diag.List
+	cfg, err := config.Load(root, &list)
+	if err != nil {
+		return c.fail(err)
+	}
+	if !list.Empty() {
+		return c.report(&list)
+	}
+	files, err := scaffold.New(cfg, c.args[0])
+	for _, f := range files {
+		fmt.Fprintln(c.stdout, "wrote", f)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	fmt.Fprintln(c.stdout, "next: change both, then run opgen generate")
+	return clean
+}
+
+func (c *command) version() int {
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				version += " " + s.Value
+			}
+		}
+	}
+	fmt.Fprintf(c.stdout, "opgen %s, spec edition 1\n", version)
+	return clean
+}

@@ -1,0 +1,167 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// roles lists the roles of tensor slots.
+var roles = []string{"input", "weight", "output", "saved", "scratch"}
+
+func (o *operator) slot(s *spec.Slot) {
+	o.name(s.Name, "slot", s.Key)
+	if s.Role.Set() && !slices.Contains(roles, s.Role.V) {
+		d := o.list.Add(diag.BadValue, s.Role.Span(), "there is no role %q", s.Role.V)
+		if n := nearest.Name(s.Role.V, roles); n != "" {
+			d.Hinted("did you mean %s?", n)
+		} else {
+			d.Hinted("roles are %s; arguments that are no tensors stand in [args]", strings.Join(roles, ", "))
+		}
+		return
+	}
+	if s.Type.Set() {
+		o.elementType(s.Type, true)
+	}
+	if !s.Role.Set() {
+		return
+	}
+	o.slotKeys(s)
+	provided := scope.Provided(o.s, s)
+	if !provided {
+		o.derived(s)
+	}
+	if s.Present.Set() {
+		if s.Present.V == "caller" {
+			if s.Role.V != "input" && s.Role.V != "output" {
+				o.list.Add(diag.BadRole, s.Present.Span(), "the caller decides about inputs and outputs only, not about a %s slot", s.Role.V)
+			}
+		} else {
+			o.sc.Expr(s.Present, expr.Bool)
+		}
+	}
+	if sc, ok := s.Saved.(*source.Scalar); ok {
+		if v, ok := sc.Value.(string); ok {
+			o.sc.Expr(spec.Str{V: v, Node: sc}, expr.Bool)
+		}
+	}
+	if o.s.Kind == spec.Initializer && s.Role.V != "output" {
+		o.list.Add(diag.BadRole, s.Role.Span(), "an initialiser has one slot, the output that it fills, and no %s", s.Role.V)
+	}
+	if s.Below.Set() {
+		o.sc.Expr(s.Below, expr.Int)
+		if s.Type.Set() && o.floatType(s.Type) {
+			o.list.Add(diag.BadRole, s.Below.Span(), "below bounds integers, %s holds %s", s.Name, s.Type.V)
+		}
+	}
+	if s.Variadic != nil {
+		o.variadic(s)
+	}
+	if s.Init != nil && s.Role.V == "weight" {
+		o.initializer(s)
+	}
+}
+
+// derived checks the shape of a slot whose shape follows from others.
+func (o *operator) derived(s *spec.Slot) {
+	shape := o.sc.Shape(s)
+	if s.AuxLoss.V && s.HasShape && len(shape) > 0 {
+		o.list.Add(diag.BadRole, s.AuxLoss.Span, "an auxiliary loss is a scalar, shape []")
+	}
+	if o.sc.What(s.Type.V) == "dtype variable" && !o.typeBound(s.Type.V) {
+		o.list.Add(diag.BadType, s.Type.Span(), "no input that is always there has the element type %s, so it is not determined", s.Type.V)
+	}
+}
+
+// typeBound reports whether an input that cannot be absent has the element type v.
+func (o *operator) typeBound(v string) bool {
+	for _, s := range o.s.Slots {
+		if scope.Provided(o.s, s) && s.Type.V == v && !s.Present.Set() {
+			return true
+		}
+	}
+	return false
+}
+
+// slotKeys checks that the keys of a slot fit its role.
+func (o *operator) slotKeys(s *spec.Slot) {
+	only := func(has bool, span source.Span, key string, allowed ...string) {
+		if has && !slices.Contains(allowed, s.Role.V) {
+			o.list.Add(diag.BadRole, span, "%s means nothing for a slot of role %s, only for %s", key, s.Role.V, strings.Join(allowed, ", "))
+		}
+	}
+	only(s.Trainable.Set(), s.Trainable.Span, "trainable", "input", "weight")
+	if s.Saved != nil {
+		only(true, source.SpanOf(s.Saved), "saved", "input", "weight", "output")
+	}
+	if s.Init != nil {
+		only(true, s.Init.Span, "init", "weight")
+	}
+	only(s.Per.Set(), s.Per.Span(), "per", "scratch")
+	only(s.Below.Set(), s.Below.Span(), "below", "input")
+	only(s.AuxLoss.Set(), s.AuxLoss.Span, "aux_loss", "output")
+	if s.Variadic != nil {
+		only(true, s.Variadic.Span, "variadic", "input", "output")
+	}
+	if s.Per.Set() && s.Per.V != "worker" {
+		o.list.Add(diag.BadValue, s.Per.Span(), "want per = \"worker\", got %q", s.Per.V)
+	}
+	if s.Role.V == "weight" && s.Init == nil {
+		o.list.Add(diag.MissingKey, s.Span, "init is missing: how the weight %s begins", s.Name)
+	}
+	if s.Trainable.V && s.Type.Set() && !o.floatType(s.Type) {
+		o.list.Add(diag.BadGrad, s.Trainable.Span, "%s is not floating-point, so %s cannot be trained", s.Type.V, s.Name)
+	}
+}
+
+func (o *operator) variadic(s *spec.Slot) {
+	v := s.Variadic
+	switch {
+	case v.Min.V < 0:
+		o.list.Add(diag.BadArity, v.Min.Span, "min is %d, but there is no fewer than no tensor", v.Min.V)
+	case v.Max.Set() && v.Max.V < 1:
+		o.list.Add(diag.BadArity, v.Max.Span, "max is %d, so there could be no tensor at all", v.Max.V)
+	case v.Max.Set() && v.Min.V > v.Max.V:
+		o.list.Add(diag.BadArity, v.Min.Span, "min is above max").See(v.Max.Span, "max")
+	}
+	if s.Present.Set() {
+		o.list.Add(diag.ExclusiveKey, s.Present.Span(), "a variadic slot is never absent, it is empty: give min = 0")
+	}
+	o.list.Add(diag.NotYet, v.Span, "variadic slots are not supported yet")
+}
+
+func (o *operator) initializer(s *spec.Slot) {
+	in := s.Init
+	if !in.Name.Set() {
+		return
+	}
+	of := o.specs[in.Name.V]
+	if of == nil || of.Kind != spec.Initializer {
+		what := "there is no spec named " + in.Name.V
+		if of != nil {
+			what = in.Name.V + " is a spec of kind " + string(of.Kind)
+		}
+		d := o.list.Add(diag.BadInit, in.Name.Span(), "want the name of a spec of kind initializer; %s", what)
+		var names []string
+		for n, sp := range o.specs {
+			if sp.Kind == spec.Initializer {
+				names = append(names, n)
+			}
+		}
+		slices.Sort(names)
+		if n := nearest.Name(in.Name.V, names); n != "" {
+			d.Hinted("did you mean %s?", n)
+		} else if len(names) > 0 {
+			d.Hinted("initialisers are %s", strings.Join(names, ", "))
+		}
+		return
+	}
+	// The graph derives the seed from the weight's name.
+	o.given(of, in.Attrs, in.Span, diag.BadInit, "seed")
+}

@@ -1,0 +1,179 @@
+// Package diag holds diagnostics as data and prints them.
+package diag
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/opgen/opgen/internal/source"
+)
+
+// Code is the stable name of a rule, such as "OP102". Rules lists all of them.
+type Code string
+
+// Diagnostic is one finding.
+type Diagnostic struct {
+	Code    Code
+	Span    source.Span
+	Message string
+	Hint    string // what to do about it; "" if the message says it
+	Related []Related
+}
+
+// Related is another place that has to do with a finding.
+type Related struct {
+	Span    source.Span
+	Message string
+}
+
+// List collects diagnostics. The zero List is empty and ready to use.
+type List struct{ all []*Diagnostic }
+
+// Add adds a finding and returns it, so that a hint or related places can be added.
+func (l *List) Add(code Code, span source.Span, format string, args ...any) *Diagnostic {
+	if _, ok := Rules[code]; !ok {
+		panic("diag: unknown code " + string(code)) // a mistake in the generator, found by its tests
+	}
+	d := &Diagnostic{Code: code, Span: span, Message: fmt.Sprintf(format, args...)}
+	l.all = append(l.all, d)
+	return d
+}
+
+// Hinted sets the hint.
+func (d *Diagnostic) Hinted(format string, args ...any) *Diagnostic {
+	d.Hint = fmt.Sprintf(format, args...)
+	return d
+}
+
+// See adds a related place.
+func (d *Diagnostic) See(span source.Span, format string, args ...any) *Diagnostic {
+	d.Related = append(d.Related, Related{span, fmt.Sprintf(format, args...)})
+	return d
+}
+
+// Merge adds the findings of another list.
+func (l *List) Merge(other *List) { l.all = append(l.all, other.all...) }
+
+// Empty reports whether nothing was found.
+func (l *List) Empty() bool { return len(l.all) == 0 }
+
+// Sorted returns the findings by file, position and code, without duplicates.
+func (l *List) Sorted() []*Diagnostic {
+	out := slices.Clone(l.all)
+	slices.SortStableFunc(out, func(a, b *Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(path(a.Span), path(b.Span)),
+			cmp.Compare(a.Span.Start, b.Span.Start),
+			cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Message, b.Message),
+		)
+	})
+	return slices.CompactFunc(out, func(a, b *Diagnostic) bool {
+		return a.Span == b.Span && a.Code == b.Code && a.Message == b.Message
+	})
+}
+
+func path(s source.Span) string {
+	if s.File == nil {
+		return ""
+	}
+	return s.File.Path
+}
+
+// WriteText prints findings for people: position, code and message, the source line with the place
+// underlined, then related places and the hint.
+func WriteText(w io.Writer, ds []*Diagnostic) error {
+	var b strings.Builder
+	for _, d := range ds {
+		writePlace(&b, d.Span, fmt.Sprintf("%s: %s", d.Code, d.Message))
+		for _, r := range d.Related {
+			writePlace(&b, r.Span, "note: "+r.Message)
+		}
+		if d.Hint != "" {
+			fmt.Fprintf(&b, "  hint: %s\n", d.Hint)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writePlace(b *strings.Builder, s source.Span, message string) {
+	if s.File == nil {
+		fmt.Fprintf(b, "%s\n", message)
+		return
+	}
+	line, col := s.File.Position(s.Start)
+	fmt.Fprintf(b, "%s:%d:%d: %s\n", s.File.Path, line, col, message)
+	text := s.File.Line(line)
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	// Tabs are kept in front of the caret, so that it stands under its character however wide they
+	// are shown.
+	var pad strings.Builder
+	for i, r := range []rune(text) {
+		if i >= col-1 {
+			break
+		}
+		if r == '\t' {
+			pad.WriteByte('\t')
+		} else {
+			pad.WriteByte(' ')
+		}
+	}
+	width := 1
+	if endLine, endCol := s.File.Position(s.End); endLine == line {
+		width = max(1, endCol-col)
+	} else {
+		width = max(1, utf8.RuneCountInString(text)-col+1)
+	}
+	fmt.Fprintf(b, "  %s\n  %s%s\n", text, pad.String(), strings.Repeat("^", width))
+}
+
+type jsonPlace struct {
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	EndLine   int    `json:"end_line,omitempty"`
+	EndColumn int    `json:"end_column,omitempty"`
+	Message   string `json:"message"`
+}
+
+type jsonDiagnostic struct {
+	Code Code   `json:"code"`
+	Rule string `json:"rule"`
+	jsonPlace
+	Hint    string      `json:"hint,omitempty"`
+	Related []jsonPlace `json:"related,omitempty"`
+}
+
+func place(s source.Span, message string) jsonPlace {
+	p := jsonPlace{Message: message}
+	if s.File != nil {
+		p.File = s.File.Path
+		p.Line, p.Column = s.File.Position(s.Start)
+		p.EndLine, p.EndColumn = s.File.Position(s.End)
+	}
+	return p
+}
+
+// WriteJSON prints findings for programs: an array of objects.
+func WriteJSON(w io.Writer, ds []*Diagnostic) error {
+	out := []jsonDiagnostic{}
+	for _, d := range ds {
+		j := jsonDiagnostic{Code: d.Code, Rule: Rules[d.Code].Title, jsonPlace: place(d.Span, d.Message), Hint: d.Hint}
+		for _, r := range d.Related {
+			j.Related = append(j.Related, place(r.Span, r.Message))
+		}
+		out = append(out, j)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}

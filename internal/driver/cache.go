@@ -1,0 +1,193 @@
+package driver
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/diag"
+)
+
+// A run remembers, in the user's cache folder, what its inputs and outputs looked like, as git does
+// in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there
+// is nothing to do. Nothing depends on the cache: without it, a run does all the work.
+
+const cacheFormat = 1
+
+type snapshot struct {
+	Format    int             `json:"format"`
+	Tool      stamp           `json:"tool"`
+	Taken     time.Time       `json:"taken"`
+	Operators int             `json:"operators"`
+	Specs     string          `json:"specs"`
+	Output    string          `json:"output"`
+	Files     map[string]file `json:"files"` // by path relative to the module's root, with slashes
+}
+
+type stamp struct {
+	Path string    `json:"path,omitempty"`
+	Size int64     `json:"size"`
+	Time time.Time `json:"time"`
+}
+
+type file struct {
+	stamp
+	Sum string `json:"sum"`
+}
+
+// racy is how close to the snapshot a file may have been changed for its time stamp to be trusted: a
+// later change might not have got another one.
+const racy = 100 * time.Millisecond
+
+func cachePath(root string) (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(dir, "opgen", hex.EncodeToString(sum[:12])+".json"), nil
+}
+
+func tool() (stamp, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return stamp{}, err
+	}
+	info, err := os.Stat(exe)
+	if err != nil {
+		return stamp{}, err
+	}
+	return stamp{exe, info.Size(), info.ModTime()}, nil
+}
+
+// upToDate returns the result of a run that finds everything as the last one left it, or nil.
+func upToDate(root string) *Result {
+	path, err := cachePath(root)
+	if err != nil {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var s snapshot
+	if json.Unmarshal(data, &s) != nil || s.Format != cacheFormat {
+		return nil
+	}
+	if t, err := tool(); err != nil || t.Path != s.Tool.Path || t.Size != s.Tool.Size || !t.Time.Equal(s.Tool.Time) {
+		return nil
+	}
+	seen := 0
+	same := func(rel string, info fs.FileInfo) bool {
+		f, ok := s.Files[rel]
+		if !ok || f.Size != info.Size() {
+			return false
+		}
+		seen++
+		if f.Time.Equal(info.ModTime()) && info.ModTime().Before(s.Taken.Add(-racy)) {
+			return true
+		}
+		sum, err := sumFile(filepath.Join(root, filepath.FromSlash(rel)))
+		return err == nil && sum == f.Sum
+	}
+	if !walkTracked(root, s.Specs, s.Output, same) || seen != len(s.Files) {
+		return nil
+	}
+	return &Result{Findings: &diag.List{}, Operators: s.Operators, UpToDate: true}
+}
+
+// walkTracked calls f for every file that a run depends on or makes, until f returns false.
+func walkTracked(root, specs, output string, f func(rel string, info fs.FileInfo) bool) bool {
+	for _, rel := range []string{config.Name, "go.mod"} {
+		info, err := os.Stat(filepath.Join(root, rel))
+		if err != nil || !f(rel, info) {
+			return false
+		}
+	}
+	ok := true
+	for _, dir := range []struct{ path, ext string }{{specs, ".toml"}, {output, ".go"}} {
+		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir.path)), func(p string, e fs.DirEntry, err error) error {
+			if err != nil || !ok {
+				return err
+			}
+			if e.IsDir() || filepath.Ext(p) != dir.ext {
+				return nil
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, p)
+			if err != nil {
+				return err
+			}
+			if !f(filepath.ToSlash(rel), info) {
+				ok = false
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			return false
+		}
+	}
+	return ok
+}
+
+func sumFile(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// remember writes the snapshot of a run that succeeded. Failure to do so costs time, not
+// correctness, and is ignored.
+func remember(r *Result, began time.Time) {
+	root := r.Config.Root
+	path, err := cachePath(root)
+	if err != nil {
+		return
+	}
+	t, err := tool()
+	if err != nil {
+		return
+	}
+	s := snapshot{Format: cacheFormat, Tool: t, Taken: time.Now(), Operators: r.Operators, Specs: r.Config.Specs, Output: r.Config.Output, Files: map[string]file{}}
+	clean := walkTracked(root, s.Specs, s.Output, func(rel string, info fs.FileInfo) bool {
+		if filepath.Ext(rel) != ".go" && info.ModTime().After(began) {
+			return false // an input changed under our hands
+		}
+		sum, err := sumFile(filepath.Join(root, filepath.FromSlash(rel)))
+		s.Files[rel] = file{stamp{Size: info.Size(), Time: info.ModTime()}, sum}
+		return err == nil
+	})
+	if !clean {
+		return
+	}
+	data, err := json.Marshal(s)
+	if err != nil || os.MkdirAll(filepath.Dir(path), 0o777) != nil {
+		return
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "tmp-*")
+	if err != nil {
+		return
+	}
+	_, err = tmp.Write(data)
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+}

@@ -1,0 +1,285 @@
+// Package driver runs the generator's stages one after the other: read, check, resolve, emit, write.
+package driver
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/opgen/opgen/internal/check"
+	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/emit"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/output"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// Input is a spec file.
+type Input struct {
+	Path string // relative to the module's root, with slashes
+	Text string
+}
+
+// ReadSpecs reads the spec files of a module, sorted by path.
+func ReadSpecs(c *config.Config) ([]Input, error) {
+	var in []Input
+	dir := filepath.Join(c.Root, filepath.FromSlash(c.Specs))
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if p == dir && errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("there is no folder %s, where %s says that specs are", c.Specs, config.Name)
+			}
+			return err
+		}
+		if e.IsDir() || filepath.Ext(p) != ".toml" {
+			return nil
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(c.Root, p)
+		if err != nil {
+			return err
+		}
+		in = append(in, Input{filepath.ToSlash(rel), string(data)})
+		return nil
+	})
+	return in, err
+}
+
+// Read reads and checks specs. It returns the specs that could be read.
+func Read(inputs []Input, list *diag.List) []*spec.Spec {
+	inputs = slices.Clone(inputs)
+	slices.SortFunc(inputs, func(a, b Input) int { return cmp.Compare(a.Path, b.Path) })
+	read := make([]*spec.Spec, len(inputs))
+	lists := make([]diag.List, len(inputs))
+	parallel(len(inputs), func(i int) { read[i] = spec.Read(inputs[i].Path, inputs[i].Text, &lists[i]) })
+	var specs []*spec.Spec
+	names := map[string]*spec.Spec{}
+	for i, s := range read {
+		list.Merge(&lists[i])
+		if s == nil {
+			continue
+		}
+		if first := names[s.Name.V]; s.Name.Set() && first != nil {
+			list.Add(diag.Clash, s.Name.Span(), "two specs are named %s", s.Name.V).See(first.Name.Span(), "the other one")
+			continue
+		}
+		names[s.Name.V] = s
+		specs = append(specs, s)
+	}
+	check.Check(specs, list)
+	return specs
+}
+
+// Resolve reads, checks and resolves specs. The module is nil if anything was found.
+func Resolve(inputs []Input, list *diag.List) *model.Module {
+	specs := Read(inputs, list)
+	if !list.Empty() {
+		return nil
+	}
+	return model.Resolve(specs)
+}
+
+// Emit returns all generated files of a module, signed, by path.
+func Emit(c *config.Config, m *model.Module) ([]emit.File, error) {
+	paths := emit.Paths{Runtime: c.Runtime, Generated: c.GeneratedImport, Kernels: c.KernelsImport}
+	type job func() ([]emit.File, error)
+	var jobs []job
+	for _, o := range m.Operators {
+		jobs = append(jobs, func() ([]emit.File, error) { return emit.Operator(paths, o) })
+	}
+	for _, en := range m.Enums {
+		jobs = append(jobs, func() ([]emit.File, error) { return emit.Enum(paths, en) })
+	}
+	if len(m.Operators) > 0 {
+		jobs = append(jobs, func() ([]emit.File, error) { return emit.Catalogue(paths, m, c.Specs) })
+	}
+	results := make([][]emit.File, len(jobs))
+	errs := make([]error, len(jobs))
+	parallel(len(jobs), func(i int) {
+		results[i], errs[i] = jobs[i]()
+		for k := range results[i] {
+			results[i][k].Data = output.Sign(results[i][k].Data)
+		}
+	})
+	files := slices.Concat(results...)
+	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
+	return files, errors.Join(errs...)
+}
+
+// parallel calls f(0) to f(n-1), several at a time.
+func parallel(n int, f func(int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := next.Add(1) - 1; int(i) < n; i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+// Result is what Generate found and did.
+type Result struct {
+	Config   *config.Config
+	Findings *diag.List
+	// Operators is how many operators there are.
+	Operators int
+	// Changes lists what differs; after a successful Generate it was brought up to date.
+	Changes []output.Change
+	// Refused lists the changes that would lose hand-made work. If there is one, nothing was written.
+	Refused []output.Change
+	// UpToDate tells that nothing had changed since the last run.
+	UpToDate bool
+}
+
+// Diff works out what Generate would change.
+func Diff(root string) (*Result, error) {
+	r, dir, err := compare(root)
+	if dir != nil {
+		dir.Close()
+	}
+	return r, err
+}
+
+// Generate brings the generated files of the module at root up to date. With force, it also
+// overwrites and deletes files that were edited by hand or are not its own.
+func Generate(root string, force bool) (*Result, error) {
+	if !force {
+		if r := upToDate(root); r != nil {
+			return r, nil
+		}
+	}
+	began := time.Now()
+	r, dir, err := compare(root)
+	if dir != nil {
+		defer dir.Close()
+	}
+	if err != nil || !r.Findings.Empty() {
+		return r, err
+	}
+	for _, c := range r.Changes {
+		if c.Kind.NeedsForce() && !force {
+			r.Refused = append(r.Refused, c)
+		}
+	}
+	if len(r.Refused) > 0 {
+		return r, nil
+	}
+	if err := dir.Apply(r.Changes); err != nil {
+		return r, err
+	}
+	remember(r, began)
+	return r, nil
+}
+
+func compare(root string) (*Result, *output.Dir, error) {
+	r := &Result{Findings: &diag.List{}}
+	c, err := config.Load(root, r.Findings)
+	if err != nil || c == nil || !r.Findings.Empty() {
+		return r, nil, err
+	}
+	r.Config = c
+	inputs, err := ReadSpecs(c)
+	if err != nil {
+		return r, nil, err
+	}
+	m := Resolve(inputs, r.Findings)
+	if m == nil {
+		return r, nil, nil
+	}
+	r.Operators = len(m.Operators)
+	files, err := Emit(c, m)
+	if err != nil {
+		return r, nil, err
+	}
+	dir, err := output.Open(filepath.Join(root, filepath.FromSlash(c.Output)))
+	if err != nil {
+		return r, nil, err
+	}
+	r.Changes, err = dir.Compare(files)
+	return r, dir, err
+}
+
+// Check reads and checks the specs of the module at root.
+func Check(root string) (*Result, error) {
+	r := &Result{Findings: &diag.List{}}
+	c, err := config.Load(root, r.Findings)
+	if err != nil || c == nil || !r.Findings.Empty() {
+		return r, err
+	}
+	r.Config = c
+	inputs, err := ReadSpecs(c)
+	if err != nil {
+		return r, err
+	}
+	specs := Read(inputs, r.Findings)
+	for _, s := range specs {
+		if s.Kind != spec.Enum {
+			r.Operators++
+		}
+	}
+	return r, nil
+}
+
+// Model reads, checks and resolves the specs of the module at root; the module is nil if there are
+// findings.
+func Model(root string) (*model.Module, *Result, error) {
+	r := &Result{Findings: &diag.List{}}
+	c, err := config.Load(root, r.Findings)
+	if err != nil || c == nil || !r.Findings.Empty() {
+		return nil, r, err
+	}
+	r.Config = c
+	inputs, err := ReadSpecs(c)
+	if err != nil {
+		return nil, r, err
+	}
+	return Resolve(inputs, r.Findings), r, nil
+}
+
+// Summary says in one line what a run changed.
+func (r *Result) Summary() string {
+	if r.UpToDate || len(r.Changes) == 0 {
+		return fmt.Sprintf("%d operators, nothing changed", r.Operators)
+	}
+	counts := map[output.Kind]int{}
+	for _, c := range r.Changes {
+		counts[c.Kind]++
+	}
+	var parts []string
+	for _, k := range []struct {
+		kinds []output.Kind
+		verb  string
+	}{
+		{[]output.Kind{output.Missing}, "created"},
+		{[]output.Kind{output.Stale}, "updated"},
+		{[]output.Kind{output.EditedByHand, output.ForeignInPlace}, "overwritten"},
+		{[]output.Kind{output.Orphaned, output.EditedOrphan}, "removed"},
+	} {
+		n := 0
+		for _, kind := range k.kinds {
+			n += counts[kind]
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d files %s", n, k.verb))
+		}
+	}
+	return fmt.Sprintf("%d operators: %s", r.Operators, strings.Join(parts, ", "))
+}

@@ -1,0 +1,409 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// graph emits the operator's description, the function that inserts it into graphs, and the typed
+// invocations of its tasks.
+func (e *emitter) graph(f *jen.File) {
+	o := e.op
+	for _, s := range o.Slots {
+		if s.Init != nil {
+			e.name(f, s.Init.Package)
+		}
+	}
+	e.operator(f)
+	f.Line()
+	e.tensorTypes(f)
+	switch o.Kind {
+	case "operator":
+		f.Line()
+		e.apply(f)
+	case "optimizer":
+		f.Line()
+		e.optimizer(f)
+	}
+	for _, t := range o.Tasks {
+		f.Line()
+		e.invoke(f, t)
+		f.Line()
+		e.invokeNode(f, t)
+	}
+}
+
+func (e *emitter) operator(f *jen.File) {
+	o := e.op
+	comment(f, "Operator describes %s to graphs, engines and tools.", o.Name)
+	inner := []jen.Code{
+		jen.Line().Id("Name").Op(":").Lit(o.Name),
+	}
+	if o.Family != "" {
+		inner = append(inner, jen.Line().Id("Family").Op(":").Lit(o.Family))
+	}
+	inner = append(inner,
+		jen.Line().Id("Doc").Op(":").Lit(strings.TrimSpace(o.Doc)),
+		jen.Line().Id("Slots").Op(":").Index().Add(e.task("Slot")).ValuesFunc(func(g *jen.Group) {
+			for _, s := range o.Slots {
+				g.Line().Add(e.slotValue(s))
+			}
+			for _, a := range o.Args {
+				g.Line().Values(jen.Id("Name").Op(":").Lit(a.Name), jen.Id("Role").Op(":").Add(e.task("RoleArgument")), jen.Id("Type").Op(":").Lit(a.Type))
+			}
+			g.Line()
+		}),
+	)
+	if len(o.Attrs) > 0 {
+		inner = append(inner, jen.Line().Id("AttrNames").Op(":").Index().String().ValuesFunc(func(g *jen.Group) {
+			for _, a := range o.Attrs {
+				g.Lit(a.Name)
+			}
+		}))
+	}
+	if len(o.Types) > 0 {
+		inner = append(inner, jen.Line().Id("Types").Op(":").Index().Add(e.task("TypeVar")).ValuesFunc(func(g *jen.Group) {
+			for _, v := range o.Types {
+				g.Values(jen.Id("Name").Op(":").Lit(v.Name), jen.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
+					for _, t := range v.Types {
+						g.Qual(e.rt("dtype"), dtypeConst(t))
+					}
+				}))
+			}
+		}))
+	}
+	inner = append(inner,
+		jen.Line().Id("Signatures").Op(":").Index().Op("*").Add(e.task("Signature")).ValuesFunc(func(g *jen.Group) {
+			for _, t := range o.Tasks {
+				g.Id(goname.Local(t.Name) + "Signature").Call()
+			}
+		}),
+		jen.Line().Id("DecodeAttrs").Op(":").Id("decodeAttrs"),
+		jen.Line().Id("Resolve").Op(":").Id("resolve"),
+	)
+	if len(o.Examples) > 0 {
+		inner = append(inner, jen.Line().Id("Examples").Op(":").Index().Add(e.task("Example")).ValuesFunc(func(g *jen.Group) {
+			for _, x := range o.Examples {
+				g.Line().Add(e.example(x))
+			}
+			g.Line()
+		}))
+	}
+	inner = append(inner, jen.Line())
+	fields := []jen.Code{jen.Line().Id("Operator").Op(":").Add(e.task("Operator")).Values(inner...)}
+	fields = append(fields, jen.Line().Id("Invoke").Op(":").Id(invokeNodeName(o.Tasks[0])))
+	if b := o.Task(task.KindBackward); b != nil {
+		fields = append(fields, jen.Line().Id("Backward").Op(":").Id(invokeNodeName(b)))
+	}
+	var inits []jen.Code
+	for _, s := range o.Slots {
+		if s.Init != nil {
+			inits = append(inits, jen.Line().Int().Call(jen.Id("Slot"+s.GoName)).Op(":").Qual(e.gen(s.Init.Package), "Operator"))
+		}
+	}
+	if len(inits) > 0 {
+		fields = append(fields, jen.Line().Id("Initializers").Op(":").Map(jen.Int()).Op("*").Add(e.graphQ("Operator")).Values(append(inits, jen.Line())...))
+	}
+	fields = append(fields, jen.Line())
+	f.Var().Id("Operator").Op("=").Add(e.graphQ("NewOperator")).Call(e.graphQ("Operator").Values(fields...))
+}
+
+func (e *emitter) slotValue(s *model.Slot) *jen.Statement {
+	return jen.ValuesFunc(func(g *jen.Group) {
+		g.Id("Name").Op(":").Lit(s.Name)
+		g.Id("Role").Op(":").Add(e.task("Role" + goname.Exported(s.Role.String())))
+		g.Id("Type").Op(":").Lit(s.Type)
+		g.Id("Shape").Op(":").Lit(s.Shape)
+		for _, flag := range []struct {
+			name string
+			set  bool
+		}{{"Optional", s.Optional}, {"OnRequest", s.OnRequest}, {"Provided", s.Provided}, {"Trainable", s.Trainable}, {"PerWorker", s.PerWorker}, {"AuxLoss", s.AuxLoss}} {
+			if flag.set {
+				g.Id(flag.name).Op(":").True()
+			}
+		}
+		if s.Init != nil {
+			g.Id("Init").Op(":").Add(e.task("Init")).ValuesFunc(func(g *jen.Group) {
+				g.Id("Operator").Op(":").Lit(s.Init.Operator)
+				if s.Init.Attrs != "" {
+					g.Id("Attrs").Op(":").Add(raw(s.Init.Attrs))
+				}
+			})
+		}
+	})
+}
+
+func (e *emitter) example(x model.Example) *jen.Statement {
+	return jen.ValuesFunc(func(g *jen.Group) {
+		g.Id("Attrs").Op(":").Add(raw(x.Attrs))
+		g.Id("Shapes").Op(":").Map(jen.String()).Index().Int().ValuesFunc(func(g *jen.Group) {
+			for _, s := range e.op.Slots {
+				dims, ok := x.Shapes[s.Name]
+				if !ok {
+					continue
+				}
+				g.Lit(s.Name).Op(":").ValuesFunc(func(g *jen.Group) {
+					for _, n := range dims {
+						g.Lit(n)
+					}
+				})
+			}
+		})
+	})
+}
+
+// raw returns a string literal, in back quotes if that saves escapes.
+func raw(s string) *jen.Statement {
+	if strings.ContainsRune(s, '"') && !strings.ContainsAny(s, "`\n\r") {
+		return jen.Id("`" + s + "`")
+	}
+	return jen.Lit(s)
+}
+
+// tensorTypes emits a type for each slot, so that tensors cannot be swapped.
+func (e *emitter) tensorTypes(f *jen.File) {
+	comment(f, "Each slot has a type of its own, so that tensors can be neither swapped nor left out.")
+	f.Type().DefsFunc(func(g *jen.Group) {
+		seen := map[string]bool{}
+		for _, t := range e.op.Tasks {
+			for _, p := range t.Params {
+				if p.Perm == perm.Scratch || seen[p.GoName] {
+					continue
+				}
+				seen[p.GoName] = true
+				what := "the slot " + p.Name
+				if p.Grad {
+					what = "the gradient of " + p.Name
+				}
+				comment(g, "%s is a tensor for %s.", p.GoName, what)
+				g.Id(p.GoName).Add(e.graphQ("Tensor"))
+			}
+		}
+	})
+}
+
+// outputs returns the slots that Apply returns: outputs that are always wanted.
+func outputs(o *model.Operator) []*model.Slot {
+	var out []*model.Slot
+	for _, s := range o.Slots {
+		if s.Role == task.RoleOutput && !s.OnRequest && !s.AuxLoss {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// apply emits the function that inserts the operator into a graph.
+func (e *emitter) apply(f *jen.File) {
+	o := e.op
+	outs := outputs(o)
+	if len(outs) > 1 {
+		comment(f, "Outputs are the outputs of %s.", o.Name)
+		f.Type().Id("Outputs").StructFunc(func(g *jen.Group) {
+			var names []jen.Code
+			for _, s := range outs {
+				names = append(names, jen.Id(s.GoName))
+			}
+			g.List(names...).Add(e.graphQ("Tensor"))
+		})
+		f.Line()
+	}
+	doc := fmt.Sprintf("Apply inserts %s into g", o.Name)
+	if len(outs) == 1 {
+		doc += fmt.Sprintf(" and returns its %s", outs[0].Name)
+	} else if len(outs) > 1 {
+		doc += " and returns its outputs"
+	}
+	doc += ". After a mistake, which g keeps, it returns no tensor."
+	comment(f, "%s", doc)
+	necessary := 0
+	for _, s := range o.Inputs() {
+		if s.Present != "caller" {
+			necessary++
+		}
+	}
+	fn := f.Func().Id("Apply").ParamsFunc(func(g *jen.Group) {
+		g.Id("g").Op("*").Add(e.graphQ("Graph"))
+		g.Id("attrs").Id("Attrs")
+		for _, s := range o.Inputs() {
+			switch {
+			case s.Present == "caller":
+			case necessary == 1:
+				g.Id(goname.Local(s.Name)).Add(e.graphQ("Tensor"))
+			default:
+				g.Id(goname.Local(s.Name)).Id(s.GoName)
+			}
+		}
+		g.Id("opts").Op("...").Add(e.graphQ("Option"))
+	})
+	insert := e.graphQ("Insert").Types(jen.Id("Slot")).Call(jen.Id("g"), jen.Lit(1), jen.Id("Operator"), jen.Id("attrs"), jen.Id("opts").Op("..."))
+	for _, s := range o.Inputs() {
+		if s.Present == "caller" {
+			continue
+		}
+		v := jen.Id(goname.Local(s.Name))
+		if necessary > 1 {
+			v = e.graphQ("Tensor").Call(v)
+		}
+		insert = insert.Op(".").Line().Id("Bind").Call(jen.Id("Slot"+s.GoName), v)
+	}
+	insert = insert.Op(".").Line().Id("Node").Call()
+	switch len(outs) {
+	case 0:
+		fn.Block(insert)
+	case 1:
+		fn.Add(e.graphQ("Tensor")).Block(
+			jen.Id("n").Op(":=").Add(insert),
+			jen.Return(nodeTensor("Slot"+outs[0].GoName)))
+	default:
+		fn.Id("Outputs").Block(
+			jen.Id("n").Op(":=").Add(insert),
+			jen.Return(jen.Id("Outputs").ValuesFunc(func(g *jen.Group) {
+				for _, s := range outs {
+					g.Id(s.GoName).Op(":").Add(nodeTensor("Slot" + s.GoName))
+				}
+			})))
+	}
+}
+
+func nodeTensor(slot string) *jen.Statement {
+	return jen.Id("n").Dot("Tensor").Call(jen.Int().Call(jen.Id(slot)))
+}
+
+// optimizer emits the function that makes a graph.Optimizer.
+func (e *emitter) optimizer(f *jen.File) {
+	o := e.op
+	comment(f, "Optimizer returns the optimiser that inserts %s for every weight.", o.Name)
+	f.Func().Id("Optimizer").Params(jen.Id("attrs").Id("Attrs")).Add(e.graphQ("Optimizer")).Block(
+		jen.Return(jen.Func().Params(jen.Id("g").Op("*").Add(e.graphQ("Graph")), jen.List(jen.Id("weight"), jen.Id("grad")).Add(e.graphQ("Tensor"))).BlockFunc(func(g *jen.Group) {
+			insert := e.graphQ("Insert").Types(jen.Id("Slot")).Call(jen.Id("g"), jen.Lit(1), jen.Id("Operator"), jen.Id("attrs"),
+				e.graphQ("Named").Call(jen.Id("weight").Dot("Name").Call().Op("+").Lit("."+o.Name)))
+			for _, s := range o.Inputs() {
+				v := "weight"
+				if s.Name == "grad" {
+					v = "grad"
+				}
+				insert = insert.Op(".").Line().Id("Bind").Call(jen.Id("Slot"+s.GoName), jen.Id(v))
+			}
+			g.Add(insert.Op(".").Line().Id("Node").Call())
+		})))
+}
+
+// invoke emits the typed invocation of a task: complete, or it does not compile.
+func (e *emitter) invoke(f *jen.File, t *model.Task) {
+	comment(f, "Invoke%s binds the task %s of node n. A slot that is absent, or a gradient that nobody wants, gets the zero tensor.", t.GoName, t.Name)
+	binding := e.graphQ("NewBinding").Types(jen.Id("Slot")).Call(jen.Id("n"), e.task(kindConst(t.Kind)))
+	f.Func().Id("Invoke"+t.GoName).ParamsFunc(func(g *jen.Group) {
+		g.Id("n").Op("*").Add(e.graphQ("Node"))
+		for _, p := range t.Params {
+			if p.Perm != perm.Scratch {
+				g.Id(goname.Local(p.GoName)).Id(p.GoName)
+			}
+		}
+	}).Params(jen.Op("*").Add(e.graphQ("Invocation")), jen.Error()).BlockFunc(func(g *jen.Group) {
+		for _, p := range t.Params {
+			if p.Perm == perm.Scratch {
+				continue
+			}
+			method := "Bind"
+			if p.Grad {
+				method = "BindGrad"
+			}
+			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), e.graphQ("Tensor").Call(jen.Id(goname.Local(p.GoName))))
+		}
+		g.Return(binding.Op(".").Line().Id("Invocation").Call())
+	})
+}
+
+func invokeNodeName(t *model.Task) string { return goname.Local(t.Name) + "Of" }
+
+// invokeNode emits the function that binds a task to a node's own tensors.
+func (e *emitter) invokeNode(f *jen.File, t *model.Task) {
+	comment(f, "%s binds the task %s to the tensors of node n.", invokeNodeName(t), t.Name)
+	x := &exprs{e: e, r: "r"}
+	var conds []expr.Node
+	for _, p := range t.Params {
+		if p.OnlyIf != nil {
+			conds = append(conds, p.OnlyIf)
+		}
+	}
+	f.Func().Id(invokeNodeName(t)).Params(jen.Id("n").Op("*").Add(e.graphQ("Node"))).Params(jen.Op("*").Add(e.graphQ("Invocation")), jen.Error()).BlockFunc(func(g *jen.Group) {
+		if uses(expr.Attr, conds...) {
+			g.Id("a").Op(":=").Id("n").Dot("Attrs").Assert(jen.Id("Attrs"))
+		}
+		if uses(expr.Dim, conds...) {
+			g.Id("d").Op(":=").Id("n").Dot("Resolved").Dot("Dims").Assert(jen.Op("*").Id("Dims"))
+		}
+		if uses(expr.TypeVar, conds...) || uses(expr.SlotName, conds...) {
+			g.Id("r").Op(":=").Id("n").Dot("Resolved")
+		}
+		g.Return(jen.Id("Invoke" + t.GoName).CallFunc(func(g *jen.Group) {
+			g.Id("n")
+			for _, p := range t.Params {
+				if p.Perm == perm.Scratch {
+					continue
+				}
+				slot := jen.Int().Call(jen.Id("Slot" + p.Slot.GoName))
+				v := jen.Id("n").Dot("Tensor").Call(slot)
+				if p.Grad {
+					v = jen.Id("n").Dot("Grad").Call(slot)
+				} else if p.OnlyIf != nil {
+					v = jen.Id("n").Dot("TensorIf").Call(x.code(p.OnlyIf, 0), slot)
+				}
+				g.Line().Id(p.GoName).Call(v)
+			}
+			g.Line()
+		}))
+	})
+}
+
+// catalogue emits the package that registers all operators with their kernels.
+func (e *emitter) catalogue(f *jen.File, m *model.Module) {
+	for _, line := range []string{
+		"// Package catalogue knows every operator of the module and registers it with its kernels. A missing",
+		"// kernel, or one of the wrong type, does not compile.",
+	} {
+		f.PackageComment(line)
+	}
+	for _, o := range m.Operators {
+		e.name(f, o.Package)
+	}
+	comment(f, "Operators lists all operators by name.")
+	f.Func().Id("Operators").Params().Index().Op("*").Add(e.graphQ("Operator")).Block(
+		jen.Return(jen.Index().Op("*").Add(e.graphQ("Operator")).ValuesFunc(func(g *jen.Group) {
+			for _, o := range m.Operators {
+				g.Line().Qual(e.gen(o.Package), "Operator")
+			}
+			g.Line()
+		})))
+	f.Line()
+	comment(f, "Register registers the tasks of all operators with r.")
+	f.Func().Id("Register").Params(jen.Id("r").Op("*").Add(e.task("Registry"))).Error().Block(
+		jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
+			for _, o := range m.Operators {
+				g.Line().Qual(e.gen(o.Package), "Register").CallFunc(func(g *jen.Group) {
+					g.Id("r")
+					for _, v := range variants(o) {
+						k := jen.Qual(e.paths.Kernels, o.GoName)
+						var args []jen.Code
+						for _, t := range v {
+							args = append(args, jen.Id(t.GoType()))
+						}
+						if len(args) > 0 {
+							k = k.Types(args...)
+						}
+						g.Add(k.Values())
+					}
+				})
+			}
+			g.Line()
+		})))
+}

@@ -1,0 +1,385 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// tasks emits task ids, signatures, argument structs, the kernel interface, bodies and registration.
+func (e *emitter) tasks(f *jen.File) {
+	o := e.op
+	comment(f, "The ids of %s's tasks.", o.Name)
+	f.Const().DefsFunc(func(g *jen.Group) {
+		for _, t := range o.Tasks {
+			g.Id(t.GoName + "Task").Add(e.task("ID")).Op("=").Id("0x" + t.ID.String())
+		}
+	})
+	for _, t := range o.Tasks {
+		f.Line()
+		e.signature(f, t)
+	}
+	for _, t := range o.Tasks {
+		f.Line()
+		e.arguments(f, t)
+	}
+	f.Line()
+	e.kernel(f)
+	for _, t := range o.Tasks {
+		f.Line()
+		e.bind(f, t)
+		for _, s := range t.Steps {
+			f.Line()
+			e.body(f, t, s)
+		}
+	}
+	f.Line()
+	e.register(f)
+}
+
+// typeParams returns the declaration of the type parameters, [T dtype.Float], or nothing.
+func (e *emitter) typeParams() []jen.Code {
+	var out []jen.Code
+	for _, v := range e.op.Types {
+		out = append(out, jen.Id(v.Name).Add(e.constraint(v.Types)))
+	}
+	return out
+}
+
+// typeArgs returns the use of the type parameters, [T].
+func (e *emitter) typeArgs() []jen.Code {
+	var out []jen.Code
+	for _, v := range e.op.Types {
+		out = append(out, jen.Id(v.Name))
+	}
+	return out
+}
+
+func generic(name string, args []jen.Code) *jen.Statement {
+	s := jen.Id(name)
+	if len(args) > 0 {
+		s = s.Types(args...)
+	}
+	return s
+}
+
+// constraints lists the named constraints of package dtype, narrowest first.
+var constraints = []struct {
+	name  string
+	types []dtype.Type
+}{
+	{"Float", []dtype.Type{dtype.F32, dtype.F64}},
+	{"Index", []dtype.Type{dtype.I32, dtype.I64}},
+}
+
+// constraint returns the constraint of a dtype variable.
+func (e *emitter) constraint(types []dtype.Type) *jen.Statement {
+	for _, c := range constraints {
+		same := len(c.types) == len(types)
+		for _, t := range types {
+			same = same && dtype.Contains(c.types, t)
+		}
+		if same {
+			return jen.Qual(e.rt("dtype"), c.name)
+		}
+	}
+	var parts []jen.Code
+	for _, t := range types {
+		parts = append(parts, jen.Id(t.GoType()))
+	}
+	return jen.Union(parts...)
+}
+
+func (e *emitter) signature(f *jen.File, t *model.Task) {
+	comment(f, "%sSignature is the signature of the task %s.", goname.Local(t.Name), t.Name)
+	f.Func().Id(goname.Local(t.Name) + "Signature").Params().Op("*").Add(e.task("Signature")).Block(
+		jen.Return(jen.Op("&").Add(e.task("Signature")).Values(
+			jen.Line().Id("Task").Op(":").Lit(t.Name),
+			jen.Line().Id("ID").Op(":").Id(t.GoName+"Task"),
+			jen.Line().Id("Kind").Op(":").Add(e.task(kindConst(t.Kind))),
+			jen.Line().Id("Params").Op(":").Index().Add(e.task("Param")).ValuesFunc(e.params(t)),
+			jen.Line().Id("Steps").Op(":").Index().Add(e.task("Step")).ValuesFunc(func(g *jen.Group) {
+				for _, s := range t.Steps {
+					if s.Name == "" {
+						g.Values()
+					} else {
+						g.Values(jen.Id("Name").Op(":").Lit(s.Name))
+					}
+				}
+			}),
+			jen.Line(),
+		)),
+	)
+}
+
+func kindConst(k task.Kind) string { return "Kind" + goname.Exported(k.String()) }
+
+func (e *emitter) params(t *model.Task) func(*jen.Group) {
+	return func(g *jen.Group) {
+		for _, p := range t.Params {
+			g.Line().ValuesFunc(func(g *jen.Group) {
+				g.Id("Slot").Op(":").Int().Call(jen.Id("Slot" + p.Slot.GoName))
+				if p.Grad {
+					g.Id("Grad").Op(":").True()
+				}
+				g.Id("Perm").Op(":").Add(e.perm(permConst(p.Perm)))
+				if p.Scatter {
+					g.Id("Scatter").Op(":").True()
+				}
+				if p.OnlyIf != nil {
+					g.Id("Optional").Op(":").True()
+				}
+			})
+		}
+		g.Line()
+	}
+}
+
+func permConst(p perm.Perm) string {
+	return map[perm.Perm]string{perm.Read: "Read", perm.Write: "Write", perm.ReadWrite: "ReadWrite", perm.Scratch: "Scratch", perm.Reduce: "Reduce"}[p]
+}
+
+// element returns the Go element type of a slot: the type parameter, or a fixed type.
+func (e *emitter) element(s *model.Slot) *jen.Statement {
+	if s.Var >= 0 {
+		return jen.Id(e.op.Types[s.Var].Name)
+	}
+	return jen.Id(s.Fixed.GoType())
+}
+
+// view returns the type of the view through which a task sees a slot, the name of the function that
+// makes it, and whether it is wrapped in an Opt.
+func view(p *model.Param) (typ, get string, optional bool) {
+	s := p.Slot
+	switch {
+	case p.Grad && p.Perm == perm.Read:
+		return "RO", "GradOf", s.Optional
+	case p.Grad && p.Scatter:
+		return "Scatter", "ScatterTo", false
+	case p.Grad:
+		return "Grad", "GradTo", false
+	case s.PerWorker:
+		return "PerWorker", "Local", false
+	}
+	optional = s.Optional || p.OnlyIf != nil
+	switch p.Perm {
+	case perm.Read:
+		return "RO", "ReadOnly", optional
+	case perm.Write:
+		return "WO", "WriteOnly", optional
+	}
+	return "RW", "ReadWrite", optional
+}
+
+func (e *emitter) viewType(p *model.Param) *jen.Statement {
+	typ, _, optional := view(p)
+	v := e.tensor(typ).Types(e.element(p.Slot))
+	if optional {
+		return e.tensor("Opt").Types(v)
+	}
+	return v
+}
+
+func paramDoc(p *model.Param) string {
+	s := p.Slot
+	if p.Grad {
+		return fmt.Sprintf("%s is the gradient of %s, %s%s%s.", p.GoName, s.Name, s.Type, s.Shape, presence(s))
+	}
+	doc := slotDoc(s)
+	if p.OnlyIf != nil {
+		doc = fmt.Sprintf("%s, given if %s", kindOfSlot(s), p.IfText)
+	}
+	return fmt.Sprintf("%s is %s", p.GoName, sentence(doc))
+}
+
+// arguments emits the struct through which a kernel reaches a task's slots.
+func (e *emitter) arguments(f *jen.File, t *model.Task) {
+	doc := fmt.Sprintf("%s holds the arguments of the task %s.", t.GoName, t.Name)
+	if t.Doc != "" {
+		doc += " " + sentence(t.Doc)
+	}
+	comment(f, "%s", doc)
+	decl := f.Type().Id(t.GoName)
+	if tp := e.typeParams(); len(tp) > 0 {
+		decl = decl.Types(tp...)
+	}
+	decl.StructFunc(func(g *jen.Group) {
+		g.Id("Attrs").Id("Attrs")
+		g.Id("Dims").Id("Dims")
+		for _, p := range t.Params {
+			comment(g, "%s", paramDoc(p))
+			g.Id(p.GoName).Add(e.viewType(p))
+		}
+	})
+	for _, a := range t.Args {
+		f.Line()
+		doc := ""
+		if a.Doc != "" {
+			doc = ": " + lowerFirst(strings.TrimRight(a.Doc, "."))
+		}
+		comment(f, "%s returns the argument %s%s.", a.GoName, a.Name, doc)
+		f.Func().Params(jen.Op("*").Add(generic(t.GoName, e.typeArgs()))).Id(a.GoName).Params(jen.Id("ctx").Op("*").Add(e.task("Ctx"))).Int().Block(
+			jen.Return(jen.Int().Call(jen.Id("ctx").Dot("Step"))))
+	}
+}
+
+// kernel emits the interface that a person implements.
+func (e *emitter) kernel(f *jen.File) {
+	comment(f, "Kernel is what a hand-written kernel of %s implements. Each method does the indices r.Lo to r.Hi-1 of its step; other ranges may run at the same time.", e.op.Name)
+	decl := f.Type().Id("Kernel")
+	if tp := e.typeParams(); len(tp) > 0 {
+		decl = decl.Types(tp...)
+	}
+	decl.InterfaceFunc(func(g *jen.Group) {
+		for _, t := range e.op.Tasks {
+			for _, s := range t.Steps {
+				doc := fmt.Sprintf("%s runs over %s", s.GoName, s.Over)
+				if s.When != "" {
+					doc += ", if " + s.When
+				}
+				if s.Doc != "" {
+					doc += ": " + lowerFirst(s.Doc)
+				}
+				comment(g, "%s", sentence(doc))
+				g.Id(s.GoName).Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("a").Op("*").Add(generic(t.GoName, e.typeArgs())), jen.Id("r").Add(e.task("Range"))).Error()
+			}
+		}
+	})
+}
+
+// bind emits the function that gives a task its arguments.
+func (e *emitter) bind(f *jen.File, t *model.Task) {
+	comment(f, "bind%s gives the task %s its kernel and its arguments.", t.GoName, t.Name)
+	fn := f.Func().Id("bind" + t.GoName)
+	if tp := e.typeParams(); len(tp) > 0 {
+		fn = fn.Types(tp...)
+	}
+	result := jen.Func().Params(jen.Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.task("Body")), jen.Error())
+	fn.Params(jen.Id("k").Add(generic("Kernel", e.typeArgs()))).Add(result).Block(
+		jen.Return(jen.Func().Params(jen.Id("acc").Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.task("Body")), jen.Error()).BlockFunc(func(g *jen.Group) {
+			g.Id("d").Op(":=").Id("acc").Dot("Resolved").Dot("Dims").Assert(jen.Op("*").Id("Dims"))
+			g.Id("a").Op(":=").Op("&").Add(generic(t.GoName, e.typeArgs())).ValuesFunc(func(g *jen.Group) {
+				g.Line().Id("Attrs").Op(":").Id("acc").Dot("Attrs").Assert(jen.Id("Attrs"))
+				g.Line().Id("Dims").Op(":").Op("*").Id("d")
+				for _, p := range t.Params {
+					g.Line().Id(p.GoName).Op(":").Add(e.get(p))
+				}
+				g.Line()
+			})
+			g.Return(jen.Index().Add(e.task("Body")).ValuesFunc(func(g *jen.Group) {
+				for _, s := range t.Steps {
+					g.Op("&").Add(generic(bodyType(s), e.typeArgs())).Values(jen.Id("k"), jen.Id("a"))
+				}
+			}), jen.Id("acc").Dot("Err").Call())
+		})),
+	)
+}
+
+// get returns the call that makes the view of a parameter.
+func (e *emitter) get(p *model.Param) *jen.Statement {
+	_, get, optional := view(p)
+	slot := jen.Id("Slot" + p.Slot.GoName)
+	switch {
+	case optional && p.Grad:
+		return e.task("OptionalGrad").Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
+	case optional:
+		return e.task("Optional").Call(jen.Id("acc"), slot, e.task(get).Types(e.element(p.Slot), jen.Id("Slot")))
+	}
+	v := e.task(get).Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
+	if p.Slot.Lane != "" && !p.Slot.PerWorker {
+		v = v.Dot("Along").Call(jen.Len(jen.Id("d").Dot(p.Slot.Lane)))
+	}
+	return v
+}
+
+func bodyType(s *model.Step) string {
+	return strings.ToLower(s.GoName[:1]) + s.GoName[1:] + "Body"
+}
+
+// body emits the type that runs a step: kernel and arguments, bound once.
+func (e *emitter) body(f *jen.File, t *model.Task, s *model.Step) {
+	decl := f.Type().Id(bodyType(s))
+	if tp := e.typeParams(); len(tp) > 0 {
+		decl = decl.Types(tp...)
+	}
+	decl.Struct(
+		jen.Id("kernel").Add(generic("Kernel", e.typeArgs())),
+		jen.Id("args").Op("*").Add(generic(t.GoName, e.typeArgs())),
+	)
+	f.Line()
+	f.Func().Params(jen.Id("b").Op("*").Add(generic(bodyType(s), e.typeArgs()))).Id("Run").Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("r").Add(e.task("Range"))).Error().Block(
+		jen.Return(jen.Id("b").Dot("kernel").Dot(s.GoName).Call(jen.Id("ctx"), jen.Id("b").Dot("args"), jen.Id("r"))))
+}
+
+// variants returns all choices of element types, each as one type for each dtype variable.
+func variants(o *model.Operator) [][]dtype.Type {
+	all := [][]dtype.Type{nil}
+	for _, v := range o.Types {
+		var next [][]dtype.Type
+		for _, prefix := range all {
+			for _, t := range v.Types {
+				next = append(next, append(append([]dtype.Type{}, prefix...), t))
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// variantName is the parameter of Register for a choice of element types: f32, f32I64, or kernel.
+func variantName(types []dtype.Type) string {
+	if len(types) == 0 {
+		return "kernel"
+	}
+	s := types[0].String()
+	for _, t := range types[1:] {
+		s += goname.Exported(t.String())
+	}
+	if types[0] == dtype.String || types[0] == dtype.Bool && len(types) == 1 {
+		s += "Kernel"
+	}
+	return s
+}
+
+func (e *emitter) register(f *jen.File) {
+	o := e.op
+	comment(f, "Register registers the tasks of %s with r, with a kernel for each choice of element types.", o.Name)
+	f.Func().Id("Register").ParamsFunc(func(g *jen.Group) {
+		g.Id("r").Op("*").Add(e.task("Registry"))
+		for _, v := range variants(o) {
+			var args []jen.Code
+			for _, t := range v {
+				args = append(args, jen.Id(t.GoType()))
+			}
+			g.Id(variantName(v)).Add(generic("Kernel", args))
+		}
+	}).Error().Block(jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
+		for _, t := range o.Tasks {
+			g.Line().Id("r").Dot("RegisterTask").CallFunc(func(g *jen.Group) {
+				g.Id(t.GoName + "Task")
+				g.Lit(o.Name + " " + t.Name)
+				g.Id("Operator").Dot("Signature").Call(e.task(kindConst(t.Kind)))
+				for _, v := range variants(o) {
+					g.Line().Add(e.task("Variant")).ValuesFunc(func(g *jen.Group) {
+						g.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
+							for _, t := range v {
+								g.Qual(e.rt("dtype"), dtypeConst(t))
+							}
+						})
+						g.Id("Kernel").Op(":").Id(variantName(v))
+						g.Id("Bind").Op(":").Id("bind" + t.GoName).Call(jen.Id(variantName(v)))
+					})
+				}
+				g.Line()
+			})
+		}
+		g.Line()
+	})))
+}

@@ -1,0 +1,195 @@
+// Package explain prints the resolved model of an operator for people.
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Operator prints what an operator is, including everything that opgen inferred.
+func Operator(w io.Writer, o *model.Operator) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s, %s)\n", o.Name, o.Kind, o.Source)
+	for _, line := range strings.Split(strings.TrimSpace(o.Doc), "\n") {
+		fmt.Fprintf(&b, "  %s\n", strings.TrimSpace(line))
+	}
+	if o.Family != "" {
+		fmt.Fprintf(&b, "  One of FlexFlow's %s operators.\n", o.Family)
+	}
+	if o.Deprec != "" {
+		fmt.Fprintf(&b, "  Deprecated: %s\n", o.Deprec)
+	}
+	table := func(title string, rows [][]string) {
+		if len(rows) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "\n%s\n", title)
+		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, r := range rows {
+			fmt.Fprintf(tw, "  %s\n", strings.TrimRight(strings.Join(r, "\t"), "\t"))
+		}
+		tw.Flush()
+	}
+	var rows [][]string
+	for _, v := range o.Types {
+		rows = append(rows, []string{v.Name, strings.Join(v.Names, ", ")})
+	}
+	table("Element types", rows)
+	rows = nil
+	for _, a := range o.Attrs {
+		rows = append(rows, []string{a.Name, attrType(a), a.Doc})
+	}
+	table("Attributes", rows)
+	rows = nil
+	for _, s := range o.Slots {
+		rows = append(rows, []string{s.Name, s.RoleName, s.Type + s.Shape, slotNotes(s)})
+	}
+	for _, a := range o.Args {
+		rows = append(rows, []string{a.Name, "argument", a.Type, "from " + a.From})
+	}
+	table("Slots", rows)
+	rows = nil
+	for _, d := range o.Dims {
+		name, from := d.Name, "bound by "+d.From
+		if d.Rest {
+			name += "..."
+		}
+		if d.From == "" {
+			from = "= " + d.Text
+		}
+		rows = append(rows, []string{name, from})
+	}
+	table("Dimensions", rows)
+	rows = nil
+	for _, q := range o.Requires {
+		rows = append(rows, []string{q.Name, q.Text, "else: " + q.Message})
+	}
+	table("Conditions", rows)
+	for _, t := range o.Tasks {
+		fmt.Fprintf(&b, "\nTask %s, id %v\n", t.Name, t.ID)
+		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, p := range t.Params {
+			name := p.Name
+			if p.Grad {
+				name = "grad of " + name
+			}
+			fmt.Fprintf(tw, "  %s\t%s\t%s\n", name, p.Perm, paramNotes(t, p))
+		}
+		for _, a := range t.Args {
+			fmt.Fprintf(tw, "  %s\targument\t%s from %s\n", a.Name, a.Type, a.From)
+		}
+		tw.Flush()
+		for _, s := range t.Steps {
+			line := "  runs " + s.GoName + " over " + s.Over
+			if s.Grain != "" {
+				line += ", in ranges of " + s.Grain
+			}
+			if s.When != "" {
+				line += ", if " + s.When
+			}
+			fmt.Fprintln(&b, line)
+		}
+	}
+	if o.Kind == "operator" && o.Task(task.KindBackward) == nil {
+		fmt.Fprintf(&b, "\nNo backward: no gradient flows through %s.\n", o.Name)
+	}
+	_, err := io.WriteString(w, trimLines(b.String()))
+	return err
+}
+
+// trimLines removes blanks at the ends of lines, which tables leave.
+func trimLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func attrType(a *model.Attr) string {
+	t := a.Type
+	if a.Enum != nil {
+		var names []string
+		for _, v := range a.Enum.Values {
+			names = append(names, v.Name)
+		}
+		t += " " + strings.Join(names, "|")
+	}
+	if a.List {
+		t = "list of " + t
+	}
+	if a.Axis != nil {
+		t += " of " + a.Axis.Slot
+		if a.Axis.Binds != "" {
+			t += ", binds " + a.Axis.Binds
+		}
+	}
+	if a.Min != nil {
+		t += fmt.Sprintf(" >= %v", a.Min)
+	}
+	if a.Max != nil {
+		t += fmt.Sprintf(" <= %v", a.Max)
+	}
+	switch {
+	case a.Optional:
+		t += ", optional"
+	case a.Default != nil:
+		t += fmt.Sprintf(" = %v", a.Default)
+	default:
+		t += ", required"
+	}
+	return t
+}
+
+func slotNotes(s *model.Slot) string {
+	var notes []string
+	add := func(ok bool, format string, args ...any) {
+		if ok {
+			notes = append(notes, fmt.Sprintf(format, args...))
+		}
+	}
+	add(s.Present == "caller" && s.OnRequest, "made on request")
+	add(s.Present == "caller" && !s.OnRequest, "optional")
+	add(s.Present != "" && s.Present != "caller", "if %s", s.Present)
+	add(s.Provided, "provided by the caller")
+	add(s.Trainable, "trainable")
+	add((s.Role == task.RoleInput || s.Role == task.RoleWeight) && !s.Trainable, "not trainable")
+	add(s.Saved != "" && s.Saved != "true", "saved for backward if %s", s.Saved)
+	add(s.Saved == "true" && s.Role == task.RoleOutput, "saved for backward")
+	add(s.Saved == "" && (s.Role == task.RoleInput || s.Role == task.RoleWeight), "not needed by backward")
+	add(s.PerWorker, "one for each worker")
+	add(s.AuxLoss, "added to the loss")
+	add(s.Below != "", "values below %s", s.Below)
+	if s.Init != nil {
+		add(true, "begins as %s", strings.TrimSpace(s.Init.Operator+" "+s.Init.Attrs))
+	}
+	return strings.Join(notes, "; ")
+}
+
+func paramNotes(t *model.Task, p *model.Param) string {
+	var notes []string
+	if p.Grad && p.Perm == perm.Write {
+		if p.Scatter {
+			notes = append(notes, "added to, from zero")
+		} else {
+			notes = append(notes, "each element put once; stored, or added to earlier contributions")
+		}
+	}
+	if p.IfText != "" {
+		notes = append(notes, "if "+p.IfText)
+	} else if p.Slot.Present != "" && p.Slot.Present != "caller" {
+		notes = append(notes, "if "+p.Slot.Present)
+	} else if p.Slot.Optional {
+		notes = append(notes, "if there is one")
+	}
+	if !p.Inferred {
+		notes = append(notes, "as the spec says")
+	}
+	return strings.Join(notes, "; ")
+}

@@ -1,0 +1,246 @@
+// Package expr reads and checks the expressions of the spec language: arithmetic over dimensions and
+// attributes.
+package expr
+
+import "fmt"
+
+// Kind is the kind of a type.
+type Kind uint8
+
+const (
+	Invalid Kind = iota
+	Int
+	Float
+	Bool
+	String
+	Enum
+	DType
+	Dims // a list of integers: extents, axes
+	Record
+	Slot // a tensor slot, as the argument of present
+)
+
+// Type is the type of an expression.
+type Type struct {
+	Kind     Kind
+	Optional bool     // an attribute that may be absent
+	Values   []string // of an Enum
+	Name     string   // of an Enum or a Record, for messages
+	Fields   []Field  // of a Record
+}
+
+// Field is a field of a record.
+type Field struct {
+	Name string
+	Type Type
+}
+
+// String names the type in words.
+func (t Type) String() string {
+	s := [...]string{"nothing", "integer", "float", "boolean", "string", "enum", "element type", "dims", "record", "slot"}[t.Kind]
+	if t.Name != "" {
+		s += " " + t.Name
+	}
+	if t.Optional {
+		s = "optional " + s
+	}
+	return s
+}
+
+// Node is a node of an expression's tree. Pos and End are byte offsets in its text.
+type Node interface {
+	Pos() int
+	End() int
+	// Type returns the type that Check found.
+	Type() Type
+}
+
+type base struct {
+	pos, end int
+	typ      Type
+}
+
+func (b *base) Pos() int      { return b.pos }
+func (b *base) End() int      { return b.end }
+func (b *base) Type() Type    { return b.typ }
+func (b *base) set(t Type)    { b.typ = t }
+func (b *base) parsed() *base { return b }
+
+type node interface {
+	Node
+	set(Type)
+	parsed() *base
+}
+
+// Lit is a literal: int64, float64, bool or string.
+type Lit struct {
+	base
+	Value any
+}
+
+// Ident is a name. Symbol is what it refers to.
+type Ident struct {
+	base
+	Name   string
+	Symbol Symbol
+}
+
+// Unary is -X or !X.
+type Unary struct {
+	base
+	Op string
+	X  Node
+}
+
+// Binary is X Op Y.
+type Binary struct {
+	base
+	Op   string
+	X, Y Node
+}
+
+// Cond is If ? Then : Else.
+type Cond struct {
+	base
+	If, Then, Else Node
+}
+
+// Call is Func(Args...).
+type Call struct {
+	base
+	Func string
+	Args []Node
+}
+
+// Index is X[I].
+type Index struct {
+	base
+	X, I Node
+}
+
+// Slice is X[Lo:Hi]; Lo and Hi may be nil.
+type Slice struct {
+	base
+	X, Lo, Hi Node
+}
+
+// Select is X.Field.
+type Select struct {
+	base
+	X     Node
+	Field string
+}
+
+// In is X in [List...].
+type In struct {
+	base
+	X    Node
+	List []Node
+}
+
+// List is [Elems...], a Dims.
+type List struct {
+	base
+	Elems []Node
+}
+
+// Class says what declares a symbol.
+type Class uint8
+
+const (
+	Attr Class = iota
+	Dim
+	TypeVar
+	SlotName
+)
+
+// Symbol is what a name refers to.
+type Symbol struct {
+	Class Class
+	Type  Type
+	// Min is the least value of an integer, if HasMin.
+	Min    int64
+	HasMin bool
+	// Axis marks an axis attribute, whose value is a valid dimension of its slot.
+	Axis bool
+}
+
+// Error is a mistake in an expression: bytes Pos to End of its text.
+type Error struct {
+	Pos, End int
+	Code     Code
+	Message  string
+	Hint     string
+}
+
+// Code tells kinds of mistakes apart.
+type Code uint8
+
+const (
+	BadSyntax   Code = iota // not an expression
+	BadType                 // operands of the wrong type
+	UnknownName             // a name that nothing declares
+	ZeroDivisor             // a divisor that may be zero
+)
+
+func (e *Error) Error() string { return e.Message }
+
+func errorf(n Node, code Code, format string, args ...any) *Error {
+	return &Error{Pos: n.Pos(), End: n.End(), Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Walk calls f for n and everything below it.
+func Walk(n Node, f func(Node)) {
+	if n == nil {
+		return
+	}
+	f(n)
+	switch n := n.(type) {
+	case *Unary:
+		Walk(n.X, f)
+	case *Binary:
+		Walk(n.X, f)
+		Walk(n.Y, f)
+	case *Cond:
+		Walk(n.If, f)
+		Walk(n.Then, f)
+		Walk(n.Else, f)
+	case *Call:
+		for _, a := range n.Args {
+			Walk(a, f)
+		}
+	case *Index:
+		Walk(n.X, f)
+		Walk(n.I, f)
+	case *Slice:
+		Walk(n.X, f)
+		if n.Lo != nil {
+			Walk(n.Lo, f)
+		}
+		if n.Hi != nil {
+			Walk(n.Hi, f)
+		}
+	case *Select:
+		Walk(n.X, f)
+	case *In:
+		Walk(n.X, f)
+		for _, e := range n.List {
+			Walk(e, f)
+		}
+	case *List:
+		for _, e := range n.Elems {
+			Walk(e, f)
+		}
+	}
+}
+
+// Names returns the names that an expression uses, in order of appearance, with repetitions.
+func Names(n Node) []string {
+	var names []string
+	Walk(n, func(n Node) {
+		if id, ok := n.(*Ident); ok {
+			names = append(names, id.Name)
+		}
+	})
+	return names
+}

@@ -1,0 +1,480 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// Env tells what names mean.
+type Env interface {
+	// Lookup returns the symbol of a name.
+	Lookup(name string) (Symbol, bool)
+	// Names lists the known names, for suggestions.
+	Names() []string
+}
+
+// function describes a built-in function.
+type function struct {
+	usage string
+	check func(c *checker, call *Call) (Type, *Error)
+}
+
+var functions map[string]function
+
+func init() {
+	intOf := func(kind Kind) func(*checker, *Call) (Type, *Error) {
+		return func(c *checker, call *Call) (Type, *Error) {
+			return Type{Kind: Int}, c.args(call, kind)
+		}
+	}
+	functions = map[string]function{
+		"prod":    {"prod(dims)", intOf(Dims)},
+		"sum":     {"sum(dims)", intOf(Dims)},
+		"len":     {"len(dims)", intOf(Dims)},
+		"ceildiv": {"ceildiv(a, b)", (*checker).ceildiv},
+		"min":     {"min(a, b, ...)", (*checker).minmax},
+		"max":     {"max(a, b, ...)", (*checker).minmax},
+		"broadcast": {"broadcast(dims, dims)", func(c *checker, call *Call) (Type, *Error) {
+			return Type{Kind: Dims}, c.args(call, Dims, Dims)
+		}},
+		"has":     {"has(attribute)", (*checker).has},
+		"or":      {"or(attribute, value)", (*checker).or},
+		"present": {"present(slot)", (*checker).present},
+		"sqrt": {"sqrt(x)", func(c *checker, call *Call) (Type, *Error) {
+			return Type{Kind: Float}, c.args(call, Float)
+		}},
+	}
+}
+
+// Functions lists the names of the built-in functions, sorted.
+func Functions() []string {
+	var names []string
+	for n := range functions {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Check finds the types of an expression's nodes and of the whole, which must be want: an Int where
+// a Float is wanted is one.
+func Check(n Node, env Env, want Kind) *Error {
+	c := &checker{env}
+	t, err := c.check(n)
+	if err != nil {
+		return err
+	}
+	return c.want(n, t, want)
+}
+
+type checker struct{ env Env }
+
+func (c *checker) want(n Node, t Type, want Kind) *Error {
+	if t.Optional {
+		return &Error{Pos: n.Pos(), End: n.End(), Code: BadType, Message: fmt.Sprintf("want %s, got %s", article(Type{Kind: want}), article(t)),
+			Hint: "it may be absent: test it with has(...), or give a value for that case with or(..., value)"}
+	}
+	if t.Kind == want || want == Float && t.Kind == Int {
+		return nil
+	}
+	return errorf(n, BadType, "want %s, got %s", article(Type{Kind: want}), article(t))
+}
+
+func article(t Type) string {
+	s := t.String()
+	switch {
+	case t.Kind == Dims && !t.Optional:
+		return s
+	case strings.ContainsRune("aeio", rune(s[0])):
+		return "an " + s
+	}
+	return "a " + s
+}
+
+func (c *checker) args(call *Call, kinds ...Kind) *Error {
+	if len(call.Args) != len(kinds) {
+		return errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
+	}
+	for i, a := range call.Args {
+		t, err := c.check(a)
+		if err != nil {
+			return err
+		}
+		if err := c.want(a, t, kinds[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) check(n Node) (Type, *Error) {
+	t, err := c.typeOf(n)
+	if err == nil {
+		n.(node).set(t)
+	}
+	return t, err
+}
+
+func (c *checker) typeOf(n Node) (Type, *Error) {
+	switch n := n.(type) {
+	case *Lit:
+		switch n.Value.(type) {
+		case int64:
+			return Type{Kind: Int}, nil
+		case float64:
+			return Type{Kind: Float}, nil
+		case bool:
+			return Type{Kind: Bool}, nil
+		}
+		return Type{Kind: String}, nil
+	case *Ident:
+		s, ok := c.env.Lookup(n.Name)
+		if !ok {
+			e := errorf(n, UnknownName, "%s is not defined", n.Name)
+			if m := nearest.Name(n.Name, c.env.Names()); m != "" {
+				e.Hint = fmt.Sprintf("did you mean %s?", m)
+			}
+			return Type{}, e
+		}
+		n.Symbol = s
+		return s.Type, nil
+	case *Unary:
+		t, err := c.check(n.X)
+		if err != nil {
+			return Type{}, err
+		}
+		if n.Op == "!" {
+			return Type{Kind: Bool}, c.want(n.X, t, Bool)
+		}
+		if t.Kind == Float && !t.Optional {
+			return t, nil
+		}
+		return Type{Kind: Int}, c.want(n.X, t, Int)
+	case *Binary:
+		return c.binary(n)
+	case *Cond:
+		return c.cond(n)
+	case *Call:
+		f, ok := functions[n.Func]
+		if !ok {
+			e := errorf(n, UnknownName, "there is no function %s", n.Func)
+			if m := nearest.Name(n.Func, Functions()); m != "" {
+				e.Hint = fmt.Sprintf("did you mean %s?", m)
+			} else {
+				e.Hint = "functions are " + strings.Join(Functions(), ", ")
+			}
+			return Type{}, e
+		}
+		return f.check(c, n)
+	case *Index:
+		x, err := c.check(n.X)
+		if err != nil {
+			return Type{}, err
+		}
+		if err := c.want(n.X, x, Dims); err != nil {
+			return Type{}, err
+		}
+		i, err := c.check(n.I)
+		if err != nil {
+			return Type{}, err
+		}
+		return Type{Kind: Int}, c.want(n.I, i, Int)
+	case *Slice:
+		x, err := c.check(n.X)
+		if err != nil {
+			return Type{}, err
+		}
+		if err := c.want(n.X, x, Dims); err != nil {
+			return Type{}, err
+		}
+		for _, b := range []Node{n.Lo, n.Hi} {
+			if b == nil {
+				continue
+			}
+			t, err := c.check(b)
+			if err != nil {
+				return Type{}, err
+			}
+			if err := c.want(b, t, Int); err != nil {
+				return Type{}, err
+			}
+		}
+		return Type{Kind: Dims}, nil
+	case *Select:
+		x, err := c.check(n.X)
+		if err != nil {
+			return Type{}, err
+		}
+		var names []string
+		for _, f := range x.Fields {
+			if f.Name == n.Field {
+				return f.Type, nil
+			}
+			names = append(names, f.Name)
+		}
+		e := errorf(n, UnknownName, "%s has no field %s", article(x), n.Field)
+		if m := nearest.Name(n.Field, names); m != "" {
+			e.Hint = fmt.Sprintf("did you mean %s?", m)
+		}
+		return Type{}, e
+	case *In:
+		x, err := c.check(n.X)
+		if err != nil {
+			return Type{}, err
+		}
+		for _, e := range n.List {
+			y, err := c.check(e)
+			if err != nil {
+				return Type{}, err
+			}
+			if err := c.comparable(n.X, x, e, y); err != nil {
+				return Type{}, err
+			}
+		}
+		return Type{Kind: Bool}, nil
+	case *List:
+		for _, e := range n.Elems {
+			t, err := c.check(e)
+			if err != nil {
+				return Type{}, err
+			}
+			if err := c.want(e, t, Int); err != nil {
+				return Type{}, err
+			}
+		}
+		return Type{Kind: Dims}, nil
+	}
+	return Type{}, errorf(n, BadSyntax, "unknown expression")
+}
+
+func (c *checker) binary(n *Binary) (Type, *Error) {
+	x, err := c.check(n.X)
+	if err != nil {
+		return Type{}, err
+	}
+	y, err := c.check(n.Y)
+	if err != nil {
+		return Type{}, err
+	}
+	switch n.Op {
+	case "||", "&&":
+		if err := c.want(n.X, x, Bool); err != nil {
+			return Type{}, err
+		}
+		return Type{Kind: Bool}, c.want(n.Y, y, Bool)
+	case "==", "!=":
+		return Type{Kind: Bool}, c.comparable(n.X, x, n.Y, y)
+	case "<", "<=", ">", ">=":
+		if err := c.number(n.X, x); err != nil {
+			return Type{}, err
+		}
+		return Type{Kind: Bool}, c.number(n.Y, y)
+	}
+	if err := c.number(n.X, x); err != nil {
+		return Type{}, err
+	}
+	if err := c.number(n.Y, y); err != nil {
+		return Type{}, err
+	}
+	t := Type{Kind: Int}
+	if x.Kind == Float || y.Kind == Float {
+		t.Kind = Float
+	}
+	switch {
+	case n.Op == "%" && t.Kind == Float:
+		return Type{}, errorf(n, BadType, "want integers for %%, got %s and %s", x, y)
+	case (n.Op == "/" || n.Op == "%") && t.Kind == Int:
+		return t, nonzero(n.Y)
+	}
+	return t, nil
+}
+
+func (c *checker) number(n Node, t Type) *Error {
+	if t.Kind == Float && !t.Optional {
+		return nil
+	}
+	return c.want(n, t, Int)
+}
+
+// comparable checks the operands of == and in. A string literal takes the type of the enum or element
+// type that it is compared with.
+func (c *checker) comparable(nx Node, x Type, ny Node, y Type) *Error {
+	if x.Kind == String && y.Kind != String {
+		nx, x, ny, y = ny, y, nx, x
+	}
+	switch {
+	case x.Kind == Enum && y.Kind == String:
+		l, ok := ny.(*Lit)
+		if !ok {
+			break
+		}
+		v := l.Value.(string)
+		if !slices.Contains(x.Values, v) {
+			e := errorf(ny, BadType, "%s has no value '%s'", article(x), v)
+			if m := nearest.Name(v, x.Values); m != "" {
+				e.Hint = fmt.Sprintf("did you mean '%s'?", m)
+			} else {
+				e.Hint = "values are " + strings.Join(x.Values, ", ")
+			}
+			return e
+		}
+		l.typ = Type{Kind: Enum, Values: x.Values, Name: x.Name}
+		return nil
+	case x.Kind == DType && y.Kind == String:
+		l, ok := ny.(*Lit)
+		if !ok {
+			break
+		}
+		if _, err := dtype.Parse(l.Value.(string)); err != nil {
+			e := errorf(ny, BadType, "there is no element type '%s'", l.Value)
+			if m := nearest.Name(l.Value.(string), dtype.Names()); m != "" {
+				e.Hint = fmt.Sprintf("did you mean '%s'?", m)
+			}
+			return e
+		}
+		l.typ = Type{Kind: DType}
+		return nil
+	case x.Kind == Enum && y.Kind == Enum && x.Name == y.Name && slices.Equal(x.Values, y.Values):
+		return nil
+	case x.Optional || y.Optional:
+		if x.Kind == DType && y.Kind == DType {
+			return nil
+		}
+		if x.Optional {
+			return c.want(nx, x, y.Kind)
+		}
+		return c.want(ny, y, x.Kind)
+	case x.Kind == y.Kind && x.Kind != Record && x.Kind != Slot && x.Kind != Enum,
+		x.Kind == Int && y.Kind == Float, x.Kind == Float && y.Kind == Int:
+		return nil
+	}
+	return errorf(ny, BadType, "cannot compare %s with %s", article(x), article(y))
+}
+
+func (c *checker) cond(n *Cond) (Type, *Error) {
+	i, err := c.check(n.If)
+	if err != nil {
+		return Type{}, err
+	}
+	if err := c.want(n.If, i, Bool); err != nil {
+		return Type{}, err
+	}
+	x, err := c.check(n.Then)
+	if err != nil {
+		return Type{}, err
+	}
+	y, err := c.check(n.Else)
+	if err != nil {
+		return Type{}, err
+	}
+	switch {
+	case x.Optional:
+		return Type{}, c.want(n.Then, x, y.Kind)
+	case y.Optional:
+		return Type{}, c.want(n.Else, y, x.Kind)
+	case x.Kind == Int && y.Kind == Float:
+		return y, nil
+	case x.Kind == Float && y.Kind == Int:
+		return x, nil
+	case x.Kind == y.Kind && (x.Kind == Int || x.Kind == Float || x.Kind == Bool || x.Kind == Dims):
+		return x, nil
+	}
+	return Type{}, errorf(n, BadType, "want two numbers, booleans or dims around ':', got %s and %s", article(x), article(y))
+}
+
+func (c *checker) ceildiv(call *Call) (Type, *Error) {
+	if err := c.args(call, Int, Int); err != nil {
+		return Type{}, err
+	}
+	return Type{Kind: Int}, nonzero(call.Args[1])
+}
+
+func (c *checker) minmax(call *Call) (Type, *Error) {
+	if len(call.Args) < 2 {
+		return Type{}, errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
+	}
+	t := Type{Kind: Int}
+	for _, a := range call.Args {
+		at, err := c.check(a)
+		if err != nil {
+			return Type{}, err
+		}
+		if err := c.number(a, at); err != nil {
+			return Type{}, err
+		}
+		if at.Kind == Float {
+			t.Kind = Float
+		}
+	}
+	return t, nil
+}
+
+func (c *checker) has(call *Call) (Type, *Error) {
+	if len(call.Args) != 1 {
+		return Type{}, errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
+	}
+	t, err := c.check(call.Args[0])
+	if err != nil {
+		return Type{}, err
+	}
+	if !t.Optional {
+		return Type{}, errorf(call.Args[0], BadType, "want an optional attribute, got %s", article(t))
+	}
+	return Type{Kind: Bool}, nil
+}
+
+func (c *checker) or(call *Call) (Type, *Error) {
+	if len(call.Args) != 2 {
+		return Type{}, errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
+	}
+	t, err := c.check(call.Args[0])
+	if err != nil {
+		return Type{}, err
+	}
+	if !t.Optional || t.Kind != Int && t.Kind != Float && t.Kind != Bool {
+		return Type{}, errorf(call.Args[0], BadType, "want an optional number or boolean, got %s", article(t))
+	}
+	u, err := c.check(call.Args[1])
+	if err != nil {
+		return Type{}, err
+	}
+	t.Optional = false
+	return t, c.want(call.Args[1], u, t.Kind)
+}
+
+func (c *checker) present(call *Call) (Type, *Error) {
+	return Type{Kind: Bool}, c.args(call, Slot)
+}
+
+// nonzero checks that a divisor is positive whatever the attributes and dimensions are.
+func nonzero(n Node) *Error {
+	if positive(n) {
+		return nil
+	}
+	return &Error{Pos: n.Pos(), End: n.End(), Code: ZeroDivisor, Message: "this divisor may be zero or negative",
+		Hint: "give the attribute min = 1, or divide by max(..., 1)"}
+}
+
+func positive(n Node) bool {
+	switch n := n.(type) {
+	case *Lit:
+		v, ok := n.Value.(int64)
+		return ok && v > 0
+	case *Ident:
+		return n.Symbol.HasMin && n.Symbol.Min >= 1
+	case *Binary:
+		return n.Op == "*" && positive(n.X) && positive(n.Y)
+	case *Call:
+		switch n.Func {
+		case "max":
+			return slices.ContainsFunc(n.Args, positive)
+		case "min":
+			return !slices.ContainsFunc(n.Args, func(a Node) bool { return !positive(a) })
+		}
+	}
+	return false
+}

@@ -1,0 +1,392 @@
+package expr
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds nesting, so that no input exhausts the stack.
+const maxDepth = 100
+
+// Parse reads an expression.
+//
+//	expr   = or [ "?" expr ":" expr ]
+//	or     = and { "||" and }
+//	and    = not { "&&" not }
+//	cmp    = sum [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum | [ "not" ] "in" list ]
+//	sum    = term { ( "+" | "-" ) term }
+//	term   = unary { ( "*" | "/" | "%" ) unary }
+//	unary  = ( "-" | "!" ) unary | postfix
+//	postfix = primary { "[" expr "]" | "[" [ expr ] ":" [ expr ] "]" | "." name }
+//	primary = number | 'string' | "true" | "false" | name | name "(" args ")" | "(" expr ")" | list
+//
+// Division rounds towards minus infinity, and % has the sign of the divisor.
+func Parse(text string) (Node, *Error) {
+	p := &parser{text: text}
+	p.next()
+	n, err := p.expr()
+	if err == nil && p.tok.kind != tokEOF {
+		err = p.unexpected("the end of the expression")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+type tokKind uint8
+
+const (
+	tokEOF tokKind = iota
+	tokInt
+	tokFloat
+	tokString
+	tokName
+	tokOp
+	tokBad
+)
+
+type token struct {
+	kind     tokKind
+	pos, end int
+	text     string
+}
+
+type parser struct {
+	text  string
+	tok   token
+	at    int
+	depth int
+}
+
+var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}
+
+func (p *parser) next() {
+	for p.at < len(p.text) && strings.ContainsRune(" \t\r\n", rune(p.text[p.at])) {
+		p.at++
+	}
+	start := p.at
+	set := func(k tokKind) { p.tok = token{k, start, p.at, p.text[start:p.at]} }
+	if p.at >= len(p.text) {
+		set(tokEOF)
+		return
+	}
+	c := p.text[p.at]
+	switch {
+	case isDigit(c):
+		kind := tokInt
+		for p.at < len(p.text) && isDigit(p.text[p.at]) {
+			p.at++
+		}
+		if p.at+1 < len(p.text) && p.text[p.at] == '.' && isDigit(p.text[p.at+1]) {
+			kind = tokFloat
+			for p.at++; p.at < len(p.text) && isDigit(p.text[p.at]); p.at++ {
+			}
+		}
+		if rest := p.text[p.at:]; len(rest) > 1 && (rest[0] == 'e' || rest[0] == 'E') {
+			n := 1
+			if rest[1] == '-' || rest[1] == '+' {
+				n++
+			}
+			if n < len(rest) && isDigit(rest[n]) {
+				kind = tokFloat
+				for p.at += n; p.at < len(p.text) && isDigit(p.text[p.at]); p.at++ {
+				}
+			}
+		}
+		set(kind)
+	case isLetter(c):
+		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at])) {
+			p.at++
+		}
+		set(tokName)
+	case c == '\'':
+		end := strings.IndexByte(p.text[p.at+1:], '\'')
+		if end < 0 {
+			p.at = len(p.text)
+			set(tokBad)
+			return
+		}
+		p.at += end + 2
+		set(tokString)
+	default:
+		for _, op := range operators {
+			if strings.HasPrefix(p.text[p.at:], op) {
+				p.at += len(op)
+				set(tokOp)
+				return
+			}
+		}
+		_, n := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += n
+		set(tokBad)
+	}
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool {
+	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func (p *parser) is(op string) bool { return p.tok.kind == tokOp && p.tok.text == op }
+
+func (p *parser) accept(op string) bool {
+	if p.is(op) {
+		p.next()
+		return true
+	}
+	return false
+}
+
+func (p *parser) unexpected(want string) *Error {
+	got := "the end"
+	switch p.tok.kind {
+	case tokBad:
+		got = fmt.Sprintf("%q", p.tok.text)
+		if strings.HasPrefix(p.tok.text, "'") {
+			got = "a string without an end"
+		}
+	case tokEOF:
+	default:
+		got = p.tok.text
+	}
+	return &Error{Pos: p.tok.pos, End: max(p.tok.end, p.tok.pos), Code: BadSyntax, Message: fmt.Sprintf("want %s, got %s", want, got)}
+}
+
+func (p *parser) expect(op string) *Error {
+	if !p.accept(op) {
+		return p.unexpected(strconv.Quote(op))
+	}
+	return nil
+}
+
+func (p *parser) expr() (Node, *Error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, &Error{Pos: p.tok.pos, End: p.tok.end, Code: BadSyntax, Message: "the expression is nested too deeply"}
+	}
+	defer func() { p.depth-- }()
+	c, err := p.binary(0)
+	if err != nil || !p.accept("?") {
+		return c, err
+	}
+	then, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(":"); err != nil {
+		return nil, err
+	}
+	els, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	return &Cond{base{pos: c.Pos(), end: els.End()}, c, then, els}, nil
+}
+
+var levels = [][]string{{"||"}, {"&&"}, {"==", "!=", "<=", ">=", "<", ">", "in", "not"}, {"+", "-"}, {"*", "/", "%"}}
+
+func (p *parser) binary(level int) (Node, *Error) {
+	if level == len(levels) {
+		return p.unary()
+	}
+	x, err := p.binary(level + 1)
+	if err != nil {
+		return nil, err
+	}
+	for first := true; ; first = false {
+		op := ""
+		for _, o := range levels[level] {
+			if p.is(o) || p.tok.kind == tokName && p.tok.text == o {
+				op = o
+			}
+		}
+		if op == "" {
+			return x, nil
+		}
+		if level == 2 && !first {
+			return nil, errorf(x, BadSyntax, "comparisons cannot be chained; combine them with &&")
+		}
+		p.next()
+		if op == "not" || op == "in" {
+			if op == "not" {
+				if p.tok.kind != tokName || p.tok.text != "in" {
+					return nil, p.unexpected(`"in"`)
+				}
+				p.next()
+			}
+			if !p.is("[") {
+				return nil, p.unexpected("a list")
+			}
+			l, err := p.list()
+			if err != nil {
+				return nil, err
+			}
+			in := &In{base{pos: x.Pos(), end: l.End()}, x, l.(*List).Elems}
+			x = in
+			if op == "not" {
+				x = &Unary{base{pos: in.pos, end: in.end}, "!", in}
+			}
+			continue
+		}
+		y, err := p.binary(level + 1)
+		if err != nil {
+			return nil, err
+		}
+		x = &Binary{base{pos: x.Pos(), end: y.End()}, op, x, y}
+	}
+}
+
+func (p *parser) unary() (Node, *Error) {
+	if p.is("-") || p.is("!") {
+		if p.depth++; p.depth > maxDepth {
+			return nil, &Error{Pos: p.tok.pos, End: p.tok.end, Code: BadSyntax, Message: "the expression is nested too deeply"}
+		}
+		defer func() { p.depth-- }()
+		op, pos := p.tok.text, p.tok.pos
+		p.next()
+		x, err := p.unary()
+		if err != nil {
+			return nil, err
+		}
+		return &Unary{base{pos: pos, end: x.End()}, op, x}, nil
+	}
+	return p.postfix()
+}
+
+func (p *parser) postfix() (Node, *Error) {
+	x, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		switch {
+		case p.accept("["):
+			var lo, hi Node
+			if !p.is(":") {
+				if lo, err = p.expr(); err != nil {
+					return nil, err
+				}
+			}
+			if !p.accept(":") {
+				end := p.tok.end
+				if err := p.expect("]"); err != nil {
+					return nil, err
+				}
+				x = &Index{base{pos: x.Pos(), end: end}, x, lo}
+				continue
+			}
+			if !p.is("]") {
+				if hi, err = p.expr(); err != nil {
+					return nil, err
+				}
+			}
+			end := p.tok.end
+			if err := p.expect("]"); err != nil {
+				return nil, err
+			}
+			x = &Slice{base{pos: x.Pos(), end: end}, x, lo, hi}
+		case p.accept("."):
+			if p.tok.kind != tokName {
+				return nil, p.unexpected("the name of a field")
+			}
+			x = &Select{base{pos: x.Pos(), end: p.tok.end}, x, p.tok.text}
+			p.next()
+		default:
+			return x, nil
+		}
+	}
+}
+
+func (p *parser) list() (Node, *Error) {
+	pos := p.tok.pos
+	p.next()
+	l := &List{}
+	for !p.is("]") {
+		e, err := p.expr()
+		if err != nil {
+			return nil, err
+		}
+		l.Elems = append(l.Elems, e)
+		if !p.is("]") {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l.base = base{pos: pos, end: p.tok.end}
+	p.next()
+	return l, nil
+}
+
+func (p *parser) primary() (Node, *Error) {
+	t := p.tok
+	b := base{pos: t.pos, end: t.end}
+	switch t.kind {
+	case tokInt:
+		v, err := strconv.ParseInt(t.text, 10, 64)
+		if err != nil || v > math.MaxInt32 {
+			return nil, &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: fmt.Sprintf("want an integer below 2147483648, got %s", t.text)}
+		}
+		p.next()
+		return &Lit{b, v}, nil
+	case tokFloat:
+		v, err := strconv.ParseFloat(t.text, 64)
+		if err != nil {
+			return nil, &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: fmt.Sprintf("%s is too large", t.text)}
+		}
+		p.next()
+		return &Lit{b, v}, nil
+	case tokString:
+		p.next()
+		return &Lit{b, t.text[1 : len(t.text)-1]}, nil
+	case tokName:
+		p.next()
+		switch t.text {
+		case "true", "false":
+			return &Lit{b, t.text == "true"}, nil
+		case "in", "not":
+			return nil, &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: fmt.Sprintf("want a value, got %s", t.text)}
+		}
+		if !p.accept("(") {
+			return &Ident{base: b, Name: t.text}, nil
+		}
+		c := &Call{Func: t.text}
+		for !p.is(")") {
+			a, err := p.expr()
+			if err != nil {
+				return nil, err
+			}
+			c.Args = append(c.Args, a)
+			if !p.is(")") {
+				if err := p.expect(","); err != nil {
+					return nil, err
+				}
+			}
+		}
+		c.base = base{pos: t.pos, end: p.tok.end}
+		p.next()
+		return c, nil
+	case tokOp:
+		switch t.text {
+		case "(":
+			p.next()
+			x, err := p.expr()
+			if err != nil {
+				return nil, err
+			}
+			end := p.tok.end
+			if err := p.expect(")"); err != nil {
+				return nil, err
+			}
+			b := x.(node).parsed()
+			b.pos, b.end = t.pos, end
+			return x, nil
+		case "[":
+			return p.list()
+		}
+	}
+	return nil, p.unexpected("a value")
+}

@@ -1,0 +1,49 @@
+// Package goname turns names of specs into names of Go.
+package goname
+
+import (
+	"go/token"
+	"strings"
+	"unicode"
+)
+
+// Package returns the name of the package of an operator: conv_2d becomes conv2d.
+func Package(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "") }
+
+// Exported returns the exported Go name of a name in any style: out_channels becomes OutChannels,
+// EW_ADD becomes EwAdd, "mean over batch" becomes MeanOverBatch, L2 stays L2. It returns "" if the
+// name holds no letter or digit, and prefixes V if it begins with a digit.
+func Exported(name string) string {
+	var b strings.Builder
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, w := range words {
+		r := []rune(w)
+		rest := string(r[1:])
+		if rest == strings.ToUpper(rest) {
+			rest = strings.ToLower(rest)
+		}
+		b.WriteRune(unicode.ToUpper(r[0]))
+		b.WriteString(rest)
+	}
+	s := b.String()
+	if s != "" && unicode.IsDigit([]rune(s)[0]) {
+		s = "V" + s
+	}
+	return s
+}
+
+// Local returns a name for a local variable or parameter: out_channels becomes outChannels. A Go
+// keyword gets an underscore.
+func Local(name string) string {
+	s := Exported(name)
+	if s == "" {
+		return s
+	}
+	r := []rune(s)
+	r[0] = unicode.ToLower(r[0])
+	s = string(r)
+	if token.IsKeyword(s) {
+		s += "_"
+	}
+	return s
+}

@@ -1,0 +1,220 @@
+// Package model holds the resolved model of an operator: everything that its spec says, and what
+// follows from it. Emitters read nothing else, and opgen explain prints it.
+package model
+
+import (
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Module is what one run of the generator works on.
+type Module struct {
+	Operators []*Operator // by name
+	Enums     []*Enum     // by name
+}
+
+// Enum is a shared enum, or one that belongs to an attribute.
+type Enum struct {
+	Name    string `json:"name"`
+	Package string `json:"package,omitempty"` // of a shared enum
+	GoName  string `json:"go_name"`
+	Doc     string `json:"doc,omitempty"`
+	Source  string `json:"-"` // path of the spec
+	Values  []EnumValue
+}
+
+// EnumValue is a value of an enum.
+type EnumValue struct {
+	Name   string `json:"name"`
+	GoName string `json:"go_name"`
+	Doc    string `json:"doc,omitempty"`
+}
+
+// Operator is a resolved operator.
+type Operator struct {
+	Name     string    `json:"name"`
+	Kind     string    `json:"kind"`
+	Package  string    `json:"package"`
+	GoName   string    `json:"go_name"` // of its kernel type
+	Source   string    `json:"source"`
+	Doc      string    `json:"doc"`
+	Family   string    `json:"family,omitempty"`
+	Category string    `json:"category,omitempty"`
+	Since    string    `json:"since,omitempty"`
+	Deprec   string    `json:"deprecated,omitempty"`
+	Types    []TypeVar `json:"types"`
+	Attrs    []*Attr   `json:"attrs"`
+	Dims     []Dim     `json:"dims"`
+	Slots    []*Slot   `json:"slots"`
+	Args     []*Arg    `json:"args,omitempty"`
+	Requires []Require `json:"require,omitempty"`
+	Tasks    []*Task   `json:"tasks"`
+	Examples []Example `json:"examples,omitempty"`
+}
+
+// TypeVar is a dtype variable.
+type TypeVar struct {
+	Name  string       `json:"name"`
+	Types []dtype.Type `json:"-"`
+	Names []string     `json:"types"`
+}
+
+// Attr is an attribute.
+type Attr struct {
+	Name     string   `json:"name"`
+	GoName   string   `json:"go_name"`
+	Type     string   `json:"type"`
+	Doc      string   `json:"doc,omitempty"`
+	Optional bool     `json:"optional,omitempty"`
+	List     bool     `json:"list,omitempty"`
+	Default  any      `json:"default,omitempty"`
+	Min      any      `json:"min,omitempty"`
+	Max      any      `json:"max,omitempty"`
+	Enum     *Enum    `json:"enum,omitempty"`
+	Axis     *Axis    `json:"axis,omitempty"`
+	Fields   []*Attr  `json:"fields,omitempty"`
+	Values   []string `json:"-"`
+}
+
+// Axis says what an axis attribute names.
+type Axis struct {
+	Slot  string `json:"slot"`
+	Binds string `json:"binds,omitempty"`
+	End   bool   `json:"end,omitempty"`
+}
+
+// Dim is a dimension, or a run of them.
+type Dim struct {
+	Name string    `json:"name"`
+	Rest bool      `json:"run,omitempty"`
+	From string    `json:"from"`           // the slot that binds it, or "" if an expression defines it
+	Text string    `json:"expr,omitempty"` // of that expression
+	Node expr.Node `json:"-"`
+}
+
+// Slot is a tensor slot.
+type Slot struct {
+	Name      string            `json:"name"`
+	GoName    string            `json:"go_name"`
+	Role      task.Role         `json:"-"`
+	RoleName  string            `json:"role"`
+	Type      string            `json:"type"`
+	Var       int               `json:"-"` // number of the dtype variable, -1 if Type is fixed
+	Fixed     dtype.Type        `json:"-"`
+	Shape     string            `json:"shape"` // as the spec writes it
+	Doc       string            `json:"doc,omitempty"`
+	Provided  bool              `json:"provided,omitempty"` // an initialiser's output
+	Optional  bool              `json:"optional,omitempty"`
+	OnRequest bool              `json:"on_request,omitempty"`
+	Present   string            `json:"present,omitempty"`
+	Trainable bool              `json:"trainable,omitempty"`
+	Saved     string            `json:"saved,omitempty"` // "true", or the condition
+	PerWorker bool              `json:"per_worker,omitempty"`
+	AuxLoss   bool              `json:"aux_loss,omitempty"`
+	Init      *Init             `json:"init,omitempty"`
+	Below     string            `json:"below,omitempty"`
+	Pattern   *scope.Pattern    `json:"-"` // of inputs
+	Dims      []scope.ShapeExpr `json:"-"` // of all others
+	PresentIf expr.Node         `json:"-"`
+	SavedIf   expr.Node         `json:"-"`
+	BelowExpr expr.Node         `json:"-"`
+	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
+	// run along the last dimension.
+	Lane string `json:"lanes_after,omitempty"`
+}
+
+// Init names a weight's initialiser.
+type Init struct {
+	Operator string `json:"operator"`
+	Package  string `json:"-"`
+	Attrs    string `json:"attrs,omitempty"` // JSON
+}
+
+// Arg is an argument slot.
+type Arg struct {
+	Name   string `json:"name"`
+	GoName string `json:"go_name"`
+	Type   string `json:"type"`
+	From   string `json:"from"`
+	Doc    string `json:"doc,omitempty"`
+}
+
+// Require is a condition on attributes and shapes.
+type Require struct {
+	Name    string    `json:"name"`
+	Text    string    `json:"that"`
+	Message string    `json:"message"`
+	Format  string    `json:"-"` // the message as a format of package fmt
+	Names   []string  `json:"-"` // whose values the message reports
+	Node    expr.Node `json:"-"`
+}
+
+// Task is a task with its signature.
+type Task struct {
+	Name   string    `json:"name"`
+	GoName string    `json:"go_name"`
+	Kind   task.Kind `json:"-"`
+	ID     task.ID   `json:"id"`
+	Doc    string    `json:"doc,omitempty"`
+	Params []*Param  `json:"params"`
+	Args   []*Arg    `json:"args,omitempty"`
+	Steps  []*Step   `json:"steps"`
+}
+
+// Param is a slot as a task sees it.
+type Param struct {
+	Slot     *Slot     `json:"-"`
+	Number   int       `json:"-"` // of the slot
+	Name     string    `json:"slot"`
+	GoName   string    `json:"-"`
+	Grad     bool      `json:"grad,omitempty"`
+	Perm     perm.Perm `json:"perm"`
+	Scatter  bool      `json:"scatter,omitempty"`
+	Inferred bool      `json:"inferred,omitempty"` // rather than written in the spec
+	// OnlyIf is the condition under which backward is given a forward value.
+	OnlyIf expr.Node `json:"-"`
+	IfText string    `json:"only_if,omitempty"`
+}
+
+// Step is a step of a task.
+type Step struct {
+	Name   string    `json:"name,omitempty"`
+	GoName string    `json:"method"`
+	Over   string    `json:"over"`
+	Grain  string    `json:"grain,omitempty"`
+	When   string    `json:"when,omitempty"`
+	Doc    string    `json:"doc,omitempty"`
+	OverX  expr.Node `json:"-"`
+	GrainX expr.Node `json:"-"`
+	WhenX  expr.Node `json:"-"`
+}
+
+// Example is an attribute and shape combination.
+type Example struct {
+	Attrs  string           `json:"attrs"`
+	Shapes map[string][]int `json:"shapes"`
+}
+
+// Task returns the task of a kind, or nil.
+func (o *Operator) Task(k task.Kind) *Task {
+	for _, t := range o.Tasks {
+		if t.Kind == k {
+			return t
+		}
+	}
+	return nil
+}
+
+// Inputs returns the input slots.
+func (o *Operator) Inputs() []*Slot {
+	var in []*Slot
+	for _, s := range o.Slots {
+		if s.Role == task.RoleInput {
+			in = append(in, s)
+		}
+	}
+	return in
+}

@@ -1,0 +1,56 @@
+// Package nearest finds the name that a misspelt one was probably meant to be.
+package nearest
+
+import "slices"
+
+// Name returns the candidate closest to name in edit distance, or "" if none is close enough to be
+// worth suggesting (more than a third of the letters, and at least two, would have to change).
+// Of equally close candidates the first wins.
+func Name(name string, candidates []string) string {
+	limit := max(2, len(name)/3)
+	best, bestDist := "", limit+1
+	for _, c := range candidates {
+		if c == name || c == "" {
+			continue
+		}
+		if d := distance(name, c, bestDist); d < bestDist {
+			best, bestDist = c, d
+		}
+	}
+	// A suggestion that keeps none of the letters is noise.
+	if bestDist >= max(len(name), len(best)) {
+		return ""
+	}
+	return best
+}
+
+// distance returns the optimal-string-alignment distance of a and b (insert, delete, substitute,
+// swap of neighbours), or limit if it is not below limit.
+func distance(a, b string, limit int) int {
+	x, y := []rune(a), []rune(b)
+	if d := len(x) - len(y); d >= limit || -d >= limit {
+		return limit
+	}
+	two, one, cur := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range one {
+		one[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		cur[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			cur[j] = min(one[j]+1, cur[j-1]+1, one[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				cur[j] = min(cur[j], two[j-2]+1)
+			}
+		}
+		if slices.Min(cur) >= limit {
+			return limit
+		}
+		two, one, cur = one, cur, two
+	}
+	return one[len(y)]
+}

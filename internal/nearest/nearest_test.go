@@ -1,0 +1,25 @@
+package nearest
+
+import "testing"
+
+func TestName(t *testing.T) {
+	tests := []struct {
+		name       string
+		candidates []string
+		want       string
+	}{
+		{"shpae", []string{"role", "shape", "type"}, "shape"},
+		{"rol", []string{"role", "type"}, "role"},
+		{"permision", []string{"permission"}, "permission"},
+		{"xyz", []string{"role", "type"}, ""},
+		{"ab", []string{"cd"}, ""},
+		{"", []string{"a"}, ""},
+		{"same", []string{"same"}, ""},
+		{"foo", []string{"fox", "fob"}, "fox"},
+	}
+	for _, tt := range tests {
+		if got := Name(tt.name, tt.candidates); got != tt.want {
+			t.Errorf("Name(%q, %q) = %q, want %q", tt.name, tt.candidates, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+// Package safetensors reads and writes files in the safetensors format: a length (8 bytes, little
+// endian), a JSON header of that length, and raw little-endian row-major data.
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// Tensor is a tensor with its raw data.
+type Tensor struct {
+	Type  dtype.Type
+	Shape []int
+	Data  []byte
+}
+
+// File is the content of a file.
+type File struct {
+	Metadata map[string]string
+	Tensors  map[string]Tensor
+}
+
+var typeNames = map[string]dtype.Type{
+	"BOOL": dtype.Bool, "U8": dtype.U8, "I8": dtype.I8, "I16": dtype.I16, "U16": dtype.U16, "I32": dtype.I32, "U32": dtype.U32,
+	"I64": dtype.I64, "U64": dtype.U64, "F16": dtype.F16, "BF16": dtype.BF16, "F32": dtype.F32, "F64": dtype.F64,
+}
+
+func typeName(t dtype.Type) string {
+	for n, u := range typeNames {
+		if u == t {
+			return n
+		}
+	}
+	return ""
+}
+
+type entry struct {
+	DType   string `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Offsets [2]int `json:"data_offsets"`
+}
+
+// Decode reads a file. The tensors share memory with data.
+func Decode(data []byte) (*File, error) {
+	if len(data) < 8 {
+		return nil, fmt.Errorf("safetensors: want at least 8 bytes, got %d", len(data))
+	}
+	n := binary.LittleEndian.Uint64(data)
+	if n > uint64(len(data)-8) {
+		return nil, fmt.Errorf("safetensors: a header of %d bytes in a file of %d", n, len(data))
+	}
+	header, body := data[8:8+n], data[8+n:]
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(header, &raw); err != nil {
+		return nil, fmt.Errorf("safetensors: header: %w", err)
+	}
+	f := &File{Metadata: map[string]string{}, Tensors: map[string]Tensor{}}
+	for name, msg := range raw {
+		if name == "__metadata__" {
+			if err := json.Unmarshal(msg, &f.Metadata); err != nil {
+				return nil, fmt.Errorf("safetensors: metadata: %w", err)
+			}
+			continue
+		}
+		var e entry
+		if err := json.Unmarshal(msg, &e); err != nil {
+			return nil, fmt.Errorf("safetensors: tensor %s: %w", name, err)
+		}
+		t, ok := typeNames[e.DType]
+		if !ok {
+			return nil, fmt.Errorf("safetensors: tensor %s: unknown type %q", name, e.DType)
+		}
+		lo, hi := e.Offsets[0], e.Offsets[1]
+		if slices.ContainsFunc(e.Shape, func(n int) bool { return n < 0 }) || lo < 0 || hi < lo || hi > len(body) || hi-lo != shape.Prod(e.Shape)*t.Size() {
+			return nil, fmt.Errorf("safetensors: tensor %s of %s%v cannot lie at bytes %d to %d of %d", name, e.DType, e.Shape, lo, hi, len(body))
+		}
+		f.Tensors[name] = Tensor{t, e.Shape, body[lo:hi]}
+	}
+	return f, nil
+}
+
+// Encode writes a file, tensors in order of their names.
+func (f *File) Encode() ([]byte, error) {
+	var names []string
+	for n := range f.Tensors {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	header := map[string]any{}
+	if len(f.Metadata) > 0 {
+		header["__metadata__"] = f.Metadata
+	}
+	off := 0
+	for _, n := range names {
+		t := f.Tensors[n]
+		name := typeName(t.Type)
+		if name == "" || len(t.Data) != shape.Prod(t.Shape)*t.Type.Size() {
+			return nil, fmt.Errorf("safetensors: tensor %s of %v%v cannot hold %d bytes", n, t.Type, t.Shape, len(t.Data))
+		}
+		header[n] = entry{name, append([]int{}, t.Shape...), [2]int{off, off + len(t.Data)}}
+		off += len(t.Data)
+	}
+	text, err := json.Marshal(header)
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, bytes.Repeat([]byte(" "), (8-len(text)%8)%8)...)
+	out := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
+	out = append(out, text...)
+	for _, n := range names {
+		out = append(out, f.Tensors[n].Data...)
+	}
+	return out, nil
+}
+
+// Float64s returns the elements as float64; of bool, 0 or 1. 64-bit integers beyond 2^53 lose digits.
+func (t Tensor) Float64s() ([]float64, error) {
+	out := make([]float64, shape.Prod(t.Shape))
+	le := binary.LittleEndian
+	for i := range out {
+		b := t.Data[i*t.Type.Size():]
+		switch t.Type {
+		case dtype.Bool, dtype.U8:
+			out[i] = float64(b[0])
+		case dtype.I8:
+			out[i] = float64(int8(b[0]))
+		case dtype.I16:
+			out[i] = float64(int16(le.Uint16(b)))
+		case dtype.U16:
+			out[i] = float64(le.Uint16(b))
+		case dtype.I32:
+			out[i] = float64(int32(le.Uint32(b)))
+		case dtype.U32:
+			out[i] = float64(le.Uint32(b))
+		case dtype.I64:
+			out[i] = float64(int64(le.Uint64(b)))
+		case dtype.U64:
+			out[i] = float64(le.Uint64(b))
+		case dtype.F32:
+			out[i] = float64(math.Float32frombits(le.Uint32(b)))
+		case dtype.F64:
+			out[i] = math.Float64frombits(le.Uint64(b))
+		default:
+			return nil, fmt.Errorf("safetensors: elements of %v have no float64 form here", t.Type)
+		}
+	}
+	return out, nil
+}
+
+// Of returns a tensor of the given elements.
+func Of[T dtype.Element](dims []int, elems []T) (Tensor, error) {
+	var b bytes.Buffer
+	err := binary.Write(&b, binary.LittleEndian, elems)
+	return Tensor{dtype.Of[T](), dims, b.Bytes()}, err
+}
+
+// Elements returns the elements of a tensor of type T, converting between float32 and float64.
+func Elements[T dtype.Element](t Tensor) ([]T, error) {
+	want := dtype.Of[T]()
+	if t.Type == want {
+		out := make([]T, shape.Prod(t.Shape))
+		return out, binary.Read(bytes.NewReader(t.Data), binary.LittleEndian, out)
+	}
+	if !want.IsFloat() || !t.Type.IsFloat() {
+		return nil, fmt.Errorf("safetensors: want elements of %v, got %v", want, t.Type)
+	}
+	fs, err := t.Float64s()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]T, len(fs))
+	for i, f := range fs {
+		switch o := any(out).(type) {
+		case []float32:
+			o[i] = float32(f)
+		case []float64:
+			o[i] = f
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,360 @@
+// Package scope knows the names of a spec: what attributes, dimensions, dtype variables and slots
+// stand for in expressions, and how the shapes of inputs bind dimensions.
+package scope
+
+import (
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// Scope is the name space of a spec.
+type Scope struct {
+	Spec *spec.Spec
+	// Inputs holds the shape pattern of every slot whose shape the caller gives, in file order.
+	Inputs []*Pattern
+	// Lets holds the dimensions of [dims], in file order, with their expressions.
+	Lets []Let
+
+	list  *diag.List
+	names []string
+	decls map[string]*decl
+}
+
+type decl struct {
+	symbol expr.Symbol
+	what   string // "slot", "attribute", ...
+	span   source.Span
+	bound  bool // of a dimension: something determines it
+}
+
+// Let is a dimension that [dims] defines.
+type Let struct {
+	Name string
+	Node expr.Node // nil if the expression is wrong
+	Rest bool      // a run of dimensions rather than one
+}
+
+// ElemKind is the kind of an element of a shape pattern.
+type ElemKind uint8
+
+const (
+	Bind     ElemKind = iota // K: binds one dimension
+	BindRest                 // N...: binds a run of dimensions
+	Match                    // an expression that the dimension must equal
+	MatchAll                 // X... that is already bound: the run must equal it
+	Any                      // _
+	AnyRest                  // _...
+	AxisDim                  // a dimension that an axis attribute binds
+)
+
+// Elem is an element of a shape pattern.
+type Elem struct {
+	Kind ElemKind
+	Name string
+	Node expr.Node // of Match and MatchAll
+	Span source.Span
+	Axis *spec.Attr // of AxisDim
+}
+
+// Pattern is the shape of an input.
+type Pattern struct {
+	Slot  *spec.Slot
+	Elems []Elem
+}
+
+// Provided reports whether the caller gives the shape of a slot: of inputs, and of an initialiser's
+// output.
+func Provided(s *spec.Spec, slot *spec.Slot) bool {
+	return slot.Role.V == "input" || s.Kind == spec.Initializer && slot.Role.V == "output"
+}
+
+// New builds the scope of a spec. Findings go to list, which may be nil for a spec that was checked.
+func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
+	if list == nil {
+		list = &diag.List{}
+	}
+	sc := &Scope{Spec: s, list: list, decls: map[string]*decl{}}
+	for _, v := range s.Types {
+		sc.declare(v.Name, "dtype variable", v.Key, expr.Symbol{Class: expr.TypeVar, Type: expr.Type{Kind: expr.DType}})
+	}
+	for _, a := range s.Attrs {
+		sym := AttrSymbol(a, enums)
+		sc.declare(a.Name, "attribute", a.Key, sym)
+	}
+	for _, sl := range s.Slots {
+		sc.declare(sl.Name, "slot", sl.Key, expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Slot}})
+	}
+	for _, a := range s.Args {
+		sc.declare(a.Name, "argument", a.Key, expr.Symbol{Class: expr.SlotName})
+	}
+	for _, d := range s.Dims {
+		sc.declare(d.Name, "dimension", d.Key, expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: expr.Int}})
+	}
+	sc.bindInputs()
+	sc.lets()
+	return sc
+}
+
+// AttrSymbol returns what an attribute stands for in expressions.
+func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
+	s := expr.Symbol{Class: expr.Attr, Type: expr.Type{Optional: a.Optional.V}}
+	switch a.Type.V {
+	case "int", "axis":
+		s.Type.Kind = expr.Int
+		s.Axis = a.Type.V == "axis"
+		if m, ok := a.Min.(*source.Scalar); ok {
+			s.Min, s.HasMin = m.Value.(int64)
+		}
+	case "float":
+		s.Type.Kind = expr.Float
+	case "bool":
+		s.Type.Kind = expr.Bool
+	case "string":
+		s.Type.Kind = expr.String
+	case "enum":
+		s.Type.Kind, s.Type.Name = expr.Enum, a.Name
+		for _, v := range a.Values {
+			s.Type.Values = append(s.Type.Values, v.V)
+		}
+		if e := enums[a.Enum.V]; a.Enum.Set() && e != nil {
+			s.Type.Name = e.Name.V
+			for _, v := range e.Values {
+				s.Type.Values = append(s.Type.Values, v.Name.V)
+			}
+		}
+	case "dtype":
+		s.Type.Kind = expr.DType
+	case "dims", "axes":
+		s.Type.Kind = expr.Dims
+	case "record":
+		s.Type.Kind, s.Type.Name = expr.Record, a.Name
+		for _, f := range a.Fields {
+			t := AttrSymbol(f, enums).Type
+			if t.Kind == expr.Enum && !f.Enum.Set() {
+				t.Name = a.Name + "_" + f.Name
+			}
+			s.Type.Fields = append(s.Type.Fields, expr.Field{Name: f.Name, Type: t})
+		}
+	}
+	if a.List.V {
+		if s.Type.Kind == expr.Int {
+			s.Type.Kind = expr.Dims
+		} else {
+			s.Type.Kind = expr.Invalid
+		}
+		s.HasMin = false
+	}
+	if s.Type.Optional {
+		s.HasMin = false
+	}
+	return s
+}
+
+func (sc *Scope) declare(name, what string, span source.Span, sym expr.Symbol) {
+	if d, ok := sc.decls[name]; ok {
+		sc.list.Add(diag.Duplicate, span, "%s %s has the name of %s %s", what, name, article(d.what), name).See(d.span, "%s declared here", d.what)
+		return
+	}
+	sc.decls[name] = &decl{symbol: sym, what: what, span: span}
+	sc.names = append(sc.names, name)
+}
+
+func article(s string) string {
+	if strings.ContainsRune("aeio", rune(s[0])) {
+		return "an " + s
+	}
+	return "a " + s
+}
+
+// Lookup implements expr.Env. A dimension that nothing binds yet is unknown.
+func (sc *Scope) Lookup(name string) (expr.Symbol, bool) {
+	d, ok := sc.decls[name]
+	if !ok || d.symbol.Class == expr.Dim && !d.bound {
+		return expr.Symbol{}, false
+	}
+	return d.symbol, true
+}
+
+// Names implements expr.Env.
+func (sc *Scope) Names() []string {
+	var names []string
+	for _, n := range sc.names {
+		if d := sc.decls[n]; d.symbol.Class != expr.Dim || d.bound {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// What says what a name declares ("slot"), or "".
+func (sc *Scope) What(name string) string {
+	if d := sc.decls[name]; d != nil {
+		return d.what
+	}
+	return ""
+}
+
+// Where returns where a name is declared.
+func (sc *Scope) Where(name string) source.Span { return sc.decls[name].span }
+
+// IsRest reports whether a dimension is a run of dimensions.
+func (sc *Scope) IsRest(name string) bool {
+	d := sc.decls[name]
+	return d != nil && d.symbol.Class == expr.Dim && d.symbol.Type.Kind == expr.Dims
+}
+
+// Expr parses and checks an expression, which must have the type want. It returns nil after a
+// finding.
+func (sc *Scope) Expr(s spec.Str, want expr.Kind) expr.Node {
+	if !s.Set() {
+		return nil
+	}
+	return sc.exprAt(s.Node, s.V, 0, want)
+}
+
+// exprAt is Expr for the part of a string that begins at byte offset.
+func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Kind) expr.Node {
+	n, err := expr.Parse(text)
+	if err == nil {
+		err = expr.Check(n, sc, want)
+	}
+	if err == nil {
+		return n
+	}
+	span := at.Span
+	if _, ok := at.Value.(string); ok {
+		span = at.Within(offset+err.Pos, offset+max(err.End, err.Pos))
+	}
+	code := diag.BadExpr
+	switch err.Code {
+	case expr.BadType:
+		code = diag.ExprType
+	case expr.ZeroDivisor:
+		code = diag.ZeroDivisor
+	case expr.UnknownName:
+		code = diag.Undefined
+	}
+	message, hint := err.Message, err.Hint
+	if err.Code == expr.UnknownName && span.Start < span.End {
+		name := span.File.Text[span.Start:span.End]
+		if d, ok := sc.decls[name]; ok && d.symbol.Class == expr.Dim {
+			code, hint = diag.UnboundDim, ""
+			message = "dimension " + name + " is not bound yet: it is defined further down, or by itself"
+		} else if isDimName(name) {
+			code = diag.UnboundDim
+			message = "no input's shape binds the dimension " + name
+		}
+	}
+	d := sc.list.Add(code, span, "%s", message)
+	if hint != "" {
+		d.Hinted("%s", hint)
+	}
+	return nil
+}
+
+func isDimName(s string) bool {
+	if s == "" || s[0] < 'A' || s[0] > 'Z' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+}
+
+// IsDimName reports whether s has the form of a dimension's name.
+func IsDimName(s string) bool { return isDimName(s) }
+
+// lets evaluates [dims]: each may use what inputs bind and the dimensions defined before it.
+func (sc *Scope) lets() {
+	for _, l := range sc.Spec.Dims {
+		d := sc.decls[l.Name]
+		if d == nil || d.span != l.Key {
+			continue // has the name of something else, which was reported
+		}
+		if sc.cyclic(l) {
+			sc.Lets = append(sc.Lets, Let{Name: l.Name})
+			d.bound = true
+			continue
+		}
+		n := sc.letExpr(l)
+		let := Let{Name: l.Name, Node: n}
+		if n != nil && n.Type().Kind == expr.Dims {
+			let.Rest = true
+			d.symbol.Type.Kind = expr.Dims
+		}
+		d.bound = true
+		sc.Lets = append(sc.Lets, let)
+	}
+}
+
+// letExpr checks the expression of a dimension, which may be an integer or dims.
+func (sc *Scope) letExpr(l *spec.Let) expr.Node {
+	if !l.Expr.Set() {
+		return nil
+	}
+	want := expr.Int
+	if n, err := expr.Parse(l.Expr.V); err == nil && expr.Check(n, sc, expr.Dims) == nil {
+		want = expr.Dims
+	}
+	return sc.Expr(l.Expr, want)
+}
+
+// cyclic reports a definition that depends on itself.
+func (sc *Scope) cyclic(l *spec.Let) bool {
+	byName := map[string]*spec.Let{}
+	for _, d := range sc.Spec.Dims {
+		byName[d.Name] = d
+	}
+	var trail []string
+	var visit func(d *spec.Let) bool
+	seen := map[string]bool{}
+	visit = func(d *spec.Let) bool {
+		if seen[d.Name] {
+			return false
+		}
+		seen[d.Name] = true
+		n, err := expr.Parse(d.Expr.V)
+		if err != nil {
+			return false
+		}
+		for _, name := range expr.Names(n) {
+			if name == l.Name {
+				trail = append(trail, d.Name)
+				return true
+			}
+			if next := byName[name]; next != nil && visit(next) {
+				trail = append(trail, d.Name)
+				return true
+			}
+		}
+		return false
+	}
+	if !visit(l) {
+		return false
+	}
+	cycle := l.Name
+	for _, t := range trail {
+		cycle += " <- " + t
+	}
+	sc.list.Add(diag.Cyclic, l.Expr.Span(), "dimension %s is defined by itself: %s", l.Name, cycle)
+	return true
+}
+
+// Suggest returns a hint naming the closest of the spec's names of a kind, or "".
+func (sc *Scope) Suggest(name, what string) string {
+	var candidates []string
+	for _, n := range sc.names {
+		if sc.decls[n].what == what {
+			candidates = append(candidates, n)
+		}
+	}
+	if n := nearest.Name(name, candidates); n != "" {
+		return "did you mean " + n + "?"
+	}
+	return ""
+}

@@ -1,0 +1,343 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// scanner finds the positions of keys and values in valid TOML. It does not judge: whatever it is
+// given, it ends, with a tree or an error.
+type scanner struct {
+	file *File
+	text string
+	pos  int
+
+	dup, first Span // a key that is defined twice, and where it was before
+	dupKey     string
+}
+
+var errSyntax = errors.New("unexpected character")
+
+func (s *scanner) document() (*Table, error) {
+	root := &Table{Span: Span{s.file, 0, len(s.text)}}
+	current := root
+	defined := map[*Table]bool{} // by a [header]
+	for {
+		s.blank(true)
+		if s.pos >= len(s.text) {
+			return root, nil
+		}
+		if s.text[s.pos] != '[' {
+			if err := s.keyValue(current); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		start := s.pos
+		array := strings.HasPrefix(s.text[s.pos:], "[[")
+		s.pos++
+		if array {
+			s.pos++
+		}
+		keys, err := s.keys()
+		if err != nil {
+			return nil, err
+		}
+		end := "]"
+		if array {
+			end = "]]"
+		}
+		if !strings.HasPrefix(s.text[s.pos:], end) {
+			return nil, errSyntax
+		}
+		s.pos += len(end)
+		header := Span{s.file, start, s.pos}
+		parent, err := s.descend(root, keys[:len(keys)-1])
+		if err != nil {
+			return nil, err
+		}
+		last := keys[len(keys)-1]
+		e := parent.Get(last.Key)
+		switch {
+		case array:
+			current = &Table{Span: header}
+			if e == nil {
+				last.Value = &Array{Span: header}
+				parent.Entries = append(parent.Entries, last)
+				e = last
+			}
+			a, ok := e.Value.(*Array)
+			if !ok {
+				return nil, s.twice(last, e)
+			}
+			a.Elems = append(a.Elems, current)
+		case e == nil:
+			current = &Table{Span: header}
+			last.Value = current
+			parent.Entries = append(parent.Entries, last)
+			defined[current] = true
+		default:
+			t, ok := e.Value.(*Table)
+			if !ok || defined[t] {
+				return nil, s.twice(last, e)
+			}
+			t.Span, e.KeySpan = header, last.KeySpan // so far the table was only implied
+			defined[t] = true
+			current = t
+		}
+	}
+}
+
+func (s *scanner) twice(e, first *Entry) error {
+	s.dup, s.first, s.dupKey = e.KeySpan, first.KeySpan, e.Key
+	return fmt.Errorf("key %s is defined twice", e.Key)
+}
+
+// descend returns the table that keys lead to, making tables that are only implied.
+func (s *scanner) descend(t *Table, keys []*Entry) (*Table, error) {
+	for _, k := range keys {
+		e := t.Get(k.Key)
+		if e == nil {
+			k.Value = &Table{Span: k.KeySpan}
+			t.Entries = append(t.Entries, k)
+			e = k
+		}
+		switch v := e.Value.(type) {
+		case *Table:
+			t = v
+		case *Array:
+			if len(v.Elems) == 0 {
+				return nil, s.twice(k, e)
+			}
+			last, ok := v.Elems[len(v.Elems)-1].(*Table)
+			if !ok {
+				return nil, s.twice(k, e)
+			}
+			t = last
+		default:
+			return nil, s.twice(k, e)
+		}
+	}
+	return t, nil
+}
+
+func (s *scanner) keyValue(t *Table) error {
+	keys, err := s.keys()
+	if err != nil {
+		return err
+	}
+	if s.pos >= len(s.text) || s.text[s.pos] != '=' {
+		return errSyntax
+	}
+	s.pos++
+	s.blank(false)
+	v, err := s.value()
+	if err != nil {
+		return err
+	}
+	t, err = s.descend(t, keys[:len(keys)-1])
+	if err != nil {
+		return err
+	}
+	last := keys[len(keys)-1]
+	if e := t.Get(last.Key); e != nil {
+		return s.twice(last, e)
+	}
+	last.Value = v
+	t.Entries = append(t.Entries, last)
+	return nil
+}
+
+// keys reads a dotted key and the blanks after it.
+func (s *scanner) keys() ([]*Entry, error) {
+	var keys []*Entry
+	for {
+		s.blank(false)
+		start := s.pos
+		var key string
+		switch c := s.peek(); {
+		case c == '"' || c == '\'':
+			if err := s.quoted(); err != nil {
+				return nil, err
+			}
+			key = s.text[start+1 : s.pos-1]
+			if c == '"' {
+				if u, err := unquote(key); err == nil {
+					key = u
+				}
+			}
+		default:
+			for s.pos < len(s.text) && !strings.ContainsRune(" \t\r\n.=]#", rune(s.text[s.pos])) {
+				s.pos++
+			}
+			if s.pos == start {
+				return nil, errSyntax
+			}
+			key = s.text[start:s.pos]
+		}
+		keys = append(keys, &Entry{Key: key, KeySpan: Span{s.file, start, s.pos}})
+		s.blank(false)
+		if s.peek() != '.' {
+			return keys, nil
+		}
+		s.pos++
+	}
+}
+
+// unquote resolves the escapes of a TOML basic string, which are Go's and a few more.
+func unquote(raw string) (string, error) {
+	var b strings.Builder
+	for len(raw) > 0 {
+		if strings.HasPrefix(raw, `\e`) {
+			b.WriteByte(0x1b)
+			raw = raw[2:]
+			continue
+		}
+		r, multi, tail, err := strconv.UnquoteChar(raw, '"')
+		if err != nil {
+			return "", err
+		}
+		if multi || r < utf8.RuneSelf {
+			b.WriteRune(r)
+		} else {
+			b.WriteRune(r) // \xHH above 0x7f names a code point in TOML
+		}
+		raw = tail
+	}
+	return b.String(), nil
+}
+
+func (s *scanner) peek() byte {
+	if s.pos < len(s.text) {
+		return s.text[s.pos]
+	}
+	return 0
+}
+
+// blank skips blanks and comments and, if lines is set, ends of lines.
+func (s *scanner) blank(lines bool) {
+	for s.pos < len(s.text) {
+		switch c := s.text[s.pos]; {
+		case c == ' ' || c == '\t' || lines && (c == '\n' || c == '\r'):
+			s.pos++
+		case c == '#' && lines:
+			for s.pos < len(s.text) && s.text[s.pos] != '\n' {
+				s.pos++
+			}
+		case strings.HasPrefix(s.text[s.pos:], "\ufeff") && s.pos == 0:
+			s.pos += len("\ufeff")
+		default:
+			return
+		}
+	}
+}
+
+func (s *scanner) value() (Node, error) {
+	start := s.pos
+	switch s.peek() {
+	case '"', '\'':
+		if err := s.quoted(); err != nil {
+			return nil, err
+		}
+		return &Scalar{Span: Span{s.file, start, s.pos}}, nil
+	case '[':
+		return s.array()
+	case '{':
+		return s.inlineTable()
+	}
+	for s.pos < len(s.text) && !strings.ContainsRune(",]}\n\r#", rune(s.text[s.pos])) {
+		s.pos++
+	}
+	end := start + len(strings.TrimRight(s.text[start:s.pos], " \t"))
+	if end == start {
+		return nil, errSyntax
+	}
+	return &Scalar{Span: Span{s.file, start, end}}, nil
+}
+
+// quoted skips a string of any of the four kinds.
+func (s *scanner) quoted() error {
+	q := s.text[s.pos : s.pos+1]
+	if strings.HasPrefix(s.text[s.pos:], q+q+q) {
+		end := strings.Repeat(q, 3)
+		for s.pos += 3; s.pos < len(s.text); s.pos++ {
+			if q == `"` && s.text[s.pos] == '\\' {
+				s.pos++
+				continue
+			}
+			if strings.HasPrefix(s.text[s.pos:], end) {
+				s.pos += 3
+				for range 2 { // up to two quotes may stand right before the end
+					if strings.HasPrefix(s.text[s.pos:], q) {
+						s.pos++
+					}
+				}
+				return nil
+			}
+		}
+		return errSyntax
+	}
+	for s.pos++; s.pos < len(s.text); s.pos++ {
+		switch c := s.text[s.pos]; {
+		case c == '\\' && q == `"`:
+			s.pos++
+		case c == q[0]:
+			s.pos++
+			return nil
+		case c == '\n':
+			return errSyntax
+		}
+	}
+	return errSyntax
+}
+
+func (s *scanner) array() (Node, error) {
+	start := s.pos
+	s.pos++
+	a := &Array{}
+	for {
+		s.blank(true)
+		switch s.peek() {
+		case ']':
+			s.pos++
+			a.Span = Span{s.file, start, s.pos}
+			return a, nil
+		case ',':
+			s.pos++
+			continue
+		case 0:
+			return nil, errSyntax
+		}
+		v, err := s.value()
+		if err != nil {
+			return nil, err
+		}
+		a.Elems = append(a.Elems, v)
+	}
+}
+
+func (s *scanner) inlineTable() (Node, error) {
+	start := s.pos
+	s.pos++
+	t := &Table{}
+	for {
+		s.blank(true)
+		switch s.peek() {
+		case '}':
+			s.pos++
+			t.Span = Span{s.file, start, s.pos}
+			return t, nil
+		case ',':
+			s.pos++
+			continue
+		case 0:
+			return nil, errSyntax
+		}
+		if err := s.keyValue(t); err != nil {
+			return nil, err
+		}
+	}
+}

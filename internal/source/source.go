@@ -1,0 +1,250 @@
+// Package source reads TOML files into trees that keep the position of every key and value.
+//
+// BurntSushi/toml reads the values and finds syntax errors, but exposes positions for neither keys
+// nor values. A small scanner of valid TOML, which this package adds, finds those.
+package source
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+)
+
+// File is the text of a file.
+type File struct {
+	Path string // as diagnostics show it: relative to the module's root, with slashes
+	Text string
+}
+
+// Span is a piece of a file: the bytes from Start to End.
+type Span struct {
+	File       *File
+	Start, End int
+}
+
+// Position returns line and column, both from 1; columns count characters.
+func (f *File) Position(offset int) (line, col int) {
+	offset = min(max(offset, 0), len(f.Text))
+	start := strings.LastIndexByte(f.Text[:offset], '\n') + 1
+	return strings.Count(f.Text[:offset], "\n") + 1, utf8.RuneCountInString(f.Text[start:offset]) + 1
+}
+
+// Line returns the text of a line, numbered from 1, without its end.
+func (f *File) Line(n int) string {
+	lines := strings.SplitAfterN(f.Text, "\n", n+1)
+	if n < 1 || n > len(lines) {
+		return ""
+	}
+	return strings.TrimRight(lines[n-1], "\r\n")
+}
+
+// Node is a value: *Table, *Array or *Scalar.
+type Node interface{ span() Span }
+
+// Table is a table, inline or not.
+type Table struct {
+	Span
+	Entries []*Entry // in the order of the file
+}
+
+// Entry is a key with its value.
+type Entry struct {
+	Key     string
+	KeySpan Span
+	Value   Node
+}
+
+// Array is an array, or an array of tables.
+type Array struct {
+	Span
+	Elems []Node
+}
+
+// Scalar is a string, int64, float64, bool or a time.
+type Scalar struct {
+	Span
+	Value any
+}
+
+func (t *Table) span() Span  { return t.Span }
+func (a *Array) span() Span  { return a.Span }
+func (s *Scalar) span() Span { return s.Span }
+
+// SpanOf returns where a node stands.
+func SpanOf(n Node) Span { return n.span() }
+
+// Get returns the entry of a key, or nil.
+func (t *Table) Get(key string) *Entry {
+	for _, e := range t.Entries {
+		if e.Key == key {
+			return e
+		}
+	}
+	return nil
+}
+
+// Kind names the type of a node as TOML does.
+func Kind(n Node) string {
+	switch n := n.(type) {
+	case *Table:
+		return "table"
+	case *Array:
+		return "array"
+	case *Scalar:
+		switch n.Value.(type) {
+		case string:
+			return "string"
+		case int64:
+			return "integer"
+		case float64:
+			return "float"
+		case bool:
+			return "boolean"
+		}
+		return "date"
+	}
+	return "nothing"
+}
+
+// Within returns the span of bytes lo to hi of a string value, as far as they can be found: if the
+// string is written with escapes, the span of the whole string.
+func (s *Scalar) Within(lo, hi int) Span {
+	v, ok := s.Value.(string)
+	raw := s.File.Text[s.Start:s.End]
+	for _, q := range []string{`"""`, `'''`, `"`, `'`} {
+		if !ok || !strings.HasPrefix(raw, q) || len(raw) < 2*len(q) {
+			continue
+		}
+		inner := raw[len(q) : len(raw)-len(q)]
+		start := s.Start + len(q)
+		if len(q) == 3 && strings.HasPrefix(inner, "\n") {
+			inner, start = inner[1:], start+1
+		}
+		if inner == v && lo <= hi && hi <= len(v) {
+			return Span{s.File, start + lo, start + hi}
+		}
+		break
+	}
+	return s.Span
+}
+
+// SyntaxError is what is wrong with a file that is not valid TOML.
+type SyntaxError struct {
+	Span
+	Message string
+	// First is where a key that is defined twice was defined before; its File is nil otherwise.
+	First Span
+}
+
+func (e *SyntaxError) Error() string {
+	line, col := e.File.Position(e.Start)
+	return fmt.Sprintf("%s:%d:%d: %s", e.File.Path, line, col, e.Message)
+}
+
+// Parse reads a file.
+func Parse(path, text string) (*Table, *SyntaxError) {
+	f := &File{Path: path, Text: text}
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
+			return nil, &SyntaxError{Span: Span{f, i, i + 1}, Message: "want UTF-8 text"}
+		}
+	}
+	var values map[string]any
+	if _, err := toml.Decode(text, &values); err != nil {
+		return nil, syntaxError(f, err)
+	}
+	sc := &scanner{file: f, text: text}
+	root, err := sc.document()
+	if err == nil {
+		err = fillTable(root, values)
+	}
+	if err != nil {
+		// Only reachable where the scanner and BurntSushi/toml disagree about valid TOML.
+		return nil, &SyntaxError{Span: Span{f, sc.pos, sc.pos}, Message: err.Error()}
+	}
+	return root, nil
+}
+
+func syntaxError(f *File, err error) *SyntaxError {
+	pe, ok := err.(toml.ParseError)
+	if !ok {
+		return &SyntaxError{Span: Span{f, 0, 0}, Message: err.Error()}
+	}
+	e := &SyntaxError{Message: pe.Message}
+	if e.Message == "" {
+		e.Message = strings.TrimPrefix(pe.Error(), "toml: ")
+	}
+	start := min(max(pe.Position.Start, 0), len(f.Text))
+	// The parser backs up before it reports an unexpected character; point at the character itself.
+	if _, got, ok := strings.Cut(e.Message, "got '"); ok && len(got) > 1 && got[1] == '\'' || ok && strings.HasPrefix(got, `\''`) {
+		c := strings.TrimPrefix(got, `\`)[0]
+		for i := start; i < min(start+2, len(f.Text)); i++ {
+			if f.Text[i] == c {
+				start = i
+				break
+			}
+		}
+	}
+	e.Span = Span{f, start, min(start+max(pe.Position.Len, 0), len(f.Text))}
+	if strings.Contains(pe.Message, "already been defined") || strings.Contains(pe.Message, "already exists") || strings.Contains(pe.Message, "Duplicate") {
+		sc := &scanner{file: f, text: f.Text}
+		if _, err := sc.document(); err != nil && sc.dup.File != nil {
+			e.Span, e.First = sc.dup, sc.first
+			e.Message = fmt.Sprintf("key %s is defined twice", sc.dupKey)
+		}
+	}
+	return e
+}
+
+// fillTable gives the scalars of t their values.
+func fillTable(t *Table, values map[string]any) error {
+	if len(t.Entries) != len(values) {
+		return fmt.Errorf("read %d keys, scanned %d", len(values), len(t.Entries))
+	}
+	for _, e := range t.Entries {
+		v, ok := values[e.Key]
+		if !ok {
+			return fmt.Errorf("scanned key %q, which was not read", e.Key)
+		}
+		if err := fill(e.Value, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fill(n Node, v any) error {
+	switch n := n.(type) {
+	case *Table:
+		m, ok := v.(map[string]any)
+		if !ok {
+			return fmt.Errorf("scanned a table, read %T", v)
+		}
+		return fillTable(n, m)
+	case *Array:
+		var elems []any
+		switch v := v.(type) {
+		case []any:
+			elems = v
+		case []map[string]any:
+			for _, m := range v {
+				elems = append(elems, m)
+			}
+		default:
+			return fmt.Errorf("scanned an array, read %T", v)
+		}
+		if len(elems) != len(n.Elems) {
+			return fmt.Errorf("scanned %d elements, read %d", len(n.Elems), len(elems))
+		}
+		for i := range elems {
+			if err := fill(n.Elems[i], elems[i]); err != nil {
+				return err
+			}
+		}
+	case *Scalar:
+		n.Value = v
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+// Package spec reads the syntax tree of a spec into typed declarations. It checks structure: keys
+// are known, values have the right kind. What the declarations mean together is for package check.
+package spec
+
+import (
+	"github.com/opgen/opgen/internal/source"
+)
+
+// Edition is the edition of the spec language that this version reads.
+const Edition = 1
+
+// Str is a string with its place; the zero Str is absent.
+type Str struct {
+	V    string
+	Node *source.Scalar
+}
+
+// Set reports whether the string was given.
+func (s Str) Set() bool { return s.Node != nil }
+
+// Span returns the place of the string.
+func (s Str) Span() source.Span {
+	if s.Node == nil {
+		return source.Span{}
+	}
+	return s.Node.Span
+}
+
+// Bool is a boolean with its place.
+type Bool struct {
+	V    bool
+	Span source.Span
+}
+
+// Set reports whether the boolean was given.
+func (b Bool) Set() bool { return b.Span.File != nil }
+
+// Int is an integer with its place.
+type Int struct {
+	V    int64
+	Span source.Span
+}
+
+// Set reports whether the integer was given.
+func (i Int) Set() bool { return i.Span.File != nil }
+
+// Kind says what a spec declares.
+type Kind string
+
+const (
+	Operator    Kind = "operator"    // forward and, as a rule, backward
+	Optimizer   Kind = "optimizer"   // updates a weight from its gradient
+	Initializer Kind = "initializer" // fills a weight at first
+	Enum        Kind = "enum"        // a set of names that attributes of several operators share
+)
+
+// Kinds lists the kinds.
+var Kinds = []string{string(Operator), string(Optimizer), string(Initializer), string(Enum)}
+
+// Spec is one spec file.
+type Spec struct {
+	File       *source.File
+	Base       string // file name without .toml
+	Kind       Kind
+	KindNode   Str
+	Name       Str
+	Doc        Str
+	Family     Str
+	Category   Str
+	Since      Str
+	Deprecated Str
+	Types      []*TypeVar
+	Attrs      []*Attr
+	Dims       []*Let
+	Slots      []*Slot
+	Args       []*Arg
+	Requires   []*Require
+	Tasks      []*Task
+	Examples   []*Example
+	Values     []*EnumValue // of an Enum
+}
+
+// TypeVar is a dtype variable.
+type TypeVar struct {
+	Name  string
+	Key   source.Span
+	Types []Str
+	// From is the dtype attribute that binds the variable, if no slot does.
+	From Str
+}
+
+// EnumValue is a value of an enum.
+type EnumValue struct {
+	Name Str
+	Doc  Str
+}
+
+// Attr is an attribute, or a field of a record.
+type Attr struct {
+	Name     string
+	Key      source.Span
+	Span     source.Span
+	Type     Str
+	Doc      Str
+	Optional Bool
+	List     Bool
+	Default  source.Node
+	Min, Max source.Node
+	Values   []Str
+	Enum     Str // a shared enum
+	Of       Str // of an axis: the slot
+	Binds    Str // of an axis: the dimension
+	End      Bool
+	Fields   []*Attr
+}
+
+// Let is a dimension defined by an expression.
+type Let struct {
+	Name string
+	Key  source.Span
+	Expr Str
+}
+
+// Slot is a tensor slot.
+type Slot struct {
+	Name      string
+	Key       source.Span
+	Span      source.Span
+	Role      Str
+	Type      Str
+	Shape     []source.Node // strings or integers
+	HasShape  bool
+	ShapeSpan source.Span
+	Doc       Str
+	Present   Str
+	Variadic  *Variadic
+	Trainable Bool
+	Saved     source.Node // boolean or expression
+	Init      *Init
+	Per       Str
+	AuxLoss   Bool
+	Below     Str
+}
+
+// Variadic says how many tensors a slot holds.
+type Variadic struct {
+	Span     source.Span
+	Min, Max Int
+	// Mixed allows tensors of different element types.
+	Mixed Bool
+}
+
+// Init names an initialiser and its attributes.
+type Init struct {
+	Span  source.Span
+	Name  Str
+	Attrs []*source.Entry
+}
+
+// Arg is an argument slot.
+type Arg struct {
+	Name      string
+	Key       source.Span
+	Type      Str
+	From      Str
+	Doc       Str
+	Unchecked Bool
+}
+
+// Require is a condition with a message.
+type Require struct {
+	Name    string
+	Key     source.Span
+	That    Str
+	Message Str
+}
+
+// Task is a task.
+type Task struct {
+	Name   string
+	Key    source.Span
+	Kind   Str
+	Doc    Str
+	Over   Str
+	Grain  Str
+	Access []*Access
+	Grads  []*Access
+	Args   []Str
+	Steps  []*Step
+}
+
+// Access gives a slot a permission, or a gradient its mode.
+type Access struct {
+	Slot  string
+	Key   source.Span
+	Value Str
+}
+
+// Step is a step of a task.
+type Step struct {
+	Name  string
+	Key   source.Span
+	Over  Str
+	Grain Str
+	When  Str
+	Doc   Str
+}
+
+// Example is an attribute and shape combination from which tests are made.
+type Example struct {
+	Span   source.Span
+	Attrs  []*source.Entry
+	Inputs []*source.Entry
+}

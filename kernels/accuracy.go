@@ -1,0 +1,35 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/accuracy"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Accuracy is the kernel of accuracy.
+type Accuracy[T dtype.Float, L dtype.Index] struct{}
+
+// ForwardRows finds out which rows are right.
+func (Accuracy[T, L]) ForwardRows(_ *task.Ctx, a *accuracy.Forward[T, L], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		class, err := classOf(a.Label, i, a.Dims.K)
+		if err != nil {
+			return err
+		}
+		a.Hit.Set(i, vec.ArgMax(a.Logit.Lane(i)) == class)
+	}
+	return nil
+}
+
+// ForwardCount counts them.
+func (Accuracy[T, L]) ForwardCount(_ *task.Ctx, a *accuracy.Forward[T, L], _ task.Range) error {
+	var n int32
+	for i := range a.Hit.Len() {
+		if a.Hit.At(i) {
+			n++
+		}
+	}
+	a.Correct.Set(0, n)
+	return nil
+}

@@ -1,0 +1,73 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// activate applies an activation to an element.
+func activate[T dtype.Float](f activation.Activation, x T) T {
+	switch f {
+	case activation.Relu:
+		return max(x, 0)
+	case activation.Sigmoid:
+		return sigmoid(x)
+	case activation.Tanh:
+		return T(math.Tanh(float64(x)))
+	case activation.Gelu:
+		return gelu(x)
+	}
+	return x
+}
+
+// activation derivatives in terms of what the specs save: of GELU the input, of others the output.
+type derivative[T dtype.Float] struct {
+	f      activation.Activation
+	output tensor.Opt[tensor.RO[T]]
+	pre    tensor.Opt[tensor.RO[T]]
+}
+
+// times returns g times the derivative at element i.
+func (d derivative[T]) times(i int, g T) T {
+	if d.f == activation.Gelu {
+		pre, _ := d.pre.Get()
+		return g * geluDerivative(pre.At(i))
+	}
+	if d.f == 0 {
+		return g
+	}
+	out, _ := d.output.Get()
+	y := out.At(i)
+	switch d.f {
+	case activation.Relu:
+		if y > 0 {
+			return g
+		}
+		return 0
+	case activation.Sigmoid:
+		return g * y * (1 - y)
+	}
+	return g * (1 - y*y) // TANH
+}
+
+func sigmoid[T dtype.Float](x T) T {
+	return T(1 / (1 + math.Exp(-float64(x))))
+}
+
+// gelu is x * Phi(x). For x far below 0, erfc keeps the digits that 1 + erf would lose.
+func gelu[T dtype.Float](x T) T {
+	return T(float64(x) * normalCDF(float64(x)))
+}
+
+func geluDerivative[T dtype.Float](x T) T {
+	v := float64(x)
+	if math.IsInf(v, 0) {
+		return T(normalCDF(v)) // the density term is 0, though Inf * 0 is not
+	}
+	return T(normalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
+}
+
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }

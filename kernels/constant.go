@@ -1,0 +1,17 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/constant"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Constant is the kernel of constant.
+type Constant[T dtype.Float] struct{}
+
+// Forward sets elements.
+func (Constant[T]) Forward(_ *task.Ctx, a *constant.Forward[T], r task.Range) error {
+	vec.Fill(a.Tensor.Span(r.Lo, r.Hi), T(a.Attrs.Value))
+	return nil
+}

@@ -1,0 +1,199 @@
+package kernels
+
+import (
+	conv2d "github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/runtime/blas"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Conv2d is the kernel of conv_2d. It convolves by matrix products: for each image and group, the
+// patches that filters see become the columns of a matrix.
+type Conv2d[T dtype.Float] struct{}
+
+// convShape is the geometry of a convolution of one image and group.
+type convShape struct {
+	*conv2d.Attrs
+	*conv2d.Dims
+	channels int // of a group
+	filters  int // of a group
+	patch    int // elements that a filter sees
+	pixels   int // of an output image
+}
+
+func newConvShape(at *conv2d.Attrs, d *conv2d.Dims) convShape {
+	c := d.C / at.Groups
+	return convShape{at, d, c, at.OutChannels / at.Groups, c * at.KernelH * at.KernelW, d.P * d.Q}
+}
+
+// image returns the number of the first element of the input of an image and group.
+func (s *convShape) image(n, group int) int { return (n*s.C + group*s.channels) * s.H * s.W }
+
+// output returns the number of the first element of the output of an image and group.
+func (s *convShape) output(n, group int) int {
+	return (n*s.OutChannels + group*s.filters) * s.pixels
+}
+
+// unfold writes the patches of an image and group into the columns of cols.
+func unfold[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) {
+	from, to := s.image(n, group), 0
+	for c := range s.channels {
+		for i := range s.KernelH {
+			for j := range s.KernelW {
+				for p := range s.P {
+					h := p*s.StrideH - s.PaddingH + i
+					for q := range s.Q {
+						w := q*s.StrideW - s.PaddingW + j
+						var v T
+						if 0 <= h && h < s.H && 0 <= w && w < s.W {
+							v = input.At(from + (c*s.H+h)*s.W + w)
+						}
+						cols.Set(to, v)
+						to++
+					}
+				}
+			}
+		}
+	}
+}
+
+// Forward computes the output of images and groups.
+func (Conv2d[T]) Forward(ctx *task.Ctx, a *conv2d.Forward[T], r task.Range) error {
+	s := newConvShape(&a.Attrs, &a.Dims)
+	cols := a.Columns.Of(ctx.Worker)
+	bias, hasBias := a.Bias.Get()
+	pre, keepPre := a.Pre.Get()
+	for i := r.Lo; i < r.Hi; i++ {
+		n, group := i/s.Groups, i%s.Groups
+		unfold(cols, a.Input, &s, n, group)
+		first := s.output(n, group)
+		blas.Gemm(a.Output.Out(first, s.filters, s.pixels, tensor.Store), 1,
+			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch), cols.Mat(0, s.patch, s.pixels))
+		if !hasBias && s.Activation == 0 {
+			continue
+		}
+		for k := first; k < first+s.filters*s.pixels; k++ {
+			y := a.Output.At(k)
+			if hasBias {
+				y += bias.At(group*s.filters + (k-first)/s.pixels)
+			}
+			if keepPre {
+				pre.Set(k, y)
+			}
+			a.Output.Set(k, activate(s.Activation, y))
+		}
+	}
+	return nil
+}
+
+// BackwardPre computes images of the gradient before the activation.
+func (Conv2d[T]) BackwardPre(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+	grad, _ := a.GradPre.Get()
+	d := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
+	pixels := a.Dims.P * a.Dims.Q
+	for i := r.Lo * pixels; i < r.Hi*pixels; i++ {
+		grad.Set(i, d.times(i, a.GradOutput.At(i)))
+	}
+	return nil
+}
+
+func (Conv2d[T]) gradPre(a *conv2d.Backward[T]) tensor.RO[T] {
+	if grad, ok := a.GradPre.Get(); ok {
+		return grad.RO()
+	}
+	return a.GradOutput
+}
+
+// BackwardInput computes the gradient of the input of images and groups: the gradients of the columns,
+// each pixel's gathered.
+func (k Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+	if !a.GradInput.Wanted() {
+		return nil
+	}
+	s := newConvShape(&a.Attrs, &a.Dims)
+	cols := a.Columns.Of(ctx.Worker)
+	for i := r.Lo; i < r.Hi; i++ {
+		n, group := i/s.Groups, i%s.Groups
+		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1,
+			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), k.gradPre(a).Mat(s.output(n, group), s.filters, s.pixels))
+		to := s.image(n, group)
+		for c := range s.channels {
+			for h := range s.H {
+				for w := range s.W {
+					a.GradInput.Put(to+(c*s.H+h)*s.W+w, gather(cols, &s, c, h, w))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// gather sums the elements of cols that are pixel (h, w) of channel c.
+func gather[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
+	var sum T
+	for i := range s.KernelH {
+		p := h + s.PaddingH - i
+		if p < 0 || p%s.StrideH != 0 || p/s.StrideH >= s.P {
+			continue
+		}
+		for j := range s.KernelW {
+			q := w + s.PaddingW - j
+			if q < 0 || q%s.StrideW != 0 || q/s.StrideW >= s.Q {
+				continue
+			}
+			row := (c*s.KernelH+i)*s.KernelW + j
+			sum += cols.At(row*s.pixels + p/s.StrideH*s.Q + q/s.StrideW)
+		}
+	}
+	return sum
+}
+
+// BackwardParts computes the gradient of filter from parts of the batch.
+func (k Conv2d[T]) BackwardParts(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+	if !a.GradFilter.Wanted() {
+		return nil
+	}
+	s := newConvShape(&a.Attrs, &a.Dims)
+	cols := a.Columns.Of(ctx.Worker)
+	for part := r.Lo; part < r.Hi; part++ {
+		mode := tensor.Store
+		for n := part * s.N / s.S; n < (part+1)*s.N/s.S; n++ {
+			for group := range s.Groups {
+				unfold(cols, a.Input, &s, n, group)
+				to := (part*s.OutChannels + group*s.filters) * s.patch
+				blas.Gemm(a.Parts.Out(to, s.filters, s.patch, mode), 1,
+					k.gradPre(a).Mat(s.output(n, group), s.filters, s.pixels), cols.Mat(0, s.patch, s.pixels).T())
+			}
+			mode = tensor.Accumulate
+		}
+	}
+	return nil
+}
+
+// BackwardFilter sums the parts of the gradient of filter, and computes that of bias.
+func (k Conv2d[T]) BackwardFilter(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+	s := newConvShape(&a.Attrs, &a.Dims)
+	if a.GradFilter.Wanted() {
+		for i := r.Lo * s.patch; i < r.Hi*s.patch; i++ {
+			var sum T
+			for part := range s.S {
+				sum += a.Parts.At(part*s.OutChannels*s.patch + i)
+			}
+			a.GradFilter.Put(i, sum)
+		}
+	}
+	if a.GradBias.Wanted() {
+		g := k.gradPre(a)
+		for o := r.Lo; o < r.Hi; o++ {
+			var sum float64
+			for n := range s.N {
+				first := (n*s.OutChannels + o) * s.pixels
+				sum += float64(vec.Sum(g.Span(first, first+s.pixels)))
+			}
+			a.GradBias.Put(o, T(sum))
+		}
+	}
+	return nil
+}

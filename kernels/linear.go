@@ -1,0 +1,129 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/blas"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// Linear is the kernel of linear. Matrices have a row for each of the prod(N) vectors.
+type Linear[T dtype.Float] struct{}
+
+// ForwardOutput computes rows of the output.
+func (Linear[T]) ForwardOutput(_ *task.Ctx, a *linear.Forward[T], r task.Range) error {
+	rows, in, out := r.Hi-r.Lo, a.Dims.K, a.Attrs.OutChannels
+	blas.Gemm(a.Output.Out(r.Lo*out, rows, out, tensor.Store), 1, a.Input.Mat(r.Lo*in, rows, in), a.Weight.Mat(0, out, in).T())
+	bias, hasBias := a.Bias.Get()
+	pre, keepPre := a.Pre.Get()
+	if !hasBias && a.Attrs.Activation == 0 {
+		return nil
+	}
+	for i := r.Lo * out; i < r.Hi*out; i++ {
+		y := a.Output.At(i)
+		if hasBias {
+			y += bias.At(i % out)
+		}
+		if keepPre {
+			pre.Set(i, y)
+		}
+		a.Output.Set(i, activate(a.Attrs.Activation, y))
+	}
+	return nil
+}
+
+// ForwardRegularization computes the regulariser's term of the loss.
+func (Linear[T]) ForwardRegularization(_ *task.Ctx, a *linear.Forward[T], _ task.Range) error {
+	reg, _ := a.Attrs.Regularizer.Get()
+	out, _ := a.Regularization.Get()
+	var sum float64
+	for i := range a.Weight.Len() {
+		w := float64(a.Weight.At(i))
+		if reg.Type == linear.RegularizerTypeL2 {
+			sum += w * w / 2
+		} else {
+			sum += math.Abs(w)
+		}
+	}
+	out.Set(0, T(reg.Lambda*sum))
+	return nil
+}
+
+// BackwardPre computes rows of the gradient before the activation.
+func (Linear[T]) BackwardPre(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
+	grad, _ := a.GradPre.Get()
+	d := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
+	out := a.Attrs.OutChannels
+	for i := r.Lo * out; i < r.Hi*out; i++ {
+		grad.Set(i, d.times(i, a.GradOutput.At(i)))
+	}
+	return nil
+}
+
+// gradPre returns the gradient before the activation.
+func (Linear[T]) gradPre(a *linear.Backward[T]) tensor.RO[T] {
+	if grad, ok := a.GradPre.Get(); ok {
+		return grad.RO()
+	}
+	return a.GradOutput
+}
+
+// BackwardInput computes rows of the gradient of input.
+func (k Linear[T]) BackwardInput(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
+	rows, in, out := r.Hi-r.Lo, a.Dims.K, a.Attrs.OutChannels
+	blas.Gemm(a.GradInput.Mat(r.Lo*in, rows, in), 1, k.gradPre(a).Mat(r.Lo*out, rows, out), a.Weight.Mat(0, out, in))
+	return nil
+}
+
+// BackwardWeight computes rows of the gradient of weight, and the same elements of that of bias.
+func (k Linear[T]) BackwardWeight(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
+	rows, in, out := shape.Prod(a.Dims.N), a.Dims.K, a.Attrs.OutChannels
+	grad := k.gradPre(a).Mat(0, rows, out)
+	if a.GradWeight.Wanted() {
+		k.backwardWeight(a, grad.ColRange(r.Lo, r.Hi).T(), a.Input.Mat(0, rows, in), r)
+	}
+	if a.GradBias.Wanted() {
+		g := k.gradPre(a)
+		for o := r.Lo; o < r.Hi; o++ {
+			var sum float64
+			for row := range rows {
+				sum += float64(g.At(row*out + o))
+			}
+			a.GradBias.Put(o, T(sum))
+		}
+	}
+	return nil
+}
+
+// backwardWeight puts grad*input, plus the regulariser's part, into rows of the gradient of weight.
+func (Linear[T]) backwardWeight(a *linear.Backward[T], grad, input tensor.ROMat[T], r task.Range) {
+	in := a.Dims.K
+	to := a.GradWeight.Mat(r.Lo*in, r.Hi-r.Lo, in)
+	if reg, ok := a.Attrs.Regularizer.Get(); ok {
+		gradReg, _ := a.GradRegularization.Get()
+		scale := gradReg.At(0) * T(reg.Lambda)
+		for i := r.Lo * in; i < r.Hi*in; i++ {
+			w := a.Weight.At(i)
+			if reg.Type == linear.RegularizerTypeL1 {
+				w = sign(w)
+			}
+			a.GradWeight.Put(i, scale*w)
+		}
+		to = to.Accumulating()
+	}
+	blas.Gemm(to, 1, grad, input)
+}
+
+func sign[T dtype.Float](x T) T {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return x
+}

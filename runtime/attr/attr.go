@@ -1,0 +1,289 @@
+// Package attr holds the value types of operator attributes that Go itself lacks, and reads
+// attributes from JSON.
+//
+// Attributes are values: they are compared with ==, used as map keys, and written into plans. The
+// types here keep that: an optional value and a list are comparable.
+package attr
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/nearest"
+)
+
+// Opt is a value that may be absent. The zero Opt is absent.
+type Opt[T comparable] struct {
+	v  T
+	ok bool
+}
+
+// Some returns a present value.
+func Some[T comparable](v T) Opt[T] { return Opt[T]{v, true} }
+
+// Get returns the value and whether it is present.
+func (o Opt[T]) Get() (T, bool) { return o.v, o.ok }
+
+// Has reports whether the value is present.
+func (o Opt[T]) Has() bool { return o.ok }
+
+// Or returns the value, or other if it is absent.
+func (o Opt[T]) Or(other T) T {
+	if o.ok {
+		return o.v
+	}
+	return other
+}
+
+// String formats the value, or "none".
+func (o Opt[T]) String() string {
+	if !o.ok {
+		return "none"
+	}
+	return fmt.Sprint(o.v)
+}
+
+// MarshalJSON writes the value, or null.
+func (o Opt[T]) MarshalJSON() ([]byte, error) {
+	if !o.ok {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.v)
+}
+
+// UnmarshalJSON reads a value, or null for none.
+func (o *Opt[T]) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*o = Opt[T]{}
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var v T
+	if err := d.Decode(&v); err != nil {
+		return err
+	}
+	*o = Some(v)
+	return nil
+}
+
+// List is an immutable list that can be compared with ==. The zero List is empty.
+type List[T comparable] struct {
+	array any // [n]T, or nil if empty: Go compares arrays, not slices
+}
+
+// ListOf returns the list of the given values.
+func ListOf[T comparable](values ...T) List[T] {
+	if len(values) == 0 {
+		return List[T]{}
+	}
+	a := reflect.New(reflect.ArrayOf(len(values), reflect.TypeFor[T]())).Elem()
+	reflect.Copy(a, reflect.ValueOf(values))
+	return List[T]{a.Interface()}
+}
+
+// Len returns the number of values.
+func (l List[T]) Len() int {
+	if l.array == nil {
+		return 0
+	}
+	return reflect.ValueOf(l.array).Len()
+}
+
+// Values returns a fresh slice of the values.
+func (l List[T]) Values() []T {
+	out := make([]T, l.Len())
+	if l.array != nil {
+		reflect.Copy(reflect.ValueOf(out), reflect.ValueOf(l.array))
+	}
+	return out
+}
+
+// String formats the list as [a b c].
+func (l List[T]) String() string { return fmt.Sprint(l.Values()) }
+
+// MarshalJSON writes a JSON array.
+func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.Values()) }
+
+// UnmarshalJSON reads a JSON array.
+func (l *List[T]) UnmarshalJSON(data []byte) error {
+	var values []T
+	if err := json.Unmarshal(data, &values); err != nil {
+		return err
+	}
+	*l = ListOf(values...)
+	return nil
+}
+
+// Error is a bad attribute: of which operator, which one, what was expected and what came.
+type Error struct {
+	Operator string
+	Attr     string // "" if the error is about the attributes as a whole
+	Want     string
+	Got      string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "operator %s: ", e.Operator)
+	if e.Attr != "" {
+		fmt.Fprintf(&b, "attribute %s: ", e.Attr)
+	}
+	fmt.Fprintf(&b, "want %s", e.Want)
+	if e.Got != "" {
+		fmt.Fprintf(&b, ", got %s", e.Got)
+	}
+	return b.String()
+}
+
+// Decode reads a JSON object into the attributes *into of an operator, on top of what they hold
+// (the defaults). A key that is no attribute is an error that names the nearest one, and so is the
+// absence of a required one. Of null, an attribute keeps its default.
+func Decode(operator string, data []byte, into any, required ...string) error {
+	object := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(data)) > 0 {
+		if err := json.Unmarshal(data, &object); err != nil {
+			return &Error{Operator: operator, Want: "a JSON object of attributes", Got: err.Error()}
+		}
+	}
+	for _, name := range required {
+		if _, ok := object[name]; !ok {
+			return &Error{Operator: operator, Attr: name, Want: "a value", Got: "none"}
+		}
+	}
+	fields := fieldsOf(reflect.ValueOf(into).Elem())
+	for _, key := range slices.Sorted(maps.Keys(object)) { // sorted: always the same error first
+		raw := object[key]
+		field, ok := fields[key]
+		if !ok {
+			names := fieldNames(reflect.TypeOf(into).Elem())
+			want := "one of " + strings.Join(names, ", ")
+			if len(names) == 0 {
+				want = "no attributes"
+			}
+			if n := nearest.Name(key, names); n != "" {
+				want = fmt.Sprintf("a known name (did you mean %q?)", n)
+			}
+			return &Error{Operator: operator, Attr: key, Want: want, Got: "an unknown attribute"}
+		}
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.DisallowUnknownFields()
+		if err := d.Decode(field.Addr().Interface()); err != nil {
+			return &Error{Operator: operator, Attr: key, Want: typeName(field.Type()), Got: describe(raw, err)}
+		}
+	}
+	return nil
+}
+
+func describe(raw json.RawMessage, err error) string {
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) {
+		return string(raw)
+	}
+	return fmt.Sprintf("%s (%v)", raw, err)
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int:
+		return "an integer"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	}
+	return "a " + t.String()
+}
+
+func fieldsOf(v reflect.Value) map[string]reflect.Value {
+	m := map[string]reflect.Value{}
+	for i := range v.NumField() {
+		m[v.Type().Field(i).Tag.Get("json")] = v.Field(i)
+	}
+	return m
+}
+
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		names = append(names, t.Field(i).Tag.Get("json"))
+	}
+	return names
+}
+
+// EnumString returns the name of value v of an enum, where names[0] stands for "not set".
+func EnumString(v int, names []string) string {
+	if v <= 0 || v >= len(names) {
+		return "none"
+	}
+	return names[v]
+}
+
+// MarshalEnum writes the name of value v of an enum as JSON, null if it is not set.
+func MarshalEnum(v int, names []string) ([]byte, error) {
+	if v == 0 {
+		return []byte("null"), nil
+	}
+	if v < 0 || v >= len(names) {
+		return nil, fmt.Errorf("there is no value %d among %s", v, strings.Join(names[1:], ", "))
+	}
+	return json.Marshal(names[v])
+}
+
+// UnmarshalEnum reads a name, or null, which leaves the value at current. The error lists the names
+// and suggests the nearest.
+func UnmarshalEnum(data []byte, current int, names []string) (int, error) {
+	if string(data) == "null" {
+		return current, nil
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return current, err
+	}
+	for i, n := range names[1:] {
+		if n == text {
+			return i + 1, nil
+		}
+	}
+	hint := ""
+	if n := nearest.Name(text, names[1:]); n != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", n)
+	}
+	return current, fmt.Errorf("%q is not one of %s%s", text, strings.Join(names[1:], ", "), hint)
+}
+
+// CheckEnum returns an error unless v is a value of an enum, or not set and that is allowed.
+func CheckEnum(operator, attr string, v int, names []string, optional bool) error {
+	if v > 0 && v < len(names) || v == 0 && optional {
+		return nil
+	}
+	got := EnumString(v, names)
+	if v != 0 {
+		got = fmt.Sprint(v)
+	}
+	return &Error{Operator: operator, Attr: attr, Want: "one of " + strings.Join(names[1:], ", "), Got: got}
+}
+
+// CheckMin returns an error if v is below least.
+func CheckMin[T int | float64](operator, attr string, v, least T) error {
+	if v >= least {
+		return nil
+	}
+	return &Error{Operator: operator, Attr: attr, Want: fmt.Sprintf("at least %v", least), Got: fmt.Sprint(v)}
+}
+
+// CheckMax returns an error if v is above most.
+func CheckMax[T int | float64](operator, attr string, v, most T) error {
+	if v <= most {
+		return nil
+	}
+	return &Error{Operator: operator, Attr: attr, Want: fmt.Sprintf("at most %v", most), Got: fmt.Sprint(v)}
+}

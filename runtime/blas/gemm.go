@@ -1,0 +1,77 @@
+// Package blas offers matrix products over views.
+//
+// The work is done by gonum. Products are cut into blocks so small that gonum does not start
+// goroutines of its own: parallelism belongs to the engine, and the cuts depend on the shapes only,
+// so results do not depend on the number of workers.
+package blas
+
+import (
+	"fmt"
+
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// gonum goes parallel from four blocks of 64 x 64 on; 64 x 192 are three.
+const (
+	blockRows = 64
+	blockCols = 192
+)
+
+// Gemm computes alpha*a*b and puts it into c: stored, added or dropped as c's mode says. a is m x k,
+// b is k x n, c is m x n; other sizes panic. c must not overlap a or b.
+func Gemm[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T]) {
+	m, n, k := a.Rows(), b.Cols(), a.Cols()
+	if b.Rows() != k || c.Rows() != m || c.Cols() != n {
+		panic(fmt.Sprintf("blas: Gemm of %dx%d and %dx%d into %dx%d", m, k, b.Rows(), n, c.Rows(), c.Cols()))
+	}
+	if c.Mode() == tensor.Discard || m == 0 || n == 0 {
+		return
+	}
+	for i := 0; i < m; i += blockRows {
+		ai := a.RowRange(i, min(i+blockRows, m))
+		ci := c.RowRange(i, min(i+blockRows, m))
+		for j := 0; j < n; j += blockCols {
+			hi := min(j+blockCols, n)
+			gemmBlock(ci.ColRange(j, hi), alpha, ai, b.ColRange(j, hi))
+		}
+	}
+}
+
+func gemmBlock[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T]) {
+	m, n, k := a.Rows(), b.Cols(), a.Cols()
+	cd, ldc := c.Unlock(unlock.Key{})
+	var beta T
+	if c.Mode() == tensor.Accumulate {
+		beta = 1
+	}
+	if k == 0 {
+		if beta == 0 {
+			for i := range m {
+				clear(cd[i*ldc : i*ldc+n])
+			}
+		}
+		return
+	}
+	ad, lda, at := a.Unlock(unlock.Key{})
+	bd, ldb, bt := b.Unlock(unlock.Key{})
+	switch cd := any(cd).(type) {
+	case []float32:
+		gonum.Implementation{}.Sgemm(transpose(at), transpose(bt), m, n, k,
+			float32(alpha), any(ad).([]float32), lda, any(bd).([]float32), ldb, float32(beta), cd, ldc)
+	case []float64:
+		gonum.Implementation{}.Dgemm(transpose(at), transpose(bt), m, n, k,
+			float64(alpha), any(ad).([]float64), lda, any(bd).([]float64), ldb, float64(beta), cd, ldc)
+	}
+}
+
+func transpose(t bool) gblas.Transpose {
+	if t {
+		return gblas.Trans
+	}
+	return gblas.NoTrans
+}

@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Invocation is a task bound to tensors.
+type Invocation struct {
+	Node      *Node
+	Signature *task.Signature
+	// Operands holds, for each of the signature's parameters, its tensors; none if it is absent.
+	Operands [][]Tensor
+}
+
+// Binding binds the slots of a task to tensors, one by one, and checks the result. S is the
+// operator's slot type, so that a slot of another operator does not compile; tools use int. The
+// generated Invoke functions are complete by construction and use a Binding inside.
+type Binding[S ~int] struct {
+	inv *Invocation
+	op  *Operator
+	err error
+}
+
+// NewBinding begins an invocation of a node's task of the given kind: the node gives attributes and
+// shapes.
+func NewBinding[S ~int](n *Node, kind task.Kind) *Binding[S] {
+	sig := n.Op.Signature(kind)
+	if sig == nil {
+		return &Binding[S]{op: n.Op, inv: &Invocation{Node: n, Signature: &task.Signature{Operator: &n.Op.Operator, Task: kind.String()}},
+			err: &task.Error{Operator: n.Op.Name, Want: "an operator with a task of kind " + kind.String(), Got: "none"}}
+	}
+	return &Binding[S]{op: n.Op, inv: &Invocation{Node: n, Signature: sig, Operands: make([][]Tensor, len(sig.Params))}}
+}
+
+func (b *Binding[S]) fail(slot int, want, got string) {
+	if b.err == nil {
+		b.err = &task.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Slot: b.op.Slots[slot].Name, Want: want, Got: got}
+	}
+}
+
+// Bind binds a slot to a tensor, or a variadic one to several. Binding none leaves the slot absent.
+func (b *Binding[S]) Bind(slot S, tensors ...Tensor) *Binding[S] {
+	return b.bind(int(slot), false, tensors)
+}
+
+// BindGrad binds the gradient of a slot's tensor. A gradient that the task computes may be left
+// out: then it is not wanted.
+func (b *Binding[S]) BindGrad(slot S, tensors ...Tensor) *Binding[S] {
+	return b.bind(int(slot), true, tensors)
+}
+
+func (b *Binding[S]) bind(slot int, grad bool, tensors []Tensor) *Binding[S] {
+	if slot < 0 || slot >= len(b.op.Slots) {
+		if b.err == nil {
+			b.err = &task.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(slot)}
+		}
+		return b
+	}
+	for i, p := range b.inv.Signature.Params {
+		if p.Slot != slot || p.Grad != grad {
+			continue
+		}
+		if b.inv.Operands[i] != nil {
+			b.fail(slot, "one binding", "a second one")
+		}
+		for _, t := range tensors {
+			if t.Valid() {
+				b.inv.Operands[i] = append(b.inv.Operands[i], t)
+			}
+		}
+		return b
+	}
+	what := "a slot"
+	if grad {
+		what = "a slot whose gradient"
+	}
+	b.fail(slot, what+" that the task uses", "one that it does not")
+	return b
+}
+
+// Invocation checks the binding and returns the invocation: no necessary slot is missing, and every
+// tensor has the type and shape that the operator's rules give it.
+func (b *Binding[S]) Invocation() (*Invocation, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	sig, res := b.inv.Signature, b.inv.Node.Resolved
+	for i, p := range sig.Params {
+		if p.Perm == perm.Scratch {
+			continue // the planner provides it
+		}
+		want, got := res.Operands(p.Slot), b.inv.Operands[i]
+		wanted := !p.Grad || p.Perm.Reads() // gradients that are computed may be unwanted
+		if len(got) == 0 && (len(want) == 0 || p.Optional || !wanted) {
+			continue
+		}
+		if len(got) != len(want) {
+			b.fail(p.Slot, count(len(want)), count(len(got)))
+			break
+		}
+		for k := range got {
+			if w, g := want[k], got[k].operand; w.Type != g.Type || !shape.Equal(w.Shape, g.Shape) {
+				b.fail(p.Slot, w.String(), got[k].String())
+			}
+		}
+	}
+	return b.inv, b.err
+}
+
+func count(n int) string {
+	switch n {
+	case 0:
+		return "no tensor"
+	case 1:
+		return "a tensor"
+	}
+	return fmt.Sprintf("%d tensors", n)
+}

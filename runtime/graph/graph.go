@@ -1,0 +1,360 @@
+// Package graph builds graphs of operators and expands them into programs: sequences of task
+// invocations for inference, training or initialisation.
+//
+// Operators come from generated packages, whose Apply functions insert nodes. Mistakes while
+// building do not stop the program: the graph keeps them, with the place in the caller's source,
+// and everything derived from the graph returns them.
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Operator is an operator as generated packages export it: its description, and the typed
+// invocations of its tasks.
+type Operator struct {
+	task.Operator
+	// Invoke binds the operator's first task (forward, or an optimiser's update) to the tensors of
+	// a node.
+	Invoke func(*Node) (*Invocation, error)
+	// Backward binds the backward task; it is nil if the operator has no gradient.
+	Backward func(*Node) (*Invocation, error)
+	// Initializers holds, for each weight slot that has one, the operator that fills it at first.
+	Initializers map[int]*Operator
+}
+
+// NewOperator completes an operator: its signatures refer to it. Generated packages call it.
+func NewOperator(op Operator) *Operator {
+	o := &op
+	for _, s := range o.Signatures {
+		s.Operator = &o.Operator
+	}
+	return o
+}
+
+// kind says what a tensor of a graph is.
+type kind uint8
+
+const (
+	input      kind = iota // fed by the caller
+	variable               // lives from step to step
+	activation             // made and consumed within a step
+	gradient
+	constant // filled with one value before the step
+)
+
+type info struct {
+	id      int
+	name    string
+	operand task.Operand
+	kind    kind
+	node    *Node // the node that makes it, or owns it as a weight
+	slot    int
+	init    *initializer // of a variable
+	train   bool         // of a variable: it gets a gradient and an update
+	value   float64      // of a constant
+}
+
+type initializer struct {
+	op    *Operator
+	attrs task.Attrs
+}
+
+// Tensor is a handle on a tensor of a graph. Handles are comparable; the zero Tensor is none.
+type Tensor struct {
+	*info
+	// add: a gradient to which an earlier task has contributed
+	add bool
+}
+
+// Node returns the node that makes the tensor, or owns it as a weight; nil for inputs.
+func (t Tensor) Node() *Node {
+	if t.info == nil {
+		return nil
+	}
+	return t.node
+}
+
+// Valid reports whether t is a tensor rather than none.
+func (t Tensor) Valid() bool { return t.info != nil }
+
+// Name returns the tensor's name, unique in its graph: that of an input, or "node.slot".
+func (t Tensor) Name() string {
+	if !t.Valid() {
+		return ""
+	}
+	return t.name
+}
+
+// Shape returns the extents. The caller must not change them.
+func (t Tensor) Shape() []int { return t.Operand().Shape }
+
+// Type returns the element type.
+func (t Tensor) Type() dtype.Type { return t.Operand().Type }
+
+// Operand returns type and shape; of none, the zero Operand.
+func (t Tensor) Operand() task.Operand {
+	if !t.Valid() {
+		return task.Operand{}
+	}
+	return t.operand
+}
+
+// String formats the tensor as name f32[2, 3].
+func (t Tensor) String() string {
+	if !t.Valid() {
+		return "no tensor"
+	}
+	return t.name + " " + t.operand.String()
+}
+
+// Graph is a graph of operators under construction. It is not safe for concurrent use.
+type Graph struct {
+	seed    uint64
+	nodes   []*Node
+	tensors []*info
+	names   map[string]int // how often a node name was asked for
+	errs    []error
+}
+
+// New returns an empty graph. The seed decides, together with each weight's name, how weights begin.
+func New(seed uint64) *Graph {
+	return &Graph{seed: seed, names: map[string]int{}}
+}
+
+// Err returns all mistakes made so far, joined, or nil.
+func (g *Graph) Err() error { return errors.Join(g.errs...) }
+
+// Nodes returns the nodes in the order in which they were inserted, which is a topological one.
+func (g *Graph) Nodes() []*Node { return slices.Clone(g.nodes) }
+
+// Input adds a tensor that the caller feeds before each step.
+func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
+	for _, n := range dims {
+		if n < 0 {
+			g.fail(1, fmt.Errorf("input %s: want extents of 0 or more, got %s", name, shape.Format(dims)))
+			return Tensor{}
+		}
+	}
+	if t.Size() == 0 {
+		g.fail(1, fmt.Errorf("input %s: want an element type of fixed size, got %v", name, t))
+		return Tensor{}
+	}
+	return g.tensor(info{name: g.unique(name), operand: task.Operand{Type: t, Shape: slices.Clone(dims)}, kind: input})
+}
+
+func (g *Graph) tensor(in info) Tensor {
+	in.id = len(g.tensors)
+	g.tensors = append(g.tensors, &in)
+	return Tensor{info: &in}
+}
+
+// unique returns name, or name_1, name_2, ... if it is taken.
+func (g *Graph) unique(name string) string {
+	n := g.names[name]
+	g.names[name]++
+	if n == 0 {
+		return name
+	}
+	return g.unique(fmt.Sprintf("%s_%d", name, n))
+}
+
+// fail keeps err with the source position skip frames above the caller of fail's caller.
+func (g *Graph) fail(skip int, err error) {
+	if _, file, line, ok := runtime.Caller(skip + 1); ok {
+		err = fmt.Errorf("%s:%d: %w", filepath.Base(file), line, err)
+	}
+	g.errs = append(g.errs, err)
+}
+
+// Node is an operator applied to tensors.
+type Node struct {
+	Op       *Operator
+	Name     string
+	Attrs    task.Attrs
+	Resolved *task.Resolution
+
+	slots [][]Tensor // per slot
+	grads [][]Tensor // per slot, while backward is expanded
+}
+
+// Tensor returns the tensor of a slot, or none.
+func (n *Node) Tensor(slot int) Tensor { return first(n.Tensors(slot)) }
+
+// Tensors returns the tensors of a slot.
+func (n *Node) Tensors(slot int) []Tensor {
+	if n == nil {
+		return nil
+	}
+	return n.slots[slot]
+}
+
+// TensorIf is Tensor if cond holds, and none otherwise.
+func (n *Node) TensorIf(cond bool, slot int) Tensor {
+	if !cond {
+		return Tensor{}
+	}
+	return n.Tensor(slot)
+}
+
+// Grad returns the gradient of a slot's tensor that the backward expansion under way provides (of an
+// output) or wants (of an input or weight), or none.
+func (n *Node) Grad(slot int) Tensor { return first(n.Grads(slot)) }
+
+// Grads returns the gradients of a slot's tensors, as Grad does; each may be none.
+func (n *Node) Grads(slot int) []Tensor {
+	if n == nil || n.grads == nil {
+		return nil
+	}
+	return n.grads[slot]
+}
+
+func first(ts []Tensor) Tensor {
+	if len(ts) == 0 {
+		return Tensor{}
+	}
+	return ts[0]
+}
+
+// Option changes how a node is inserted.
+type Option func(*options)
+
+type options struct {
+	name     string
+	optional map[int][]Tensor
+	requests []int
+}
+
+// With binds an optional input, which Apply functions do not take as a parameter.
+func With[S ~int](slot S, t Tensor) Option {
+	return func(o *options) {
+		if o.optional == nil {
+			o.optional = map[int][]Tensor{}
+		}
+		o.optional[int(slot)] = []Tensor{t}
+	}
+}
+
+// Request asks for an output that is made on request only. The node of another output has it.
+func Request[S ~int](slot S) Option {
+	return func(o *options) { o.requests = append(o.requests, int(slot)) }
+}
+
+// Named gives the node a name. Variables are named after their nodes and shared by name between the
+// plans of an engine, so a second graph with the same names works on the same weights.
+func Named(name string) Option { return func(o *options) { o.name = name } }
+
+// Insertion is a node that is being bound, slot by slot. S is the operator's slot type, so that a
+// slot of another operator does not compile; tools use int.
+type Insertion[S ~int] struct {
+	g     *Graph
+	op    *Operator
+	attrs task.Attrs
+	opts  options
+	given [][]Tensor
+	wants []bool // outputs made on request
+	skip  int
+	bad   bool
+	err   error
+}
+
+// Insert begins a node of g. Errors are reported at the source line skip calls above the caller.
+func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...Option) *Insertion[S] {
+	in := &Insertion[S]{g: g, op: op, attrs: attrs, given: make([][]Tensor, len(op.Slots)), wants: make([]bool, len(op.Slots)), skip: skip + 1}
+	for _, o := range opts {
+		o(&in.opts)
+	}
+	for slot, t := range in.opts.optional {
+		if slot < 0 || slot >= len(op.Slots) || op.Slots[slot].Role != task.RoleInput || !op.Slots[slot].Optional {
+			in.err = &task.Error{Operator: op.Name, Want: "the number of an optional input for With", Got: fmt.Sprint(slot)}
+			continue
+		}
+		in.Bind(S(slot), t...)
+	}
+	for _, slot := range in.opts.requests {
+		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest {
+			in.err = &task.Error{Operator: op.Name, Want: "the number of an output that is made on request", Got: fmt.Sprint(slot)}
+			continue
+		}
+		in.wants[slot] = true
+	}
+	return in
+}
+
+// Bind binds an input slot to a tensor, or a variadic one to several. A tensor that is none because
+// of an earlier error makes the node fail silently: the earlier error is the one to read.
+func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
+	for _, t := range tensors {
+		if t.Valid() {
+			in.given[slot] = append(in.given[slot], t)
+		} else if !in.op.Slots[slot].Optional {
+			in.bad = true
+		}
+	}
+	return in
+}
+
+// Node resolves shapes, makes the node's outputs and weights, and adds it to the graph. It returns
+// nil after an error, which the graph keeps.
+func (in *Insertion[S]) Node() *Node {
+	g, op := in.g, in.op
+	name := in.opts.name
+	if name == "" {
+		name = op.Name
+	}
+	if in.err != nil {
+		g.fail(in.skip, fmt.Errorf("node %s: %w", name, in.err))
+		return nil
+	}
+	if in.bad {
+		if len(g.errs) == 0 {
+			g.fail(in.skip, fmt.Errorf("node %s: operator %s: want a tensor, got none", name, op.Name))
+		}
+		return nil
+	}
+	given := task.NoneGiven(&op.Operator)
+	given.Requested = in.wants
+	for i, ts := range in.given {
+		for _, t := range ts {
+			given.Operands[i] = append(given.Operands[i], t.operand)
+		}
+	}
+	res, err := task.Resolve(&op.Operator, in.attrs, given)
+	if err != nil {
+		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		return nil
+	}
+	n := &Node{Op: op, Name: g.unique(name), Attrs: in.attrs, Resolved: res, slots: make([][]Tensor, len(op.Slots))}
+	for i := range op.Slots {
+		s := &op.Slots[i]
+		switch s.Role {
+		case task.RoleInput:
+			n.slots[i] = in.given[i]
+		case task.RoleWeight, task.RoleOutput, task.RoleSaved:
+			for k, o := range res.Operands(i) {
+				t := info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: n, slot: i}
+				if s.Variadic {
+					t.name += fmt.Sprintf(".%d", k)
+				}
+				if s.Role == task.RoleWeight {
+					t.kind, t.train = variable, s.Trainable
+					if t.init, err = g.initializer(op.Initializers[i], s.Init.Attrs, t.name); err != nil {
+						g.fail(in.skip, fmt.Errorf("node %s, slot %s: %w", name, s.Name, err))
+						return nil
+					}
+				}
+				n.slots[i] = append(n.slots[i], g.tensor(t))
+			}
+		}
+	}
+	g.nodes = append(g.nodes, n)
+	return n
+}

@@ -1,0 +1,45 @@
+// Package index walks the elements of a shape in row-major order and keeps, for several tensors that
+// are addressed by the same indices, the offset of the current element.
+package index
+
+// Walk walks a shape. Each tensor has one stride, in elements, for each dimension of the shape; a
+// stride of 0 repeats a tensor along the dimension.
+type Walk struct {
+	shape   []int
+	strides [][]int
+	at      []int
+	offsets []int
+}
+
+// New returns a walk over shape that stands at element start in row-major order.
+func New(shape []int, start int, strides ...[]int) *Walk {
+	w := &Walk{shape: shape, strides: strides, at: make([]int, len(shape)), offsets: make([]int, len(strides))}
+	for d := len(shape) - 1; d >= 0 && start > 0; d-- {
+		w.at[d] = start % shape[d]
+		start /= shape[d]
+		for k, s := range strides {
+			w.offsets[k] += w.at[d] * s[d]
+		}
+	}
+	return w
+}
+
+// Offset returns the offset of the current element in tensor k.
+func (w *Walk) Offset(k int) int { return w.offsets[k] }
+
+// Next goes to the next element; after the last one, to the first.
+func (w *Walk) Next() {
+	for d := len(w.shape) - 1; d >= 0; d-- {
+		w.at[d]++
+		for k, s := range w.strides {
+			w.offsets[k] += s[d]
+		}
+		if w.at[d] < w.shape[d] {
+			return
+		}
+		for k, s := range w.strides {
+			w.offsets[k] -= s[d] * w.shape[d]
+		}
+		w.at[d] = 0
+	}
+}

@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Align is the alignment of every root, in bytes: a cache line.
+const Align = 64
+
+// Build returns the plan of a program.
+func Build(prog *graph.Program) (*Plan, error) {
+	b := &builder{
+		plan:  &Plan{Format: Format, Name: prog.Name},
+		roots: map[graph.Tensor]region.Root{},
+	}
+	for _, t := range prog.Fed {
+		b.plan.Roots[b.root(t)].Use = Fed
+	}
+	for _, s := range prog.Steps {
+		var err error
+		switch {
+		case s.Invocation != nil:
+			err = b.invoke(s.Phase, s.Invocation)
+		case s.Fill != nil:
+			to := b.root(s.Fill.Tensor)
+			b.builtin(Builtin{Op: "fill", Value: s.Fill.Value}, b.whole(to, perm.Write))
+		case s.Add != nil:
+			to, from := b.root(s.Add.To), b.root(s.Add.From)
+			b.builtin(Builtin{Op: "add"}, b.whole(to, perm.ReadWrite), b.whole(from, perm.Read))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range prog.Fetched {
+		r := &b.plan.Roots[b.root(t)]
+		if r.Use == Internal {
+			r.Use = Fetched
+		}
+	}
+	b.lifetimes(prog.Fetched)
+	place(b.plan)
+	return b.plan, nil
+}
+
+type builder struct {
+	plan  *Plan
+	roots map[graph.Tensor]region.Root
+}
+
+// root returns the root of a tensor, which is made at its first use.
+func (b *builder) root(t graph.Tensor) region.Root {
+	t = t.Root()
+	if r, ok := b.roots[t]; ok {
+		return r
+	}
+	r := b.add(Root{Name: t.Name(), Type: t.Type(), Shape: t.Shape()})
+	if t.Variable() {
+		b.plan.Roots[r].Use = Variable
+	}
+	b.roots[t] = r
+	return r
+}
+
+func (b *builder) add(r Root) region.Root {
+	r.Shape = append([]int{}, r.Shape...) // never null in JSON
+	r.Place.Bytes = r.Operand().Bytes()
+	b.plan.Roots = append(b.plan.Roots, r)
+	return region.Root(len(b.plan.Roots) - 1)
+}
+
+func (b *builder) whole(r region.Root, p perm.Perm) region.Access {
+	return region.Access{Region: region.Whole(r, b.plan.Roots[r].Shape), Perm: p}
+}
+
+// builtinGrain is the number of elements of a range of a built-in operation.
+const builtinGrain = 16384
+
+func (b *builder) builtin(op Builtin, access ...region.Access) {
+	over := elements(b.plan.Roots[access[0].Root].Shape)
+	if over == 0 {
+		return
+	}
+	b.plan.Tasks = append(b.plan.Tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
+}
+
+func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
+	sig, res := inv.Signature, inv.Node.Resolved
+	op := sig.Operator
+	attrs, err := json.Marshal(inv.Node.Attrs)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
+	}
+	c := Call{Node: inv.Node.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
+		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params))}
+	given := res.Given()
+	for i := range op.Slots {
+		if len(given.Operands[i]) > 0 {
+			if c.Given == nil {
+				c.Given = map[string][]task.Operand{}
+			}
+			c.Given[op.Slots[i].Name] = given.Operands[i]
+		}
+		if given.Requested[i] {
+			c.Requested = append(c.Requested, op.Slots[i].Name)
+		}
+	}
+	var access []region.Access
+	var worker int64
+	for i, p := range sig.Params {
+		c.Params[i] = []Bound{}
+		if p.Perm == perm.Scratch {
+			for _, o := range res.Operands(p.Slot) {
+				if op.Slots[p.Slot].PerWorker {
+					worker += align(o.Bytes())
+					continue
+				}
+				r := b.add(Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape})
+				c.Params[i] = append(c.Params[i], Bound{Root: r})
+				access = append(access, b.whole(r, perm.Scratch))
+			}
+			continue
+		}
+		for _, t := range inv.Operands[i] {
+			bound := Bound{Root: b.root(t)}
+			if p.Grad && p.Perm.Writes() {
+				bound.Mode = t.Mode()
+			}
+			c.Params[i] = append(c.Params[i], bound)
+			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
+		}
+	}
+	b.plan.WorkerBytes = max(b.plan.WorkerBytes, worker)
+	b.plan.Calls = append(b.plan.Calls, c)
+	number := slices.Index(op.Signatures, sig)
+	for step := range sig.Steps {
+		w := res.Work(number, step)
+		if w.Over == 0 {
+			continue
+		}
+		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access})
+	}
+	return nil
+}
+
+// lifetimes fills in First and Last of every root.
+func (b *builder) lifetimes(fetched []graph.Tensor) {
+	p := b.plan
+	for i := range p.Roots {
+		p.Roots[i].First, p.Roots[i].Last = len(p.Tasks), -1
+	}
+	for i := range p.Tasks {
+		for _, a := range p.Tasks[i].Access {
+			r := &p.Roots[a.Root]
+			r.First, r.Last = min(r.First, i), max(r.Last, i)
+		}
+	}
+	for i := range p.Roots {
+		if p.Roots[i].Use == Fed {
+			p.Roots[i].First = -1
+		}
+	}
+	for _, t := range fetched {
+		p.Roots[b.root(t)].Last = len(p.Tasks)
+	}
+}

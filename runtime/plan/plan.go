@@ -1,0 +1,196 @@
+// Package plan turns a program into a plan: plain data that says which tasks run in which order, on
+// which memory. Engines, checkers and pictures all read the same plan.
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// Format is the version of the plan's data. Decode refuses others.
+const Format = 1
+
+// Plan is a program with its memory laid out. It is immutable once built, and the same program gives
+// the same plan.
+type Plan struct {
+	Format int    `json:"format"`
+	Name   string `json:"name"`
+	// Roots lists the tensors that have memory; a region.Root is an index into it.
+	Roots []Root `json:"roots"`
+	// Calls lists the task invocations; Tasks refers to them.
+	Calls []Call `json:"calls"`
+	// Tasks lists what runs, in order.
+	Tasks []Task `json:"tasks"`
+	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch.
+	ArenaBytes int64 `json:"arena_bytes"`
+	// WorkerBytes is the scratch memory that each worker needs.
+	WorkerBytes int64 `json:"worker_bytes"`
+}
+
+// Use says what a root is to the caller.
+type Use uint8
+
+const (
+	Internal Use = iota
+	Fed          // written by the caller before a run
+	Fetched      // read by the caller after a run
+	Variable     // lives from run to run
+)
+
+var uses = [...]string{"internal", "fed", "fetched", "variable"}
+
+// String names the use.
+func (u Use) String() string { return uses[u] }
+
+// MarshalText writes the use's name.
+func (u Use) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText reads the use's name.
+func (u *Use) UnmarshalText(text []byte) error {
+	for i, n := range uses {
+		if n == string(text) {
+			*u = Use(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("plan: unknown use %q", text)
+}
+
+// Root is a tensor with memory.
+type Root struct {
+	Name  string       `json:"name"`
+	Type  dtype.Type   `json:"type"`
+	Shape []int        `json:"shape"`
+	Use   Use          `json:"use"`
+	Place region.Place `json:"place"`
+	// First and Last number the first and the last task that touches the root. A fed root is live
+	// from -1 on, a fetched one up to len(Tasks).
+	First int `json:"first"`
+	Last  int `json:"last"`
+}
+
+// Operand returns the root's type and shape.
+func (r *Root) Operand() task.Operand { return task.Operand{Type: r.Type, Shape: r.Shape} }
+
+// Call is an invocation of a task.
+type Call struct {
+	Node     string          `json:"node"`
+	Operator string          `json:"operator"`
+	Task     string          `json:"task"`
+	ID       task.ID         `json:"id"`
+	Phase    string          `json:"phase"`
+	Attrs    json.RawMessage `json:"attrs"`
+	Types    []dtype.Type    `json:"types"` // of the operator's dtype variables
+	// Given lists what the operator was applied to, by slot name; Requested the outputs made on
+	// request. From them the operator's rules give all other shapes.
+	Given     map[string][]task.Operand `json:"given,omitempty"`
+	Requested []string                  `json:"requested,omitempty"`
+	// Params lists the tensors of each parameter of the task's signature.
+	Params [][]Bound `json:"params"`
+}
+
+// Bound is a tensor bound to a parameter.
+type Bound struct {
+	Root region.Root `json:"root"`
+	Mode tensor.Mode `json:"mode,omitempty"` // for gradients that the task computes
+}
+
+// Builtin is an operation that every engine knows.
+type Builtin struct {
+	Op    string  `json:"op"` // "fill" or "add"
+	Value float64 `json:"value,omitempty"`
+}
+
+// Task is a step of a call, or a built-in operation. It runs over [0, Over), cut into ranges of
+// Grain indices that may run side by side.
+type Task struct {
+	Call    int             `json:"call"` // -1 for a built-in
+	Step    int             `json:"step"`
+	Builtin *Builtin        `json:"builtin,omitempty"`
+	Over    int             `json:"over"`
+	Grain   int             `json:"grain"`
+	Access  []region.Access `json:"access"`
+}
+
+// Label returns a name for the task, such as "fc1: linear.backward/weight".
+func (p *Plan) Label(i int) string {
+	t := &p.Tasks[i]
+	if t.Builtin != nil {
+		return fmt.Sprintf("%s %s", t.Builtin.Op, p.Roots[t.Access[0].Root].Name)
+	}
+	c := &p.Calls[t.Call]
+	return fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task)
+}
+
+// Encode returns the plan as JSON. Equal plans give equal bytes.
+func (p *Plan) Encode() ([]byte, error) { return json.Marshal(p) }
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if p.Format != Format {
+		return nil, fmt.Errorf("plan: want format %d, got %d", Format, p.Format)
+	}
+	return &p, nil
+}
+
+// Hash returns a hash of the plan's content, as hexadecimal digits.
+func (p *Plan) Hash() (string, error) {
+	data, err := p.Encode()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// VariableBytes returns the memory of the plan's variables.
+func (p *Plan) VariableBytes() int64 {
+	var n int64
+	for i := range p.Roots {
+		if p.Roots[i].Use == Variable {
+			n += p.Roots[i].Place.Bytes
+		}
+	}
+	return n
+}
+
+// LowerBound returns the bytes that the arena needs at least: the most that are live at one time.
+func (p *Plan) LowerBound() int64 {
+	change := make([]int64, len(p.Tasks)+3)
+	for i := range p.Roots {
+		if r := &p.Roots[i]; r.Use != Variable {
+			change[r.First+1] += r.Place.Bytes
+			change[r.Last+2] -= r.Place.Bytes
+		}
+	}
+	var live, most int64
+	for _, c := range change {
+		live += c
+		most = max(most, live)
+	}
+	return most
+}
+
+// effective returns the permission with which a parameter is accessed: adding to a gradient reads
+// what was there.
+func effective(p task.Param, mode tensor.Mode) perm.Perm {
+	if p.Grad && p.Perm == perm.Write && mode == tensor.Accumulate {
+		return perm.ReadWrite
+	}
+	return p.Perm
+}
+
+func elements(s []int) int { return shape.Prod(s) }

@@ -1,0 +1,142 @@
+// Package region describes which elements of which memory a task touches.
+//
+// One type serves views, in-place slots, shards, tiles and the reuse of buffers: a box in the index
+// space of a root, the tensor that was allocated. A view that is no box of its root (a transpose,
+// say) is its whole root.
+package region
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+// Root numbers an allocation within a plan.
+type Root int
+
+// Region is the box Lo <= index < Hi in the index space of Root. Lo and Hi have the root's rank;
+// for a rank of 0 the box holds the one element.
+type Region struct {
+	Root Root  `json:"root"`
+	Lo   []int `json:"lo"`
+	Hi   []int `json:"hi"`
+}
+
+// Whole returns the region that covers a root of the given shape.
+func Whole(root Root, shape []int) Region {
+	return Region{Root: root, Lo: make([]int, len(shape)), Hi: append([]int{}, shape...)}
+}
+
+// Empty reports whether the region holds no element.
+func (r Region) Empty() bool {
+	for d := range r.Lo {
+		if r.Hi[d] <= r.Lo[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// Overlaps reports whether the two regions share an element.
+func (r Region) Overlaps(s Region) bool {
+	if r.Root != s.Root || r.Empty() || s.Empty() {
+		return false
+	}
+	for d := range r.Lo {
+		if r.Hi[d] <= s.Lo[d] || s.Hi[d] <= r.Lo[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// Contains reports whether every element of s is one of r. An empty s is contained in everything.
+func (r Region) Contains(s Region) bool {
+	if s.Empty() {
+		return true
+	}
+	if r.Root != s.Root {
+		return false
+	}
+	for d := range r.Lo {
+		if s.Lo[d] < r.Lo[d] || r.Hi[d] < s.Hi[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// String formats the region as root[lo:hi, ...].
+func (r Region) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d[", r.Root)
+	for d := range r.Lo {
+		if d > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d:%d", r.Lo[d], r.Hi[d])
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// Access is what a task does with a region.
+type Access struct {
+	Region
+	Perm  perm.Perm  `json:"perm"`
+	Redop perm.Redop `json:"redop,omitempty"`
+}
+
+// Conflicts reports whether the two accesses must be ordered.
+func (a Access) Conflicts(b Access) bool {
+	return a.Overlaps(b.Region) && perm.Conflict(a.Perm, a.Redop, b.Perm, b.Redop)
+}
+
+// Space is the memory in which a root lies.
+type Space uint8
+
+const (
+	// Arena is the memory of one plan; roots whose lifetimes do not meet share it.
+	Arena Space = iota
+	// Variable is memory that outlives a step and is shared, by name, among the plans of an engine.
+	Variable
+)
+
+// String names the space.
+func (s Space) String() string {
+	switch s {
+	case Arena:
+		return "arena"
+	case Variable:
+		return "variable"
+	}
+	return fmt.Sprintf("region.Space(%d)", uint8(s))
+}
+
+// MarshalText writes the space's name.
+func (s Space) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a space's name.
+func (s *Space) UnmarshalText(text []byte) error {
+	for _, c := range []Space{Arena, Variable} {
+		if c.String() == string(text) {
+			*s = c
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown memory space %q", text)
+}
+
+// Place says where a root lies: Bytes bytes at offset Off of Space. A variable has its own memory,
+// so its Off is 0.
+type Place struct {
+	Space Space `json:"space"`
+	Off   int64 `json:"off"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Overlaps reports whether two places share a byte. Variables never share.
+func (p Place) Overlaps(q Place) bool {
+	return p.Space == Arena && q.Space == Arena && p.Off < q.Off+q.Bytes && q.Off < p.Off+p.Bytes && p.Bytes > 0 && q.Bytes > 0
+}

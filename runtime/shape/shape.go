@@ -1,0 +1,122 @@
+// Package shape holds the integer arithmetic of tensor shapes: what the expressions of a spec mean,
+// as functions that generated code calls.
+//
+// A shape lists the extents of a tensor, slowest dimension first; its elements lie row-major. The
+// empty shape is that of a scalar.
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Prod returns the product of the extents; of none, 1.
+func Prod(s []int) int {
+	p := 1
+	for _, n := range s {
+		p *= n
+	}
+	return p
+}
+
+// Sum returns the sum of the extents.
+func Sum(s []int) int {
+	t := 0
+	for _, n := range s {
+		t += n
+	}
+	return t
+}
+
+// FloorDiv returns a/b rounded towards minus infinity. b must be above 0.
+func FloorDiv(a, b int) int {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// Mod returns a - b*FloorDiv(a, b), which is never negative. b must be above 0.
+func Mod(a, b int) int { return a - b*FloorDiv(a, b) }
+
+// CeilDiv returns a/b rounded towards plus infinity. b must be above 0.
+func CeilDiv(a, b int) int { return -FloorDiv(-a, b) }
+
+// If returns a if cond holds, otherwise b.
+func If[T any](cond bool, a, b T) T {
+	if cond {
+		return a
+	}
+	return b
+}
+
+// Concat returns the concatenation of dims and lists of dims.
+func Concat(parts ...[]int) []int { return slices.Concat(parts...) }
+
+// Broadcast returns the shape that a and b have in common under NumPy's rule: aligned at the last
+// dimension, each pair of extents equal, or one of them 1. ok is false if there is none.
+func Broadcast(a, b []int) (s []int, ok bool) {
+	n := max(len(a), len(b))
+	s = make([]int, n)
+	for i := range n {
+		x, y := 1, 1
+		if j := i - n + len(a); j >= 0 {
+			x = a[j]
+		}
+		if j := i - n + len(b); j >= 0 {
+			y = b[j]
+		}
+		switch {
+		case x == y || y == 1:
+			s[i] = x
+		case x == 1:
+			s[i] = y
+		default:
+			return nil, false
+		}
+	}
+	return s, true
+}
+
+// Strides returns the row-major strides of s in elements.
+func Strides(s []int) []int {
+	st := make([]int, len(s))
+	n := 1
+	for i := len(s) - 1; i >= 0; i-- {
+		st[i] = n
+		n *= s[i]
+	}
+	return st
+}
+
+// BroadcastStrides returns, for each dimension of the broadcast shape to, the stride in elements of
+// a row-major tensor of shape from: 0 where from is repeated.
+func BroadcastStrides(from, to []int) []int {
+	own := Strides(from)
+	st := make([]int, len(to))
+	for i := range to {
+		if j := i - len(to) + len(from); j >= 0 && from[j] != 1 {
+			st[i] = own[j]
+		}
+	}
+	return st
+}
+
+// Equal reports whether a and b are the same shape.
+func Equal(a, b []int) bool { return slices.Equal(a, b) }
+
+// Format formats a shape as [2, 3].
+func Format(s []int) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, n := range s {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, n)
+	}
+	b.WriteByte(']')
+	return b.String()
+}

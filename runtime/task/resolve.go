@@ -1,0 +1,301 @@
+package task
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// Operand is the type and shape of a tensor.
+type Operand struct {
+	Type  dtype.Type
+	Shape []int
+}
+
+// Bytes returns the size of the tensor.
+func (o Operand) Bytes() int64 { return int64(shape.Prod(o.Shape)) * int64(o.Type.Size()) }
+
+// String formats the operand as f32[2, 3].
+func (o Operand) String() string { return o.Type.String() + shape.Format(o.Shape) }
+
+// Work says how many indices a step runs over and how many of them make a range. Both follow from
+// shapes alone, so that results do not depend on the number of workers.
+type Work struct{ Over, Grain int }
+
+// Resolution is an operator applied to operands: it starts with what the caller passes, and the
+// operator's generated Resolve fills in the rest. The first thing that does not fit is kept as the
+// error, and later calls do nothing.
+type Resolution struct {
+	// Dims is the operator's generated Dims: the dimensions that its shapes bind.
+	Dims any
+	// Types holds the element type of each dtype variable.
+	Types []dtype.Type
+
+	op       *Operator
+	given    Given
+	operands [][]Operand // per slot; nil is absent
+	work     [][]Work    // per signature and step
+	below    map[int]int // per integer input: its values lie in [0, below)
+	err      error
+}
+
+// Given is what a caller passes to an operator, by slot number.
+type Given struct {
+	// Operands of the input slots, and of outputs that the caller provides; none where a slot is
+	// left out.
+	Operands [][]Operand
+	// Requested tells which of the outputs that are made on request are wanted.
+	Requested []bool
+}
+
+// NoneGiven returns a Given for op in which every slot is left out.
+func NoneGiven(op *Operator) Given {
+	return Given{make([][]Operand, len(op.Slots)), make([]bool, len(op.Slots))}
+}
+
+// Resolve applies op to what is given. The error is an *Error or comes from attrs.Validate.
+func Resolve(op *Operator, attrs Attrs, given Given) (*Resolution, error) {
+	if err := attrs.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Resolution{
+		op:       op,
+		given:    given,
+		Types:    make([]dtype.Type, len(op.Types)),
+		operands: make([][]Operand, len(op.Slots)),
+		work:     make([][]Work, len(op.Signatures)),
+	}
+	for i, s := range op.Signatures {
+		r.work[i] = make([]Work, len(s.Steps))
+	}
+	for i := range op.Slots {
+		s, ops := &op.Slots[i], given.Operands[i]
+		if s.Role != RoleInput && !s.Provided {
+			continue
+		}
+		r.operands[i] = ops
+		switch {
+		case s.Variadic && (len(ops) < s.Min || len(ops) > s.Max):
+			r.fail(i, s.arity(), fmt.Sprint(len(ops)))
+		case !s.Variadic && len(ops) == 0 && !s.Optional:
+			r.fail(i, "a tensor", "none")
+		case !s.Variadic && len(ops) > 1:
+			r.fail(i, "one tensor", fmt.Sprint(len(ops)))
+		}
+	}
+	if r.err == nil {
+		op.Resolve(attrs, r)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r, nil
+}
+
+// arity says in words how many tensors a variadic slot holds.
+func (s *Slot) arity() string {
+	switch {
+	case s.Max == Unbounded:
+		return fmt.Sprintf("at least %d tensors", s.Min)
+	case s.Min == s.Max:
+		return fmt.Sprintf("%d tensors", s.Min)
+	}
+	return fmt.Sprintf("%d to %d tensors", s.Min, s.Max)
+}
+
+func (r *Resolution) fail(slot int, want, got string) {
+	if r.err == nil {
+		e := &Error{Operator: r.op.Name, Want: want, Got: got}
+		if slot >= 0 {
+			e.Slot = r.op.Slots[slot].Name
+		}
+		r.err = e
+	}
+}
+
+// Given returns what the caller passed.
+func (r *Resolution) Given() Given { return r.given }
+
+// Operands returns the tensors of a slot: none if it is absent, one, or several if it is variadic.
+func (r *Resolution) Operands(slot int) []Operand { return r.operands[slot] }
+
+// Work returns the extent and grain of a step of the operator's task number t.
+func (r *Resolution) Work(t, step int) Work { return r.work[t][step] }
+
+// Below returns the bound of an integer input, whose values lie in [0, bound); ok is false if the
+// spec gives none.
+func (r *Resolution) Below(slot int) (bound int, ok bool) {
+	bound, ok = r.below[slot]
+	return bound, ok
+}
+
+// The functions and methods below are called by generated Resolve functions.
+
+// SetBelow bounds the values of an integer input.
+func SetBelow[S ~int](r *Resolution, slot S, bound int) {
+	if r.below == nil {
+		r.below = map[int]int{}
+	}
+	r.below[int(slot)] = bound
+}
+
+// Has reports whether a slot has a tensor.
+func Has[S ~int](r *Resolution, slot S) bool { return len(r.operands[slot]) > 0 }
+
+// Requested reports whether the caller wants an output that is made on request.
+func Requested[S ~int](r *Resolution, slot S) bool { return r.given.Requested[slot] }
+
+// Rank returns the shape of a slot's tensor if it has exactly n dimensions.
+func Rank[S ~int](r *Resolution, slot S, n int) ([]int, bool) {
+	if r.err != nil || len(r.operands[slot]) == 0 {
+		return nil, false
+	}
+	s := r.operands[slot][0].Shape
+	if len(s) != n {
+		r.fail(int(slot), fmt.Sprintf("%d dimensions %s", n, r.op.Slots[slot].Shape), shape.Format(s))
+		return nil, false
+	}
+	return s, true
+}
+
+// RankAtLeast returns the shape of a slot's tensor if it has n dimensions or more.
+func RankAtLeast[S ~int](r *Resolution, slot S, n int) ([]int, bool) {
+	if r.err != nil || len(r.operands[slot]) == 0 {
+		return nil, false
+	}
+	s := r.operands[slot][0].Shape
+	if len(s) < n {
+		r.fail(int(slot), fmt.Sprintf("at least %d dimensions %s", n, r.op.Slots[slot].Shape), shape.Format(s))
+		return nil, false
+	}
+	return s, true
+}
+
+// Equal requires that a dimension of a slot has the extent that its name was bound to before.
+func Equal[S ~int](r *Resolution, slot S, name string, want, got int) {
+	if want != got {
+		r.fail(int(slot), fmt.Sprintf("%s = %d in %s", name, want, r.op.Slots[slot].Shape), fmt.Sprintf("%d in %s", got, shape.Format(r.operands[slot][0].Shape)))
+	}
+}
+
+// EqualDims requires that dimensions of a slot have the extents that their name was bound to before.
+func EqualDims[S ~int](r *Resolution, slot S, name string, want, got []int) {
+	if !shape.Equal(want, got) {
+		r.fail(int(slot), fmt.Sprintf("%s... = %s in %s", name, shape.Format(want), r.op.Slots[slot].Shape), shape.Format(r.operands[slot][0].Shape))
+	}
+}
+
+// Axis returns attribute value axis, which counts from the end if negative, as a dimension of a
+// slot's tensor: 0 to rank-1.
+func Axis[S ~int](r *Resolution, slot S, attr string, axis int) int {
+	return r.axis(int(slot), attr, axis, 0)
+}
+
+// AxisEnd is Axis for the end of a range of dimensions: 0 to rank.
+func AxisEnd[S ~int](r *Resolution, slot S, attr string, axis int) int {
+	return r.axis(int(slot), attr, axis, 1)
+}
+
+func (r *Resolution) axis(slot int, attr string, axis, past int) int {
+	if r.err != nil || len(r.operands[slot]) == 0 {
+		return 0
+	}
+	rank := len(r.operands[slot][0].Shape)
+	a := axis
+	if a < 0 {
+		a += rank
+	}
+	if a < 0 || a >= rank+past {
+		r.fail(slot, fmt.Sprintf("attribute %s between %d and %d for %s", attr, -rank, rank+past-1, shape.Format(r.operands[slot][0].Shape)), fmt.Sprint(axis))
+		return 0
+	}
+	return a
+}
+
+// Slice returns dims[lo:hi], or an error if there is no such slice.
+func (r *Resolution) Slice(dims []int, lo, hi int) []int {
+	if lo < 0 || hi < lo || hi > len(dims) {
+		r.fail(-1, fmt.Sprintf("a slice of %s", shape.Format(dims)), fmt.Sprintf("[%d:%d]", lo, hi))
+		return nil
+	}
+	return dims[lo:hi:hi]
+}
+
+// Index returns dims[i], or an error if there is no such dimension.
+func (r *Resolution) Index(dims []int, i int) int {
+	if i < 0 || i >= len(dims) {
+		r.fail(-1, fmt.Sprintf("a dimension of %s", shape.Format(dims)), fmt.Sprint(i))
+		return 0
+	}
+	return dims[i]
+}
+
+// Broadcast returns the shape that a and b have in common, or an error.
+func (r *Resolution) Broadcast(a, b []int) []int {
+	s, ok := shape.Broadcast(a, b)
+	if !ok {
+		r.fail(-1, "shapes that broadcast: equal extents, or 1", shape.Format(a)+" and "+shape.Format(b))
+	}
+	return s
+}
+
+// BindType gives dtype variable v the element type that the given slots have in common, which must
+// be one of the variable's types. Absent slots do not count.
+func BindType[S ~int](r *Resolution, v int, slots ...S) dtype.Type {
+	tv := r.op.Types[v]
+	for _, s := range slots {
+		for _, o := range r.operands[s] {
+			switch {
+			case r.err != nil:
+			case !dtype.Contains(tv.Types, o.Type):
+				r.fail(int(s), fmt.Sprintf("element type %s in %s", tv.Name, dtype.Format(tv.Types)), o.Type.String())
+			case r.Types[v] == dtype.Invalid:
+				r.Types[v] = o.Type
+			case r.Types[v] != o.Type:
+				r.fail(int(s), fmt.Sprintf("element type %s = %s", tv.Name, r.Types[v]), o.Type.String())
+			}
+		}
+	}
+	return r.Types[v]
+}
+
+// FixedType requires that a slot's tensors have element type t.
+func FixedType[S ~int](r *Resolution, slot S, t dtype.Type) {
+	for _, o := range r.operands[slot] {
+		if o.Type != t {
+			r.fail(int(slot), "element type "+t.String(), o.Type.String())
+		}
+	}
+}
+
+// Require fails with the spec's message, in which the values of what it names stand, unless ok.
+func (r *Resolution) Require(ok bool, format string, values ...any) {
+	if !ok && r.err == nil {
+		r.err = &Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
+	}
+}
+
+// Set gives a slot its tensor, of which no extent may be negative.
+func Set[S ~int](r *Resolution, slot S, t dtype.Type, dims ...int) {
+	r.add(int(slot), t, dims)
+}
+
+func (r *Resolution) add(slot int, t dtype.Type, dims []int) {
+	for _, n := range dims {
+		if n < 0 {
+			r.fail(slot, "extents of 0 or more", shape.Format(dims))
+			return
+		}
+	}
+	r.operands[slot] = []Operand{{t, dims}}
+}
+
+// SetWork gives a step of the operator's task number t its extent and grain. A grain of 0 stands for
+// the usual one, a sixteenth of the extent.
+func (r *Resolution) SetWork(t, step, over, grain int) {
+	if grain <= 0 {
+		grain = shape.CeilDiv(over, 16)
+	}
+	r.work[t][step] = Work{max(over, 0), max(grain, 1)}
+}

@@ -1,0 +1,240 @@
+// Package task is the one model of a task: what an operator's init, forward and backward are, and
+// also a loss, an optimiser's update, a metric or an initialiser.
+//
+// An operator has slots: tensors and arguments, each with a role. A task's signature says which of
+// them it takes and what it may do with each. Generated code registers, for every task, its
+// signature and a function that turns an accessor (the resolved slots) into bodies. A body holds the
+// kernel and its typed arguments; running it is one call, without look-up or allocation.
+package task
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+// ID identifies a task. It is a hash of the operator's and the task's name, so adding an operator
+// renumbers nothing; the generator and Registry reject clashes.
+type ID uint64
+
+// IDOf returns the id of an operator's task: FNV-1a of "operator.task".
+func IDOf(operator, task string) ID {
+	h := fnv.New64a()
+	h.Write([]byte(operator + "." + task))
+	return ID(h.Sum64())
+}
+
+// String formats the id as 16 hexadecimal digits.
+func (id ID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
+
+// MarshalText writes what String returns.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what String returns.
+func (id *ID) UnmarshalText(text []byte) error {
+	_, err := fmt.Sscanf(string(text), "%x", (*uint64)(id))
+	return err
+}
+
+// Kind says what a task is for.
+type Kind uint8
+
+const (
+	KindForward  Kind = iota // computes outputs from inputs
+	KindBackward             // computes gradients of inputs and weights from those of outputs
+	KindInit                 // makes per-device state
+	KindCleanup              // frees per-device state
+	KindUpdate               // changes its inputs in place, as an optimiser does
+)
+
+var kinds = [...]string{"forward", "backward", "init", "cleanup", "update"}
+
+// String returns the name that specs use.
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return fmt.Sprintf("task.Kind(%d)", uint8(k))
+}
+
+// Role says what a slot is to its operator.
+type Role uint8
+
+const (
+	RoleInput    Role = iota // a tensor that the caller passes
+	RoleWeight               // a tensor that the operator owns and that lives from step to step
+	RoleOutput               // a tensor that the operator makes
+	RoleSaved                // a tensor that forward keeps for backward
+	RoleScratch              // memory of one task
+	RoleArgument             // a value that is no tensor
+	RoleState                // per-device state: handles and descriptors
+)
+
+var roles = [...]string{"input", "weight", "output", "saved", "scratch", "argument", "state"}
+
+// String returns the name that specs use.
+func (r Role) String() string {
+	if int(r) < len(roles) {
+		return roles[r]
+	}
+	return fmt.Sprintf("task.Role(%d)", uint8(r))
+}
+
+// Unbounded is the upper limit of a variadic slot that has none.
+const Unbounded = 1<<31 - 1
+
+// Slot describes a slot of an operator.
+type Slot struct {
+	Name      string
+	Role      Role
+	Type      string // element type, or the variable that stands for it
+	Shape     string // as the spec writes it; for messages
+	Optional  bool   // may be absent
+	OnRequest bool   // an output that is made only if the caller asks for it
+	Provided  bool   // an output whose shape the caller gives, as for an initialiser
+	Variadic  bool   // holds Min to Max tensors rather than one
+	Min, Max  int
+	Trainable bool // its tensor gets a gradient
+	PerWorker bool // scratch of which every worker has its own
+	AuxLoss   bool // a scalar output that training adds to the loss
+	Init      Init // how a weight begins
+}
+
+// Init names the initialiser of a weight and gives its attributes as JSON.
+type Init struct {
+	Operator string
+	Attrs    string
+}
+
+// Param is a slot as one task sees it.
+type Param struct {
+	Slot     int  // number of the slot
+	Grad     bool // the slot's gradient rather than its value
+	Perm     perm.Perm
+	Redop    perm.Redop
+	Scatter  bool // a gradient that is added to element by element, starting from zero
+	Optional bool // may be absent
+}
+
+// Step is one part of a task. The steps of a task run one after the other; each is cut into ranges
+// that may run side by side.
+type Step struct{ Name string }
+
+// Signature describes a task: its slots with permissions, and its steps.
+type Signature struct {
+	Operator *Operator
+	Task     string
+	ID       ID
+	Kind     Kind
+	Params   []Param
+	Steps    []Step
+}
+
+// Name returns "operator.task".
+func (s *Signature) Name() string { return s.Operator.Name + "." + s.Task }
+
+// Attrs are the attributes of an operator: a comparable struct of plain values.
+type Attrs interface {
+	// Validate reports the first attribute that is missing or outside its range.
+	Validate() error
+}
+
+// Operator describes an operator to passes, engines and tools. It is generated and must not be
+// changed.
+type Operator struct {
+	Name   string
+	Family string // the name under which FlexFlow groups it, if another
+	Doc    string
+	Slots  []Slot
+	// AttrNames lists the attributes in the spec's order.
+	AttrNames []string
+	// Types lists the allowed element types of each dtype variable, in the spec's order.
+	Types []TypeVar
+	// Signatures lists the tasks in the spec's order.
+	Signatures []*Signature
+	// DecodeAttrs reads attributes from a JSON object on top of the defaults and validates them.
+	DecodeAttrs func(data []byte) (Attrs, error)
+	// Resolve works out the shapes and types of all slots from those of the inputs.
+	Resolve func(Attrs, *Resolution)
+	// Examples are attribute and shape combinations from which tests are made.
+	Examples []Example
+}
+
+// TypeVar is a dtype variable and the types it may stand for.
+type TypeVar struct {
+	Name  string
+	Types []dtype.Type
+}
+
+// Example is one of a spec's examples.
+type Example struct {
+	Attrs  string           // JSON
+	Shapes map[string][]int // per input slot; a variadic slot's are numbered name.0, name.1, ...
+}
+
+// SlotNamed returns the number of the slot of the given name, or -1.
+func (o *Operator) SlotNamed(name string) int {
+	for i := range o.Slots {
+		if o.Slots[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Signature returns the first task of the given kind, or nil.
+func (o *Operator) Signature(k Kind) *Signature {
+	for _, s := range o.Signatures {
+		if s.Kind == k {
+			return s
+		}
+	}
+	return nil
+}
+
+// Error is a misuse of an operator: which operator, task and slot, what was expected and what came.
+type Error struct {
+	Operator string
+	Task     string // "" if it is about the operator as a whole
+	Slot     string // "" if it is about no single slot
+	Want     string
+	Got      string
+	Message  string // instead of Want and Got, a sentence: the message of a spec's condition
+}
+
+func (e *Error) Error() string {
+	s := "operator " + e.Operator
+	if e.Task != "" {
+		s += ", task " + e.Task
+	}
+	if e.Slot != "" {
+		s += ", slot " + e.Slot
+	}
+	if e.Message != "" {
+		return s + ": " + e.Message
+	}
+	s += ": want " + e.Want
+	if e.Got != "" {
+		s += ", got " + e.Got
+	}
+	return s
+}
+
+// Range is a part of a step: indices Lo to Hi-1 of what the step runs over.
+type Range struct{ Lo, Hi int }
+
+// Ctx is what a body knows about its surroundings.
+type Ctx struct {
+	// Worker numbers the worker that runs the range, from 0.
+	Worker int
+	// Step counts the runs of the plan so far: the training iteration, from 0.
+	Step uint64
+}
+
+// Body is a step of a task with its kernel and arguments bound, ready to run.
+type Body interface {
+	// Run does the range r. It may run beside other ranges of the same step.
+	Run(ctx *Ctx, r Range) error
+}

@@ -1,0 +1,92 @@
+package tensor
+
+import (
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
+)
+
+// ROLane is a one-dimensional strided view for reading.
+type ROLane[T dtype.Element] struct {
+	data []T
+	n, s int
+}
+
+// Len returns the number of elements.
+func (l ROLane[T]) Len() int { return l.n }
+
+// At returns element i.
+func (l ROLane[T]) At(i int) T { return l.data[i*l.s] }
+
+// Unlock gives the runtime's own packages the elements: data[i*stride] for i < n.
+func (l ROLane[T]) Unlock(unlock.Key) (data []T, n, stride int) { return l.data, l.n, l.s }
+
+// WOLane is a one-dimensional strided view for writing.
+type WOLane[T dtype.Element] struct {
+	data []T
+	n, s int
+}
+
+// Len returns the number of elements.
+func (l WOLane[T]) Len() int { return l.n }
+
+// Set writes element i.
+func (l WOLane[T]) Set(i int, x T) { l.data[i*l.s] = x }
+
+// Unlock gives the runtime's own packages the elements: data[i*stride] for i < n.
+func (l WOLane[T]) Unlock(unlock.Key) (data []T, n, stride int) { return l.data, l.n, l.s }
+
+// RWLane is a one-dimensional strided view for reading and writing.
+type RWLane[T dtype.Element] struct {
+	data []T
+	n, s int
+}
+
+// Len returns the number of elements.
+func (l RWLane[T]) Len() int { return l.n }
+
+// At returns element i.
+func (l RWLane[T]) At(i int) T { return l.data[i*l.s] }
+
+// Set writes element i.
+func (l RWLane[T]) Set(i int, x T) { l.data[i*l.s] = x }
+
+// RO returns the same lane for reading only.
+func (l RWLane[T]) RO() ROLane[T] { return ROLane[T](l) }
+
+// WO returns the same lane for writing only.
+func (l RWLane[T]) WO() WOLane[T] { return WOLane[T](l) }
+
+// GradLane is a one-dimensional strided part of a Grad.
+type GradLane[T dtype.Number] struct {
+	data []T
+	n, s int
+	mode Mode
+}
+
+// Len returns the number of elements.
+func (l GradLane[T]) Len() int { return l.n }
+
+// Put contributes x to element i.
+func (l GradLane[T]) Put(i int, x T) {
+	if l.mode == Store {
+		l.data[i*l.s] = x
+	} else if l.mode == Accumulate {
+		l.data[i*l.s] += x
+	}
+}
+
+// ScatterLane is a one-dimensional strided part of a Scatter.
+type ScatterLane[T dtype.Number] struct {
+	data []T
+	n, s int
+}
+
+// Len returns the number of elements.
+func (l ScatterLane[T]) Len() int { return l.n }
+
+// Add adds x to element i.
+func (l ScatterLane[T]) Add(i int, x T) {
+	if l.data != nil {
+		l.data[i*l.s] += x
+	}
+}

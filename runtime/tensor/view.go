@@ -1,0 +1,264 @@
+// Package tensor provides the views through which kernels reach tensors.
+//
+// A view's type says what may be done: RO reads, WO writes, RW does both, Grad and Scatter receive
+// gradients. None hands out a slice, so what the type forbids does not compile. Elements are
+// addressed by their row-major number; lanes (one-dimensional, strided) and matrices are cut from
+// a view without allocating. An index outside a view panics, as for a slice; engines turn such a
+// panic into an error that names the task.
+//
+// Matrix products and vector code live in the packages blas and vec, which take views.
+package tensor
+
+import "github.com/opgen/opgen/runtime/dtype"
+
+// layout is what all views share: the shape, and how Lane cuts the elements.
+type layout struct {
+	shape  []int
+	lane   int // elements of a lane
+	stride int // distance between a lane's elements; also the number of neighbouring lanes
+}
+
+// Shape returns the extents, slowest dimension first. The caller must not change them.
+func (l layout) Shape() []int { return l.shape }
+
+func (l layout) origin(i int) int {
+	if l.stride == 1 {
+		return i * l.lane
+	}
+	return i/l.stride*l.stride*l.lane + i%l.stride
+}
+
+// along returns the layout of a contiguous tensor whose lanes run along dimension dim. A scalar is one
+// lane of one element.
+func (l layout) along(dim int) layout {
+	l.lane, l.stride = 1, 1
+	if len(l.shape) == 0 {
+		return l
+	}
+	l.lane = l.shape[dim]
+	for _, n := range l.shape[dim+1:] {
+		l.stride *= n
+	}
+	l.stride = max(l.stride, 1) // an empty tensor has no lanes
+	return l
+}
+
+// rows returns the layout of a contiguous tensor whose lanes run along the last dimension.
+func rows(shape []int) layout { return layout{shape: shape}.along(max(len(shape)-1, 0)) }
+
+// RO is a tensor that the task may read.
+type RO[T dtype.Element] struct {
+	layout
+	data []T
+}
+
+// Along returns the same tensor with lanes along dimension dim rather than the last.
+func (v RO[T]) Along(dim int) RO[T] {
+	v.layout = v.along(dim)
+	return v
+}
+
+// Len returns the number of elements.
+func (v RO[T]) Len() int { return len(v.data) }
+
+// At returns element i in row-major order.
+func (v RO[T]) At(i int) T { return v.data[i] }
+
+// Lane returns lane i: all elements along the lane dimension, the others fixed. Lanes are numbered
+// row-major over the other dimensions.
+func (v RO[T]) Lane(i int) ROLane[T] { return ROLane[T]{v.data[v.origin(i):], v.lane, v.stride} }
+
+// Span returns elements lo to hi-1 as a lane.
+func (v RO[T]) Span(lo, hi int) ROLane[T] { return ROLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
+
+// Mat returns elements lo to lo+rows*cols-1 as a row-major matrix.
+func (v RO[T]) Mat(lo, rows, cols int) ROMat[T] {
+	return ROMat[T]{data: v.data[lo : lo+rows*cols], rows: rows, cols: cols, ld: cols}
+}
+
+// WO is a tensor that the task must write, every element once, and may not read.
+type WO[T dtype.Element] struct {
+	layout
+	data []T
+}
+
+// Along returns the same tensor with lanes along dimension dim rather than the last.
+func (v WO[T]) Along(dim int) WO[T] {
+	v.layout = v.along(dim)
+	return v
+}
+
+// Len returns the number of elements.
+func (v WO[T]) Len() int { return len(v.data) }
+
+// Set writes element i in row-major order.
+func (v WO[T]) Set(i int, x T) { v.data[i] = x }
+
+// Lane returns lane i, as RO.Lane does.
+func (v WO[T]) Lane(i int) WOLane[T] { return WOLane[T]{v.data[v.origin(i):], v.lane, v.stride} }
+
+// Span returns elements lo to hi-1 as a lane.
+func (v WO[T]) Span(lo, hi int) WOLane[T] { return WOLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
+
+// Mat returns elements lo to lo+rows*cols-1 as a row-major matrix that stores what is put into it.
+func (v WO[T]) Mat(lo, rows, cols int) OutMat[T] {
+	return OutMat[T]{data: v.data[lo : lo+rows*cols], rows: rows, cols: cols, ld: cols, mode: Store}
+}
+
+// RW is a tensor that the task may read and write.
+type RW[T dtype.Element] struct {
+	layout
+	data []T
+}
+
+// Along returns the same tensor with lanes along dimension dim rather than the last.
+func (v RW[T]) Along(dim int) RW[T] {
+	v.layout = v.along(dim)
+	return v
+}
+
+// Len returns the number of elements.
+func (v RW[T]) Len() int { return len(v.data) }
+
+// At returns element i in row-major order.
+func (v RW[T]) At(i int) T { return v.data[i] }
+
+// Set writes element i in row-major order.
+func (v RW[T]) Set(i int, x T) { v.data[i] = x }
+
+// RO returns the same tensor for reading only.
+func (v RW[T]) RO() RO[T] { return RO[T](v) }
+
+// WO returns the same tensor for writing only.
+func (v RW[T]) WO() WO[T] { return WO[T](v) }
+
+// Lane returns lane i, as RO.Lane does.
+func (v RW[T]) Lane(i int) RWLane[T] { return RWLane[T]{v.data[v.origin(i):], v.lane, v.stride} }
+
+// Span returns elements lo to hi-1 as a lane.
+func (v RW[T]) Span(lo, hi int) RWLane[T] { return RWLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
+
+// Mode says what becomes of a value that is put into a gradient.
+type Mode uint8
+
+const (
+	// Discard drops values: nobody wants this gradient.
+	Discard Mode = iota
+	// Store overwrites: the task is the first to contribute to this gradient.
+	Store
+	// Accumulate adds to what earlier tasks contributed.
+	Accumulate
+)
+
+// Grad is a gradient that the task contributes to by putting each element exactly once. Whether a
+// value is stored, added or dropped is for the planner to decide; the kernel does not see it.
+type Grad[T dtype.Number] struct {
+	layout
+	data []T
+	n    int // elements, also when discarding
+	mode Mode
+}
+
+// Wanted reports whether anybody wants the gradient. If not, values are dropped, and a kernel may
+// save the work of computing them.
+func (v Grad[T]) Wanted() bool { return v.mode != Discard }
+
+// Along returns the same tensor with lanes along dimension dim rather than the last.
+func (v Grad[T]) Along(dim int) Grad[T] {
+	v.layout = v.along(dim)
+	return v
+}
+
+// Len returns the number of elements.
+func (v Grad[T]) Len() int { return v.n }
+
+// Put contributes x to element i in row-major order.
+func (v Grad[T]) Put(i int, x T) {
+	if v.mode == Store {
+		v.data[i] = x
+	} else if v.mode == Accumulate {
+		v.data[i] += x
+	}
+}
+
+// Lane returns lane i, as RO.Lane does.
+func (v Grad[T]) Lane(i int) GradLane[T] {
+	if v.mode == Discard {
+		return GradLane[T]{n: v.lane, s: v.stride}
+	}
+	return GradLane[T]{v.data[v.origin(i):], v.lane, v.stride, v.mode}
+}
+
+// Span returns elements lo to hi-1 as a lane.
+func (v Grad[T]) Span(lo, hi int) GradLane[T] {
+	if v.mode == Discard {
+		return GradLane[T]{n: hi - lo, s: 1}
+	}
+	return GradLane[T]{v.data[lo:hi:hi], hi - lo, 1, v.mode}
+}
+
+// Mat returns elements lo to lo+rows*cols-1 as a row-major matrix with the gradient's mode.
+func (v Grad[T]) Mat(lo, rows, cols int) OutMat[T] {
+	m := OutMat[T]{rows: rows, cols: cols, ld: cols, mode: v.mode}
+	if v.mode != Discard {
+		m.data = v.data[lo : lo+rows*cols]
+	}
+	return m
+}
+
+// Scatter is a gradient that the task contributes to by adding to any element any number of times.
+// The engine provides the zeroes or the earlier contributions.
+type Scatter[T dtype.Number] struct {
+	layout
+	data []T
+	n    int
+}
+
+// Wanted reports whether anybody wants the gradient. If not, values are dropped.
+func (v Scatter[T]) Wanted() bool { return v.data != nil }
+
+// Along returns the same tensor with lanes along dimension dim rather than the last.
+func (v Scatter[T]) Along(dim int) Scatter[T] {
+	v.layout = v.along(dim)
+	return v
+}
+
+// Len returns the number of elements.
+func (v Scatter[T]) Len() int { return v.n }
+
+// Add adds x to element i in row-major order.
+func (v Scatter[T]) Add(i int, x T) {
+	if v.data != nil {
+		v.data[i] += x
+	}
+}
+
+// Lane returns lane i, as RO.Lane does.
+func (v Scatter[T]) Lane(i int) ScatterLane[T] {
+	if v.data == nil {
+		return ScatterLane[T]{n: v.lane, s: v.stride}
+	}
+	return ScatterLane[T]{v.data[v.origin(i):], v.lane, v.stride}
+}
+
+// Opt is a tensor, or a group of them, that may be absent.
+type Opt[V any] struct {
+	v  V
+	ok bool
+}
+
+// Some returns a present view.
+func Some[V any](v V) Opt[V] { return Opt[V]{v, true} }
+
+// Get returns the view and whether it is present.
+func (o Opt[V]) Get() (V, bool) { return o.v, o.ok }
+
+// Has reports whether the view is present.
+func (o Opt[V]) Has() bool { return o.ok }
+
+// PerWorker is scratch memory of which every worker has its own copy. What is in it at the start of
+// a range is undefined.
+type PerWorker[T dtype.Element] struct{ own []RW[T] }
+
+// Of returns the copy of the worker that runs the range (task.Ctx.Worker).
+func (p PerWorker[T]) Of(worker int) RW[T] { return p.own[worker] }

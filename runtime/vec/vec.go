@@ -1,0 +1,118 @@
+// Package vec offers vector code over lanes: the loops that kernels share.
+//
+// Sums of float32 are carried in float64, in the order of the elements, so results do not depend on
+// how work is split among workers.
+package vec
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// Dot returns the sum of the products of the elements of a and b, which have the same length.
+func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
+	x, n, s := a.Unlock(unlock.Key{})
+	y, _, u := b.Unlock(unlock.Key{})
+	var sum float64
+	for i := range n {
+		sum += float64(x[i*s]) * float64(y[i*u])
+	}
+	return T(sum)
+}
+
+// Sum returns the sum of the elements.
+func Sum[T dtype.Float](a tensor.ROLane[T]) T {
+	x, n, s := a.Unlock(unlock.Key{})
+	var sum float64
+	for i := range n {
+		sum += float64(x[i*s])
+	}
+	return T(sum)
+}
+
+// Max returns the largest element, NaN if one is NaN, and -Inf for an empty lane.
+func Max[T dtype.Float](a tensor.ROLane[T]) T {
+	x, n, s := a.Unlock(unlock.Key{})
+	m := T(math.Inf(-1))
+	for i := range n {
+		m = max(m, x[i*s])
+	}
+	return m
+}
+
+// ArgMax returns the number of the first largest element. NaN counts as largest. An empty lane gives -1.
+func ArgMax[T dtype.Float](a tensor.ROLane[T]) int {
+	x, n, s := a.Unlock(unlock.Key{})
+	if n == 0 {
+		return -1
+	}
+	best := 0
+	for i := 1; i < n; i++ {
+		if v := x[i*s]; v > x[best*s] || v != v && x[best*s] == x[best*s] {
+			best = i
+		}
+	}
+	return best
+}
+
+// Copy copies src to dst, which has the same length.
+func Copy[T dtype.Element](dst tensor.WOLane[T], src tensor.ROLane[T]) {
+	d, n, u := dst.Unlock(unlock.Key{})
+	x, _, s := src.Unlock(unlock.Key{})
+	if u == 1 && s == 1 {
+		copy(d[:n], x[:n])
+		return
+	}
+	for i := range n {
+		d[i*u] = x[i*s]
+	}
+}
+
+// Put contributes src to the gradient dst, which has the same length.
+func Put[T dtype.Number](dst tensor.GradLane[T], src tensor.ROLane[T]) {
+	for i := range src.Len() {
+		dst.Put(i, src.At(i))
+	}
+}
+
+// Fill sets every element.
+func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
+	d, n, u := dst.Unlock(unlock.Key{})
+	for i := range n {
+		d[i*u] = x
+	}
+}
+
+// LogSumExp returns log(sum(exp(a))) without overflow.
+func LogSumExp[T dtype.Float](a tensor.ROLane[T]) T {
+	x, n, s := a.Unlock(unlock.Key{})
+	top := float64(Max(a))
+	if math.IsInf(top, 0) {
+		return T(top) // all -Inf, or one +Inf
+	}
+	var sum float64
+	for i := range n {
+		sum += math.Exp(float64(x[i*s]) - top)
+	}
+	return T(top + math.Log(sum))
+}
+
+// ExpNorm writes the exponentials of src, scaled to sum 1, to dst: the softmax of a lane.
+func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
+	d, n, u := dst.Unlock(unlock.Key{})
+	x, _, s := src.Unlock(unlock.Key{})
+	top := float64(Max(src))
+	var sum float64
+	for i := range n {
+		sum += math.Exp(float64(x[i*s]) - top)
+	}
+	// The exponentials are computed twice rather than kept as T, which would round them before
+	// they are divided.
+	inv := 1 / sum
+	for i := range n {
+		d[i*u] = T(math.Exp(float64(x[i*s])-top) * inv)
+	}
+}

@@ -1,0 +1,11 @@
+//go:build tools
+
+// Package tools pins the programs that building and testing this repository runs, beside the tool
+// lines of go.mod, for tools that read only one of the two.
+package tools
+
+import (
+	_ "golang.org/x/tools/cmd/deadcode"
+
+	_ "github.com/opgen/opgen/cmd/opgen"
+)
