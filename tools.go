@@ -7,5 +7,6 @@ package tools
 import (
 	_ "golang.org/x/tools/cmd/deadcode"
 
+	_ "github.com/opgen/opgen/cmd/opconform"
 	_ "github.com/opgen/opgen/cmd/opgen"
 )

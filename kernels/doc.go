@@ -3,3 +3,5 @@
 // The type that implements an operator has its name: conv_2d is Conv2d. It is registered by the
 // generated package catalogue, which does not compile if a kernel is missing or has the wrong type.
 package kernels
+
+//go:generate go tool opgen generate

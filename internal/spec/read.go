@@ -387,7 +387,7 @@ func (r *reader) slot(e *source.Entry) *Slot {
 	}
 	if e := t.take("variadic"); e != nil {
 		if sub := r.sub(e); sub != nil {
-			s.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max"), Mixed: sub.boolean("mixed")}
+			s.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max"), Count: sub.str("count"), Mixed: sub.boolean("mixed")}
 			sub.done("variadic")
 		}
 	}

@@ -146,6 +146,8 @@ type Slot struct {
 type Variadic struct {
 	Span     source.Span
 	Min, Max Int
+	// Count is the number of an output's tensors, an expression.
+	Count Str
 	// Mixed allows tensors of different element types.
 	Mixed Bool
 }

@@ -70,8 +70,10 @@ func (p *pool) close() {
 }
 
 func (p *pool) worker(w int, wake chan struct{}) {
+	// Every worker takes part in every job, so what it has seen carries over from run to run. Reading
+	// the epoch anew at the start of a run would miss a job that had begun by then.
+	var seen uint64
 	for range wake {
-		seen := p.epoch.Load()
 		for spins := 0; p.active.Load(); spins++ {
 			if e := p.epoch.Load(); e != seen {
 				seen, spins = e, 0

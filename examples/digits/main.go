@@ -1,0 +1,114 @@
+// Digits trains a small convolutional classifier on handwritten digits, on the CPU, with operators
+// that opgen generated from specs.
+//
+// The last line of its output is "test_accuracy=0.xxxx seconds=ss.s". The same seed gives the same
+// losses, bit for bit, whatever the number of workers.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"runtime"
+	"time"
+)
+
+type options struct {
+	seed    uint64
+	workers int
+	epochs  int
+	batch   int
+	curve   string
+}
+
+func main() {
+	var o options
+	flag.Uint64Var(&o.seed, "seed", 1, "decides the split, the first weights and the order of images")
+	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
+	flag.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
+	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
+	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
+	flag.Parse()
+	if flag.NArg() > 0 || o.workers < 1 || o.epochs < 1 || o.batch < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "digits:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, w io.Writer) (err error) {
+	start := time.Now()
+	train, test, err := loadDigits(o.seed)
+	if err != nil {
+		return err
+	}
+	if o.batch > train.len() {
+		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
+	}
+	s, err := newSession(ctx, o.seed, o.batch, test.len(), o.workers)
+	if err != nil {
+		return err
+	}
+	defer s.engine.Close()
+	curve := io.Discard
+	if o.curve != "" {
+		f, err := os.Create(o.curve)
+		if err != nil {
+			return err
+		}
+		buffered := bufio.NewWriter(f)
+		curve = buffered
+		defer func() {
+			if e := buffered.Flush(); err == nil {
+				err = e
+			}
+			if e := f.Close(); err == nil {
+				err = e
+			}
+		}()
+	}
+	fmt.Fprintf(w, "%d images to train on, %d to test; seed %d, batches of %d, workers: %d\n", train.len(), test.len(), o.seed, o.batch, o.workers)
+	order := rand.New(rand.NewPCG(o.seed, 2))
+	steps := train.len() / o.batch
+	bar := newProgress(w, o.epochs, steps)
+	for epoch := 1; epoch <= o.epochs; epoch++ {
+		perm := order.Perm(train.len())
+		var losses float64
+		correct := 0
+		for step := 1; step <= steps; step++ {
+			loss, right, err := s.step(ctx, train.pick(perm[(step-1)*o.batch:step*o.batch]))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(curve, "%d %d %x\n", epoch, step, loss)
+			losses += float64(loss)
+			correct += right
+			bar.update(epoch, step, o.batch, losses/float64(step), float64(correct)/float64(step*o.batch))
+		}
+	}
+	answers, err := s.answers(ctx, test)
+	if err != nil {
+		return err
+	}
+	right := 0
+	for i, a := range answers {
+		if a == int(test.labels[i]) {
+			right++
+		}
+	}
+	writeConfusion(w, test.labels, answers)
+	writeTimes(w, s.train.Timings())
+	writeMemory(w, s)
+	fmt.Fprintf(w, "\ntest_accuracy=%.4f seconds=%.1f\n", float64(right)/float64(test.len()), time.Since(start).Seconds())
+	return nil
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/opgen/opgen/generated/accuracy"
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/generated/flat"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/pool2d"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// network is the classifier for batches of one size.
+type network struct {
+	graph                        *graph.Graph
+	image, label                 graph.Tensor
+	logits, loss, correctAnswers graph.Tensor
+}
+
+// newNetwork builds the classifier. Its nodes have names, so that networks for different batch sizes
+// share their weights within an engine.
+func newNetwork(batch int, seed uint64, training bool) *network {
+	g := graph.New(seed)
+	n := &network{graph: g}
+	n.image = g.Input("image", dtype.F32, batch, 1, side, side)
+	n.label = g.Input("label", dtype.I32, batch, 1)
+
+	conv := conv2d.Defaults()
+	conv.OutChannels, conv.KernelH, conv.KernelW = 16, 3, 3
+	conv.PaddingH, conv.PaddingW = 1, 1
+	conv.Activation = activation.Relu
+	x := conv2d.Apply(g, conv, n.image, graph.Named("conv1"))
+
+	conv.OutChannels = 32
+	x = conv2d.Apply(g, conv, x, graph.Named("conv2"))
+
+	pool := pool2d.Defaults()
+	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW = 2, 2, 2, 2
+	x = pool2d.Apply(g, pool, x, graph.Named("pool"))
+
+	join := flat.Defaults()
+	join.StartDim = 1
+	x = flat.Apply(g, join, x, graph.Named("flat"))
+
+	hidden := linear.Defaults()
+	hidden.OutChannels, hidden.Activation = 64, activation.Relu
+	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
+
+	drop := dropout.Defaults()
+	drop.Rate, drop.Seed, drop.Training = 0.3, int(seed), training
+	x = dropout.Apply(g, drop, x, graph.Named("dropout"))
+
+	out := linear.Defaults()
+	out.OutChannels = classes
+	n.logits = linear.Apply(g, out, x, graph.Named("out"))
+
+	n.loss = scce.Apply(g, scce.Defaults(), scce.Logit(n.logits), scce.Label(n.label), graph.Named("loss"))
+	n.correctAnswers = accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(n.logits), accuracy.Label(n.label), graph.Named("accuracy"))
+	return n
+}
+
+// session is an engine with the networks for training and for testing loaded.
+type session struct {
+	engine      *local.Engine
+	net         *network
+	train, test *local.Instance
+	testNet     *network
+	plan        *plan.Plan
+}
+
+// newSession initialises the weights and loads the plans.
+func newSession(ctx context.Context, seed uint64, batch, testSize, workers int) (*session, error) {
+	var registry task.Registry
+	if err := catalogue.Register(&registry); err != nil {
+		return nil, err
+	}
+	s := &session{net: newNetwork(batch, seed, true), testNet: newNetwork(testSize, seed, false)}
+	s.engine = local.New(&registry, local.Config{Workers: workers, Profile: true})
+	step, err := graph.Training(s.net.graph, s.net.loss, adam.Optimizer(adam.Defaults()), s.net.correctAnswers)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := graph.Inference(s.testNet.graph, s.testNet.logits)
+	if err != nil {
+		return nil, err
+	}
+	start, err := graph.Initialization(step)
+	if err != nil {
+		return nil, err
+	}
+	init, _, err := s.load(start)
+	if err != nil {
+		return nil, err
+	}
+	defer init.Close()
+	if err := init.Run(ctx); err != nil {
+		return nil, err
+	}
+	if s.train, s.plan, err = s.load(step); err != nil {
+		return nil, err
+	}
+	s.test, _, err = s.load(answer)
+	return s, err
+}
+
+func (s *session) load(p *graph.Program) (*local.Instance, *plan.Plan, error) {
+	pl, err := plan.Build(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := s.engine.Load(pl)
+	return in, pl, err
+}
+
+// step trains on a batch and returns the loss and how many answers were right.
+func (s *session) step(ctx context.Context, batch dataset) (loss float32, correct int, err error) {
+	if err := feed(s.train, s.net, batch); err != nil {
+		return 0, 0, err
+	}
+	if err := s.train.Run(ctx); err != nil {
+		return 0, 0, err
+	}
+	l, err := local.Fetch[float32](s.train, s.net.loss.Name())
+	if err != nil {
+		return 0, 0, err
+	}
+	c, err := local.Fetch[int32](s.train, s.net.correctAnswers.Name())
+	if err != nil {
+		return 0, 0, err
+	}
+	return l[0], int(c[0]), nil
+}
+
+func feed(in *local.Instance, n *network, d dataset) error {
+	if err := local.Feed(in, n.image.Name(), d.images); err != nil {
+		return err
+	}
+	if !in.Uses(n.label.Name()) {
+		return nil // answering needs no labels
+	}
+	return local.Feed(in, n.label.Name(), d.labels)
+}
+
+// answers returns the class that the network finds for each image.
+func (s *session) answers(ctx context.Context, d dataset) ([]int, error) {
+	if err := feed(s.test, s.testNet, d); err != nil {
+		return nil, err
+	}
+	if err := s.test.Run(ctx); err != nil {
+		return nil, err
+	}
+	logits, err := local.Fetch[float32](s.test, s.testNet.logits.Name())
+	if err != nil {
+		return nil, err
+	}
+	if len(logits) != d.len()*classes {
+		return nil, fmt.Errorf("want %d logits, got %d", d.len()*classes, len(logits))
+	}
+	out := make([]int, d.len())
+	for i := range out {
+		row := logits[i*classes : (i+1)*classes]
+		for c := range row {
+			if row[c] > row[out[i]] {
+				out[i] = c
+			}
+		}
+	}
+	return out, nil
+}
