@@ -1,20 +1,27 @@
-// Opconform runs conformance cases of operators and reports which pass.
+// Opconform runs conformance cases of operators and of task signatures and reports which pass.
 //
 // Usage:
 //
 //	opconform [flags] DIR
 //
-// DIR holds cases as safetensors files, in any folders. Each is run through the generated operators
-// on an engine; outputs and gradients are compared with what the file holds, each within the file's
-// tolerance. Cases with the tags ext (beyond what FlexFlow's attributes can say) and edge (results
-// that are a convention) are counted apart, too. What fails or is not supported is listed by name
-// with the reason. The last line is "N passed, N failed, N skipped".
+// DIR holds cases in any folders; what a file is shows from its content. A safetensors file is a case
+// of an operator. It is run through the generated operators on an engine; outputs and gradients are
+// compared with what the file holds, each within the file's tolerance. Cases with the tags ext (beyond
+// what FlexFlow's attributes can say) and edge (results that are a convention) are counted apart, too.
+//
+// A JSON file may hold scenarios of task signatures: what is declared, registered and launched, and
+// how the launch is divided among processors. With -json, their outcomes are printed, one JSON object
+// a line, without looking at what they expect.
+//
+// What fails or is not supported is listed by name with the reason. The last line is
+// "N passed, N failed, N skipped".
 //
 // The exit status is 0 if nothing failed, 1 if a case failed, and 2 for trouble.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,7 +54,7 @@ var engines = []string{"local"}
 type options struct {
 	engine, op, dtype, answers string
 	workers                    int
-	verbose                    bool
+	verbose, json              bool
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -68,6 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.answers, "answers", "", "write what was computed into this `folder`, one file for each case")
 	flags.IntVar(&o.workers, "workers", 1, "workers of the engine")
 	flags.BoolVar(&o.verbose, "v", false, "also list what passes")
+	flags.BoolVar(&o.json, "json", false, "print the outcomes of scenarios of task signatures as JSON, and nothing else")
 	var dirs []string
 	for rest := args; ; {
 		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
@@ -96,53 +104,72 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return trouble(err)
 	}
 	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64", Workers: o.workers}
-	cases, err := load(dirs[0], o.op)
+	cases, scenarios, err := load(dirs[0], o.op)
 	if err != nil {
 		return trouble(err)
 	}
-	if len(cases) == 0 {
+	if o.json {
+		if err := writeOutcomes(stdout, scenarios); err != nil {
+			return trouble(err)
+		}
+		return 0
+	}
+	if len(cases)+len(scenarios) == 0 {
 		return trouble(fmt.Errorf("no cases in %s", dirs[0]))
 	}
 	results := runAll(ctx, runner, cases)
-	if err := ctx.Err(); err != nil {
-		return trouble(fmt.Errorf("interrupted"))
+	if ctx.Err() != nil {
+		return trouble(errors.New("interrupted"))
 	}
 	if o.answers != "" {
 		if err := writeAnswers(o.answers, results); err != nil {
 			return trouble(err)
 		}
 	}
-	return report(stdout, results, o.verbose)
+	lines := operatorLines(results)
+	more, err := scenarioLines(scenarios)
+	if err != nil {
+		return trouble(err)
+	}
+	return report(stdout, append(lines, more...), o.verbose)
 }
 
-// load reads all cases below dir, sorted by path.
-func load(dir, ops string) ([]*conform.Case, error) {
+// load reads all cases below dir, sorted by path: of the named operators only, if any is named, and
+// otherwise also scenarios.
+func load(dir, ops string) (cases []*conform.Case, scenarios []*conform.Scenario, err error) {
 	var wanted []string
 	if ops != "" {
 		wanted = strings.Split(ops, ",")
 	}
-	var cases []*conform.Case
-	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
-		if err != nil {
+	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
 			return err
 		}
-		if e.IsDir() || filepath.Ext(p) != ".safetensors" {
-			return nil
-		}
-		rel, err := filepath.Rel(dir, p)
-		if err != nil {
-			return err
-		}
-		c, err := conform.Load(p, filepath.ToSlash(rel))
-		if err != nil {
-			return err
-		}
-		if wanted == nil || slices.Contains(wanted, c.Op) {
-			cases = append(cases, c)
+		switch filepath.Ext(p) {
+		case ".safetensors":
+			rel, err := filepath.Rel(dir, p)
+			if err != nil {
+				return err
+			}
+			c, err := conform.Load(p, filepath.ToSlash(rel))
+			if err != nil {
+				return err
+			}
+			if wanted == nil || slices.Contains(wanted, c.Op) {
+				cases = append(cases, c)
+			}
+		case ".json":
+			some, ok, err := conform.LoadScenarios(p)
+			if err != nil || !ok {
+				return err
+			}
+			if wanted == nil {
+				scenarios = append(scenarios, some...)
+			}
 		}
 		return nil
 	})
-	return cases, err
+	return cases, scenarios, err
 }
 
 func runAll(ctx context.Context, r *conform.Runner, cases []*conform.Case) []*conform.Result {
@@ -181,6 +208,61 @@ func writeAnswers(dir string, results []*conform.Result) error {
 	return nil
 }
 
+// writeOutcomes prints what every scenario ends with, one JSON object a line.
+func writeOutcomes(w io.Writer, scenarios []*conform.Scenario) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, s := range scenarios {
+		o, err := s.Run()
+		if err != nil {
+			return err
+		}
+		if err := enc.Encode(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line is the result of one case.
+type line struct {
+	name, group, reason string
+	status              conform.Status
+}
+
+func operatorLines(results []*conform.Result) []line {
+	var lines []line
+	for _, r := range results {
+		group := "core"
+		for _, g := range []string{"ext", "edge"} {
+			if r.Case.Has(g) {
+				group = g
+			}
+		}
+		lines = append(lines, line{r.Case.Name(), group, r.Reason, r.Status})
+	}
+	return lines
+}
+
+func scenarioLines(scenarios []*conform.Scenario) ([]line, error) {
+	var lines []line
+	for _, s := range scenarios {
+		o, err := s.Run()
+		if err != nil {
+			return nil, err
+		}
+		l := line{name: s.ID, group: "signature"}
+		switch diffs := s.Differences(o); {
+		case s.Expect == nil:
+			l.status, l.reason = conform.Skipped, "the scenario expects nothing"
+		case len(diffs) > 0:
+			l.status, l.reason = conform.Failed, strings.Join(diffs, "; ")
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
 // tally counts results by status.
 type tally [3]int
 
@@ -188,33 +270,29 @@ func (t tally) String() string {
 	return fmt.Sprintf("%d passed, %d failed, %d skipped", t[conform.Passed], t[conform.Failed], t[conform.Skipped])
 }
 
-func report(w io.Writer, results []*conform.Result, verbose bool) int {
+func report(w io.Writer, lines []line, verbose bool) int {
 	words := [...]string{"pass", "FAIL", "skip"}
-	groups := []string{"core", "ext", "edge"}
-	counts := map[string]*tally{"core": {}, "ext": {}, "edge": {}}
+	counts := map[string]*tally{}
 	var total tally
-	for _, r := range results {
-		group := "core"
-		for _, g := range groups[1:] {
-			if r.Case.Has(g) {
-				group = g
-			}
+	for _, l := range lines {
+		if counts[l.group] == nil {
+			counts[l.group] = &tally{}
 		}
-		counts[group][r.Status]++
-		total[r.Status]++
-		if r.Status != conform.Passed || verbose {
-			line := fmt.Sprintf("%s %s", words[r.Status], r.Case.Name())
-			if group != "core" {
-				line += " (" + group + ")"
+		counts[l.group][l.status]++
+		total[l.status]++
+		if l.status != conform.Passed || verbose {
+			text := fmt.Sprintf("%s %s", words[l.status], l.name)
+			if l.group == "ext" || l.group == "edge" {
+				text += " (" + l.group + ")"
 			}
-			if r.Reason != "" {
-				line += ": " + strings.ReplaceAll(r.Reason, "\n", "; ")
+			if l.reason != "" {
+				text += ": " + strings.ReplaceAll(l.reason, "\n", "; ")
 			}
-			fmt.Fprintln(w, line)
+			fmt.Fprintln(w, text)
 		}
 	}
-	for _, g := range groups {
-		if *counts[g] != (tally{}) {
+	for _, g := range []string{"core", "ext", "edge", "signature"} {
+		if counts[g] != nil {
 			fmt.Fprintf(w, "%s: %v\n", g, *counts[g])
 		}
 	}

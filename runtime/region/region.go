@@ -15,6 +15,43 @@ import (
 // Root numbers an allocation within a plan.
 type Root int
 
+// Box is the set of indices Lo <= i < Hi, axis by axis. Of rank 0 it holds the one element.
+type Box struct {
+	Lo []int `json:"lo"`
+	Hi []int `json:"hi"`
+}
+
+// Empty reports whether the box holds no index.
+func (b Box) Empty() bool {
+	for d := range b.Lo {
+		if b.Hi[d] <= b.Lo[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// Volume returns how many indices the box holds.
+func (b Box) Volume() int {
+	n := 1
+	for d := range b.Lo {
+		n *= max(b.Hi[d]-b.Lo[d], 0)
+	}
+	return n
+}
+
+// Intersect returns the indices that both boxes hold.
+func (b Box) Intersect(c Box) Box {
+	out := Box{make([]int, len(b.Lo)), make([]int, len(b.Lo))}
+	for d := range b.Lo {
+		out.Lo[d], out.Hi[d] = max(b.Lo[d], c.Lo[d]), min(b.Hi[d], c.Hi[d])
+	}
+	return out
+}
+
+// Clip returns the indices of the box that lie within a shape.
+func (b Box) Clip(shape []int) Box { return b.Intersect(Box{make([]int, len(shape)), shape}) }
+
 // Region is the box Lo <= index < Hi in the index space of Root. Lo and Hi have the root's rank;
 // for a rank of 0 the box holds the one element.
 type Region struct {

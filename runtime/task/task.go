@@ -196,6 +196,7 @@ func (o *Operator) Signature(k Kind) *Signature {
 
 // Error is a misuse of an operator: which operator, task and slot, what was expected and what came.
 type Error struct {
+	Code     Code // for programs; "" where none is defined
 	Operator string
 	Task     string // "" if it is about the operator as a whole
 	Slot     string // "" if it is about no single slot
@@ -206,7 +207,10 @@ type Error struct {
 
 func (e *Error) Error() string {
 	s := "operator " + e.Operator
-	if e.Task != "" {
+	switch {
+	case e.Operator == "":
+		s = "task " + e.Task
+	case e.Task != "":
 		s += ", task " + e.Task
 	}
 	if e.Slot != "" {
