@@ -70,9 +70,12 @@ func (SparseCategoricalCrossentropy[T, L]) ForwardLoss(_ *task.Ctx, a *scce.Forw
 	return nil
 }
 
-// Backward computes (softmax(logit) - onehot(label)) * scale for rows.
+// Backward computes, for rows with p = softmax(logit), the gradient through the loss, which is
+// (p - onehot(label)) * scale, and that through probs and log_prob if they were asked for.
 func (SparseCategoricalCrossentropy[T, L]) Backward(_ *task.Ctx, a *scce.Backward[T, L], r task.Range) error {
 	scale := float64(a.GradLoss.At(0)) * scceScale(&a.Attrs, &a.Dims)
+	gradProbs, hasProbs := a.GradProbs.Get()
+	gradLogs, hasLogs := a.GradLogProb.Get()
 	for i := r.Lo; i < r.Hi; i++ {
 		row, to := a.Logit.Lane(i), a.GradLogit.Lane(i)
 		class, err := classOf(a.Label, i, row.Len())
@@ -80,12 +83,31 @@ func (SparseCategoricalCrossentropy[T, L]) Backward(_ *task.Ctx, a *scce.Backwar
 			return err
 		}
 		lse := float64(a.Lse.At(i))
-		for k := range row.Len() {
-			p := math.Exp(float64(row.At(k)) - lse)
-			if k == class {
-				p--
+		p := func(k int) float64 { return math.Exp(float64(row.At(k)) - lse) }
+		var mean, total float64 // of the gradients of probs, weighted by p; of those of log_prob
+		if hasProbs {
+			for k := range row.Len() {
+				mean += p(k) * float64(gradProbs.Lane(i).At(k))
 			}
-			to.Put(k, T(p*scale))
+		}
+		if hasLogs {
+			for k := range row.Len() {
+				total += float64(gradLogs.Lane(i).At(k))
+			}
+		}
+		for k := range row.Len() {
+			pk := p(k)
+			g := pk * scale
+			if k == class {
+				g = (pk - 1) * scale
+			}
+			if hasProbs {
+				g += pk * (float64(gradProbs.Lane(i).At(k)) - mean)
+			}
+			if hasLogs {
+				g += float64(gradLogs.Lane(i).At(k)) - pk*total
+			}
+			to.Put(k, T(g))
 		}
 	}
 	return nil

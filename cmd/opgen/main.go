@@ -262,7 +262,11 @@ func (c *command) diff() int {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
 		}
 	}
-	fmt.Fprintf(c.stdout, "opgen: %s differ: %s\n", plural(len(r.Changes), "file"), strings.Join(parts, ", "))
+	verb := "differ"
+	if len(r.Changes) == 1 {
+		verb = "differs"
+	}
+	fmt.Fprintf(c.stdout, "opgen: %s %s: %s\n", plural(len(r.Changes), "file"), verb, strings.Join(parts, ", "))
 	return findings
 }
 

@@ -1,8 +1,7 @@
 package check
 
 import (
-	"encoding/json"
-	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,24 +11,29 @@ import (
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // attrTypes lists the types of attributes; those with true are read but not generated yet.
 var attrTypes = map[string]bool{
 	"int": false, "float": false, "bool": false, "string": false, "enum": false, "dtype": false,
 	"axis": false, "dims": false, "axes": false, "record": false,
-	"graph": true, "tensor": true, "type": true,
+	"graph": true, "tensor": true, "sparse": true, "type": true,
 }
 
-func attrTypeNames() []string {
+// attrTypeNames lists the types that an attribute, or a field of a record, may have.
+func attrTypeNames(field bool) []string {
 	var names []string
-	for n := range attrTypes {
-		names = append(names, n)
+	for n, later := range attrTypes {
+		if !later && !(field && notFields[n]) {
+			names = append(names, n)
+		}
 	}
 	slices.Sort(names)
 	return names
 }
+
+// notFields holds the types that only attributes have.
+var notFields = map[string]bool{"axis": true, "record": true}
 
 func (o *operator) attr(a *spec.Attr, field bool) {
 	what := "attribute"
@@ -41,12 +45,17 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 		return
 	}
 	later, known := attrTypes[a.Type.V]
-	if !known || field && (a.Type.V == "record" || a.Type.V == "axis") {
-		d := o.list.Add(diag.BadValue, a.Type.Span(), "there is no %s type %q", what, a.Type.V)
-		if n := nearest.Name(a.Type.V, attrTypeNames()); n != "" && known == false {
+	if !known || field && notFields[a.Type.V] {
+		message := "there is no attribute type %q"
+		if known {
+			message = "a field cannot be of type %s"
+		}
+		d := o.list.Add(diag.BadValue, a.Type.Span(), message, a.Type.V)
+		names := attrTypeNames(field)
+		if n := nearest.Name(a.Type.V, names); n != "" && !known {
 			d.Hinted("did you mean %s?", n)
 		} else {
-			d.Hinted("types are %s", strings.Join(attrTypeNames(), ", "))
+			d.Hinted("types are %s", strings.Join(names, ", "))
 		}
 		return
 	}
@@ -56,23 +65,18 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 	}
 	o.attrKeys(a)
 	o.bounds(a)
-	if a.Type.V == "axis" && !field {
+	if (a.Type.V == "axis" || a.Type.V == "axes") && !field {
 		o.axis(a)
 	}
 	if a.Default != nil {
 		if a.Optional.V {
 			o.list.Add(diag.ExclusiveKey, source.SpanOf(a.Default), "%s is optional, so it is absent by default; it cannot have a default besides", a.Name)
 		}
-		if msg := o.value(a, a.Default); msg != "" {
-			o.list.Add(diag.BadDefault, source.SpanOf(a.Default), "default of %s: %s", a.Name, msg)
+		if bad := o.value(a, a.Default); bad != nil {
+			o.list.Add(diag.BadDefault, source.SpanOf(bad.at), "default of %s: %s", a.Name, bad.message)
 		}
 	}
-	seen := map[string]source.Span{}
 	for _, f := range a.Fields {
-		if first, ok := seen[f.Name]; ok {
-			o.list.Add(diag.Duplicate, f.Key, "field %s is declared twice", f.Name).See(first, "first declared here")
-		}
-		seen[f.Name] = f.Key
 		o.attr(f, true)
 		if f.Default != nil {
 			o.list.Add(diag.ExclusiveKey, source.SpanOf(f.Default), "fields of records have no defaults")
@@ -93,9 +97,7 @@ func (o *operator) attrKeys(a *spec.Attr) {
 	if a.Max != nil {
 		only(true, source.SpanOf(a.Max), "max", "int", "float")
 	}
-	if len(a.Values) > 0 {
-		only(true, a.Values[0].Span(), "values", "enum")
-	}
+	only(a.ValuesSpan.File != nil, a.ValuesSpan, "values", "enum")
 	only(a.Enum.Set(), a.Enum.Span(), "enum", "enum")
 	only(a.Binds.Set(), a.Binds.Span(), "binds", "axis")
 	only(a.Of.Set(), a.Of.Span(), "of", "axis", "axes")
@@ -115,37 +117,23 @@ func (o *operator) attrKeys(a *spec.Attr) {
 		case a.Enum.Set() && len(a.Values) > 0:
 			o.list.Add(diag.ExclusiveKey, a.Enum.Span(), "an enum attribute either lists its values or names a shared enum")
 		case a.Enum.Set():
-			if e := o.specs[a.Enum.V]; e == nil || e.Kind != spec.Enum {
+			if e := o.specs[a.Enum.V]; e == nil || e.Kind != spec.Enum && e.Kind != "" {
 				d := o.list.Add(diag.Undefined, a.Enum.Span(), "there is no spec of kind enum named %s", a.Enum.V)
-				var names []string
-				for n := range o.enums {
-					names = append(names, n)
-				}
-				slices.Sort(names)
-				if n := nearest.Name(a.Enum.V, names); n != "" {
-					d.Hinted("did you mean %s?", n)
+				if h := scope.Hint(a.Enum.V, "enums", slices.Sorted(maps.Keys(o.enums))); h != "" {
+					d.Hinted("%s", h)
 				}
 			}
+		case a.Bad && len(a.Values) == 0:
+		case a.ValuesSpan.File == nil:
+			o.list.Add(diag.MissingKey, a.Span, "values is missing: the names of the enum's values; or enum, the name of a shared enum")
 		default:
-			o.enumValues(a.Values, "attribute "+a.Name, a.Span)
+			o.enumValues(a.Values, "attribute "+a.Name, a.ValuesSpan)
 		}
 	case "record":
-		if len(a.Fields) == 0 {
+		if len(a.Fields) == 0 && !a.Bad {
 			o.list.Add(diag.MissingKey, a.Span, "record %s has no fields", a.Name)
 		}
 	}
-}
-
-func number(n source.Node) (float64, bool) {
-	if s, ok := n.(*source.Scalar); ok {
-		switch v := s.Value.(type) {
-		case int64:
-			return float64(v), true
-		case float64:
-			return v, true
-		}
-	}
-	return 0, false
 }
 
 func (o *operator) bounds(a *spec.Attr) {
@@ -156,9 +144,13 @@ func (o *operator) bounds(a *spec.Attr) {
 		if b == nil {
 			continue
 		}
-		_, isNumber := number(b)
+		v, isNumber := number(b)
 		if !isNumber || a.Type.V == "int" && source.Kind(b) != "integer" {
 			o.list.Add(diag.WrongKind, source.SpanOf(b), "a bound of %s is %s, got %s", a.Name, articled(a.Type.V), articled(source.Kind(b)))
+			return
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			o.list.Add(diag.BadValue, source.SpanOf(b), "a bound of %s is a finite number; without a bound, leave it out", a.Name)
 			return
 		}
 	}
@@ -185,197 +177,55 @@ func (o *operator) axis(a *spec.Attr) {
 	if a.Binds.Set() && !scope.IsDimName(a.Binds.V) {
 		o.list.Add(diag.BadName, a.Binds.Span(), "want the name of a dimension, got %q", a.Binds.V)
 	}
+	if a.Binds.Set() && a.Optional.V {
+		o.list.Add(diag.ExclusiveKey, a.Optional.Span, "an axis that binds a dimension is always given, so it is not optional").Hinted("give it a default")
+	}
 	if a.Binds.Set() && a.End.V {
 		o.list.Add(diag.ExclusiveKey, a.End.Span, "an axis that binds a dimension is that dimension, not the end of a range")
 	}
-	if AxisSlot(o.s, a) != nil {
-		return
-	}
-	span := a.Key
-	if a.Of.Set() {
-		span = a.Of.Span()
-		d := o.list.Add(diag.Undefined, span, "%s is no slot whose shape the caller gives", a.Of.V)
-		if h := o.sc.Suggest(a.Of.V, "slot"); h != "" {
+	of := AxisSlot(o.s, a)
+	switch {
+	case o.sc.Lenient():
+	case of != nil && a.Of.Set() && a.Binds.Set() && !hasDim(of, a.Binds.V):
+		o.list.Add(diag.UnboundDim, a.Binds.Span(), "the shape of %s has no dimension %s", of.Name, a.Binds.V).See(of.ShapeSpan, "its shape")
+	case of != nil:
+	case a.Of.Set():
+		d := o.list.Add(diag.Undefined, a.Of.Span(), "%s is no slot whose shape the caller gives", a.Of.V)
+		var inputs []string
+		for _, p := range o.sc.Inputs {
+			inputs = append(inputs, p.Slot.Name)
+		}
+		if h := scope.Hint(a.Of.V, "such slots", inputs); h != "" {
 			d.Hinted("%s", h)
 		}
-		return
+	case !a.Binds.Set(): // otherwise its dimension is unbound, too
+		o.list.Add(diag.Undefined, a.Key, "%s %s belongs to no input", a.Type.V, a.Name)
 	}
-	o.list.Add(diag.Undefined, span, "axis %s belongs to no input", a.Name)
 }
 
 // AxisSlot returns the slot of whose shape an axis attribute names a dimension: the one it names, or
-// the first whose shape the caller gives.
+// the first whose shape the caller gives and, if it binds a dimension, that has it.
 func AxisSlot(s *spec.Spec, a *spec.Attr) *spec.Slot {
 	for _, sl := range s.Slots {
-		if scope.Provided(s, sl) && (!a.Of.Set() || sl.Name == a.Of.V) {
+		if !scope.Provided(s, sl) {
+			continue
+		}
+		if a.Of.Set() && sl.Name == a.Of.V || !a.Of.Set() && (!a.Binds.Set() || hasDim(sl, a.Binds.V)) {
 			return sl
 		}
 	}
 	return nil
 }
 
-// value checks a value of an attribute as it stands in a spec and returns what is wrong, or "".
-func (o *operator) value(a *spec.Attr, n source.Node) string {
-	if a.List.V || a.Type.V == "dims" || a.Type.V == "axes" {
-		arr, ok := n.(*source.Array)
+// hasDim reports whether a slot's shape has a dimension of the given name, "R" or "R[i]".
+func hasDim(s *spec.Slot, name string) bool {
+	return slices.ContainsFunc(s.Shape, func(n source.Node) bool {
+		sc, ok := n.(*source.Scalar)
 		if !ok {
-			return "want an array, got " + articled(source.Kind(n))
+			return false
 		}
-		one := *a
-		one.List = spec.Bool{}
-		if a.Type.V == "dims" || a.Type.V == "axes" {
-			one.Type.V = "int"
-		}
-		for _, e := range arr.Elems {
-			if msg := o.value(&one, e); msg != "" {
-				return msg
-			}
-		}
-		return ""
-	}
-	if t, ok := n.(*source.Table); ok && a.Type.V == "record" {
-		for _, e := range t.Entries {
-			i := slices.IndexFunc(a.Fields, func(f *spec.Attr) bool { return f.Name == e.Key })
-			if i < 0 {
-				return "there is no field " + e.Key
-			}
-			if msg := o.value(a.Fields[i], e.Value); msg != "" {
-				return e.Key + ": " + msg
-			}
-		}
-		for _, f := range a.Fields {
-			if t.Get(f.Name) == nil && !f.Optional.V {
-				return "field " + f.Name + " is missing"
-			}
-		}
-		return ""
-	}
-	s, ok := n.(*source.Scalar)
-	if !ok {
-		return fmt.Sprintf("want %s, got %s", articled(a.Type.V), articled(source.Kind(n)))
-	}
-	wrong := fmt.Sprintf("want %s, got %s", articled(a.Type.V), articled(source.Kind(n)))
-	switch a.Type.V {
-	case "int", "axis":
-		v, ok := s.Value.(int64)
-		if !ok {
-			return wrong
-		}
-		if v > math.MaxInt32 || v < math.MinInt32 {
-			return fmt.Sprintf("%d is out of range", v)
-		}
-		return outside(a, float64(v))
-	case "float":
-		v, ok := number(n)
-		if !ok {
-			return wrong
-		}
-		return outside(a, v)
-	case "bool":
-		if _, ok := s.Value.(bool); !ok {
-			return wrong
-		}
-	case "string":
-		if _, ok := s.Value.(string); !ok {
-			return wrong
-		}
-	case "dtype":
-		v, ok := s.Value.(string)
-		if !ok {
-			return wrong
-		}
-		if _, err := dtype.Parse(v); err != nil {
-			return err.Error()
-		}
-	case "enum":
-		v, ok := s.Value.(string)
-		if !ok {
-			return wrong
-		}
-		values := scope.AttrSymbol(a, o.enums).Type.Values
-		if !slices.Contains(values, v) {
-			msg := fmt.Sprintf("%q is not one of %s", v, strings.Join(values, ", "))
-			if n := nearest.Name(v, values); n != "" {
-				msg += fmt.Sprintf(" (did you mean %q?)", n)
-			}
-			return msg
-		}
-	case "record":
-		return wrong
-	}
-	return ""
-}
-
-func outside(a *spec.Attr, v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "want a finite number"
-	}
-	if lo, ok := number(a.Min); a.Min != nil && ok && v < lo {
-		return fmt.Sprintf("%v is below min = %v", v, lo)
-	}
-	if hi, ok := number(a.Max); a.Max != nil && ok && v > hi {
-		return fmt.Sprintf("%v is above max = %v", v, hi)
-	}
-	return ""
-}
-
-// JSON returns a TOML value as JSON.
-func JSON(n source.Node) string {
-	data, err := json.Marshal(plain(n))
-	if err != nil {
-		return "null"
-	}
-	return string(data)
-}
-
-func plain(n source.Node) any {
-	switch n := n.(type) {
-	case *source.Table:
-		m := map[string]any{}
-		for _, e := range n.Entries {
-			m[e.Key] = plain(e.Value)
-		}
-		return m
-	case *source.Array:
-		l := []any{}
-		for _, e := range n.Elems {
-			l = append(l, plain(e))
-		}
-		return l
-	case *source.Scalar:
-		if f, ok := n.Value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			return nil
-		}
-		return n.Value
-	}
-	return nil
-}
-
-// given checks attributes that an example or an initialiser gives: each exists and has a possible
-// value, and all without a default are there.
-func (o *operator) given(of *spec.Spec, entries []*source.Entry, span source.Span, code diag.Code, skip ...string) {
-	var names []string
-	for _, a := range of.Attrs {
-		names = append(names, a.Name)
-	}
-	have := map[string]bool{}
-	for _, e := range entries {
-		have[e.Key] = true
-		i := slices.Index(names, e.Key)
-		if i < 0 {
-			d := o.list.Add(code, e.KeySpan, "%s has no attribute %s", of.Name.V, e.Key)
-			if n := nearest.Name(e.Key, names); n != "" {
-				d.Hinted("did you mean %s?", n)
-			}
-			continue
-		}
-		if msg := o.value(of.Attrs[i], e.Value); msg != "" {
-			o.list.Add(code, source.SpanOf(e.Value), "%s: %s", e.Key, msg)
-		}
-	}
-	for _, a := range of.Attrs {
-		if !have[a.Name] && a.Default == nil && !a.Optional.V && !slices.Contains(skip, a.Name) {
-			o.list.Add(code, span, "attribute %s of %s has no default and is not given", a.Name, of.Name.V)
-		}
-	}
+		text, _ := sc.Value.(string)
+		dim, _, _ := strings.Cut(text, "[")
+		return strings.TrimSpace(dim) == name
+	})
 }

@@ -3,7 +3,6 @@
 package check
 
 import (
-	"go/token"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -23,14 +21,18 @@ import (
 func Check(specs []*spec.Spec, list *diag.List) {
 	c := &checker{list: list, enums: map[string]*spec.Spec{}, specs: map[string]*spec.Spec{}}
 	for _, s := range specs {
-		if s.Name.Set() && c.specs[s.Name.V] == nil {
-			c.specs[s.Name.V] = s
+		name := s.Name.V
+		if name == "" {
+			name = s.Base // others may refer to a spec whose name could not be read
+		}
+		if c.specs[name] == nil {
+			c.specs[name] = s
 			if s.Kind == spec.Enum {
-				c.enums[s.Name.V] = s
+				c.enums[name] = s
 			}
 		}
 	}
-	packages, ids := map[string]*spec.Spec{}, map[task.ID]string{}
+	packages := map[string]*spec.Spec{}
 	for _, s := range specs {
 		c.header(s)
 		if s.Name.Set() {
@@ -40,17 +42,35 @@ func Check(specs []*spec.Spec, list *diag.List) {
 			}
 			packages[pkg] = s
 		}
-		if s.Kind == spec.Enum {
+		switch s.Kind {
+		case "":
+			continue
+		case spec.Enum:
 			c.enum(s)
 			continue
 		}
 		(&operator{checker: c, s: s, sc: scope.New(s, c.enums, list)}).check()
+	}
+	c.taskIDs(specs, task.IDOf)
+}
+
+// taskIDs checks that no two tasks have the same id, which idOf makes of their names.
+func (c *checker) taskIDs(specs []*spec.Spec, idOf func(operator, task string) task.ID) {
+	type named struct {
+		name string
+		span source.Span
+	}
+	ids := map[task.ID]named{}
+	for _, s := range specs {
 		for _, t := range s.Tasks {
-			id, name := task.IDOf(s.Name.V, t.Name), s.Name.V+"."+t.Name
-			if other, ok := ids[id]; ok && other != name {
-				list.Add(diag.Clash, t.Key, "tasks %s and %s have the same id %v; rename one", name, other, id)
+			this := named{s.Name.V + "." + t.Name, t.Key}
+			id := idOf(s.Name.V, t.Name)
+			other, taken := ids[id]
+			if taken && other.name != this.name {
+				c.list.Add(diag.Clash, t.Key, "tasks %s and %s have the same id %v", this.name, other.name, id).
+					See(other.span, "the other one").Hinted("rename one of the operators")
 			}
-			ids[id] = name
+			ids[id] = this
 		}
 	}
 }
@@ -64,24 +84,64 @@ type checker struct {
 var (
 	snake = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 	upper = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
+	// goFunc matches an exported function of a package: import/path.Func.
+	goFunc = regexp.MustCompile(`^[^\s"]+\.[A-Z][A-Za-z0-9_]*$`)
 )
 
-// reservedNames cannot be names in a spec: expressions or generated code give them a meaning.
+// reservedNames cannot be names of what expressions refer to, because they have a meaning there.
 var reservedNames = []string{"true", "false", "in", "not", "none"}
 
-// reservedSlots cannot be names of slots, because generated code has types, functions or parameters
-// of that name.
-var reservedSlots = []string{
-	"attrs", "dims", "slot", "kernel", "operator", "outputs", "apply", "register", "defaults", "optimizer", "slots", "opts", "g", "n",
-	"forward", "backward", "update", "init", "cleanup", "min", "max", "len", "int",
-}
+// inExpressions lists what expressions refer to by name.
+var inExpressions = []string{"attribute", "field", "slot", "argument"}
+
+// reservedPackages cannot be packages of operators: opgen generates the first, and Go does not let
+// others import the rest.
+var reservedPackages = []string{"catalogue", "main", "init", "internal", "vendor"}
+
+// reservedSlots cannot be names of slots, because tasks have them.
+var reservedSlots = []string{"forward", "backward", "init", "cleanup"}
 
 func (c *checker) name(name, what string, span source.Span) {
 	switch {
 	case !snake.MatchString(name):
-		c.list.Add(diag.BadName, span, "%s %q: want lower-case letters, digits and single underscores, beginning with a letter", what, name)
-	case slices.Contains(reservedNames, name), what == "slot" && slices.Contains(reservedSlots, name):
-		c.list.Add(diag.Reserved, span, "%s cannot be named %s: the name has a meaning of its own", what, name)
+		d := c.list.Add(diag.BadName, span, "%s %q: want lower-case letters, digits and single underscores, beginning with a letter", what, name)
+		if s := toSnake(name); snake.MatchString(s) {
+			d.Hinted("write %s", s)
+		}
+	case slices.Contains(reservedNames, name) && slices.Contains(inExpressions, what):
+		c.list.Add(diag.Reserved, span, "%s cannot be named %s: the name has a meaning of its own in expressions", what, name)
+	case what == "slot" && slices.Contains(reservedSlots, name):
+		c.list.Add(diag.Reserved, span, "slot cannot be named %s: that is the name of a task", name)
+	}
+}
+
+// toSnake returns a name of another style in the style of specs, if it is one: inputX becomes input_x.
+func toSnake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			if i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
+				b.WriteByte('_')
+			}
+			b.WriteRune(r + 'a' - 'A')
+		case r == '-', r == ' ':
+			b.WriteByte('_')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// upperName checks the name of a dimension or a dtype variable.
+func (c *checker) upperName(name, what string, span source.Span) {
+	if upper.MatchString(name) {
+		return
+	}
+	d := c.list.Add(diag.BadName, span, "%s %q: want letters, digits and underscores, beginning with an upper-case letter", what, name)
+	if s := strings.ToUpper(name); upper.MatchString(s) {
+		d.Hinted("write %s", s)
 	}
 }
 
@@ -89,12 +149,17 @@ func (c *checker) header(s *spec.Spec) {
 	if !s.Name.Set() {
 		return
 	}
-	c.name(s.Name.V, "operator", s.Name.Span())
-	if s.Name.V != s.Base {
-		c.list.Add(diag.FileName, s.Name.Span(), "the operator is named %s, the file %s.toml", s.Name.V, s.Base)
+	what := string(s.Kind)
+	if what == "" {
+		what = "spec"
 	}
-	if token.IsKeyword(goname.Package(s.Name.V)) {
-		c.list.Add(diag.Reserved, s.Name.Span(), "%s is a keyword of Go, so no package can have the name", goname.Package(s.Name.V))
+	c.name(s.Name.V, what, s.Name.Span())
+	if pkg := goname.Package(s.Name.V); slices.Contains(reservedPackages, pkg) {
+		c.list.Add(diag.Reserved, s.Name.Span(), "%s cannot be named %s: generated code, or Go, uses the package %s for something else", what, s.Name.V, pkg)
+	}
+	if s.Name.V != s.Base {
+		c.list.Add(diag.FileName, s.Name.Span(), "the %s is named %s, the file %s.toml", what, s.Name.V, s.Base).
+			Hinted("rename one of them")
 	}
 	if s.Family.Set() {
 		c.name(s.Family.V, "family", s.Family.Span())
@@ -106,13 +171,27 @@ func (c *checker) enum(s *spec.Spec) {
 	for _, v := range s.Values {
 		values = append(values, v.Name)
 	}
-	c.enumValues(values, "enum "+s.Name.V, s.Name.Span())
+	if s.Unread["values"] {
+		return
+	}
+	c.enumValues(values, "enum "+s.Base, s.ValuesSpan)
+	for _, v := range values {
+		if g := goname.Exported(v.V); g == goname.Exported(s.Name.V) {
+			c.list.Add(diag.Reserved, v.Span(), "value %s becomes the Go name %s, which is that of the enum", v.V, g)
+		}
+	}
 }
+
+// maxValues is how many values fit the Go type of an enum, whose zero is none of them.
+const maxValues = 255
 
 // enumValues checks the names of an enum's values and the Go constants that they become.
 func (c *checker) enumValues(values []spec.Str, what string, span source.Span) {
 	if len(values) == 0 {
 		c.list.Add(diag.BadValue, span, "%s: want at least one value", what)
+	}
+	if len(values) > maxValues {
+		c.list.Add(diag.BadValue, values[maxValues].Span(), "%s: want at most %d values, got %d", what, maxValues, len(values))
 	}
 	goNames := map[string]spec.Str{}
 	for _, v := range values {
@@ -132,21 +211,20 @@ func (c *checker) enumValues(values []spec.Str, what string, span source.Span) {
 // operator checks one spec that is no enum.
 type operator struct {
 	*checker
-	s  *spec.Spec
-	sc *scope.Scope
-	// shapes of the slots that follow from others
-	typeUsed map[string]bool
+	s        *spec.Spec
+	sc       *scope.Scope
+	typeUsed map[string]bool      // dtype variables that are the type of a slot
+	unbound  map[string]bool      // dtype variables of which was reported that nothing determines them
+	clashing map[source.Span]bool // declarations of which was reported that their Go names clash
 }
 
 func (o *operator) check() {
-	o.typeUsed = map[string]bool{}
+	o.typeUsed, o.unbound, o.clashing = map[string]bool{}, map[string]bool{}, map[source.Span]bool{}
 	for _, a := range o.s.Attrs {
 		o.attr(a, false)
 	}
 	for _, d := range o.s.Dims {
-		if !upper.MatchString(d.Name) {
-			o.list.Add(diag.BadName, d.Key, "dimension %q: want a name that begins with an upper-case letter", d.Name)
-		}
+		o.upperName(d.Name, "dimension", d.Key)
 	}
 	for _, sl := range o.s.Slots {
 		o.slot(sl)
@@ -161,30 +239,18 @@ func (o *operator) check() {
 		o.sc.Expr(r.That, expr.Bool)
 		o.message(r.Message)
 	}
+	if f := o.s.ShapeFunc; f.Set() && !goFunc.MatchString(f.V) {
+		o.list.Add(diag.BadValue, f.Span(), "want a Go function, as package.Func, got %q", f.V)
+	}
+	o.variants()
+	if o.s.Kind == spec.Operator && len(o.s.Slots) == 0 && !o.s.Unread["slots"] {
+		o.list.Add(diag.MissingKey, o.s.Where(), "slots is missing: what the operator reads and makes")
+	}
 	o.tasks()
 	for _, x := range o.s.Examples {
 		o.example(x)
 	}
 	o.goNames()
-}
-
-// goNames checks that the Go names which declarations become are distinct.
-func (o *operator) goNames() {
-	seen := map[string]source.Span{}
-	claim := func(name, from string, span source.Span) {
-		if first, ok := seen[name]; ok {
-			o.list.Add(diag.Duplicate, span, "%s becomes the Go name %s, which is taken", from, name).See(first, "taken here")
-			return
-		}
-		seen[name] = span
-	}
-	for _, sl := range o.s.Slots {
-		claim(goname.Exported(sl.Name), sl.Name, sl.Key)
-	}
-	seen = map[string]source.Span{}
-	for _, a := range o.s.Attrs {
-		claim(goname.Exported(a.Name), a.Name, a.Key)
-	}
 }
 
 // message checks the {expressions} in a requirement's message.
@@ -194,16 +260,28 @@ func (o *operator) message(m spec.Str) {
 	}
 	_, names, ok := SplitMessage(m.V)
 	if !ok {
-		o.list.Add(diag.BadExpr, m.Span(), "a '{' without '}' in the message")
+		at := strings.LastIndexByte(m.V, '{')
+		o.list.Add(diag.BadExpr, m.Node.Within(at, at+1), "a '{' without '}' in the message")
 		return
 	}
 	for _, n := range names {
-		if _, ok := o.sc.Lookup(n); !ok {
-			at := strings.Index(m.V, "{"+n+"}") + 1
-			d := o.list.Add(diag.Undefined, m.Node.Within(at, at+len(n)), "%s is not defined", n)
+		at := strings.Index(m.V, "{"+n+"}") + 1
+		span := m.Node.Within(at, at+len(n))
+		sym, ok := o.sc.Lookup(n)
+		switch {
+		case n == "":
+			o.list.Add(diag.BadExpr, m.Node.Within(at-1, at+1), "want the name of an attribute, a dimension or a dtype variable in the braces")
+		case !ok && scope.IsDimName(n):
+			o.list.Add(diag.UnboundDim, span, "no input's shape binds the dimension %s", n)
+		case !ok:
+			d := o.list.Add(diag.Undefined, span, "%s is not defined", n)
 			if s := nearest.Name(n, o.sc.Names()); s != "" {
 				d.Hinted("did you mean %s?", s)
+			} else {
+				d.Hinted("braces hold the name of an attribute, a dimension or a dtype variable")
 			}
+		case sym.Class == expr.SlotName:
+			o.list.Add(diag.ExprType, span, "a message can give the values of attributes, dimensions and dtype variables, but %s is %s", n, articled(o.sc.What(n)))
 		}
 	}
 }
@@ -224,97 +302,6 @@ func SplitMessage(m string) (format string, names []string, ok bool) {
 		names = append(names, name)
 		m = after
 	}
-}
-
-func (o *operator) typeVar(v *spec.TypeVar) {
-	if !upper.MatchString(v.Name) {
-		o.list.Add(diag.BadName, v.Key, "dtype variable %q: want a name that begins with an upper-case letter", v.Name)
-	}
-	if len(v.Types) == 0 {
-		o.list.Add(diag.BadValue, v.Key, "dtype variable %s: want at least one element type", v.Name)
-	}
-	seen := map[string]bool{}
-	for _, t := range v.Types {
-		if o.elementType(t, false) && seen[t.V] {
-			o.list.Add(diag.Duplicate, t.Span(), "element type %s is listed twice", t.V)
-		}
-		seen[t.V] = true
-	}
-	if v.From.Set() {
-		o.list.Add(diag.NotYet, v.From.Span(), "dtype variables bound by an attribute are not supported yet")
-	}
-	if !o.typeUsed[v.Name] {
-		o.list.Add(diag.Unused, v.Key, "no slot has the element type %s", v.Name)
-	}
-}
-
-// elementType checks the name of an element type.
-func (o *operator) elementType(s spec.Str, orVar bool) bool {
-	if orVar && o.sc.What(s.V) == "dtype variable" {
-		o.typeUsed[s.V] = true
-		return true
-	}
-	t, err := dtype.Parse(s.V)
-	if err != nil || t.String() != s.V {
-		if inner, ok := container(s.V); ok && orVar {
-			o.list.Add(diag.NotYet, s.Span(), "slots that hold %s are not supported yet", inner)
-			o.containerVars(s.V)
-			return false
-		}
-		d := o.list.Add(diag.BadType, s.Span(), "there is no element type %q", s.V)
-		candidates := dtype.Names()
-		if orVar {
-			for _, v := range o.s.Types {
-				candidates = append(candidates, v.Name)
-			}
-		}
-		if n := nearest.Name(s.V, candidates); n != "" {
-			d.Hinted("did you mean %s?", n)
-		}
-		return false
-	}
-	if t.GoType() == "" {
-		o.list.Add(diag.NotYet, s.Span(), "tensors of %s are not supported yet", s.V)
-		return false
-	}
-	return true
-}
-
-var containerType = regexp.MustCompile(`^(seq|optional|sparse|map)\((.+)\)$`)
-
-// container reports whether a type is a sequence, an optional or the like, and names it.
-func container(t string) (string, bool) {
-	m := containerType.FindStringSubmatch(t)
-	if m == nil {
-		return "", false
-	}
-	return map[string]string{"seq": "sequences", "optional": "optionals", "sparse": "sparse tensors", "map": "maps"}[m[1]], true
-}
-
-// containerVars marks the dtype variables within seq(T) and the like as used.
-func (o *operator) containerVars(t string) {
-	for {
-		m := containerType.FindStringSubmatch(t)
-		if m == nil {
-			o.typeUsed[t] = true
-			return
-		}
-		t = m[2]
-	}
-}
-
-// floatType reports whether every element type that a slot may have is a floating-point one.
-func (o *operator) floatType(s spec.Str) bool {
-	for _, v := range o.s.Types {
-		if v.Name == s.V {
-			return !slices.ContainsFunc(v.Types, func(t spec.Str) bool {
-				p, err := dtype.Parse(t.V)
-				return err == nil && !p.IsFloat()
-			})
-		}
-	}
-	t, err := dtype.Parse(s.V)
-	return err == nil && t.IsFloat()
 }
 
 var argSources = []string{"iteration"}

@@ -12,29 +12,28 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// roles lists the roles of tensor slots.
-var roles = []string{"input", "weight", "output", "saved", "scratch"}
-
 func (o *operator) slot(s *spec.Slot) {
 	o.name(s.Name, "slot", s.Key)
-	if s.Role.Set() && !slices.Contains(roles, s.Role.V) {
+	if s.Role.Set() && !slices.Contains(spec.Roles, s.Role.V) {
 		d := o.list.Add(diag.BadValue, s.Role.Span(), "there is no role %q", s.Role.V)
-		if n := nearest.Name(s.Role.V, roles); n != "" {
+		if n := nearest.Name(s.Role.V, spec.Roles); n != "" {
 			d.Hinted("did you mean %s?", n)
 		} else {
-			d.Hinted("roles are %s; arguments that are no tensors stand in [args]", strings.Join(roles, ", "))
+			d.Hinted("roles are %s; arguments that are no tensors stand in [args]", strings.Join(spec.Roles, ", "))
 		}
-		return
 	}
 	if s.Type.Set() {
-		o.elementType(s.Type, true)
+		o.slotType(s.Type)
 	}
-	if !s.Role.Set() {
+	if !slices.Contains(spec.Roles, s.Role.V) {
+		return // what else it may say depends on its role
+	}
+	if o.s.Kind == spec.Initializer && s.Role.V != "output" {
+		o.list.Add(diag.BadRole, s.Role.Span(), "an initialiser has one slot, the output that it fills, and no %s", s.Role.V)
 		return
 	}
 	o.slotKeys(s)
-	provided := scope.Provided(o.s, s)
-	if !provided {
+	if !scope.Provided(o.s, s) {
 		o.derived(s)
 	}
 	if s.Present.Set() {
@@ -51,14 +50,8 @@ func (o *operator) slot(s *spec.Slot) {
 			o.sc.Expr(spec.Str{V: v, Node: sc}, expr.Bool)
 		}
 	}
-	if o.s.Kind == spec.Initializer && s.Role.V != "output" {
-		o.list.Add(diag.BadRole, s.Role.Span(), "an initialiser has one slot, the output that it fills, and no %s", s.Role.V)
-	}
 	if s.Below.Set() {
 		o.sc.Expr(s.Below, expr.Int)
-		if s.Type.Set() && o.floatType(s.Type) {
-			o.list.Add(diag.BadRole, s.Below.Span(), "below bounds integers, %s holds %s", s.Name, s.Type.V)
-		}
 	}
 	if s.Variadic != nil {
 		o.variadic(s)
@@ -74,19 +67,22 @@ func (o *operator) derived(s *spec.Slot) {
 	if s.AuxLoss.V && s.HasShape && len(shape) > 0 {
 		o.list.Add(diag.BadRole, s.AuxLoss.Span, "an auxiliary loss is a scalar, shape []")
 	}
-	if o.sc.What(s.Type.V) == "dtype variable" && !o.typeBound(s.Type.V) {
-		o.list.Add(diag.BadType, s.Type.Span(), "no input that is always there has the element type %s, so it is not determined", s.Type.V)
+	if s.AuxLoss.V && o.certain(s) && !o.floatType(s.Type) {
+		o.list.Add(diag.BadRole, s.AuxLoss.Span, "an auxiliary loss is floating-point, not %s", s.Type.V)
 	}
-}
-
-// typeBound reports whether an input that cannot be absent has the element type v.
-func (o *operator) typeBound(v string) bool {
-	for _, s := range o.s.Slots {
-		if scope.Provided(o.s, s) && s.Type.V == v && !s.Present.Set() {
-			return true
+	for _, v := range typeNames(s.Type.V) {
+		switch {
+		case o.sc.What(v) != "dtype variable" || o.unbound[v]:
+		case s.Mixed() && !o.s.ShapeFunc.Set():
+			o.unbound[v] = true // one finding is enough
+			o.list.Add(diag.BadType, s.Type.Span(), "each tensor of %s has an element type of its own, and nothing determines which", s.Name).
+				Hinted("name a function that does: shape_func = \"package.Func\"")
+		case !s.Mixed() && !o.typeBound(v):
+			o.unbound[v] = true
+			o.list.Add(diag.BadType, s.Type.Span(), "no input that is always there has the element type %s, so it is not determined", v).
+				Hinted("say what determines it, such as an attribute: %s = { in = [...], from = \"...\" }", v)
 		}
 	}
-	return false
 }
 
 // slotKeys checks that the keys of a slot fit its role.
@@ -105,6 +101,9 @@ func (o *operator) slotKeys(s *spec.Slot) {
 	}
 	only(s.Per.Set(), s.Per.Span(), "per", "scratch")
 	only(s.Below.Set(), s.Below.Span(), "below", "input")
+	if s.Below.Set() && s.Role.V == "input" && o.certain(s) && o.floatType(s.Type) {
+		o.list.Add(diag.BadRole, s.Below.Span(), "below bounds integers, %s holds %s", s.Name, s.Type.V)
+	}
 	only(s.AuxLoss.Set(), s.AuxLoss.Span, "aux_loss", "output")
 	if s.Variadic != nil {
 		only(true, s.Variadic.Span, "variadic", "input", "output")
@@ -112,10 +111,10 @@ func (o *operator) slotKeys(s *spec.Slot) {
 	if s.Per.Set() && s.Per.V != "worker" {
 		o.list.Add(diag.BadValue, s.Per.Span(), "want per = \"worker\", got %q", s.Per.V)
 	}
-	if s.Role.V == "weight" && s.Init == nil {
-		o.list.Add(diag.MissingKey, s.Span, "init is missing: how the weight %s begins", s.Name)
+	if s.Role.V == "weight" && s.Init == nil && !s.Bad {
+		o.list.Add(diag.MissingKey, s.Span, "init is missing: the initialiser of %s", s.Name)
 	}
-	if s.Trainable.V && s.Type.Set() && !o.floatType(s.Type) {
+	if s.Trainable.V && o.certain(s) && !o.floatType(s.Type) {
 		o.list.Add(diag.BadGrad, s.Trainable.Span, "%s is not floating-point, so %s cannot be trained", s.Type.V, s.Name)
 	}
 }
@@ -133,6 +132,18 @@ func (o *operator) variadic(s *spec.Slot) {
 	if s.Present.Set() {
 		o.list.Add(diag.ExclusiveKey, s.Present.Span(), "a variadic slot is never absent, it is empty: give min = 0")
 	}
+	if v.Count.Set() {
+		if s.Role.V == "input" {
+			o.list.Add(diag.BadArity, v.Count.Span(), "the caller says how many tensors an input has; count is for outputs")
+		}
+		if v.Min.Set() || v.Max.Set() {
+			o.list.Add(diag.ExclusiveKey, v.Count.Span(), "count is the number of tensors, so min and max have no meaning")
+		}
+		o.sc.Expr(v.Count, expr.Int)
+	}
+	if what := o.sc.What("i"); what != "" {
+		o.list.Add(diag.Reserved, o.sc.Where("i"), "%s cannot be named i: in shapes, i numbers the tensors of %s", what, s.Name)
+	}
 	o.list.Add(diag.NotYet, v.Span, "variadic slots are not supported yet")
 }
 
@@ -142,6 +153,9 @@ func (o *operator) initializer(s *spec.Slot) {
 		return
 	}
 	of := o.specs[in.Name.V]
+	if of != nil && of.Kind == "" {
+		return // it could not be read, which was reported
+	}
 	if of == nil || of.Kind != spec.Initializer {
 		what := "there is no spec named " + in.Name.V
 		if of != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
 )
 
@@ -23,15 +24,20 @@ var taskNames = map[spec.Kind]struct{ must, may []string }{
 func (o *operator) tasks() {
 	names := taskNames[o.s.Kind]
 	have := map[string]bool{}
+	unknown := false
 	for _, t := range o.s.Tasks {
 		have[t.Name] = true
 		o.name(t.Name, "task", t.Key)
 		switch {
 		case slices.Contains(names.must, t.Name), slices.Contains(names.may, t.Name):
+			if t.Kind.Set() {
+				o.list.Add(diag.NotYet, t.Kind.Span(), "tasks whose kind does not follow from their name are not supported yet")
+			}
 			o.task(t)
 		case t.Name == "init" || t.Name == "cleanup" || t.Kind.Set():
 			o.list.Add(diag.NotYet, t.Key, "task %s is not supported yet", t.Name)
 		default:
+			unknown = true
 			d := o.list.Add(diag.BadTask, t.Key, "a spec of kind %s has no task %s", o.s.Kind, t.Name)
 			all := append(slices.Clone(names.must), names.may...)
 			if n := nearest.Name(t.Name, all); n != "" {
@@ -42,10 +48,26 @@ func (o *operator) tasks() {
 		}
 	}
 	for _, n := range names.must {
-		if !have[n] {
-			o.list.Add(diag.BadTask, o.s.Name.Span(), "a spec of kind %s has a task %s, this one has none", o.s.Kind, n).Hinted("add [tasks.%s] with over = \"...\"", n)
+		if !have[n] && !unknown && !o.s.Unread["tasks"] {
+			o.list.Add(diag.BadTask, o.s.Where(), "a spec of kind %s has a task %s, this one has none", o.s.Kind, n).Hinted("add [tasks.%s] with over = \"...\"", n)
 		}
 	}
+	if !o.s.Unread["slots"] && !o.s.Unread["tasks"] && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return t.Bad }) {
+		o.unused()
+	}
+	if o.s.Unread["slots"] {
+		return
+	}
+	switch o.s.Kind {
+	case spec.Optimizer:
+		o.optimizerSlots()
+	case spec.Initializer:
+		o.initializerSlots()
+	}
+}
+
+// unused reports scratch slots and arguments that no task uses.
+func (o *operator) unused() {
 	for _, s := range o.s.Slots {
 		if s.Role.V == "scratch" && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return accessOf(t, s.Name) != nil }) {
 			o.list.Add(diag.Unused, s.Key, "no task uses the scratch slot %s", s.Name).Hinted("give it access in a task: access = { %s = \"scratch\" }", s.Name)
@@ -58,28 +80,45 @@ func (o *operator) tasks() {
 			o.list.Add(diag.Unused, a.Key, "no task takes the argument %s", a.Name).Hinted("list it in a task: args = [%q]", a.Name)
 		}
 	}
-	if o.s.Kind == spec.Optimizer {
-		for _, want := range []string{"weight", "grad"} {
-			if !slices.ContainsFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == want && s.Role.V == "input" && !s.Present.Set() }) {
-				o.list.Add(diag.BadRole, o.s.Name.Span(), "an optimizer has an input %s, this one has none", want)
-			}
+}
+
+// optimizerSlots checks that an optimizer has the inputs that it is given, and no others.
+func (o *operator) optimizerSlots() {
+	for _, want := range []string{"weight", "grad"} {
+		i := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == want })
+		if i < 0 {
+			o.list.Add(diag.BadRole, o.s.Where(), "an optimiser has an input %s, this one has none", want)
+			continue
 		}
-		for _, s := range o.s.Slots {
-			if s.Role.V == "input" && s.Name != "weight" && s.Name != "grad" {
-				o.list.Add(diag.BadRole, s.Key, "the inputs of an optimizer are weight and grad; what it keeps from step to step are slots of role weight")
-			}
+		switch s := o.s.Slots[i]; {
+		case !slices.Contains(spec.Roles, s.Role.V): // was reported
+		case s.Role.V != "input":
+			o.list.Add(diag.BadRole, s.Role.Span(), "slot %s of an optimiser is an input", want)
+		case s.Present.Set():
+			o.list.Add(diag.BadRole, s.Present.Span(), "slot %s of an optimiser is never absent", want)
 		}
 	}
-	if o.s.Kind == spec.Initializer {
-		outputs := 0
-		for _, s := range o.s.Slots {
-			if s.Role.V == "output" {
-				outputs++
-			}
+	for _, s := range o.s.Slots {
+		if s.Role.V == "input" && s.Name != "weight" && s.Name != "grad" {
+			o.list.Add(diag.BadRole, s.Role.Span(), "the inputs of an optimiser are weight and grad; what it keeps from step to step are slots of role weight")
 		}
-		if outputs != 1 {
-			o.list.Add(diag.BadRole, o.s.Name.Span(), "an initialiser has one output, this one has %d", outputs)
+	}
+}
+
+// initializerSlots checks that an initializer has the one output that it fills.
+func (o *operator) initializerSlots() {
+	var outputs []*spec.Slot
+	for _, s := range o.s.Slots {
+		if s.Role.V == "output" || !slices.Contains(spec.Roles, s.Role.V) {
+			outputs = append(outputs, s)
 		}
+	}
+	switch len(outputs) {
+	case 0:
+		o.list.Add(diag.BadRole, o.s.Where(), "an initialiser has one output, this one has none")
+	case 1:
+	default:
+		o.list.Add(diag.BadRole, outputs[1].Key, "an initialiser has one output, this one has %d", len(outputs)).See(outputs[0].Key, "the first one")
 	}
 }
 
@@ -96,7 +135,7 @@ func (o *operator) task(t *spec.Task) {
 	switch {
 	case t.Over.Set() && len(t.Steps) > 0:
 		o.list.Add(diag.BadStep, t.Over.Span(), "task %s has both over and steps; each step has its own", t.Name).See(t.Steps[0].Key, "the first step")
-	case !t.Over.Set() && len(t.Steps) == 0:
+	case !t.Over.Set() && len(t.Steps) == 0 && !t.Bad:
 		o.list.Add(diag.BadStep, t.Key, "task %s has neither over nor steps", t.Name).
 			Hinted("say how many indices it runs over, which may be computed side by side: over = \"prod(N)\"")
 	}
@@ -115,7 +154,7 @@ func (o *operator) task(t *spec.Task) {
 		o.access(t, a)
 	}
 	for _, n := range t.Args {
-		if o.sc.What(n.V) != "argument" {
+		if !slices.ContainsFunc(o.s.Args, func(a *spec.Arg) bool { return a.Name == n.V }) && !o.s.Unread["args"] {
 			d := o.list.Add(diag.Undefined, n.Span(), "there is no argument %s", n.V)
 			if h := o.sc.Suggest(n.V, "argument"); h != "" {
 				d.Hinted("%s", h)
@@ -135,6 +174,9 @@ func (o *operator) findSlot(a *spec.Access) *spec.Slot {
 			return s
 		}
 	}
+	if o.s.Unread["slots"] {
+		return nil
+	}
 	d := o.list.Add(diag.Undefined, a.Key, "there is no slot %s", a.Slot)
 	if h := o.sc.Suggest(a.Slot, "slot"); h != "" {
 		d.Hinted("%s", h)
@@ -145,13 +187,14 @@ func (o *operator) findSlot(a *spec.Access) *spec.Slot {
 // access checks that a task may do with a slot what it says.
 func (o *operator) access(t *spec.Task, a *spec.Access) {
 	s := o.findSlot(a)
-	if s == nil || !a.Value.Set() {
+	if s == nil || !a.Value.Set() || !slices.Contains(spec.Roles, s.Role.V) {
 		return
 	}
 	if strings.HasPrefix(a.Value.V, "reduce(") && strings.HasSuffix(a.Value.V, ")") {
 		op := strings.TrimSuffix(strings.TrimPrefix(a.Value.V, "reduce("), ")")
 		if _, err := perm.ParseRedop(op); err != nil {
-			o.list.Add(diag.BadValue, a.Value.Span(), "there is no reduction operator %q", op).Hinted("operators are sum, prod, min, max")
+			at := len("reduce(")
+			o.list.Add(diag.BadValue, a.Value.Node.Within(at, at+len(op)), "there is no reduction operator %q", op).Hinted("operators are sum, prod, min, max")
 			return
 		}
 		o.list.Add(diag.NotYet, a.Value.Span(), "reductions are not supported yet")
@@ -167,14 +210,23 @@ func (o *operator) access(t *spec.Task, a *spec.Access) {
 		}
 		return
 	}
-	if why := forbidden(t.Name, s.Role.V, p); why != "" {
-		o.list.Add(diag.BadPerm, a.Value.Span(), "%s may not have %s access to %s: %s", t.Name, p, s.Name, why).See(s.Role.Span(), "%s is declared %s here", s.Name, articled(s.Role.V))
+	why := forbidden(t.Name, s.Role.V, p)
+	if why == "" {
+		return
 	}
+	message := fmt.Sprintf("%s may not have %s access to %s: %s", t.Name, p, s.Name, why)
+	if p == perm.None {
+		message = fmt.Sprintf("%s must write %s: %s", t.Name, s.Name, why)
+	}
+	o.list.Add(diag.BadPerm, a.Value.Span(), "%s", message).See(s.Role.Span(), "the role of %s", s.Name)
 }
 
 // forbidden says why a task may not access a slot of a role with permission p, or returns "".
 func forbidden(task, role string, p perm.Perm) string {
 	if p == perm.None {
+		if task != "backward" && (role == "output" || role == "saved") {
+			return "nobody else does"
+		}
 		return ""
 	}
 	if (role == "scratch") != (p == perm.Scratch) {
@@ -194,7 +246,7 @@ func forbidden(task, role string, p perm.Perm) string {
 		return ""
 	case role == "input":
 		if p != perm.Read {
-			return "others may use an input too, so only update, of an optimizer, changes one"
+			return "others may use an input too, so only update, of an optimiser, changes one"
 		}
 	case role == "output" || role == "saved":
 		if p == perm.Read {
@@ -205,9 +257,9 @@ func forbidden(task, role string, p perm.Perm) string {
 }
 
 func (o *operator) backward(t *spec.Task) {
-	any := false
+	any := o.s.Unread["slots"]
 	for _, s := range o.s.Slots {
-		any = any || o.trainable(s)
+		any = any || o.trainable(s) || !o.certain(s)
 	}
 	if !any {
 		o.list.Add(diag.BadGrad, t.Key, "no slot is trainable, so backward has nothing to compute")
@@ -223,7 +275,7 @@ func (o *operator) backward(t *spec.Task) {
 				d.Hinted("did you mean %s?", n)
 			}
 		}
-		if !o.trainable(s) {
+		if !o.trainable(s) && o.certain(s) {
 			o.list.Add(diag.BadGrad, g.Key, "%s gets no gradient: %s", s.Name, o.whyNot(s))
 		}
 	}
@@ -245,6 +297,17 @@ func (o *operator) trainable(s *spec.Slot) bool {
 	return o.floatType(s.Type)
 }
 
+// certain reports whether the role and the type of a slot are known. If not, that was reported.
+func (o *operator) certain(s *spec.Slot) bool {
+	if s.Bad || !slices.Contains(spec.Roles, s.Role.V) {
+		return false
+	}
+	return !slices.ContainsFunc(typeNames(s.Type.V), func(t string) bool {
+		_, err := dtype.Parse(t)
+		return err != nil && o.sc.What(t) != "dtype variable"
+	})
+}
+
 func (o *operator) whyNot(s *spec.Slot) string {
 	switch {
 	case s.Role.V != "input" && s.Role.V != "weight":
@@ -256,38 +319,61 @@ func (o *operator) whyNot(s *spec.Slot) string {
 }
 
 func (o *operator) example(x *spec.Example) {
-	o.given(o.s, x.Attrs, x.Span, diag.BadExample)
 	have := map[string]bool{}
 	for _, e := range x.Inputs {
 		have[e.Key] = true
 		p := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == e.Key })
+		if p >= 0 && !slices.Contains(spec.Roles, o.s.Slots[p].Role.V) {
+			continue
+		}
 		if p < 0 || o.s.Slots[p].Role.V != "input" && o.s.Kind != spec.Initializer {
 			d := o.list.Add(diag.BadExample, e.KeySpan, "there is no input %s", e.Key)
-			if h := o.sc.Suggest(e.Key, "slot"); h != "" {
-				d.Hinted("%s", h)
+			candidates := []string{"attrs"}
+			for _, p := range o.sc.Inputs {
+				candidates = append(candidates, p.Slot.Name)
+			}
+			if n := nearest.Name(e.Key, candidates); n != "" {
+				d.Hinted("did you mean %s?", n)
+				have[n] = true
 			}
 			continue
 		}
-		arr, ok := e.Value.(*source.Array)
-		if !ok {
-			o.list.Add(diag.BadExample, source.SpanOf(e.Value), "%s: want the extents of a shape, got %s", e.Key, articled(source.Kind(e.Value)))
-			continue
-		}
-		for _, n := range arr.Elems {
-			s, ok := n.(*source.Scalar)
-			v, isInt := int64(0), false
-			if ok {
-				v, isInt = s.Value.(int64)
+		if o.s.Slots[p].Variadic == nil {
+			o.exampleShape(e.Key, e.Value)
+		} else if list, ok := e.Value.(*source.Array); ok {
+			for _, n := range list.Elems {
+				o.exampleShape(e.Key, n)
 			}
-			if !isInt || v < 0 {
-				o.list.Add(diag.BadExample, source.SpanOf(n), "%s: want extents of 0 or more", e.Key)
-				break
-			}
+		} else {
+			o.list.Add(diag.BadExample, source.SpanOf(e.Value), "%s: want a list of shapes, got %s", e.Key, articled(source.Kind(e.Value)))
 		}
 	}
+	if !x.Bad && !have["attrs"] {
+		o.given(o.s, x.Attrs, x.Span, diag.BadExample)
+	}
 	for _, p := range o.sc.Inputs {
-		if !p.Slot.Present.Set() && !have[p.Slot.Name] {
+		if !p.Slot.Present.Set() && !p.Slot.MaybeEmpty() && !have[p.Slot.Name] {
 			o.list.Add(diag.BadExample, x.Span, "the example gives no shape for %s", p.Slot.Name)
+		}
+	}
+}
+
+// exampleShape checks the shape of a tensor in an example.
+func (o *operator) exampleShape(slot string, n source.Node) {
+	arr, ok := n.(*source.Array)
+	if !ok {
+		o.list.Add(diag.BadExample, source.SpanOf(n), "%s: want the extents of a shape, got %s", slot, articled(source.Kind(n)))
+		return
+	}
+	for _, e := range arr.Elems {
+		s, ok := e.(*source.Scalar)
+		v, isInt := int64(0), false
+		if ok {
+			v, isInt = s.Value.(int64)
+		}
+		if !isInt || v < 0 {
+			o.list.Add(diag.BadExample, source.SpanOf(e), "%s: want extents of 0 or more", slot)
+			return
 		}
 	}
 }

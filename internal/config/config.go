@@ -60,11 +60,21 @@ func Load(root string, list *diag.List) (*Config, error) {
 	c := &Config{Root: root, Specs: "specs", Output: "generated", Kernels: "kernels", File: source.File{Path: Name, Text: string(data)}}
 	table, serr := source.Parse(Name, string(data))
 	if serr != nil {
-		list.Add(diag.Syntax, serr.Span, "%s", serr.Message)
+		d := list.Add(diag.Syntax, serr.Span, "%s", serr.Message)
+		if serr.First.File != nil {
+			d.See(serr.First, "first defined here")
+		}
 		return nil, nil
 	}
 	fields := map[string]*string{"specs": &c.Specs, "output": &c.Output, "kernels": &c.Kernels, "runtime": &c.Runtime}
 	known := []string{"edition", "specs", "output", "kernels", "runtime"}
+	var free []string // known keys that are not there
+	for _, k := range known {
+		if table.Get(k) == nil {
+			free = append(free, k)
+		}
+	}
+	var meant []string // of them, those that are only misspelt
 	spans := map[string]source.Span{}
 	for _, e := range table.Entries {
 		spans[e.Key] = source.SpanOf(e.Value)
@@ -77,8 +87,9 @@ func Load(root string, list *diag.List) (*Config, error) {
 		f := fields[e.Key]
 		if f == nil {
 			d := list.Add(diag.UnknownKey, e.KeySpan, "%s has no key %s", Name, e.Key)
-			if n := nearest.Name(e.Key, known); n != "" {
+			if n := nearest.Name(e.Key, free); n != "" {
 				d.Hinted("did you mean %s?", n)
+				meant = append(meant, n)
 			} else {
 				d.Hinted("keys are %s", strings.Join(known, ", "))
 			}
@@ -89,28 +100,54 @@ func Load(root string, list *diag.List) (*Config, error) {
 		if ok {
 			v, isString = s.Value.(string)
 		}
-		if !isString || v == "" {
-			list.Add(diag.WrongKind, source.SpanOf(e.Value), "%s: want a string", e.Key)
+		if !isString {
+			list.Add(diag.WrongKind, source.SpanOf(e.Value), "%s: want a string, got %s", e.Key, kind(e.Value))
+			delete(spans, e.Key)
 			continue
 		}
 		*f = v
 	}
-	if table.Get("edition") == nil {
-		list.Add(diag.MissingKey, source.Span{File: table.File}, "edition is missing").Hinted("begin the file with edition = 1")
-	}
-	if c.Runtime == "" {
-		list.Add(diag.MissingKey, source.Span{File: table.File}, "runtime is missing: the import path of opgen's runtime").
-			Hinted(`runtime = "github.com/opgen/opgen/runtime"`)
-	}
-	for _, key := range []string{"specs", "output", "kernels"} {
-		p := fields[key]
-		*p = path.Clean(filepath.ToSlash(*p))
-		if !filepath.IsLocal(filepath.FromSlash(*p)) || *p == "." {
-			list.Add(diag.BadConfig, spans[key], "%s must be a folder below the module's root, not %s", key, *p)
+	for _, key := range []string{"edition", "runtime"} {
+		if table.Get(key) != nil || slices.Contains(meant, key) {
+			continue
+		}
+		d := list.Add(diag.MissingKey, source.Span{File: table.File}, "%s is missing", key)
+		if key == "edition" {
+			d.Hinted("begin the file with edition = 1")
+		} else {
+			d.Hinted(`say where opgen's runtime is: runtime = "github.com/opgen/opgen/runtime"`)
 		}
 	}
-	if nested(c.Specs, c.Output) || nested(c.Kernels, c.Output) || nested(c.Specs, c.Kernels) {
-		list.Add(diag.BadConfig, spans["output"], "specs, output and kernels must be different folders, none within another")
+	if s, ok := spans["runtime"]; ok && !importPath.MatchString(c.Runtime) {
+		list.Add(diag.BadConfig, s, "runtime: %q is no import path", c.Runtime)
+	}
+	good := true
+	for _, key := range []string{"specs", "output", "kernels"} {
+		p := fields[key]
+		dir := path.Clean(filepath.ToSlash(*p))
+		switch {
+		case *p == "" || dir == "." || !filepath.IsLocal(filepath.FromSlash(dir)):
+			list.Add(diag.BadConfig, spans[key], "%s: want a folder below the module's root, got %q", key, *p)
+			good = false
+		case key != "specs" && !importPath.MatchString(dir):
+			list.Add(diag.BadConfig, spans[key], "%s: %q cannot be part of an import path", key, *p)
+		}
+		*p = dir
+	}
+	for _, pair := range [][2]string{{"output", "specs"}, {"output", "kernels"}, {"kernels", "specs"}} {
+		a, b := pair[0], pair[1]
+		if !good || !nested(*fields[a], *fields[b]) {
+			continue
+		}
+		if table.Get(a) == nil {
+			a, b = b, a
+		}
+		d := list.Add(diag.BadConfig, spans[a], "%s and %s must be different folders, neither within the other", a, b)
+		if table.Get(b) == nil {
+			d.Hinted("%s is %q by default", b, *fields[b])
+		} else {
+			d.See(spans[b], "%s", b)
+		}
 	}
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -123,6 +160,18 @@ func Load(root string, list *diag.List) (*Config, error) {
 	module := strings.Trim(string(m[1]), `"`)
 	c.GeneratedImport, c.KernelsImport = module+"/"+c.Output, module+"/"+c.Kernels
 	return c, nil
+}
+
+// importPath matches what Go accepts as an import path, or as a part of one.
+var importPath = regexp.MustCompile(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
+
+// kind names the type of a value, with its article.
+func kind(n source.Node) string {
+	k := source.Kind(n)
+	if strings.ContainsRune("aeiou", rune(k[0])) {
+		return "an " + k
+	}
+	return "a " + k
 }
 
 // nested reports whether one of two clean slash paths is the other or lies within it.

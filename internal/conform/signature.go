@@ -241,8 +241,7 @@ func set(d *task.Declaration, name string, raw json.RawMessage) error {
 		d.SetConstraints(cs...)
 		return nil
 	}
-	g, ok := task.ParseGroup(name)
-	if !ok {
+	if _, ok := task.ParseGroup(name); !ok {
 		return fmt.Errorf("there is no group %q", name)
 	}
 	var bounds []any
@@ -269,9 +268,9 @@ func set(d *task.Declaration, name string, raw json.RawMessage) error {
 	}
 	switch len(ns) {
 	case 1:
-		d.SetCount(g, task.Exactly(ns[0]))
+		d.SetCount(name, task.Exactly(ns[0]))
 	case 2:
-		d.SetCount(g, task.Between(ns[0], ns[1]))
+		d.SetCount(name, task.Between(ns[0], ns[1]))
 	default:
 		return fmt.Errorf("want one or two bounds, got %d", len(ns))
 	}
@@ -316,21 +315,24 @@ func (s *Scenario) launch(d *task.Declaration) (*launch.Launch, launch.Machine, 
 			m.Threshold = n
 		}
 	}
-	l := &launch.Launch{Declaration: d, Scalars: s.Launch.Scalars, Manual: s.Launch.Kind == "manual", Domain: s.Launch.Domain}
+	l := launch.New(d)
+	l.Manual, l.Domain = s.Launch.Kind == "manual", s.Launch.Domain
 	stores := map[string]*launch.Store{}
 	for _, g := range []struct {
+		name  string
 		specs []storeSpec
-		to    *[]*launch.Store
-	}{{s.Launch.Inputs, &l.Inputs}, {s.Launch.Outputs, &l.Outputs}, {s.Launch.Redops, &l.Redops}} {
+	}{{"inputs", s.Launch.Inputs}, {"outputs", s.Launch.Outputs}, {"redops", s.Launch.Redops}} {
 		for _, spec := range g.specs {
 			st, err := spec.store(stores)
 			if err != nil {
 				return nil, m, err
 			}
-			*g.to = append(*g.to, st)
+			if err := l.Add(g.name, st); err != nil {
+				return nil, m, err
+			}
 		}
 	}
-	return l, m, nil
+	return l, m, l.AddScalars("scalars", s.Launch.Scalars)
 }
 
 func (s *storeSpec) store(known map[string]*launch.Store) (*launch.Store, error) {

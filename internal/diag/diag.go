@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/opgen/opgen/internal/source"
@@ -39,25 +40,41 @@ func (l *List) Add(code Code, span source.Span, format string, args ...any) *Dia
 	if _, ok := Rules[code]; !ok {
 		panic("diag: unknown code " + string(code)) // a mistake in the generator, found by its tests
 	}
-	d := &Diagnostic{Code: code, Span: span, Message: fmt.Sprintf(format, args...)}
+	d := &Diagnostic{Code: code, Span: span, Message: line(format, args)}
 	l.all = append(l.all, d)
 	return d
 }
 
 // Hinted sets the hint.
 func (d *Diagnostic) Hinted(format string, args ...any) *Diagnostic {
-	d.Hint = fmt.Sprintf(format, args...)
+	d.Hint = line(format, args)
 	return d
 }
 
 // See adds a related place.
 func (d *Diagnostic) See(span source.Span, format string, args ...any) *Diagnostic {
-	d.Related = append(d.Related, Related{span, fmt.Sprintf(format, args...)})
+	d.Related = append(d.Related, Related{span, line(format, args)})
 	return d
+}
+
+// line formats a text that may quote what a file says. It is one line, whatever that is.
+func line(format string, args []any) string { return printable(fmt.Sprintf(format, args...)) }
+
+// printable replaces control characters other than tabs, which would upset a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }
 
 // Merge adds the findings of another list.
 func (l *List) Merge(other *List) { l.all = append(l.all, other.all...) }
+
+// Len returns how many findings there are.
+func (l *List) Len() int { return len(l.all) }
 
 // Empty reports whether nothing was found.
 func (l *List) Empty() bool { return len(l.all) == 0 }
@@ -109,30 +126,47 @@ func writePlace(b *strings.Builder, s source.Span, message string) {
 	}
 	line, col := s.File.Position(s.Start)
 	fmt.Fprintf(b, "%s:%d:%d: %s\n", s.File.Path, line, col, message)
-	text := s.File.Line(line)
-	if strings.TrimSpace(text) == "" {
+	text := []rune(s.File.Line(line)) // one for each byte that is not UTF-8
+	if strings.TrimSpace(string(text)) == "" {
 		return
 	}
+	from, to := col-1, len(text)
+	if endLine, endCol := s.File.Position(s.End); endLine == line {
+		to = min(max(endCol-1, col), to)
+	}
+	text, from, to = excerpt(text, from, to)
 	// Tabs are kept in front of the caret, so that it stands under its character however wide they
 	// are shown.
-	var pad strings.Builder
-	for i, r := range []rune(text) {
-		if i >= col-1 {
-			break
-		}
-		if r == '\t' {
-			pad.WriteByte('\t')
-		} else {
-			pad.WriteByte(' ')
+	pad := []rune(strings.Repeat(" ", from))
+	for i := range min(len(pad), len(text)) {
+		if text[i] == '\t' {
+			pad[i] = '\t'
 		}
 	}
-	width := 1
-	if endLine, endCol := s.File.Position(s.End); endLine == line {
-		width = max(1, endCol-col)
-	} else {
-		width = max(1, utf8.RuneCountInString(text)-col+1)
+	fmt.Fprintf(b, "  %s\n  %s%s\n", printable(string(text)), string(pad), strings.Repeat("^", max(1, to-from)))
+}
+
+// maxLine is how much of a source line is shown, and context how much of it in front of the place.
+const (
+	maxLine = 200
+	context = 80
+)
+
+// excerpt cuts a long line to the part around the characters from and to, which it returns anew.
+func excerpt(text []rune, from, to int) ([]rune, int, int) {
+	dots := []rune("...")
+	if len(text) <= maxLine {
+		return text, from, to
 	}
-	fmt.Fprintf(b, "  %s\n  %s%s\n", text, pad.String(), strings.Repeat("^", width))
+	if cut := from - context; cut > len(dots) {
+		text = slices.Concat(dots, text[cut:])
+		from, to = from-cut+len(dots), to-cut+len(dots)
+	}
+	if len(text) > maxLine {
+		text = slices.Concat(text[:maxLine-len(dots)], dots)
+		to = min(to, len(text))
+	}
+	return text, from, to
 }
 
 type jsonPlace struct {

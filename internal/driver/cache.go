@@ -17,7 +17,7 @@ import (
 // in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there
 // is nothing to do. Nothing depends on the cache: without it, a run does all the work.
 
-const cacheFormat = 1
+const cacheFormat = 2
 
 type snapshot struct {
 	Format    int             `json:"format"`
@@ -41,8 +41,8 @@ type file struct {
 }
 
 // racy is how close to the snapshot a file may have been changed for its time stamp to be trusted: a
-// later change might not have got another one.
-const racy = 100 * time.Millisecond
+// later change might not have got another one. Some file systems count in steps of two seconds.
+const racy = 2 * time.Second
 
 func cachePath(root string) (string, error) {
 	dir, err := os.UserCacheDir()
@@ -67,6 +67,7 @@ func tool() (stamp, error) {
 
 // upToDate returns the result of a run that finds everything as the last one left it, or nil.
 func upToDate(root string) *Result {
+	began := time.Now()
 	path, err := cachePath(root)
 	if err != nil {
 		return nil
@@ -82,7 +83,7 @@ func upToDate(root string) *Result {
 	if t, err := tool(); err != nil || t.Path != s.Tool.Path || t.Size != s.Tool.Size || !t.Time.Equal(s.Tool.Time) {
 		return nil
 	}
-	seen := 0
+	seen, settled := 0, false
 	same := func(rel string, info fs.FileInfo) bool {
 		f, ok := s.Files[rel]
 		if !ok || f.Size != info.Size() {
@@ -93,10 +94,19 @@ func upToDate(root string) *Result {
 			return true
 		}
 		sum, err := sumFile(filepath.Join(root, filepath.FromSlash(rel)))
-		return err == nil && sum == f.Sum
+		if err != nil || sum != f.Sum {
+			return false
+		}
+		s.Files[rel] = file{stamp{Size: info.Size(), Time: info.ModTime()}, sum}
+		settled = settled || info.ModTime().Before(began.Add(-racy))
+		return true
 	}
 	if !walkTracked(root, s.Specs, s.Output, same) || seen != len(s.Files) {
 		return nil
+	}
+	if settled { // from now on, time stamps do
+		s.Taken = began
+		s.write(path)
 	}
 	return &Result{Findings: &diag.List{}, Operators: s.Operators, UpToDate: true}
 }
@@ -141,11 +151,25 @@ func walkTracked(root, specs, output string, f func(rel string, info fs.FileInfo
 
 func sumFile(path string) (string, error) {
 	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
+	return sum(data), err
+}
+
+func sum(data []byte) string {
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16]), nil
+	return hex.EncodeToString(sum[:16])
+}
+
+// sums holds the sums of files, by path relative to the module's root: of what a run read and wrote,
+// whatever became of the files since.
+type sums map[string]string
+
+// addFiles adds files that are read later in the run. If they change before, the next run notices.
+func (s sums) addFiles(root string, rels ...string) {
+	for _, rel := range rels {
+		if sum, err := sumFile(filepath.Join(root, rel)); err == nil {
+			s[rel] = sum
+		}
+	}
 }
 
 // remember writes the snapshot of a run that succeeded. Failure to do so costs time, not
@@ -160,18 +184,25 @@ func remember(r *Result, began time.Time) {
 	if err != nil {
 		return
 	}
-	s := snapshot{Format: cacheFormat, Tool: t, Taken: time.Now(), Operators: r.Operators, Specs: r.Config.Specs, Output: r.Config.Output, Files: map[string]file{}}
+	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: r.Operators, Specs: r.Config.Specs, Output: r.Config.Output, Files: map[string]file{}}
 	clean := walkTracked(root, s.Specs, s.Output, func(rel string, info fs.FileInfo) bool {
-		if filepath.Ext(rel) != ".go" && info.ModTime().After(began) {
-			return false // an input changed under our hands
+		sum, ok := r.sums[rel]
+		if !ok {
+			// Not ours, or new: whoever writes it should be done.
+			var err error
+			sum, err = sumFile(filepath.Join(root, filepath.FromSlash(rel)))
+			ok = err == nil && filepath.Ext(rel) == ".go" && info.ModTime().Before(began.Add(-racy))
 		}
-		sum, err := sumFile(filepath.Join(root, filepath.FromSlash(rel)))
 		s.Files[rel] = file{stamp{Size: info.Size(), Time: info.ModTime()}, sum}
-		return err == nil
+		return ok
 	})
-	if !clean {
-		return
+	if clean {
+		s.write(path)
 	}
+}
+
+// write writes the snapshot, if it can.
+func (s *snapshot) write(path string) {
 	data, err := json.Marshal(s)
 	if err != nil || os.MkdirAll(filepath.Dir(path), 0o777) != nil {
 		return

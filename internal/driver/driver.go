@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -58,7 +59,7 @@ func ReadSpecs(c *config.Config) ([]Input, error) {
 	return in, err
 }
 
-// Read reads and checks specs. It returns the specs that could be read.
+// Read reads and checks specs. Of specs with the same name it returns the first.
 func Read(inputs []Input, list *diag.List) []*spec.Spec {
 	inputs = slices.Clone(inputs)
 	slices.SortFunc(inputs, func(a, b Input) int { return cmp.Compare(a.Path, b.Path) })
@@ -66,18 +67,25 @@ func Read(inputs []Input, list *diag.List) []*spec.Spec {
 	lists := make([]diag.List, len(inputs))
 	parallel(len(inputs), func(i int) { read[i] = spec.Read(inputs[i].Path, inputs[i].Text, &lists[i]) })
 	var specs []*spec.Spec
-	names := map[string]*spec.Spec{}
+	names := map[string]int{} // of the specs, to their numbers
 	for i, s := range read {
 		list.Merge(&lists[i])
-		if s == nil {
+		first, clash := names[s.Name.V]
+		if !clash {
+			if s.Name.Set() {
+				names[s.Name.V] = len(specs)
+			}
+			specs = append(specs, s)
 			continue
 		}
-		if first := names[s.Name.V]; s.Name.Set() && first != nil {
-			list.Add(diag.Clash, s.Name.Span(), "two specs are named %s", s.Name.V).See(first.Name.Span(), "the other one")
-			continue
+		other := specs[first]
+		if other.Name.V != other.Base && s.Name.V == s.Base {
+			s, other, specs[first] = other, s, s // the one in the wrong file is the copy
 		}
-		names[s.Name.V] = s
-		specs = append(specs, s)
+		d := list.Add(diag.Clash, s.Name.Span(), "two specs are named %s", s.Name.V).See(other.Name.Span(), "the other one")
+		if s.Name.V != s.Base {
+			d.Hinted("a spec has the name of its file, here %s", s.Base)
+		}
 	}
 	check.Check(specs, list)
 	return specs
@@ -147,6 +155,8 @@ type Result struct {
 	Refused []output.Change
 	// UpToDate tells that nothing had changed since the last run.
 	UpToDate bool
+
+	sums sums
 }
 
 // Diff works out what Generate would change.
@@ -190,7 +200,8 @@ func Generate(root string, force bool) (*Result, error) {
 }
 
 func compare(root string) (*Result, *output.Dir, error) {
-	r := &Result{Findings: &diag.List{}}
+	r := &Result{Findings: &diag.List{}, sums: sums{}}
+	r.sums.addFiles(root, config.Name, "go.mod")
 	c, err := config.Load(root, r.Findings)
 	if err != nil || c == nil || !r.Findings.Empty() {
 		return r, nil, err
@@ -208,6 +219,12 @@ func compare(root string) (*Result, *output.Dir, error) {
 	files, err := Emit(c, m)
 	if err != nil {
 		return r, nil, err
+	}
+	for _, in := range inputs {
+		r.sums[in.Path] = sum([]byte(in.Text))
+	}
+	for _, f := range files {
+		r.sums[path.Join(c.Output, f.Path)] = sum(f.Data)
 	}
 	dir, err := output.Open(filepath.Join(root, filepath.FromSlash(c.Output)))
 	if err != nil {
@@ -257,7 +274,7 @@ func Model(root string) (*model.Module, *Result, error) {
 // Summary says in one line what a run changed.
 func (r *Result) Summary() string {
 	if r.UpToDate || len(r.Changes) == 0 {
-		return fmt.Sprintf("%d operators, nothing changed", r.Operators)
+		return plural(r.Operators, "operator") + ", nothing changed"
 	}
 	counts := map[output.Kind]int{}
 	for _, c := range r.Changes {
@@ -278,8 +295,15 @@ func (r *Result) Summary() string {
 			n += counts[kind]
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d files %s", n, k.verb))
+			parts = append(parts, plural(n, "file")+" "+k.verb)
 		}
 	}
-	return fmt.Sprintf("%d operators: %s", r.Operators, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", plural(r.Operators, "operator"), strings.Join(parts, ", "))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

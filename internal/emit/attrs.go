@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -14,13 +15,16 @@ import (
 // attrs emits the package comment, the attributes and the enums that belong to them.
 func (e *emitter) attrs(f *jen.File) {
 	o := e.op
-	for _, line := range wrap(fmt.Sprintf("Package %s is the operator %s.\n\n%s", o.Package, o.Name, sentence(o.Doc)), 97) {
-		f.PackageComment(strings.TrimRight("// "+line, " "))
-	}
+	doc := fmt.Sprintf("Package %s is the operator %s.\n\n%s", o.Package, o.Name, sentence(o.Doc))
 	if o.Deprec != "" {
-		f.PackageComment("//\n// Deprecated: " + sentence(o.Deprec))
+		doc += "\n\nDeprecated: " + sentence(o.Deprec)
 	}
-	comment(f, "Attrs are the attributes of %s. They are compared with ==.", o.Name)
+	packageComment(f, doc)
+	if len(o.Attrs) == 0 {
+		comment(f, "Attrs are the attributes of %s, which has none.", o.Name)
+	} else {
+		comment(f, "Attrs are the attributes of %s. They are compared with ==.", o.Name)
+	}
 	f.Type().Id("Attrs").StructFunc(func(g *jen.Group) {
 		for _, a := range o.Attrs {
 			comment(g, "%s is the attribute %s%s", a.GoName, a.Name, attrDoc(a))
@@ -32,7 +36,7 @@ func (e *emitter) attrs(f *jen.File) {
 	f.Func().Id("Defaults").Params().Id("Attrs").Block(jen.Return(jen.Id("Attrs").ValuesFunc(func(g *jen.Group) {
 		n := 0
 		for _, a := range o.Attrs {
-			if a.Default != nil && !zero(a.Default) {
+			if a.Default != nil && !zero(a, a.Default) {
 				g.Line().Id(a.GoName).Op(":").Add(e.attrValue(a, a.Default))
 				n++
 			}
@@ -73,8 +77,8 @@ func (e *emitter) attrs(f *jen.File) {
 
 func attrDoc(a *model.Attr) string {
 	s := ""
-	if a.Doc != "" {
-		s = ": " + strings.TrimRight(lowerFirst(strings.TrimSpace(a.Doc)), ".")
+	if doc := strings.TrimRight(strings.TrimSpace(a.Doc), "."); doc != "" {
+		s = ": " + lowerFirst(doc)
 	}
 	switch {
 	case a.Min != nil && a.Max != nil:
@@ -90,9 +94,20 @@ func attrDoc(a *model.Attr) string {
 	return s + "."
 }
 
-func zero(v any) bool {
-	s := fmt.Sprint(v)
-	return s == "0" || s == "0.0" || s == "false" || s == "" || s == "[]"
+// zero reports whether a value of an attribute is the zero value of its Go type.
+func zero(a *model.Attr, v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return !v
+	case json.Number:
+		f, err := v.Float64()
+		return err == nil && f == 0
+	case []any:
+		return len(v) == 0
+	case string:
+		return v == "" && a.Type == "string"
+	}
+	return false
 }
 
 // attrType returns the Go type of an attribute.
@@ -138,7 +153,11 @@ func (e *emitter) attrValue(a *model.Attr, v any) *jen.Statement {
 		if a.Type == "dims" || a.Type == "axes" {
 			one.Type = "int"
 		}
-		return jen.Qual(e.rt("attr"), "ListOf").CallFunc(func(g *jen.Group) {
+		list := jen.Qual(e.rt("attr"), "ListOf")
+		if one.Type == "float" || len(v.([]any)) == 0 {
+			list = list.Types(e.elemType(&one)) // which does not follow from the values
+		}
+		return list.CallFunc(func(g *jen.Group) {
 			for _, x := range v.([]any) {
 				g.Add(e.attrValue(&one, x))
 			}
@@ -170,69 +189,73 @@ func (e *emitter) attrValue(a *model.Attr, v any) *jen.Statement {
 }
 
 func (e *emitter) validate(f *jen.File) {
-	o := e.op
 	comment(f, "Validate reports the first attribute that is missing or outside its range.")
-	var checks []jen.Code
-	for _, a := range o.Attrs {
-		checks = append(checks, e.checks(a, jen.Id("a").Dot(a.GoName))...)
-	}
 	f.Func().Params(jen.Id("a").Id("Attrs")).Id("Validate").Params().Error().BlockFunc(func(g *jen.Group) {
-		for _, c := range checks {
-			g.Add(c)
+		for _, a := range e.op.Attrs {
+			for _, c := range e.checks(a, a.Name, jen.Id("a").Dot(a.GoName)) {
+				g.Add(c)
+			}
 		}
 		g.Return(jen.Nil())
 	})
 }
 
-// checks returns the statements that check the value v of an attribute.
-func (e *emitter) checks(a *model.Attr, v *jen.Statement) []jen.Code {
+// checks returns the statements that check the value v of an attribute, or of a record's field. name
+// is what errors call it.
+func (e *emitter) checks(a *model.Attr, name string, v *jen.Statement) []jen.Code {
+	if a.List {
+		return e.listChecks(a, name, v)
+	}
 	failIf := func(c *jen.Statement) jen.Code {
 		return jen.If(jen.Err().Op(":=").Add(c), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
 	}
-	check := func(name string, args ...jen.Code) *jen.Statement {
-		return jen.Qual(e.rt("attr"), name).Call(append([]jen.Code{jen.Lit(e.op.Name), jen.Lit(a.Name)}, args...)...)
+	check := func(f string, args ...jen.Code) jen.Code {
+		return failIf(jen.Qual(e.rt("attr"), f).Call(append([]jen.Code{jen.Lit(e.op.Name), jen.Lit(name)}, args...)...))
 	}
-	var out []jen.Code
-	if a.Type == "enum" && !a.List {
+	switch a.Type {
+	case "enum":
 		if a.Enum.Package != "" {
-			out = append(out, failIf(v.Clone().Dot("Check").Call(jen.Lit(e.op.Name), jen.Lit(a.Name), jen.Lit(a.Optional))))
-		} else {
-			out = append(out, failIf(check("CheckEnum", jen.Int().Call(v.Clone()), jen.Id(enumNames(a.Enum)).Index(jen.Op(":")), jen.Lit(a.Optional))))
+			return []jen.Code{failIf(v.Dot("Check").Call(jen.Lit(e.op.Name), jen.Lit(name), jen.Lit(a.Optional)))}
 		}
+		return []jen.Code{check("CheckEnum", jen.Int().Call(v), jen.Id(enumNames(a.Enum)).Index(jen.Op(":")), jen.Lit(a.Optional))}
+	case "dtype":
+		if a.Optional {
+			return nil
+		}
+		return []jen.Code{check("CheckType", v)}
 	}
-	bounded := a.Min != nil || a.Max != nil
-	var inner []jen.Code
 	x := v
-	if a.Optional || a.List {
+	if a.Optional {
 		x = jen.Id("v")
 	}
+	var out []jen.Code
 	if a.Min != nil {
-		inner = append(inner, failIf(check("CheckMin", x.Clone(), e.bound(a, a.Min))))
+		out = append(out, check("CheckMin", x.Clone(), e.bound(a, a.Min)))
 	}
 	if a.Max != nil {
-		inner = append(inner, failIf(check("CheckMax", x.Clone(), e.bound(a, a.Max))))
+		out = append(out, check("CheckMax", x.Clone(), e.bound(a, a.Max)))
 	}
-	if a.Type == "record" && !a.Optional {
-		for _, fl := range a.Fields {
-			out = append(out, e.checks(fl, v.Clone().Dot(fl.GoName))...)
-		}
+	for _, f := range a.Fields {
+		out = append(out, e.checks(f, name+"."+f.Name, x.Clone().Dot(f.GoName))...)
 	}
-	if a.Type == "record" && a.Optional {
-		for _, fl := range a.Fields {
-			inner = append(inner, e.checks(fl, jen.Id("v").Dot(fl.GoName))...)
-		}
-		bounded = len(inner) > 0
-	}
-	switch {
-	case !bounded:
-	case a.List && !a.Optional:
-		out = append(out, jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Add(v.Clone().Dot("Values").Call())).Block(inner...))
-	case a.Optional:
-		out = append(out, jen.If(jen.List(jen.Id("v"), jen.Id("ok")).Op(":=").Add(v.Clone().Dot("Get").Call()), jen.Id("ok")).Block(inner...))
-	default:
-		out = append(out, inner...)
+	if a.Optional && len(out) > 0 {
+		return []jen.Code{jen.If(jen.List(jen.Id("v"), jen.Id("ok")).Op(":=").Add(v.Dot("Get").Call()), jen.Id("ok")).Block(out...)}
 	}
 	return out
+}
+
+// listChecks returns the statements that check the values of a list.
+func (e *emitter) listChecks(a *model.Attr, name string, v *jen.Statement) []jen.Code {
+	one := *a
+	one.List, one.Optional = false, false
+	each := e.checks(&one, name, jen.Id("v"))
+	if len(each) == 0 {
+		return nil
+	}
+	if a.Optional {
+		v = v.Dot("Or").Call(jen.Qual(e.rt("attr"), "List").Types(e.elemType(&one)).Values())
+	}
+	return []jen.Code{jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Add(v.Dot("Values").Call())).Block(each...)}
 }
 
 func (e *emitter) bound(a *model.Attr, v any) *jen.Statement { return jen.Id(fmt.Sprint(v)) }
@@ -277,7 +300,7 @@ func (e *emitter) enum(f *jen.File, en *model.Enum) {
 				s = s.Id(en.GoName).Op("=").Iota().Op("+").Lit(1)
 			}
 			if v.Doc != "" {
-				s = s.Comment(sentence(v.Doc))
+				s = s.Comment(line(sentence(v.Doc)))
 			}
 			g.Add(s)
 		}

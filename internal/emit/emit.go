@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
 
@@ -44,7 +46,7 @@ func Operator(p Paths, o *model.Operator) ([]File, error) {
 func Enum(p Paths, en *model.Enum) ([]File, error) {
 	e := &emitter{paths: p}
 	return e.files(en.Package, en.Source, []part{{"enum.go", func(f *jen.File) {
-		f.PackageComment(fmt.Sprintf("Package %s is the enum %s, which attributes of several operators share.", en.Package, en.Name))
+		packageComment(f, fmt.Sprintf("Package %s is the enum %s, which attributes of several operators share.", en.Package, en.Name))
 		e.enum(f, en)
 	}}})
 }
@@ -99,28 +101,27 @@ func (e *emitter) nameEnums(f *jen.File) {
 	}
 }
 
-// groupImports puts an empty line between the standard library and other imports, which jennifer
-// lists in one block, sorted.
+// groupImports puts imports of the standard library, followed by an empty line, in front of all
+// others. Jennifer lists them in one block, sorted.
 func groupImports(src []byte) []byte {
-	open := []byte("\nimport (\n")
-	start := bytes.Index(src, open)
-	if start < 0 {
+	open, end := []byte("\nimport (\n"), []byte(")\n")
+	before, rest, ok := bytes.Cut(src, open)
+	block, after, closed := bytes.Cut(rest, end)
+	if !ok || !closed {
 		return src
 	}
-	start += len(open)
-	std := false
-	for at := start; at < len(src) && src[at] == '\t'; {
-		end := at + bytes.IndexByte(src[at:], '\n') + 1
-		if bytes.ContainsRune(src[at:end], '.') {
-			if std {
-				return slices.Concat(src[:at], []byte("\n"), src[at:])
-			}
-			return src
+	var std, others []byte
+	for l := range bytes.Lines(block) {
+		if bytes.ContainsRune(l, '.') {
+			others = append(others, l...)
+		} else {
+			std = append(std, l...)
 		}
-		std = true
-		at = end
 	}
-	return src
+	if len(std) > 0 && len(others) > 0 {
+		std = append(std, '\n')
+	}
+	return slices.Concat(before, open, std, others, end, after)
 }
 
 // Header returns the first line of a generated file. It has the form that Go's tools recognise.
@@ -139,6 +140,13 @@ func (e *emitter) task(name string) *jen.Statement   { return jen.Qual(e.rt("tas
 func (e *emitter) tensor(name string) *jen.Statement { return jen.Qual(e.rt("tensor"), name) }
 func (e *emitter) graphQ(name string) *jen.Statement { return jen.Qual(e.rt("graph"), name) }
 func (e *emitter) perm(name string) *jen.Statement   { return jen.Qual(e.rt("perm"), name) }
+
+// packageComment writes the comment of a package, wrapped at 100 columns.
+func packageComment(f *jen.File, text string) {
+	for _, line := range wrap(text, 97) {
+		f.PackageComment(strings.TrimRight("// "+line, " "))
+	}
+}
 
 // comment writes a doc comment, wrapped at 100 columns, one // line each.
 func comment(g interface{ Comment(string) *jen.Statement }, format string, args ...any) {
@@ -179,10 +187,17 @@ func sentence(s string) string {
 	return s
 }
 
-// lowerFirst returns a text with a small first letter, unless it begins with an abbreviation.
+// lowerFirst returns a text with a small first letter, unless its first word is a name of one letter
+// or has other capitals: N, NumPy.
 func lowerFirst(s string) string {
-	if len(s) > 1 && s[1] >= 'A' && s[1] <= 'Z' {
+	s = strings.TrimSpace(s)
+	first, size := utf8.DecodeRuneInString(s)
+	word, _, _ := strings.Cut(s, " ")
+	if rest := word[min(size, len(word)):]; word != "A" && (rest == "" || rest != strings.ToLower(rest)) {
 		return s
 	}
-	return strings.ToLower(s[:1]) + s[1:]
+	return string(unicode.ToLower(first)) + s[size:]
 }
+
+// line returns a text without line breaks, for a comment at the end of a line.
+func line(s string) string { return "// " + strings.Join(strings.Fields(s), " ") }

@@ -1,6 +1,9 @@
 package emit
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/expr"
@@ -11,13 +14,9 @@ import (
 )
 
 // exprs writes expressions as Go. In the code around them, a holds the attributes, d the dimensions
-// and the name in r the resolution.
-type exprs struct {
-	e *emitter
-	r string
-	// axisLocal tells that axis attributes stand, checked and made positive, in local variables.
-	axisLocal bool
-}
+// and r the resolution. Axis attributes that expressions use stand, checked and made positive, in
+// local variables.
+type exprs struct{ e *emitter }
 
 // binding strengths of Go's operators
 var precedence = map[string]int{"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 3, "<=": 3, ">": 3, ">=": 3, "+": 4, "-": 4, "*": 5}
@@ -52,11 +51,11 @@ func (x *exprs) code(n expr.Node, outer int) *jen.Statement {
 	case *expr.Binary:
 		return x.binary(n, outer)
 	case *expr.Cond:
-		return x.shape("If").Call(x.code(n.If, 0), x.as(n.Then, n.Type().Kind), x.as(n.Else, n.Type().Kind))
+		return x.cond(n)
 	case *expr.Call:
 		return x.call(n, outer)
 	case *expr.Index:
-		return jen.Id(x.r).Dot("Index").Call(x.code(n.X, 0), x.code(n.I, 0))
+		return jen.Id("r").Dot("Index").Call(x.code(n.X, 0), x.code(n.I, 0))
 	case *expr.Slice:
 		lo, hi := jen.Lit(0), jen.Len(x.code(n.X, 0))
 		if n.Lo != nil {
@@ -65,7 +64,7 @@ func (x *exprs) code(n expr.Node, outer int) *jen.Statement {
 		if n.Hi != nil {
 			hi = x.code(n.Hi, 0)
 		}
-		return jen.Id(x.r).Dot("Slice").Call(x.code(n.X, 0), lo, hi)
+		return jen.Id("r").Dot("Slice").Call(x.code(n.X, 0), lo, hi)
 	case *expr.Select:
 		v := x.code(n.X, 7)
 		if t := n.X.Type(); t.Optional {
@@ -75,7 +74,7 @@ func (x *exprs) code(n expr.Node, outer int) *jen.Statement {
 	case *expr.In:
 		var s *jen.Statement
 		for i, e := range n.List {
-			c := x.code(n.X, 3).Op("==").Add(x.code(e, 4))
+			c := x.binary(&expr.Binary{Op: "==", X: n.X, Y: e}, 0)
 			if i == 0 {
 				s = c
 			} else {
@@ -97,6 +96,24 @@ func (x *exprs) code(n expr.Node, outer int) *jen.Statement {
 		})
 	}
 	panic("emit: unknown expression")
+}
+
+// goTypes are the Go types of the values that a condition can have.
+var goTypes = map[expr.Kind]*jen.Statement{
+	expr.Int: jen.Int(), expr.Float: jen.Float64(), expr.Bool: jen.Bool(), expr.Dims: jen.Index().Int(),
+}
+
+// later returns an expression as a function, for one that need not have a value.
+func (x *exprs) later(n expr.Node, kind expr.Kind) *jen.Statement {
+	return jen.Func().Params().Add(goTypes[kind].Clone()).Op("{").Return(x.as(n, kind)).Op("}") // on one line
+}
+
+func (x *exprs) cond(n *expr.Cond) *jen.Statement {
+	kind := n.Type().Kind
+	if fallible(n.Then) || fallible(n.Else) {
+		return x.shape("Choose").Call(x.code(n.If, 0), x.later(n.Then, kind), x.later(n.Else, kind))
+	}
+	return x.shape("If").Call(x.code(n.If, 0), x.as(n.Then, kind), x.as(n.Else, kind))
 }
 
 func (x *exprs) shape(name string) *jen.Statement { return jen.Qual(x.e.rt("shape"), name) }
@@ -121,34 +138,72 @@ func (x *exprs) literal(n *expr.Lit) *jen.Statement {
 	return jen.Lit(v)
 }
 
-// dtypeConst returns the name of an element type's constant: F32.
-func dtypeConst(t dtype.Type) string { return goname.Exported(t.String()) }
+// dtypeConst returns the name of an element type's constant: F32, BF16, Bool.
+func dtypeConst(t dtype.Type) string {
+	if t == dtype.Bool || t == dtype.String {
+		return goname.Exported(t.String())
+	}
+	return strings.ToUpper(t.String())
+}
 
 func (x *exprs) ident(n *expr.Ident) *jen.Statement {
 	switch n.Symbol.Class {
 	case expr.Attr:
-		if n.Symbol.Axis && x.axisLocal && !n.Symbol.Type.Optional {
-			return jen.Id(axisVar(n.Name))
+		a := x.e.attr(n.Name)
+		switch {
+		case a.Optional:
+		case a.Axis != nil && a.Axis.Binds != "":
+			return jen.Len(jen.Id("d").Dot(x.e.before(a))) // where that dimension stands
+		case a.Axis != nil:
+			return jen.Id(x.e.axisVar(a))
+		case n.Symbol.Type.Kind == expr.Dims:
+			return jen.Id("a").Dot(a.GoName).Dot("Values").Call()
 		}
-		v := jen.Id("a").Dot(goname.Exported(n.Name))
-		if n.Symbol.Type.Kind == expr.Dims {
-			v = v.Dot("Values").Call()
-		}
-		return v
+		return jen.Id("a").Dot(a.GoName)
 	case expr.Dim:
 		return jen.Id("d").Dot(n.Name)
 	case expr.TypeVar:
 		for i, t := range x.e.op.Types {
 			if t.Name == n.Name {
-				return jen.Id(x.r).Dot("Types").Index(jen.Lit(i))
+				return jen.Id("r").Dot("Types").Index(jen.Lit(i))
 			}
 		}
 	}
 	return jen.Id("Slot" + goname.Exported(n.Name))
 }
 
-// axisVar is the local variable that holds a checked axis.
-func axisVar(attr string) string { return goname.Local(attr) }
+// before returns the run of dimensions in front of the one that an axis attribute binds.
+func (e *emitter) before(a *model.Attr) string {
+	for _, s := range e.op.Slots {
+		if s.Name == a.Axis.Slot {
+			return s.Lane
+		}
+	}
+	panic("emit: no slot " + a.Axis.Slot)
+}
+
+// axisVar is the local variable that holds a checked axis, or several.
+func (e *emitter) axisVar(a *model.Attr) string {
+	taken := []string{"a", "d", "r", "x", "n", "v", "ok", "attrs", "len", "min", "max", "int", "task", "shape", "dtype", "math"}
+	for _, t := range e.op.Types {
+		taken = append(taken, typeVar(t))
+	}
+	for _, en := range e.op.Attrs {
+		if en.Enum != nil {
+			taken = append(taken, en.Enum.Package)
+		}
+	}
+	return local(a.Name, taken...)
+}
+
+// local returns a name for a local variable or parameter, with an underscore if it is taken.
+func local(name string, taken ...string) string {
+	s := goname.Local(name)
+	if slices.Contains(taken, s) {
+		s += "_"
+	}
+	return s
+}
 
 func (x *exprs) binary(n *expr.Binary, outer int) *jen.Statement {
 	kind := n.Type().Kind
@@ -203,7 +258,7 @@ func (x *exprs) call(n *expr.Call, outer int) *jen.Statement {
 			}
 		})
 	case "broadcast":
-		return jen.Id(x.r).Dot("Broadcast").Call(arg(0), arg(1))
+		return jen.Id("r").Dot("Broadcast").Call(arg(0), arg(1))
 	case "sqrt":
 		return jen.Qual("math", "Sqrt").Call(x.as(n.Args[0], expr.Float))
 	case "has":
@@ -216,28 +271,30 @@ func (x *exprs) call(n *expr.Call, outer int) *jen.Statement {
 		}
 		return arg(0).Dot("Has").Call()
 	case "or":
-		id, isAxis := n.Args[0].(*expr.Ident)
-		if isAxis && id.Symbol.Axis && x.axisLocal {
-			for _, a := range x.e.op.Attrs {
-				if a.Name == id.Name {
-					return x.axis(a, jen.Id("a").Dot(a.GoName).Dot("Or").Call(arg(1)))
-				}
-			}
+		v := arg(0).Dot("Or").Call(x.as(n.Args[1], n.Type().Kind))
+		if fallible(n.Args[1]) {
+			v = arg(0).Dot("OrElse").Call(x.later(n.Args[1], n.Type().Kind))
 		}
-		return arg(0).Dot("Or").Call(x.as(n.Args[1], n.Type().Kind))
+		if isAxis(n.Args[0]) {
+			return x.e.checkAxis(x.e.attr(n.Args[0].(*expr.Ident).Name), v)
+		}
+		return v
 	case "present":
-		return x.e.task("Has").Call(jen.Id(x.r), arg(0))
+		return x.e.task("Has").Call(jen.Id("r"), arg(0))
 	}
 	panic("emit: unknown function " + n.Func)
 }
 
-// axis returns the call that checks the value of an axis attribute.
-func (x *exprs) axis(a *model.Attr, value *jen.Statement) *jen.Statement {
+// checkAxis returns the call that checks the value of an axis attribute.
+func (e *emitter) checkAxis(a *model.Attr, value *jen.Statement) *jen.Statement {
 	f := "Axis"
-	if a.Axis.End {
+	switch {
+	case a.Type == "axes":
+		f, value = "Axes", value.Dot("Values").Call()
+	case a.Axis.End:
 		f = "AxisEnd"
 	}
-	return x.e.task(f).Call(jen.Id(x.r), jen.Id("Slot"+goname.Exported(a.Axis.Slot)), jen.Lit(a.Name), value)
+	return e.task(f).Call(jen.Id("r"), jen.Id("Slot"+goname.Exported(a.Axis.Slot)), jen.Lit(a.Name), value)
 }
 
 // dims returns a shape as the variadic dims of task.Set.
@@ -302,20 +359,4 @@ func (e *emitter) enumValue(en *model.Enum, v model.EnumValue) *jen.Statement {
 		return jen.Qual(e.gen(en.Package), v.GoName)
 	}
 	return jen.Id(en.GoName + v.GoName)
-}
-
-// uses reports whether any of the expressions uses a name of the given class.
-func uses(class expr.Class, nodes ...expr.Node) bool {
-	found := false
-	for _, n := range nodes {
-		if n == nil {
-			continue
-		}
-		expr.Walk(n, func(m expr.Node) {
-			if id, ok := m.(*expr.Ident); ok && id.Symbol.Class == class {
-				found = true
-			}
-		})
-	}
-	return found
 }

@@ -54,10 +54,10 @@ func (e *emitter) operator(f *jen.File) {
 		jen.Line().Id("Doc").Op(":").Lit(strings.TrimSpace(o.Doc)),
 		jen.Line().Id("Slots").Op(":").Index().Add(e.task("Slot")).ValuesFunc(func(g *jen.Group) {
 			for _, s := range o.Slots {
-				g.Line().Add(e.slotValue(s))
+				g.Line().Id("Slot" + s.GoName).Op(":").Add(e.slotValue(s))
 			}
 			for _, a := range o.Args {
-				g.Line().Values(jen.Id("Name").Op(":").Lit(a.Name), jen.Id("Role").Op(":").Add(e.task("RoleArgument")), jen.Id("Type").Op(":").Lit(a.Type))
+				g.Line().Id("Slot"+a.GoName).Op(":").Values(jen.Id("Name").Op(":").Lit(a.Name), jen.Id("Role").Op(":").Add(e.task("RoleArgument")), jen.Id("Type").Op(":").Lit(a.Type))
 			}
 			g.Line()
 		}),
@@ -237,9 +237,9 @@ func (e *emitter) apply(f *jen.File) {
 			switch {
 			case s.Present == "caller":
 			case necessary == 1:
-				g.Id(goname.Local(s.Name)).Add(e.graphQ("Tensor"))
+				g.Id(param(s.Name)).Add(e.graphQ("Tensor"))
 			default:
-				g.Id(goname.Local(s.Name)).Id(s.GoName)
+				g.Id(param(s.Name)).Id(s.GoName)
 			}
 		}
 		g.Id("opts").Op("...").Add(e.graphQ("Option"))
@@ -249,7 +249,7 @@ func (e *emitter) apply(f *jen.File) {
 		if s.Present == "caller" {
 			continue
 		}
-		v := jen.Id(goname.Local(s.Name))
+		v := jen.Id(param(s.Name))
 		if necessary > 1 {
 			v = e.graphQ("Tensor").Call(v)
 		}
@@ -273,6 +273,9 @@ func (e *emitter) apply(f *jen.File) {
 			})))
 	}
 }
+
+// param returns the name of the parameter that takes a slot's tensor.
+func param(slot string) string { return local(slot, "g", "n", "attrs", "opts", "int", "graph", "task") }
 
 func nodeTensor(slot string) *jen.Statement {
 	return jen.Id("n").Dot("Tensor").Call(jen.Int().Call(jen.Id(slot)))
@@ -305,7 +308,7 @@ func (e *emitter) invoke(f *jen.File, t *model.Task) {
 		g.Id("n").Op("*").Add(e.graphQ("Node"))
 		for _, p := range t.Params {
 			if p.Perm != perm.Scratch {
-				g.Id(goname.Local(p.GoName)).Id(p.GoName)
+				g.Id(param(p.GoName)).Id(p.GoName)
 			}
 		}
 	}).Params(jen.Op("*").Add(e.graphQ("Invocation")), jen.Error()).BlockFunc(func(g *jen.Group) {
@@ -317,7 +320,7 @@ func (e *emitter) invoke(f *jen.File, t *model.Task) {
 			if p.Grad {
 				method = "BindGrad"
 			}
-			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), e.graphQ("Tensor").Call(jen.Id(goname.Local(p.GoName))))
+			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), e.graphQ("Tensor").Call(jen.Id(param(p.GoName))))
 		}
 		g.Return(binding.Op(".").Line().Id("Invocation").Call())
 	})
@@ -328,22 +331,33 @@ func invokeNodeName(t *model.Task) string { return goname.Local(t.Name) + "Of" }
 // invokeNode emits the function that binds a task to a node's own tensors.
 func (e *emitter) invokeNode(f *jen.File, t *model.Task) {
 	comment(f, "%s binds the task %s to the tensors of node n.", invokeNodeName(t), t.Name)
-	x := &exprs{e: e, r: "r"}
+	x := &exprs{e}
 	var conds []expr.Node
 	for _, p := range t.Params {
 		if p.OnlyIf != nil {
 			conds = append(conds, p.OnlyIf)
 		}
 	}
+	var axes []*model.Attr
+	for _, a := range e.op.Attrs {
+		if a.Axis != nil && a.Axis.Binds == "" && !a.Optional && uses(ofAttr(a.Name), conds...) {
+			axes = append(axes, a)
+		}
+	}
 	f.Func().Id(invokeNodeName(t)).Params(jen.Id("n").Op("*").Add(e.graphQ("Node"))).Params(jen.Op("*").Add(e.graphQ("Invocation")), jen.Error()).BlockFunc(func(g *jen.Group) {
-		if uses(expr.Attr, conds...) {
+		if uses(ofClass(expr.Attr), conds...) {
 			g.Id("a").Op(":=").Id("n").Dot("Attrs").Assert(jen.Id("Attrs"))
 		}
-		if uses(expr.Dim, conds...) {
-			g.Id("d").Op(":=").Id("n").Dot("Resolved").Dot("Dims").Assert(jen.Op("*").Id("Dims"))
+		resolved := jen.Id("n").Dot("Resolved")
+		if len(axes) > 0 || uses(needsResolution, conds...) {
+			g.Id("r").Op(":=").Add(resolved)
+			resolved = jen.Id("r")
 		}
-		if uses(expr.TypeVar, conds...) || uses(expr.SlotName, conds...) {
-			g.Id("r").Op(":=").Id("n").Dot("Resolved")
+		if uses(e.needsDims, conds...) {
+			g.Id("d").Op(":=").Add(resolved).Dot("Dims").Assert(jen.Op("*").Id("Dims"))
+		}
+		for _, a := range axes {
+			g.Id(e.axisVar(a)).Op(":=").Add(e.checkAxis(a, jen.Id("a").Dot(a.GoName)))
 		}
 		g.Return(jen.Id("Invoke" + t.GoName).CallFunc(func(g *jen.Group) {
 			g.Id("n")
@@ -363,47 +377,4 @@ func (e *emitter) invokeNode(f *jen.File, t *model.Task) {
 			g.Line()
 		}))
 	})
-}
-
-// catalogue emits the package that registers all operators with their kernels.
-func (e *emitter) catalogue(f *jen.File, m *model.Module) {
-	for _, line := range []string{
-		"// Package catalogue knows every operator of the module and registers it with its kernels. A missing",
-		"// kernel, or one of the wrong type, does not compile.",
-	} {
-		f.PackageComment(line)
-	}
-	for _, o := range m.Operators {
-		e.name(f, o.Package)
-	}
-	comment(f, "Operators lists all operators by name.")
-	f.Func().Id("Operators").Params().Index().Op("*").Add(e.graphQ("Operator")).Block(
-		jen.Return(jen.Index().Op("*").Add(e.graphQ("Operator")).ValuesFunc(func(g *jen.Group) {
-			for _, o := range m.Operators {
-				g.Line().Qual(e.gen(o.Package), "Operator")
-			}
-			g.Line()
-		})))
-	f.Line()
-	comment(f, "Register registers the tasks of all operators with r.")
-	f.Func().Id("Register").Params(jen.Id("r").Op("*").Add(e.task("Registry"))).Error().Block(
-		jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
-			for _, o := range m.Operators {
-				g.Line().Qual(e.gen(o.Package), "Register").CallFunc(func(g *jen.Group) {
-					g.Id("r")
-					for _, v := range variants(o) {
-						k := jen.Qual(e.paths.Kernels, o.GoName)
-						var args []jen.Code
-						for _, t := range v {
-							args = append(args, jen.Id(t.GoType()))
-						}
-						if len(args) > 0 {
-							k = k.Types(args...)
-						}
-						g.Add(k.Values())
-					}
-				})
-			}
-			g.Line()
-		})))
 }

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -9,7 +10,6 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -27,12 +27,16 @@ func (e *emitter) shapes(f *jen.File) {
 			if d.Rest {
 				t = jen.Index().Int()
 			}
-			g.Id(d.Name).Add(t).Comment(from)
+			g.Id(d.Name).Add(t).Comment(line(from))
 		}
 	})
 	f.Line()
 	comment(f, "resolve works out the shapes and element types of all slots of %s from those of its inputs.", o.Name)
-	f.Func().Id("resolve").Params(jen.Id("attrs").Add(e.task("Attrs")), jen.Id("r").Op("*").Add(e.task("Resolution"))).BlockFunc(e.resolve)
+	attrs := "attrs"
+	if !e.resolveUsesAttrs() {
+		attrs = "_"
+	}
+	f.Func().Id("resolve").Params(jen.Id(attrs).Add(e.task("Attrs")), jen.Id("r").Op("*").Add(e.task("Resolution"))).BlockFunc(e.resolve)
 }
 
 // nodes returns every expression of the operator.
@@ -70,35 +74,36 @@ func nodes(o *model.Operator) []expr.Node {
 	return out
 }
 
+// resolveUsesAttrs reports whether shapes depend on attributes.
+func (e *emitter) resolveUsesAttrs() bool {
+	named := func(name string) bool { return e.attr(name) != nil }
+	return uses(ofClass(expr.Attr), nodes(e.op)...) ||
+		slices.ContainsFunc(e.op.Requires, func(q model.Require) bool { return slices.ContainsFunc(q.Names, named) }) ||
+		slices.ContainsFunc(e.op.Attrs, func(a *model.Attr) bool { return a.Axis != nil })
+}
+
 func (e *emitter) resolve(g *jen.Group) {
 	o := e.op
-	x := &exprs{e: e, r: "r", axisLocal: true}
+	x := &exprs{e}
 	all := nodes(o)
-	axisUsed := map[string]bool{}
-	for _, n := range all {
-		for _, name := range expr.Names(n) {
-			axisUsed[name] = true
-		}
-	}
-	usesAttrs := uses(expr.Attr, all...)
-	for _, q := range o.Requires {
-		usesAttrs = usesAttrs || len(q.Names) > 0
-	}
-	for _, a := range o.Attrs {
-		usesAttrs = usesAttrs || a.Axis != nil
-	}
-	if usesAttrs {
+	if e.resolveUsesAttrs() {
 		g.List(jen.Id("a"), jen.Id("d")).Op(":=").List(jen.Id("attrs").Assert(jen.Id("Attrs")), jen.Op("&").Id("Dims").Values())
 	} else {
 		g.Id("d").Op(":=").Op("&").Id("Dims").Values()
 	}
 	g.Id("r").Dot("Dims").Op("=").Id("d")
+	done := map[*model.Attr]bool{}
 	for _, s := range o.Slots {
-		if s.Pattern != nil {
-			e.match(g, x, s)
+		if s.Pattern == nil {
+			continue
 		}
+		// An axis is checked once its slot has the right rank, or before, where a pattern uses it.
+		for _, el := range s.Pattern.Elems {
+			e.axes(g, all, done, func(a *model.Attr) bool { return el.Node != nil && slices.Contains(expr.Names(el.Node), a.Name) })
+		}
+		e.match(g, x, s)
+		e.axes(g, all, done, func(a *model.Attr) bool { return a.Axis.Slot == s.Name })
 	}
-	e.axes(g, x, axisUsed)
 	e.bindTypes(g)
 	for _, d := range o.Dims {
 		if d.Node != nil {
@@ -134,7 +139,7 @@ func (e *emitter) resolve(g *jen.Group) {
 			if s.GrainX != nil {
 				grain = x.code(s.GrainX, 0)
 			}
-			set := jen.Id("r").Dot("SetWork").Call(jen.Lit(ti), jen.Lit(si), x.code(s.OverX, 0), grain).Comment(t.Name + suffix(s.Name))
+			set := jen.Id("r").Dot("SetWork").Call(jen.Lit(ti), jen.Lit(si), x.code(s.OverX, 0), grain).Comment(line(t.Name + suffix(s.Name)))
 			if s.WhenX != nil {
 				g.If(x.code(s.WhenX, 0)).Block(set)
 			} else {
@@ -153,10 +158,8 @@ func suffix(step string) string {
 
 // nameValue returns the value of a name that a requirement's message reports.
 func (e *emitter) nameValue(name string) *jen.Statement {
-	for _, a := range e.op.Attrs {
-		if a.Name == name {
-			return jen.Id("a").Dot(a.GoName)
-		}
+	if a := e.attr(name); a != nil {
+		return jen.Id("a").Dot(a.GoName)
 	}
 	for i, t := range e.op.Types {
 		if t.Name == name {
@@ -166,174 +169,37 @@ func (e *emitter) nameValue(name string) *jen.Statement {
 	return jen.Id("d").Dot(name)
 }
 
-// matcher emits the matching of one slot's shape, which stands in the variable x, against its
-// pattern.
-type matcher struct {
-	x     *exprs
-	elems []scope.Elem
-	open  int // the run of unknown length, or -1
-}
-
-// length returns how many dimensions some elements stand for, as Go: a number, plus the lengths of
-// runs that are known, each preceded by op. before is what comes in front, if anything.
-func (m *matcher) length(before *jen.Statement, op string, elems []scope.Elem) *jen.Statement {
-	n := 0
-	var runs []*jen.Statement
-	for _, el := range elems {
-		if el.Kind == scope.MatchAll {
-			runs = append(runs, jen.Len(m.x.code(el.Node, 0)))
-		} else {
-			n++
-		}
-	}
-	s := before
-	if n > 0 || s == nil && len(runs) == 0 {
-		if s == nil {
-			s = jen.Lit(n)
-		} else {
-			s = s.Op(op).Lit(n)
-		}
-	}
-	for _, r := range runs {
-		if s == nil {
-			s = r
-		} else {
-			s = s.Op(op).Add(r)
-		}
-	}
-	return s
-}
-
-// at returns the index in x of element i: counted from the front before the open run, from the back
-// after it.
-func (m *matcher) at(i int) *jen.Statement {
-	if m.open >= 0 && i > m.open {
-		return m.length(jen.Len(jen.Id("x")), "-", m.elems[i:])
-	}
-	return m.length(nil, "+", m.elems[:i])
-}
-
-// part returns the dimensions of x that a run stands for.
-func (m *matcher) part(i int) *jen.Statement {
-	if len(m.elems) == 1 {
-		return jen.Id("x")
-	}
-	lo, hi := jen.Empty(), jen.Empty()
-	if i > 0 {
-		lo = m.at(i)
-	}
-	if i == len(m.elems)-1 {
-		return jen.Id("x").Index(lo, hi)
-	}
-	hi = m.at(i + 1)
-	if i == m.open || m.open < 0 || i < m.open {
-		return jen.Id("x").Index(lo, hi, hi.Clone())
-	}
-	return jen.Id("x").Index(lo, hi)
-}
-
-// match emits the matching of a slot's shape against its pattern.
-func (e *emitter) match(g *jen.Group, x *exprs, s *model.Slot) {
-	elems := s.Pattern.Elems
-	m := &matcher{x: x, elems: elems, open: -1}
-	var known []scope.Elem
-	for i, el := range elems {
-		if el.Kind == scope.BindRest || el.Kind == scope.AnyRest {
-			if m.open < 0 {
-				m.open = i
-			}
-		} else {
-			known = append(known, el)
-		}
-	}
-	f := "Rank"
-	if m.open >= 0 {
-		f = "RankAtLeast"
-	}
-	slot := jen.Id("Slot" + s.GoName)
-	call := e.task(f).Call(jen.Id("r"), slot, m.length(nil, "+", known))
-	var stmts []jen.Code
-	if i, ok := scope.LaneDim(elems); ok {
-		a := e.attr(elems[i].Axis.Name)
-		axis := axisVar(a.Name)
-		stmts = []jen.Code{
-			jen.Id(axis).Op(":=").Add(x.axis(a, jen.Id("a").Dot(a.GoName))),
-			jen.List(jen.Id("d").Dot(elems[0].Name), jen.Id("d").Dot(elems[1].Name), jen.Id("d").Dot(elems[2].Name)).Op("=").
-				List(jen.Id("x").Index(jen.Empty(), jen.Id(axis), jen.Id(axis)), jen.Id("x").Index(jen.Id(axis)), jen.Id("x").Index(jen.Id(axis).Op("+").Lit(1), jen.Empty())),
-		}
-	} else {
-		stmts = e.matchElems(m, slot)
-	}
-	switch {
-	case len(stmts) > 0:
-		g.If(jen.List(jen.Id("x"), jen.Id("ok")).Op(":=").Add(call), jen.Id("ok")).Block(stmts...)
-	case f == "Rank" || len(known) > 0:
-		g.Add(call)
-	}
-}
-
-// matchElems returns the statements that bind and compare the elements of a pattern.
-func (e *emitter) matchElems(m *matcher, slot *jen.Statement) []jen.Code {
-	var left, right, stmts []jen.Code
-	for i, el := range m.elems {
-		switch el.Kind {
-		case scope.Bind:
-			left, right = append(left, jen.Id("d").Dot(el.Name)), append(right, jen.Id("x").Index(m.at(i)))
-		case scope.BindRest:
-			left, right = append(left, jen.Id("d").Dot(el.Name)), append(right, m.part(i))
-		}
-	}
-	if len(left) > 0 {
-		stmts = append(stmts, jen.List(left...).Op("=").List(right...))
-	}
-	for i, el := range m.elems {
-		text := el.Name
-		if text == "" {
-			text = elemText(el)
-		}
-		switch el.Kind {
-		case scope.Match:
-			stmts = append(stmts, e.task("Equal").Call(jen.Id("r"), slot.Clone(), jen.Lit(text), m.x.code(el.Node, 0), jen.Id("x").Index(m.at(i))))
-		case scope.MatchAll:
-			stmts = append(stmts, e.task("EqualDims").Call(jen.Id("r"), slot.Clone(), jen.Lit(text), m.x.code(el.Node, 0), m.part(i)))
-		}
-	}
-	return stmts
-}
-
-// elemText returns an element of a shape as the spec writes it.
-func elemText(el scope.Elem) string {
-	t := el.Span.File.Text[el.Span.Start:el.Span.End]
-	if len(t) > 1 && (t[0] == '"' || t[0] == '\'') {
-		t = t[1 : len(t)-1]
-	}
-	return t
-}
-
+// attr returns the attribute of a name, or nil.
 func (e *emitter) attr(name string) *model.Attr {
 	for _, a := range e.op.Attrs {
 		if a.Name == name {
 			return a
 		}
 	}
-	panic("emit: no attribute " + name)
+	return nil
 }
 
-// axes emits the checks of axis attributes that no pattern consumed.
-func (e *emitter) axes(g *jen.Group, x *exprs, used map[string]bool) {
+// axes emits the checks of those axis attributes that no pattern consumes, that are not done yet and
+// that only admits. all are the operator's expressions: an axis that they use gets a variable.
+func (e *emitter) axes(g *jen.Group, all []expr.Node, done map[*model.Attr]bool, only func(*model.Attr) bool) {
 	for _, a := range e.op.Attrs {
-		if a.Axis == nil || a.Axis.Binds != "" {
+		if a.Axis == nil || a.Axis.Binds != "" || done[a] || !only(a) {
 			continue
 		}
+		done[a] = true
+		value := jen.Id("a").Dot(a.GoName)
+		checked := uses(func(n expr.Node) bool {
+			c, ok := n.(*expr.Call)
+			return ok && c.Func == "or" && ofAttr(a.Name)(c.Args[0])
+		}, all...)
 		switch {
-		case a.Optional:
-			if !used[a.Name] {
-				g.If(jen.List(jen.Id("v"), jen.Id("ok")).Op(":=").Id("a").Dot(a.GoName).Dot("Get").Call(), jen.Id("ok")).Block(x.axis(a, jen.Id("v")))
-			}
-		case used[a.Name]:
-			g.Id(axisVar(a.Name)).Op(":=").Add(x.axis(a, jen.Id("a").Dot(a.GoName)))
+		case a.Optional && !checked:
+			g.If(jen.List(jen.Id("v"), jen.Id("ok")).Op(":=").Add(value).Dot("Get").Call(), jen.Id("ok")).Block(e.checkAxis(a, jen.Id("v")))
+		case a.Optional: // or(axis, ...) checks it
+		case uses(ofAttr(a.Name), all...):
+			g.Id(e.axisVar(a)).Op(":=").Add(e.checkAxis(a, value))
 		default:
-			g.Add(x.axis(a, jen.Id("a").Dot(a.GoName)))
+			g.Add(e.checkAxis(a, value))
 		}
 	}
 }

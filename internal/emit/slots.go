@@ -75,9 +75,10 @@ func (e *emitter) slots(f *jen.File) {
 	})
 	f.Line()
 	f.Var().Id("slotNames").Op("=").Index(jen.Op("...")).String().ValuesFunc(func(g *jen.Group) {
-		for _, n := range names {
-			g.Lit(n)
+		for i, n := range names {
+			g.Line().Id("Slot" + goNames[i]).Op(":").Lit(n)
 		}
+		g.Line()
 	})
 	f.Line()
 	comment(f, "String returns the slot's name in the spec.")
@@ -86,12 +87,4 @@ func (e *emitter) slots(f *jen.File) {
 			jen.Return(jen.Lit("Slot(").Op("+").Qual("strconv", "Itoa").Call(jen.Int().Call(jen.Id("s"))).Op("+").Lit(")"))),
 		jen.Return(jen.Id("slotNames").Index(jen.Id("s"))),
 	)
-	f.Line()
-	f.Func().Id("_").Params().BlockFunc(func(g *jen.Group) {
-		comment(g, "An \"invalid array index\" here means that the constants above were changed by hand.")
-		g.Var().Id("x").Index(jen.Lit(1)).Struct()
-		for i := range goNames {
-			g.Id("_").Op("=").Id("x").Index(jen.Id("Slot" + goNames[i]).Op("-").Lit(i))
-		}
-	})
 }

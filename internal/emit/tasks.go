@@ -16,12 +16,20 @@ import (
 // tasks emits task ids, signatures, argument structs, the kernel interface, bodies and registration.
 func (e *emitter) tasks(f *jen.File) {
 	o := e.op
-	comment(f, "The ids of %s's tasks.", o.Name)
-	f.Const().DefsFunc(func(g *jen.Group) {
-		for _, t := range o.Tasks {
-			g.Id(t.GoName + "Task").Add(e.task("ID")).Op("=").Id("0x" + t.ID.String())
-		}
-	})
+	id := func(t *model.Task) *jen.Statement {
+		return jen.Id(t.GoName + "Task").Add(e.task("ID")).Op("=").Id("0x" + t.ID.String())
+	}
+	if len(o.Tasks) == 1 {
+		comment(f, "%sTask is the id of %s's task %s.", o.Tasks[0].GoName, o.Name, o.Tasks[0].Name)
+		f.Const().Add(id(o.Tasks[0]))
+	} else {
+		comment(f, "The ids of %s's tasks.", o.Name)
+		f.Const().DefsFunc(func(g *jen.Group) {
+			for _, t := range o.Tasks {
+				g.Add(id(t))
+			}
+		})
+	}
 	for _, t := range o.Tasks {
 		f.Line()
 		e.signature(f, t)
@@ -241,6 +249,9 @@ func (e *emitter) kernel(f *jen.File) {
 		for _, t := range e.op.Tasks {
 			for _, s := range t.Steps {
 				doc := fmt.Sprintf("%s runs over %s", s.GoName, s.Over)
+				if s.Over == "1" {
+					doc = s.GoName + " runs once"
+				}
 				if s.When != "" {
 					doc += ", if " + s.When
 				}
@@ -286,17 +297,23 @@ func (e *emitter) bind(f *jen.File, t *model.Task) {
 func (e *emitter) get(p *model.Param) *jen.Statement {
 	_, get, optional := view(p)
 	slot := jen.Id("Slot" + p.Slot.GoName)
+	var v *jen.Statement
 	switch {
 	case optional && p.Grad:
-		return e.task("OptionalGrad").Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
+		v = e.task("OptionalGrad").Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
 	case optional:
-		return e.task("Optional").Call(jen.Id("acc"), slot, e.task(get).Types(e.element(p.Slot), jen.Id("Slot")))
+		v = e.task("Optional").Call(jen.Id("acc"), slot, e.task(get).Types(e.element(p.Slot), jen.Id("Slot")))
+	default:
+		v = e.task(get).Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
 	}
-	v := e.task(get).Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
-	if p.Slot.Lane != "" && !p.Slot.PerWorker {
-		v = v.Dot("Along").Call(jen.Len(jen.Id("d").Dot(p.Slot.Lane)))
+	if p.Slot.Lane == "" {
+		return v
 	}
-	return v
+	dim := jen.Len(jen.Id("d").Dot(p.Slot.Lane))
+	if optional {
+		return e.tensor("Along").Call(v, dim)
+	}
+	return v.Dot("Along").Call(dim)
 }
 
 func bodyType(s *model.Step) string {
@@ -316,70 +333,4 @@ func (e *emitter) body(f *jen.File, t *model.Task, s *model.Step) {
 	f.Line()
 	f.Func().Params(jen.Id("b").Op("*").Add(generic(bodyType(s), e.typeArgs()))).Id("Run").Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("r").Add(e.task("Range"))).Error().Block(
 		jen.Return(jen.Id("b").Dot("kernel").Dot(s.GoName).Call(jen.Id("ctx"), jen.Id("b").Dot("args"), jen.Id("r"))))
-}
-
-// variants returns all choices of element types, each as one type for each dtype variable.
-func variants(o *model.Operator) [][]dtype.Type {
-	all := [][]dtype.Type{nil}
-	for _, v := range o.Types {
-		var next [][]dtype.Type
-		for _, prefix := range all {
-			for _, t := range v.Types {
-				next = append(next, append(append([]dtype.Type{}, prefix...), t))
-			}
-		}
-		all = next
-	}
-	return all
-}
-
-// variantName is the parameter of Register for a choice of element types: f32, f32I64, or kernel.
-func variantName(types []dtype.Type) string {
-	if len(types) == 0 {
-		return "kernel"
-	}
-	s := types[0].String()
-	for _, t := range types[1:] {
-		s += goname.Exported(t.String())
-	}
-	if types[0] == dtype.String || types[0] == dtype.Bool && len(types) == 1 {
-		s += "Kernel"
-	}
-	return s
-}
-
-func (e *emitter) register(f *jen.File) {
-	o := e.op
-	comment(f, "Register registers the tasks of %s with r, with a kernel for each choice of element types.", o.Name)
-	f.Func().Id("Register").ParamsFunc(func(g *jen.Group) {
-		g.Id("r").Op("*").Add(e.task("Registry"))
-		for _, v := range variants(o) {
-			var args []jen.Code
-			for _, t := range v {
-				args = append(args, jen.Id(t.GoType()))
-			}
-			g.Id(variantName(v)).Add(generic("Kernel", args))
-		}
-	}).Error().Block(jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
-		for _, t := range o.Tasks {
-			g.Line().Id("r").Dot("RegisterTask").CallFunc(func(g *jen.Group) {
-				g.Id(t.GoName + "Task")
-				g.Lit(o.Name + " " + t.Name)
-				g.Id("Operator").Dot("Signature").Call(e.task(kindConst(t.Kind)))
-				for _, v := range variants(o) {
-					g.Line().Add(e.task("Variant")).ValuesFunc(func(g *jen.Group) {
-						g.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
-							for _, t := range v {
-								g.Qual(e.rt("dtype"), dtypeConst(t))
-							}
-						})
-						g.Id("Kernel").Op(":").Id(variantName(v))
-						g.Id("Bind").Op(":").Id("bind" + t.GoName).Call(jen.Id(variantName(v)))
-					})
-				}
-				g.Line()
-			})
-		}
-		g.Line()
-	})))
 }

@@ -8,7 +8,7 @@ import "fmt"
 type Kind uint8
 
 const (
-	Invalid Kind = iota
+	Unknown Kind = iota // of something that is wrong in itself, which is reported elsewhere; fits everywhere
 	Int
 	Float
 	Bool
@@ -17,7 +17,10 @@ const (
 	DType
 	Dims // a list of integers: extents, axes
 	Record
-	Slot // a tensor slot, as the argument of present
+	Slot      // a tensor slot, as the argument of present
+	OtherList // a list of anything but integers, which has no use but in has
+	Argument  // an argument of tasks, which no expression can use
+	Shapes    // a run of dimensions for each tensor of a variadic slot
 )
 
 // Type is the type of an expression.
@@ -37,7 +40,7 @@ type Field struct {
 
 // String names the type in words.
 func (t Type) String() string {
-	s := [...]string{"nothing", "integer", "float", "boolean", "string", "enum", "element type", "dims", "record", "slot"}[t.Kind]
+	s := [...]string{"anything", "integer", "float", "boolean", "string", "enum", "element type", "dims", "record", "slot", "list", "argument", "list of shapes"}[t.Kind]
 	if t.Name != "" {
 		s += " " + t.Name
 	}
@@ -124,11 +127,12 @@ type Slice struct {
 	X, Lo, Hi Node
 }
 
-// Select is X.Field.
+// Select is X.Field. FieldPos is where the field's name stands.
 type Select struct {
 	base
-	X     Node
-	Field string
+	X        Node
+	Field    string
+	FieldPos int
 }
 
 // In is X in [List...].
@@ -171,6 +175,7 @@ type Error struct {
 	Code     Code
 	Message  string
 	Hint     string
+	Name     string // of UnknownName: the name of an attribute, a dimension or the like
 }
 
 // Code tells kinds of mistakes apart.

@@ -17,49 +17,6 @@ type Env interface {
 	Names() []string
 }
 
-// function describes a built-in function.
-type function struct {
-	usage string
-	check func(c *checker, call *Call) (Type, *Error)
-}
-
-var functions map[string]function
-
-func init() {
-	intOf := func(kind Kind) func(*checker, *Call) (Type, *Error) {
-		return func(c *checker, call *Call) (Type, *Error) {
-			return Type{Kind: Int}, c.args(call, kind)
-		}
-	}
-	functions = map[string]function{
-		"prod":    {"prod(dims)", intOf(Dims)},
-		"sum":     {"sum(dims)", intOf(Dims)},
-		"len":     {"len(dims)", intOf(Dims)},
-		"ceildiv": {"ceildiv(a, b)", (*checker).ceildiv},
-		"min":     {"min(a, b, ...)", (*checker).minmax},
-		"max":     {"max(a, b, ...)", (*checker).minmax},
-		"broadcast": {"broadcast(dims, dims)", func(c *checker, call *Call) (Type, *Error) {
-			return Type{Kind: Dims}, c.args(call, Dims, Dims)
-		}},
-		"has":     {"has(attribute)", (*checker).has},
-		"or":      {"or(attribute, value)", (*checker).or},
-		"present": {"present(slot)", (*checker).present},
-		"sqrt": {"sqrt(x)", func(c *checker, call *Call) (Type, *Error) {
-			return Type{Kind: Float}, c.args(call, Float)
-		}},
-	}
-}
-
-// Functions lists the names of the built-in functions, sorted.
-func Functions() []string {
-	var names []string
-	for n := range functions {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Check finds the types of an expression's nodes and of the whole, which must be want: an Int where
 // a Float is wanted is one.
 func Check(n Node, env Env, want Kind) *Error {
@@ -74,41 +31,34 @@ func Check(n Node, env Env, want Kind) *Error {
 type checker struct{ env Env }
 
 func (c *checker) want(n Node, t Type, want Kind) *Error {
-	if t.Optional {
-		return &Error{Pos: n.Pos(), End: n.End(), Code: BadType, Message: fmt.Sprintf("want %s, got %s", article(Type{Kind: want}), article(t)),
-			Hint: "it may be absent: test it with has(...), or give a value for that case with or(..., value)"}
-	}
-	if t.Kind == want || want == Float && t.Kind == Int {
+	if t.Kind == Unknown || !t.Optional && (t.Kind == want || want == Float && t.Kind == Int) {
 		return nil
 	}
-	return errorf(n, BadType, "want %s, got %s", article(Type{Kind: want}), article(t))
+	e := errorf(n, BadType, "want %s, got %s", article(Type{Kind: want}), article(t))
+	switch {
+	case t.Optional && (t.Kind == Int || t.Kind == Float || t.Kind == Bool):
+		e.Hint = "it may be absent: test it with has(...), or give a value for that case with or(..., value)"
+	case t.Optional:
+		e.Hint = "it may be absent: test it with has(...)"
+	case t.Kind == Argument:
+		e.Hint = "the values of arguments are known only when a task runs"
+	case t.Kind == Slot && want != Slot:
+		e.Hint = "expressions refer to the dimensions of slots, or to present(slot)"
+	}
+	return e
 }
 
 func article(t Type) string {
 	s := t.String()
 	switch {
-	case t.Kind == Dims && !t.Optional:
+	case t.Name != "":
+		return "the " + s
+	case t.Kind == Dims || t.Kind == Unknown:
 		return s
 	case strings.ContainsRune("aeio", rune(s[0])):
 		return "an " + s
 	}
 	return "a " + s
-}
-
-func (c *checker) args(call *Call, kinds ...Kind) *Error {
-	if len(call.Args) != len(kinds) {
-		return errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
-	}
-	for i, a := range call.Args {
-		t, err := c.check(a)
-		if err != nil {
-			return err
-		}
-		if err := c.want(a, t, kinds[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (c *checker) check(n Node) (Type, *Error) {
@@ -135,6 +85,7 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		s, ok := c.env.Lookup(n.Name)
 		if !ok {
 			e := errorf(n, UnknownName, "%s is not defined", n.Name)
+			e.Name = n.Name
 			if m := nearest.Name(n.Name, c.env.Names()); m != "" {
 				e.Hint = fmt.Sprintf("did you mean %s?", m)
 			}
@@ -150,10 +101,10 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		if n.Op == "!" {
 			return Type{Kind: Bool}, c.want(n.X, t, Bool)
 		}
-		if t.Kind == Float && !t.Optional {
-			return t, nil
+		if t.Kind == Unknown {
+			t.Kind = Int
 		}
-		return Type{Kind: Int}, c.want(n.X, t, Int)
+		return t, c.number(n.X, t)
 	case *Binary:
 		return c.binary(n)
 	case *Cond:
@@ -161,7 +112,7 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 	case *Call:
 		f, ok := functions[n.Func]
 		if !ok {
-			e := errorf(n, UnknownName, "there is no function %s", n.Func)
+			e := &Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: UnknownName, Message: "there is no function " + n.Func}
 			if m := nearest.Name(n.Func, Functions()); m != "" {
 				e.Hint = fmt.Sprintf("did you mean %s?", m)
 			} else {
@@ -175,14 +126,17 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		if err != nil {
 			return Type{}, err
 		}
-		if err := c.want(n.X, x, Dims); err != nil {
+		elem := Type{Kind: Int}
+		if x.Kind == Shapes {
+			elem.Kind = Dims
+		} else if err := c.want(n.X, x, Dims); err != nil {
 			return Type{}, err
 		}
 		i, err := c.check(n.I)
 		if err != nil {
 			return Type{}, err
 		}
-		return Type{Kind: Int}, c.want(n.I, i, Int)
+		return elem, c.want(n.I, i, Int)
 	case *Slice:
 		x, err := c.check(n.X)
 		if err != nil {
@@ -209,6 +163,9 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		if err != nil {
 			return Type{}, err
 		}
+		if x.Kind == Unknown {
+			return x, nil
+		}
 		var names []string
 		for _, f := range x.Fields {
 			if f.Name == n.Field {
@@ -216,7 +173,7 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 			}
 			names = append(names, f.Name)
 		}
-		e := errorf(n, UnknownName, "%s has no field %s", article(x), n.Field)
+		e := &Error{Pos: n.FieldPos, End: n.FieldPos + len(n.Field), Code: UnknownName, Message: fmt.Sprintf("%s has no field %s", article(x), n.Field)}
 		if m := nearest.Name(n.Field, names); m != "" {
 			e.Hint = fmt.Sprintf("did you mean %s?", m)
 		}
@@ -225,6 +182,9 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		x, err := c.check(n.X)
 		if err != nil {
 			return Type{}, err
+		}
+		if len(n.List) == 0 {
+			return Type{}, errorf(n, BadType, "nothing is in an empty list")
 		}
 		for _, e := range n.List {
 			y, err := c.check(e)
@@ -286,19 +246,27 @@ func (c *checker) binary(n *Binary) (Type, *Error) {
 	}
 	switch {
 	case n.Op == "%" && t.Kind == Float:
-		return Type{}, errorf(n, BadType, "want integers for %%, got %s and %s", x, y)
+		return Type{}, errorf(n, BadType, "want integers for %%, got %s and %s", article(x), article(y))
 	case (n.Op == "/" || n.Op == "%") && t.Kind == Int:
 		return t, nonzero(n.Y)
+	case n.Op == "/" && isZero(n.Y):
+		return t, &Error{Pos: n.Y.Pos(), End: n.Y.End(), Code: ZeroDivisor, Message: "this divisor is zero"}
 	}
 	return t, nil
 }
 
+// number checks that an operand is a number.
 func (c *checker) number(n Node, t Type) *Error {
-	if t.Kind == Float && !t.Optional {
-		return nil
+	err := c.want(n, t, Float)
+	if err != nil {
+		err.Message = "want a number, got " + article(t)
 	}
-	return c.want(n, t, Int)
+	return err
 }
+
+// comparableKinds lists the kinds whose values can be compared with others of the same kind. Enums,
+// which are not among them, must also be of the same name.
+var comparableKinds = []Kind{Int, Float, Bool, String, DType, Dims}
 
 // comparable checks the operands of == and in. A string literal takes the type of the enum or element
 // type that it is compared with.
@@ -307,6 +275,12 @@ func (c *checker) comparable(nx Node, x Type, ny Node, y Type) *Error {
 		nx, x, ny, y = ny, y, nx, x
 	}
 	switch {
+	case x.Kind == Unknown || y.Kind == Unknown:
+		return nil
+	case x.Kind == Argument || x.Kind == Slot:
+		return c.want(nx, x, Int)
+	case y.Kind == Argument || y.Kind == Slot:
+		return c.want(ny, y, x.Kind)
 	case x.Kind == Enum && y.Kind == String:
 		l, ok := ny.(*Lit)
 		if !ok {
@@ -348,7 +322,7 @@ func (c *checker) comparable(nx Node, x Type, ny Node, y Type) *Error {
 			return c.want(nx, x, y.Kind)
 		}
 		return c.want(ny, y, x.Kind)
-	case x.Kind == y.Kind && x.Kind != Record && x.Kind != Slot && x.Kind != Enum,
+	case x.Kind == y.Kind && slices.Contains(comparableKinds, x.Kind),
 		x.Kind == Int && y.Kind == Float, x.Kind == Float && y.Kind == Int:
 		return nil
 	}
@@ -372,6 +346,10 @@ func (c *checker) cond(n *Cond) (Type, *Error) {
 		return Type{}, err
 	}
 	switch {
+	case x.Kind == Unknown:
+		return y, nil
+	case y.Kind == Unknown:
+		return x, nil
 	case x.Optional:
 		return Type{}, c.want(n.Then, x, y.Kind)
 	case y.Optional:
@@ -384,97 +362,4 @@ func (c *checker) cond(n *Cond) (Type, *Error) {
 		return x, nil
 	}
 	return Type{}, errorf(n, BadType, "want two numbers, booleans or dims around ':', got %s and %s", article(x), article(y))
-}
-
-func (c *checker) ceildiv(call *Call) (Type, *Error) {
-	if err := c.args(call, Int, Int); err != nil {
-		return Type{}, err
-	}
-	return Type{Kind: Int}, nonzero(call.Args[1])
-}
-
-func (c *checker) minmax(call *Call) (Type, *Error) {
-	if len(call.Args) < 2 {
-		return Type{}, errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
-	}
-	t := Type{Kind: Int}
-	for _, a := range call.Args {
-		at, err := c.check(a)
-		if err != nil {
-			return Type{}, err
-		}
-		if err := c.number(a, at); err != nil {
-			return Type{}, err
-		}
-		if at.Kind == Float {
-			t.Kind = Float
-		}
-	}
-	return t, nil
-}
-
-func (c *checker) has(call *Call) (Type, *Error) {
-	if len(call.Args) != 1 {
-		return Type{}, errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
-	}
-	t, err := c.check(call.Args[0])
-	if err != nil {
-		return Type{}, err
-	}
-	if !t.Optional {
-		return Type{}, errorf(call.Args[0], BadType, "want an optional attribute, got %s", article(t))
-	}
-	return Type{Kind: Bool}, nil
-}
-
-func (c *checker) or(call *Call) (Type, *Error) {
-	if len(call.Args) != 2 {
-		return Type{}, errorf(call, BadType, "want %s, got %d arguments", functions[call.Func].usage, len(call.Args))
-	}
-	t, err := c.check(call.Args[0])
-	if err != nil {
-		return Type{}, err
-	}
-	if !t.Optional || t.Kind != Int && t.Kind != Float && t.Kind != Bool {
-		return Type{}, errorf(call.Args[0], BadType, "want an optional number or boolean, got %s", article(t))
-	}
-	u, err := c.check(call.Args[1])
-	if err != nil {
-		return Type{}, err
-	}
-	t.Optional = false
-	return t, c.want(call.Args[1], u, t.Kind)
-}
-
-func (c *checker) present(call *Call) (Type, *Error) {
-	return Type{Kind: Bool}, c.args(call, Slot)
-}
-
-// nonzero checks that a divisor is positive whatever the attributes and dimensions are.
-func nonzero(n Node) *Error {
-	if positive(n) {
-		return nil
-	}
-	return &Error{Pos: n.Pos(), End: n.End(), Code: ZeroDivisor, Message: "this divisor may be zero or negative",
-		Hint: "give the attribute min = 1, or divide by max(..., 1)"}
-}
-
-func positive(n Node) bool {
-	switch n := n.(type) {
-	case *Lit:
-		v, ok := n.Value.(int64)
-		return ok && v > 0
-	case *Ident:
-		return n.Symbol.HasMin && n.Symbol.Min >= 1
-	case *Binary:
-		return n.Op == "*" && positive(n.X) && positive(n.Y)
-	case *Call:
-		switch n.Func {
-		case "max":
-			return slices.ContainsFunc(n.Args, positive)
-		case "min":
-			return !slices.ContainsFunc(n.Args, func(a Node) bool { return !positive(a) })
-		}
-	}
-	return false
 }

@@ -5,17 +5,19 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// maxDepth bounds nesting, so that no input exhausts the stack.
-const maxDepth = 100
+// maxDepth bounds nesting, and maxLength chains of operators, so that no input exhausts the stack.
+const (
+	maxDepth  = 100
+	maxLength = 1 << 14
+)
 
 // Parse reads an expression.
 //
 //	expr   = or [ "?" expr ":" expr ]
 //	or     = and { "||" and }
-//	and    = not { "&&" not }
+//	and    = cmp { "&&" cmp }
 //	cmp    = sum [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum | [ "not" ] "in" list ]
 //	sum    = term { ( "+" | "-" ) term }
 //	term   = unary { ( "*" | "/" | "%" ) unary }
@@ -25,8 +27,14 @@ const maxDepth = 100
 //
 // Division rounds towards minus infinity, and % has the sign of the divisor.
 func Parse(text string) (Node, *Error) {
+	if len(text) > maxLength {
+		return nil, &Error{Pos: 0, End: len(text), Code: BadSyntax, Message: fmt.Sprintf("the expression is longer than %d bytes", maxLength)}
+	}
 	p := &parser{text: text}
 	p.next()
+	if p.tok.kind == tokEOF {
+		return nil, &Error{Pos: 0, End: len(text), Code: BadSyntax, Message: "want an expression, got nothing"}
+	}
 	n, err := p.expr()
 	if err == nil && p.tok.kind != tokEOF {
 		err = p.unexpected("the end of the expression")
@@ -35,100 +43,6 @@ func Parse(text string) (Node, *Error) {
 		return nil, err
 	}
 	return n, nil
-}
-
-type tokKind uint8
-
-const (
-	tokEOF tokKind = iota
-	tokInt
-	tokFloat
-	tokString
-	tokName
-	tokOp
-	tokBad
-)
-
-type token struct {
-	kind     tokKind
-	pos, end int
-	text     string
-}
-
-type parser struct {
-	text  string
-	tok   token
-	at    int
-	depth int
-}
-
-var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}
-
-func (p *parser) next() {
-	for p.at < len(p.text) && strings.ContainsRune(" \t\r\n", rune(p.text[p.at])) {
-		p.at++
-	}
-	start := p.at
-	set := func(k tokKind) { p.tok = token{k, start, p.at, p.text[start:p.at]} }
-	if p.at >= len(p.text) {
-		set(tokEOF)
-		return
-	}
-	c := p.text[p.at]
-	switch {
-	case isDigit(c):
-		kind := tokInt
-		for p.at < len(p.text) && isDigit(p.text[p.at]) {
-			p.at++
-		}
-		if p.at+1 < len(p.text) && p.text[p.at] == '.' && isDigit(p.text[p.at+1]) {
-			kind = tokFloat
-			for p.at++; p.at < len(p.text) && isDigit(p.text[p.at]); p.at++ {
-			}
-		}
-		if rest := p.text[p.at:]; len(rest) > 1 && (rest[0] == 'e' || rest[0] == 'E') {
-			n := 1
-			if rest[1] == '-' || rest[1] == '+' {
-				n++
-			}
-			if n < len(rest) && isDigit(rest[n]) {
-				kind = tokFloat
-				for p.at += n; p.at < len(p.text) && isDigit(p.text[p.at]); p.at++ {
-				}
-			}
-		}
-		set(kind)
-	case isLetter(c):
-		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at])) {
-			p.at++
-		}
-		set(tokName)
-	case c == '\'':
-		end := strings.IndexByte(p.text[p.at+1:], '\'')
-		if end < 0 {
-			p.at = len(p.text)
-			set(tokBad)
-			return
-		}
-		p.at += end + 2
-		set(tokString)
-	default:
-		for _, op := range operators {
-			if strings.HasPrefix(p.text[p.at:], op) {
-				p.at += len(op)
-				set(tokOp)
-				return
-			}
-		}
-		_, n := utf8.DecodeRuneInString(p.text[p.at:])
-		p.at += n
-		set(tokBad)
-	}
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-func isLetter(c byte) bool {
-	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 func (p *parser) is(op string) bool { return p.tok.kind == tokOp && p.tok.text == op }
@@ -149,8 +63,9 @@ func (p *parser) unexpected(want string) *Error {
 		if strings.HasPrefix(p.tok.text, "'") {
 			got = "a string without an end"
 		}
-	case tokEOF:
-	default:
+	case tokOp:
+		got = strconv.Quote(p.tok.text)
+	case tokInt, tokFloat, tokString, tokName:
 		got = p.tok.text
 	}
 	return &Error{Pos: p.tok.pos, End: max(p.tok.end, p.tok.pos), Code: BadSyntax, Message: fmt.Sprintf("want %s, got %s", want, got)}
@@ -207,7 +122,7 @@ func (p *parser) binary(level int) (Node, *Error) {
 			return x, nil
 		}
 		if level == 2 && !first {
-			return nil, errorf(x, BadSyntax, "comparisons cannot be chained; combine them with &&")
+			return nil, &Error{Pos: p.tok.pos, End: p.tok.end, Code: BadSyntax, Message: "comparisons cannot be chained", Hint: "combine them with &&"}
 		}
 		p.next()
 		if op == "not" || op == "in" {
@@ -292,7 +207,7 @@ func (p *parser) postfix() (Node, *Error) {
 			if p.tok.kind != tokName {
 				return nil, p.unexpected("the name of a field")
 			}
-			x = &Select{base{pos: x.Pos(), end: p.tok.end}, x, p.tok.text}
+			x = &Select{base{pos: x.Pos(), end: p.tok.end}, x, p.tok.text, p.tok.pos}
 			p.next()
 		default:
 			return x, nil
@@ -310,10 +225,8 @@ func (p *parser) list() (Node, *Error) {
 			return nil, err
 		}
 		l.Elems = append(l.Elems, e)
-		if !p.is("]") {
-			if err := p.expect(","); err != nil {
-				return nil, err
-			}
+		if !p.is("]") && !p.accept(",") {
+			return nil, p.unexpected(`"," or "]"`)
 		}
 	}
 	l.base = base{pos: pos, end: p.tok.end}
@@ -348,7 +261,11 @@ func (p *parser) primary() (Node, *Error) {
 		case "true", "false":
 			return &Lit{b, t.text == "true"}, nil
 		case "in", "not":
-			return nil, &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: fmt.Sprintf("want a value, got %s", t.text)}
+			err := &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: "want a value, got " + t.text}
+			if t.text == "not" {
+				err.Hint = "write ! for not"
+			}
+			return nil, err
 		}
 		if !p.accept("(") {
 			return &Ident{base: b, Name: t.text}, nil
@@ -360,10 +277,8 @@ func (p *parser) primary() (Node, *Error) {
 				return nil, err
 			}
 			c.Args = append(c.Args, a)
-			if !p.is(")") {
-				if err := p.expect(","); err != nil {
-					return nil, err
-				}
+			if !p.is(")") && !p.accept(",") {
+				return nil, p.unexpected(`"," or ")"`)
 			}
 		}
 		c.base = base{pos: t.pos, end: p.tok.end}

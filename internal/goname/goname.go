@@ -7,12 +7,20 @@ import (
 	"unicode"
 )
 
-// Package returns the name of the package of an operator: conv_2d becomes conv2d.
-func Package(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "") }
+// Package returns the name of the package of an operator: conv_2d becomes conv2d. A Go keyword, which
+// no package can have as its name, gets a suffix: range becomes rangeop.
+func Package(name string) string {
+	s := strings.ReplaceAll(strings.ToLower(name), "_", "")
+	if token.IsKeyword(s) {
+		s += "op"
+	}
+	return s
+}
 
 // Exported returns the exported Go name of a name in any style: out_channels becomes OutChannels,
 // EW_ADD becomes EwAdd, "mean over batch" becomes MeanOverBatch, L2 stays L2. It returns "" if the
-// name holds no letter or digit, and prefixes V if it begins with a digit.
+// name holds no letter or digit, and prefixes V if it begins with a digit, or with a letter that has
+// no upper case.
 func Exported(name string) string {
 	var b strings.Builder
 	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -26,7 +34,7 @@ func Exported(name string) string {
 		b.WriteString(rest)
 	}
 	s := b.String()
-	if s != "" && unicode.IsDigit([]rune(s)[0]) {
+	if s != "" && !token.IsExported(s) {
 		s = "V" + s
 	}
 	return s

@@ -18,12 +18,12 @@ type Module struct {
 
 // Enum is a shared enum, or one that belongs to an attribute.
 type Enum struct {
-	Name    string `json:"name"`
-	Package string `json:"package,omitempty"` // of a shared enum
-	GoName  string `json:"go_name"`
-	Doc     string `json:"doc,omitempty"`
-	Source  string `json:"-"` // path of the spec
-	Values  []EnumValue
+	Name    string      `json:"name"`
+	Package string      `json:"package,omitempty"` // of a shared enum
+	GoName  string      `json:"go_name"`
+	Doc     string      `json:"doc,omitempty"`
+	Source  string      `json:"-"` // path of the spec
+	Values  []EnumValue `json:"values"`
 }
 
 // EnumValue is a value of an enum.

@@ -117,8 +117,10 @@ func (r *resolver) attr(s *spec.Spec, a *spec.Attr) *Attr {
 		for _, v := range a.Values {
 			m.Enum.Values = append(m.Enum.Values, EnumValue{Name: v.V, GoName: goname.Exported(v.V)})
 		}
-	case "axis":
-		m.Axis = &Axis{Slot: check.AxisSlot(s, a).Name, Binds: a.Binds.V, End: a.End.V}
+	case "axis", "axes":
+		if of := check.AxisSlot(s, a); of != nil { // a field of a record has none
+			m.Axis = &Axis{Slot: of.Name, Binds: a.Binds.V, End: a.End.V}
+		}
 	case "record":
 		for _, f := range a.Fields {
 			x := r.attr(s, f)
@@ -182,10 +184,7 @@ func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []Ty
 	}
 	for _, p := range sc.Inputs {
 		if p.Slot == sl {
-			m.Pattern = p
-			if i, ok := scope.LaneDim(p.Elems); ok {
-				m.Lane = p.Elems[i-1].Name
-			}
+			m.Pattern, m.Lane = p, laneOfPattern(s, p.Elems)
 		}
 	}
 	if m.Pattern == nil {
@@ -217,6 +216,18 @@ func (r *resolver) saved(sc *scope.Scope, sl *spec.Slot, m *Slot) {
 	}
 }
 
+// laneOfPattern is laneOf for the pattern of an input: the first that has the shape binds it, others
+// repeat it.
+func laneOfPattern(s *spec.Spec, elems []scope.Elem) string {
+	if len(elems) != 3 || elems[0].Kind != scope.BindRest && elems[0].Kind != scope.MatchAll || elems[2].Kind != scope.BindRest && elems[2].Kind != scope.MatchAll {
+		return ""
+	}
+	if !slices.ContainsFunc(s.Attrs, func(a *spec.Attr) bool { return a.Type.V == "axis" && a.Binds.Set() && a.Binds.V == elems[1].Name }) {
+		return ""
+	}
+	return elems[0].Name
+}
+
 // laneOf returns the run in front of the axis dimension, if a shape is [A..., R, B...] where an axis
 // attribute binds R.
 func laneOf(s *spec.Spec, shape []scope.ShapeExpr) string {
@@ -225,7 +236,7 @@ func laneOf(s *spec.Spec, shape []scope.ShapeExpr) string {
 	}
 	run, ok1 := shape[0].Node.(*expr.Ident)
 	dim, ok2 := shape[1].Node.(*expr.Ident)
-	if ok1 && ok2 && slices.ContainsFunc(s.Attrs, func(a *spec.Attr) bool { return a.Type.V == "axis" && a.Binds.V == dim.Name }) {
+	if ok1 && ok2 && slices.ContainsFunc(s.Attrs, func(a *spec.Attr) bool { return a.Type.V == "axis" && a.Binds.Set() && a.Binds.V == dim.Name }) {
 		return run.Name
 	}
 	return ""

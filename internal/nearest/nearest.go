@@ -1,17 +1,23 @@
 // Package nearest finds the name that a misspelt one was probably meant to be.
 package nearest
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Name returns the candidate closest to name in edit distance, or "" if none is close enough to be
 // worth suggesting (more than a third of the letters, and at least two, would have to change).
-// Of equally close candidates the first wins.
+// Of equally close candidates the first wins. One that differs in capitals only is the closest.
 func Name(name string, candidates []string) string {
 	limit := max(2, len(name)/3)
 	best, bestDist := "", limit+1
 	for _, c := range candidates {
 		if c == name || c == "" {
 			continue
+		}
+		if strings.EqualFold(c, name) {
+			return c
 		}
 		if d := distance(name, c, bestDist); d < bestDist {
 			best, bestDist = c, d

@@ -16,6 +16,8 @@ func TestName(t *testing.T) {
 		{"", []string{"a"}, ""},
 		{"same", []string{"same"}, ""},
 		{"foo", []string{"fox", "fob"}, "fox"},
+		{"t", []string{"T"}, "T"},
+		{"Relu", []string{"RELOU", "RELU"}, "RELU"},
 	}
 	for _, tt := range tests {
 		if got := Name(tt.name, tt.candidates); got != tt.want {

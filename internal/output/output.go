@@ -191,10 +191,23 @@ func (d *Dir) Compare(files []emit.File) ([]Change, error) {
 		changes = append(changes, c)
 	}
 	for p, data := range want {
-		changes = append(changes, Change{Path: p, Kind: Missing, New: data})
+		c := Change{Path: p, Kind: Missing, New: data}
+		if d.occupied(p) {
+			c.Kind, c.Old = ForeignInPlace, []byte{}
+		}
+		changes = append(changes, c)
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 	return changes, nil
+}
+
+// occupied reports whether something that is no regular file, such as a symbolic link, stands at a path.
+func (d *Dir) occupied(p string) bool {
+	if d.root == nil {
+		return false
+	}
+	_, err := d.root.Lstat(p)
+	return err == nil
 }
 
 // Apply makes the changes: each file is written beside its place and then renamed, so that nobody

@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/build"
 	"go/format"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"text/template"
 
 	"github.com/opgen/opgen/internal/config"
@@ -33,7 +36,7 @@ func New(c *config.Config, name string) ([]string, error) {
 	}
 	files := []struct{ template, path string }{
 		{"spec.toml.tmpl", path.Join(c.Specs, name+".toml")},
-		{"kernel.go.tmpl", path.Join(c.Kernels, name+".go")},
+		{"kernel.go.tmpl", path.Join(c.Kernels, kernelFile(name))},
 	}
 	texts := make([][]byte, len(files))
 	for i, f := range files {
@@ -67,4 +70,17 @@ func New(c *config.Config, name string) ([]string, error) {
 		written = append(written, f.path)
 	}
 	return written, nil
+}
+
+// kernelFile returns the name of an operator's kernel file: the operator's, without underscores if Go
+// would take it for a test, or for code of one system, as open_windows.go.
+func kernelFile(operator string) string {
+	nowhere := build.Context{GOOS: "none", GOARCH: "none", Compiler: "gc", OpenFile: func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("package kernels")), nil
+	}}
+	name := operator + ".go"
+	if ok, err := nowhere.MatchFile("", name); err != nil || !ok || strings.HasSuffix(operator, "_test") {
+		return strings.ReplaceAll(operator, "_", "") + ".go"
+	}
+	return name
 }

@@ -2,11 +2,13 @@ package scope
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -16,28 +18,47 @@ import (
 func (sc *Scope) bindInputs() {
 	axes := map[string]*spec.Attr{} // dimension -> the axis attribute that binds it
 	for _, a := range sc.Spec.Attrs {
-		if a.Type.V == "axis" && a.Binds.Set() {
-			axes[a.Binds.V] = a
+		if a.Type.V != "axis" || !a.Binds.Set() {
+			continue
 		}
+		if first := axes[a.Binds.V]; first != nil {
+			sc.list.Add(diag.Duplicate, a.Binds.Span(), "axes %s and %s both bind the dimension %s", first.Name, a.Name, a.Binds.V).See(first.Binds.Span(), "the other one")
+			continue
+		}
+		axes[a.Binds.V] = a
 	}
 	for _, sl := range sc.Spec.Slots {
-		if !Provided(sc.Spec, sl) || !sl.HasShape {
+		if !slices.Contains(spec.Roles, sl.Role.V) {
+			sc.lenient = true // it may have been meant to be an input
+		}
+		if !Provided(sc.Spec, sl) {
+			continue
+		}
+		if !sl.HasShape {
+			sc.lenient = true
 			continue
 		}
 		p := &Pattern{Slot: sl}
+		sc.each = sl.Variadic != nil
 		for _, n := range sl.Shape {
 			if e, ok := sc.elem(sl, n, axes); ok {
 				p.Elems = append(p.Elems, e)
 			}
 		}
-		sc.determinate(p)
+		sc.each = false
+		if len(p.Elems) == len(sl.Shape) {
+			sc.determinate(p)
+		} else {
+			sc.lenient = true
+		}
 		sc.Inputs = append(sc.Inputs, p)
 	}
 	for _, a := range sc.Spec.Attrs {
-		if a.Binds.Set() && a.Type.V == "axis" {
-			if d := sc.decls[a.Binds.V]; d == nil || !d.bound {
-				sc.list.Add(diag.UnboundDim, a.Binds.Span(), "no input's shape has the dimension %s, which %s binds", a.Binds.V, a.Name)
-			}
+		if axes[a.Binds.V] != a || !isDimName(a.Binds.V) || sc.lenient {
+			continue
+		}
+		if d := sc.decls[a.Binds.V]; d == nil || !d.bound {
+			sc.list.Add(diag.UnboundDim, a.Binds.Span(), "no input's shape has the dimension %s, which %s binds", a.Binds.V, a.Name)
 		}
 	}
 }
@@ -49,46 +70,67 @@ func (sc *Scope) elem(sl *spec.Slot, n source.Node, axes map[string]*spec.Attr) 
 		sc.badElem(n)
 		return Elem{}, false
 	}
-	text, isString := s.Value.(string)
-	if v, isInt := s.Value.(int64); isInt {
-		text = fmt.Sprint(v)
-	} else if !isString {
-		sc.badElem(n)
+	text, ok := sc.elemText(s)
+	if !ok {
 		return Elem{}, false
 	}
-	name, rest := strings.CutSuffix(strings.TrimSpace(text), "...")
-	name = strings.TrimSpace(name)
+	inner, rest := strings.CutSuffix(strings.TrimRight(text, " "), "...")
+	name := strings.TrimSpace(inner)
 	if name == "_" {
 		if rest {
 			return Elem{Kind: AnyRest, Span: s.Span}, true
 		}
 		return Elem{Kind: Any, Span: s.Span}, true
 	}
+	if list, ok := ofEach(name); ok && sl.Variadic != nil {
+		return sc.eachElem(s, list, rest, axes)
+	}
 	if isDimName(name) && sc.What(name) != "dtype variable" {
 		return sc.dimElem(sl, s, name, rest, axes)
+	}
+	if _, known := sc.Lookup(name); !known && lowerName.MatchString(name) && nearest.Name(name, sc.Names()) == "" {
+		sc.list.Add(diag.Undefined, s.Span, "%s is not defined", name).Hinted("names of dimensions begin with an upper-case letter")
+		return Elem{}, false
 	}
 	// Anything else is an expression over what is bound already.
 	kind, want := Match, expr.Int
 	if rest {
 		kind, want = MatchAll, expr.Dims
 	}
-	node := sc.exprAt(s, strings.TrimSuffix(text, "..."), 0, want)
+	node := sc.exprAt(s, inner, 0, want)
 	return Elem{Kind: kind, Node: node, Span: s.Span}, node != nil
+}
+
+// elemText returns the text of an element of a shape, a string or an integer.
+func (sc *Scope) elemText(s *source.Scalar) (string, bool) {
+	switch v := s.Value.(type) {
+	case string:
+		t := strings.TrimRight(v, " ")
+		if strings.HasSuffix(t, "..") && !strings.HasSuffix(t, "...") || strings.HasSuffix(t, "....") {
+			dots := len(t) - len(strings.TrimRight(t, "."))
+			sc.list.Add(diag.BadExpr, s.Within(len(t)-dots, len(t)), "a run of dimensions has three dots, not %d", dots)
+			return "", false
+		}
+		return v, true
+	case int64:
+		if v < 0 {
+			sc.list.Add(diag.BadValue, s.Span, "a dimension has an extent of 0 or more, not %d", v)
+		}
+		return fmt.Sprint(v), v >= 0
+	}
+	sc.badElem(s)
+	return "", false
 }
 
 func (sc *Scope) dimElem(sl *spec.Slot, s *source.Scalar, name string, rest bool, axes map[string]*spec.Attr) (Elem, bool) {
 	d := sc.decls[name]
 	if d != nil && d.bound {
-		if d.symbol.Class != expr.Dim {
-			sc.list.Add(diag.ExprType, s.Span, "want a dimension, got the %s %s", d.what, name)
-			return Elem{}, false
-		}
 		if isRest := d.symbol.Type.Kind == expr.Dims; isRest != rest {
 			want := name
 			if isRest {
 				want += "..."
 			}
-			sc.list.Add(diag.ExprType, s.Span, "%s was bound as %s", name, want).See(d.span, "bound here")
+			sc.list.Add(diag.ExprType, s.Span, "%s was bound as %s", name, want).See(d.span, "bound here").Hinted("write %s", want)
 			return Elem{}, false
 		}
 		node, _ := expr.Parse(name)
@@ -100,12 +142,7 @@ func (sc *Scope) dimElem(sl *spec.Slot, s *source.Scalar, name string, rest bool
 		}
 		return Elem{Kind: Match, Name: name, Node: node, Span: s.Span}, true
 	}
-	if d != nil && d.what == "dimension" {
-		sc.list.Add(diag.Duplicate, s.Span, "dimension %s is bound by a shape and defined in [dims]", name).See(d.span, "defined here")
-		return Elem{}, false
-	}
-	if d != nil {
-		sc.list.Add(diag.Duplicate, s.Span, "dimension %s has the name of %s %s", name, article(d.what), name).See(d.span, "%s declared here", d.what)
+	if sc.taken(d, name, s.Span) {
 		return Elem{}, false
 	}
 	if sl.Present.Set() {
@@ -113,19 +150,78 @@ func (sc *Scope) dimElem(sl *spec.Slot, s *source.Scalar, name string, rest bool
 			Hinted("use a dimension that another input binds, or _")
 		return Elem{}, false
 	}
+	if sl.MaybeEmpty() {
+		sc.list.Add(diag.UnboundDim, s.Span, "slot %s may hold no tensor, so it cannot bind the dimension %s", sl.Name, name).
+			Hinted("give variadic min = 1, or write %s[i] for the list of each tensor's extent", name)
+		return Elem{}, false
+	}
 	kind := expr.Int
 	if rest {
 		kind = expr.Dims
 	}
-	sc.decls[name] = &decl{symbol: expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: kind}}, what: "dimension", span: s.Span, bound: true}
-	sc.names = append(sc.names, name)
-	if a := axes[name]; a != nil && !rest {
+	sc.bind(name, kind, s.Span)
+	if a := axes[name]; a != nil && rest {
+		sc.list.Add(diag.ExprType, a.Binds.Span(), "%s is a run of dimensions, an axis is one", name).See(s.Span, "bound here")
+	} else if a != nil {
 		return Elem{Kind: AxisDim, Name: name, Span: s.Span, Axis: a}, true
 	}
 	if rest {
 		return Elem{Kind: BindRest, Name: name, Span: s.Span}, true
 	}
 	return Elem{Kind: Bind, Name: name, Span: s.Span}, true
+}
+
+// ofEach returns the name in "C[i]", an element that stands for something else in each tensor of a
+// variadic slot.
+func ofEach(elem string) (name string, ok bool) {
+	name, index, _ := strings.Cut(elem, "[")
+	name = strings.TrimSpace(name)
+	return name, isDimName(name) && strings.ReplaceAll(index, " ", "") == "i]"
+}
+
+// eachElem reads "C[i]", which binds C to the list of what one extent is in each tensor of a variadic
+// slot, or "X[i]...", which binds X to the list of their runs.
+func (sc *Scope) eachElem(s *source.Scalar, name string, rest bool, axes map[string]*spec.Attr) (Elem, bool) {
+	d := sc.decls[name]
+	if d != nil && d.bound {
+		kind, want := Match, expr.Int
+		if rest {
+			kind, want = MatchAll, expr.Dims
+		}
+		node := sc.exprAt(s, name+"[i]", 0, want)
+		return Elem{Kind: kind, Name: name, Node: node, Span: s.Span}, node != nil
+	}
+	if sc.taken(d, name, s.Span) {
+		return Elem{}, false
+	}
+	if rest {
+		sc.bind(name, expr.Shapes, s.Span)
+		return Elem{Kind: BindEachRest, Name: name, Span: s.Span}, true
+	}
+	sc.bind(name, expr.Dims, s.Span)
+	if a := axes[name]; a != nil {
+		return Elem{Kind: AxisDim, Name: name, Span: s.Span, Axis: a}, true
+	}
+	return Elem{Kind: BindEach, Name: name, Span: s.Span}, true
+}
+
+// taken reports a dimension that has the name of something else.
+func (sc *Scope) taken(d *decl, name string, at source.Span) bool {
+	switch {
+	case d == nil:
+		return false
+	case d.what == "dimension":
+		sc.list.Add(diag.Duplicate, at, "dimension %s is bound by a shape and defined in [dims]", name).See(d.span, "defined here")
+	default:
+		sc.list.Add(diag.Duplicate, at, "dimension %s has the name of the %s %s", name, d.what, name).See(d.span, "%s declared here", d.what)
+	}
+	return true
+}
+
+// bind declares a dimension that the shape of an input determines.
+func (sc *Scope) bind(name string, kind expr.Kind, at source.Span) {
+	sc.decls[name] = &decl{symbol: expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: kind}}, what: "dimension", span: at, bound: true}
+	sc.names = append(sc.names, name)
 }
 
 func (sc *Scope) badElem(n source.Node) {
@@ -139,14 +235,15 @@ func (sc *Scope) determinate(p *Pattern) {
 	axis := -1
 	for i, e := range p.Elems {
 		switch e.Kind {
-		case BindRest, AnyRest:
+		case BindRest, BindEachRest, AnyRest:
 			runs = append(runs, e)
 		case AxisDim:
 			axis = i
 		}
 	}
 	if axis >= 0 {
-		if len(p.Elems) != 3 || axis != 1 || len(runs) != 2 {
+		named := !slices.ContainsFunc(runs, func(e Elem) bool { return e.Kind == AnyRest })
+		if len(p.Elems) != 3 || axis != 1 || len(runs) != 2 || !named {
 			sc.list.Add(diag.Ambiguous, p.Elems[axis].Span, "the dimension %s, which an axis attribute binds, stands between two runs and nothing else: [\"A...\", %q, \"B...\"]", p.Elems[axis].Name, p.Elems[axis].Name)
 		}
 		return
@@ -167,29 +264,33 @@ type ShapeExpr struct {
 // Shape reads the shape of a slot whose shape follows from others.
 func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 	var out []ShapeExpr
+	sc.each = sl.Variadic != nil
+	defer func() { sc.each = false }()
 	for _, n := range sl.Shape {
 		s, ok := n.(*source.Scalar)
 		if !ok {
 			sc.badElem(n)
 			continue
 		}
-		text, isString := s.Value.(string)
-		if v, isInt := s.Value.(int64); isInt {
-			text = fmt.Sprint(v)
-			if v < 0 {
-				sc.list.Add(diag.BadValue, s.Span, "a dimension has an extent of 0 or more, not %d", v)
-				continue
-			}
-		} else if !isString {
-			sc.badElem(n)
+		text, ok := sc.elemText(s)
+		if !ok {
 			continue
 		}
 		inner, rest := strings.CutSuffix(strings.TrimRight(text, " "), "...")
+		if sl.Role.V == "output" && strings.TrimSpace(inner) == "_" {
+			sc.list.Add(diag.NotYet, s.Span, "extents that follow from the values of tensors or from shape_func are not supported yet")
+			continue
+		}
 		want := expr.Int
 		if rest {
 			want = expr.Dims
 		} else if sc.IsRest(strings.TrimSpace(inner)) {
-			sc.list.Add(diag.ExprType, s.Span, "%s stands for a run of dimensions", inner).Hinted("write %s...", inner)
+			run := strings.TrimSpace(inner)
+			sc.list.Add(diag.ExprType, s.Span, "%s stands for a run of dimensions", run).Hinted("write %s...", run)
+			continue
+		}
+		if dim := strings.TrimSpace(inner); rest && sc.isOne(dim) {
+			sc.list.Add(diag.ExprType, s.Span, "%s is one dimension, not a run", dim).Hinted("write %s", dim)
 			continue
 		}
 		if node := sc.exprAt(s, inner, 0, want); node != nil {
@@ -198,6 +299,14 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 	}
 	return out
 }
+
+// isOne reports whether a name is that of a single dimension.
+func (sc *Scope) isOne(name string) bool {
+	d := sc.decls[name]
+	return d != nil && d.symbol.Class == expr.Dim && d.symbol.Type.Kind == expr.Int
+}
+
+var lowerName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // LaneDim returns the number of the dimension of a slot's shape along which kernels get lanes: the
 // one that an axis attribute binds. ok is false if there is none; then lanes run along the last.

@@ -23,6 +23,10 @@ type Scope struct {
 	list  *diag.List
 	names []string
 	decls map[string]*decl
+	// lenient tells that something is wrong with what binds dimensions, which was or will be
+	// reported. Then nothing is said about dimensions that nothing binds.
+	lenient bool
+	each    bool // in the shape of a variadic slot, where i numbers its tensors
 }
 
 type decl struct {
@@ -43,13 +47,15 @@ type Let struct {
 type ElemKind uint8
 
 const (
-	Bind     ElemKind = iota // K: binds one dimension
-	BindRest                 // N...: binds a run of dimensions
-	Match                    // an expression that the dimension must equal
-	MatchAll                 // X... that is already bound: the run must equal it
-	Any                      // _
-	AnyRest                  // _...
-	AxisDim                  // a dimension that an axis attribute binds
+	Bind         ElemKind = iota // K: binds one dimension
+	BindRest                     // N...: binds a run of dimensions
+	BindEach                     // C[i]: binds the list of an extent of each tensor
+	BindEachRest                 // X[i]...: binds the list of a run of each tensor
+	Match                        // an expression that the dimension must equal
+	MatchAll                     // X... that is already bound: the run must equal it
+	Any                          // _
+	AnyRest                      // _...
+	AxisDim                      // a dimension that an axis attribute binds
 )
 
 // Elem is an element of a shape pattern.
@@ -90,11 +96,12 @@ func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
 		sc.declare(sl.Name, "slot", sl.Key, expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Slot}})
 	}
 	for _, a := range s.Args {
-		sc.declare(a.Name, "argument", a.Key, expr.Symbol{Class: expr.SlotName})
+		sc.declare(a.Name, "argument", a.Key, expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Argument}})
 	}
 	for _, d := range s.Dims {
 		sc.declare(d.Name, "dimension", d.Key, expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: expr.Int}})
 	}
+	sc.lenient = s.Unread["slots"] || s.Unread["dims"] || s.Unread["dtypes"]
 	sc.bindInputs()
 	sc.lets()
 	return sc
@@ -127,6 +134,9 @@ func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 				s.Type.Values = append(s.Type.Values, v.Name.V)
 			}
 		}
+		if len(s.Type.Values) == 0 {
+			s.Type = expr.Type{Kind: expr.Unknown}
+		}
 	case "dtype":
 		s.Type.Kind = expr.DType
 	case "dims", "axes":
@@ -141,11 +151,11 @@ func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 			s.Type.Fields = append(s.Type.Fields, expr.Field{Name: f.Name, Type: t})
 		}
 	}
-	if a.List.V {
+	if a.List.V && s.Type.Kind != expr.Unknown {
 		if s.Type.Kind == expr.Int {
 			s.Type.Kind = expr.Dims
 		} else {
-			s.Type.Kind = expr.Invalid
+			s.Type.Kind = expr.OtherList
 		}
 		s.HasMin = false
 	}
@@ -157,7 +167,7 @@ func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 
 func (sc *Scope) declare(name, what string, span source.Span, sym expr.Symbol) {
 	if d, ok := sc.decls[name]; ok {
-		sc.list.Add(diag.Duplicate, span, "%s %s has the name of %s %s", what, name, article(d.what), name).See(d.span, "%s declared here", d.what)
+		sc.list.Add(diag.Duplicate, span, "%s %s has the name of the %s %s", what, name, d.what, name).See(d.span, "%s declared here", d.what)
 		return
 	}
 	sc.decls[name] = &decl{symbol: sym, what: what, span: span}
@@ -173,8 +183,18 @@ func article(s string) string {
 
 // Lookup implements expr.Env. A dimension that nothing binds yet is unknown.
 func (sc *Scope) Lookup(name string) (expr.Symbol, bool) {
+	if sc.each && name == "i" {
+		return expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: expr.Int}}, true
+	}
 	d, ok := sc.decls[name]
-	if !ok || d.symbol.Class == expr.Dim && !d.bound {
+	if !ok {
+		// The name may be one of those that could not be read.
+		if isDimName(name) {
+			return expr.Symbol{Class: expr.Dim}, sc.lenient
+		}
+		return expr.Symbol{}, sc.Spec.Unread["attrs"] || sc.Spec.Unread["slots"]
+	}
+	if d.symbol.Class == expr.Dim && !d.bound {
 		return expr.Symbol{}, false
 	}
 	return d.symbol, true
@@ -240,14 +260,11 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 		code = diag.Undefined
 	}
 	message, hint := err.Message, err.Hint
-	if err.Code == expr.UnknownName && span.Start < span.End {
-		name := span.File.Text[span.Start:span.End]
-		if d, ok := sc.decls[name]; ok && d.symbol.Class == expr.Dim {
-			code, hint = diag.UnboundDim, ""
-			message = "dimension " + name + " is not bound yet: it is defined further down, or by itself"
-		} else if isDimName(name) {
-			code = diag.UnboundDim
-			message = "no input's shape binds the dimension " + name
+	if isDimName(err.Name) {
+		code, message = diag.UnboundDim, "no input's shape binds the dimension "+err.Name
+		if sc.boundLater(err.Name) {
+			message = "dimension " + err.Name + " is not bound yet"
+			hint = "the shapes of inputs bind dimensions in the order of the file; after them, [dims] defines others"
 		}
 	}
 	d := sc.list.Add(code, span, "%s", message)
@@ -255,6 +272,24 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 		d.Hinted("%s", hint)
 	}
 	return nil
+}
+
+// boundLater reports whether a dimension that is not bound yet will be.
+func (sc *Scope) boundLater(name string) bool {
+	if sc.What(name) == "dimension" {
+		return true
+	}
+	for _, sl := range sc.Spec.Slots {
+		for _, n := range sl.Shape {
+			if s, ok := n.(*source.Scalar); ok && Provided(sc.Spec, sl) {
+				text, _ := s.Value.(string)
+				if strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "...")) == name {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func isDimName(s string) bool {
@@ -269,83 +304,11 @@ func isDimName(s string) bool {
 // IsDimName reports whether s has the form of a dimension's name.
 func IsDimName(s string) bool { return isDimName(s) }
 
-// lets evaluates [dims]: each may use what inputs bind and the dimensions defined before it.
-func (sc *Scope) lets() {
-	for _, l := range sc.Spec.Dims {
-		d := sc.decls[l.Name]
-		if d == nil || d.span != l.Key {
-			continue // has the name of something else, which was reported
-		}
-		if sc.cyclic(l) {
-			sc.Lets = append(sc.Lets, Let{Name: l.Name})
-			d.bound = true
-			continue
-		}
-		n := sc.letExpr(l)
-		let := Let{Name: l.Name, Node: n}
-		if n != nil && n.Type().Kind == expr.Dims {
-			let.Rest = true
-			d.symbol.Type.Kind = expr.Dims
-		}
-		d.bound = true
-		sc.Lets = append(sc.Lets, let)
-	}
-}
+// Lenient reports whether something is wrong with what binds dimensions, so that a dimension that
+// nothing binds may be nobody's mistake.
+func (sc *Scope) Lenient() bool { return sc.lenient }
 
-// letExpr checks the expression of a dimension, which may be an integer or dims.
-func (sc *Scope) letExpr(l *spec.Let) expr.Node {
-	if !l.Expr.Set() {
-		return nil
-	}
-	want := expr.Int
-	if n, err := expr.Parse(l.Expr.V); err == nil && expr.Check(n, sc, expr.Dims) == nil {
-		want = expr.Dims
-	}
-	return sc.Expr(l.Expr, want)
-}
-
-// cyclic reports a definition that depends on itself.
-func (sc *Scope) cyclic(l *spec.Let) bool {
-	byName := map[string]*spec.Let{}
-	for _, d := range sc.Spec.Dims {
-		byName[d.Name] = d
-	}
-	var trail []string
-	var visit func(d *spec.Let) bool
-	seen := map[string]bool{}
-	visit = func(d *spec.Let) bool {
-		if seen[d.Name] {
-			return false
-		}
-		seen[d.Name] = true
-		n, err := expr.Parse(d.Expr.V)
-		if err != nil {
-			return false
-		}
-		for _, name := range expr.Names(n) {
-			if name == l.Name {
-				trail = append(trail, d.Name)
-				return true
-			}
-			if next := byName[name]; next != nil && visit(next) {
-				trail = append(trail, d.Name)
-				return true
-			}
-		}
-		return false
-	}
-	if !visit(l) {
-		return false
-	}
-	cycle := l.Name
-	for _, t := range trail {
-		cycle += " <- " + t
-	}
-	sc.list.Add(diag.Cyclic, l.Expr.Span(), "dimension %s is defined by itself: %s", l.Name, cycle)
-	return true
-}
-
-// Suggest returns a hint naming the closest of the spec's names of a kind, or "".
+// Suggest returns a hint about a name that is none of the spec's names of a kind, or "".
 func (sc *Scope) Suggest(name, what string) string {
 	var candidates []string
 	for _, n := range sc.names {
@@ -353,8 +316,17 @@ func (sc *Scope) Suggest(name, what string) string {
 			candidates = append(candidates, n)
 		}
 	}
+	return Hint(name, what+"s", candidates)
+}
+
+// Hint returns a hint about a name that is none of the candidates: the one that was probably meant or,
+// if none is close, all of them. It returns "" if there are none, or too many.
+func Hint(name, what string, candidates []string) string {
 	if n := nearest.Name(name, candidates); n != "" {
 		return "did you mean " + n + "?"
 	}
-	return ""
+	if len(candidates) == 0 || len(candidates) > 12 {
+		return ""
+	}
+	return what + " are " + strings.Join(candidates, ", ")
 }

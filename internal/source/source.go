@@ -188,6 +188,15 @@ func syntaxError(f *File, err error) *SyntaxError {
 		}
 	}
 	e.Span = Span{f, start, min(start+max(pe.Position.Len, 0), len(f.Text))}
+	if strings.HasPrefix(pe.Message, "expected value but found") {
+		// The parser may have eaten the first letter.
+		rest := f.Text[start:]
+		if end := strings.IndexAny(rest, " \t\r\n,]}#"); end > 0 {
+			rest = rest[:end]
+		}
+		e.End = start + len(rest)
+		e.Message = fmt.Sprintf("want a value, got %s; strings stand in quotes", rest)
+	}
 	if strings.Contains(pe.Message, "already been defined") || strings.Contains(pe.Message, "already exists") || strings.Contains(pe.Message, "Duplicate") {
 		sc := &scanner{file: f, text: f.Text}
 		if _, err := sc.document(); err != nil && sc.dup.File != nil {

@@ -1,37 +1,47 @@
 package spec
 
 import (
+	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 )
 
-// Read reads a spec file. The spec is nil if the file is not TOML; otherwise it holds whatever could
-// be read, and the findings say what could not.
+// Read reads a spec file. The spec holds whatever could be read, and the findings say what could not.
+// Its kind is "" if that is unknown, and then there is nothing in it but the header; of a file that is
+// not TOML, not even that.
 func Read(filePath, text string, list *diag.List) *Spec {
+	s := &Spec{Base: strings.TrimSuffix(path.Base(filePath), ".toml")}
 	root, serr := source.Parse(filePath, text)
 	if serr != nil {
 		d := list.Add(diag.Syntax, serr.Span, "%s", serr.Message)
 		if serr.First.File != nil {
 			d.See(serr.First, "first defined here")
 		}
-		return nil
+		return s
+	}
+	if s.File = root.File; len(root.Entries) == 0 {
+		list.Add(diag.MissingKey, source.Span{File: root.File}, "the file says nothing").Hinted("opgen new %s writes a spec to begin with", s.Base)
+		return s
 	}
 	r := &reader{list: list}
 	t := r.table(root)
-	s := &Spec{File: root.File, Base: strings.TrimSuffix(path.Base(filePath), ".toml"), Kind: Operator}
+	t.span = source.Span{File: root.File}
+	s.Unread, s.Kind = t.unread, Operator
 	if e := t.take("edition"); e == nil {
-		list.Add(diag.MissingKey, source.Span{File: root.File}, "edition is missing").Hinted("begin the file with edition = %d", Edition)
+		t.missing("edition", fmt.Sprintf("begin the file with edition = %d", Edition))
 	} else if n, ok := r.integer(e); ok && n.V != Edition {
 		list.Add(diag.BadValue, n.Span, "want edition %d, the only one so far, got %d", Edition, n.V)
 	}
 	s.Name = t.required("name", "the operator's name, which is also the file's")
 	if s.KindNode = t.str("kind"); s.KindNode.Set() {
-		s.Kind = Kind(r.oneOf(s.KindNode, Kinds, string(Operator)))
+		s.Kind = Kind(r.oneOf(s.KindNode, Kinds))
+	} else if root.Get("kind") != nil {
+		s.Kind = ""
+	} else if r.misspelt(root, "kind") {
+		s.Kind = ""
 	}
 	s.Doc = t.required("doc", "one or more sentences about what it computes")
 	s.Category = t.str("category")
@@ -39,29 +49,24 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	s.Deprecated = t.str("deprecated")
 	if s.Kind == Enum {
 		s.Values = r.enumValues(t)
+		if e := root.Get("values"); e != nil {
+			s.ValuesSpan = source.SpanOf(e.Value)
+		}
 		t.done("an enum spec")
 		return s
 	}
+	if s.Kind == "" {
+		t.reportAbsent()
+		return s // what else it may say depends on its kind
+	}
 	s.Family = t.str("family")
 	t.each("dtypes", func(e *source.Entry) { s.Types = append(s.Types, r.typeVar(e)) })
-	t.each("attrs", func(e *source.Entry) {
-		if a := r.attr(e, false); a != nil {
-			s.Attrs = append(s.Attrs, a)
-		}
-	})
+	t.each("attrs", func(e *source.Entry) { s.Attrs = append(s.Attrs, r.attr(e, false)) })
 	t.each("dims", func(e *source.Entry) {
 		s.Dims = append(s.Dims, &Let{Name: e.Key, Key: e.KeySpan, Expr: r.expression(e)})
 	})
-	t.each("slots", func(e *source.Entry) {
-		if sl := r.slot(e); sl != nil {
-			s.Slots = append(s.Slots, sl)
-		}
-	})
-	t.each("args", func(e *source.Entry) {
-		if a := r.arg(e); a != nil {
-			s.Args = append(s.Args, a)
-		}
-	})
+	t.each("slots", func(e *source.Entry) { s.Slots = append(s.Slots, r.slot(e)) })
+	t.each("args", func(e *source.Entry) { s.Args = append(s.Args, r.arg(e)) })
 	t.each("require", func(e *source.Entry) {
 		if sub := r.sub(e); sub != nil {
 			s.Requires = append(s.Requires, &Require{Name: e.Key, Key: e.KeySpan,
@@ -69,17 +74,17 @@ func Read(filePath, text string, list *diag.List) *Spec {
 			sub.done("a requirement")
 		}
 	})
-	t.each("tasks", func(e *source.Entry) {
-		if tk := r.task(e); tk != nil {
-			s.Tasks = append(s.Tasks, tk)
-		}
-	})
+	t.each("tasks", func(e *source.Entry) { s.Tasks = append(s.Tasks, r.task(e)) })
 	if e := t.take("examples"); e != nil {
 		r.tables(e, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
 	}
+	if e := t.take("shape_func"); e != nil {
+		s.ShapeFunc = r.str(e)
+		list.Add(diag.NotYet, e.KeySpan, "shape_func is not supported yet")
+	}
 	for _, key := range notYet {
 		if e := t.take(key); e != nil {
-			list.Add(diag.NotYet, e.KeySpan, "%s is not supported yet", key)
+			list.Add(diag.NotYet, e.KeySpan, "the key %s is not supported yet", key)
 		}
 	}
 	t.done("a spec")
@@ -87,207 +92,14 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"state", "constraints", "arity", "cost", "sharding", "tiles", "kernels", "numerics", "inplace", "formula", "fuse", "shape_func"}
-
-type reader struct{ list *diag.List }
-
-// tableReader hands out the entries of a table and finally reports those that nobody took.
-type tableReader struct {
-	r     *reader
-	t     *source.Table
-	taken map[string]bool
-	known []string
-}
-
-func (r *reader) table(t *source.Table) *tableReader {
-	return &tableReader{r: r, t: t, taken: map[string]bool{}}
-}
-
-// sub returns a reader of the table that is an entry's value, or nil with a finding.
-func (r *reader) sub(e *source.Entry) *tableReader {
-	t, ok := e.Value.(*source.Table)
-	if !ok {
-		r.wrongKind(e, "a table")
-		return nil
-	}
-	return r.table(t)
-}
-
-func (r *reader) wrongKind(e *source.Entry, want string) {
-	r.list.Add(diag.WrongKind, source.SpanOf(e.Value), "%s: want %s, got %s", e.Key, want, article(source.Kind(e.Value)))
-}
-
-func article(kind string) string {
-	if strings.ContainsRune("aeiou", rune(kind[0])) {
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
-func (t *tableReader) take(key string) *source.Entry {
-	t.known = append(t.known, key)
-	t.taken[key] = true
-	return t.t.Get(key)
-}
-
-func (t *tableReader) str(key string) Str {
-	e := t.take(key)
-	if e == nil {
-		return Str{}
-	}
-	return t.r.str(e)
-}
-
-func (t *tableReader) required(key, what string) Str {
-	e := t.take(key)
-	if e == nil {
-		t.missing(key, what)
-		return Str{}
-	}
-	s := t.r.str(e)
-	if s.Set() && strings.TrimSpace(s.V) == "" {
-		t.r.list.Add(diag.BadValue, s.Span(), "%s: want %s, got an empty string", key, what)
-	}
-	return s
-}
-
-func (t *tableReader) missing(key, what string) {
-	t.r.list.Add(diag.MissingKey, t.t.Span, "%s is missing: %s", key, what)
-}
-
-func (t *tableReader) boolean(key string) Bool {
-	e := t.take(key)
-	if e == nil {
-		return Bool{}
-	}
-	if sc, ok := e.Value.(*source.Scalar); ok {
-		if b, ok := sc.Value.(bool); ok {
-			return Bool{b, sc.Span}
-		}
-	}
-	t.r.wrongKind(e, "true or false")
-	return Bool{}
-}
-
-func (t *tableReader) integer(key string) Int {
-	e := t.take(key)
-	if e == nil {
-		return Int{}
-	}
-	n, _ := t.r.integer(e)
-	return n
-}
-
-// each calls f for every entry of the table under key.
-func (t *tableReader) each(key string, f func(*source.Entry)) {
-	e := t.take(key)
-	if e == nil {
-		return
-	}
-	sub, ok := e.Value.(*source.Table)
-	if !ok {
-		t.r.wrongKind(e, "a table")
-		return
-	}
-	for _, x := range sub.Entries {
-		f(x)
-	}
-}
-
-// done reports the keys that were not taken.
-func (t *tableReader) done(what string) {
-	for _, e := range t.t.Entries {
-		if t.taken[e.Key] {
-			continue
-		}
-		d := t.r.list.Add(diag.UnknownKey, e.KeySpan, "%s has no key %s", what, e.Key)
-		if n := nearest.Name(e.Key, t.known); n != "" {
-			d.Hinted("did you mean %s?", n)
-		} else if len(t.known) <= 12 {
-			d.Hinted("keys are %s", strings.Join(t.known, ", "))
-		}
-	}
-}
-
-func (r *reader) str(e *source.Entry) Str {
-	if sc, ok := e.Value.(*source.Scalar); ok {
-		if v, ok := sc.Value.(string); ok {
-			return Str{v, sc}
-		}
-	}
-	r.wrongKind(e, "a string")
-	return Str{}
-}
-
-func (r *reader) integer(e *source.Entry) (Int, bool) {
-	if sc, ok := e.Value.(*source.Scalar); ok {
-		if v, ok := sc.Value.(int64); ok {
-			return Int{v, sc.Span}, true
-		}
-	}
-	r.wrongKind(e, "an integer")
-	return Int{}, false
-}
-
-// expression reads a string, or an integer or boolean that stands for itself.
-func (r *reader) expression(e *source.Entry) Str {
-	if sc, ok := e.Value.(*source.Scalar); ok {
-		switch v := sc.Value.(type) {
-		case string:
-			return Str{v, sc}
-		case int64, bool:
-			return Str{sc.File.Text[sc.Start:sc.End], sc}
-		}
-	}
-	r.wrongKind(e, "an expression in a string")
-	return Str{}
-}
-
-func (r *reader) oneOf(s Str, values []string, fallback string) string {
-	if slices.Contains(values, s.V) {
-		return s.V
-	}
-	d := r.list.Add(diag.BadValue, s.Span(), "want one of %s, got %q", strings.Join(values, ", "), s.V)
-	if n := nearest.Name(s.V, values); n != "" {
-		d.Hinted("did you mean %s?", n)
-	}
-	return fallback
-}
-
-// strings reads an array of strings.
-func (r *reader) strings(e *source.Entry) []Str {
-	a, ok := e.Value.(*source.Array)
-	if !ok {
-		r.wrongKind(e, "an array of strings")
-		return nil
-	}
-	var out []Str
-	for _, n := range a.Elems {
-		if s := r.str(&source.Entry{Key: e.Key, Value: n}); s.Set() {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func (r *reader) tables(e *source.Entry, f func(*tableReader)) {
-	a, ok := e.Value.(*source.Array)
-	if !ok {
-		r.wrongKind(e, "an array of tables, [["+e.Key+"]]")
-		return
-	}
-	for _, n := range a.Elems {
-		if sub := r.sub(&source.Entry{Key: e.Key, Value: n}); sub != nil {
-			f(sub)
-		}
-	}
-}
+var notYet = []string{"state", "constraints", "arity", "cost", "sharding", "tiles", "kernels", "numerics", "inplace", "formula", "fuse"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
 	e := t.take("values")
 	if e == nil {
 		t.missing("values", "the names, each with a sentence about it")
+		t.unread["values"] = true
 		return nil
 	}
 	switch v := e.Value.(type) {
@@ -296,10 +108,15 @@ func (r *reader) enumValues(t *tableReader) []*EnumValue {
 			name := Str{x.Key, &source.Scalar{Span: x.KeySpan, Value: x.Key}}
 			values = append(values, &EnumValue{Name: name, Doc: r.str(x)})
 		}
+	case *source.Scalar:
+		r.wrongKind(e, "a table of names, or an array of strings")
+		t.unread["values"] = true
 	default:
+		before := r.list.Len()
 		for _, s := range r.strings(e) {
 			values = append(values, &EnumValue{Name: s})
 		}
+		t.unread["values"] = r.list.Len() > before
 	}
 	return values
 }
@@ -309,22 +126,33 @@ func (r *reader) typeVar(e *source.Entry) *TypeVar {
 	if sub, ok := e.Value.(*source.Table); ok {
 		t := r.table(sub)
 		if in := t.take("in"); in != nil {
-			v.Types = r.strings(in)
+			v.Types, v.TypesSpan = r.strings(in), source.SpanOf(in.Value)
 		} else {
 			t.missing("in", "the allowed element types")
 		}
-		v.From = t.str("from")
-		t.done("a dtype variable")
+		if from := t.take("from"); from != nil {
+			if many, ok := from.Value.(*source.Array); ok {
+				v.From = r.strings(from)
+				if len(many.Elems) == 0 {
+					r.list.Add(diag.BadValue, many.Span, "from: want at least one attribute, dtype variable or element type")
+				}
+			} else if one := r.str(from); one.Set() {
+				v.From = []Str{one}
+			}
+		}
+		v.Bad = t.done("a dtype variable")
 		return v
 	}
-	v.Types = r.strings(e)
+	before := r.list.Len()
+	v.Types, v.TypesSpan = r.strings(e), source.SpanOf(e.Value)
+	v.Bad = r.list.Len() > before
 	return v
 }
 
 func (r *reader) attr(e *source.Entry, field bool) *Attr {
 	t := r.sub(e)
 	if t == nil {
-		return nil
+		return &Attr{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	a := &Attr{Name: e.Key, Key: e.KeySpan, Span: t.t.Span, Type: t.required("type", "the attribute's type"), Doc: t.str("doc"),
 		Optional: t.boolean("optional"), List: t.boolean("list"), Enum: t.str("enum")}
@@ -338,26 +166,22 @@ func (r *reader) attr(e *source.Entry, field bool) *Attr {
 		a.Max = m.Value
 	}
 	if v := t.take("values"); v != nil {
-		a.Values = r.strings(v)
+		a.Values, a.ValuesSpan = r.strings(v), source.SpanOf(v.Value)
 	}
 	what := "a field"
 	if !field {
 		what = "an attribute"
 		a.Of, a.Binds, a.End = t.str("of"), t.str("binds"), t.boolean("end")
-		t.each("fields", func(e *source.Entry) {
-			if f := r.attr(e, true); f != nil {
-				a.Fields = append(a.Fields, f)
-			}
-		})
+		t.each("fields", func(e *source.Entry) { a.Fields = append(a.Fields, r.attr(e, true)) })
 	}
-	t.done(what)
+	a.Bad = t.done(what)
 	return a
 }
 
 func (r *reader) slot(e *source.Entry) *Slot {
 	t := r.sub(e)
 	if t == nil {
-		return nil
+		return &Slot{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	s := &Slot{Name: e.Key, Key: e.KeySpan, Span: t.t.Span,
 		Role: t.required("role", "input, weight, output, saved or scratch"),
@@ -387,14 +211,17 @@ func (r *reader) slot(e *source.Entry) *Slot {
 	}
 	if e := t.take("variadic"); e != nil {
 		if sub := r.sub(e); sub != nil {
-			s.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max"), Count: sub.str("count"), Mixed: sub.boolean("mixed")}
+			s.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max"), Mixed: sub.boolean("mixed")}
+			if c := sub.take("count"); c != nil {
+				s.Variadic.Count = r.expression(c)
+			}
 			sub.done("variadic")
 		}
 	}
 	if e := t.take("init"); e != nil {
 		s.Init = r.initializer(e)
 	}
-	t.done("a slot")
+	s.Bad = t.done("a slot")
 	return s
 }
 
@@ -407,7 +234,7 @@ func (r *reader) initializer(e *source.Entry) *Init {
 	t, ok := e.Value.(*source.Table)
 	if !ok {
 		r.wrongKind(e, "the name of an initialiser, or a table with use and its attributes")
-		return nil
+		return &Init{Span: source.SpanOf(e.Value)}
 	}
 	in := &Init{Span: t.Span}
 	for _, x := range t.Entries {
@@ -426,7 +253,7 @@ func (r *reader) initializer(e *source.Entry) *Init {
 func (r *reader) arg(e *source.Entry) *Arg {
 	t := r.sub(e)
 	if t == nil {
-		return nil
+		return &Arg{Name: e.Key, Key: e.KeySpan}
 	}
 	a := &Arg{Name: e.Key, Key: e.KeySpan, Type: t.required("type", "the argument's Go type"),
 		From: t.required("from", "where its value comes from"), Doc: t.str("doc"), Unchecked: t.boolean("unchecked")}
@@ -437,7 +264,7 @@ func (r *reader) arg(e *source.Entry) *Arg {
 func (r *reader) task(e *source.Entry) *Task {
 	t := r.sub(e)
 	if t == nil {
-		return nil
+		return &Task{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	k := &Task{Name: e.Key, Key: e.KeySpan, Kind: t.str("kind"), Doc: t.str("doc")}
 	if o := t.take("over"); o != nil {
@@ -452,6 +279,7 @@ func (r *reader) task(e *source.Entry) *Task {
 	t.each("steps", func(e *source.Entry) {
 		sub := r.sub(e)
 		if sub == nil {
+			k.Steps = append(k.Steps, &Step{Name: e.Key, Key: e.KeySpan})
 			return
 		}
 		s := &Step{Name: e.Key, Key: e.KeySpan, Doc: sub.str("doc")}
@@ -474,16 +302,17 @@ func (r *reader) task(e *source.Entry) *Task {
 	}
 	for _, key := range []string{"returns", "constraints", "arity"} {
 		if e := t.take(key); e != nil {
-			r.list.Add(diag.NotYet, e.KeySpan, "%s is not supported yet", key)
+			r.list.Add(diag.NotYet, e.KeySpan, "the key %s is not supported yet", key)
 		}
 	}
-	t.done("a task")
+	k.Bad = t.done("a task")
 	return k
 }
 
 func (r *reader) example(t *tableReader) *Example {
 	x := &Example{Span: t.t.Span}
 	t.each("attrs", func(e *source.Entry) { x.Attrs = append(x.Attrs, e) })
+	x.Bad = len(t.unread) > 0
 	for _, e := range t.t.Entries {
 		if e.Key != "attrs" {
 			x.Inputs = append(x.Inputs, e)

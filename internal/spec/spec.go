@@ -77,16 +77,34 @@ type Spec struct {
 	Requires   []*Require
 	Tasks      []*Task
 	Examples   []*Example
+	ShapeFunc  Str          // a Go function that works out what shapes leave open
 	Values     []*EnumValue // of an Enum
+	ValuesSpan source.Span
+	// Unread holds the keys of tables that could not be read at all, so that what they would have
+	// declared is not missed.
+	Unread map[string]bool
+}
+
+// Where returns the place that stands for the whole spec: its name's or, without one, the beginning
+// of the file.
+func (s *Spec) Where() source.Span {
+	if s.Name.Set() {
+		return s.Name.Span()
+	}
+	return source.Span{File: s.File}
 }
 
 // TypeVar is a dtype variable.
 type TypeVar struct {
 	Name  string
 	Key   source.Span
+	Bad   bool // reading it gave findings
 	Types []Str
-	// From is the dtype attribute that binds the variable, if no slot does.
-	From Str
+	// TypesSpan is where the types stand.
+	TypesSpan source.Span
+	// From says what binds the variable if no input does: attributes, other variables or element
+	// types, of which the first that is given counts.
+	From []Str
 }
 
 // EnumValue is a value of an enum.
@@ -95,11 +113,15 @@ type EnumValue struct {
 	Doc  Str
 }
 
+// Roles lists the roles of tensor slots.
+var Roles = []string{"input", "weight", "output", "saved", "scratch"}
+
 // Attr is an attribute, or a field of a record.
 type Attr struct {
 	Name     string
 	Key      source.Span
 	Span     source.Span
+	Bad      bool // reading it gave findings
 	Type     Str
 	Doc      Str
 	Optional Bool
@@ -107,11 +129,13 @@ type Attr struct {
 	Default  source.Node
 	Min, Max source.Node
 	Values   []Str
-	Enum     Str // a shared enum
-	Of       Str // of an axis: the slot
-	Binds    Str // of an axis: the dimension
-	End      Bool
-	Fields   []*Attr
+	// ValuesSpan is where the values stand, if the attribute lists any.
+	ValuesSpan source.Span
+	Enum       Str // a shared enum
+	Of         Str // of an axis: the slot
+	Binds      Str // of an axis: the dimension
+	End        Bool
+	Fields     []*Attr
 }
 
 // Let is a dimension defined by an expression.
@@ -126,6 +150,7 @@ type Slot struct {
 	Name      string
 	Key       source.Span
 	Span      source.Span
+	Bad       bool // reading it gave findings
 	Role      Str
 	Type      Str
 	Shape     []source.Node // strings or integers
@@ -146,11 +171,20 @@ type Slot struct {
 type Variadic struct {
 	Span     source.Span
 	Min, Max Int
-	// Count is the number of an output's tensors, an expression.
+	// Count is the number of an output's tensors, an expression. Without one, the caller says how
+	// many there are.
 	Count Str
 	// Mixed allows tensors of different element types.
 	Mixed Bool
 }
+
+// MaybeEmpty reports whether the slot may hold no tensor because it is variadic.
+func (s *Slot) MaybeEmpty() bool {
+	return s.Variadic != nil && s.Variadic.Min.V < 1 && !s.Variadic.Count.Set()
+}
+
+// Mixed reports whether the slot's tensors may have different element types.
+func (s *Slot) Mixed() bool { return s.Variadic != nil && s.Variadic.Mixed.V }
 
 // Init names an initialiser and its attributes.
 type Init struct {
@@ -181,6 +215,7 @@ type Require struct {
 type Task struct {
 	Name   string
 	Key    source.Span
+	Bad    bool // reading it gave findings
 	Kind   Str
 	Doc    Str
 	Over   Str
@@ -211,6 +246,7 @@ type Step struct {
 // Example is an attribute and shape combination from which tests are made.
 type Example struct {
 	Span   source.Span
+	Bad    bool // reading it gave findings
 	Attrs  []*source.Entry
 	Inputs []*source.Entry
 }

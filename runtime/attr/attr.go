@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // Opt is a value that may be absent. The zero Opt is absent.
@@ -41,6 +42,14 @@ func (o Opt[T]) Or(other T) T {
 	return other
 }
 
+// OrElse returns the value, or what other returns if it is absent.
+func (o Opt[T]) OrElse(other func() T) T {
+	if o.ok {
+		return o.v
+	}
+	return other()
+}
+
 // String formats the value, or "none".
 func (o Opt[T]) String() string {
 	if !o.ok {
@@ -63,14 +72,19 @@ func (o *Opt[T]) UnmarshalJSON(data []byte) error {
 		*o = Opt[T]{}
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
 	var v T
-	if err := d.Decode(&v); err != nil {
+	if err := strict(data, &v); err != nil {
 		return err
 	}
 	*o = Some(v)
 	return nil
+}
+
+// strict is json.Unmarshal that refuses unknown fields of records.
+func strict(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }
 
 // List is an immutable list that can be compared with ==. The zero List is empty.
@@ -111,10 +125,13 @@ func (l List[T]) String() string { return fmt.Sprint(l.Values()) }
 // MarshalJSON writes a JSON array.
 func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.Values()) }
 
-// UnmarshalJSON reads a JSON array.
+// UnmarshalJSON reads a JSON array; null leaves l as it is.
 func (l *List[T]) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
 	var values []T
-	if err := json.Unmarshal(data, &values); err != nil {
+	if err := strict(data, &values); err != nil {
 		return err
 	}
 	*l = ListOf(values...)
@@ -144,7 +161,7 @@ func (e *Error) Error() string {
 
 // Decode reads a JSON object into the attributes *into of an operator, on top of what they hold
 // (the defaults). A key that is no attribute is an error that names the nearest one, and so is the
-// absence of a required one. Of null, an attribute keeps its default.
+// absence of a required one. Of null, an attribute keeps its default, if it has one.
 func Decode(operator string, data []byte, into any, required ...string) error {
 	object := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(data)) > 0 {
@@ -153,7 +170,7 @@ func Decode(operator string, data []byte, into any, required ...string) error {
 		}
 	}
 	for _, name := range required {
-		if _, ok := object[name]; !ok {
+		if raw, ok := object[name]; !ok || string(raw) == "null" {
 			return &Error{Operator: operator, Attr: name, Want: "a value", Got: "none"}
 		}
 	}
@@ -172,9 +189,7 @@ func Decode(operator string, data []byte, into any, required ...string) error {
 			}
 			return &Error{Operator: operator, Attr: key, Want: want, Got: "an unknown attribute"}
 		}
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.DisallowUnknownFields()
-		if err := d.Decode(field.Addr().Interface()); err != nil {
+		if err := strict(raw, field.Addr().Interface()); err != nil {
 			return &Error{Operator: operator, Attr: key, Want: typeName(field.Type()), Got: describe(raw, err)}
 		}
 	}
@@ -189,7 +204,14 @@ func describe(raw json.RawMessage, err error) string {
 	return fmt.Sprintf("%s (%v)", raw, err)
 }
 
+// typeName says in words what JSON a Go type reads.
 func typeName(t reflect.Type) string {
+	switch v := reflect.Zero(t).Interface().(type) {
+	case interface{ value() reflect.Type }:
+		return typeName(v.value())
+	case interface{ list() }:
+		return "a list"
+	}
 	switch t.Kind() {
 	case reflect.Int:
 		return "an integer"
@@ -199,9 +221,15 @@ func typeName(t reflect.Type) string {
 		return "true or false"
 	case reflect.String:
 		return "a string"
+	case reflect.Struct:
+		return "an object"
 	}
-	return "a " + t.String()
+	return "a name" // an enum or an element type
 }
+
+func (o Opt[T]) value() reflect.Type { return reflect.TypeFor[T]() }
+
+func (l List[T]) list() {}
 
 func fieldsOf(v reflect.Value) map[string]reflect.Value {
 	m := map[string]reflect.Value{}
@@ -270,6 +298,14 @@ func CheckEnum(operator, attr string, v int, names []string, optional bool) erro
 		got = fmt.Sprint(v)
 	}
 	return &Error{Operator: operator, Attr: attr, Want: "one of " + strings.Join(names[1:], ", "), Got: got}
+}
+
+// CheckType returns an error unless t is an element type.
+func CheckType(operator, attr string, t dtype.Type) error {
+	if t != dtype.Invalid {
+		return nil
+	}
+	return &Error{Operator: operator, Attr: attr, Want: "an element type", Got: "none"}
 }
 
 // CheckMin returns an error if v is below least.

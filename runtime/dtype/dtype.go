@@ -34,12 +34,22 @@ const (
 	C64
 	C128
 	String
+	// Types of quantised models, which no engine stores yet. FN in a name says that there are no
+	// infinities, UZ that there is no negative zero.
+	F8E4M3FNUZ
+	F8E5M2FNUZ
+	F8E8M0 // powers of two, for scales
+	F4E2M1
+	I4
+	U4
+	I2
+	U2
 )
 
 type info struct {
 	name     string
 	flexflow string // FlexFlow's DataType enumerator, "" where it has none
-	size     int    // bytes per element, 0 if elements have no fixed size
+	size     int    // bytes per element, 0 if elements have no fixed size or several share a byte
 	class    class
 }
 
@@ -55,25 +65,33 @@ const (
 )
 
 var infos = [...]info{
-	Invalid: {name: "invalid"},
-	Bool:    {"bool", "BOOL", 1, classBool},
-	I8:      {"i8", "", 1, classInt},
-	I16:     {"i16", "", 2, classInt},
-	I32:     {"i32", "INT32", 4, classInt},
-	I64:     {"i64", "INT64", 8, classInt},
-	U8:      {"u8", "", 1, classInt},
-	U16:     {"u16", "", 2, classInt},
-	U32:     {"u32", "", 4, classInt},
-	U64:     {"u64", "", 8, classInt},
-	F8E4M3:  {"f8e4m3", "", 1, classFloat},
-	F8E5M2:  {"f8e5m2", "", 1, classFloat},
-	F16:     {"f16", "HALF", 2, classFloat},
-	BF16:    {"bf16", "", 2, classFloat},
-	F32:     {"f32", "FLOAT", 4, classFloat},
-	F64:     {"f64", "DOUBLE", 8, classFloat},
-	C64:     {"c64", "", 8, classComplex},
-	C128:    {"c128", "", 16, classComplex},
-	String:  {"string", "", 0, classString},
+	Invalid:    {name: "invalid"},
+	Bool:       {"bool", "BOOL", 1, classBool},
+	I8:         {"i8", "", 1, classInt},
+	I16:        {"i16", "", 2, classInt},
+	I32:        {"i32", "INT32", 4, classInt},
+	I64:        {"i64", "INT64", 8, classInt},
+	U8:         {"u8", "", 1, classInt},
+	U16:        {"u16", "", 2, classInt},
+	U32:        {"u32", "", 4, classInt},
+	U64:        {"u64", "", 8, classInt},
+	F8E4M3:     {"f8e4m3", "", 1, classFloat},
+	F8E5M2:     {"f8e5m2", "", 1, classFloat},
+	F16:        {"f16", "HALF", 2, classFloat},
+	BF16:       {"bf16", "", 2, classFloat},
+	F32:        {"f32", "FLOAT", 4, classFloat},
+	F64:        {"f64", "DOUBLE", 8, classFloat},
+	C64:        {"c64", "", 8, classComplex},
+	C128:       {"c128", "", 16, classComplex},
+	String:     {"string", "", 0, classString},
+	F8E4M3FNUZ: {"f8e4m3fnuz", "", 1, classFloat},
+	F8E5M2FNUZ: {"f8e5m2fnuz", "", 1, classFloat},
+	F8E8M0:     {"f8e8m0", "", 1, classFloat},
+	F4E2M1:     {"f4e2m1", "", 0, classFloat},
+	I4:         {"i4", "", 0, classInt},
+	U4:         {"u4", "", 0, classInt},
+	I2:         {"i2", "", 0, classInt},
+	U2:         {"u2", "", 0, classInt},
 }
 
 func (t Type) info() info {
@@ -91,7 +109,8 @@ func (t Type) String() string {
 	return infos[t].name
 }
 
-// Size returns the bytes of one element, or 0 for Invalid and for types without a fixed size.
+// Size returns the bytes of one element, or 0 for Invalid, for strings, which have no fixed size, and
+// for the types of 2 and 4 bits, of which several share a byte.
 func (t Type) Size() int { return t.info().size }
 
 // IsFloat reports whether t holds real floating-point numbers. Only such tensors have gradients.

@@ -9,6 +9,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -61,11 +62,6 @@ type info struct {
 	init    *initializer // of a variable
 	train   bool         // of a variable: it gets a gradient and an update
 	value   float64      // of a constant
-}
-
-type initializer struct {
-	op    *Operator
-	attrs task.Attrs
 }
 
 // Tensor is a handle on a tensor of a graph. Handles are comparable; the zero Tensor is none.
@@ -121,8 +117,9 @@ type Graph struct {
 	seed    uint64
 	nodes   []*Node
 	tensors []*info
-	names   map[string]int // how often a node name was asked for
+	names   map[string]int // how often a name was asked for
 	errs    []error
+	base    *Graph // another graph whose tensors this one may use; nil if none
 }
 
 // New returns an empty graph. The seed decides, together with each weight's name, how weights begin.
@@ -148,13 +145,28 @@ func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
 		g.fail(1, fmt.Errorf("input %s: want an element type of fixed size, got %v", name, t))
 		return Tensor{}
 	}
-	return g.tensor(info{name: g.unique(name), operand: task.Operand{Type: t, Shape: slices.Clone(dims)}, kind: input})
+	o := task.Operand{Type: t, Shape: slices.Clone(dims)}
+	if !shape.Fits(dims, t.Size()) {
+		g.fail(1, fmt.Errorf("input %s: want a size that can be addressed, got %v", name, o))
+		return Tensor{}
+	}
+	return g.tensor(info{name: g.unique(name), operand: o, kind: input})
 }
 
 func (g *Graph) tensor(in info) Tensor {
 	in.id = len(g.tensors)
 	g.tensors = append(g.tensors, &in)
 	return Tensor{info: &in}
+}
+
+// has reports whether t is a tensor of g.
+func (g *Graph) has(t Tensor) bool {
+	for ; g != nil; g = g.base {
+		if t.id < len(g.tensors) && g.tensors[t.id] == t.info {
+			return true
+		}
+	}
+	return false
 }
 
 // unique returns name, or name_1, name_2, ... if it is taken.
@@ -263,7 +275,7 @@ type Insertion[S ~int] struct {
 	wants []bool // outputs made on request
 	skip  int
 	bad   bool
-	err   error
+	errs  []error
 }
 
 // Insert begins a node of g. Errors are reported at the source line skip calls above the caller.
@@ -272,16 +284,16 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 	for _, o := range opts {
 		o(&in.opts)
 	}
-	for slot, t := range in.opts.optional {
+	for _, slot := range slices.Sorted(maps.Keys(in.opts.optional)) {
 		if slot < 0 || slot >= len(op.Slots) || op.Slots[slot].Role != task.RoleInput || !op.Slots[slot].Optional {
-			in.err = &task.Error{Operator: op.Name, Want: "the number of an optional input for With", Got: fmt.Sprint(slot)}
+			in.fail("the number of an optional input for With", fmt.Sprint(slot))
 			continue
 		}
-		in.Bind(S(slot), t...)
+		in.Bind(S(slot), in.opts.optional[slot]...)
 	}
 	for _, slot := range in.opts.requests {
 		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest {
-			in.err = &task.Error{Operator: op.Name, Want: "the number of an output that is made on request", Got: fmt.Sprint(slot)}
+			in.fail("the number of an output that is made on request", fmt.Sprint(slot))
 			continue
 		}
 		in.wants[slot] = true
@@ -289,13 +301,24 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 	return in
 }
 
+func (in *Insertion[S]) fail(want, got string) {
+	in.errs = append(in.errs, &task.Error{Operator: in.op.Name, Want: want, Got: got})
+}
+
 // Bind binds an input slot to a tensor, or a variadic one to several. A tensor that is none because
 // of an earlier error makes the node fail silently: the earlier error is the one to read.
 func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
+	if slot < 0 || int(slot) >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleInput && !in.op.Slots[slot].Provided {
+		in.fail("the number of an input", fmt.Sprint(int(slot)))
+		return in
+	}
 	for _, t := range tensors {
-		if t.Valid() {
+		switch {
+		case t.Valid() && in.g.has(t):
 			in.given[slot] = append(in.given[slot], t)
-		} else if !in.op.Slots[slot].Optional {
+		case t.Valid():
+			in.fail("tensors of the node's graph", t.String()+" of another")
+		case !in.op.Slots[slot].Optional:
 			in.bad = true
 		}
 	}
@@ -310,8 +333,10 @@ func (in *Insertion[S]) Node() *Node {
 	if name == "" {
 		name = op.Name
 	}
-	if in.err != nil {
-		g.fail(in.skip, fmt.Errorf("node %s: %w", name, in.err))
+	for _, err := range in.errs {
+		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+	}
+	if len(in.errs) > 0 {
 		return nil
 	}
 	if in.bad {
@@ -344,6 +369,7 @@ func (in *Insertion[S]) Node() *Node {
 				if s.Variadic {
 					t.name += fmt.Sprintf(".%d", k)
 				}
+				t.name = g.unique(t.name)
 				if s.Role == task.RoleWeight {
 					t.kind, t.train = variable, s.Trainable
 					if t.init, err = g.initializer(op.Initializers[i], s.Init.Attrs, t.name); err != nil {

@@ -90,26 +90,46 @@ func DefaultThreshold(kind string) int {
 // Launch is a task given its arguments.
 type Launch struct {
 	Declaration *task.Declaration
-	Inputs      []*Store
-	Outputs     []*Store
-	Redops      []*Store
-	Scalars     int
 	// Manual launches are told their shape, Domain, and divide nothing.
 	Manual bool
 	Domain []int
 
-	added []task.Constraint
+	stores  [][]*Store // per slot
+	scalars []int      // per slot
+	added   []task.Constraint
 }
 
-// group returns the stores of a group.
-func (l *Launch) group(g task.Group) []*Store {
-	switch g {
-	case task.Inputs:
-		return l.Inputs
-	case task.Outputs:
-		return l.Outputs
+// New returns a launch without arguments.
+func New(d *task.Declaration) *Launch {
+	n := len(d.Slots())
+	return &Launch{Declaration: d, stores: make([][]*Store, n), scalars: make([]int, n)}
+}
+
+// Add passes stores as the next arguments of the slot of a name.
+func (l *Launch) Add(slot string, stores ...*Store) error {
+	i, err := l.slot(slot, false)
+	if err == nil {
+		l.stores[i] = append(l.stores[i], stores...)
 	}
-	return l.Redops
+	return err
+}
+
+// AddScalars passes n scalars as the next arguments of the slot of a name.
+func (l *Launch) AddScalars(slot string, n int) error {
+	i, err := l.slot(slot, true)
+	if err == nil {
+		l.scalars[i] += n
+	}
+	return err
+}
+
+func (l *Launch) slot(name string, scalar bool) (int, error) {
+	for i, s := range l.Declaration.Slots() {
+		if s.Name == name && (s.Group == task.Scalars) == scalar {
+			return i, nil
+		}
+	}
+	return 0, &task.Error{Task: l.Declaration.Task, Slot: name, Want: "a slot of the task", Got: "none of this name and kind"}
 }
 
 // AddConstraint adds a constraint to this launch. It fails if the task declares its constraints, even
@@ -122,33 +142,50 @@ func (l *Launch) AddConstraint(c task.Constraint) error {
 	if _, declared := d.Constraints(); declared {
 		return &task.Error{Code: task.ConstraintsLocked, Task: d.Task, Want: "only the constraints that the task declares", Got: c.String()}
 	}
-	form := (&task.Declaration{Task: d.Task}).SetConstraints(c)
-	if err := form.Err(); err != nil {
+	if err := d.CheckForm(c); err != nil {
 		return err
 	}
 	for _, t := range c.Terms {
-		g, _ := task.ParseGroup(t.Name)
-		if n := len(l.group(g)); t.Index != task.All && (t.Index < 0 || t.Index >= n) {
+		if t.Index == task.All {
+			continue
+		}
+		if _, _, ok := d.Locate(t, l.passed); !ok {
+			n := 0
+			for _, slot := range d.NamedSlots(t.Name) {
+				n += l.passed(slot)
+			}
 			return &task.Error{Code: task.IndexOutOfRange, Task: d.Task, Slot: t.String(),
-				Want: fmt.Sprintf("one of the %d %s that are passed, for %v", n, g, c.Kind), Got: fmt.Sprint(t.Index)}
+				Want: fmt.Sprintf("one of the %d %s that are passed, for %v", n, t.Name, c.Kind), Got: fmt.Sprint(t.Index)}
 		}
 	}
 	l.added = append(l.added, c)
 	return nil
 }
 
+// passed returns how many stores a slot was given.
+func (l *Launch) passed(slot int) int { return len(l.stores[slot]) }
+
 // argument is a store as one argument of the launch.
 type argument struct {
 	term  task.Term
+	group task.Group
 	store *Store
 }
 
-// arguments lists all arguments in order of declaration.
+func (l *Launch) argument(slot, i int) argument {
+	return argument{l.Declaration.Argument(slot, i), l.Declaration.Slots()[slot].Group, l.stores[slot][i]}
+}
+
+// arguments lists all arguments in order of declaration: inputs, outputs, redops.
 func (l *Launch) arguments() []argument {
 	var out []argument
 	for _, g := range []task.Group{task.Inputs, task.Outputs, task.Redops} {
-		for i, s := range l.group(g) {
-			out = append(out, argument{task.At(g.String(), i), s})
+		for slot, s := range l.Declaration.Slots() {
+			if s.Group == g {
+				for i := range l.stores[slot] {
+					out = append(out, l.argument(slot, i))
+				}
+			}
 		}
 	}
 	return out
@@ -156,16 +193,14 @@ func (l *Launch) arguments() []argument {
 
 // check does the checks that come before constraints: the machine, unbound arguments, counts, and the
 // domain of a manual launch.
-func (l *Launch) check(m Machine) error {
+func (l *Launch) check(m Machine, args []argument) error {
 	d := l.Declaration
 	if m.Procs < 1 {
 		return &task.Error{Code: task.EmptyMachine, Task: d.Task, Want: "a machine with processors", Got: fmt.Sprintf("%d of kind %s", m.Procs, m.Kind)}
 	}
-	for _, g := range []task.Group{task.Inputs, task.Redops} {
-		for i, s := range l.group(g) {
-			if s.Unbound {
-				return &task.Error{Code: task.UnboundArgument, Task: d.Task, Slot: task.At(g.String(), i).String(), Want: "a bound store", Got: "an unbound one"}
-			}
+	for _, a := range args {
+		if a.store.Unbound && a.group != task.Outputs {
+			return &task.Error{Code: task.UnboundArgument, Task: d.Task, Slot: a.term.String(), Want: "a bound store", Got: "an unbound one"}
 		}
 	}
 	if err := l.counts(); err != nil {
@@ -177,24 +212,23 @@ func (l *Launch) check(m Machine) error {
 	return nil
 }
 
-// counts reports all groups with a wrong number of arguments at once.
+// counts reports all slots with a wrong number of arguments at once.
 func (l *Launch) counts() error {
-	d := l.Declaration
 	var want, got []string
-	for g := task.Inputs; g <= task.Scalars; g++ {
-		n := l.Scalars
-		if g != task.Scalars {
-			n = len(l.group(g))
+	for i, s := range l.Declaration.Slots() {
+		n := l.passed(i)
+		if s.Group == task.Scalars {
+			n = l.scalars[i]
 		}
-		if a := d.Count(g); !a.Allows(n) {
-			want = append(want, fmt.Sprintf("%v %v", a, g))
-			got = append(got, fmt.Sprintf("%d %v", n, g))
+		if !s.Arity.Allows(n) {
+			want = append(want, fmt.Sprintf("%v %s", s.Arity, s.Name))
+			got = append(got, fmt.Sprintf("%d %s", n, s.Name))
 		}
 	}
 	if want == nil {
 		return nil
 	}
-	return &task.Error{Code: task.CountMismatch, Task: d.Task, Want: strings.Join(want, ", "), Got: strings.Join(got, ", ")}
+	return &task.Error{Code: task.CountMismatch, Task: l.Declaration.Task, Want: strings.Join(want, ", "), Got: strings.Join(got, ", ")}
 }
 
 // pair is a constraint between stores: of one, or of two if the kind has two.
@@ -216,7 +250,7 @@ func (l *Launch) expand() ([]pair, error) {
 			continue
 		}
 		if c.Kind == task.Align && len(groups) == 1 {
-			if c.Terms[0].Index != task.All || len(groups[0]) == 0 {
+			if len(groups[0]) == 0 {
 				continue
 			}
 			groups = [][]argument{groups[0][:1], groups[0]}
@@ -230,7 +264,7 @@ func (l *Launch) expand() ([]pair, error) {
 		for _, later := range groups[1:] {
 			for _, a := range groups[0] {
 				for _, b := range later {
-					if a.term != b.term {
+					if a.term != b.term || a.group != b.group {
 						out = append(out, pair{c, a, b})
 					}
 				}
@@ -245,21 +279,20 @@ func (l *Launch) expand() ([]pair, error) {
 func (l *Launch) resolve(c task.Constraint) (groups [][]argument, ok bool, err error) {
 	missing, optional := "", false
 	for _, t := range c.Terms {
-		g, _ := task.ParseGroup(t.Name)
-		stores := l.group(g)
 		var args []argument
-		switch {
-		case t.Index == task.All:
-			for i, s := range stores {
-				args = append(args, argument{task.At(t.Name, i), s})
+		if t.Index == task.All {
+			for _, slot := range l.Declaration.NamedSlots(t.Name) {
+				for i := range l.stores[slot] {
+					args = append(args, l.argument(slot, i))
+				}
 			}
-		case t.Index < len(stores):
-			args = []argument{{t, stores[t.Index]}}
-		default:
+		} else if slot, i, found := l.Declaration.Locate(t, l.passed); found {
+			args = []argument{l.argument(slot, i)}
+		} else {
 			if missing == "" {
 				missing = t.String()
 			}
-			optional = optional || l.Declaration.Count(g).Ranged()
+			optional = optional || l.Declaration.Arity(t.Name).Ranged()
 		}
 		groups = append(groups, args)
 	}
@@ -362,7 +395,7 @@ func onStores(args []argument, pairs []pair) []task.Constraint {
 
 // overlaps reports an output that is written through overlapping tiles: the target of a bloat that
 // grows tiles, or of a scale or bloat from such a target.
-func (l *Launch) overlaps(pairs []pair) error {
+func (l *Launch) overlaps(args []argument, pairs []pair) error {
 	grown := map[*Store]bool{}
 	for changed := true; changed; {
 		changed = false
@@ -372,9 +405,9 @@ func (l *Launch) overlaps(pairs []pair) error {
 			}
 		}
 	}
-	for i, s := range l.Outputs {
-		if grown[s] {
-			return &task.Error{Code: task.OverlappingWrite, Task: l.Declaration.Task, Slot: task.At(task.Outputs.String(), i).String(),
+	for _, a := range args {
+		if a.group == task.Outputs && grown[a.store] {
+			return &task.Error{Code: task.OverlappingWrite, Task: l.Declaration.Task, Slot: a.term.String(),
 				Want: "an output whose tiles do not overlap", Got: "one that a bloat grows"}
 		}
 	}
@@ -383,10 +416,10 @@ func (l *Launch) overlaps(pairs []pair) error {
 
 // Solve checks the launch and divides its stores among the processors of a machine.
 func (l *Launch) Solve(m Machine) (*Partition, error) {
-	if err := l.check(m); err != nil {
+	args := l.arguments()
+	if err := l.check(m, args); err != nil {
 		return nil, err
 	}
-	args := l.arguments()
 	if l.Manual {
 		p := &Partition{}
 		if shape.Prod(l.Domain) > 1 {
@@ -409,7 +442,7 @@ func (l *Launch) Solve(m Machine) (*Partition, error) {
 	if err := task.CheckDependents(l.Declaration.Task, onStores(args, pairs)); err != nil {
 		return nil, err
 	}
-	if err := l.overlaps(pairs); err != nil {
+	if err := l.overlaps(args, pairs); err != nil {
 		return nil, err
 	}
 	s := newSolver(l, m, args, pairs)

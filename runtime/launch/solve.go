@@ -89,10 +89,10 @@ func newSolver(l *Launch, m Machine, args []argument, pairs []pair) *solver {
 	s := &solver{launch: l, machine: m, args: args, of: map[*Store]*class{}, access: map[*Store]int{}, boxes: map[*Store][]unclipped{}, parts: map[*Store]Division{}}
 	for _, a := range args {
 		access := reads
-		switch a.term.Name {
-		case task.Outputs.String():
+		switch a.group {
+		case task.Outputs:
 			access = writes
-		case task.Redops.String():
+		case task.Redops:
 			access = reduces
 		}
 		s.access[a.store] = max(s.access[a.store], access)

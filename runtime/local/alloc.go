@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // Allocator hands out memory up to a limit and accounts for every byte of it.
@@ -16,7 +17,7 @@ type Allocator struct {
 	peak  int64
 }
 
-// NewAllocator returns an allocator with a limit in bytes; 0 means none.
+// NewAllocator returns an allocator with a limit in bytes; 0 means as much as can be addressed.
 func NewAllocator(limit int64) *Allocator { return &Allocator{limit: limit} }
 
 // OutOfMemoryError reports that an allocation would exceed the limit. Nothing was allocated.
@@ -48,8 +49,12 @@ func (a *Allocator) Allocate(owner string, n int64) ([]byte, error) {
 func (a *Allocator) reserve(owner string, n int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if n < 0 || a.limit > 0 && n > a.limit-a.used {
-		return &OutOfMemoryError{Owner: owner, Requested: n, Used: a.used, Limit: a.limit}
+	limit := a.limit
+	if limit == 0 {
+		limit = shape.MaxBytes
+	}
+	if n < 0 || n > limit-a.used {
+		return &OutOfMemoryError{Owner: owner, Requested: n, Used: a.used, Limit: limit}
 	}
 	a.used += n
 	a.peak = max(a.peak, a.used)

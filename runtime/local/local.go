@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
@@ -39,6 +38,7 @@ type Engine struct {
 	mu        sync.Mutex
 	pool      *pool
 	variables map[string]*variable
+	instances map[*Instance]bool // that are open
 	closed    bool
 }
 
@@ -59,10 +59,12 @@ func New(registry *task.Registry, config Config) *Engine {
 		alloc:     NewAllocator(config.MemoryLimit),
 		pool:      newPool(config.Workers),
 		variables: map[string]*variable{},
+		instances: map[*Instance]bool{},
 	}
 }
 
-// Close stops the workers and frees the memory. Instances must not be used afterwards.
+// Close stops the workers and frees the memory, that of instances included. Using them afterwards is
+// an error.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,6 +73,9 @@ func (e *Engine) Close() {
 	}
 	e.closed = true
 	e.pool.close()
+	for in := range e.instances {
+		in.free()
+	}
 	for _, v := range e.variables {
 		e.alloc.Free(v.bytes)
 	}
@@ -96,6 +101,8 @@ type Instance struct {
 	times   []Timing
 	needs   []int // roots of variables that are read before they are written
 	writes  []*variable
+	inputs  []region.Root // that must be fed before every run
+	fed     []bool        // per root: since the last run
 	steps   uint64
 }
 
@@ -103,225 +110,6 @@ type bound struct {
 	body  task.Body
 	over  int
 	grain int
-}
-
-// Load allocates a plan's memory and binds its tasks. If it fails, the engine is as it was before.
-func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return nil, fmt.Errorf("local: the engine is closed")
-	}
-	in = &Instance{engine: e, plan: p, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)), roots: map[string]region.Root{}}
-	var undo []func()
-	defer func() {
-		if err != nil {
-			for _, f := range undo {
-				f()
-			}
-			in = nil
-		}
-	}()
-	allocate := func(owner string, n int64) ([]byte, error) {
-		b, err := e.alloc.Allocate(owner, n)
-		if err == nil {
-			undo = append(undo, func() { e.alloc.Free(b) })
-		}
-		return b, err
-	}
-	for i := range p.Roots {
-		r := &p.Roots[i]
-		in.roots[r.Name] = region.Root(i)
-		if r.Use != plan.Variable {
-			continue
-		}
-		v := e.variables[r.Name]
-		if v == nil {
-			v = &variable{operand: r.Operand()}
-			if v.bytes, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
-				return nil, err
-			}
-			e.variables[r.Name] = v
-			undo = append(undo, func() { delete(e.variables, r.Name) })
-		}
-		if v.operand.String() != r.Operand().String() {
-			return nil, fmt.Errorf("local: variable %s: plan %s wants %v, the engine holds %v", r.Name, p.Name, r.Operand(), v.operand)
-		}
-		in.vars[i], in.data[i] = v, v.bytes
-	}
-	if in.arena, err = allocate(arenaOwner(p, e.alloc.Memory()), p.ArenaBytes); err != nil {
-		return nil, err
-	}
-	for i := range p.Roots {
-		if pl := p.Roots[i].Place; pl.Space == region.Arena && p.Roots[i].First <= p.Roots[i].Last {
-			if pl.Off < 0 || pl.Bytes < 0 || pl.Off+pl.Bytes > int64(len(in.arena)) {
-				return nil, fmt.Errorf("local: plan %s: root %s lies outside the arena", p.Name, p.Roots[i].Name)
-			}
-			in.data[i] = in.arena[pl.Off : pl.Off+pl.Bytes : pl.Off+pl.Bytes]
-		}
-	}
-	in.scratch = make([][]byte, e.config.Workers)
-	for w := range in.scratch {
-		if in.scratch[w], err = allocate(fmt.Sprintf("scratch of worker %d for plan %s", w, p.Name), p.WorkerBytes); err != nil {
-			return nil, err
-		}
-	}
-	if err = in.bind(); err != nil {
-		return nil, err
-	}
-	in.writeSets()
-	return in, nil
-}
-
-// arenaOwner names the largest tensor of the plan, for the error if its arena does not fit.
-func arenaOwner(p *plan.Plan, m Memory) string {
-	owner, most := "plan "+p.Name, int64(-1)
-	for i := range p.Roots {
-		if r := &p.Roots[i]; r.Place.Space == region.Arena && r.Place.Bytes > most {
-			most = r.Place.Bytes
-			owner = fmt.Sprintf("plan %s (largest tensor %s, %d bytes)", p.Name, r.Name, most)
-		}
-	}
-	return owner
-}
-
-// bind makes one body for each task of the plan.
-func (in *Instance) bind() error {
-	p, e := in.plan, in.engine
-	bodies := make([][]task.Body, len(p.Calls))
-	in.tasks = make([]bound, len(p.Tasks))
-	if e.config.Profile {
-		in.times = make([]Timing, len(p.Tasks))
-	}
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
-		var body task.Body
-		var err error
-		if t.Builtin != nil {
-			body, err = in.builtin(t)
-		} else {
-			if bodies[t.Call] == nil {
-				bodies[t.Call], err = in.bindCall(&p.Calls[t.Call])
-			}
-			if err == nil && t.Step >= len(bodies[t.Call]) {
-				err = fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
-			}
-			if err == nil {
-				body = bodies[t.Call][t.Step]
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
-		}
-		in.tasks[i] = bound{body, t.Over, t.Grain}
-		if in.times != nil {
-			in.times[i].Label = p.Label(i)
-		}
-	}
-	return nil
-}
-
-func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {
-	reg := in.engine.registry.Task(c.ID)
-	if reg == nil {
-		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v", c.Operator, c.Task, c.ID)
-	}
-	sig := reg.Signature
-	op := sig.Operator
-	attrs, err := op.DecodeAttrs(c.Attrs)
-	if err != nil {
-		return nil, err
-	}
-	given := task.NoneGiven(op)
-	for name, operands := range c.Given {
-		if s := op.SlotNamed(name); s >= 0 {
-			given.Operands[s] = operands
-		}
-	}
-	for _, name := range c.Requested {
-		if s := op.SlotNamed(name); s >= 0 {
-			given.Requested[s] = true
-		}
-	}
-	res, err := task.Resolve(op, attrs, given)
-	if err != nil {
-		return nil, err
-	}
-	variant, err := reg.Variant(res.Types)
-	if err != nil {
-		return nil, err
-	}
-	if len(c.Params) != len(sig.Params) {
-		return nil, &task.Error{Operator: op.Name, Task: sig.Task, Want: fmt.Sprintf("%d parameters", len(sig.Params)), Got: fmt.Sprint(len(c.Params))}
-	}
-	acc := &task.Accessor{Signature: sig, Attrs: attrs, Resolved: res, Memory: in.memory(c, sig), Workers: in.workers(sig, res)}
-	bodies, err := variant.Bind(acc)
-	if err == nil {
-		err = acc.Err()
-	}
-	return bodies, err
-}
-
-// memory returns the function that finds the buffers of a call's parameters.
-func (in *Instance) memory(c *plan.Call, sig *task.Signature) func(int, bool) []task.Buffer {
-	return func(slot int, grad bool) []task.Buffer {
-		for i, p := range sig.Params {
-			if p.Slot != slot || p.Grad != grad {
-				continue
-			}
-			var buffers []task.Buffer
-			for _, b := range c.Params[i] {
-				root := &in.plan.Roots[b.Root]
-				buffers = append(buffers, task.Buffer{Operand: root.Operand(), Bytes: in.data[b.Root], Mode: b.Mode})
-			}
-			return buffers
-		}
-		return nil
-	}
-}
-
-// workers returns the function that lays out a call's scratch memory in each worker's.
-func (in *Instance) workers(sig *task.Signature, res *task.Resolution) func(int) []task.Buffer {
-	return func(slot int) []task.Buffer {
-		var off int64
-		for _, p := range sig.Params {
-			if p.Slot == slot {
-				break
-			}
-			if sig.Operator.Slots[p.Slot].PerWorker {
-				for _, o := range res.Operands(p.Slot) {
-					off += (o.Bytes() + plan.Align - 1) / plan.Align * plan.Align
-				}
-			}
-		}
-		var buffers []task.Buffer
-		for _, o := range res.Operands(slot) {
-			for _, s := range in.scratch {
-				buffers = append(buffers, task.Buffer{Operand: o, Bytes: s[off : off+o.Bytes()]})
-			}
-		}
-		return buffers
-	}
-}
-
-// writeSets notes which variables the plan reads before it writes them, and which it writes.
-func (in *Instance) writeSets() {
-	written := map[region.Root]bool{}
-	needed := map[region.Root]bool{}
-	for i := range in.plan.Tasks {
-		for _, a := range in.plan.Tasks[i].Access {
-			if a.Perm.Reads() && in.vars[a.Root] != nil && !written[a.Root] && !needed[a.Root] {
-				needed[a.Root] = true
-				in.needs = append(in.needs, int(a.Root))
-			}
-		}
-		for _, a := range in.plan.Tasks[i].Access {
-			if a.Perm.Writes() && in.vars[a.Root] != nil && !written[a.Root] {
-				written[a.Root] = true
-				in.writes = append(in.writes, in.vars[a.Root])
-			}
-		}
-	}
 }
 
 // TaskError reports which task of a plan failed. It wraps the kernel's error, or a *PanicError.
@@ -349,8 +137,9 @@ func (e *PanicError) Error() string { return fmt.Sprintf("the kernel panicked: %
 
 func panicError(v any) error { return &PanicError{v, debug.Stack()} }
 
-// Run runs the plan once. After an error (a *TaskError, or the context's), what the plan wrote is
-// undefined, but the engine remains usable.
+// Run runs the plan once. Its inputs must have been fed since the run before, whose tasks may have
+// used their memory for other tensors. After an error (a *TaskError, or the context's), what the plan
+// wrote is undefined, but the engine remains usable.
 func (in *Instance) Run(ctx context.Context) error {
 	e := in.engine
 	e.mu.Lock()
@@ -363,6 +152,12 @@ func (in *Instance) Run(ctx context.Context) error {
 			return fmt.Errorf("local: plan %s reads variable %s, which nothing has written yet", in.plan.Name, in.plan.Roots[r].Name)
 		}
 	}
+	for _, r := range in.inputs {
+		if !in.fed[r] {
+			return fmt.Errorf("local: plan %s reads input %s, which has not been fed since the last run", in.plan.Name, in.plan.Roots[r].Name)
+		}
+	}
+	clear(in.fed)
 	e.pool.begin(in.steps)
 	defer e.pool.end()
 	done := ctx.Done()
@@ -397,12 +192,18 @@ func (in *Instance) Run(ctx context.Context) error {
 func (in *Instance) Close() {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
+	in.free()
+}
+
+// free is Close for callers that hold the engine's lock.
+func (in *Instance) free() {
 	if in.data != nil {
 		in.engine.alloc.Free(in.arena)
 		for _, s := range in.scratch {
 			in.engine.alloc.Free(s)
 		}
 		in.arena, in.scratch, in.data, in.tasks = nil, nil, nil, nil
+		delete(in.engine.instances, in)
 	}
 }
 
@@ -438,80 +239,4 @@ func (in *Instance) Timings() []Timing {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
 	return append([]Timing(nil), in.times...)
-}
-
-func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
-	r, ok := in.roots[name]
-	if !ok {
-		return 0, nil, fmt.Errorf("local: plan %s has no tensor %s", in.plan.Name, name)
-	}
-	return r, &in.plan.Roots[r], nil
-}
-
-// Feed writes a fed tensor or a variable.
-func Feed[T dtype.Element](in *Instance, name string, data []T) error {
-	in.engine.mu.Lock()
-	defer in.engine.mu.Unlock()
-	r, root, err := in.root(name)
-	if err != nil {
-		return err
-	}
-	if root.Use != plan.Fed && root.Use != plan.Variable {
-		return fmt.Errorf("local: plan %s: want an input or a variable to feed, got %s, which the plan computes", in.plan.Name, name)
-	}
-	to, err := view[T](in, r)
-	if err != nil {
-		return err
-	}
-	if len(data) != len(to) {
-		return fmt.Errorf("local: tensor %s: want %d elements, got %d", name, len(to), len(data))
-	}
-	copy(to, data)
-	if v := in.vars[r]; v != nil {
-		v.set = true
-	}
-	return nil
-}
-
-// Fetch returns a copy of a fetched tensor or of a variable.
-func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
-	in.engine.mu.Lock()
-	defer in.engine.mu.Unlock()
-	r, root, err := in.root(name)
-	if err != nil {
-		return nil, err
-	}
-	if root.Use != plan.Variable && root.Last < len(in.plan.Tasks) {
-		return nil, fmt.Errorf("local: plan %s: want a fetched tensor or a variable, got %s, whose memory is reused", in.plan.Name, name)
-	}
-	from, err := view[T](in, r)
-	if err != nil {
-		return nil, err
-	}
-	return append([]T{}, from...), nil
-}
-
-func view[T dtype.Element](in *Instance, r region.Root) ([]T, error) {
-	root := &in.plan.Roots[r]
-	if want := dtype.Of[T](); root.Type != want {
-		return nil, fmt.Errorf("local: tensor %s holds %v, not %v", root.Name, root.Type, want)
-	}
-	if in.data == nil {
-		return nil, fmt.Errorf("local: the instance is closed")
-	}
-	return slice[T](in.data[r]), nil
-}
-
-// Variable returns a copy of an engine's variable and its shape.
-func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	v := e.variables[name]
-	if v == nil {
-		return nil, nil, fmt.Errorf("local: no variable %s", name)
-	}
-	if want := dtype.Of[T](); v.operand.Type != want {
-		return nil, nil, fmt.Errorf("local: variable %s holds %v, not %v", name, v.operand.Type, want)
-	}
-	return append([]T{}, slice[T](v.bytes)...), append([]int{}, v.operand.Shape...), nil
 }

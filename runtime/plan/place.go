@@ -9,6 +9,12 @@ import (
 
 func align(n int64) int64 { return (n + Align - 1) / Align * Align }
 
+// conflict reports whether two roots need memory at the same time.
+func (p *Plan) conflict(q, r *Root) bool {
+	fetched := len(p.Tasks)
+	return q.First <= r.Last && r.First <= q.Last || q.First < 0 && r.Last == fetched || r.First < 0 && q.Last == fetched
+}
+
 // place gives every root its memory. Variables have memory of their own; the others share the arena,
 // greedily: the largest first, each at the lowest offset where no root lies that is live at the
 // same time.
@@ -34,7 +40,7 @@ func place(p *Plan) {
 		var off int64
 		for _, j := range placed {
 			q := &p.Roots[j]
-			if q.Last < r.First || r.Last < q.First {
+			if !p.conflict(q, r) {
 				continue
 			}
 			if off+r.Place.Bytes <= q.Place.Off {

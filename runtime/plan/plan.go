@@ -73,7 +73,8 @@ type Root struct {
 	Use   Use          `json:"use"`
 	Place region.Place `json:"place"`
 	// First and Last number the first and the last task that touches the root. A fed root is live
-	// from -1 on, a fetched one up to len(Tasks).
+	// from -1 on, a fetched one up to len(Tasks). As the inputs of the next run may be fed before
+	// results are fetched, the two share no memory even if their lifetimes do not meet.
 	First int `json:"first"`
 	Last  int `json:"last"`
 }
@@ -121,7 +122,7 @@ type Task struct {
 	Access  []region.Access `json:"access"`
 }
 
-// Label returns a name for the task, such as "fc1: linear.backward/weight".
+// Label returns a name for the task, such as "fc1: linear.backward".
 func (p *Plan) Label(i int) string {
 	t := &p.Tasks[i]
 	if t.Builtin != nil {
@@ -171,7 +172,7 @@ func (p *Plan) VariableBytes() int64 {
 func (p *Plan) LowerBound() int64 {
 	change := make([]int64, len(p.Tasks)+3)
 	for i := range p.Roots {
-		if r := &p.Roots[i]; r.Use != Variable {
+		if r := &p.Roots[i]; r.Use != Variable && r.First <= r.Last {
 			change[r.First+1] += r.Place.Bytes
 			change[r.Last+2] -= r.Place.Bytes
 		}

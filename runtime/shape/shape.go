@@ -7,6 +7,7 @@ package shape
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -50,6 +51,15 @@ func If[T any](cond bool, a, b T) T {
 		return a
 	}
 	return b
+}
+
+// Choose returns a() if cond holds, otherwise b(). Unlike If, it leaves the other alone, which may
+// have no value.
+func Choose[T any](cond bool, a, b func() T) T {
+	if cond {
+		return a()
+	}
+	return b()
 }
 
 // Concat returns the concatenation of dims and lists of dims.
@@ -102,6 +112,25 @@ func BroadcastStrides(from, to []int) []int {
 		}
 	}
 	return st
+}
+
+// MaxBytes bounds the size of a tensor: what can be addressed.
+const MaxBytes int64 = min(math.MaxInt, 1<<47)
+
+// Fits reports whether a tensor, whose elements have the given size in bytes, is not larger than
+// MaxBytes.
+func Fits(s []int, size int) bool {
+	if slices.Contains(s, 0) {
+		return true
+	}
+	n := int64(max(size, 1))
+	for _, extent := range s {
+		if n > MaxBytes/int64(extent) {
+			return false
+		}
+		n *= int64(extent)
+	}
+	return true
 }
 
 // Equal reports whether a and b are the same shape.

@@ -101,9 +101,9 @@ func (a Arity) String() string {
 }
 
 // check reports limits that make no sense.
-func (a Arity) check(task string, g Group) error {
+func (a Arity) check(task, slot string) error {
 	fail := func(code Code, want, got string) error {
-		return &Error{Code: code, Task: task, Slot: g.String(), Want: want, Got: got}
+		return &Error{Code: code, Task: task, Slot: slot, Want: want, Got: got}
 	}
 	switch {
 	case a.lo < 0:

@@ -197,6 +197,15 @@ func AxisEnd[S ~int](r *Resolution, slot S, attr string, axis int) int {
 	return r.axis(int(slot), attr, axis, 1)
 }
 
+// Axes is Axis for several dimensions.
+func Axes[S ~int](r *Resolution, slot S, attr string, axes []int) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		out[i] = r.axis(int(slot), attr, a, 0)
+	}
+	return out
+}
+
 func (r *Resolution) axis(slot int, attr string, axis, past int) int {
 	if r.err != nil || len(r.operands[slot]) == 0 {
 		return 0
@@ -288,7 +297,12 @@ func (r *Resolution) add(slot int, t dtype.Type, dims []int) {
 			return
 		}
 	}
-	r.operands[slot] = []Operand{{t, dims}}
+	o := Operand{t, dims}
+	if !shape.Fits(dims, t.Size()) {
+		r.fail(slot, "a size that can be addressed", o.String())
+		return
+	}
+	r.operands[slot] = []Operand{o}
 }
 
 // SetWork gives a step of the operator's task number t its extent and grain. A grain of 0 stands for

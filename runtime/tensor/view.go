@@ -21,11 +21,16 @@ type layout struct {
 // Shape returns the extents, slowest dimension first. The caller must not change them.
 func (l layout) Shape() []int { return l.shape }
 
-func (l layout) origin(i int) int {
-	if l.stride == 1 {
-		return i * l.lane
+// bounds returns the elements between the first and the last of lane i: data[lo:hi].
+func (l layout) bounds(i int) (lo, hi int) {
+	if l.lane == 0 {
+		return 0, 0 // an empty tensor may have lanes, of no elements
 	}
-	return i/l.stride*l.stride*l.lane + i%l.stride
+	if l.stride == 1 {
+		return i * l.lane, (i + 1) * l.lane
+	}
+	lo = i/l.stride*l.stride*l.lane + i%l.stride
+	return lo, lo + (l.lane-1)*l.stride + 1
 }
 
 // along returns the layout of a contiguous tensor whose lanes run along dimension dim. A scalar is one
@@ -39,7 +44,7 @@ func (l layout) along(dim int) layout {
 	for _, n := range l.shape[dim+1:] {
 		l.stride *= n
 	}
-	l.stride = max(l.stride, 1) // an empty tensor has no lanes
+	l.stride = max(l.stride, 1) // so that empty tensors do not divide by it
 	return l
 }
 
@@ -66,7 +71,10 @@ func (v RO[T]) At(i int) T { return v.data[i] }
 
 // Lane returns lane i: all elements along the lane dimension, the others fixed. Lanes are numbered
 // row-major over the other dimensions.
-func (v RO[T]) Lane(i int) ROLane[T] { return ROLane[T]{v.data[v.origin(i):], v.lane, v.stride} }
+func (v RO[T]) Lane(i int) ROLane[T] {
+	lo, hi := v.bounds(i)
+	return ROLane[T]{v.data[lo:hi], v.lane, v.stride}
+}
 
 // Span returns elements lo to hi-1 as a lane.
 func (v RO[T]) Span(lo, hi int) ROLane[T] { return ROLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
@@ -95,7 +103,10 @@ func (v WO[T]) Len() int { return len(v.data) }
 func (v WO[T]) Set(i int, x T) { v.data[i] = x }
 
 // Lane returns lane i, as RO.Lane does.
-func (v WO[T]) Lane(i int) WOLane[T] { return WOLane[T]{v.data[v.origin(i):], v.lane, v.stride} }
+func (v WO[T]) Lane(i int) WOLane[T] {
+	lo, hi := v.bounds(i)
+	return WOLane[T]{v.data[lo:hi], v.lane, v.stride}
+}
 
 // Span returns elements lo to hi-1 as a lane.
 func (v WO[T]) Span(lo, hi int) WOLane[T] { return WOLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
@@ -133,7 +144,10 @@ func (v RW[T]) RO() RO[T] { return RO[T](v) }
 func (v RW[T]) WO() WO[T] { return WO[T](v) }
 
 // Lane returns lane i, as RO.Lane does.
-func (v RW[T]) Lane(i int) RWLane[T] { return RWLane[T]{v.data[v.origin(i):], v.lane, v.stride} }
+func (v RW[T]) Lane(i int) RWLane[T] {
+	lo, hi := v.bounds(i)
+	return RWLane[T]{v.data[lo:hi], v.lane, v.stride}
+}
 
 // Span returns elements lo to hi-1 as a lane.
 func (v RW[T]) Span(lo, hi int) RWLane[T] { return RWLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
@@ -186,7 +200,8 @@ func (v Grad[T]) Lane(i int) GradLane[T] {
 	if v.mode == Discard {
 		return GradLane[T]{n: v.lane, s: v.stride}
 	}
-	return GradLane[T]{v.data[v.origin(i):], v.lane, v.stride, v.mode}
+	lo, hi := v.bounds(i)
+	return GradLane[T]{v.data[lo:hi], v.lane, v.stride, v.mode}
 }
 
 // Span returns elements lo to hi-1 as a lane.
@@ -238,7 +253,8 @@ func (v Scatter[T]) Lane(i int) ScatterLane[T] {
 	if v.data == nil {
 		return ScatterLane[T]{n: v.lane, s: v.stride}
 	}
-	return ScatterLane[T]{v.data[v.origin(i):], v.lane, v.stride}
+	lo, hi := v.bounds(i)
+	return ScatterLane[T]{v.data[lo:hi], v.lane, v.stride}
 }
 
 // Opt is a tensor, or a group of them, that may be absent.
@@ -256,9 +272,26 @@ func (o Opt[V]) Get() (V, bool) { return o.v, o.ok }
 // Has reports whether the view is present.
 func (o Opt[V]) Has() bool { return o.ok }
 
+// Along returns an optional tensor with lanes along dimension dim rather than the last.
+func Along[V interface{ Along(dim int) V }](o Opt[V], dim int) Opt[V] {
+	if o.ok {
+		o.v = o.v.Along(dim)
+	}
+	return o
+}
+
 // PerWorker is scratch memory of which every worker has its own copy. What is in it at the start of
 // a range is undefined.
 type PerWorker[T dtype.Element] struct{ own []RW[T] }
+
+// Along returns the same memory with lanes along dimension dim rather than the last.
+func (p PerWorker[T]) Along(dim int) PerWorker[T] {
+	own := make([]RW[T], len(p.own))
+	for i, v := range p.own {
+		own[i] = v.Along(dim)
+	}
+	return PerWorker[T]{own}
+}
 
 // Of returns the copy of the worker that runs the range (task.Ctx.Worker).
 func (p PerWorker[T]) Of(worker int) RW[T] { return p.own[worker] }

@@ -1,0 +1,76 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// The findings of this package are tested in package driver, by the archives in its testdata/diag.
+
+// TestTaskIDs checks what no real names show: that tasks with the same id are found.
+func TestTaskIDs(t *testing.T) {
+	var list diag.List
+	var specs []*spec.Spec
+	for _, name := range []string{"one", "two", "three"} {
+		text := "edition = 1\nname = \"" + name + "\"\ndoc = \"x\"\n[tasks.forward]\nover = 1\n[tasks.backward]\nover = 1\n"
+		specs = append(specs, spec.Read("specs/"+name+".toml", text, &list))
+	}
+	c := &checker{list: &list}
+	if c.taskIDs(specs, task.IDOf); !list.Empty() {
+		t.Fatalf("findings: %v", list.Sorted())
+	}
+	c.taskIDs(specs, func(operator, name string) task.ID {
+		if operator == "three" {
+			operator = "one"
+		}
+		return task.IDOf(operator, name)
+	})
+	var b strings.Builder
+	if err := diag.WriteText(&b, list.Sorted()); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer("F", task.IDOf("one", "forward").String(), "B", task.IDOf("one", "backward").String()).Replace(
+		`specs/three.toml:4:8: OP602: tasks three.forward and one.forward have the same id F
+  [tasks.forward]
+         ^^^^^^^
+specs/one.toml:4:8: note: the other one
+  [tasks.forward]
+         ^^^^^^^
+  hint: rename one of the operators
+specs/three.toml:6:8: OP602: tasks three.backward and one.backward have the same id B
+  [tasks.backward]
+         ^^^^^^^^
+specs/one.toml:6:8: note: the other one
+  [tasks.backward]
+         ^^^^^^^^
+  hint: rename one of the operators
+`)
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", &b, want)
+	}
+}
+
+func TestSplitMessage(t *testing.T) {
+	tests := []struct {
+		message, format, names string
+		ok                     bool
+	}{
+		{"nothing to fill in", "nothing to fill in", "", true},
+		{"{K} of {N}", "%v of %v", "K N", true},
+		{"100 % of {K}%", "100 %% of %v%%", "K", true},
+		{"a } alone", "a } alone", "", true},
+		{"{}", "%v", "", true},
+		{"{K", "", "", false},
+		{"{K} and {", "%v and ", "K", false},
+	}
+	for _, tt := range tests {
+		format, names, ok := SplitMessage(tt.message)
+		if format != tt.format || strings.Join(names, " ") != tt.names || ok != tt.ok {
+			t.Errorf("SplitMessage(%q) = %q, %q, %v; want %q, %q, %v", tt.message, format, names, ok, tt.format, tt.names, tt.ok)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// flaw is what is wrong with a value, and with which part of it.
+type flaw struct {
+	at      source.Node
+	message string
+}
+
+func flawf(at source.Node, format string, args ...any) *flaw {
+	return &flaw{at, fmt.Sprintf(format, args...)}
+}
+
+// value checks a value of an attribute as it stands in a spec and returns what is wrong, or nil.
+func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
+	switch {
+	case a.List.V || a.Type.V == "dims" || a.Type.V == "axes":
+		return o.listValue(a, n)
+	case a.Type.V == "record":
+		return o.recordValue(a, n)
+	}
+	v := any(nil)
+	if s, ok := n.(*source.Scalar); ok {
+		v = s.Value
+	}
+	text, isString := v.(string)
+	ok := false
+	switch a.Type.V {
+	case "int", "axis":
+		if i, ok := v.(int64); ok {
+			if i > math.MaxInt32 || i < math.MinInt32 {
+				return flawf(n, "%d is out of range", i)
+			}
+			return outside(a, n)
+		}
+	case "float":
+		if _, ok := number(n); ok {
+			return outside(a, n)
+		}
+	case "bool":
+		_, ok = v.(bool)
+	case "string":
+		ok = isString
+	case "dtype":
+		if ok = isString; ok {
+			if _, err := dtype.Parse(text); err != nil {
+				return flawf(n, "%s", hinted(err.Error(), text, dtype.Names()))
+			}
+		}
+	case "enum":
+		t := scope.AttrSymbol(a, o.enums).Type
+		if t.Kind == expr.Unknown {
+			return nil // its values could not be read, which was reported
+		}
+		if ok = isString; ok && !slices.Contains(t.Values, text) {
+			return flawf(n, "%s", hinted(fmt.Sprintf("%q is not one of %s", text, strings.Join(t.Values, ", ")), text, t.Values))
+		}
+	default:
+		return nil // the type was reported
+	}
+	if !ok {
+		return flawf(n, "want %s, got %s", wanted[a.Type.V], articled(source.Kind(n)))
+	}
+	return nil
+}
+
+// wanted says what the values of each type of attributes are.
+var wanted = map[string]string{
+	"int": "an integer", "axis": "an integer", "float": "a number", "bool": "true or false", "string": "a string",
+	"enum": "the name of a value", "dtype": "the name of an element type",
+}
+
+func (o *operator) listValue(a *spec.Attr, n source.Node) *flaw {
+	arr, ok := n.(*source.Array)
+	if !ok {
+		return flawf(n, "want an array, got %s", articled(source.Kind(n)))
+	}
+	one := *a
+	one.List = spec.Bool{}
+	if a.Type.V == "dims" || a.Type.V == "axes" {
+		one.Type.V = "int"
+	}
+	for _, e := range arr.Elems {
+		if f := o.value(&one, e); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (o *operator) recordValue(a *spec.Attr, n source.Node) *flaw {
+	t, ok := n.(*source.Table)
+	if !ok {
+		return flawf(n, "want a table with the fields of the record, got %s", articled(source.Kind(n)))
+	}
+	if len(a.Fields) == 0 {
+		return nil // which was reported
+	}
+	var names []string
+	for _, f := range a.Fields {
+		names = append(names, f.Name)
+	}
+	for _, e := range t.Entries {
+		i := slices.Index(names, e.Key)
+		if i < 0 {
+			return &flaw{&source.Scalar{Span: e.KeySpan}, hinted("there is no field "+e.Key, e.Key, names)}
+		}
+		if f := o.value(a.Fields[i], e.Value); f != nil {
+			f.message = e.Key + ": " + f.message
+			return f
+		}
+	}
+	for _, f := range a.Fields {
+		if t.Get(f.Name) == nil && !f.Optional.V {
+			return flawf(n, "field %s is missing", f.Name)
+		}
+	}
+	return nil
+}
+
+// hinted adds the nearest of some names to a message.
+func hinted(message, name string, names []string) string {
+	if n := nearest.Name(name, names); n != "" {
+		return fmt.Sprintf("%s (did you mean %q?)", message, n)
+	}
+	return message
+}
+
+func number(n source.Node) (float64, bool) {
+	if s, ok := n.(*source.Scalar); ok {
+		switch v := s.Value.(type) {
+		case int64:
+			return float64(v), true
+		case float64:
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// outside checks that a number lies within an attribute's bounds.
+func outside(a *spec.Attr, n source.Node) *flaw {
+	v, _ := number(n)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return flawf(n, "want a finite number")
+	}
+	if lo, ok := number(a.Min); ok && v < lo {
+		return flawf(n, "%v is below min = %v", v, lo)
+	}
+	if hi, ok := number(a.Max); ok && v > hi {
+		return flawf(n, "%v is above max = %v", v, hi)
+	}
+	return nil
+}
+
+// JSON returns a TOML value as JSON.
+func JSON(n source.Node) string {
+	data, err := json.Marshal(plain(n))
+	if err != nil {
+		return "null"
+	}
+	return string(data)
+}
+
+func plain(n source.Node) any {
+	switch n := n.(type) {
+	case *source.Table:
+		m := map[string]any{}
+		for _, e := range n.Entries {
+			m[e.Key] = plain(e.Value)
+		}
+		return m
+	case *source.Array:
+		l := []any{}
+		for _, e := range n.Elems {
+			l = append(l, plain(e))
+		}
+		return l
+	case *source.Scalar:
+		if f, ok := n.Value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+			return nil
+		}
+		return n.Value
+	}
+	return nil
+}
+
+// given checks attributes that an example or an initialiser gives: each exists and has a possible
+// value, and all without a default are there.
+func (o *operator) given(of *spec.Spec, entries []*source.Entry, span source.Span, code diag.Code, skip ...string) {
+	var names []string
+	for _, a := range of.Attrs {
+		names = append(names, a.Name)
+	}
+	have := map[string]bool{}
+	for _, e := range entries {
+		have[e.Key] = true
+		i := slices.Index(names, e.Key)
+		if i < 0 && of.Unread["attrs"] {
+			continue
+		}
+		if i < 0 {
+			d := o.list.Add(code, e.KeySpan, "%s has no attribute %s", of.Name.V, e.Key)
+			if n := nearest.Name(e.Key, names); n != "" {
+				d.Hinted("did you mean %s?", n)
+				have[n] = true
+			} else if len(names) > 0 {
+				d.Hinted("attributes are %s", strings.Join(names, ", "))
+			}
+			continue
+		}
+		if bad := o.value(of.Attrs[i], e.Value); bad != nil {
+			o.list.Add(code, source.SpanOf(bad.at), "%s: %s", e.Key, bad.message)
+		}
+	}
+	for _, a := range of.Attrs {
+		if !have[a.Name] && a.Default == nil && !a.Optional.V && !a.Bad && !slices.Contains(skip, a.Name) {
+			o.list.Add(code, span, "attribute %s of %s has no default and is not given", a.Name, of.Name.V)
+		}
+	}
+}

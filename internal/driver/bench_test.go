@@ -1,0 +1,94 @@
+package driver_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkGenerate measures a whole run of opgen generate on a module of 200 specs. Cold, it reads,
+// checks, emits and writes everything. Unchanged, time stamps tell that there is nothing to do;
+// rewritten, they have changed, and only the content tells.
+func BenchmarkGenerate(b *testing.B) {
+	ownCache(b)
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as opgen's main does
+	b.Run("cold", func(b *testing.B) {
+		for i := range b.N {
+			b.StopTimer()
+			root := filepath.Join(b.TempDir(), fmt.Sprint(i))
+			manySpecs(b, root, 200)
+			b.StartTimer()
+			if r := generateAll(b, root); r.UpToDate || len(r.Changes) == 0 {
+				b.Fatal("the run did nothing")
+			}
+		}
+	})
+	module := func(b *testing.B) (root string, files map[string]string) {
+		root = b.TempDir()
+		manySpecs(b, root, 200)
+		generateAll(b, root)
+		return root, readFiles(b, root, "specs", "generated", "opgen.toml", "go.mod")
+	}
+	stamp := func(b *testing.B, root string, files map[string]string, at time.Time) {
+		for p := range files {
+			if err := os.Chtimes(filepath.Join(root, p), at, at); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	unchanged := func(b *testing.B, root string) {
+		if r := generateAll(b, root); !r.UpToDate {
+			b.Fatal("the run did all the work again")
+		}
+	}
+	b.Run("unchanged", func(b *testing.B) {
+		root, files := module(b)
+		stamp(b, root, files, time.Now().Add(-time.Hour))
+		unchanged(b, root)
+		for b.Loop() {
+			unchanged(b, root)
+		}
+	})
+	b.Run("rewritten", func(b *testing.B) {
+		root, files := module(b)
+		for i := range b.N {
+			b.StopTimer()
+			stamp(b, root, files, time.Now().Add(-time.Hour-time.Duration(i)*time.Second))
+			b.StartTimer()
+			unchanged(b, root)
+		}
+	})
+}
+
+// manySpecs makes a module of n specs: this module's own, and copies of them under other names.
+func manySpecs(t testing.TB, root string, n int) {
+	t.Helper()
+	paths, err := filepath.Glob("../../specs/*.toml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	files := map[string]string{
+		"go.mod":     "module example.com/many\n\ngo 1.26\n",
+		"opgen.toml": "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
+	}
+	for i := range n {
+		p := paths[i%len(paths)]
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(p), ".toml")
+		text := string(data)
+		if round := i / len(paths); round > 0 {
+			other := fmt.Sprintf("%s_v%d", name, round)
+			text = strings.Replace(text, fmt.Sprintf("%q", name), fmt.Sprintf("%q", other), 1)
+			name = other
+		}
+		files["specs/"+name+".toml"] = text
+	}
+	writeFiles(t, root, files)
+}

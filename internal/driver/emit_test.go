@@ -1,0 +1,78 @@
+package driver_test
+
+import (
+	"bytes"
+	"flag"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata")
+
+// TestEmit generates the modules below testdata/emit, which together use all that the spec language
+// has, and compares what comes out with what is stored there, byte by byte. Then it compiles that,
+// with kernels and tests written by hand, and runs the tests.
+func TestEmit(t *testing.T) {
+	folders, err := filepath.Glob("testdata/emit/*")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no modules: %v", err)
+	}
+	sums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opgen, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off") // and the user's build cache
+	ownCache(t)
+	for _, stored := range folders {
+		name := filepath.Base(stored)
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			writeFiles(t, root, readFiles(t, stored, "opgen.toml", "specs", "kernels", "use"))
+			writeFiles(t, root, map[string]string{
+				"go.sum": string(sums),
+				"go.mod": "module example.com/" + name + "\n\ngo 1.26.0\n\nrequire github.com/opgen/opgen v0.0.0\n\nreplace github.com/opgen/opgen => " + opgen + "\n",
+			})
+			generateAll(t, root)
+			compare(t, stored, readFiles(t, root, "generated"))
+			cmd := exec.Command("go", "test", "./...")
+			cmd.Dir = root
+			cmd.Env = env
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("go test: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// compare compares generated files with those stored in a folder, or stores them there.
+func compare(t *testing.T, stored string, got map[string]string) {
+	t.Helper()
+	if *update {
+		if err := os.RemoveAll(filepath.Join(stored, "generated")); err != nil {
+			t.Fatal(err)
+		}
+		writeFiles(t, stored, got)
+		return
+	}
+	want := readFiles(t, stored, "generated")
+	for _, p := range slices.Sorted(maps.Keys(want)) {
+		if _, ok := got[p]; !ok {
+			t.Errorf("%s is not generated", p)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(got)) {
+		if d := diff.Diff("stored "+p, []byte(want[p]), "generated "+p, []byte(got[p])); !bytes.Equal(d, nil) {
+			t.Errorf("%s", d)
+		}
+	}
+}

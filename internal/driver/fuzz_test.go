@@ -1,0 +1,308 @@
+package driver_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/emit"
+	"github.com/opgen/opgen/internal/output"
+	"github.com/opgen/opgen/internal/source"
+)
+
+// companions are the specs beside the fuzzed one, to which it may refer.
+var companions = []string{"activation", "zero", "kaiming_uniform"}
+
+var fuzzConfig = &config.Config{Specs: "specs", Output: "generated", Kernels: "kernels", Runtime: "github.com/opgen/opgen/runtime",
+	GeneratedImport: "example.com/m/generated", KernelsImport: "example.com/m/kernels"}
+
+// FuzzSpec sends any text through the whole generator as a spec. Nothing panics; what is found stands
+// in the file; and if nothing is found, what is generated compiles and lands in the output folder.
+// The second argument edits the first, so that much of what is tried is still TOML.
+func FuzzSpec(f *testing.F) {
+	beside := map[string]driver.Input{}
+	for _, name := range companions {
+		p := "specs/" + name + ".toml"
+		beside[name] = driver.Input{Path: p, Text: readFiles(f, repository, p)[p]}
+	}
+	seeds := readFiles(f, repository, "specs")
+	maps.Copy(seeds, readFiles(f, "testdata", "emit", "onnx"))
+	for name, a := range diagArchives(f) {
+		for _, file := range a.Files {
+			seeds[path.Join("diag", name, file.Name)] = string(file.Data)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(seeds)) {
+		if path.Ext(p) == ".toml" {
+			f.Add(seeds[p], []byte{})
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, edits []byte) {
+		text = edit(text, edits)
+		checkSpec(t, beside, text)
+	})
+}
+
+// checkSpec generates code from a spec, with others beside it.
+func checkSpec(t *testing.T, beside map[string]driver.Input, text string) {
+	t.Helper()
+	name := specName(text)
+	inputs := []driver.Input{{Path: "specs/" + name + ".toml", Text: text}}
+	for n, in := range beside {
+		if n != name {
+			inputs = append(inputs, in)
+		}
+	}
+	var list diag.List
+	m := driver.Resolve(inputs, &list)
+	if m == nil {
+		checkFindings(t, list.Sorted())
+		return
+	}
+	files, err := driver.Emit(fuzzConfig, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWritten(t, files)
+	checkCompiles(t, files)
+}
+
+// piece matches what edits move about: strings, words, blanks and other characters.
+var piece = regexp.MustCompile(`"[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_.]+|[ \t]+|.|\n`)
+
+// replacements are what edits put in place of a token.
+var replacements = strings.Fields(`0 -1 1 3000000000 1.5 nan true false [] {} "" "T" "N..." "K" "_" "A..." "X[:1]..."
+	"caller" "f32" "i64" "bool" "bf16" "input" "output" "weight" "saved" "scratch" "operator" "optimizer" "initializer"
+	"enum" "axis" "dims" "record" "dtype" "none" "read" "readwrite" "scatter" "zero" "activation" "prod(N)" "len(N)/2"
+	"K%3==0" "-K" "--1" "!has(activation)" "activation=='GELU'" "or(K,1)" "K>1?N[0]:2" "[1,K]" "é" "*/" "a//b" = .
+	optional default present saved trainable shape type role init over grain when access grads steps binds of end list
+	min max values fields doc attrs slots dims args tasks require examples dtypes forward backward update`)
+
+// words matches names, and names lists what edits put in place of one throughout: names that mean
+// something in generated code.
+var (
+	words = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	names = strings.Fields(`a b d e f g i k n r s v x acc args attr attrs apply arg bool body catalogue check context ctx defaults
+		dim dims dtype end err error errors f32 false float64 forward forward_task func grad grad_input graph index init int
+		invoke_forward kernel len map math max min name nil node ok operator optimizer opts options outputs perm range register
+		resolve shape slot slot_names slots step strconv string task tensor true type types validate values
+		A AB Ab B Dims Forward Kernel K N Operator R Slot SlotInput T T_ TT Tt`)
+)
+
+// edit applies edits of five bytes each: what to do, and two numbers of tokens or lines.
+func edit(text string, edits []byte) string {
+	for ; len(edits) >= 5; edits = edits[5:] {
+		op, a, b := edits[0], int(edits[1])<<8|int(edits[2]), int(edits[3])<<8|int(edits[4])
+		parts := piece.FindAllString(text, -1)
+		if op%2 == 1 {
+			parts = strings.SplitAfter(text, "\n")
+		}
+		if len(parts) == 0 {
+			return text
+		}
+		a, from := a%len(parts), b%len(parts)
+		switch op / 2 % 5 {
+		case 0:
+			parts[a] = parts[from]
+		case 1:
+			parts[a] = ""
+		case 2:
+			parts[a], parts[from] = parts[from], parts[a]
+		case 3:
+			parts[a] = replacements[b%len(replacements)]
+		case 4:
+			if word := words.FindString(parts[a]); word != "" {
+				name := names[b%len(names)]
+				parts = []string{words.ReplaceAllStringFunc(text, func(w string) string {
+					if w == word {
+						return name
+					}
+					return w
+				})}
+			}
+		}
+		text = strings.Join(parts, "")
+	}
+	return text
+}
+
+var nameLine = regexp.MustCompile(`(?m)^name[ \t]*=[ \t]*"([a-z0-9_]{1,60})"`)
+
+// specName returns the name that a spec gives itself, so that its file can have it.
+func specName(text string) string {
+	if m := nameLine.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return "fuzz"
+}
+
+// checkFindings checks that findings have rules and places, and can be printed.
+func checkFindings(t *testing.T, ds []*diag.Diagnostic) {
+	t.Helper()
+	if len(ds) == 0 {
+		t.Error("no model, but no findings")
+	}
+	inside := func(s source.Span) bool {
+		return s.File != nil && 0 <= s.Start && s.Start <= s.End && s.End <= len(s.File.Text)
+	}
+	for _, d := range ds {
+		if _, ok := diag.Rules[d.Code]; !ok {
+			t.Errorf("no rule %s", d.Code)
+		}
+		if !inside(d.Span) {
+			t.Errorf("%s: %q stands at bytes %d to %d of %v", d.Code, d.Message, d.Span.Start, d.Span.End, d.Span.File)
+		}
+		for _, r := range d.Related {
+			if !inside(r.Span) {
+				t.Errorf("%s: note %q stands at bytes %d to %d of %v", d.Code, r.Message, r.Span.Start, r.Span.End, r.Span.File)
+			}
+		}
+	}
+	for _, write := range []func(*bytes.Buffer) error{
+		func(b *bytes.Buffer) error { return diag.WriteText(b, ds) },
+		func(b *bytes.Buffer) error { return diag.WriteJSON(b, ds) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Error(err)
+		}
+		if !utf8.Valid(b.Bytes()) || bytes.ContainsFunc(b.Bytes(), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }) {
+			t.Errorf("findings are printed with control characters or as other than UTF-8: %q", &b)
+		}
+	}
+}
+
+// checkWritten writes generated files and checks that they land in the output folder, all of them and
+// nothing else.
+func checkWritten(t *testing.T, files []emit.File) {
+	t.Helper()
+	want := map[string]string{}
+	for _, f := range files {
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) || path.Ext(f.Path) != ".go" {
+			t.Errorf("the path %q is not local, or not one of a Go file", f.Path)
+		}
+		want["generated/"+f.Path] = string(f.Data)
+	}
+	root := t.TempDir()
+	dir, err := output.Open(filepath.Join(root, "generated"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	changes, err := dir.Compare(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Apply(changes); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	err = filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		got[filepath.ToSlash(rel)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("wrote %v, want %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// checkCompiles type-checks generated packages; the catalogue, which needs kernels, is only parsed.
+func checkCompiles(t *testing.T, files []emit.File) {
+	t.Helper()
+	c := &compiler{t: t, files: map[string][]emit.File{}, done: map[string]*types.Package{}}
+	for _, f := range files {
+		c.files[path.Dir(f.Path)] = append(c.files[path.Dir(f.Path)], f)
+	}
+	for pkg := range c.files {
+		if _, err := c.Import(fuzzConfig.GeneratedImport + "/" + pkg); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// compiler imports generated packages from memory, and all others from where they are.
+type compiler struct {
+	t     *testing.T
+	files map[string][]emit.File
+	done  map[string]*types.Package
+}
+
+// runtimePackages imports the packages that generated code uses. The importer looks each one up with
+// the go command whenever it is asked, so what it found is kept here.
+var runtimePackages = struct {
+	sync.Mutex
+	importer types.Importer
+	found    map[string]*types.Package
+}{importer: importer.ForCompiler(token.NewFileSet(), "source", nil), found: map[string]*types.Package{}}
+
+func importRuntime(importPath string) (*types.Package, error) {
+	runtimePackages.Lock()
+	defer runtimePackages.Unlock()
+	if p := runtimePackages.found[importPath]; p != nil {
+		return p, nil
+	}
+	p, err := runtimePackages.importer.Import(importPath)
+	if err == nil {
+		runtimePackages.found[importPath] = p
+	}
+	return p, err
+}
+
+func (c *compiler) Import(importPath string) (*types.Package, error) {
+	name, generated := strings.CutPrefix(importPath, fuzzConfig.GeneratedImport+"/")
+	if !generated {
+		return importRuntime(importPath)
+	}
+	if p := c.done[name]; p != nil {
+		return p, nil
+	}
+	if len(c.files[name]) == 0 {
+		return nil, fmt.Errorf("package %s is not generated", importPath)
+	}
+	// A file set of its own: the one of the process would grow with every input.
+	own := token.NewFileSet()
+	var parsed []*ast.File
+	for _, f := range c.files[name] {
+		p, err := parser.ParseFile(own, f.Path, f.Data, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		parsed = append(parsed, p)
+	}
+	if name == "catalogue" {
+		return nil, nil
+	}
+	conf := types.Config{Importer: c, Error: func(err error) { c.t.Error(err) }}
+	p, _ := conf.Check(importPath, own, parsed, nil)
+	c.done[name] = p
+	return p, nil
+}

@@ -1,0 +1,74 @@
+package driver_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/opgen/opgen/internal/driver"
+)
+
+// repository is the root of this module.
+const repository = "../.."
+
+// ownCache gives a test a cache folder of its own, so that it neither uses nor fills the user's.
+func ownCache(t testing.TB) { t.Setenv("XDG_CACHE_HOME", t.TempDir()) }
+
+// writeFiles writes files, by slash path, below a folder.
+func writeFiles(t testing.TB, root string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		p := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readFiles returns the files below folders of root, by slash path relative to root. A folder that is
+// a file is itself.
+func readFiles(t testing.TB, root string, folders ...string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(p string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, p)
+			files[filepath.ToSlash(rel)] = string(data)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// generateAll runs the generator, which must find nothing wrong and refuse nothing.
+func generateAll(t testing.TB, root string) *driver.Result {
+	t.Helper()
+	r, err := driver.Generate(root, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range r.Findings.Sorted() {
+		t.Errorf("finding %s: %s", d.Code, d.Message)
+	}
+	for _, c := range r.Refused {
+		t.Errorf("refused %s: %s", c.Path, c.Kind)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return r
+}

@@ -1,0 +1,76 @@
+package kernels
+
+import (
+	"math"
+
+	"example.com/plain/generated/any"
+	"example.com/plain/generated/momentum"
+	"example.com/plain/generated/ramp"
+	"example.com/plain/generated/shape"
+	"example.com/plain/generated/zeroes"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Any is the kernel of any.
+type Any[B bool | uint8] struct{}
+
+// Forward looks for an element that differs from the zero value.
+func (Any[B]) Forward(_ *task.Ctx, a *any.Forward[B], _ task.Range) error {
+	found := a.Type.At(0)
+	var zero B
+	for i := range a.Func.Len() {
+		if x := a.Func.At(i); x != zero {
+			found = x
+		}
+	}
+	a.String.Set(0, found)
+	return nil
+}
+
+// Shape is the kernel of shape.
+type Shape struct{}
+
+// Forward writes the extents.
+func (Shape) Forward(_ *task.Ctx, a *shape.Forward, _ task.Range) error {
+	for i, n := range a.Dims.X {
+		a.Extents.Set(i, int64(n))
+	}
+	a.Empty.Set(0, a.Input.Len() == 0)
+	return nil
+}
+
+// Ramp is the kernel of ramp.
+type Ramp struct{}
+
+// Forward counts.
+func (Ramp) Forward(_ *task.Ctx, a *ramp.Forward, r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		a.Output.Set(i, float64(i))
+	}
+	return nil
+}
+
+// Momentum is the kernel of momentum.
+type Momentum[T float64] struct{}
+
+// Update moves the weight; the velocity is held back in the first steps.
+func (Momentum[T]) Update(ctx *task.Ctx, a *momentum.Update[T], r task.Range) error {
+	keep := T(1 - math.Exp(-float64(a.Iteration(ctx))))
+	for i := r.Lo; i < r.Hi; i++ {
+		v := keep*a.Velocity.At(i) - T(a.Attrs.Lr)*a.Grad.At(i)
+		a.Velocity.Set(i, v)
+		a.Weight.Set(i, a.Weight.At(i)+v)
+	}
+	return nil
+}
+
+// Zeroes is the kernel of zeroes.
+type Zeroes[T float64] struct{}
+
+// Forward sets elements to 0.
+func (Zeroes[T]) Forward(_ *task.Ctx, a *zeroes.Forward[T], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		a.Tensor.Set(i, 0)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package expr
+
+import "slices"
+
+// function describes a built-in function.
+type function struct {
+	usage string
+	check func(c *checker, call *Call) (Type, *Error)
+}
+
+var functions map[string]function
+
+func init() {
+	intOf := func(kind Kind) func(*checker, *Call) (Type, *Error) {
+		return func(c *checker, call *Call) (Type, *Error) {
+			return Type{Kind: Int}, c.args(call, kind)
+		}
+	}
+	functions = map[string]function{
+		"prod":    {"prod(dims)", intOf(Dims)},
+		"sum":     {"sum(dims)", intOf(Dims)},
+		"len":     {"len(dims)", (*checker).length},
+		"ceildiv": {"ceildiv(a, b)", (*checker).ceildiv},
+		"min":     {"min(a, b, ...)", (*checker).minmax},
+		"max":     {"max(a, b, ...)", (*checker).minmax},
+		"broadcast": {"broadcast(dims, dims)", func(c *checker, call *Call) (Type, *Error) {
+			return Type{Kind: Dims}, c.args(call, Dims, Dims)
+		}},
+		"has":     {"has(attribute)", (*checker).has},
+		"or":      {"or(attribute, value)", (*checker).or},
+		"present": {"present(slot)", (*checker).present},
+		"sqrt": {"sqrt(x)", func(c *checker, call *Call) (Type, *Error) {
+			return Type{Kind: Float}, c.args(call, Float)
+		}},
+	}
+}
+
+// Functions lists the names of the built-in functions, sorted.
+func Functions() []string {
+	var names []string
+	for n := range functions {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (c *checker) args(call *Call, kinds ...Kind) *Error {
+	if err := arity(call, len(kinds)); err != nil {
+		return err
+	}
+	for i, a := range call.Args {
+		t, err := c.check(a)
+		if err != nil {
+			return err
+		}
+		if err := c.want(a, t, kinds[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arity checks that a call has n arguments.
+func arity(call *Call, n int) *Error {
+	if len(call.Args) == n {
+		return nil
+	}
+	return wrongArity(call)
+}
+
+func wrongArity(call *Call) *Error {
+	s := "s"
+	if len(call.Args) == 1 {
+		s = ""
+	}
+	return errorf(call, BadType, "want %s, got %d argument%s", functions[call.Func].usage, len(call.Args), s)
+}
+
+func (c *checker) ceildiv(call *Call) (Type, *Error) {
+	if err := c.args(call, Int, Int); err != nil {
+		return Type{}, err
+	}
+	return Type{Kind: Int}, nonzero(call.Args[1])
+}
+
+// length checks len, which also counts the tensors of a variadic slot.
+func (c *checker) length(call *Call) (Type, *Error) {
+	if len(call.Args) == 1 {
+		if t, err := c.check(call.Args[0]); err == nil && t.Kind == Shapes {
+			return Type{Kind: Int}, nil
+		}
+	}
+	return Type{Kind: Int}, c.args(call, Dims)
+}
+
+func (c *checker) minmax(call *Call) (Type, *Error) {
+	if len(call.Args) < 2 {
+		return Type{}, wrongArity(call)
+	}
+	t := Type{Kind: Int}
+	for _, a := range call.Args {
+		at, err := c.check(a)
+		if err != nil {
+			return Type{}, err
+		}
+		if err := c.number(a, at); err != nil {
+			return Type{}, err
+		}
+		if at.Kind == Float {
+			t.Kind = Float
+		}
+	}
+	return t, nil
+}
+
+func (c *checker) has(call *Call) (Type, *Error) {
+	if err := arity(call, 1); err != nil {
+		return Type{}, err
+	}
+	t, err := c.check(call.Args[0])
+	if err != nil {
+		return Type{}, err
+	}
+	if !t.Optional && t.Kind != Unknown {
+		return Type{}, errorf(call.Args[0], BadType, "want an optional attribute, got %s", article(t))
+	}
+	return Type{Kind: Bool}, nil
+}
+
+func (c *checker) or(call *Call) (Type, *Error) {
+	if err := arity(call, 2); err != nil {
+		return Type{}, err
+	}
+	t, err := c.check(call.Args[0])
+	if err != nil {
+		return Type{}, err
+	}
+	if t.Kind != Unknown && (!t.Optional || t.Kind != Int && t.Kind != Float && t.Kind != Bool) {
+		return Type{}, errorf(call.Args[0], BadType, "want an optional number or boolean, got %s", article(t))
+	}
+	u, err := c.check(call.Args[1])
+	if err != nil {
+		return Type{}, err
+	}
+	if t.Kind == Unknown {
+		return u, nil
+	}
+	t.Optional = false
+	return t, c.want(call.Args[1], u, t.Kind)
+}
+
+func (c *checker) present(call *Call) (Type, *Error) {
+	return Type{Kind: Bool}, c.args(call, Slot)
+}
+
+// nonzero checks that a divisor is positive whatever the attributes and dimensions are.
+func nonzero(n Node) *Error {
+	if positive(n) {
+		return nil
+	}
+	return &Error{Pos: n.Pos(), End: n.End(), Code: ZeroDivisor, Message: "this divisor may be zero or negative",
+		Hint: "give the attribute min = 1, or divide by max(..., 1)"}
+}
+
+func positive(n Node) bool {
+	switch n := n.(type) {
+	case *Lit:
+		v, ok := n.Value.(int64)
+		return ok && v > 0
+	case *Ident:
+		return n.Symbol.Type.Kind == Unknown || n.Symbol.HasMin && n.Symbol.Min >= 1
+	case *Binary:
+		return n.Op == "*" && positive(n.X) && positive(n.Y)
+	case *Call:
+		switch n.Func {
+		case "max":
+			return slices.ContainsFunc(n.Args, positive)
+		case "min":
+			return !slices.ContainsFunc(n.Args, func(a Node) bool { return !positive(a) })
+		}
+	}
+	return false
+}
+
+func isZero(n Node) bool {
+	l, ok := n.(*Lit)
+	return ok && (l.Value == int64(0) || l.Value == 0.0)
+}

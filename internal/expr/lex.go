@@ -1,0 +1,100 @@
+package expr
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+type tokKind uint8
+
+const (
+	tokEOF tokKind = iota
+	tokInt
+	tokFloat
+	tokString
+	tokName
+	tokOp
+	tokBad
+)
+
+type token struct {
+	kind     tokKind
+	pos, end int
+	text     string
+}
+
+type parser struct {
+	text  string
+	tok   token
+	at    int
+	depth int
+}
+
+var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}
+
+func (p *parser) next() {
+	for p.at < len(p.text) && strings.ContainsRune(" \t\r\n", rune(p.text[p.at])) {
+		p.at++
+	}
+	start := p.at
+	set := func(k tokKind) { p.tok = token{k, start, p.at, p.text[start:p.at]} }
+	if p.at >= len(p.text) {
+		set(tokEOF)
+		return
+	}
+	c := p.text[p.at]
+	switch {
+	case isDigit(c):
+		kind := tokInt
+		for p.at < len(p.text) && isDigit(p.text[p.at]) {
+			p.at++
+		}
+		if p.at+1 < len(p.text) && p.text[p.at] == '.' && isDigit(p.text[p.at+1]) {
+			kind = tokFloat
+			for p.at++; p.at < len(p.text) && isDigit(p.text[p.at]); p.at++ {
+			}
+		}
+		if rest := p.text[p.at:]; len(rest) > 1 && (rest[0] == 'e' || rest[0] == 'E') {
+			n := 1
+			if rest[1] == '-' || rest[1] == '+' {
+				n++
+			}
+			if n < len(rest) && isDigit(rest[n]) {
+				kind = tokFloat
+				for p.at += n; p.at < len(p.text) && isDigit(p.text[p.at]); p.at++ {
+				}
+			}
+		}
+		set(kind)
+	case isLetter(c):
+		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at])) {
+			p.at++
+		}
+		set(tokName)
+	case c == '\'':
+		end := strings.IndexByte(p.text[p.at+1:], '\'')
+		if end < 0 {
+			p.at = len(p.text)
+			set(tokBad)
+			return
+		}
+		p.at += end + 2
+		set(tokString)
+	default:
+		for _, op := range operators {
+			if strings.HasPrefix(p.text[p.at:], op) {
+				p.at += len(op)
+				set(tokOp)
+				return
+			}
+		}
+		_, n := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += n
+		set(tokBad)
+	}
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool {
+	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

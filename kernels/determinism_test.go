@@ -1,0 +1,107 @@
+package kernels_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TestDeterminism runs every operator with several numbers of workers, also cut into ranges of one
+// index, so that small examples have many ranges. The bits of all results must be the same.
+func TestDeterminism(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		f := mustFixture(t, s)
+		p := f.everything(t)
+		for _, grain := range []int{0, 1} {
+			want := mustRun(t, p, f.values, execution{grain: grain})
+			for _, workers := range []int{1, 2, 3, 5} {
+				got := mustRun(t, p, f.values, execution{grain: grain, workers: workers})
+				sameBits(t, fmt.Sprintf("%d workers, grain %d", workers, grain), got, want)
+				if grain == 1 {
+					got = mustRun(t, p, f.values, execution{workers: workers, spread: true})
+					sameBits(t, fmt.Sprintf("spread over %d workers", workers), got, want)
+				}
+			}
+		}
+	})
+}
+
+// spreading returns a registry in which tasks share their work among workers by themselves: the engine
+// gives small tasks to whoever comes first, which is nearly always the same worker.
+func spreading(workers int) *task.Registry {
+	var r task.Registry
+	for _, op := range catalogue.Operators() {
+		for _, sig := range op.Signatures {
+			t := registry().Task(sig.ID)
+			variants := slices.Clone(t.Variants)
+			for i := range variants {
+				bind := variants[i].Bind
+				variants[i].Bind = func(a *task.Accessor) ([]task.Body, error) {
+					bodies, err := bind(a)
+					for i, b := range bodies {
+						bodies[i] = &spreadBody{b, workers}
+					}
+					return bodies, err
+				}
+			}
+			if err := r.RegisterTask(t.ID, t.Name, t.Signature, variants...); err != nil {
+				panic(err)
+			}
+		}
+	}
+	return &r
+}
+
+type spreadBody struct {
+	task.Body
+	workers int
+}
+
+// Run deals the indices out to workers, the last ones first.
+func (b *spreadBody) Run(ctx *task.Ctx, r task.Range) error {
+	var wg sync.WaitGroup
+	errs := make([]error, b.workers)
+	for w := range b.workers {
+		wg.Go(func() {
+			own := task.Ctx{Worker: w, Step: ctx.Step}
+			for i := r.Hi - 1 - w; i >= r.Lo && errs[w] == nil; i -= b.workers {
+				errs[w] = b.Body.Run(&own, task.Range{Lo: i, Hi: i + 1})
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// TestCutsDoNotMatter compares the plan's ranges with ranges of one index, and with one range.
+func TestCutsDoNotMatter(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		f := mustFixture(t, s)
+		p := f.everything(t)
+		want := mustRun(t, p, f.values, execution{})
+		for _, grain := range []int{1, 2, 1 << 20} {
+			got := mustRun(t, p, f.values, execution{grain: grain})
+			for _, name := range slices.Sorted(maps.Keys(want)) {
+				closeTo(t, fmt.Sprintf("grain %d: %s", grain, name), got[name], want[name], s.precision(), 1e-14)
+			}
+		}
+	})
+}
+
+// TestRunsAreRepeatable runs a plan several times: the last run of two engines is the same, and
+// nothing is left over from one run to the next.
+func TestRunsAreRepeatable(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		f := mustFixture(t, s)
+		p := f.everything(t)
+		want := mustRun(t, p, f.values, execution{runs: 3})
+		sameBits(t, "again", mustRun(t, p, f.values, execution{runs: 3, workers: 2}), want)
+		sameBits(t, "with garbage between runs", mustRun(t, p, f.values, execution{runs: 3, garbage: manyNaNs}), want)
+	})
+}

@@ -1,0 +1,255 @@
+package kernels_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TestGradients compares the gradients that kernels compute with differences of a weighted sum of the
+// outputs: of all outputs, and of each alone, so that an output without a gradient counts as 0.
+func TestGradients(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		f := mustFixture(t, s)
+		if !s.double() || !f.differentiable() {
+			return
+		}
+		checkGradients(t, f, f.seeds)
+		if len(f.seeds) == 1 {
+			return
+		}
+		for out, seed := range f.seeds {
+			t.Run(out.Name(), func(t *testing.T) { checkGradients(t, f, map[graph.Tensor]graph.Tensor{out: seed}) })
+		}
+	})
+}
+
+func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) {
+	t.Helper()
+	p, grads := f.backward(t, seeds, f.wrt)
+	got := mustRun(t, p, f.values, execution{})
+	want := newDifferences(t, f, seeds)
+	for _, x := range f.wrt {
+		// A tensor that the outputs do not depend on has no gradient, which stands for zeroes.
+		have := make([]float64, len(f.values[x.Name()]))
+		if g, ok := grads[x]; ok {
+			have = got[g.Name()]
+		}
+		closeTo(t, "gradient of "+x.Name(), have, want.by(t, x), 1e-6, 1e-9)
+	}
+}
+
+// differences computes derivatives of a weighted sum of outputs by central differences.
+type differences struct {
+	f      *fixture
+	seeds  map[graph.Tensor]graph.Tensor
+	engine *local.Engine
+	init   *local.Instance // nil if there are no variables
+	plan   *plan.Plan
+	fed    []graph.Tensor
+}
+
+func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) *differences {
+	t.Helper()
+	p := f.forward(t)
+	d := &differences{f: f, seeds: seeds, engine: local.New(registry(), local.Config{Workers: 1}), fed: slices.Concat(p.Fed, p.Variables)}
+	t.Cleanup(d.engine.Close)
+	build := func(p *graph.Program) *plan.Plan {
+		pl, err := plan.Build(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pl
+	}
+	if len(p.Variables) > 0 {
+		init, err := graph.Initialization(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.init, err = d.engine.Load(build(init)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.plan = build(p)
+	return d
+}
+
+// by returns the derivatives by the elements of a tensor.
+func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
+	t.Helper()
+	const h = 1e-5
+	v := d.f.values[x.Name()]
+	out := make([]float64, len(v))
+	for i, at := range v {
+		v[i] = at + h
+		above := d.sum(t)
+		v[i] = at - h
+		below := d.sum(t)
+		v[i] = at
+		out[i] = (above - below) / (2 * h)
+	}
+	return out
+}
+
+// sum computes the weighted sum. It loads the plan anew, since what is random depends on the number of
+// the run, and initialises variables, since the operator may change them.
+func (d *differences) sum(t *testing.T) float64 {
+	t.Helper()
+	if d.init != nil {
+		if err := d.init.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, err := d.engine.Load(d.plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	for _, x := range d.fed {
+		if v, ok := d.f.values[x.Name()]; ok {
+			if err := feed(in, x.Name(), x.Type(), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := in.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for out, seed := range d.seeds {
+		y, err := fetch(in, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range d.f.values[seed.Name()] {
+			sum += w * y[i]
+		}
+	}
+	return sum
+}
+
+// TestGradientsInSinglePrecision compares f32 with f64, at the same point.
+func TestGradientsInSinglePrecision(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		f := mustFixture(t, s)
+		if s.double() || !f.differentiable() {
+			return
+		}
+		wide := s
+		wide.types = slices.Clone(s.types)
+		for i, typ := range wide.types {
+			if typ == dtype.F32 {
+				wide.types[i] = dtype.F64
+			}
+		}
+		if _, err := newFixture(wide, domains[0]); err != nil {
+			return // an attribute asks for f32
+		}
+		g := mustFixture(t, wide)
+		single := mustRun(t, f.everything(t), f.values, execution{})
+		double := mustRun(t, g.everything(t), g.values, execution{})
+		if len(single) != len(double) {
+			t.Fatalf("%d results, want %d", len(single), len(double))
+		}
+		for _, name := range slices.Sorted(maps.Keys(double)) {
+			closeTo(t, name, single[name], double[name], 1e-4, 1e-6)
+		}
+	})
+}
+
+// TestUnwantedGradients computes every gradient alone. It must be, bit for bit, what it is when all
+// are computed.
+func TestUnwantedGradients(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		f := mustFixture(t, s)
+		if !f.differentiable() || len(f.wrt) < 2 {
+			return
+		}
+		all := mustRun(t, f.everything(t), f.values, execution{})
+		for _, x := range f.wrt {
+			p, grads := f.backward(t, f.seeds, []graph.Tensor{x})
+			one := mustRun(t, p, f.values, execution{})
+			name := grads[x].Name()
+			sameBits(t, "alone", values{name: one[name]}, values{name: all[name]})
+		}
+	})
+}
+
+// TestTwoConsumers applies an operator twice to the same inputs: their gradients are the sums of what
+// the two contribute.
+func TestTwoConsumers(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		f := mustFixture(t, s)
+		if !f.differentiable() {
+			return
+		}
+		p, single := f.backward(t, f.seeds, f.wrt)
+		once := mustRun(t, p, f.values, execution{})
+		second := s.apply(f.g, "second", func(slot, k int, _ task.Operand) graph.Tensor { return f.node.Tensors(slot)[k] })
+		seeds := maps.Clone(f.seeds)
+		fed := maps.Clone(f.values)
+		for slot := range s.op.Slots {
+			for k, x := range f.node.Tensors(slot) {
+				y := second.Tensors(slot)[k]
+				if seed, ok := f.seeds[x]; ok {
+					seeds[y] = f.g.Input("seed of "+y.Name(), y.Type(), y.Shape()...)
+					fed[seeds[y].Name()] = scaled(f.values[seed.Name()], 3)
+				} else if v, ok := f.values[x.Name()]; ok {
+					fed[y.Name()] = v
+				}
+			}
+		}
+		p, grads := f.backward(t, seeds, f.wrt)
+		both := mustRun(t, p, fed, execution{workers: 2})
+		for _, x := range f.wrt {
+			if !f.input(x) {
+				continue
+			}
+			// Backward is linear in the gradients of outputs.
+			closeTo(t, "gradient of "+x.Name(), both[grads[x].Name()], scaled(once[single[x].Name()], 4), s.precision(), 0)
+		}
+	})
+}
+
+// TestSameTensorTwice gives an operator one tensor for all of its inputs that are alike.
+func TestSameTensorTwice(t *testing.T) {
+	tested := 0
+	forEachSample(t, func(t *testing.T, s sample) {
+		inputs := len(mustFixture(t, s).inputs)
+		s.shared = true
+		f := mustFixture(t, s)
+		if !s.double() || !f.differentiable() || len(f.inputs) == inputs {
+			return
+		}
+		tested++
+		checkGradients(t, f, f.seeds)
+	})
+	if tested == 0 {
+		t.Error("no example has two inputs that are alike")
+	}
+}
+
+// precision is a relative error that the order of additions may make.
+func (s sample) precision() float64 {
+	if s.double() {
+		return 1e-13
+	}
+	return 1e-5
+}
+
+func (f *fixture) input(x graph.Tensor) bool { return x.Node() == nil }
+
+func scaled(v []float64, by float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = by * x
+	}
+	return out
+}

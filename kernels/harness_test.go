@@ -1,0 +1,344 @@
+package kernels_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// The tests of this package know no operator. They take every operator of the catalogue, apply it as
+// the examples of its spec say, and check what holds for all of them.
+
+var registry = sync.OnceValue(func() *task.Registry {
+	var r task.Registry
+	if err := catalogue.Register(&r); err != nil {
+		panic(err)
+	}
+	return &r
+})
+
+// sample is an operator applied as one of its examples says.
+type sample struct {
+	op     *graph.Operator
+	attrs  task.Attrs
+	types  []dtype.Type     // of the operator's dtype variables
+	shapes map[string][]int // of inputs
+	all    bool             // with all outputs that are made on request
+	shared bool             // with one tensor for all trainable inputs of a type and shape
+}
+
+// forEachSample runs f for every operator, example and choice of element types, and, where outputs are
+// made on request, with and without them.
+func forEachSample(t *testing.T, f func(t *testing.T, s sample)) {
+	for _, op := range catalogue.Operators() {
+		if len(op.Examples) == 0 {
+			t.Errorf("operator %s has no examples, so nothing tests it", op.Name)
+		}
+		first := registry().Task(op.Signatures[0].ID)
+		request := []bool{false}
+		if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest }) {
+			request = append(request, true)
+		}
+		for i, example := range op.Examples {
+			attrs, err := op.DecodeAttrs([]byte(example.Attrs))
+			if err != nil {
+				t.Errorf("%s, example %d: %v", op.Name, i, err)
+				continue
+			}
+			var refused error
+			accepted := false
+			for _, v := range first.Variants {
+				for _, all := range request {
+					s := sample{op: op, attrs: attrs, types: v.Types, shapes: example.Shapes, all: all}
+					if _, err := newFixture(s, domains[0]); err != nil {
+						refused = err // an attribute may ask for another type
+						continue
+					}
+					accepted = true
+					name := fmt.Sprintf("%s/%d/%s", op.Name, i, dtype.Format(v.Types))
+					if all {
+						name += "/requested"
+					}
+					t.Run(name, func(t *testing.T) { f(t, s) })
+				}
+			}
+			if !accepted {
+				t.Errorf("%s, example %d: %v", op.Name, i, refused)
+			}
+		}
+	}
+}
+
+// double reports whether all floating-point variables stand for f64.
+func (s sample) double() bool { return !slices.Contains(s.types, dtype.F32) }
+
+// operands returns the tensors that the example gives for a slot: an input, or what an initialiser
+// fills.
+func (s sample) operands(slot int) []task.Operand {
+	sl := &s.op.Slots[slot]
+	if sl.Role != task.RoleInput && !sl.Provided {
+		return nil
+	}
+	typ, err := dtype.Parse(sl.Type)
+	if err != nil {
+		typ = s.types[slices.IndexFunc(s.op.Types, func(v task.TypeVar) bool { return v.Name == sl.Type })]
+	}
+	var out []task.Operand
+	if dims, ok := s.shapes[sl.Name]; ok {
+		out = append(out, task.Operand{Type: typ, Shape: dims})
+	}
+	for k := 0; ; k++ {
+		dims, ok := s.shapes[fmt.Sprintf("%s.%d", sl.Name, k)]
+		if !ok {
+			return out
+		}
+		out = append(out, task.Operand{Type: typ, Shape: dims})
+	}
+}
+
+// apply inserts the operator into g. Its inputs come from the function input.
+func (s sample) apply(g *graph.Graph, name string, input func(slot, k int, o task.Operand) graph.Tensor) *graph.Node {
+	opts := []graph.Option{graph.Named(name)}
+	for i := range s.op.Slots {
+		if s.all && s.op.Slots[i].OnRequest {
+			opts = append(opts, graph.Request(i))
+		}
+	}
+	in := graph.Insert[int](g, 0, s.op, s.attrs, opts...)
+	for slot := range s.op.Slots {
+		for k, o := range s.operands(slot) {
+			in.Bind(slot, input(slot, k, o))
+		}
+	}
+	return in.Node()
+}
+
+// fixture is a sample in a graph of its own, with values for everything that is fed.
+type fixture struct {
+	sample
+	g       *graph.Graph
+	node    *graph.Node
+	inputs  map[string]graph.Tensor       // by operand if they are shared, otherwise by slot
+	results []graph.Tensor                // outputs, and what an optimiser changes
+	wrt     []graph.Tensor                // what has gradients
+	seeds   map[graph.Tensor]graph.Tensor // of floating-point outputs
+	values  values
+}
+
+// values holds tensors by name. Integers and booleans are kept as numbers too, which is exact here.
+type values map[string][]float64
+
+// newFixture applies a sample and draws values from a domain.
+func newFixture(s sample, d domain) (*fixture, error) {
+	f := &fixture{sample: s, g: graph.New(1), inputs: map[string]graph.Tensor{}, seeds: map[graph.Tensor]graph.Tensor{}}
+	draw := &drawing{domain: d, rng: rand.New(rand.NewPCG(7, 11)), drawn: values{}}
+	f.node = s.apply(f.g, "node", func(slot, k int, o task.Operand) graph.Tensor {
+		name := fmt.Sprintf("%s.%d", s.op.Slots[slot].Name, k)
+		key := name
+		if s.shared && s.op.Slots[slot].Trainable && o.Type.IsFloat() {
+			key = o.String()
+		}
+		if _, ok := f.inputs[key]; !ok {
+			f.inputs[key] = f.g.Input(name, o.Type, o.Shape...)
+		}
+		return f.inputs[key]
+	})
+	if err := f.g.Err(); err != nil {
+		return nil, err
+	}
+	for i := range s.op.Slots {
+		slot := &s.op.Slots[i]
+		for _, x := range f.node.Tensors(i) {
+			if slot.Role == task.RoleOutput || s.changes(i) {
+				f.results = append(f.results, x)
+			}
+			switch {
+			case slot.Role == task.RoleInput:
+				draw.tensor(x, f.node.Resolved, i)
+			case slot.Role == task.RoleWeight && slot.Trainable:
+				draw.tensor(x, nil, i)
+			case slot.Role == task.RoleOutput && x.Type().IsFloat():
+				f.seeds[x] = f.g.Input("seed of "+x.Name(), x.Type(), x.Shape()...)
+				draw.tensor(f.seeds[x], nil, i)
+			}
+			if slot.Trainable && x.Type().IsFloat() && !slices.Contains(f.wrt, x) {
+				f.wrt = append(f.wrt, x)
+			}
+		}
+	}
+	f.values = draw.values()
+	return f, nil
+}
+
+// changes reports whether the operator changes an input or a weight in place.
+func (s sample) changes(slot int) bool {
+	role := s.op.Slots[slot].Role
+	return (role == task.RoleInput || role == task.RoleWeight) &&
+		slices.ContainsFunc(s.op.Signatures[0].Params, func(p task.Param) bool { return p.Slot == slot && p.Perm.Writes() })
+}
+
+// mustFixture draws values from the first domain in which the operator has finite values.
+func mustFixture(t *testing.T, s sample) *fixture {
+	t.Helper()
+	for _, d := range domains {
+		f, err := newFixture(s, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.finite(mustRun(t, f.forward(t), f.values, execution{})) {
+			return f
+		}
+	}
+	t.Fatal("the results are finite for no values")
+	return nil
+}
+
+func (f *fixture) finite(v values) bool {
+	for _, r := range f.results {
+		for _, x := range v[r.Name()] {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// forward returns the program that computes the results.
+func (f *fixture) forward(t *testing.T) *graph.Program {
+	t.Helper()
+	p, err := graph.Whole(f.g, f.results...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// differentiable reports whether there is anything to differentiate.
+func (f *fixture) differentiable() bool {
+	return f.op.Backward != nil && len(f.wrt) > 0 && len(f.seeds) > 0
+}
+
+// backward returns the program that computes the results, and gradients of wrt from seeds.
+func (f *fixture) backward(t *testing.T, seeds map[graph.Tensor]graph.Tensor, wrt []graph.Tensor) (*graph.Program, map[graph.Tensor]graph.Tensor) {
+	t.Helper()
+	p, grads, err := graph.Gradients(f.g, seeds, wrt, f.results...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, grads
+}
+
+// everything returns the program that computes all that the operator can.
+func (f *fixture) everything(t *testing.T) *graph.Program {
+	t.Helper()
+	if !f.differentiable() {
+		return f.forward(t)
+	}
+	p, _ := f.backward(t, f.seeds, f.wrt)
+	return p
+}
+
+// execution says how to run a program.
+type execution struct {
+	workers int                      // 0: one
+	runs    int                      // 0: one
+	grain   int                      // 0: the plan's
+	spread  bool                     // every worker has its share of each task, in ranges of one index
+	garbage func(dtype.Type) float64 // what memory holds before a run; nil: zeroes
+}
+
+// run runs a program in an engine of its own and returns what it fetches after the last run.
+func run(p *graph.Program, fed values, x execution) (values, error) {
+	reg := registry()
+	if x.spread {
+		reg, x.grain = spreading(x.workers), math.MaxInt
+	}
+	e := local.New(reg, local.Config{Workers: max(x.workers, 1)})
+	defer e.Close()
+	if len(p.Variables) > 0 {
+		init, err := graph.Initialization(p)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := runIn(e, init, nil, execution{}); err != nil {
+			return nil, err
+		}
+	}
+	return runIn(e, p, fed, x)
+}
+
+func runIn(e *local.Engine, p *graph.Program, fed values, x execution) (values, error) {
+	pl, err := plan.Build(p)
+	if err != nil {
+		return nil, err
+	}
+	var filled []*plan.Root
+	for i := range pl.Roots {
+		// A root that the caller may write can be filled with garbage before the run.
+		if r := &pl.Roots[i]; x.garbage != nil && (r.Use == plan.Internal || r.Use == plan.Fetched) && r.First <= r.Last {
+			r.Use = plan.Fed
+			filled = append(filled, r)
+		}
+	}
+	for i := range pl.Tasks {
+		if x.grain > 0 {
+			pl.Tasks[i].Grain = x.grain
+		}
+	}
+	in, err := e.Load(pl)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	for range max(x.runs, 1) {
+		for _, r := range filled {
+			g := make([]float64, shape.Prod(r.Shape))
+			for i := range g {
+				g[i] = x.garbage(r.Type)
+			}
+			if err := feed(in, r.Name, r.Type, g); err != nil {
+				return nil, err
+			}
+		}
+		// What is really fed comes last, since garbage may have gone to the same memory.
+		for _, t := range slices.Concat(p.Fed, p.Variables) {
+			if v, ok := fed[t.Name()]; ok {
+				if err := feed(in, t.Name(), t.Type(), v); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if err := in.Run(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	out := values{}
+	for _, t := range p.Fetched {
+		if out[t.Name()], err = fetch(in, t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func mustRun(t *testing.T, p *graph.Program, fed values, x execution) values {
+	t.Helper()
+	v, err := run(p, fed, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

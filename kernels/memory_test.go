@@ -1,0 +1,136 @@
+package kernels_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// Two kinds of garbage. A kernel that reads what it has not written, or does not write all that it
+// should, gives different results with the two, or leaves a NaN.
+func manyNaNs(t dtype.Type) float64 {
+	if t.IsFloat() {
+		return math.NaN()
+	}
+	return 1
+}
+
+func largeNumbers(t dtype.Type) float64 {
+	switch {
+	case t.IsFloat():
+		return -1e30
+	case t == dtype.Bool:
+		return 0
+	}
+	return 113
+}
+
+// TestEveryElementIsWritten runs every operator on memory full of garbage: outputs, saved tensors,
+// gradients and scratch memory alike.
+func TestEveryElementIsWritten(t *testing.T) {
+	forEachSample(t, func(t *testing.T, s sample) { checkWritten(t, mustFixture(t, s)) })
+}
+
+// checkWritten checks that results have the shapes that the operator's rules give, are finite, and
+// do not depend on what was in memory before.
+func checkWritten(t *testing.T, f *fixture) {
+	t.Helper()
+	p := f.everything(t)
+	clean := mustRun(t, p, f.values, execution{})
+	for _, x := range p.Fetched {
+		if got, want := len(clean[x.Name()]), shape.Prod(x.Shape()); got != want {
+			t.Errorf("%v has %d elements, want %d", x, got, want)
+		}
+		for i, v := range clean[x.Name()] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Errorf("%v, element %d: %v", x, i, v)
+				break
+			}
+		}
+	}
+	sameBits(t, "on NaN", mustRun(t, p, f.values, execution{garbage: manyNaNs}), clean)
+	sameBits(t, "on large numbers", mustRun(t, p, f.values, execution{garbage: largeNumbers}), clean)
+	// Without backward, nothing may be missing either.
+	sameBits(t, "forward alone", mustRun(t, f.forward(t), f.values, execution{garbage: manyNaNs}), f.only(clean))
+}
+
+// only returns the results of v, without gradients.
+func (f *fixture) only(v values) values {
+	out := values{}
+	for _, r := range f.results {
+		out[r.Name()] = v[r.Name()]
+	}
+	return out
+}
+
+// TestEmptyExtents makes dimensions of the examples 0, one by one and all of one extent together.
+// Where the operator's conditions allow it, everything must still hold.
+func TestEmptyExtents(t *testing.T) {
+	tested := map[string]int{}
+	forEachSample(t, func(t *testing.T, s sample) {
+		for _, shapes := range emptied(s.shapes) {
+			s := s
+			s.shapes = shapes
+			f, err := newFixture(s, domains[len(domains)-1])
+			if err != nil {
+				continue // a condition of the operator
+			}
+			if f.impossible() {
+				continue
+			}
+			t.Run(fmt.Sprint(shapes), func(t *testing.T) {
+				tested[s.op.Name]++
+				checkWritten(t, f)
+				if s.double() && f.differentiable() {
+					checkGradients(t, f, f.seeds)
+				}
+			})
+		}
+	})
+	for _, name := range []string{"linear", "element_binary", "softmax"} {
+		if tested[name] == 0 {
+			t.Errorf("%s was tested with no empty extent", name)
+		}
+	}
+}
+
+// impossible reports whether an input has elements, but no value that they could have.
+func (f *fixture) impossible() bool {
+	for i := range f.op.Slots {
+		if below, ok := f.node.Resolved.Below(i); ok && below <= 0 && shape.Prod(f.node.Tensor(i).Shape()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// emptied returns copies of shapes with a 0: at each place, and in place of each extent.
+func emptied(shapes map[string][]int) []map[string][]int {
+	var out []map[string][]int
+	add := func(zero func(name string, d, extent int) bool) {
+		c := map[string][]int{}
+		for name, s := range shapes {
+			c[name] = slices.Clone(s)
+			for d, n := range s {
+				if zero(name, d, n) {
+					c[name][d] = 0
+				}
+			}
+		}
+		if !slices.ContainsFunc(out, func(o map[string][]int) bool { return fmt.Sprint(o) == fmt.Sprint(c) }) {
+			out = append(out, c)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		for d, n := range shapes[name] {
+			add(func(n2 string, d2, _ int) bool { return n2 == name && d2 == d })
+			add(func(_ string, _, n2 int) bool { return n2 == n })
+		}
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package kernels_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TestSgd compares sgd with its definition over five steps.
+func TestSgd(t *testing.T) {
+	for _, momentum := range []float64{0, 0.9} {
+		for _, nesterov := range []bool{false, true} {
+			for _, decay := range []float64{0, 0.03} {
+				at := sgd.Attrs{Lr: 0.1, Momentum: momentum, Nesterov: nesterov, WeightDecay: decay}
+				var v float64
+				checkOptimizer(t, sgd.Operator, at, "sgd_v", func(step int, w, g float64) (float64, float64) {
+					if step == 0 {
+						v = 0
+					}
+					g += decay * w
+					v = momentum*v + g
+					if nesterov {
+						return w - 0.1*(g+momentum*v), v
+					}
+					return w - 0.1*v, v
+				})
+			}
+		}
+	}
+}
+
+// TestAdam compares adam with its definition over five steps.
+func TestAdam(t *testing.T) {
+	for _, betas := range [][2]float64{{0.9, 0.999}, {0, 0.5}, {0.5, 0}} {
+		for _, decay := range []float64{0, 0.03} {
+			for _, epsilon := range []float64{1e-8, 0.1} {
+				for _, alphaT := range []attr.Opt[float64]{{}, attr.Some(0.05)} {
+					at := adam.Attrs{Alpha: 0.01, Beta1: betas[0], Beta2: betas[1], Epsilon: epsilon, WeightDecay: decay, AlphaT: alphaT}
+					var m, v float64
+					checkOptimizer(t, adam.Operator, at, "adam_v", func(step int, w, g float64) (float64, float64) {
+						if step == 0 {
+							m, v = 0, 0
+						}
+						g += decay * w
+						m = betas[0]*m + (1-betas[0])*g
+						v = betas[1]*v + (1-betas[1])*g*g
+						if alpha, ok := alphaT.Get(); ok {
+							return w - alpha*m/(math.Sqrt(v)+epsilon), v
+						}
+						meanHat := m / (1 - math.Pow(betas[0], float64(step+1)))
+						squareHat := v / (1 - math.Pow(betas[1], float64(step+1)))
+						return w - 0.01*meanHat/(math.Sqrt(squareHat)+epsilon), v
+					})
+				}
+			}
+		}
+	}
+}
+
+// checkOptimizer takes five steps with many weights, so that the task has several ranges. reference
+// takes a step with one weight; it also returns the value of the state of the given name.
+func checkOptimizer(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, reference func(step int, w, g float64) (float64, float64)) {
+	t.Run(fmt.Sprintf("%+v", attrs), func(t *testing.T) {
+		const n, steps = 10000, 5
+		rng := rand.New(rand.NewPCG(1, 2))
+		weights, grads := make([]float64, n), make([][]float64, steps)
+		for i := range weights {
+			weights[i] = rng.NormFloat64()
+		}
+		for s := range grads {
+			grads[s] = make([]float64, n)
+			for i := range grads[s] {
+				grads[s][i] = rng.NormFloat64()
+			}
+		}
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			tol := 1e-13
+			if typ == dtype.F32 {
+				tol = 1e-6
+			}
+			got, gotState := optimize(t, op, attrs, state, typ, weights, grads)
+			for _, i := range []int{0, 1, 8191, 8192, n - 1} {
+				w, v := weights[i], 0.0
+				for s := range steps {
+					w, v = reference(s, w, grads[s][i])
+				}
+				closeTo(t, fmt.Sprintf("%v, weight %d", typ, i), got[i:i+1], []float64{w}, tol, tol)
+				if gotState != nil {
+					closeTo(t, fmt.Sprintf("%v, %s %d", typ, state, i), gotState[i:i+1], []float64{v}, tol, tol)
+				}
+			}
+		}
+	})
+}
+
+// optimize runs an optimiser as its own graph and returns the weights and a state, if it is kept.
+func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, typ dtype.Type, weights []float64, grads [][]float64) (w, v []float64) {
+	t.Helper()
+	g := graph.New(1)
+	weight, grad := g.Input("weight", typ, len(weights)), g.Input("grad", typ, len(weights))
+	node := graph.Insert[int](g, 0, op, attrs).
+		Bind(op.SlotNamed("weight"), weight).
+		Bind(op.SlotNamed("grad"), grad).
+		Node()
+	p, err := graph.Whole(g, weight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	init, err := graph.Initialization(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := local.New(registry(), local.Config{Workers: 3})
+	defer e.Close()
+	if _, err := runIn(e, init, nil, execution{}); err != nil {
+		t.Fatal(err)
+	}
+	pl, err := plan.Build(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := e.Load(pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = weights
+	for _, gr := range grads {
+		if err := feed(in, "weight", typ, w); err != nil {
+			t.Fatal(err)
+		}
+		if err := feed(in, "grad", typ, gr); err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if w, err = fetch(in, weight); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x := node.Tensor(op.SlotNamed(state)); x.Valid() {
+		if v, err = fetch(in, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w, v
+}

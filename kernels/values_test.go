@@ -1,0 +1,195 @@
+package kernels_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+var (
+	inf = math.Inf(1)
+	nan = math.NaN()
+)
+
+// TestValues checks results that can be worked out by hand: what specs promise at edges, where
+// differences say nothing. The gradients of outputs are 1.
+func TestValues(t *testing.T) {
+	tests := []struct {
+		op, attrs string
+		inputs    []input
+		want      []float64 // the first output
+		grad      []float64 // of the first input; nil if it is not checked
+	}{
+		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2}`, in(d(1, 1, 1, 4), 3, 3, 1, 2), []float64{3, 3, 2}, []float64{1, 1, 0, 1}}, // of equal maxima the first
+		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2}`, in(d(1, 1, 1, 3), nan, 5, nan), []float64{nan, nan}, []float64{1, 0, 1}},
+		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2, "padding_w": 1}`, in(d(1, 1, 1, 2), -3, -5), []float64{-3, -3, -5}, []float64{2, 1}}, // padding is no maximum
+		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2}`, in(d(1, 1, 1, 2), -inf, -inf), []float64{-inf}, []float64{1, 0}},
+		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2, "padding_w": 1, "pool_type": "AVG"}`, in(d(1, 1, 1, 2), 4, 8), []float64{4, 6, 8}, []float64{1.5, 1.5}},
+		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2, "padding_w": 1, "pool_type": "AVG", "count_include_pad": true}`, in(d(1, 1, 1, 2), 4, 8), []float64{2, 6, 4}, []float64{1, 1}},
+		{"pool_2d", `{"kernel_h": 2, "kernel_w": 2, "stride_h": 2, "stride_w": 2, "pool_type": "AVG"}`, in(d(1, 1, 2, 3), 1, 2, 9, 3, 6, 9), []float64{3}, []float64{0.25, 0.25, 0, 0.25, 0.25, 0}},
+		{"conv_2d", `{"out_channels": 1, "kernel_h": 1, "kernel_w": 2, "padding_w": 1, "stride_w": 2, "use_bias": false}`, append(in(d(1, 1, 1, 3), 1, 2, 4), weight("filter", 10, 100)), []float64{100, 420}, []float64{100, 10, 100}},
+		{"linear", `{"out_channels": 2}`, append(in(d(1, 2), 1, 2), weight("weight", 1, 10, 100, 1000), weight("bias", 3, 4)), []float64{24, 2104}, []float64{101, 1010}},
+		{"dropout", `{"rate": 0.5, "training": false}`, in(d(3), 1, 2, 3), []float64{1, 2, 3}, []float64{1, 1, 1}},
+		{"dropout", `{"rate": 1.0}`, in(d(3), 1, 2, 3), []float64{0, 0, 0}, []float64{0, 0, 0}},
+		{"dropout", `{"rate": 0.0}`, in(d(3), 1, 2, 3), []float64{1, 2, 3}, []float64{1, 1, 1}},
+		{"dropout", `{"rate": 0.75}`, append(in(d(3), 1, 2, 3), input{dims: []int{3}, typ: dtype.Bool, data: []float64{1, 0, 1}}), []float64{4, 0, 12}, []float64{4, 0, 4}},
+		{"dropout", `{"rate": 0.75, "training": false}`, append(in(d(2), 1, 2), input{dims: []int{2}, typ: dtype.Bool, data: []float64{1, 0}}), []float64{1, 2}, []float64{1, 1}},
+		{"element_unary", `{"op_type": "ROUND"}`, in(d(6), -2.5, -1.5, -0.5, 0.5, 1.5, 2.4), []float64{-2, -2, 0, 0, 2, 2}, []float64{0, 0, 0, 0, 0, 0}},
+		{"element_unary", `{"op_type": "CEIL"}`, in(d(3), -1.5, 1, 1.5), []float64{-1, 1, 2}, []float64{0, 0, 0}},
+		{"element_unary", `{"op_type": "SCALAR_FLOOR_DIV", "scalar": 2}`, in(d(4), -3, -2, 3, 4), []float64{-2, -1, 1, 2}, []float64{0, 0, 0, 0}},
+		{"element_unary", `{"op_type": "RELU"}`, in(d(3), -1, 0, 1), []float64{0, 0, 1}, []float64{0, 0, 1}},
+		{"element_unary", `{"op_type": "RELU"}`, in(d(1), nan), []float64{nan}, nil},
+		{"element_unary", `{"op_type": "LEAKYRELU"}`, in(d(2), -1, 1), []float64{-0.01, 1}, []float64{0.01, 1}},
+		{"element_unary", `{"op_type": "GELU"}`, in(d(3), -100, 0, 100), []float64{0, 0, 100}, []float64{0, 0.5, 1}},
+		{"element_unary", `{"op_type": "GELU_TANH"}`, in(d(3), -100, 0, 100), []float64{0, 0, 100}, []float64{0, 0.5, 1}},
+		{"element_unary", `{"op_type": "GELU_TANH"}`, in(d(1), 1e200), []float64{1e200}, []float64{1}},
+		{"element_unary", `{"op_type": "SIGMOID"}`, in(d(3), -1000, 0, 1000), []float64{0, 0.5, 1}, []float64{0, 0.25, 0}},
+		{"element_unary", `{"op_type": "SILU"}`, in(d(3), -1000, 0, 1000), []float64{0, 0, 1000}, []float64{0, 0.5, 1}},
+		{"element_unary", `{"op_type": "POW", "scalar": 0}`, in(d(2), 0, 3), []float64{1, 1}, []float64{0, 0}},
+		{"element_unary", `{"op_type": "ELU", "alpha": 2}`, in(d(2), -1000, 1), []float64{-2, 1}, []float64{0, 1}},
+		{"element_binary", `{"type": "EW_MAX"}`, append(in(d(3), 1, 2, 3), in(d(3), 3, 2, 1)...), []float64{3, 2, 3}, []float64{0, 0.5, 1}},
+		{"element_binary", `{"type": "EW_MIN"}`, append(in(d(3), 1, 2, 3), in(d(3), 3, 2, 1)...), []float64{1, 2, 1}, []float64{1, 0.5, 0}},
+		{"element_binary", `{"type": "EW_POW"}`, append(in(d(3), 0, 2, 3), in(d(3), 0, 3, 1)...), []float64{1, 8, 3}, []float64{0, 12, 1}},
+		{"element_binary", `{"type": "EW_SUB"}`, append(in(d(1), 5), in(d(3), 1, 2, 3)...), []float64{4, 3, 2}, []float64{3}},
+		{"flat", `{}`, in(d(2, 1, 2), 1, 2, 3, 4), []float64{1, 2, 3, 4}, []float64{1, 1, 1, 1}},
+		{"softmax", `{}`, in(d(2), 1000, 1000), []float64{0.5, 0.5}, []float64{0, 0}},
+		{"softmax", `{"dim": 0}`, in(d(2, 2), 0, 0, 0, math.Log(3)), []float64{0.5, 0.25, 0.5, 0.75}, nil},
+		{"accuracy", `{}`, append(in(d(4, 2), 1, 1, 0, 1, nan, 1, 2, 1), labels(0, 1, 0, 1)), []float64{3}, nil},
+		{"sparse_categorical_crossentropy", `{}`, append(in(d(2, 2), 0, 0, 1000, 0), labels(0, 1)), []float64{(math.Ln2 + 1000) / 2}, []float64{-0.25, 0.25, 0.5, -0.5}},
+		{"sparse_categorical_crossentropy", `{"reduction": "sum"}`, append(in(d(1, 2), 0, 0), labels(0)), []float64{math.Ln2}, []float64{-0.5, 0.5}},
+		{"sparse_categorical_crossentropy", `{"scale_factor": 3}`, append(in(d(1, 2), 0, 0), labels(1)), []float64{3 * math.Ln2}, []float64{1.5, -1.5}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.op+tt.attrs, func(t *testing.T) {
+			out, grad := apply(t, tt.op, tt.attrs, tt.inputs, tt.grad != nil)
+			for what, v := range map[string][2][]float64{"output": {out, tt.want}, "gradient": {grad, tt.grad}} {
+				got, want := v[0], v[1]
+				if !slices.EqualFunc(got, want, func(a, b float64) bool { return a == b || a != a && b != b || math.Abs(a-b) <= 1e-15*math.Abs(b) }) {
+					t.Errorf("%s %v, want %v", what, got, want)
+				}
+			}
+		})
+	}
+}
+
+// input is a tensor that is fed: an input, or a weight if it has a name.
+type input struct {
+	weight string
+	dims   []int
+	typ    dtype.Type // 0: f64
+	data   []float64
+}
+
+func in(dims []int, data ...float64) []input { return []input{{dims: dims, data: data}} }
+
+func d(dims ...int) []int { return dims }
+
+func weight(name string, data ...float64) input { return input{weight: name, data: data} }
+
+func labels(classes ...float64) input {
+	return input{dims: []int{len(classes), 1}, typ: dtype.I64, data: classes}
+}
+
+// apply applies an operator of the catalogue and returns its first output and, if asked for, the
+// gradient of its first input.
+func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out, grad []float64) {
+	t.Helper()
+	ops := catalogue.Operators()
+	op := ops[slices.IndexFunc(ops, func(o *graph.Operator) bool { return o.Name == name })]
+	at, err := op.DecodeAttrs([]byte(attrs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := graph.New(1)
+	insertion := graph.Insert[int](g, 0, op, at)
+	fed := values{}
+	var first graph.Tensor
+	for i, x := range inputs {
+		if x.weight != "" {
+			fed[op.Name+"."+x.weight] = x.data
+			continue
+		}
+		if x.typ == dtype.Invalid {
+			x.typ = dtype.F64
+		}
+		tensor := g.Input(fmt.Sprint("input ", i), x.typ, x.dims...)
+		fed[tensor.Name()] = x.data
+		insertion.Bind(i, tensor)
+		if i == 0 {
+			first = tensor
+		}
+	}
+	node := insertion.Node()
+	if g.Err() != nil {
+		t.Fatal(g.Err())
+	}
+	output := node.Tensor(slices.IndexFunc(op.Slots, func(s task.Slot) bool { return s.Role == task.RoleOutput }))
+	if !withGrad {
+		p, err := graph.Inference(g, output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mustRun(t, p, fed, execution{})[output.Name()], nil
+	}
+	seed := g.Input("seed", dtype.F64, output.Shape()...)
+	fed["seed"] = slices.Repeat([]float64{1}, shape.Prod(output.Shape()))
+	p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{output: seed}, []graph.Tensor{first}, output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := mustRun(t, p, fed, execution{})
+	return v[output.Name()], v[grads[first].Name()]
+}
+
+// TestDropoutDraws checks how many elements are dropped, and that runs and seeds draw anew.
+func TestDropoutDraws(t *testing.T) {
+	const n = 20000
+	draw := func(seed, runs int) string {
+		g := graph.New(1)
+		x := g.Input("x", dtype.F32, n)
+		y := dropout.Apply(g, dropout.Attrs{Rate: 0.3, Seed: seed, Training: true}, x)
+		p, err := graph.Inference(g, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, v := range mustRun(t, p, values{"x": slices.Repeat([]float64{1}, n)}, execution{runs: runs, workers: 2})[y.Name()] {
+			switch v {
+			case 0:
+				b.WriteByte('0')
+			case float64(float32(1 / (1 - 0.3))):
+				b.WriteByte('1')
+			default:
+				t.Fatalf("an element became %v", v)
+			}
+		}
+		return b.String()
+	}
+	first := draw(1, 1)
+	if dropped := strings.Count(first, "0"); math.Abs(float64(dropped)-0.3*n) > 300 {
+		t.Errorf("%d of %d elements are dropped", dropped, n)
+	}
+	if draw(1, 1) != first {
+		t.Error("the same seed draws other elements")
+	}
+	for what, other := range map[string]string{"another seed": draw(2, 1), "the next run": draw(1, 2)} {
+		same := 0
+		for i := range other {
+			if other[i] == first[i] {
+				same++
+			}
+		}
+		if want := (0.3*0.3 + 0.7*0.7) * n; math.Abs(float64(same)-want) > 400 {
+			t.Errorf("%s agrees in %d elements, want about %.0f", what, same, want)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+// Package deps derives the dependencies between tasks from what they access.
+//
+// Tasks are added in program order. A task depends on an earlier one if they access overlapping
+// elements of a root and at least one of them writes: read after write, write after read, write after
+// write. Reductions with the same operator commute, so they do not depend on each other. Views and
+// in-place slots are regions of one root, so aliasing needs no special case.
+package deps
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+// Access is what a task does with elements of a root.
+type Access struct {
+	Root  int32
+	Perm  perm.Perm
+	Redop perm.Redop
+	// Lo and Hi bound the elements in the root's index space; nil means the whole root.
+	Lo, Hi []int
+}
+
+// nothing reports whether the access touches no element.
+func (a *Access) nothing() bool { return a.Perm == perm.None || a.Lo != nil && empty(a.Lo, a.Hi) }
+
+// Graph is tasks with their direct predecessors. Predecessors have smaller numbers than their task;
+// dependencies that follow from others may be left out.
+type Graph struct {
+	start []int32 // per task, where its predecessors begin in pred; one more for the end
+	pred  []int32
+}
+
+// Len returns the number of tasks.
+func (g *Graph) Len() int { return len(g.start) - 1 }
+
+// Preds returns the predecessors of a task. The caller must not change them.
+func (g *Graph) Preds(task int) []int32 { return g.pred[g.start[task]:g.start[task+1]] }
+
+// Edges returns the number of dependencies.
+func (g *Graph) Edges() int { return len(g.pred) }
+
+// Builder builds a Graph.
+type Builder struct {
+	graph Graph
+	roots []root
+	// Readers, reducers and boxes are chained in lists within one slice each, so that a root without
+	// any costs nothing.
+	links   []link
+	records []record
+	mark    []int32 // scratch: predecessors of the current task, to drop repetitions
+}
+
+// root is what is known of a root: who touched it last.
+type root struct {
+	writer  int32 // the last task that wrote all of it, or -1
+	readers int32 // list of tasks that read it since, or reduced with another operator; or -1
+	reduces int32 // list of tasks that reduced into it since, or -1
+	boxes   int32 // list of records of accesses to parts of it, or -1
+	redop   perm.Redop
+}
+
+type link struct{ task, next int32 }
+
+// record is an access to a part of a root.
+type record struct {
+	lo, hi []int
+	task   int32
+	next   int32
+	perm   perm.Perm
+	redop  perm.Redop
+}
+
+const none = -1
+
+// NewBuilder returns a builder for tasks on the given number of roots. tasks is how many are expected.
+func NewBuilder(roots, tasks int) *Builder {
+	b := &Builder{roots: make([]root, roots)}
+	for i := range b.roots {
+		b.roots[i] = root{writer: none, readers: none, reduces: none, boxes: none}
+	}
+	b.graph.start = make([]int32, 1, tasks+1)
+	return b
+}
+
+// Task adds the next task and returns its number. after lists explicit predecessors besides those
+// that follow from accesses. A root or predecessor that does not exist is an error.
+func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
+	t := int32(b.graph.Len())
+	first := len(b.graph.pred)
+	for _, p := range after {
+		if p < 0 || p >= int(t) {
+			b.graph.pred = b.graph.pred[:first]
+			return 0, fmt.Errorf("deps: task %d is to run after %d, which is not an earlier task", t, p)
+		}
+		b.depend(first, int32(p))
+	}
+	for i := range accesses {
+		a := &accesses[i]
+		if a.Root < 0 || int(a.Root) >= len(b.roots) {
+			b.graph.pred = b.graph.pred[:first]
+			return 0, fmt.Errorf("deps: task %d accesses root %d of %d", t, a.Root, len(b.roots))
+		}
+		if !a.nothing() {
+			b.preds(t, first, a)
+		}
+	}
+	for i := range accesses {
+		if a := &accesses[i]; !a.nothing() {
+			b.note(t, a)
+		}
+	}
+	b.graph.start = append(b.graph.start, int32(len(b.graph.pred)))
+	return int(t), nil
+}
+
+// Graph returns the tasks added so far. The builder must not be used afterwards.
+func (b *Builder) Graph() *Graph { return &b.graph }
+
+// depend adds a predecessor of the current task, whose predecessors begin at first, unless it is one.
+func (b *Builder) depend(first int, p int32) {
+	for _, q := range b.graph.pred[first:] {
+		if q == p {
+			return
+		}
+	}
+	b.graph.pred = append(b.graph.pred, p)
+}
+
+// preds adds the predecessors that follow from an access.
+func (b *Builder) preds(t int32, first int, a *Access) {
+	r := &b.roots[a.Root]
+	for i := r.boxes; i != none; i = b.records[i].next {
+		rec := &b.records[i]
+		if perm.Conflict(a.Perm, a.Redop, rec.perm, rec.redop) && overlap(a.Lo, a.Hi, rec.lo, rec.hi) && rec.task != t {
+			b.depend(first, rec.task)
+		}
+	}
+	switch a.Perm {
+	case perm.Read:
+		if !b.list(first, r.reduces) && r.writer != none {
+			b.depend(first, r.writer)
+		}
+	case perm.Reduce:
+		if r.reduces != none && r.redop == a.Redop {
+			// Beside reductions that commute; after what they came after.
+			b.list(first, r.readers)
+			if r.writer != none {
+				b.depend(first, r.writer)
+			}
+			return
+		}
+		fallthrough
+	default:
+		// Readers and reductions come after the writer themselves.
+		readers, reduces := b.list(first, r.readers), b.list(first, r.reduces)
+		if !readers && !reduces && r.writer != none {
+			b.depend(first, r.writer)
+		}
+	}
+}
+
+// list adds all tasks of a list as predecessors and reports whether there were any.
+func (b *Builder) list(first int, head int32) bool {
+	for i := head; i != none; i = b.links[i].next {
+		b.depend(first, b.links[i].task)
+	}
+	return head != none
+}
+
+// note records an access for the tasks to come.
+func (b *Builder) note(t int32, a *Access) {
+	r := &b.roots[a.Root]
+	if a.Lo != nil {
+		b.noteBox(t, r, a)
+		return
+	}
+	switch a.Perm {
+	case perm.Read:
+		if r.readers == none || b.links[r.readers].task != t {
+			r.readers = b.link(t, r.readers)
+		}
+	case perm.Reduce:
+		if r.reduces != none && r.redop != a.Redop {
+			// Reductions with another operator came before. All that commute with this one must come
+			// after them, as they do after readers.
+			last := r.reduces
+			for b.links[last].next != none {
+				last = b.links[last].next
+			}
+			b.links[last].next, r.readers, r.reduces = r.readers, r.reduces, none
+		}
+		r.redop = a.Redop
+		r.reduces = b.link(t, r.reduces)
+	default:
+		*r = root{writer: t, readers: none, reduces: none, boxes: none}
+	}
+}
+
+func (b *Builder) link(task, next int32) int32 {
+	b.links = append(b.links, link{task, next})
+	return int32(len(b.links) - 1)
+}
+
+// noteBox records an access to a part of a root. A write that covers the part of an earlier record
+// takes its place: what conflicts with that also conflicts with this.
+func (b *Builder) noteBox(t int32, r *root, a *Access) {
+	if a.Perm.Writes() && a.Perm != perm.Reduce || a.Perm == perm.Scratch {
+		prev := &r.boxes
+		for i := r.boxes; i != none; i = b.records[i].next {
+			if covers(a.Lo, a.Hi, b.records[i].lo, b.records[i].hi) {
+				*prev = b.records[i].next
+			} else {
+				prev = &b.records[i].next
+			}
+		}
+	}
+	b.records = append(b.records, record{a.Lo, a.Hi, t, r.boxes, a.Perm, a.Redop})
+	r.boxes = int32(len(b.records) - 1)
+}
+
+// overlap reports whether two boxes share an element; a box with nil bounds is the whole root.
+func overlap(alo, ahi, blo, bhi []int) bool {
+	if alo == nil || blo == nil {
+		return true // neither is empty
+	}
+	for d := range alo {
+		if max(alo[d], blo[d]) >= min(ahi[d], bhi[d]) {
+			return false
+		}
+	}
+	return true
+}
+
+func empty(lo, hi []int) bool {
+	for d := range lo {
+		if lo[d] >= hi[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether every element of the box b is one of the box a.
+func covers(alo, ahi, blo, bhi []int) bool {
+	for d := range alo {
+		if blo[d] < alo[d] || ahi[d] < bhi[d] {
+			return false
+		}
+	}
+	return true
+}

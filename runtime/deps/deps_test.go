@@ -1,0 +1,121 @@
+package deps
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+// reach returns, for each task, the set of tasks that come before it, directly or not.
+func reach(g *Graph) []map[int32]bool {
+	out := make([]map[int32]bool, g.Len())
+	for t := range out {
+		out[t] = map[int32]bool{}
+		for _, p := range g.Preds(t) {
+			out[t][p] = true
+			for q := range out[p] {
+				out[t][q] = true
+			}
+		}
+	}
+	return out
+}
+
+// conflict says, element by element, whether two accesses must be ordered.
+func conflict(a, b Access, size []int) bool {
+	if a.Root != b.Root || !perm.Conflict(a.Perm, a.Redop, b.Perm, b.Redop) {
+		return false
+	}
+	in := func(x Access, at []int) bool {
+		for d, i := range at {
+			if x.Lo != nil && (i < x.Lo[d] || i >= x.Hi[d]) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range size[0] {
+		for j := range size[1] {
+			if at := []int{i, j}; in(a, at) && in(b, at) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestAgainstBruteForce checks, on random programs, that exactly the conflicting pairs are ordered:
+// all of them, and no pair that nothing forces.
+func TestAgainstBruteForce(t *testing.T) {
+	size := []int{4, 5}
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		roots, n := 1+r.IntN(3), 1+r.IntN(14)
+		b := NewBuilder(roots, n)
+		var accs [][]Access
+		var explicit [][]int
+		for i := range n {
+			var list []Access
+			for range 1 + r.IntN(3) {
+				a := Access{Root: int32(r.IntN(roots)), Perm: perm.Perm(1 + r.IntN(5))}
+				if a.Perm == perm.Reduce {
+					a.Redop = perm.Redop(1 + r.IntN(2))
+				}
+				if r.IntN(2) == 0 {
+					for _, e := range size {
+						lo := r.IntN(e + 1)
+						a.Lo, a.Hi = append(a.Lo, lo), append(a.Hi, lo+r.IntN(e+1-lo))
+					}
+				}
+				list = append(list, a)
+			}
+			var after []int
+			if i > 0 && r.IntN(5) == 0 {
+				after = []int{r.IntN(i)}
+			}
+			if _, err := b.Task(list, after...); err != nil {
+				t.Fatal(err)
+			}
+			accs, explicit = append(accs, list), append(explicit, after)
+		}
+		got := reach(b.Graph())
+		// What must be ordered, closed under transitivity.
+		want := make([]map[int32]bool, n)
+		for i := range n {
+			want[i] = map[int32]bool{}
+			for j := range i {
+				must := slices.Contains(explicit[i], j)
+				for _, x := range accs[i] {
+					for _, y := range accs[j] {
+						must = must || conflict(x, y, size)
+					}
+				}
+				if must {
+					want[i][int32(j)] = true
+					for q := range want[j] {
+						want[i][q] = true
+					}
+				}
+			}
+			if fmt.Sprint(got[i]) != fmt.Sprint(want[i]) {
+				t.Fatalf("seed %d, task %d: ordered after %v, want %v; accesses %v", seed, i, got[i], want[i], accs)
+			}
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	b := NewBuilder(2, 1)
+	if _, err := b.Task([]Access{{Root: 2, Perm: perm.Read}}); err == nil || err.Error() != "deps: task 0 accesses root 2 of 2" {
+		t.Errorf("unknown root: %v", err)
+	}
+	if _, err := b.Task(nil, 0); err == nil || err.Error() != "deps: task 0 is to run after 0, which is not an earlier task" {
+		t.Errorf("self: %v", err)
+	}
+	if n, err := b.Task([]Access{{Root: 0, Perm: perm.Write}}); n != 0 || err != nil {
+		t.Errorf("after errors: task %d, %v", n, err)
+	}
+}

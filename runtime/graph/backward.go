@@ -1,0 +1,189 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// backward appends the backward steps of nodes, given the gradients of some tensors, and returns the
+// gradients of the tensors wrt.
+//
+// It walks the nodes in reverse order, so when a node's backward is reached all contributions to
+// its outputs' gradients have been made. The first contribution to a gradient is stored, later ones
+// are added, always in this order, so sums are reproducible.
+func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt []Tensor) (map[Tensor]Tensor, error) {
+	// A tensor needs a gradient if it is asked for, or if a tensor that needs one goes into it.
+	needs := map[*info]bool{}
+	for _, t := range wrt {
+		if !t.Type().IsFloat() {
+			return nil, fmt.Errorf("graph: want a floating-point tensor to differentiate by, got %v", t)
+		}
+		needs[t.info] = true
+	}
+	differentiable := func(n *Node) bool {
+		if n.Op.Backward == nil {
+			return false
+		}
+		for slot := range n.Op.Slots {
+			for _, t := range n.slots[slot] {
+				s := n.Op.Slots[slot]
+				if (s.Role == task.RoleInput || s.Role == task.RoleWeight) && s.Trainable && needs[t.info] {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, n := range nodes {
+		if !differentiable(n) {
+			continue
+		}
+		for slot := range n.Op.Slots {
+			if n.Op.Slots[slot].Role == task.RoleOutput {
+				for _, t := range n.slots[slot] {
+					needs[t.info] = t.Type().IsFloat()
+				}
+			}
+		}
+	}
+	grads := map[*info]Tensor{}
+	byID := func(a, b Tensor) int { return cmp.Compare(a.id, b.id) }
+	for _, t := range slices.SortedFunc(maps.Keys(seeds), byID) {
+		s := seeds[t]
+		grads[t.info] = Tensor{info: s.info, add: true} // nodes may contribute to it, too
+		if s.kind == constant {
+			p.Steps = append(p.Steps, Step{Phase: Backward, Fill: &Fill{Tensor: s, Value: s.value}})
+		}
+	}
+	for _, n := range slices.Backward(nodes) {
+		if !differentiable(n) {
+			continue
+		}
+		if err := p.backwardNode(g, n, needs, grads); err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.Name, err)
+		}
+	}
+	out := map[Tensor]Tensor{}
+	for _, t := range wrt {
+		if grad, ok := grads[t.info]; ok {
+			out[t] = Tensor{info: grad.info}
+		}
+	}
+	return out, nil
+}
+
+func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads map[*info]Tensor) error {
+	sig := n.Op.Signature(task.KindBackward)
+	reached := false
+	for slot := range n.Op.Slots {
+		if n.Op.Slots[slot].Role == task.RoleOutput {
+			for _, t := range n.slots[slot] {
+				reached = reached || grads[t.info].Valid()
+			}
+		}
+	}
+	if !reached {
+		return nil // the seeds do not depend on this node
+	}
+	n.grads = make([][]Tensor, len(n.Op.Slots))
+	defer func() { n.grads = nil }()
+	here := map[*info]Tensor{} // gradients that this node contributes to
+	fill := func(t Tensor) { p.Steps = append(p.Steps, Step{Phase: Backward, Fill: &Fill{Tensor: t}}) }
+	var after []Step
+	for _, par := range sig.Params {
+		if !par.Grad {
+			continue
+		}
+		for _, t := range n.slots[par.Slot] {
+			var grad Tensor
+			sum, have := grads[t.info]
+			switch {
+			case par.Perm.Reads() && have: // gradient of an output
+				grad = Tensor{info: sum.info}
+			case par.Perm.Reads(): // of an output that nothing depends on
+				grad = g.constant("grad of "+t.name, t.operand, 0)
+				fill(grad)
+			case !needs[t.info]:
+			case here[t.info].Valid():
+				// The tensor is bound twice to this node, and the two contributions would meet
+				// within one task. The second goes to memory of its own and is added afterwards.
+				grad = g.gradient(t, n.Name+"."+n.Op.Slots[par.Slot].Name)
+				after = append(after, Step{Phase: Backward, Add: &Add{To: here[t.info], From: grad}})
+				if par.Scatter {
+					fill(grad)
+					grad.add = true
+				}
+			default:
+				grad = sum
+				switch {
+				case !have:
+					grad = g.gradient(t, "")
+					if par.Scatter {
+						fill(grad)
+						grad.add = true
+					}
+				case sum.kind == input: // a seed, which stays as the caller feeds it
+					grad = g.gradient(t, "")
+					fill(grad)
+					p.Steps = append(p.Steps, Step{Phase: Backward, Add: &Add{To: grad, From: sum.Root()}})
+					grad.add = true
+				}
+				here[t.info] = Tensor{info: grad.info}
+				grads[t.info] = Tensor{info: grad.info, add: true}
+			}
+			n.grads[par.Slot] = append(n.grads[par.Slot], grad)
+		}
+	}
+	inv, err := n.Op.Backward(n)
+	if err != nil {
+		return err
+	}
+	p.Steps = append(p.Steps, Step{Phase: Backward, Invocation: inv})
+	p.Steps = append(p.Steps, after...)
+	return nil
+}
+
+func (g *Graph) gradient(of Tensor, suffix string) Tensor {
+	name := "grad of " + of.name
+	if suffix != "" {
+		name += " by " + suffix
+	}
+	return g.tensor(info{name: g.free(name), operand: of.operand, kind: gradient})
+}
+
+func (g *Graph) constant(name string, o task.Operand, value float64) Tensor {
+	return g.tensor(info{name: g.free(name), operand: o, kind: constant, value: value})
+}
+
+// free returns name, or name_1, name_2, ... if it is taken. Unlike unique, it does not take it, so
+// that all programs of a graph name their gradients alike.
+func (g *Graph) free(name string) string {
+	free := name
+	for i := 1; g.names[free] > 0; i++ {
+		free = fmt.Sprintf("%s_%d", name, i)
+	}
+	return free
+}
+
+// Root returns the tensor itself: the handle without the note, carried by gradients, that others
+// have contributed before. It is what to use as a map key.
+func (t Tensor) Root() Tensor { return Tensor{info: t.info} }
+
+// Mode says what a task does with a gradient that it contributes to.
+func (t Tensor) Mode() tensor.Mode {
+	switch {
+	case !t.Valid():
+		return tensor.Discard
+	case t.add:
+		return tensor.Accumulate
+	}
+	return tensor.Store
+}
+
+// Variable reports whether the tensor lives from step to step.
+func (t Tensor) Variable() bool { return t.Valid() && t.kind == variable }

@@ -1,0 +1,93 @@
+package graph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// initializer is how a variable begins.
+type initializer struct {
+	op    *Operator
+	attrs task.Attrs
+}
+
+// initializer returns how a weight begins. If the initialiser has an attribute named seed that the
+// spec does not set, it is derived from the graph's seed and the weight's name, so that weights
+// differ from one another and stay the same when others are added.
+func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, error) {
+	if op == nil {
+		return nil, errors.New("want an initialiser, got none")
+	}
+	object := map[string]any{}
+	if attrs != "" {
+		if err := json.Unmarshal([]byte(attrs), &object); err != nil {
+			return nil, err
+		}
+	}
+	if _, set := object["seed"]; !set && slices.Contains(op.AttrNames, "seed") {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d %s", g.seed, weight)
+		object["seed"] = h.Sum64() & math.MaxInt32
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	a, err := op.DecodeAttrs(data)
+	if err != nil {
+		return nil, err
+	}
+	return &initializer{op, a}, nil
+}
+
+// Initialization returns the program that gives the variables of programs their first values. Of
+// variables of one name, which are shared, the first is initialised.
+func Initialization(programs ...*Program) (*Program, error) {
+	p := &Program{Name: "initialization"}
+	seen := map[string]Tensor{}
+	for _, q := range programs {
+		for _, v := range q.Variables {
+			if first, ok := seen[v.name]; ok {
+				if first.Type() != v.Type() || !slices.Equal(first.Shape(), v.Shape()) {
+					return nil, fmt.Errorf("variable %s: want %v, as in another program, got %v", v.name, first.operand, v.operand)
+				}
+				continue
+			}
+			seen[v.name] = v
+			n, err := v.init.node(v)
+			if err != nil {
+				return nil, fmt.Errorf("variable %s: %w", v.name, err)
+			}
+			inv, err := n.Op.Invoke(n)
+			if err != nil {
+				return nil, fmt.Errorf("variable %s: %w", v.name, err)
+			}
+			p.Steps = append(p.Steps, Step{Phase: Initialize, Invocation: inv})
+		}
+	}
+	p.collect()
+	return p, nil
+}
+
+// node returns a node of the initialiser whose output is the variable v.
+func (in *initializer) node(v Tensor) (*Node, error) {
+	out := slices.IndexFunc(in.op.Slots, func(s task.Slot) bool { return s.Provided })
+	if out < 0 {
+		return nil, fmt.Errorf("operator %s: want an output that the caller provides, as an initialiser has", in.op.Name)
+	}
+	given := task.NoneGiven(&in.op.Operator)
+	given.Operands[out] = []task.Operand{v.operand}
+	res, err := task.Resolve(&in.op.Operator, in.attrs, given)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Op: in.op, Name: v.name, Attrs: in.attrs, Resolved: res, slots: make([][]Tensor, len(in.op.Slots))}
+	n.slots[out] = []Tensor{v}
+	return n, nil
+}

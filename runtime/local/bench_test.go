@@ -1,0 +1,214 @@
+package local_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/generated/flat"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/pool2d"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// nothing is a kernel of flat that does nothing, so that only the way to it takes time.
+type nothing[T dtype.Float] struct{}
+
+func (nothing[T]) Forward(*task.Ctx, *flat.Forward[T], task.Range) error   { return nil }
+func (nothing[T]) Backward(*task.Ctx, *flat.Backward[T], task.Range) error { return nil }
+
+// BenchmarkTask measures what it costs to run a task, without the work of its kernel.
+func BenchmarkTask(b *testing.B) {
+	ctx, r := &task.Ctx{}, task.Range{Lo: 0, Hi: 6}
+	b.Run("generated", func(b *testing.B) {
+		body := flatBody(b)
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := body.Run(ctx, r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("interface", func(b *testing.B) {
+		k, a := flatKernel(), &flat.Forward[float32]{}
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := k.Forward(ctx, a, r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// flatKernel hides from the compiler which kernel it returns.
+//
+//go:noinline
+func flatKernel() flat.Kernel[float32] { return nothing[float32]{} }
+
+// flatBody binds flat's forward task, as engines do.
+func flatBody(tb testing.TB) task.Body {
+	tb.Helper()
+	var r task.Registry
+	if err := flat.Register(&r, nothing[float32]{}, nothing[float64]{}); err != nil {
+		tb.Fatal(err)
+	}
+	op := &flat.Operator.Operator
+	x := task.Operand{Type: dtype.F32, Shape: []int{2, 3}}
+	given := task.NoneGiven(op)
+	given.Operands[flat.SlotInput] = []task.Operand{x}
+	res, err := task.Resolve(op, flat.Defaults(), given)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	variant, err := r.Task(flat.ForwardTask).Variant(res.Types)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	alloc := local.NewAllocator(0)
+	bodies, err := variant.Bind(&task.Accessor{
+		Signature: op.Signature(task.KindForward),
+		Attrs:     flat.Defaults(),
+		Resolved:  res,
+		Memory: func(slot int, _ bool) []task.Buffer {
+			o := res.Operands(slot)[0]
+			data, err := alloc.Allocate("benchmark", o.Bytes())
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return []task.Buffer{{Operand: o, Bytes: data}}
+		},
+	})
+	if err != nil || len(bodies) != 1 {
+		tb.Fatalf("%d bodies, %v", len(bodies), err)
+	}
+	return bodies[0]
+}
+
+// TestTaskAllocatesNothing checks that running a task, and a whole plan, allocates no memory.
+func TestTaskAllocatesNothing(t *testing.T) {
+	body, ctx := flatBody(t), &task.Ctx{}
+	if n := testing.AllocsPerRun(100, func() { _ = body.Run(ctx, task.Range{Lo: 0, Hi: 6}) }); n != 0 {
+		t.Errorf("a task allocates %v times", n)
+	}
+	in := load(t, newEngine(t, registry(t, increment), local.Config{Workers: 2}), chain(t, 20, 50))
+	data := make([]float32, 50)
+	if n := testing.AllocsPerRun(100, func() {
+		if local.Feed(in, "x", data) != nil || in.Run(t.Context()) != nil {
+			t.Error("a run failed")
+		}
+	}); n != 0 {
+		t.Errorf("a run allocates %v times", n)
+	}
+}
+
+// BenchmarkRun measures an engine's part in a task: a plan of 100 tasks, each of one range and each of
+// several that are shared among the workers.
+func BenchmarkRun(b *testing.B) {
+	for _, workers := range []int{1, 2} {
+		for _, size := range []int{1, 16} {
+			b.Run(fmt.Sprintf("workers=%d/ranges=%d", workers, size), func(b *testing.B) {
+				in := load(b, newEngine(b, registry(b, increment), local.Config{Workers: workers}), chain(b, 100, size))
+				data := make([]float32, size)
+				b.ReportAllocs()
+				for b.Loop() {
+					feed(b, in, "x", data...)
+					run(b, in)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/task")
+			})
+		}
+	}
+}
+
+// digits returns a training step of a small convolutional classifier of 8 x 8 images.
+func digits(tb testing.TB, batch int) *graph.Program {
+	tb.Helper()
+	g := graph.New(1)
+	image, label := g.Input("image", dtype.F32, batch, 1, 8, 8), g.Input("label", dtype.I32, batch, 1)
+	conv := conv2d.Defaults()
+	conv.OutChannels, conv.KernelH, conv.KernelW, conv.PaddingH, conv.PaddingW = 16, 3, 3, 1, 1
+	conv.Activation = activation.Relu
+	x := conv2d.Apply(g, conv, image, graph.Named("conv1"))
+	conv.OutChannels = 32
+	x = conv2d.Apply(g, conv, x, graph.Named("conv2"))
+	pool := pool2d.Defaults()
+	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW = 2, 2, 2, 2
+	x = pool2d.Apply(g, pool, x)
+	join := flat.Defaults()
+	join.StartDim = 1
+	x = flat.Apply(g, join, x)
+	hidden := linear.Defaults()
+	hidden.OutChannels, hidden.Activation = 64, activation.Relu
+	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
+	drop := dropout.Defaults()
+	drop.Rate = 0.3
+	x = dropout.Apply(g, drop, x)
+	out := linear.Defaults()
+	out.OutChannels = 10
+	loss := scce.Apply(g, scce.Defaults(), scce.Logit(linear.Apply(g, out, x, graph.Named("out"))), scce.Label(label))
+	p, err := graph.Training(g, loss, adam.Optimizer(adam.Defaults()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// BenchmarkDigitsStep measures a training step on 32 images.
+func BenchmarkDigitsStep(b *testing.B) {
+	const batch = 32
+	p := digits(b, batch)
+	init, err := graph.Initialization(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	images, labels := make([]float32, batch*64), make([]int32, batch)
+	for i := range images {
+		images[i] = float32(i*7%17) / 16
+		labels[i/64] = int32(i / 64 % 10)
+	}
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			e := newEngine(b, registry(b, increment), local.Config{Workers: workers})
+			run(b, load(b, e, init))
+			in := load(b, e, p)
+			b.ReportAllocs()
+			for b.Loop() {
+				feed(b, in, "image", images...)
+				feed(b, in, "label", labels...)
+				run(b, in)
+			}
+			b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "images/s")
+		})
+	}
+}
+
+// BenchmarkPlanBuild measures how long it takes to plan a training step, and to load the plan.
+func BenchmarkPlanBuild(b *testing.B) {
+	p := digits(b, 32)
+	b.Run("build", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := plan.Build(p); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("load", func(b *testing.B) {
+		e := newEngine(b, registry(b, increment), local.Config{Workers: 1})
+		pl := build(b, p)
+		for b.Loop() {
+			in, err := e.Load(pl)
+			if err != nil {
+				b.Fatal(err)
+			}
+			in.Close()
+		}
+	})
+}

@@ -1,0 +1,307 @@
+package local_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/sgd"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+)
+
+// affine returns a program with the variables fc.weight and fc.bias, for batches of a size.
+func affine(t testing.TB, batch, in, out int) *graph.Program {
+	t.Helper()
+	g := graph.New(1)
+	at := linear.Defaults()
+	at.OutChannels = out
+	return inference(t, g, linear.Apply(g, at, g.Input("x", dtype.F32, batch, in), graph.Named("fc")))
+}
+
+func TestFeedAndFetchErrors(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	in := load(t, e, chain(t, 3, 4))
+	wantError(t, "unknown name", local.Feed(in, "y", make([]float32, 4)), "local: plan inference has no tensor y")
+	wantError(t, "wrong type", local.Feed(in, "x", make([]float64, 4)), "local: tensor x holds f32, not f64")
+	wantError(t, "too short", local.Feed(in, "x", make([]float32, 3)), "local: tensor x: want 4 elements, got 3")
+	wantError(t, "too long", local.Feed(in, "x", make([]float32, 5)), "local: tensor x: want 4 elements, got 5")
+	for _, name := range []string{"p0.output", "p2.output"} {
+		wantError(t, "computed", local.Feed(in, name, make([]float32, 4)), "local: plan inference: want an input or a variable to feed, got "+name+", which the plan computes")
+	}
+	for name, want := range map[string]string{
+		"y":         "local: plan inference has no tensor y",
+		"p0.output": "local: plan inference: want a fetched tensor or a variable, got p0.output, whose memory is reused",
+		"x":         "local: plan inference: want a fetched tensor or a variable, got x, whose memory is reused",
+	} {
+		_, err := local.Fetch[float32](in, name)
+		wantError(t, "fetching "+name, err, want)
+	}
+	_, err := local.Fetch[int32](in, "p2.output")
+	wantError(t, "fetching another type", err, "local: tensor p2.output holds f32, not i32")
+	_, _, err = local.Variable[float32](e, "w")
+	wantError(t, "unknown variable", err, "local: no variable w")
+	// What is fed and fetched is copied.
+	data := []float32{1, 2, 3, 4}
+	feed(t, in, "x", data...)
+	data[0] = 9
+	run(t, in)
+	got := fetch[float32](t, in, "p2.output")
+	got[0] = 9
+	if got := fetch[float32](t, in, "p2.output"); !slices.Equal(got, []float32{4, 5, 6, 7}) {
+		t.Errorf("the plan computes %v", got)
+	}
+}
+
+// TestInputsMustBeFed runs a plan whose inputs were not fed, never or not again.
+func TestInputsMustBeFed(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	in := load(t, e, chain(t, 3, 4))
+	const want = "local: plan inference reads input x, which has not been fed since the last run"
+	wantError(t, "never", in.Run(t.Context()), want)
+	feed(t, in, "x", 1, 2, 3, float32(4))
+	run(t, in)
+	wantError(t, "not again", in.Run(t.Context()), want)
+	if got := fetch[float32](t, in, "p2.output"); got[0] != 4 {
+		t.Errorf("the refused run changed the result to %v", got)
+	}
+	feed(t, in, "x", 5, 6, 7, float32(8))
+	run(t, in)
+	if got := fetch[float32](t, in, "p2.output"); got[0] != 8 {
+		t.Errorf("the plan computes %v", got)
+	}
+	// An input without elements needs none.
+	run(t, load(t, e, chain(t, 1, 0)))
+}
+
+// TestFeedBeforeFetch feeds the next run before the results of the last are fetched, in a plan whose
+// input and output do not live at the same time.
+func TestFeedBeforeFetch(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	in := load(t, e, chain(t, 4, 1000))
+	feed(t, in, "x", make([]float32, 1000)...)
+	run(t, in)
+	feed(t, in, "x", slices.Repeat([]float32{7}, 1000)...)
+	if got := fetch[float32](t, in, "p3.output"); got[0] != 4 || got[999] != 4 {
+		t.Errorf("feeding changed the result to %v", got[0])
+	}
+	run(t, in)
+	if got := fetch[float32](t, in, "p3.output"); got[0] != 11 || got[999] != 11 {
+		t.Errorf("the next run computes %v", got[0])
+	}
+}
+
+func TestUnsetVariables(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	p := affine(t, 1, 2, 1)
+	in := load(t, e, p)
+	feed(t, in, "x", 10, float32(100))
+	const want = "local: plan inference reads variable %s, which nothing has written yet"
+	wantError(t, "no variable is set", in.Run(t.Context()), fmt.Sprintf(want, "fc.weight"))
+	feed(t, in, "fc.weight", 1, float32(2))
+	wantError(t, "one variable is set", in.Run(t.Context()), fmt.Sprintf(want, "fc.bias"))
+	feed(t, in, "fc.bias", float32(3))
+	run(t, in)
+	if got := fetch[float32](t, in, last(p)); got[0] != 213 {
+		t.Errorf("the plan computes %v", got)
+	}
+	// An initialisation sets them as well, and Load of another plan does not.
+	e = newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	init, err := graph.Initialization(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := load(t, e, init)
+	in = load(t, e, p)
+	feed(t, in, "x", 10, float32(100))
+	wantError(t, "loaded, but not run", in.Run(t.Context()), fmt.Sprintf(want, "fc.weight"))
+	run(t, start)
+	run(t, in)
+}
+
+// TestVariableWrittenFirst runs a plan that reads a variable only after it has written it.
+func TestVariableWrittenFirst(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	v := region.Access{Region: region.Whole(0, []int{2}), Perm: perm.Write}
+	sum := region.Access{Region: region.Whole(1, []int{2}), Perm: perm.Write}
+	read, change := v, sum
+	read.Perm, change.Perm = perm.Read, perm.ReadWrite
+	fill := func(value float64, to region.Access) plan.Task {
+		return plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: value}, Over: 2, Grain: 2, Access: []region.Access{to}}
+	}
+	in, err := e.Load(&plan.Plan{Format: plan.Format, Name: "by hand", ArenaBytes: 64, Roots: []plan.Root{
+		{Name: "v", Type: dtype.F32, Shape: []int{2}, Use: plan.Variable, Place: region.Place{Space: region.Variable, Bytes: 8}, Last: 2},
+		{Name: "sum", Type: dtype.F32, Shape: []int{2}, Use: plan.Fetched, Place: region.Place{Bytes: 8}, First: 1, Last: 3},
+	}, Tasks: []plan.Task{fill(3, v), fill(4, sum), {Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: 2, Grain: 2, Access: []region.Access{change, read}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, in)
+	if got := fetch[float32](t, in, "sum"); !slices.Equal(got, []float32{7, 7}) {
+		t.Errorf("the plan computes %v", got)
+	}
+}
+
+// TestSharedVariables lets two plans for different batches work on the same weights.
+func TestSharedVariables(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 2})
+	small, large := affine(t, 1, 2, 1), affine(t, 3, 2, 1)
+	one := load(t, e, small)
+	used := e.Memory().Used
+	three := load(t, e, large)
+	if got, want := e.Memory().Used-used, build(t, large).ArenaBytes; got != want {
+		t.Errorf("the second plan takes %d bytes, want its arena of %d", got, want)
+	}
+	feed(t, one, "fc.weight", 1, float32(2))
+	feed(t, three, "fc.bias", float32(3))
+	feed(t, one, "x", 10, float32(100))
+	feed(t, three, "x", 1, 1, 2, 2, 3, float32(3))
+	run(t, one)
+	run(t, three)
+	if got := fetch[float32](t, one, last(small)); !slices.Equal(got, []float32{213}) {
+		t.Errorf("one computes %v", got)
+	}
+	if got := fetch[float32](t, three, last(large)); !slices.Equal(got, []float32{6, 9, 12}) {
+		t.Errorf("three computes %v", got)
+	}
+	one.Close()
+	if got := fetch[float32](t, three, "fc.weight"); !slices.Equal(got, []float32{1, 2}) {
+		t.Errorf("fc.weight = %v", got)
+	}
+	w, shape, err := local.Variable[float32](e, "fc.weight")
+	if err != nil || !slices.Equal(w, []float32{1, 2}) || !slices.Equal(shape, []int{1, 2}) {
+		t.Errorf("fc.weight = %v of shape %v, %v", w, shape, err)
+	}
+	_, _, err = local.Variable[float64](e, "fc.weight")
+	wantError(t, "another type", err, "local: variable fc.weight holds f32, not f64")
+	// A plan that wants another shape is refused, and leaves no trace.
+	used = e.Memory().Used
+	_, err = e.Load(build(t, affine(t, 1, 5, 1)))
+	wantError(t, "another shape", err, "local: variable fc.weight: plan inference wants f32[1, 5], the engine holds f32[1, 2]")
+	if got := e.Memory().Used; got != used {
+		t.Errorf("%d bytes are in use, want %d", got, used)
+	}
+}
+
+// TestTrainingChangesVariables trains with one plan and reads the weights with another.
+func TestTrainingChangesVariables(t *testing.T) {
+	g := graph.New(1)
+	x, label := g.Input("x", dtype.F32, 1, 1), g.Input("label", dtype.I32, 1, 1)
+	at := linear.Defaults()
+	at.OutChannels = 2
+	logit := linear.Apply(g, at, x, graph.Named("fc"))
+	loss := scce.Apply(g, scce.Defaults(), scce.Logit(logit), scce.Label(label))
+	sgdAttrs := sgd.Defaults()
+	sgdAttrs.Lr, sgdAttrs.Momentum = 1, 0.5
+	step, err := graph.Training(g, loss, sgd.Optimizer(sgdAttrs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	init, err := graph.Initialization(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 2})
+	start := load(t, e, init)
+	run(t, start)
+	start.Close()
+	train, test := load(t, e, step), load(t, e, affine(t, 1, 1, 2))
+	feed(t, train, "fc.weight", 0, float32(0))
+	feed(t, train, "x", float32(4))
+	feed(t, train, "label", int32(1))
+	run(t, train)
+	// Both classes have probability 1/2: the gradient of the logits is (1/2, -1/2).
+	if got := fetch[float32](t, test, "fc.weight"); !slices.Equal(got, []float32{-2, 2}) {
+		t.Errorf("fc.weight = %v", got)
+	}
+	if got := fetch[float32](t, test, "fc.bias"); !slices.Equal(got, []float32{-0.5, 0.5}) {
+		t.Errorf("fc.bias = %v", got)
+	}
+	if got := fetch[float32](t, train, "fc.weight.sgd.sgd_v"); !slices.Equal(got, []float32{2, -2}) {
+		t.Errorf("velocity %v", got)
+	}
+	feed(t, test, "x", float32(1))
+	run(t, test)
+	if got := fetch[float32](t, test, "fc.output"); !slices.Equal(got, []float32{-2.5, 2.5}) {
+		t.Errorf("the other plan computes %v", got)
+	}
+}
+
+// TestConcurrentInstances runs, feeds and reads two instances of one engine from several goroutines.
+func TestConcurrentInstances(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 3})
+	p := chain(t, 5, 64)
+	instances := make([]*local.Instance, 4)
+	for k := range instances {
+		instances[k] = load(t, e, p)
+	}
+	var wg sync.WaitGroup
+	for k, in := range instances {
+		wg.Go(func() {
+			data := make([]float32, 64)
+			for i := range 50 {
+				for j := range data {
+					data[j] = float32(1000*k + i + j)
+				}
+				if err := local.Feed(in, "x", data); err != nil {
+					t.Error(err)
+					return
+				}
+				if err := in.Run(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := local.Fetch[float32](in, "p4.output")
+				if err != nil || got[0] != data[0]+5 || got[63] != data[63]+5 {
+					t.Errorf("goroutine %d, run %d: %v, %v", k, i, got, err)
+					return
+				}
+				e.Memory()
+				in.Timings()
+			}
+			in.Close()
+		})
+	}
+	wg.Wait()
+	if m := e.Memory(); m.Used != 0 || m.Peak != 4*build(t, p).ArenaBytes {
+		t.Errorf("memory %+v", m)
+	}
+}
+
+// TestBuiltins runs the operations that every engine knows, cut into several ranges.
+func TestBuiltins(t *testing.T) {
+	const n = 40000 // more than two ranges
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 3})
+	p := &plan.Plan{Format: plan.Format, Name: "builtins"}
+	add := func(name string, typ dtype.Type, use plan.Use, last int) region.Access {
+		bytes := int64(n * typ.Size())
+		p.Roots = append(p.Roots, plan.Root{Name: name, Type: typ, Shape: []int{n}, Use: use, Place: region.Place{Off: p.ArenaBytes, Bytes: bytes}, First: 0, Last: last})
+		p.ArenaBytes += bytes
+		return region.Access{Region: region.Whole(region.Root(len(p.Roots)-1), []int{n})}
+	}
+	for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+		a, b := add("a "+typ.String(), typ, plan.Fetched, 6), add("b "+typ.String(), typ, plan.Fetched, 6)
+		p.Tasks = append(p.Tasks,
+			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: 1.5}, Over: n, Grain: 16384, Access: []region.Access{a}},
+			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: -4}, Over: n, Grain: 16384, Access: []region.Access{b}},
+			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: n, Grain: 16384, Access: []region.Access{a, b}})
+	}
+	in, err := e.Load(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, in)
+	if a, b := fetch[float32](t, in, "a f32"), fetch[float32](t, in, "b f32"); slices.Min(a) != -2.5 || slices.Max(a) != -2.5 || slices.Min(b) != -4 || slices.Max(b) != -4 {
+		t.Errorf("f32: a from %v to %v, b from %v to %v", slices.Min(a), slices.Max(a), slices.Min(b), slices.Max(b))
+	}
+	if a, b := fetch[float64](t, in, "a f64"), fetch[float64](t, in, "b f64"); slices.Min(a) != -2.5 || slices.Max(a) != -2.5 || slices.Min(b) != -4 || slices.Max(b) != -4 {
+		t.Errorf("f64: a from %v to %v, b from %v to %v", slices.Min(a), slices.Max(a), slices.Min(b), slices.Max(b))
+	}
+}

@@ -1,0 +1,256 @@
+package local
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Load allocates a plan's memory and binds its tasks. If it fails, the engine is as it was before.
+func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, fmt.Errorf("local: the engine is closed")
+	}
+	in = &Instance{engine: e, plan: p, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
+	var undo []func()
+	defer func() {
+		if err != nil {
+			for _, f := range undo {
+				f()
+			}
+			in = nil
+		}
+	}()
+	allocate := func(owner string, n int64) ([]byte, error) {
+		b, err := e.alloc.Allocate(owner, n)
+		if err == nil {
+			undo = append(undo, func() { e.alloc.Free(b) })
+		}
+		return b, err
+	}
+	for i := range p.Roots {
+		r := &p.Roots[i]
+		in.roots[r.Name] = region.Root(i)
+		if r.Use == plan.Fed && r.Last >= 0 && r.Place.Bytes > 0 {
+			in.inputs = append(in.inputs, region.Root(i))
+		}
+		if r.Use != plan.Variable {
+			continue
+		}
+		v := e.variables[r.Name]
+		if v == nil {
+			v = &variable{operand: r.Operand()}
+			if v.bytes, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
+				return nil, err
+			}
+			e.variables[r.Name] = v
+			undo = append(undo, func() { delete(e.variables, r.Name) })
+		}
+		if v.operand.String() != r.Operand().String() {
+			return nil, fmt.Errorf("local: variable %s: plan %s wants %v, the engine holds %v", r.Name, p.Name, r.Operand(), v.operand)
+		}
+		in.vars[i], in.data[i] = v, v.bytes
+	}
+	if in.arena, err = allocate(arenaOwner(p), p.ArenaBytes); err != nil {
+		return nil, err
+	}
+	for i := range p.Roots {
+		if pl := p.Roots[i].Place; pl.Space == region.Arena && p.Roots[i].First <= p.Roots[i].Last {
+			if pl.Off < 0 || pl.Bytes < 0 || pl.Off+pl.Bytes > int64(len(in.arena)) {
+				return nil, fmt.Errorf("local: plan %s: root %s lies outside the arena", p.Name, p.Roots[i].Name)
+			}
+			in.data[i] = in.arena[pl.Off : pl.Off+pl.Bytes : pl.Off+pl.Bytes]
+		}
+	}
+	in.scratch = make([][]byte, e.config.Workers)
+	for w := range in.scratch {
+		if in.scratch[w], err = allocate(fmt.Sprintf("scratch of worker %d for plan %s", w, p.Name), p.WorkerBytes); err != nil {
+			return nil, err
+		}
+	}
+	if err = in.bind(); err != nil {
+		return nil, err
+	}
+	in.writeSets()
+	e.instances[in] = true
+	return in, nil
+}
+
+// arenaOwner names the largest tensor of the plan, for the error if its arena does not fit.
+func arenaOwner(p *plan.Plan) string {
+	owner, most := "plan "+p.Name, int64(-1)
+	for i := range p.Roots {
+		if r := &p.Roots[i]; r.Place.Space == region.Arena && r.Place.Bytes > most {
+			most = r.Place.Bytes
+			owner = fmt.Sprintf("plan %s (largest tensor %s, %d bytes)", p.Name, r.Name, most)
+		}
+	}
+	return owner
+}
+
+// bind makes one body for each task of the plan.
+func (in *Instance) bind() error {
+	p, e := in.plan, in.engine
+	bodies := make([][]task.Body, len(p.Calls))
+	in.tasks = make([]bound, len(p.Tasks))
+	if e.config.Profile {
+		in.times = make([]Timing, len(p.Tasks))
+	}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		var body task.Body
+		var err error
+		if t.Builtin != nil {
+			body, err = in.builtin(t)
+		} else {
+			if bodies[t.Call] == nil {
+				bodies[t.Call], err = in.bindCall(&p.Calls[t.Call])
+			}
+			if err == nil && t.Step >= len(bodies[t.Call]) {
+				err = fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
+			}
+			if err == nil {
+				body = bodies[t.Call][t.Step]
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
+		}
+		in.tasks[i] = bound{body, t.Over, t.Grain}
+		if in.times != nil {
+			in.times[i].Label = p.Label(i)
+		}
+	}
+	return nil
+}
+
+func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {
+	reg := in.engine.registry.Task(c.ID)
+	if reg == nil {
+		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v", c.Operator, c.Task, c.ID)
+	}
+	sig := reg.Signature
+	op := sig.Operator
+	attrs, err := op.DecodeAttrs(c.Attrs)
+	if err != nil {
+		return nil, err
+	}
+	given := task.NoneGiven(op)
+	for name, operands := range c.Given {
+		if s := op.SlotNamed(name); s >= 0 {
+			given.Operands[s] = operands
+		}
+	}
+	for _, name := range c.Requested {
+		if s := op.SlotNamed(name); s >= 0 {
+			given.Requested[s] = true
+		}
+	}
+	res, err := task.Resolve(op, attrs, given)
+	if err != nil {
+		return nil, err
+	}
+	variant, err := reg.Variant(res.Types)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Params) != len(sig.Params) {
+		return nil, &task.Error{Operator: op.Name, Task: sig.Task, Want: fmt.Sprintf("%d parameters", len(sig.Params)), Got: fmt.Sprint(len(c.Params))}
+	}
+	if err := in.checkParams(c, sig, res); err != nil {
+		return nil, err
+	}
+	acc := &task.Accessor{Signature: sig, Attrs: attrs, Resolved: res, Memory: in.memory(c, sig), Workers: in.workers(sig, res)}
+	bodies, err := variant.Bind(acc)
+	if err == nil {
+		err = acc.Err()
+	}
+	return bodies, err
+}
+
+// checkParams checks that a call's tensors are what the operator's rules give.
+func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
+	for i, p := range sig.Params {
+		fail := func(want, got string) error {
+			return &task.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name, Want: want, Got: got}
+		}
+		want := res.Operands(p.Slot)
+		if len(c.Params[i]) > len(want) {
+			return fail(fmt.Sprintf("%d tensors", len(want)), fmt.Sprint(len(c.Params[i])))
+		}
+		for k, b := range c.Params[i] {
+			root := &in.plan.Roots[b.Root]
+			if got := root.Operand().String(); got != want[k].String() {
+				return fail(want[k].String(), root.Name+" "+got)
+			}
+		}
+	}
+	return nil
+}
+
+// memory returns the function that finds the buffers of a call's parameters.
+func (in *Instance) memory(c *plan.Call, sig *task.Signature) func(int, bool) []task.Buffer {
+	return func(slot int, grad bool) []task.Buffer {
+		for i, p := range sig.Params {
+			if p.Slot != slot || p.Grad != grad {
+				continue
+			}
+			var buffers []task.Buffer
+			for _, b := range c.Params[i] {
+				root := &in.plan.Roots[b.Root]
+				buffers = append(buffers, task.Buffer{Operand: root.Operand(), Bytes: in.data[b.Root], Mode: b.Mode})
+			}
+			return buffers
+		}
+		return nil
+	}
+}
+
+// workers returns the function that lays out a call's scratch memory in each worker's.
+func (in *Instance) workers(sig *task.Signature, res *task.Resolution) func(int) []task.Buffer {
+	return func(slot int) []task.Buffer {
+		var off int64
+		for _, p := range sig.Params {
+			if p.Slot == slot {
+				break
+			}
+			if sig.Operator.Slots[p.Slot].PerWorker {
+				for _, o := range res.Operands(p.Slot) {
+					off += (o.Bytes() + plan.Align - 1) / plan.Align * plan.Align
+				}
+			}
+		}
+		var buffers []task.Buffer
+		for _, o := range res.Operands(slot) {
+			for _, s := range in.scratch {
+				buffers = append(buffers, task.Buffer{Operand: o, Bytes: s[off : off+o.Bytes()]})
+			}
+		}
+		return buffers
+	}
+}
+
+// writeSets notes which variables the plan reads before it writes them, and which it writes.
+func (in *Instance) writeSets() {
+	written := map[region.Root]bool{}
+	needed := map[region.Root]bool{}
+	for i := range in.plan.Tasks {
+		for _, a := range in.plan.Tasks[i].Access {
+			if a.Perm.Reads() && in.vars[a.Root] != nil && !written[a.Root] && !needed[a.Root] {
+				needed[a.Root] = true
+				in.needs = append(in.needs, int(a.Root))
+			}
+		}
+		for _, a := range in.plan.Tasks[i].Access {
+			if a.Perm.Writes() && in.vars[a.Root] != nil && !written[a.Root] {
+				written[a.Root] = true
+				in.writes = append(in.writes, in.vars[a.Root])
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package local_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// probe is an operator whose kernel is a function of the test: it makes an output from an input of the
+// same shape, in ranges of one element.
+var probe = graph.NewOperator(graph.Operator{
+	Operator: task.Operator{
+		Name: "probe",
+		Slots: []task.Slot{
+			{Name: "input", Role: task.RoleInput, Type: "f32", Shape: "[N...]"},
+			{Name: "output", Role: task.RoleOutput, Type: "f32", Shape: "[N...]"},
+		},
+		Signatures: []*task.Signature{{
+			Task: "forward", ID: task.IDOf("probe", "forward"), Kind: task.KindForward,
+			Params: []task.Param{{Slot: 0, Perm: perm.Read}, {Slot: 1, Perm: perm.Write}},
+			Steps:  []task.Step{{}},
+		}},
+		DecodeAttrs: func(data []byte) (task.Attrs, error) {
+			var at probeAttrs
+			return at, attr.Decode("probe", data, &at)
+		},
+		Resolve: func(_ task.Attrs, r *task.Resolution) {
+			x := r.Operands(0)[0]
+			task.Set(r, 1, x.Type, x.Shape...)
+			r.SetWork(0, 0, shape.Prod(x.Shape), 1)
+		},
+	},
+	Invoke: func(n *graph.Node) (*graph.Invocation, error) {
+		return graph.NewBinding[int](n, task.KindForward).Bind(0, n.Tensor(0)).Bind(1, n.Tensor(1)).Invocation()
+	},
+})
+
+type probeAttrs struct{}
+
+func (probeAttrs) Validate() error { return nil }
+
+// kernel is what a probe does with a range.
+type kernel func(ctx *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error
+
+type probeBody struct {
+	kernel kernel
+	x      tensor.RO[float32]
+	y      tensor.WO[float32]
+}
+
+func (b *probeBody) Run(ctx *task.Ctx, r task.Range) error { return b.kernel(ctx, b.x, b.y, r) }
+
+// increment is a kernel that adds 1.
+func increment(_ *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		y.Set(i, x.At(i)+1)
+	}
+	return nil
+}
+
+// registry returns all operators of the catalogue, and the probe with a kernel.
+func registry(t testing.TB, k kernel) *task.Registry {
+	t.Helper()
+	var r task.Registry
+	if err := catalogue.Register(&r); err != nil {
+		t.Fatal(err)
+	}
+	bind := func(a *task.Accessor) ([]task.Body, error) {
+		return []task.Body{&probeBody{k, task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)}}, a.Err()
+	}
+	sig := probe.Signatures[0]
+	if err := r.RegisterTask(sig.ID, "probe forward", sig, task.Variant{Kernel: k, Bind: bind}); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+// apply inserts a probe.
+func apply(g *graph.Graph, x graph.Tensor, name string) graph.Tensor {
+	return graph.Insert[int](g, 0, probe, probeAttrs{}, graph.Named(name)).Bind(0, x).Node().Tensor(1)
+}
+
+// chain returns a program of n probes named p0, p1, ... on an input x of the given size.
+func chain(t testing.TB, n, size int) *graph.Program {
+	t.Helper()
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, size)
+	for i := range n {
+		x = apply(g, x, "p"+string(rune('0'+i%10)))
+	}
+	return inference(t, g, x)
+}
+
+func inference(t testing.TB, g *graph.Graph, fetch ...graph.Tensor) *graph.Program {
+	t.Helper()
+	p, err := graph.Inference(g, fetch...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func build(t testing.TB, p *graph.Program) *plan.Plan {
+	t.Helper()
+	pl, err := plan.Build(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pl
+}
+
+func newEngine(t testing.TB, r *task.Registry, c local.Config) *local.Engine {
+	t.Helper()
+	e := local.New(r, c)
+	t.Cleanup(e.Close)
+	return e
+}
+
+func load(t testing.TB, e *local.Engine, p *graph.Program) *local.Instance {
+	t.Helper()
+	in, err := e.Load(build(t, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func feed[T dtype.Element](t testing.TB, in *local.Instance, name string, data ...T) {
+	t.Helper()
+	if err := local.Feed(in, name, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fetch[T dtype.Element](t testing.TB, in *local.Instance, name string) []T {
+	t.Helper()
+	v, err := local.Fetch[T](in, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func run(t testing.TB, in *local.Instance) {
+	t.Helper()
+	if err := in.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError checks the text of an error.
+func wantError(t testing.TB, what string, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("%s: got %v\nwant %s", what, err, want)
+	}
+}
+
+// copyOf returns a copy of a plan that can be changed.
+func copyOf(t testing.TB, p *plan.Plan) *plan.Plan {
+	t.Helper()
+	data, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := plan.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// last returns the name of the only fetched tensor.
+func last(p *graph.Program) string { return p.Fetched[len(p.Fetched)-1].Name() }
+
+func contains(s string, parts ...string) bool {
+	for _, p := range parts {
+		if !strings.Contains(s, p) {
+			return false
+		}
+	}
+	return true
+}

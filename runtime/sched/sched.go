@@ -1,0 +1,395 @@
+// Package sched assigns tasks to workers ahead of time: each worker gets a queue, and waits only where
+// a task needs what another worker has done and is not known to have done yet.
+//
+// Queues keep program order, so the earliest unfinished task can always run and nothing deadlocks. The
+// schedule is data: package exec runs it, and Check proves it without knowing how it was made.
+package sched
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/opgen/opgen/runtime/deps"
+)
+
+// Op is an entry of a worker's queue. Op values of 0 and above run the task of that number; others are
+// made with wait and share below.
+type Op int32
+
+// Kind is what an Op does.
+type Kind uint8
+
+const (
+	// Run runs a task.
+	Run Kind = iota
+	// Share takes ranges of a task that several workers share, until none is left.
+	Share
+	// WaitFor waits until another worker has signalled a position of its queue.
+	WaitFor
+	// WaitShared waits until all ranges of a shared task are done.
+	WaitShared
+	// Signal tells the other workers that everything before it in the queue is done.
+	Signal
+)
+
+const (
+	shareBase  = math.MinInt32         // + task
+	waitBase   = math.MinInt32 / 4 * 3 // + index into Waits
+	sharedBase = math.MinInt32 / 4 * 2 // + task
+	signal     = Op(math.MinInt32 / 4) // no operand
+)
+
+// Decode returns what an Op does, and the task or the index of the wait that it is about.
+func (o Op) Decode() (Kind, int) {
+	switch {
+	case o >= 0:
+		return Run, int(o)
+	case o == signal:
+		return Signal, 0
+	case o >= sharedBase:
+		return WaitShared, int(o - sharedBase)
+	case o >= waitBase:
+		return WaitFor, int(o - waitBase)
+	}
+	return Share, int(o - shareBase)
+}
+
+// Wait is the condition of a WaitFor: that a worker has passed a position of its queue.
+type Wait struct {
+	Worker int32
+	// Position counts the entries of the worker's queue that are behind it.
+	Position int32
+}
+
+// Schedule is the queues of all workers.
+type Schedule struct {
+	Tasks  int     `json:"tasks"`
+	Queues [][]Op  `json:"queues"`
+	Waits  []Wait  `json:"waits"`
+	Shared []int32 `json:"shared"` // tasks whose ranges several workers share, ascending
+}
+
+// Workers returns the number of workers.
+func (s *Schedule) Workers() int { return len(s.Queues) }
+
+// Costs describes the tasks to the scheduler.
+type Costs struct {
+	// Time is the estimated time of each task in nanoseconds; nil means that all are alike and short.
+	Time []float64
+	// Ranges is the number of ranges of each task; nil means one. A task with several ranges whose
+	// time is worth it is shared by all workers.
+	Ranges []int
+	// Latency is how long it takes, in nanoseconds, until one worker sees what another has done. 0
+	// means the usual value.
+	Latency float64
+}
+
+// Usual values in nanoseconds, measured on an x86 server.
+const (
+	usualLatency = 120 // until one worker sees what another has signalled
+	emptyTask    = 4   // a task that does nothing
+	signalCost   = 20  // to the worker that signals
+	waitCost     = 80  // to the worker that waits, even if there is nothing to wait for
+	// shareWorth is the time, in latencies, from which a task is worth sharing.
+	shareWorth = 20
+	// slack is how long, in latencies, a wait may take that saves later ones.
+	slack = 4
+)
+
+// New schedules tasks on workers.
+func New(g *deps.Graph, workers int, c Costs) (*Schedule, error) {
+	n := g.Len()
+	if workers < 1 {
+		return nil, fmt.Errorf("sched: want at least one worker, got %d", workers)
+	}
+	if c.Time != nil && len(c.Time) != n || c.Ranges != nil && len(c.Ranges) != n {
+		return nil, fmt.Errorf("sched: want costs of %d tasks, got %d times and %d ranges", n, len(c.Time), len(c.Ranges))
+	}
+	if n > -int(signal) {
+		return nil, fmt.Errorf("sched: want at most %d tasks, got %d", -int(signal), n)
+	}
+	serial := &Schedule{Tasks: n, Queues: make([][]Op, workers)}
+	serial.Queues[0] = make([]Op, n)
+	for t := range n {
+		serial.Queues[0][t] = Op(t)
+	}
+	if workers == 1 {
+		return serial, nil
+	}
+	a := newAssigner(g, workers, c)
+	var total float64
+	for t := range n {
+		a.place(t)
+		total += a.cost(t)
+	}
+	s := a.emit()
+	if s.makespan(a) >= total {
+		return serial, nil // the tasks are too short for what it costs to divide them
+	}
+	return s, nil
+}
+
+// assigner walks the tasks in program order and gives each to the worker on which it would start
+// first, knowing what the workers already have.
+type assigner struct {
+	g       *deps.Graph
+	workers int
+	latency float64
+	time    []float64
+	ranges  []int
+	worker  []int32   // per task; sharedBy for a shared one
+	start   []float64 // per task, estimated
+	finish  []float64 // per task, estimated
+	free    []float64 // per worker
+}
+
+// sharedBy stands for all workers.
+const sharedBy = -1
+
+func newAssigner(g *deps.Graph, workers int, c Costs) *assigner {
+	a := &assigner{g: g, workers: workers, latency: c.Latency, time: c.Time, ranges: c.Ranges,
+		worker: make([]int32, g.Len()), start: make([]float64, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers)}
+	if a.latency == 0 {
+		a.latency = usualLatency
+	}
+	return a
+}
+
+func (a *assigner) cost(t int) float64 {
+	if a.time == nil {
+		return emptyTask
+	}
+	return a.time[t]
+}
+
+func (a *assigner) place(t int) {
+	cost := a.cost(t)
+	if a.ranges != nil && a.ranges[t] > 1 && cost > shareWorth*a.latency {
+		a.share(t, cost)
+		return
+	}
+	// When the task's inputs reach each worker.
+	best, bestStart := 0, math.Inf(1)
+	for w := range a.workers {
+		start := a.free[w]
+		for _, p := range a.g.Preds(t) {
+			at := a.finish[p]
+			if int(a.worker[p]) != w {
+				at += a.latency
+			}
+			start = max(start, at)
+		}
+		if start < bestStart {
+			best, bestStart = w, start
+		}
+	}
+	a.worker[t] = int32(best)
+	a.start[t] = bestStart
+	a.finish[t] = bestStart + cost
+	a.free[best] = a.finish[t]
+}
+
+// share gives a task to all workers.
+func (a *assigner) share(t int, cost float64) {
+	ready := 0.0
+	for _, p := range a.g.Preds(t) {
+		ready = max(ready, a.finish[p]+a.latency)
+	}
+	var from float64
+	for w := range a.free {
+		from += max(a.free[w], ready)
+	}
+	end := (from + cost) / float64(a.workers)
+	a.worker[t] = sharedBy
+	a.start[t] = ready
+	a.finish[t] = end
+	for w := range a.free {
+		a.free[w] = max(end, ready)
+	}
+}
+
+// wait is a wait before a task of a worker's queue.
+type wait struct {
+	at     int32 // number of the task in the queue, before which it stands
+	worker int32
+	pos    int32 // of the other worker's tasks
+	shared int32 // the shared task to wait for, or -1
+}
+
+// emitter turns an assignment into queues. Positions count a worker's own tasks, from 1.
+type emitter struct {
+	*assigner
+	position []int32   // per task; 0 for a shared one
+	own      [][]int32 // per worker: its own tasks
+	order    [][]int32 // per worker: its tasks, shared ones included
+	known    []int32   // per task and worker: positions that the task's worker knew when it ran
+	now      []int32   // per worker and worker: positions that it knows
+	slot     []int32   // per task: number among the shared ones
+	done     [][]bool  // per worker: shared tasks that it knows to be done
+	waits    [][]wait
+	needed   []map[int32]bool // per worker: positions that somebody waits for
+}
+
+// emit writes the queues. A worker knows, of every other, a position that it has passed: from its own
+// waits, and from what the others knew when they signalled. It waits only for more than it knows.
+func (a *assigner) emit() *Schedule {
+	n, W := a.g.Len(), a.workers
+	s := &Schedule{Tasks: n, Queues: make([][]Op, W)}
+	e := &emitter{assigner: a, position: make([]int32, n), own: make([][]int32, W), order: make([][]int32, W),
+		known: make([]int32, n*W), now: make([]int32, W*W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]map[int32]bool, W)}
+	for t := range n {
+		if a.worker[t] == sharedBy {
+			if e.slot == nil {
+				e.slot = make([]int32, n)
+			}
+			e.slot[t] = int32(len(s.Shared))
+			s.Shared = append(s.Shared, int32(t))
+		}
+	}
+	for w := range W {
+		e.done[w] = make([]bool, len(s.Shared))
+		e.needed[w] = map[int32]bool{}
+	}
+	for t := range n {
+		if a.worker[t] == sharedBy {
+			for w := range W {
+				e.await(t, w)
+				e.order[w] = append(e.order[w], int32(t))
+			}
+			continue
+		}
+		w := int(a.worker[t])
+		e.await(t, w)
+		e.own[w] = append(e.own[w], int32(t))
+		e.order[w] = append(e.order[w], int32(t))
+		e.position[t] = int32(len(e.own[w]))
+		e.now[w*W+w] = e.position[t]
+		copy(e.known[t*W:(t+1)*W], e.now[w*W:(w+1)*W])
+	}
+	e.queues(s)
+	return s
+}
+
+// await notes what worker w has to wait for before task t.
+func (e *emitter) await(t, w int) {
+	W := e.workers
+	mine := e.now[w*W : (w+1)*W]
+	for _, p := range e.g.Preds(t) {
+		v := e.worker[p]
+		if v == sharedBy {
+			if k := e.slot[p]; !e.done[w][k] {
+				e.waits[w] = append(e.waits[w], wait{at: int32(len(e.order[w])), shared: p})
+				e.done[w][k] = true
+			}
+			continue
+		}
+		if int(v) == w || mine[v] >= e.position[p] {
+			continue
+		}
+		pos := e.target(t, int(v), e.position[p])
+		e.needed[v][pos] = true
+		e.waits[w] = append(e.waits[w], wait{int32(len(e.order[w])), v, pos, -1})
+		mine[v] = pos
+		last := int(e.own[v][pos-1])
+		for u, k := range e.known[last*W : (last+1)*W] {
+			mine[u] = max(mine[u], k)
+		}
+	}
+}
+
+// target returns the position of worker v for which task t waits: pos at least, or a later one if that
+// is expected soon, which saves waiting for it later. All tasks of v up to it come before t in program
+// order, so waits remain free of cycles.
+func (e *emitter) target(t, v int, pos int32) int32 {
+	own := e.own[v]
+	limit := e.start[t] - e.latency + slack*e.latency
+	n := sort.Search(len(own)-int(pos), func(i int) bool { return e.finish[own[int(pos)+i]] > limit })
+	return pos + int32(n)
+}
+
+// queues writes the queues with waits and signals, and turns positions into those of queue entries.
+func (e *emitter) queues(s *Schedule) {
+	at := make([]map[int32]int32, e.workers) // per worker: position -> queue position after its signal
+	for w := range e.workers {
+		at[w] = map[int32]int32{}
+		q := make([]Op, 0, len(e.order[w])+len(e.waits[w])+len(e.needed[w]))
+		next := e.waits[w]
+		for i, t := range e.order[w] {
+			for ; len(next) > 0 && int(next[0].at) == i; next = next[1:] {
+				if next[0].shared >= 0 {
+					q = append(q, sharedBase+Op(next[0].shared))
+				} else {
+					q = append(q, waitBase+Op(len(s.Waits)))
+					s.Waits = append(s.Waits, Wait{next[0].worker, next[0].pos})
+				}
+			}
+			if e.worker[t] == sharedBy {
+				q = append(q, shareBase+Op(t))
+				continue
+			}
+			q = append(q, Op(t))
+			if e.needed[w][e.position[t]] {
+				q = append(q, signal)
+				at[w][e.position[t]] = int32(len(q))
+			}
+		}
+		s.Queues[w] = q
+	}
+	for i := range s.Waits {
+		s.Waits[i].Position = at[s.Waits[i].Worker][s.Waits[i].Position]
+	}
+}
+
+// makespan estimates how long the schedule takes, including signals and waits.
+func (s *Schedule) makespan(a *assigner) float64 {
+	W := s.Workers()
+	clock := make([]float64, W)
+	at := make([]int, W)
+	signalled := make([]map[int32]float64, W)
+	for w := range signalled {
+		signalled[w] = map[int32]float64{}
+	}
+	shared := map[int]float64{} // when a shared task is done
+	joined := map[int]int{}     // workers that have reached it
+	for moved := true; moved; {
+		moved = false
+		for w := range W {
+			for at[w] < len(s.Queues[w]) {
+				kind, n := s.Queues[w][at[w]].Decode()
+				ready := true
+				switch kind {
+				case Run:
+					clock[w] += a.cost(n)
+				case Signal:
+					clock[w] += signalCost
+					signalled[w][int32(at[w]+1)] = clock[w]
+				case WaitFor:
+					var when float64
+					when, ready = signalled[s.Waits[n].Worker][s.Waits[n].Position]
+					if ready {
+						clock[w] = max(clock[w], when+a.latency) + waitCost
+					}
+				case Share:
+					joined[n]++
+					clock[w] += a.cost(n) / float64(W)
+					shared[n] = max(shared[n], clock[w])
+				case WaitShared:
+					if ready = joined[n] == W; ready {
+						clock[w] = max(clock[w], shared[n]+a.latency) + waitCost
+					}
+				}
+				if !ready {
+					break
+				}
+				at[w]++
+				moved = true
+			}
+		}
+	}
+	var end float64
+	for _, c := range clock {
+		end = max(end, c)
+	}
+	return end
+}

@@ -1,0 +1,155 @@
+package task
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// memory returns n bytes aligned to 64.
+func memory(n int) []byte {
+	raw := make([]byte, n+63)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % 64)
+	return raw[skip : skip+n : skip+n]
+}
+
+// accessor returns an accessor of the operator whose slots hold the given buffers.
+func accessor(t *testing.T, values, grads map[int][]Buffer) *Accessor {
+	t.Helper()
+	op := operator(func(r *Resolution) { Set(r, slotOut, dtype.F32, 2) })
+	res, err := Resolve(op, anyAttrs{}, given(op))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Accessor{
+		Signature: op.Signatures[0],
+		Resolved:  res,
+		Memory: func(slot int, grad bool) []Buffer {
+			if grad {
+				return grads[slot]
+			}
+			return values[slot]
+		},
+		Workers: func(slot int) []Buffer { return values[slot] },
+	}
+}
+
+func TestAccessorReachesMemory(t *testing.T) {
+	b := Buffer{Operand: f32(2, 3), Bytes: memory(24)}
+	grad := Buffer{Operand: f32(2, 3), Bytes: memory(24), Mode: tensor.Store}
+	bools := Buffer{Operand: Operand{dtype.Bool, []int{3}}, Bytes: memory(3)}
+	empty := Buffer{Operand: f32(0, 3), Bytes: []byte{}}
+	a := accessor(t, map[int][]Buffer{slotX: {b}, slotY: {bools}, slotOut: {empty}, slotMany: {b, grad}}, map[int][]Buffer{slotX: {grad}})
+	WriteOnly[float32](a, slotX).Set(4, 1.5)
+	if got := *(*float32)(unsafe.Pointer(&b.Bytes[16])); got != 1.5 {
+		t.Errorf("element 4 is %v", got)
+	}
+	ReadWrite[float32](a, slotX).Set(5, ReadOnly[float32](a, slotX).At(4)*2)
+	if ro := ReadOnly[float32](a, slotX); ro.At(5) != 3 || ro.Len() != 6 || ro.Lane(1).Len() != 3 {
+		t.Errorf("element 5 is %v of %d", ro.At(5), ro.Len())
+	}
+	GradTo[float32](a, slotX).Put(2, 7)
+	ScatterTo[float32](a, slotX).Add(2, 1)
+	if got := GradOf[float32](a, slotX).At(2); got != 8 {
+		t.Errorf("gradient %v", got)
+	}
+	WriteOnly[bool](a, slotY).Set(1, true)
+	if string(bools.Bytes) != "\x00\x01\x00" {
+		t.Errorf("booleans are stored as %q", bools.Bytes)
+	}
+	if ReadOnly[float32](a, slotOut).Len() != 0 {
+		t.Error("an empty tensor has elements")
+	}
+	p := Local[float32](a, slotMany)
+	p.Of(1).Set(2, 9)
+	if p.Of(0).At(4) != 1.5 || GradOf[float32](a, slotX).At(2) != 9 {
+		t.Error("scratch memory of workers is wrong")
+	}
+	if v, ok := Optional(a, slotX, ReadOnly[float32, int]).Get(); !ok || v.At(5) != 3 {
+		t.Error("a present slot is absent")
+	}
+	if Optional(a, slotExtra, ReadOnly[int32, int]).Has() || OptionalGrad[float32](a, slotOut).Has() || !OptionalGrad[float32](a, slotX).Has() {
+		t.Error("the wrong slots are present")
+	}
+	if err := a.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUnwantedGradients checks gradients that have no memory: they have the size of their tensor, or
+// none if the slot is absent.
+func TestUnwantedGradients(t *testing.T) {
+	a := accessor(t, nil, nil)
+	if g := GradTo[float32](a, slotX); g.Wanted() || g.Len() != 6 {
+		t.Errorf("wanted %v, %d elements", g.Wanted(), g.Len())
+	}
+	if s := ScatterTo[float32](a, slotX); s.Wanted() || s.Len() != 6 {
+		t.Errorf("wanted %v, %d elements", s.Wanted(), s.Len())
+	}
+	if g, s := GradTo[float32](a, slotExtra), ScatterTo[float32](a, slotExtra); g.Wanted() || g.Len() != 0 || s.Wanted() || s.Len() != 0 {
+		t.Error("the gradient of an absent slot is wanted")
+	}
+	if a.Err() != nil {
+		t.Error(a.Err())
+	}
+}
+
+func TestAccessorErrors(t *testing.T) {
+	const prefix = "operator op, task forward, slot x: want "
+	aligned := memory(32)
+	tests := []struct {
+		name    string
+		buffers []Buffer
+		want    string
+	}{
+		{"none", nil, prefix + "one tensor, got 0"},
+		{"two", make([]Buffer, 2), prefix + "one tensor, got 2"},
+		{"another type", []Buffer{{Operand: Operand{dtype.I32, []int{2}}, Bytes: aligned[:8]}}, prefix + "element type f32, got i32"},
+		{"too few bytes", []Buffer{{Operand: f32(2), Bytes: aligned[:7]}}, prefix + "8 bytes, got 7"},
+		{"too many bytes", []Buffer{{Operand: f32(2), Bytes: aligned[:9]}}, prefix + "8 bytes, got 9"},
+		{"not aligned", []Buffer{{Operand: f32(2), Bytes: aligned[2:10]}}, prefix + "memory aligned to 4 bytes, got address 0x"},
+	}
+	for _, tt := range tests {
+		uses := map[string]func(*Accessor){
+			"ReadOnly":  func(a *Accessor) { ReadOnly[float32](a, slotX) },
+			"WriteOnly": func(a *Accessor) { WriteOnly[float32](a, slotX) },
+			"ReadWrite": func(a *Accessor) { ReadWrite[float32](a, slotX) },
+			"GradOf":    func(a *Accessor) { GradOf[float32](a, slotX) },
+		}
+		if len(tt.buffers) == 1 {
+			uses["GradTo"] = func(a *Accessor) { GradTo[float32](a, slotX) }
+			uses["ScatterTo"] = func(a *Accessor) { ScatterTo[float32](a, slotX) }
+			uses["Local"] = func(a *Accessor) { Local[float32](a, slotX) }
+			uses["Optional"] = func(a *Accessor) { Optional(a, slotX, ReadOnly[float32, int]) }
+		}
+		for name, use := range uses {
+			a := accessor(t, map[int][]Buffer{slotX: tt.buffers}, map[int][]Buffer{slotX: tt.buffers})
+			use(a)
+			if err := a.Err(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("%s, %s: got %v\nwant %s", tt.name, name, err, tt.want)
+			}
+			// The first error stays, and later calls are harmless.
+			first := a.Err()
+			for _, again := range uses {
+				again(a)
+			}
+			ReadOnly[float64](a, slotOut)
+			if a.Err() != first {
+				t.Errorf("%s, %s: the error became %v", tt.name, name, a.Err())
+			}
+		}
+	}
+}
+
+func TestOperand(t *testing.T) {
+	o := Operand{dtype.F64, []int{3, 4}}
+	if o.Bytes() != 96 || o.String() != "f64[3, 4]" || (Operand{dtype.I8, nil}).Bytes() != 1 || (Operand{dtype.F32, []int{0}}).Bytes() != 0 {
+		t.Errorf("%v has %d bytes", o, o.Bytes())
+	}
+	if big := (Operand{dtype.F64, []int{1 << 32}}); big.Bytes() != 1<<35 {
+		t.Errorf("%v has %d bytes", big, big.Bytes())
+	}
+}

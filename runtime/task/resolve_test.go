@@ -1,0 +1,214 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// anyAttrs are attributes that are always right, except for a message.
+type anyAttrs struct{ wrong string }
+
+func (a anyAttrs) Validate() error {
+	if a.wrong != "" {
+		return errors.New(a.wrong)
+	}
+	return nil
+}
+
+// The slots of the operator of these tests.
+const (
+	slotX = iota
+	slotY
+	slotExtra // optional
+	slotMany  // variadic: 1 to 2
+	slotPairs // variadic: exactly 2
+	slotRest  // variadic: 0 or more
+	slotOut
+	slotAsked // on request
+	numSlots
+)
+
+func operator(resolve func(*Resolution)) *Operator {
+	op := &Operator{
+		Name: "op",
+		Slots: []Slot{
+			slotX:     {Name: "x", Role: RoleInput, Type: "T", Shape: "[N, K]"},
+			slotY:     {Name: "y", Role: RoleInput, Type: "T", Shape: "[N...]"},
+			slotExtra: {Name: "extra", Role: RoleInput, Type: "i32", Shape: "[K]", Optional: true},
+			slotMany:  {Name: "many", Role: RoleInput, Variadic: true, Min: 1, Max: 2},
+			slotPairs: {Name: "pairs", Role: RoleInput, Variadic: true, Min: 2, Max: 2},
+			slotRest:  {Name: "rest", Role: RoleInput, Variadic: true, Min: 0, Max: Unbounded},
+			slotOut:   {Name: "out", Role: RoleOutput},
+			slotAsked: {Name: "asked", Role: RoleOutput, OnRequest: true},
+		},
+		Types:   []TypeVar{{"T", []dtype.Type{dtype.F32, dtype.F64}}},
+		Resolve: func(_ Attrs, r *Resolution) { resolve(r) },
+	}
+	op.Signatures = []*Signature{{Operator: op, Task: "forward", Kind: KindForward, Steps: []Step{{"a"}, {"b"}}}}
+	return op
+}
+
+func f32(dims ...int) Operand { return Operand{dtype.F32, dims} }
+
+// given returns right operands for every slot.
+func given(op *Operator) Given {
+	g := NoneGiven(op)
+	g.Operands[slotX] = []Operand{f32(2, 3)}
+	g.Operands[slotY] = []Operand{f32(2, 5)}
+	g.Operands[slotMany] = []Operand{f32(1)}
+	g.Operands[slotPairs] = []Operand{f32(1), f32(2)}
+	return g
+}
+
+func TestResolve(t *testing.T) {
+	op := operator(func(r *Resolution) {
+		x, ok := Rank(r, slotX, 2)
+		if !ok {
+			t.Fatal("x has not 2 dimensions")
+		}
+		y, _ := RankAtLeast(r, slotY, 1)
+		Equal(r, slotY, "N", x[0], y[0])
+		EqualDims(r, slotY, "N", []int{2, 5}, y)
+		T := BindType(r, 0, slotX, slotExtra, slotY)
+		FixedType(r, slotExtra, dtype.I32)
+		SetBelow(r, slotExtra, 7)
+		if got := Axis(r, slotX, "dim", -1); got != 1 {
+			t.Errorf("Axis(-1) = %d", got)
+		}
+		if got := AxisEnd(r, slotX, "end", 2); got != 2 {
+			t.Errorf("AxisEnd(2) = %d", got)
+		}
+		if got := Axes(r, slotX, "dims", []int{-2, 1}); fmt.Sprint(got) != "[0 1]" {
+			t.Errorf("Axes = %v", got)
+		}
+		if got := r.Slice(y, 1, 2); len(got) != 1 || got[0] != 5 {
+			t.Errorf("Slice = %v", got)
+		}
+		if got := r.Index(y, 1); got != 5 {
+			t.Errorf("Index = %v", got)
+		}
+		if got := r.Broadcast([]int{2, 1}, []int{3}); fmt.Sprint(got) != "[2 3]" {
+			t.Errorf("Broadcast = %v", got)
+		}
+		r.Require(true, "never")
+		Set(r, slotOut, T, 4, 0)
+		if Requested(r, slotAsked) {
+			Set(r, slotAsked, T)
+		}
+		r.SetWork(0, 0, 100, 0)
+		r.SetWork(0, 1, 5, 3)
+	})
+	g := given(op)
+	g.Requested[slotAsked] = true
+	r, err := Resolve(op, anyAttrs{}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Operands(slotOut)[0].String(); got != "f32[4, 0]" {
+		t.Errorf("out is %s", got)
+	}
+	if !Has(r, slotAsked) || Has(r, slotExtra) || len(r.Operands(slotMany)) != 1 || !Requested(r, slotAsked) || Requested(r, slotOut) {
+		t.Error("the wrong slots are present")
+	}
+	if r.Types[0] != dtype.F32 || len(r.Given().Operands) != numSlots {
+		t.Errorf("types %v", r.Types)
+	}
+	if below, ok := r.Below(slotExtra); below != 7 || !ok {
+		t.Errorf("Below = %d, %v", below, ok)
+	}
+	if _, ok := r.Below(slotX); ok {
+		t.Error("x has a bound")
+	}
+	if got := r.Work(0, 0); got != (Work{100, 7}) {
+		t.Errorf("the usual grain: %v", got)
+	}
+	if got := r.Work(0, 1); got != (Work{5, 3}) {
+		t.Errorf("Work = %v", got)
+	}
+}
+
+func TestWork(t *testing.T) {
+	tests := []struct {
+		over, grain int
+		want        Work
+	}{{0, 0, Work{0, 1}}, {-3, 0, Work{0, 1}}, {1, 0, Work{1, 1}}, {16, 0, Work{16, 1}}, {17, 0, Work{17, 2}}, {5, -2, Work{5, 1}}, {5, 100, Work{5, 100}}}
+	for _, tt := range tests {
+		op := operator(func(r *Resolution) { r.SetWork(0, 0, tt.over, tt.grain) })
+		r, err := Resolve(op, anyAttrs{}, given(op))
+		if err != nil || r.Work(0, 0) != tt.want {
+			t.Errorf("SetWork(%d, %d) = %v, %v; want %v", tt.over, tt.grain, r.Work(0, 0), err, tt.want)
+		}
+	}
+}
+
+func TestResolveErrors(t *testing.T) {
+	nothing := func(*Resolution) {}
+	tests := []struct {
+		name    string
+		change  func(Given)
+		resolve func(*Resolution)
+		want    string
+	}{
+		{"missing", func(g Given) { g.Operands[slotX] = nil }, nothing, "operator op, slot x: want a tensor, got none"},
+		{"too many", func(g Given) { g.Operands[slotX] = []Operand{f32(1), f32(2)} }, nothing, "operator op, slot x: want one tensor, got 2"},
+		{"optional, too many", func(g Given) { g.Operands[slotExtra] = []Operand{f32(1), f32(2)} }, nothing, "operator op, slot extra: want one tensor, got 2"},
+		{"none of 1 to 2", func(g Given) { g.Operands[slotMany] = nil }, nothing, "operator op, slot many: want 1 to 2 tensors, got 0"},
+		{"three of 1 to 2", func(g Given) { g.Operands[slotMany] = make([]Operand, 3) }, nothing, "operator op, slot many: want 1 to 2 tensors, got 3"},
+		{"one of 2", func(g Given) { g.Operands[slotPairs] = g.Operands[slotPairs][:1] }, nothing, "operator op, slot pairs: want 2 tensors, got 1"},
+		{"first of several", func(g Given) { g.Operands[slotX], g.Operands[slotY] = nil, nil }, nothing, "operator op, slot x: want a tensor, got none"},
+		{"rank", nil, func(r *Resolution) { Rank(r, slotX, 3) }, "operator op, slot x: want 3 dimensions [N, K], got [2, 3]"},
+		{"least rank", nil, func(r *Resolution) { RankAtLeast(r, slotY, 3) }, "operator op, slot y: want at least 3 dimensions [N...], got [2, 5]"},
+		{"extent", nil, func(r *Resolution) { Equal(r, slotX, "N", 7, 2) }, "operator op, slot x: want N = 7 in [N, K], got 2 in [2, 3]"},
+		{"extents", nil, func(r *Resolution) { EqualDims(r, slotY, "N", []int{2}, []int{2, 5}) }, "operator op, slot y: want N... = [2] in [N...], got [2, 5]"},
+		{"axis", nil, func(r *Resolution) { Axis(r, slotX, "dim", 2) }, "operator op, slot x: want attribute dim between -2 and 1 for [2, 3], got 2"},
+		{"axis below", nil, func(r *Resolution) { Axis(r, slotX, "dim", -3) }, "operator op, slot x: want attribute dim between -2 and 1 for [2, 3], got -3"},
+		{"end", nil, func(r *Resolution) { AxisEnd(r, slotX, "end", 3) }, "operator op, slot x: want attribute end between -2 and 2 for [2, 3], got 3"},
+		{"slice", nil, func(r *Resolution) { r.Slice([]int{4, 5}, 2, 1) }, "operator op: want a slice of [4, 5], got [2:1]"},
+		{"slice after the end", nil, func(r *Resolution) { r.Slice([]int{4, 5}, 0, 3) }, "operator op: want a slice of [4, 5], got [0:3]"},
+		{"index", nil, func(r *Resolution) { r.Index([]int{4}, 1) }, "operator op: want a dimension of [4], got 1"},
+		{"broadcast", nil, func(r *Resolution) { r.Broadcast([]int{2, 3}, []int{2}) }, "operator op: want shapes that broadcast: equal extents, or 1, got [2, 3] and [2]"},
+		{"type", func(g Given) { g.Operands[slotX][0].Type = dtype.I8 }, func(r *Resolution) { BindType(r, 0, slotX, slotY) }, "operator op, slot x: want element type T in f32, f64, got i8"},
+		{"two types", func(g Given) { g.Operands[slotY][0].Type = dtype.F64 }, func(r *Resolution) { BindType(r, 0, slotX, slotY) }, "operator op, slot y: want element type T = f32, got f64"},
+		{"fixed type", nil, func(r *Resolution) { FixedType(r, slotX, dtype.I32) }, "operator op, slot x: want element type i32, got f32"},
+		{"condition", nil, func(r *Resolution) { r.Require(false, "%d is not %d", 1, 2) }, "operator op: 1 is not 2"},
+		{"negative extent", nil, func(r *Resolution) { Set(r, slotOut, dtype.F32, 2, -1) }, "operator op, slot out: want extents of 0 or more, got [2, -1]"},
+		{"huge", nil, func(r *Resolution) { Set(r, slotOut, dtype.F32, 1<<32, 1<<32) }, "operator op, slot out: want a size that can be addressed, got f32[4294967296, 4294967296]"},
+		{"only the first", nil, func(r *Resolution) {
+			r.Require(false, "first")
+			r.Require(false, "second")
+			Rank(r, slotX, 3)
+		}, "operator op: first"},
+	}
+	for _, tt := range tests {
+		op := operator(tt.resolve)
+		g := given(op)
+		if tt.change != nil {
+			tt.change(g)
+		}
+		r, err := Resolve(op, anyAttrs{}, g)
+		var e *Error
+		if !errors.As(err, &e) || err.Error() != tt.want || r != nil {
+			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
+		}
+	}
+	op := operator(func(*Resolution) { t.Error("Resolve goes on after wrong attributes") })
+	if _, err := Resolve(op, anyAttrs{"bad attributes"}, given(op)); err == nil || err.Error() != "bad attributes" {
+		t.Errorf("wrong attributes: %v", err)
+	}
+	// After an error, what functions return can be used without a panic.
+	op = operator(func(r *Resolution) {
+		r.Require(false, "first")
+		if _, ok := Rank(r, slotX, 2); ok {
+			t.Error("Rank goes on after an error")
+		}
+		if Axis(r, slotX, "dim", 1) != 0 || BindType(r, 0, slotX) != dtype.Invalid {
+			t.Error("a function goes on after an error")
+		}
+	})
+	if _, err := Resolve(op, anyAttrs{}, given(op)); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,170 @@
+package vec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+var (
+	inf = math.Inf(1)
+	nan = math.NaN()
+)
+
+// both returns values as a lane of neighbouring elements, and as one of elements that lie apart, among
+// others that must not be touched.
+func both[T dtype.Float](values []float64) map[string]tensor.RWLane[T] {
+	dense, sparse := make([]T, len(values)), make([]T, 3*len(values))
+	for i, v := range values {
+		dense[i] = T(v)
+		sparse[3*i], sparse[3*i+1], sparse[3*i+2] = T(inf), T(v), T(nan)
+	}
+	return map[string]tensor.RWLane[T]{
+		"dense":   tensor.MakeRW(unlock.Key{}, dense, []int{len(values)}).Lane(0),
+		"strided": tensor.MakeRW(unlock.Key{}, sparse, []int{len(values), 3}).Along(0).Lane(1),
+	}
+}
+
+func same(a, b float64) bool { return a == b || a != a && b != b }
+
+func TestReductions(t *testing.T) {
+	tests := []struct {
+		values        []float64
+		sum, max, lse float64
+		argmax        int
+		sumOfSquares  float64
+	}{
+		{values: nil, sum: 0, max: -inf, lse: -inf, argmax: -1},
+		{values: []float64{2}, sum: 2, max: 2, lse: 2, argmax: 0, sumOfSquares: 4},
+		{values: []float64{1, 3, 2, 3}, sum: 9, max: 3, lse: 3 + math.Log(2+math.Exp(-1)+math.Exp(-2)), argmax: 1, sumOfSquares: 23},
+		{values: []float64{-5, -7}, sum: -12, max: -5, lse: -5 + math.Log1p(math.Exp(-2)), argmax: 0, sumOfSquares: 74},
+		{values: []float64{1000, 1000}, sum: 2000, max: 1000, lse: 1000 + math.Ln2, argmax: 0, sumOfSquares: 2e6},
+		{values: []float64{-1000, -1000}, sum: -2000, max: -1000, lse: -1000 + math.Ln2, argmax: 0, sumOfSquares: 2e6},
+		{values: []float64{-inf, -inf}, sum: -inf, max: -inf, lse: -inf, argmax: 0, sumOfSquares: inf},
+		{values: []float64{-inf, 4}, sum: -inf, max: 4, lse: 4, argmax: 1, sumOfSquares: inf},
+		{values: []float64{inf, 4}, sum: inf, max: inf, lse: inf, argmax: 0, sumOfSquares: inf},
+		{values: []float64{4, nan, 5, nan}, sum: nan, max: nan, lse: nan, argmax: 1, sumOfSquares: nan},
+		{values: []float64{inf, nan}, sum: nan, max: nan, lse: nan, argmax: 1, sumOfSquares: nan},
+	}
+	near := func(got, want float64) bool { return same(got, want) || math.Abs(got-want) <= 1e-6*math.Abs(want) }
+	for _, tt := range tests {
+		for kind, l := range both[float32](tt.values) {
+			a := l.RO()
+			if got := float64(Sum(a)); !same(got, tt.sum) {
+				t.Errorf("%s Sum(%v) = %v, want %v", kind, tt.values, got, tt.sum)
+			}
+			if got := float64(Max(a)); !same(got, tt.max) {
+				t.Errorf("%s Max(%v) = %v, want %v", kind, tt.values, got, tt.max)
+			}
+			if got := ArgMax(a); got != tt.argmax {
+				t.Errorf("%s ArgMax(%v) = %v, want %v", kind, tt.values, got, tt.argmax)
+			}
+			if got := float64(Dot(a, a)); !same(got, tt.sumOfSquares) {
+				t.Errorf("%s Dot(%v) = %v, want %v", kind, tt.values, got, tt.sumOfSquares)
+			}
+			if got := float64(LogSumExp(a)); !near(got, tt.lse) {
+				t.Errorf("%s LogSumExp(%v) = %v, want %v", kind, tt.values, got, tt.lse)
+			}
+		}
+		for kind, l := range both[float64](tt.values) {
+			if got := LogSumExp(l.RO()); !same(got, tt.lse) && math.Abs(got-tt.lse) > 1e-15*math.Abs(tt.lse) {
+				t.Errorf("%s LogSumExp(%v) = %v, want %v", kind, tt.values, got, tt.lse)
+			}
+		}
+	}
+}
+
+// TestPrecision checks that sums of float32 are carried in float64.
+func TestPrecision(t *testing.T) {
+	values := make([]float64, 1<<16)
+	for i := range values {
+		values[i] = 1
+	}
+	values[0] = 1 << 24 // adding 1 to it changes nothing in float32
+	want := float32(1<<24 + 1<<16)
+	for kind, l := range both[float32](values) {
+		if got := Sum(l.RO()); got != want {
+			t.Errorf("%s: Sum = %v, want %v", kind, got, want)
+		}
+	}
+	ones := both[float32](slices.Repeat([]float64{1}, len(values)))
+	if got := Dot(both[float32](values)["dense"].RO(), ones["strided"].RO()); got != want {
+		t.Errorf("Dot = %v, want %v", got, want)
+	}
+}
+
+func TestExpNorm(t *testing.T) {
+	tests := []struct{ values, want []float64 }{
+		{nil, nil},
+		{[]float64{5}, []float64{1}},
+		{[]float64{0, math.Log(3)}, []float64{0.25, 0.75}},
+		{[]float64{1000, 1000, 1000, 1000}, []float64{0.25, 0.25, 0.25, 0.25}},
+		{[]float64{-1000, 0}, []float64{0, 1}},
+		{[]float64{-inf, 2, 2}, []float64{0, 0.5, 0.5}},
+		{[]float64{-inf, -inf}, []float64{nan, nan}},
+		{[]float64{1, nan}, []float64{nan, nan}},
+	}
+	for _, tt := range tests {
+		for from, src := range both[float64](tt.values) {
+			for to, dst := range both[float64](make([]float64, len(tt.values))) {
+				ExpNorm(dst.WO(), src.RO())
+				for i, want := range tt.want {
+					if got := dst.At(i); !same(got, want) && !(math.Abs(got-want) <= 1e-15) {
+						t.Errorf("ExpNorm(%v) from %s to %s: element %d = %v, want %v", tt.values, from, to, i, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCopyFillPut(t *testing.T) {
+	for from, src := range both[float64]([]float64{1, 2, 3}) {
+		for to, dst := range both[float64]([]float64{9, 9, 9}) {
+			Copy(dst.WO(), src.RO())
+			if got := elements(dst); got != "[1 2 3]" {
+				t.Errorf("Copy from %s to %s: %s", from, to, got)
+			}
+			Fill(dst.WO(), -1)
+			if got := elements(dst); got != "[-1 -1 -1]" {
+				t.Errorf("Fill of %s: %s", to, got)
+			}
+		}
+		for mode, want := range map[tensor.Mode]string{tensor.Discard: "[5 5 5]", tensor.Store: "[1 2 3]", tensor.Accumulate: "[6 7 8]"} {
+			data := []float64{5, 5, 5}
+			Put(tensor.MakeGrad(unlock.Key{}, data, []int{3}, 3, mode).Lane(0), src.RO())
+			if fmt.Sprint(data) != want {
+				t.Errorf("Put from %s, mode %d: %v, want %s", from, mode, data, want)
+			}
+		}
+	}
+	for _, dst := range both[float64](nil) {
+		Copy(dst.WO(), dst.RO())
+		Fill(dst.WO(), 1)
+	}
+}
+
+// TestNeighbours checks that what lies between the elements of a lane is left alone.
+func TestNeighbours(t *testing.T) {
+	data := []float64{-7, 1, -8, -7, 2, -8}
+	l := tensor.MakeRW(unlock.Key{}, data, []int{2, 3}).Along(0).Lane(1)
+	Fill(l.WO(), 0)
+	Copy(l.WO(), both[float64]([]float64{3, 4})["dense"].RO())
+	ExpNorm(l.WO(), both[float64]([]float64{1, 1})["dense"].RO())
+	if fmt.Sprint(data) != "[-7 0.5 -8 -7 0.5 -8]" {
+		t.Errorf("%v", data)
+	}
+}
+
+func elements(l tensor.RWLane[float64]) string {
+	var out []float64
+	for i := range l.Len() {
+		out = append(out, l.At(i))
+	}
+	return fmt.Sprint(out)
+}

@@ -1,0 +1,232 @@
+// Package extend tests that operators can be added, within this module and outside of it, as a user
+// would add them.
+package extend
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const repository = "../.."
+
+// tree lists what a copy of the module needs.
+var tree = []string{"go.mod", "go.sum", "opgen.toml", "cmd", "generated", "internal", "kernels", "runtime", "specs", "templates"}
+
+// copyTree copies files and folders below from, without test data, and those tests that keep does
+// not name.
+func copyTree(t *testing.T, from, to string, names []string, keep ...string) {
+	t.Helper()
+	for _, name := range names {
+		err := filepath.WalkDir(filepath.Join(from, name), func(p string, e os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(from, p)
+			if err != nil {
+				return err
+			}
+			if e.IsDir() {
+				if e.Name() == "testdata" {
+					return filepath.SkipDir
+				}
+				return os.MkdirAll(filepath.Join(to, rel), 0o777)
+			}
+			if strings.HasSuffix(p, "_test.go") && !slices.Contains(keep, filepath.Dir(rel)) {
+				return nil
+			}
+			data, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(to, rel)), 0o777); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(to, rel), data, 0o666)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// snapshot returns the content of all files below a folder, by slash path.
+func snapshot(t *testing.T, root string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(root, func(p string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		files[filepath.ToSlash(rel)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// changed returns the paths of files that were added, changed or removed.
+func changed(before, after map[string]string) []string {
+	var paths []string
+	for p, text := range after {
+		if old, ok := before[p]; !ok || old != text {
+			paths = append(paths, p)
+		}
+	}
+	for p := range before {
+		if _, ok := after[p]; !ok {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// goTool runs the go command in a folder, offline, with the user's build cache but a cache folder of
+// its own for opgen, and returns what it prints.
+func goTool(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off",
+		"GOCACHE="+strings.TrimSpace(string(cache)), "XDG_CACHE_HOME="+filepath.Join(t.TempDir(), "cache"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestAddOperator adds an operator to a copy of this module, with two files: a spec and a kernel.
+// Generating, compiling, training and the tests of all kernels need no other change.
+func TestAddOperator(t *testing.T) {
+	root := t.TempDir()
+	copyTree(t, repository, root, tree, "kernels")
+	before := snapshot(t, root)
+	added := []string{"kernels/prelu.go", "specs/prelu.toml"}
+	for _, p := range added {
+		data, err := os.ReadFile(filepath.Join("testdata/inside", filepath.Base(p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, p), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := goTool(t, root, "run", "./cmd/opgen", "generate"); !strings.HasSuffix(out, ": 5 files created, 1 file updated\n") {
+		t.Errorf("opgen generate: %s", out)
+	}
+	want := []string{"generated/catalogue/catalogue.go", "generated/prelu/attrs.go", "generated/prelu/graph.go", "generated/prelu/shapes.go", "generated/prelu/slots.go", "generated/prelu/tasks.go"}
+	want = append(want, added...)
+	if got := changed(before, snapshot(t, root)); !slices.Equal(got, want) {
+		t.Errorf("changed %v, want %v", got, want)
+	}
+
+	// The tests that hold for all kernels find the new one.
+	out := goTool(t, root, "test", "./kernels", "-v", "-run", "(TestGradients|TestDeterminism)/^prelu")
+	for _, pass := range []string{"TestGradients/prelu/0/f64", "TestGradients/prelu/1/f64", "TestGradientsInSinglePrecision/prelu/0/f32", "TestDeterminism/prelu/1/f32"} {
+		if !strings.Contains(out, "--- PASS: "+pass) {
+			t.Errorf("%s did not run:\n%s", pass, out)
+		}
+	}
+
+	// A program that trains with it.
+	copyTree(t, "testdata/inside", filepath.Join(root, "train"), []string{"main.go"})
+	losses, slopes := trained(t, goTool(t, root, "run", "./train"))
+	if len(losses) != 8 {
+		t.Fatalf("%d losses, want 8", len(losses))
+	}
+	for i := 1; i < len(losses); i++ {
+		if !(losses[i] < losses[i-1]) {
+			t.Errorf("loss %v after %v", losses[i], losses[i-1])
+		}
+	}
+	if len(slopes) != 5 || slices.Equal(slopes, slices.Repeat([]float64{0.5}, 5)) {
+		t.Errorf("slopes %v: not trained", slopes)
+	}
+}
+
+// trained reads what testdata/inside/main.go prints.
+func trained(t *testing.T, out string) (losses, slopes []float64) {
+	t.Helper()
+	number := func(s string) float64 {
+		v, err := strconv.ParseFloat(strings.Trim(s, "[]"), 64)
+		if err != nil {
+			t.Fatalf("output of the program: %v\n%s", err, out)
+		}
+		return v
+	}
+	for line := range strings.Lines(out) {
+		words := strings.Fields(line)
+		switch {
+		case words[0] == "loss":
+			losses = append(losses, number(words[1]))
+		case words[0] == "slopes":
+			for _, w := range words[1:] {
+				slopes = append(slopes, number(w))
+			}
+		}
+	}
+	return losses, slopes
+}
+
+// TestOtherModule generates, in a module of its own, an operator and its initialiser, and uses them
+// together with opgen's operators.
+func TestOtherModule(t *testing.T) {
+	root := t.TempDir()
+	copyTree(t, "testdata/outside", root, []string{"."}, "use")
+	opgen, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/outside\n\ngo 1.26.0\n\nreplace github.com/opgen/opgen => " + opgen + "\n",
+		"go.sum": string(sums),
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goTool(t, root, "get", "-tool", "github.com/opgen/opgen/cmd/opgen")
+	if out := goTool(t, root, "tool", "opgen", "generate"); out != "opgen: 2 operators: 11 files created\n" {
+		t.Errorf("opgen generate: %s", out)
+	}
+	out := goTool(t, root, "test", "-v", "./...")
+	for _, pass := range []string{"TestTraining", "TestGradient"} {
+		if !strings.Contains(out, "--- PASS: "+pass+" ") {
+			t.Errorf("%s did not run:\n%s", pass, out)
+		}
+	}
+	if out := goTool(t, root, "tool", "opgen", "diff"); out != "opgen: 2 operators, up to date\n" {
+		t.Errorf("opgen diff: %s", out)
+	}
+	files := snapshot(t, filepath.Join(root, "ops"))
+	if len(files) != 11 {
+		t.Errorf("generated %v", slices.Sorted(maps.Keys(files)))
+	}
+	for p, text := range files {
+		if strings.Contains(text, "opgen/opgen/generated") || strings.Contains(text, "opgen/opgen/kernels") {
+			t.Errorf("%s refers to opgen's own operators", p)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Command train trains a network with prelu for a few steps and prints the loss of each.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/prelu"
+	"github.com/opgen/opgen/generated/sgd"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+func main() {
+	if err := train(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func train() error {
+	g := graph.New(1)
+	x, label := g.Input("x", dtype.F32, 4, 3), g.Input("label", dtype.I32, 4, 1)
+	hidden := linear.Defaults()
+	hidden.OutChannels = 5
+	y := linear.Apply(g, hidden, x, graph.Named("hidden"))
+	y = prelu.Apply(g, prelu.Defaults(), y, graph.Named("prelu"))
+	out := linear.Defaults()
+	out.OutChannels = 2
+	y = linear.Apply(g, out, y, graph.Named("out"))
+	loss := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(label))
+	descent := sgd.Defaults()
+	descent.Lr = 0.5
+	step, err := graph.Training(g, loss, sgd.Optimizer(descent))
+	if err != nil {
+		return err
+	}
+	start, err := graph.Initialization(step)
+	if err != nil {
+		return err
+	}
+	var registry task.Registry
+	if err := catalogue.Register(&registry); err != nil {
+		return err
+	}
+	engine := local.New(&registry, local.Config{Workers: 2})
+	defer engine.Close()
+	var in *local.Instance
+	for _, p := range []*graph.Program{start, step} {
+		pl, err := plan.Build(p)
+		if err != nil {
+			return err
+		}
+		if in, err = engine.Load(pl); err != nil {
+			return err
+		}
+		if p == start {
+			if err := in.Run(context.Background()); err != nil {
+				return err
+			}
+		}
+	}
+	for range 8 {
+		if err := local.Feed(in, x.Name(), []float32{1, 2, -1, -2, 0, 1, 3, -1, 0, -1, -1, -1}); err != nil {
+			return err
+		}
+		if err := local.Feed(in, label.Name(), []int32{0, 1, 0, 1}); err != nil {
+			return err
+		}
+		if err := in.Run(context.Background()); err != nil {
+			return err
+		}
+		l, err := local.Fetch[float32](in, loss.Name())
+		if err != nil {
+			return err
+		}
+		fmt.Println("loss", l[0])
+	}
+	slopes, _, err := local.Variable[float32](engine, "prelu.weight")
+	if err != nil {
+		return err
+	}
+	fmt.Println("slopes", slopes)
+	return nil
+}

@@ -1,0 +1,60 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/prelu"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Prelu is the kernel of prelu.
+type Prelu[T dtype.Float] struct{}
+
+// Forward computes the channels of images.
+func (Prelu[T]) Forward(_ *task.Ctx, a *prelu.Forward[T], r task.Range) error {
+	n := shape.Prod(a.Dims.X)
+	for i := r.Lo; i < r.Hi; i++ {
+		slope := T(a.Attrs.Slope) + a.Weight.At(i%a.Dims.C)
+		for k := i * n; k < (i+1)*n; k++ {
+			x := a.Input.At(k)
+			if x < 0 {
+				x *= slope
+			}
+			a.Output.Set(k, x)
+		}
+	}
+	return nil
+}
+
+// BackwardInput computes the gradient of the channels of images.
+func (Prelu[T]) BackwardInput(_ *task.Ctx, a *prelu.Backward[T], r task.Range) error {
+	n := shape.Prod(a.Dims.X)
+	for i := r.Lo; i < r.Hi; i++ {
+		slope := T(a.Attrs.Slope) + a.Weight.At(i%a.Dims.C)
+		for k := i * n; k < (i+1)*n; k++ {
+			g := a.GradOutput.At(k)
+			if a.Input.At(k) < 0 {
+				g *= slope
+			}
+			a.GradInput.Put(k, g)
+		}
+	}
+	return nil
+}
+
+// BackwardWeight computes the gradient of slopes.
+func (Prelu[T]) BackwardWeight(_ *task.Ctx, a *prelu.Backward[T], r task.Range) error {
+	n := shape.Prod(a.Dims.X)
+	for c := r.Lo; c < r.Hi; c++ {
+		var sum T
+		for i := c; i < a.Dims.N*a.Dims.C; i += a.Dims.C {
+			for k := i * n; k < (i+1)*n; k++ {
+				if x := a.Input.At(k); x < 0 {
+					sum += a.GradOutput.At(k) * x
+				}
+			}
+		}
+		a.GradWeight.Put(c, sum)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package cpu
+
+import (
+	"example.com/outside/ops/scaleshift"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// ScaleShift is the kernel of scale_shift.
+type ScaleShift[T dtype.Float] struct{}
+
+// Forward computes rows.
+func (ScaleShift[T]) Forward(_ *task.Ctx, a *scaleshift.Forward[T], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		in, out := a.Input.Lane(i), a.Output.Lane(i)
+		for c := range in.Len() {
+			out.Set(c, in.At(c)*a.Scale.At(c)+a.Shift.At(c))
+		}
+	}
+	return nil
+}
+
+// BackwardInput computes rows of the gradient of input.
+func (ScaleShift[T]) BackwardInput(_ *task.Ctx, a *scaleshift.Backward[T], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		out := a.GradOutput.Lane(i)
+		for c := range out.Len() {
+			a.GradInput.Lane(i).Put(c, out.At(c)*a.Scale.At(c))
+		}
+	}
+	return nil
+}
+
+// BackwardWeights computes elements of the gradients of scale and shift.
+func (ScaleShift[T]) BackwardWeights(_ *task.Ctx, a *scaleshift.Backward[T], r task.Range) error {
+	for c := r.Lo; c < r.Hi; c++ {
+		var scale, shift T
+		for i := c; i < a.Input.Len(); i += a.Dims.C {
+			scale += a.GradOutput.At(i) * a.Input.At(i)
+			shift += a.GradOutput.At(i)
+		}
+		a.GradScale.Put(c, scale)
+		a.GradShift.Put(c, shift)
+	}
+	return nil
+}

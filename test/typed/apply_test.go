@@ -1,0 +1,188 @@
+package typed
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/generated/accuracy"
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/constant"
+	"github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/flat"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/pool2d"
+	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/generated/softmax"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// network applies every operator once, with typed attributes and tensors.
+type network struct {
+	g                           *graph.Graph
+	image, label, mask          graph.Tensor
+	loss, right, probs, logProb graph.Tensor
+}
+
+func newNetwork(t *testing.T) *network {
+	t.Helper()
+	g := graph.New(3)
+	n := &network{g: g, image: g.Input("image", dtype.F32, 2, 1, 6, 6), label: g.Input("label", dtype.I64, 2, 1), mask: g.Input("mask", dtype.Bool, 2, 8)}
+	expect := func(x graph.Tensor, want string) graph.Tensor {
+		t.Helper()
+		if got := x.Operand().String(); got != want {
+			t.Errorf("%s is %s, want %s; %v", x.Name(), got, want, g.Err())
+		}
+		return x
+	}
+	conv := conv2d.Attrs{OutChannels: 2, KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, Groups: 1, UseBias: true, Activation: activation.Tanh}
+	x := expect(conv2d.Apply(g, conv, n.image), "f32[2, 2, 4, 4]")
+	pool := pool2d.Defaults()
+	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW, pool.PoolType = 2, 2, 2, 2, pool2d.PoolTypeAvg
+	x = expect(pool2d.Apply(g, pool, x), "f32[2, 2, 2, 2]")
+	x = expect(flat.Apply(g, flat.Attrs{StartDim: 1, EndDim: attr.Some(-1)}, x), "f32[2, 4, 2]")
+	x = expect(flat.Apply(g, flat.Attrs{StartDim: -2}, x), "f32[2, 8]")
+	x = expect(dropout.Apply(g, dropout.Attrs{Rate: 0.5, Training: true}, x, graph.With(dropout.SlotMask, n.mask)), "f32[2, 8]")
+	unary := elementunary.Defaults()
+	unary.OpType = elementunary.OpTypeSilu
+	y := expect(elementunary.Apply(g, unary, x), "f32[2, 8]")
+	unary.OpType = elementunary.OpTypeIdentity
+	y = expect(elementunary.Apply(g, unary, y), "f32[2, 8]")
+	binary := elementbinary.Defaults()
+	binary.Type = elementbinary.TypeEwAdd
+	x = expect(elementbinary.Apply(g, binary, elementbinary.LhsInput(x), elementbinary.RhsInput(y)), "f32[2, 8]")
+	out := linear.Defaults()
+	out.OutChannels = 3
+	out.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL2, Lambda: 0.01})
+	x = expect(linear.Apply(g, out, x, graph.Named("out")), "f32[2, 3]")
+	n.probs = expect(softmax.Apply(g, softmax.Defaults(), x), "f32[2, 3]")
+	n.right = expect(accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(x), accuracy.Label(n.label)), "i32[]")
+	loss := scce.Defaults()
+	loss.Reduction = scce.ReductionSum
+	n.loss = expect(scce.Apply(g, loss, scce.Logit(x), scce.Label(n.label), graph.Request(scce.SlotLogProb)), "f32[]")
+	n.logProb = expect(n.loss.Node().Tensor(int(scce.SlotLogProb)), "f32[2, 3]")
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestApply builds a network of all operators through their typed functions and trains it: the loss
+// goes down, and the two ways to probabilities agree.
+func TestApply(t *testing.T) {
+	ctx := context.Background()
+	var registry task.Registry
+	if err := catalogue.Register(&registry); err != nil {
+		t.Fatal(err)
+	}
+	for name, optimizer := range map[string]graph.Optimizer{
+		"sgd":  sgd.Optimizer(sgd.Attrs{Lr: 0.05, Momentum: 0.5, Nesterov: true}),
+		"adam": adam.Optimizer(adam.Defaults()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t)
+			step, err := graph.Training(n.g, n.loss, optimizer, n.right, n.probs, n.logProb)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start, err := graph.Initialization(step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			engine := local.New(&registry, local.Config{Workers: 2})
+			defer engine.Close()
+			var in *local.Instance
+			for _, p := range []*graph.Program{start, step} {
+				pl, err := plan.Build(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if in, err = engine.Load(pl); err != nil {
+					t.Fatal(err)
+				}
+				if p == start {
+					if err := in.Run(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			image := make([]float32, 72)
+			for i := range image {
+				image[i] = float32(math.Sin(float64(i * i)))
+			}
+			var losses []float32
+			for range 5 {
+				if err := local.Feed(in, n.image.Name(), image); err != nil {
+					t.Fatal(err)
+				}
+				if err := local.Feed(in, n.label.Name(), []int64{2, 0}); err != nil {
+					t.Fatal(err)
+				}
+				if err := local.Feed(in, n.mask.Name(), slices.Repeat([]bool{true, true, false, true}, 4)); err != nil {
+					t.Fatal(err)
+				}
+				if err := in.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				losses = append(losses, fetch[float32](t, in, n.loss)[0])
+				logs := fetch[float32](t, in, n.logProb)
+				for i, p := range fetch[float32](t, in, n.probs) {
+					if d := math.Log(float64(p)) - float64(logs[i]); math.Abs(d) > 1e-5 {
+						t.Errorf("probability %v, but its logarithm is %v", p, logs[i])
+					}
+				}
+				if r := fetch[int32](t, in, n.right)[0]; r < 0 || r > 2 {
+					t.Errorf("%d of 2 answers are right", r)
+				}
+			}
+			for i := 1; i < len(losses); i++ {
+				if !(losses[i] < losses[i-1]) {
+					t.Errorf("losses %v do not fall", losses)
+					break
+				}
+			}
+		})
+	}
+}
+
+func fetch[T dtype.Element](t *testing.T, in *local.Instance, x graph.Tensor) []T {
+	t.Helper()
+	data, err := local.Fetch[T](in, x.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestDefaults compares the typed defaults with those that decoding starts from. Slots print their
+// names.
+func TestDefaults(t *testing.T) {
+	a, err := constant.Operator.DecodeAttrs([]byte(`{"value": 1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := constant.Defaults()
+	want.Value = 1
+	if a != want {
+		t.Errorf("decoded %v, want %v", a, want)
+	}
+	for slot, name := range map[interface{ String() string }]string{
+		linear.SlotGradPre: "grad_pre", dropout.SlotIteration: "iteration", linear.Slot(99): "Slot(99)",
+	} {
+		if slot.String() != name {
+			t.Errorf("slot prints as %s, want %s", slot, name)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+// Package typed tests what the types of generated code rule out, and applies every operator through
+// its typed functions.
+package typed
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// programs lists functions and declarations that must not compile, in groups. want is a part of the
+// compiler's message; it is empty for the group's control, the same thing done right.
+var programs = []struct {
+	group, code string
+	want        string
+}{
+	// Views allow what the signature allows.
+	{"views", `func f(a *linear.Forward[float32]) { a.Output.Set(0, a.Input.At(0)) }`, ""},
+	{"views", `func f(a *linear.Forward[float32]) { a.Input.Set(0, 1) }`, "a.Input.Set undefined (type tensor.RO[float32] has no field or method Set)"},
+	{"views", `func f(a *softmax.Forward[float32]) float32 { return a.Output.At(0) }`, "a.Output.At undefined (type tensor.WO[float32] has no field or method At)"},
+	{"views", `func f(a *softmax.Forward[float32]) float32 { return a.Output.Lane(0).At(0) }`, "a.Output.Lane(0).At undefined (type tensor.WOLane[float32] has no field or method At)"},
+	{"views", `func f(a *linear.Backward[float32]) { a.GradInput.Set(0, 1) }`, "a.GradInput.Set undefined (type tensor.Grad[float32] has no field or method Set)"},
+	{"views", `func f(a *linear.Backward[float32]) float32 { return a.GradInput.At(0) }`, "a.GradInput.At undefined (type tensor.Grad[float32] has no field or method At)"},
+	{"views", `func f(a *linear.Backward[float32]) { a.GradOutput.Put(0, 1) }`, "a.GradOutput.Put undefined (type tensor.RO[float32] has no field or method Put)"},
+	{"views", `func f(a *softmax.Backward[float32]) float32 { return a.Input.At(0) }`, "a.Input undefined (type *softmax.Backward[float32] has no field or method Input)"},
+	{"views", `func f(a *linear.Forward[float32]) { a.Output.Set(0, float64(1)) }`, "cannot use float64(1) (constant 1 of type float64) as float32 value in argument to a.Output.Set"},
+	{"views", `func f(a *linear.Forward[float32]) { vec.ExpNorm(a.Input.Lane(0), a.Input.Lane(0)) }`, "in call to vec.ExpNorm, type tensor.ROLane[float32] of a.Input.Lane(0) does not match inferred type tensor.WOLane[float32]"},
+
+	// Optional slots are asked for.
+	{"optional", `func f(a *linear.Forward[float32]) float32 { if b, ok := a.Bias.Get(); ok { return b.At(0) }; return 0 }`, ""},
+	{"optional", `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, "a.Bias.At undefined (type tensor.Opt[tensor.RO[float32]] has no field or method At)"},
+
+	// Views are not slices, and nobody but the runtime gets at what is behind them.
+	{"memory", `func f(a *linear.Forward[float32]) float32 { return a.Input.At(0) }`, ""},
+	{"memory", `func f(a *linear.Forward[float32]) float32 { return a.Input[0] }`, "cannot index a.Input (variable of struct type tensor.RO[float32])"},
+	{"memory", `func f(a *linear.Forward[float32]) { for range a.Input {} }`, "cannot range over a.Input (variable of struct type tensor.RO[float32])"},
+	{"memory", `func f(a *linear.Forward[float32]) []float32 { return []float32(a.Input) }`, "cannot convert a.Input (variable of struct type tensor.RO[float32]) to type []float32"},
+	{"memory", `func f(a *linear.Forward[float32]) []float32 { return a.Input.data }`, "a.Input.data undefined (cannot refer to unexported field data)"},
+	{"memory", `func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(struct{}{}) }`, "cannot use struct{}{} (value of type struct{}) as unlock.Key value in argument to a.Input.Lane(0).Unlock"},
+	{"memory", `func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(struct{ _ struct{} }{}) }`, "as unlock.Key value in argument to a.Input.Lane(0).Unlock"},
+	{"memory", `func f(data []float32) tensor.RW[float32] { return tensor.MakeRW(nil, data, nil) }`, "cannot use nil as unlock.Key value in argument to tensor.MakeRW"},
+
+	// Slots belong to their operator.
+	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(linear.SlotInput, x) }`, ""},
+	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, "cannot use softmax.SlotInput (constant 0 of int type softmax.Slot) as linear.Slot value in argument to"},
+	{"slots", `func f(g *graph.Graph, x graph.Tensor) { graph.Insert[linear.Slot](g, 0, linear.Operator, linear.Defaults()).Bind(dropout.SlotMask, x) }`, "cannot use dropout.SlotMask (constant 1 of int type dropout.Slot) as linear.Slot value in argument to"},
+	{"slots", `func f(acc *task.Accessor) tensor.Opt[tensor.RO[bool]] { return task.Optional(acc, dropout.SlotMask, task.ReadOnly[bool, linear.Slot]) }`, "does not match inferred type"},
+
+	// Tensors are neither swapped nor left out.
+	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, ""},
+	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.RhsInput(b), elementbinary.LhsInput(a)) }`, "cannot use elementbinary.RhsInput(b) (value of struct type elementbinary.RhsInput) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
+	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), a, b) }`, "cannot use a (variable of struct type graph.Tensor) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
+	{"apply", `func f(g *graph.Graph, a graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.LhsInput(a)) }`, "not enough arguments in call to elementbinary.Apply"},
+	{"apply", `func f(g *graph.Graph, a graph.Tensor) { linear.Apply(g, softmax.Defaults(), a) }`, "cannot use softmax.Defaults() (value of struct type softmax.Attrs) as linear.Attrs value in argument to linear.Apply"},
+	{"apply", `func f(g *graph.Graph, a graph.Tensor) graph.Tensor { return softmax.Apply(g, softmax.Defaults()) }`, "not enough arguments in call to softmax.Apply"},
+	{"apply", `func f(g *graph.Graph) graph.Tensor { return softmax.Apply(g, softmax.Defaults(), nil) }`, "cannot use nil as graph.Tensor value in argument to softmax.Apply"},
+
+	// So are those of invocations, gradients among them.
+	{"invoke", `func f(n *graph.Node, x softmax.Input, y softmax.Output) { softmax.InvokeForward(n, x, y) }`, ""},
+	{"invoke", `func f(n *graph.Node, x softmax.Input, y softmax.Output) { softmax.InvokeForward(n, x) }`, "not enough arguments in call to softmax.InvokeForward"},
+	{"invoke", `func f(n *graph.Node, x softmax.Input, y softmax.Output) { softmax.InvokeForward(n, y, x) }`, "cannot use y (variable of struct type softmax.Output) as softmax.Input value in argument to softmax.InvokeForward"},
+	{"invoke", `func f(n *graph.Node, y softmax.Output, g softmax.GradOutput) { softmax.InvokeBackward(n, y, g, softmax.GradInput{}) }`, "cannot use g (variable of struct type softmax.GradOutput) as softmax.GradInput value in argument to softmax.InvokeBackward"},
+
+	// Attributes have their types.
+	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: activation.Relu}`, ""},
+	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: "RELU"}`, `cannot use "RELU" (untyped string constant) as activation.Activation value in struct literal`},
+	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: pool2d.PoolTypeMax}`, "as activation.Activation value in struct literal"},
+	{"attrs", `var a = linear.Attrs{Channels: 3}`, "unknown field Channels in struct literal of type linear.Attrs"},
+
+	// Kernels are complete and of the right type, and so is the catalogue.
+	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float32]{}`, ""},
+	{"kernels", `type k struct{ kernels.Softmax[float32] }; func (k) Backward() {}; var _ softmax.Kernel[float32] = k{}`, "wrong type for method Backward"},
+	{"kernels", `type k struct{}; func (k) Forward(*task.Ctx, *softmax.Forward[float32], task.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, "missing method Backward"},
+	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float64]{}`, "wrong type for method BackwardInput"},
+	{"kernels", `var _ linear.Kernel[float32] = kernels.Softmax[float32]{}`, "missing method BackwardInput"},
+	{"kernels", `type k[T dtype.Float] struct{}; var _ softmax.Kernel[int32] = nil`, "int32 does not satisfy dtype.Float"},
+	{"register", `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float32]{}, kernels.Softmax[float64]{}) }`, ""},
+	{"register", `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float32]{}) }`, "not enough arguments in call to softmax.Register"},
+	{"register", `func f(r *task.Registry) error { return softmax.Register(r, struct{}{}, kernels.Softmax[float64]{}) }`, "struct{} does not implement softmax.Kernel[float32] (missing method Backward)"},
+	{"register", `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float64]{}, kernels.Softmax[float32]{}) }`, "cannot use kernels.Softmax[float64]{} (value of struct type kernels.Softmax[float64]) as softmax.Kernel[float32] value in argument to softmax.Register"},
+	{"register", `func f(r *task.Registry) error { return linear.Register(r, kernels.Linear[float32]{}, kernels.Linear[float32]{}) }`, "as linear.Kernel[float64] value in argument to linear.Register"},
+}
+
+// imports maps the package names that programs use to the folders of the packages.
+var imports = map[string]string{
+	"activation": "generated", "dropout": "generated", "elementbinary": "generated", "linear": "generated", "pool2d": "generated", "softmax": "generated",
+	"dtype": "runtime", "graph": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
+}
+
+const module = "github.com/opgen/opgen"
+
+// source returns a program as a file of a package.
+func source(code string) string {
+	var b strings.Builder
+	b.WriteString("package p\n\nimport (\n")
+	for name, folder := range imports {
+		if strings.Contains(code, name+".") {
+			fmt.Fprintf(&b, "\t%q\n", strings.ReplaceAll(module+"/"+folder+"/"+name, "//", "/"))
+		}
+	}
+	fmt.Fprintf(&b, ")\n\n%s\n", code)
+	return b.String()
+}
+
+// build compiles packages that stand nowhere but in an overlay of this module's files, and returns
+// what the go command says.
+func build(t *testing.T, sources []string, args ...string) string {
+	t.Helper()
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay := map[string]map[string]string{"Replace": {}}
+	for i, text := range sources {
+		file := filepath.Join(dir, fmt.Sprintf("p%02d.go", i))
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		folder := fmt.Sprintf("p%02d", i)
+		overlay["Replace"][filepath.Join(here, folder, "p.go")] = file
+		args = append(args, "./"+folder)
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", append([]string{"build", "-gcflags=-e", "-overlay", file}, args...)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && out.Len() == 0 {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestDoesNotCompile(t *testing.T) {
+	var sources []string
+	for _, p := range programs {
+		sources = append(sources, source(p.code))
+	}
+	out := build(t, sources)
+	// The output has a block for each package that does not compile, under a line with its path.
+	messages := map[string]string{}
+	for block := range strings.SplitSeq(out, "# ") {
+		head, rest, _ := strings.Cut(block, "\n")
+		messages[filepath.Base(head)] = rest
+	}
+	controls := map[string]bool{}
+	for i, p := range programs {
+		got := messages[fmt.Sprintf("p%02d", i)]
+		switch {
+		case p.want == "" && got != "":
+			t.Errorf("%s: the control does not compile:\n%s\n%s", p.group, p.code, got)
+		case p.want == "":
+			controls[p.group] = true
+		case got == "":
+			t.Errorf("%s: compiles:\n%s", p.group, p.code)
+		case !strings.Contains(got, p.want):
+			t.Errorf("%s: %s\nwant %s\ngot  %s", p.group, p.code, p.want, got)
+		}
+		if strings.Contains(got, "imported and not used") || strings.Contains(got, ": undefined: ") {
+			t.Errorf("%s: the program itself is wrong:\n%s\n%s", p.group, p.code, got)
+		}
+	}
+	for _, p := range programs {
+		if !controls[p.group] {
+			t.Errorf("group %s has no control that compiles", p.group)
+		}
+	}
+}
+
+// TestKeyIsInternal checks that the go command keeps the key to memory within the runtime.
+func TestKeyIsInternal(t *testing.T) {
+	const code = `package p
+
+import (
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/internal/unlock"
+)
+
+func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(unlock.Key{}) }
+`
+	const want = "use of internal package github.com/opgen/opgen/runtime/internal/unlock not allowed"
+	if out := build(t, []string{code}); !strings.Contains(out, want) {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}

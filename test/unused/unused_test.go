@@ -1,0 +1,287 @@
+// Package unused tests that nothing is generated that nobody uses.
+package unused
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+const (
+	module    = "github.com/opgen/opgen"
+	generated = module + "/generated/"
+)
+
+// symbol is a package-level declaration, a method or a field of a generated package.
+type symbol struct {
+	name   string // with its package, and its type for methods and fields
+	object types.Object
+	// within lists the declarations that do not count as use: its own and, for a type, those of its
+	// methods.
+	within []ast.Node
+	used   bool
+}
+
+// place identifies an object across packages that were type-checked separately: its position.
+type place struct {
+	file         string
+	line, column int
+}
+
+func placeOf(fset *token.FileSet, at token.Pos) place {
+	p := fset.Position(at)
+	return place{filepath.Base(filepath.Dir(p.Filename)) + "/" + filepath.Base(p.Filename), p.Line, p.Column}
+}
+
+// TestNoUnusedSymbols type-checks the whole module with its tests and lists what is declared in
+// generated packages and used nowhere outside of its own declaration.
+//
+// Methods that an interface wants count as used: fmt prints slots, package json enums. So do the
+// exported symbols of an operator that only its kernel and the catalogue import: nobody uses it yet.
+func TestNoUnusedSymbols(t *testing.T) {
+	unused, all := unusedSymbols(t, nil, "./...")
+	if all < 1000 {
+		t.Errorf("only %d symbols: this test looks in the wrong place", all)
+	}
+	for _, name := range unused {
+		t.Errorf("nothing uses %s", name)
+	}
+}
+
+// TestFindsUnused adds symbols to a generated file: those that nothing uses are found.
+func TestFindsUnused(t *testing.T) {
+	const addition = `
+type idle struct{ hand, foot int }
+
+func (i idle) rest() { i.work(i) }
+
+func (i idle) work(idle) { slack(); _ = idle{hand: busy} }
+
+const busy = lazy
+
+const lazy, sleepy = 1, 2
+
+func slack() {}
+
+func loop() { loop() }
+
+func (idle) String() string { return "idle" }
+`
+	file, err := filepath.Abs("../../generated/softmax/attrs.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := unusedSymbols(t, map[string][]byte{file: append(data, addition...)}, "./generated/softmax", "./generated/catalogue", "./kernels", "./examples/...", "./test/typed")
+	got = slices.DeleteFunc(got, func(name string) bool { return !strings.HasPrefix(name, "softmax.") })
+	want := []string{"softmax.idle", "softmax.idle.foot", "softmax.idle.rest", "softmax.loop", "softmax.sleepy"}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
+	}
+}
+
+// unusedSymbols returns the names of the symbols that nothing uses, and how many symbols there are.
+func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) (unused []string, all int) {
+	t.Helper()
+	fset := token.NewFileSet()
+	pkgs, err := packages.Load(&packages.Config{
+		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+		Fset:    fset,
+		Dir:     "../..",
+		Tests:   true,
+		Overlay: overlay,
+	}, patterns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols := map[place]*symbol{}
+	importers := map[string]int{} // of generated packages, other than kernels and generated ones
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			t.Fatalf("%s: %v", p.ID, e)
+		}
+		if strings.HasPrefix(p.PkgPath, generated) && !strings.HasSuffix(p.PkgPath, "_test") {
+			declared(fset, p, symbols)
+			continue
+		}
+		if p.PkgPath != module+"/kernels" {
+			for path := range p.Imports {
+				importers[path]++
+			}
+		}
+	}
+	interfaces := interfacesOf(pkgs)
+	for _, p := range pkgs {
+		markUses(fset, p, symbols)
+	}
+	for _, s := range symbols {
+		path := s.object.Pkg().Path()
+		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) {
+			continue
+		}
+		unused = append(unused, s.name)
+	}
+	slices.Sort(unused)
+	return unused, len(symbols)
+}
+
+// declared adds the symbols that a package declares.
+func declared(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
+	typeSymbols := map[string]*symbol{}
+	add := func(id *ast.Ident, prefix string, within ...ast.Node) *symbol {
+		if id.Name == "_" {
+			return nil
+		}
+		s := &symbol{name: p.Name + "." + prefix + id.Name, object: p.TypesInfo.Defs[id], within: within}
+		symbols[placeOf(fset, id.Pos())] = s
+		return s
+	}
+	var methods []*ast.FuncDecl
+	for _, f := range p.Syntax {
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					methods = append(methods, d)
+				} else if d.Name.Name != "init" {
+					add(d.Name, "", d)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch spec := spec.(type) {
+					case *ast.ValueSpec:
+						for _, id := range spec.Names {
+							add(id, "", spec)
+						}
+					case *ast.TypeSpec:
+						typeSymbols[spec.Name.Name] = add(spec.Name, "", spec)
+						if st, ok := spec.Type.(*ast.StructType); ok {
+							for _, field := range st.Fields.List {
+								for _, id := range field.Names {
+									add(id, spec.Name.Name+".", field)
+								}
+							}
+						}
+						if it, ok := spec.Type.(*ast.InterfaceType); ok {
+							for _, field := range it.Methods.List {
+								for _, id := range field.Names {
+									add(id, spec.Name.Name+".", field)
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, d := range methods {
+		name := receiver(d.Recv.List[0].Type)
+		add(d.Name, name+".", d)
+		if s := typeSymbols[name]; s != nil {
+			s.within = append(s.within, d)
+		}
+	}
+}
+
+// receiver returns the name of a receiver's type.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	}
+	return e.(*ast.Ident).Name
+}
+
+// markUses marks the symbols that a package refers to.
+func markUses(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
+	mark := func(o types.Object, at token.Pos) {
+		s := symbols[placeOf(fset, o.Pos())]
+		if s == nil || s.object.Name() != o.Name() {
+			return
+		}
+		for _, n := range s.within {
+			if n.Pos() <= at && at < n.End() {
+				return
+			}
+		}
+		s.used = true
+	}
+	for id, o := range p.TypesInfo.Uses {
+		if o.Pkg() != nil {
+			mark(o, id.Pos())
+		}
+	}
+	// A literal without keys sets all fields.
+	for _, f := range p.Syntax {
+		ast.Inspect(f, func(n ast.Node) bool {
+			lit, ok := n.(*ast.CompositeLit)
+			if !ok || len(lit.Elts) == 0 {
+				return true
+			}
+			st, ok := types.Unalias(p.TypesInfo.TypeOf(lit)).Underlying().(*types.Struct)
+			if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); ok && !keyed {
+				for i := range st.NumFields() {
+					mark(st.Field(i), lit.Pos())
+				}
+			}
+			return true
+		})
+	}
+}
+
+// interfacesOf returns the interfaces that packages and those that they import declare.
+func interfacesOf(pkgs []*packages.Package) []*types.Interface {
+	var out []*types.Interface
+	seen := map[string]bool{}
+	add := func(p *types.Package) {
+		if seen[p.Path()] {
+			return
+		}
+		seen[p.Path()] = true
+		for _, name := range p.Scope().Names() {
+			if tn, ok := p.Scope().Lookup(name).(*types.TypeName); ok && tn.Exported() {
+				if it, ok := tn.Type().Underlying().(*types.Interface); ok && it.IsMethodSet() && it.NumMethods() > 0 {
+					out = append(out, it)
+				}
+			}
+		}
+	}
+	for _, p := range pkgs {
+		add(p.Types)
+		for _, imported := range p.Types.Imports() {
+			add(imported)
+		}
+	}
+	return out
+}
+
+// wanted reports whether an object is a method that one of the interfaces has and that its type
+// therefore needs.
+func wanted(o types.Object, interfaces []*types.Interface) bool {
+	f, ok := o.(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		return false
+	}
+	recv := f.Signature().Recv().Type()
+	if _, ok := recv.(*types.Pointer); !ok {
+		recv = types.NewPointer(recv)
+	}
+	return slices.ContainsFunc(interfaces, func(it *types.Interface) bool {
+		m, _, _ := types.LookupFieldOrMethod(it, false, o.Pkg(), o.Name())
+		return m != nil && types.Implements(recv, it)
+	})
+}
