@@ -26,7 +26,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -104,7 +103,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return trouble(err)
 	}
 	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64", Workers: o.workers}
-	cases, scenarios, err := load(dirs[0], o.op)
+	var ops []string
+	if o.op != "" {
+		ops = strings.Split(o.op, ",")
+	}
+	cases, scenarios, err := conform.LoadAll(dirs[0], ops...)
 	if err != nil {
 		return trouble(err)
 	}
@@ -132,44 +135,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return trouble(err)
 	}
 	return report(stdout, append(lines, more...), o.verbose)
-}
-
-// load reads all cases below dir, sorted by path: of the named operators only, if any is named, and
-// otherwise also scenarios.
-func load(dir, ops string) (cases []*conform.Case, scenarios []*conform.Scenario, err error) {
-	var wanted []string
-	if ops != "" {
-		wanted = strings.Split(ops, ",")
-	}
-	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		switch filepath.Ext(p) {
-		case ".safetensors":
-			rel, err := filepath.Rel(dir, p)
-			if err != nil {
-				return err
-			}
-			c, err := conform.Load(p, filepath.ToSlash(rel))
-			if err != nil {
-				return err
-			}
-			if wanted == nil || slices.Contains(wanted, c.Op) {
-				cases = append(cases, c)
-			}
-		case ".json":
-			some, ok, err := conform.LoadScenarios(p)
-			if err != nil || !ok {
-				return err
-			}
-			if wanted == nil {
-				scenarios = append(scenarios, some...)
-			}
-		}
-		return nil
-	})
-	return cases, scenarios, err
 }
 
 func runAll(ctx context.Context, r *conform.Runner, cases []*conform.Case) []*conform.Result {
