@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/local"
+)
+
+var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
+
+// TestRun trains for an epoch and checks the curve and what is printed.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	curve := filepath.Join(t.TempDir(), "curve")
+	var out bytes.Buffer
+	if err := run(t.Context(), options{seed: 1, workers: 2, epochs: 1, batch: 32, curve: curve}, &out); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var losses []float64
+	for line := range strings.Lines(string(data)) {
+		v, err := strconv.ParseFloat(strings.Fields(line)[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		losses = append(losses, v)
+	}
+	if steps := 1437 / 32; len(losses) != steps {
+		t.Fatalf("the curve has %d losses, want %d", len(losses), steps)
+	}
+	first, last := losses[0], losses[len(losses)-1]
+	if math.Abs(first-math.Log(classes)) > 0.5 || last > 0.75*first {
+		t.Errorf("losses go from %g to %g; want about %g at first, and less than three quarters of it at last", first, last, math.Log(classes))
+	}
+	m := lastLine.FindStringSubmatch(out.String())
+	if m == nil {
+		t.Fatalf("the last line is not the accuracy:\n%s", &out)
+	}
+	if accuracy, _ := strconv.ParseFloat(m[1], 64); accuracy < 0.7 {
+		t.Errorf("test accuracy %g after an epoch", accuracy)
+	}
+	for _, part := range []string{"confusion matrix", "conv_2d.backward", "adam.update", "peak memory of tensors"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the output does not say %q:\n%s", part, &out)
+		}
+	}
+}
+
+// TestWorkers takes a few steps with 1, 2 and 3 workers: the losses and what the network answers then
+// are the same, bit for bit. Another seed gives others.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	const batch, steps = 32, 6
+	train := func(seed uint64, workers int) (losses, logits []uint32) {
+		training, test, err := loadDigits(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newSession(t.Context(), seed, batch, test.len(), workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.engine.Close()
+		numbers := make([]int, batch)
+		for step := range steps {
+			for i := range numbers {
+				numbers[i] = step*batch + i
+			}
+			loss, _, err := s.step(t.Context(), training.pick(numbers))
+			if err != nil {
+				t.Fatal(err)
+			}
+			losses = append(losses, math.Float32bits(loss))
+		}
+		if _, err := s.answers(t.Context(), test); err != nil {
+			t.Fatal(err)
+		}
+		answers, err := local.Fetch[float32](s.test, s.testNet.logits.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range answers {
+			logits = append(logits, math.Float32bits(a))
+		}
+		return losses, logits
+	}
+	losses, logits := train(1, 1)
+	for _, workers := range []int{2, 3} {
+		l, a := train(1, workers)
+		if !slices.Equal(l, losses) {
+			t.Errorf("the losses with %d workers are %x, with one %x", workers, l, losses)
+		}
+		if !slices.Equal(a, logits) {
+			t.Errorf("the answers with %d workers differ from those with one", workers)
+		}
+	}
+	if l, _ := train(2, 1); slices.Equal(l, losses) {
+		t.Errorf("two seeds give the same losses, %x", l)
+	}
+}
+
+// TestSplit checks that every image is either trained on or tested with.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	training, test, err := loadDigits(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if training.len() != 1437 || test.len() != 360 {
+		t.Errorf("%d images to train on and %d to test, want 1437 and 360", training.len(), test.len())
+	}
+	count := func(sets ...dataset) map[[pixels + 1]float32]int {
+		n := map[[pixels + 1]float32]int{}
+		for _, d := range sets {
+			for i, label := range d.labels {
+				n[[pixels + 1]float32(append(slices.Clone(d.images[i*pixels:(i+1)*pixels]), float32(label)))]++
+			}
+		}
+		return n
+	}
+	other, rest, err := loadDigits(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := count(training, test), count(other, rest)
+	if !maps.Equal(a, b) {
+		t.Error("two seeds do not split the same images")
+	}
+	if slices.Equal(training.labels, other.labels) {
+		t.Error("two seeds split alike")
+	}
+}
+
+// TestTooLargeBatch checks that a batch larger than the training set is refused.
+func TestTooLargeBatch(t *testing.T) {
+	t.Parallel()
+	err := run(t.Context(), options{seed: 1, workers: 1, epochs: 1, batch: 2000}, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), "1437") {
+		t.Errorf("error %v, want one that says how many images there are", err)
+	}
+}
