@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
@@ -29,6 +30,23 @@ func TestGradients(t *testing.T) {
 			t.Run(out.Name(), func(t *testing.T) { checkGradients(t, f, map[graph.Tensor]graph.Tensor{out: seed}) })
 		}
 	})
+}
+
+// TestEveryGradientIsCompared checks that every operator that has a gradient has an example in which
+// TestGradients compares it with differences, and one for single precision.
+func TestEveryGradientIsCompared(t *testing.T) {
+	compared := map[string][2]bool{}
+	forEachSample(t, func(t *testing.T, s sample) {
+		if f := mustFixture(t, s); f.differentiable() {
+			c := compared[s.op.Name]
+			compared[s.op.Name] = [2]bool{c[0] || s.double(), c[1] || !s.double()}
+		}
+	})
+	for _, op := range catalogue.Operators() {
+		if c := compared[op.Name]; op.Backward != nil && c != [2]bool{true, true} {
+			t.Errorf("%s: no example has a gradient in f64 and one in f32: %v", op.Name, c)
+		}
+	}
 }
 
 func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) {
