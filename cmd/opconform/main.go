@@ -29,14 +29,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/conform"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/safetensors"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -139,16 +137,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func runAll(ctx context.Context, r *conform.Runner, cases []*conform.Case) []*conform.Result {
 	results := make([]*conform.Result, len(cases))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := int(next.Add(1) - 1); i < len(cases) && ctx.Err() == nil; i = int(next.Add(1) - 1) {
-				results[i] = r.Run(ctx, cases[i])
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Do(len(cases), func(i int) {
+		if ctx.Err() == nil {
+			results[i] = r.Run(ctx, cases[i])
+		}
+	})
 	return results
 }
 

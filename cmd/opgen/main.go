@@ -10,7 +10,7 @@
 //	opgen new OP                         make a spec and a kernel to begin with
 //	opgen version                        print the version
 //
-// Every command takes -C DIR, the folder to work in. opgen.toml, there or in a folder above, says
+// Flags may stand anywhere. Every command takes -C DIR, the folder to work in. opgen.toml, there or in a folder above, says
 // where specs are and where generated code goes.
 //
 // The exit status is 0 if all is well, 1 if there are findings or differences, and 2 for trouble:
@@ -87,10 +87,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 		usage(w)
 		return status
 	}
+	name, rest := splitCommand(args)
 	var names []string
 	for _, cmd := range commands {
 		names = append(names, cmd.name)
-		if cmd.name != args[0] {
+		if cmd.name != name {
 			continue
 		}
 		fs := flag.NewFlagSet("opgen "+cmd.name, flag.ContinueOnError)
@@ -106,7 +107,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if slices.Contains(cmd.flags, "format") {
 			fs.StringVar(&c.format, "format", "text", "how to print: text or json")
 		}
-		rest, err := parse(fs, args[1:])
+		rest, err := parse(fs, rest)
 		if errors.Is(err, flag.ErrHelp) {
 			return clean
 		}
@@ -123,13 +124,32 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		return cmd.run(c)
 	}
+	if name == "" {
+		fmt.Fprintln(stderr, "opgen: no command")
+		usage(stderr)
+		return trouble
+	}
 	hint := ""
-	if n := nearest.Name(args[0], names); n != "" {
+	if n := nearest.Name(name, names); n != "" {
 		hint = fmt.Sprintf("; did you mean %s?", n)
 	}
-	fmt.Fprintf(stderr, "opgen: unknown command %q%s\n", args[0], hint)
+	fmt.Fprintf(stderr, "opgen: unknown command %q%s\n", name, hint)
 	usage(stderr)
 	return trouble
+}
+
+// splitCommand returns the command, which is the first argument that is neither a flag nor the value of
+// one, and all other arguments.
+func splitCommand(args []string) (name string, rest []string) {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case !strings.HasPrefix(a, "-"):
+			return a, slices.Concat(args[:i], args[i+1:])
+		case strings.Trim(a, "-") == "C", strings.Trim(a, "-") == "format":
+			i++ // its value
+		}
+	}
+	return "", args
 }
 
 // parse accepts flags anywhere among the arguments.

@@ -9,11 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/opgen/opgen/internal/check"
@@ -22,6 +19,7 @@ import (
 	"github.com/opgen/opgen/internal/emit"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/output"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/spec"
 )
 
@@ -65,7 +63,7 @@ func Read(inputs []Input, list *diag.List) []*spec.Spec {
 	slices.SortFunc(inputs, func(a, b Input) int { return cmp.Compare(a.Path, b.Path) })
 	read := make([]*spec.Spec, len(inputs))
 	lists := make([]diag.List, len(inputs))
-	parallel(len(inputs), func(i int) { read[i] = spec.Read(inputs[i].Path, inputs[i].Text, &lists[i]) })
+	parallel.Do(len(inputs), func(i int) { read[i] = spec.Read(inputs[i].Path, inputs[i].Text, &lists[i]) })
 	var specs []*spec.Spec
 	names := map[string]int{} // of the specs, to their numbers
 	for i, s := range read {
@@ -116,7 +114,7 @@ func Emit(c *config.Config, m *model.Module) ([]emit.File, error) {
 	}
 	results := make([][]emit.File, len(jobs))
 	errs := make([]error, len(jobs))
-	parallel(len(jobs), func(i int) {
+	parallel.Do(len(jobs), func(i int) {
 		results[i], errs[i] = jobs[i]()
 		for k := range results[i] {
 			results[i][k].Data = output.Sign(results[i][k].Data)
@@ -125,22 +123,6 @@ func Emit(c *config.Config, m *model.Module) ([]emit.File, error) {
 	files := slices.Concat(results...)
 	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, errors.Join(errs...)
-}
-
-// parallel calls f(0) to f(n-1), several at a time.
-func parallel(n int, f func(int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := next.Add(1) - 1; int(i) < n; i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		}()
-	}
-	wg.Wait()
 }
 
 // Result is what Generate found and did.

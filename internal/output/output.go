@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/emit"
+	"github.com/opgen/opgen/internal/parallel"
 )
 
 const sumPrefix = "//opgen:sum "
@@ -226,21 +227,23 @@ func (d *Dir) Apply(changes []Change) error {
 		}
 		d.root = root
 	}
-	for _, c := range changes {
+	errs := make([]error, len(changes))
+	parallel.Do(len(changes), func(i int) {
+		c := changes[i]
 		if c.New == nil {
-			if err := d.root.Remove(c.Path); err != nil {
-				return err
-			}
-			if dir := path.Dir(c.Path); dir != "." {
-				d.root.Remove(dir) // fails, as it should, unless it is empty
-			}
-			continue
+			errs[i] = d.root.Remove(c.Path)
+			return
 		}
 		if err := d.write(c.Path, c.New); err != nil {
-			return fmt.Errorf("writing %s: %w", path.Join(d.path, c.Path), err)
+			errs[i] = fmt.Errorf("writing %s: %w", path.Join(d.path, c.Path), err)
+		}
+	})
+	for _, c := range changes {
+		if dir := path.Dir(c.Path); c.New == nil && dir != "." {
+			d.root.Remove(dir) // fails, as it should, unless it is empty
 		}
 	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 func (d *Dir) write(p string, data []byte) error {
