@@ -227,33 +227,54 @@ func (d *Dir) Apply(changes []Change) error {
 		}
 		d.root = root
 	}
-	errs := make([]error, len(changes))
-	parallel.Do(len(changes), func(i int) {
-		c := changes[i]
-		if c.New == nil {
-			errs[i] = d.root.Remove(c.Path)
-			return
-		}
-		if err := d.write(c.Path, c.New); err != nil {
-			errs[i] = fmt.Errorf("writing %s: %w", path.Join(d.path, c.Path), err)
-		}
-	})
+	var folders []string
+	byFolder := map[string][]Change{}
 	for _, c := range changes {
-		if dir := path.Dir(c.Path); c.New == nil && dir != "." {
-			d.root.Remove(dir) // fails, as it should, unless it is empty
+		f := path.Dir(c.Path)
+		if byFolder[f] == nil {
+			folders = append(folders, f)
 		}
+		byFolder[f] = append(byFolder[f], c)
 	}
+	errs := make([]error, len(folders))
+	parallel.Do(len(folders), func(i int) { errs[i] = d.applyIn(folders[i], byFolder[folders[i]]) })
 	return cmp.Or(errs...)
 }
 
-func (d *Dir) write(p string, data []byte) error {
-	if dir := path.Dir(p); dir != "." {
-		if err := d.root.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
+// applyIn makes the changes in one folder.
+func (d *Dir) applyIn(folder string, changes []Change) error {
+	root := d.root
+	if folder != "." {
+		err := d.root.Mkdir(folder, 0o777)
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			root, err = d.root.OpenRoot(folder)
+		}
+		if err != nil {
+			return fmt.Errorf("writing %s: %w", path.Join(d.path, changes[0].Path), err)
+		}
+		defer root.Close()
+	}
+	removed := false
+	for _, c := range changes {
+		name := path.Base(c.Path)
+		if c.New == nil {
+			removed = true
+			if err := root.Remove(name); err != nil {
+				return err
+			}
+		} else if err := write(root, name, c.New); err != nil {
+			return fmt.Errorf("writing %s: %w", path.Join(d.path, c.Path), err)
 		}
 	}
-	tmp := p + ".opgen-tmp"
-	f, err := d.root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+	if removed && folder != "." {
+		d.root.Remove(folder) // fails, as it should, unless it is empty
+	}
+	return nil
+}
+
+func write(root *os.Root, name string, data []byte) error {
+	tmp := name + ".opgen-tmp"
+	f, err := root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
@@ -262,10 +283,10 @@ func (d *Dir) write(p string, data []byte) error {
 		err = e
 	}
 	if err == nil {
-		err = d.root.Rename(tmp, p)
+		err = root.Rename(tmp, name)
 	}
 	if err != nil {
-		d.root.Remove(tmp)
+		root.Remove(tmp)
 	}
 	return err
 }
