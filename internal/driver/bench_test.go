@@ -15,7 +15,7 @@ import (
 // rewritten, they have changed, and only the content tells.
 func BenchmarkGenerate(b *testing.B) {
 	ownCache(b)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as opgen's main does
+	defer debug.SetGCPercent(debug.SetGCPercent(2000)) // as opgen's main does
 	b.Run("cold", func(b *testing.B) {
 		for i := range b.N {
 			b.StopTimer()
