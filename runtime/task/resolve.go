@@ -279,7 +279,7 @@ func (r *Resolution) Index(dims []int, i int) int {
 // if there is no such tensor.
 func (r *Resolution) Run(runs [][]int, i int) []int {
 	if i < 0 || i >= len(runs) {
-		r.fail(-1, fmt.Sprintf("one of %d tensors", len(runs)), fmt.Sprint(i))
+		r.fail(-1, fmt.Sprintf("a tensor's number below %d", len(runs)), fmt.Sprint(i))
 		return nil
 	}
 	return runs[i]
