@@ -144,8 +144,19 @@ func (o *operator) variadic(s *spec.Slot) {
 	if what := o.sc.What("i"); what != "" {
 		o.list.Add(diag.Reserved, o.sc.Where("i"), "%s cannot be named i: in shapes, i numbers the tensors of %s", what, s.Name)
 	}
-	o.list.Add(diag.NotYet, v.Span, "variadic slots are not supported yet")
+	switch {
+	case o.s.Kind != spec.Operator:
+		o.list.Add(diag.BadRole, v.Span, "%s has no variadic slots", articled(kindWords[o.s.Kind]))
+	case v.Mixed.V:
+		o.list.Add(diag.NotYet, v.Mixed.Span, "slots whose tensors have element types of their own are not supported yet")
+	case s.Role.V == "output" && !v.Count.Set():
+		o.list.Add(diag.NotYet, v.Span, "outputs of which the caller says how many there are are not supported yet").
+			Hinted("give the number as an expression: variadic = { count = \"...\" }")
+	}
 }
+
+// kindWords names the kinds of specs in messages.
+var kindWords = map[spec.Kind]string{spec.Operator: "operator", spec.Optimizer: "optimiser", spec.Initializer: "initialiser"}
 
 func (o *operator) initializer(s *spec.Slot) {
 	in := s.Init

@@ -55,7 +55,11 @@ func (x *exprs) code(n expr.Node, outer int) *jen.Statement {
 	case *expr.Call:
 		return x.call(n, outer)
 	case *expr.Index:
-		return jen.Id("r").Dot("Index").Call(x.code(n.X, 0), x.code(n.I, 0))
+		f := "Index"
+		if n.X.Type().Kind == expr.Shapes {
+			f = "Run"
+		}
+		return jen.Id("r").Dot(f).Call(x.code(n.X, 0), x.code(n.I, 0))
 	case *expr.Slice:
 		lo, hi := jen.Lit(0), jen.Len(x.code(n.X, 0))
 		if n.Lo != nil {
@@ -162,6 +166,8 @@ func (x *exprs) ident(n *expr.Ident) *jen.Statement {
 		return jen.Id("a").Dot(a.GoName)
 	case expr.Dim:
 		return jen.Id("d").Dot(n.Name)
+	case expr.Position:
+		return jen.Id(n.Name)
 	case expr.TypeVar:
 		for i, t := range x.e.op.Types {
 			if t.Name == n.Name {
@@ -184,7 +190,7 @@ func (e *emitter) before(a *model.Attr) string {
 
 // axisVar is the local variable that holds a checked axis, or several.
 func (e *emitter) axisVar(a *model.Attr) string {
-	taken := []string{"a", "d", "r", "x", "n", "v", "ok", "attrs", "len", "min", "max", "int", "task", "shape", "dtype", "math"}
+	taken := []string{"a", "d", "i", "r", "x", "n", "v", "ok", "attrs", "len", "min", "max", "int", "task", "shape", "dtype", "math"}
 	for _, t := range e.op.Types {
 		taken = append(taken, typeVar(t))
 	}

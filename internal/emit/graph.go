@@ -125,9 +125,19 @@ func (e *emitter) slotValue(s *model.Slot) *jen.Statement {
 		for _, flag := range []struct {
 			name string
 			set  bool
-		}{{"Optional", s.Optional}, {"OnRequest", s.OnRequest}, {"Provided", s.Provided}, {"Trainable", s.Trainable}, {"PerWorker", s.PerWorker}, {"AuxLoss", s.AuxLoss}} {
+		}{{"Optional", s.Optional}, {"OnRequest", s.OnRequest}, {"Provided", s.Provided}, {"Trainable", s.Trainable}, {"PerWorker", s.PerWorker}, {"AuxLoss", s.AuxLoss}, {"Variadic", s.Variadic != nil}} {
 			if flag.set {
 				g.Id(flag.name).Op(":").True()
+			}
+		}
+		if v := s.Variadic; v != nil {
+			if v.Min > 0 {
+				g.Id("Min").Op(":").Lit(v.Min)
+			}
+			if v.Max > 0 {
+				g.Id("Max").Op(":").Lit(v.Max)
+			} else {
+				g.Id("Max").Op(":").Add(e.task("Unbounded"))
 			}
 		}
 		if s.Init != nil {
@@ -146,15 +156,17 @@ func (e *emitter) example(x model.Example) *jen.Statement {
 		g.Id("Attrs").Op(":").Add(raw(x.Attrs))
 		g.Id("Shapes").Op(":").Map(jen.String()).Index().Int().ValuesFunc(func(g *jen.Group) {
 			for _, s := range e.op.Slots {
-				dims, ok := x.Shapes[s.Name]
-				if !ok {
-					continue
-				}
-				g.Lit(s.Name).Op(":").ValuesFunc(func(g *jen.Group) {
-					for _, n := range dims {
-						g.Lit(n)
+				for i, dims := range x.Shapes[s.Name] {
+					name := s.Name
+					if s.Variadic != nil {
+						name += fmt.Sprintf(".%d", i)
 					}
-				})
+					g.Lit(name).Op(":").ValuesFunc(func(g *jen.Group) {
+						for _, n := range dims {
+							g.Lit(n)
+						}
+					})
+				}
 			}
 		})
 	})
@@ -183,11 +195,23 @@ func (e *emitter) tensorTypes(f *jen.File) {
 				if p.Grad {
 					what = "the gradient of " + p.Name
 				}
-				comment(g, "%s is a tensor for %s.", p.GoName, what)
-				g.Id(p.GoName).Add(e.graphQ("Tensor"))
+				if p.Slot.Variadic != nil {
+					comment(g, "%s are tensors for %s.", p.GoName, what)
+				} else {
+					comment(g, "%s is a tensor for %s.", p.GoName, what)
+				}
+				g.Id(p.GoName).Add(e.tensors(p.Slot))
 			}
 		}
 	})
+}
+
+// tensors returns the type of what is bound to a slot: a tensor, or several.
+func (e *emitter) tensors(s *model.Slot) *jen.Statement {
+	if s.Variadic != nil {
+		return jen.Index().Add(e.graphQ("Tensor"))
+	}
+	return e.graphQ("Tensor")
 }
 
 // outputs returns the slots that Apply returns: outputs that are always wanted.
@@ -210,9 +234,18 @@ func (e *emitter) apply(f *jen.File) {
 		f.Type().Id("Outputs").StructFunc(func(g *jen.Group) {
 			var names []jen.Code
 			for _, s := range outs {
-				names = append(names, jen.Id(s.GoName))
+				if s.Variadic == nil {
+					names = append(names, jen.Id(s.GoName))
+				}
 			}
-			g.List(names...).Add(e.graphQ("Tensor"))
+			if len(names) > 0 {
+				g.List(names...).Add(e.graphQ("Tensor"))
+			}
+			for _, s := range outs {
+				if s.Variadic != nil {
+					g.Id(s.GoName).Add(e.tensors(s))
+				}
+			}
 		})
 		f.Line()
 	}
@@ -237,7 +270,7 @@ func (e *emitter) apply(f *jen.File) {
 			switch {
 			case s.Present == "caller":
 			case necessary == 1:
-				g.Id(param(s.Name)).Add(e.graphQ("Tensor"))
+				g.Id(param(s.Name)).Add(e.tensors(s))
 			default:
 				g.Id(param(s.Name)).Id(s.GoName)
 			}
@@ -250,7 +283,10 @@ func (e *emitter) apply(f *jen.File) {
 			continue
 		}
 		v := jen.Id(param(s.Name))
-		if necessary > 1 {
+		switch {
+		case s.Variadic != nil:
+			v = v.Op("...")
+		case necessary > 1:
 			v = e.graphQ("Tensor").Call(v)
 		}
 		insert = insert.Op(".").Line().Id("Bind").Call(jen.Id("Slot"+s.GoName), v)
@@ -260,15 +296,15 @@ func (e *emitter) apply(f *jen.File) {
 	case 0:
 		fn.Block(insert)
 	case 1:
-		fn.Add(e.graphQ("Tensor")).Block(
+		fn.Add(e.tensors(outs[0])).Block(
 			jen.Id("n").Op(":=").Add(insert),
-			jen.Return(nodeTensor("Slot"+outs[0].GoName)))
+			jen.Return(nodeTensor(outs[0])))
 	default:
 		fn.Id("Outputs").Block(
 			jen.Id("n").Op(":=").Add(insert),
 			jen.Return(jen.Id("Outputs").ValuesFunc(func(g *jen.Group) {
 				for _, s := range outs {
-					g.Id(s.GoName).Op(":").Add(nodeTensor("Slot" + s.GoName))
+					g.Id(s.GoName).Op(":").Add(nodeTensor(s))
 				}
 			})))
 	}
@@ -277,8 +313,16 @@ func (e *emitter) apply(f *jen.File) {
 // param returns the name of the parameter that takes a slot's tensor.
 func param(slot string) string { return local(slot, "g", "n", "attrs", "opts", "int", "graph", "task") }
 
-func nodeTensor(slot string) *jen.Statement {
-	return jen.Id("n").Dot("Tensor").Call(jen.Int().Call(jen.Id(slot)))
+func nodeTensor(s *model.Slot) *jen.Statement {
+	return jen.Id("n").Dot("Tensor" + plural(s)).Call(jen.Int().Call(jen.Id("Slot" + s.GoName)))
+}
+
+// plural is the end of the names of methods that concern the tensors of a variadic slot.
+func plural(s *model.Slot) string {
+	if s.Variadic != nil {
+		return "s"
+	}
+	return ""
 }
 
 // optimizer emits the function that makes a graph.Optimizer.
@@ -320,7 +364,11 @@ func (e *emitter) invoke(f *jen.File, t *model.Task) {
 			if p.Grad {
 				method = "BindGrad"
 			}
-			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), e.graphQ("Tensor").Call(jen.Id(param(p.GoName))))
+			v := e.graphQ("Tensor").Call(jen.Id(param(p.GoName)))
+			if p.Slot.Variadic != nil {
+				v = jen.Id(param(p.GoName)).Op("...")
+			}
+			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), v)
 		}
 		g.Return(binding.Op(".").Line().Id("Invocation").Call())
 	})
@@ -366,11 +414,11 @@ func (e *emitter) invokeNode(f *jen.File, t *model.Task) {
 					continue
 				}
 				slot := jen.Int().Call(jen.Id("Slot" + p.Slot.GoName))
-				v := jen.Id("n").Dot("Tensor").Call(slot)
+				v := nodeTensor(p.Slot)
 				if p.Grad {
-					v = jen.Id("n").Dot("Grad").Call(slot)
+					v = jen.Id("n").Dot("Grad" + plural(p.Slot)).Call(slot)
 				} else if p.OnlyIf != nil {
-					v = jen.Id("n").Dot("TensorIf").Call(x.code(p.OnlyIf, 0), slot)
+					v = jen.Id("n").Dot("Tensor"+plural(p.Slot)+"If").Call(x.code(p.OnlyIf, 0), slot)
 				}
 				g.Line().Id(p.GoName).Call(v)
 			}

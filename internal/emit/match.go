@@ -5,6 +5,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/scope"
 )
@@ -14,7 +15,10 @@ import (
 type matcher struct {
 	x     *exprs
 	elems []scope.Elem
-	open  int // the run of unknown length, or -1
+	open  int    // the run of unknown length, or -1
+	axis  string // the variable that holds the axis which a dimension stands for, or ""
+	// position tells that what was emitted uses i, the number of a variadic slot's tensor.
+	position bool
 }
 
 // length returns how many dimensions some elements stand for, as Go: a number, plus the lengths of
@@ -50,6 +54,9 @@ func (m *matcher) length(before *jen.Statement, op string, elems []scope.Elem) *
 // at returns the index in x of element i: counted from the front before the open run, from the back
 // after it.
 func (m *matcher) at(i int) *jen.Statement {
+	if m.axis != "" {
+		return []*jen.Statement{jen.Lit(0), jen.Id(m.axis), jen.Id(m.axis).Op("+").Lit(1)}[i]
+	}
 	if m.open >= 0 && i > m.open {
 		return m.length(jen.Len(jen.Id("x")), "-", m.elems[i:])
 	}
@@ -81,7 +88,7 @@ func (e *emitter) match(g *jen.Group, x *exprs, s *model.Slot) {
 	m := &matcher{x: x, elems: elems, open: -1}
 	var known []scope.Elem
 	for i, el := range elems {
-		if el.Kind == scope.BindRest || el.Kind == scope.AnyRest {
+		if el.Kind == scope.BindRest || el.Kind == scope.BindEachRest || el.Kind == scope.AnyRest {
 			if m.open < 0 {
 				m.open = i
 			}
@@ -98,47 +105,80 @@ func (e *emitter) match(g *jen.Group, x *exprs, s *model.Slot) {
 	var stmts []jen.Code
 	if i, ok := scope.LaneDim(elems); ok {
 		a := e.attr(elems[i].Axis.Name)
-		axis := e.axisVar(a)
-		stmts = []jen.Code{
-			jen.Id(axis).Op(":=").Add(e.checkAxis(a, jen.Id("a").Dot(a.GoName))),
-			jen.List(jen.Id("d").Dot(elems[0].Name), jen.Id("d").Dot(elems[1].Name), jen.Id("d").Dot(elems[2].Name)).Op("=").
-				List(jen.Id("x").Index(jen.Empty(), jen.Id(axis), jen.Id(axis)), jen.Id("x").Index(jen.Id(axis)), jen.Id("x").Index(jen.Id(axis).Op("+").Lit(1), jen.Empty())),
-		}
-	} else {
-		stmts = e.matchElems(m, slot)
+		m.axis = e.axisVar(a)
+		stmts = append(stmts, jen.Id(m.axis).Op(":=").Add(e.checkAxis(a, jen.Id("a").Dot(a.GoName))))
 	}
+	stmts = append(stmts, e.matchElems(m, s)...)
+	var one *jen.Statement
 	switch {
 	case len(stmts) > 0:
-		g.If(jen.List(jen.Id("x"), jen.Id("ok")).Op(":=").Add(call), jen.Id("ok")).Block(stmts...)
+		one = jen.If(jen.List(jen.Id("x"), jen.Id("ok")).Op(":=").Add(call), jen.Id("ok")).Block(stmts...)
 	case f == "Rank" || len(known) > 0:
-		g.Add(call)
+		one = call
+	default:
+		return
 	}
+	if s.Variadic == nil {
+		g.Add(one)
+		return
+	}
+	each := jen.Range().Add(e.task("Each")).Call(jen.Id("r"), slot)
+	if m.position {
+		each = jen.Id("i").Op(":=").Add(each)
+	}
+	g.For(each).Block(one)
 }
 
 // matchElems returns the statements that bind and compare the elements of a pattern.
-func (e *emitter) matchElems(m *matcher, slot *jen.Statement) []jen.Code {
-	var left, right, stmts []jen.Code
+func (e *emitter) matchElems(m *matcher, s *model.Slot) []jen.Code {
+	slot := jen.Id("Slot" + s.GoName)
+	var left, right, same, each, stmts []jen.Code
+	equal := func(f, name string, want, got *jen.Statement) jen.Code {
+		return e.task(f).Call(jen.Id("r"), slot.Clone(), jen.Lit(name), want, got)
+	}
 	for i, el := range m.elems {
+		dim := func() *jen.Statement { return jen.Id("d").Dot(el.Name) }
 		switch el.Kind {
-		case scope.Bind:
-			left, right = append(left, jen.Id("d").Dot(el.Name)), append(right, jen.Id("x").Index(m.at(i)))
-		case scope.BindRest:
-			left, right = append(left, jen.Id("d").Dot(el.Name)), append(right, m.part(i))
+		case scope.Bind, scope.AxisDim, scope.BindEach:
+			extent := jen.Id("x").Index(m.at(i))
+			if el.Each {
+				each = append(each, dim().Op("=").Append(dim(), extent))
+				break
+			}
+			left, right = append(left, dim()), append(right, extent)
+			same = append(same, equal("Equal", el.Name, dim(), extent.Clone()))
+		case scope.BindRest, scope.BindEachRest:
+			run := m.part(i)
+			if el.Each {
+				each = append(each, dim().Op("=").Append(dim(), run))
+				break
+			}
+			left, right = append(left, dim()), append(right, run)
+			same = append(same, equal("EqualDims", el.Name, dim(), run.Clone()))
 		}
 	}
 	if len(left) > 0 {
-		stmts = append(stmts, jen.List(left...).Op("=").List(right...))
+		bind := jen.List(left...).Op("=").List(right...)
+		if s.Variadic != nil {
+			m.position = true
+			bind = jen.If(jen.Id("i").Op("==").Lit(0)).Block(bind).Else().Block(same...)
+		}
+		stmts = append(stmts, bind)
 	}
+	stmts = append(stmts, each...)
 	for i, el := range m.elems {
+		if el.Kind != scope.Match && el.Kind != scope.MatchAll {
+			continue
+		}
 		text := el.Name
-		if text == "" {
+		if text == "" || uses(ofClass(expr.Position), el.Node) {
 			text = elemText(el)
 		}
-		switch el.Kind {
-		case scope.Match:
-			stmts = append(stmts, e.task("Equal").Call(jen.Id("r"), slot.Clone(), jen.Lit(text), m.x.code(el.Node, 0), jen.Id("x").Index(m.at(i))))
-		case scope.MatchAll:
-			stmts = append(stmts, e.task("EqualDims").Call(jen.Id("r"), slot.Clone(), jen.Lit(text), m.x.code(el.Node, 0), m.part(i)))
+		m.position = m.position || uses(ofClass(expr.Position), el.Node)
+		if el.Kind == scope.Match {
+			stmts = append(stmts, equal("Equal", text, m.x.code(el.Node, 0), jen.Id("x").Index(m.at(i))))
+		} else {
+			stmts = append(stmts, equal("EqualDims", text, m.x.code(el.Node, 0), m.part(i)))
 		}
 	}
 	return stmts

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -26,6 +27,10 @@ func (e *emitter) shapes(f *jen.File) {
 			t := jen.Int()
 			if d.Rest {
 				t = jen.Index().Int()
+			}
+			if d.Each {
+				t = jen.Index().Add(t)
+				from += ", of each tensor"
 			}
 			g.Id(d.Name).Add(t).Comment(line(from))
 		}
@@ -48,6 +53,9 @@ func nodes(o *model.Operator) []expr.Node {
 	}
 	for _, s := range o.Slots {
 		add(s.PresentIf, s.BelowExpr)
+		if s.Variadic != nil {
+			add(s.Variadic.Node)
+		}
 		for _, x := range s.Dims {
 			add(x.Node)
 		}
@@ -245,6 +253,12 @@ func (e *emitter) setSlot(g *jen.Group, x *exprs, s *model.Slot) {
 	}
 	set := e.task("Set").Call(append([]jen.Code{jen.Id("r"), jen.Id("Slot" + s.GoName), t}, x.dims(s.Dims)...)...)
 	switch {
+	case s.Variadic != nil:
+		each := jen.Range().Add(e.task("Count")).Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.Variadic.Node, 0))
+		if slices.ContainsFunc(s.Dims, func(d scope.ShapeExpr) bool { return uses(ofClass(expr.Position), d.Node) }) {
+			each = jen.Id("i").Op(":=").Add(each)
+		}
+		g.For(each).Block(set)
 	case s.OnRequest:
 		g.If(e.task("Requested").Call(jen.Id("r"), jen.Id("Slot"+s.GoName))).Block(set)
 	case s.PresentIf != nil:

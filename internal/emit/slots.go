@@ -26,13 +26,17 @@ func slotNames(o *model.Operator) (names, goNames, docs []string) {
 	return names, goNames, docs
 }
 
+var roles = map[task.Role]string{
+	task.RoleInput: "an input", task.RoleWeight: "a weight", task.RoleOutput: "an output",
+	task.RoleSaved: "saved for backward", task.RoleScratch: "scratch memory",
+}
+
 // kindOfSlot says what a slot is: an input, T[N..., K].
 func kindOfSlot(s *model.Slot) string {
-	role := map[task.Role]string{
-		task.RoleInput: "an input", task.RoleWeight: "a weight", task.RoleOutput: "an output",
-		task.RoleSaved: "saved for backward", task.RoleScratch: "scratch memory",
-	}[s.Role]
-	return fmt.Sprintf("%s, %s%s%s", role, s.Type, s.Shape, presence(s))
+	if s.Variadic != nil {
+		return fmt.Sprintf("a list of %ss, %s, each %s%s", s.Role, s.Variadic.Words(), s.Type, s.Shape)
+	}
+	return fmt.Sprintf("%s, %s%s%s", roles[s.Role], s.Type, s.Shape, presence(s))
 }
 
 func presence(s *model.Slot) string {

@@ -189,6 +189,9 @@ func view(p *model.Param) (typ, get string, optional bool) {
 func (e *emitter) viewType(p *model.Param) *jen.Statement {
 	typ, _, optional := view(p)
 	v := e.tensor(typ).Types(e.element(p.Slot))
+	if p.Slot.Variadic != nil {
+		return jen.Index().Add(v)
+	}
 	if optional {
 		return e.tensor("Opt").Types(v)
 	}
@@ -198,7 +201,11 @@ func (e *emitter) viewType(p *model.Param) *jen.Statement {
 func paramDoc(p *model.Param) string {
 	s := p.Slot
 	if p.Grad {
-		return fmt.Sprintf("%s is the gradient of %s, %s%s%s.", p.GoName, s.Name, s.Type, s.Shape, presence(s))
+		of := s.Name
+		if s.Variadic != nil {
+			of = "each tensor of " + of
+		}
+		return fmt.Sprintf("%s is the gradient of %s, %s%s%s.", p.GoName, of, s.Type, s.Shape, presence(s))
 	}
 	doc := slotDoc(s)
 	if p.OnlyIf != nil {
@@ -299,6 +306,12 @@ func (e *emitter) get(p *model.Param) *jen.Statement {
 	slot := jen.Id("Slot" + p.Slot.GoName)
 	var v *jen.Statement
 	switch {
+	case p.Slot.Variadic != nil:
+		list := "List"
+		if p.OnlyIf != nil {
+			list = "ListIf"
+		}
+		v = e.task(list).Call(jen.Id("acc"), slot, e.task(get).Types(e.element(p.Slot), jen.Id("Slot")))
 	case optional && p.Grad:
 		v = e.task("OptionalGrad").Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
 	case optional:
@@ -310,7 +323,10 @@ func (e *emitter) get(p *model.Param) *jen.Statement {
 		return v
 	}
 	dim := jen.Len(jen.Id("d").Dot(p.Slot.Lane))
-	if optional {
+	switch {
+	case p.Slot.Variadic != nil:
+		return e.tensor("AlongEach").Call(v, dim)
+	case optional:
 		return e.tensor("Along").Call(v, dim)
 	}
 	return v.Dot("Along").Call(dim)

@@ -57,6 +57,9 @@ func Operator(w io.Writer, o *model.Operator) error {
 	rows = nil
 	for _, d := range o.Dims {
 		name, from := d.Name, "bound by "+d.From
+		if d.Each {
+			name += "[i]"
+		}
 		if d.Rest {
 			name += "..."
 		}
@@ -157,6 +160,9 @@ func slotNotes(s *model.Slot) string {
 	add(s.Present == "caller" && s.OnRequest, "made on request")
 	add(s.Present == "caller" && !s.OnRequest, "optional")
 	add(s.Present != "" && s.Present != "caller", "if %s", s.Present)
+	if s.Variadic != nil {
+		add(true, "%s tensors", s.Variadic.Words())
+	}
 	add(s.Provided, "provided by the caller")
 	add(s.Trainable, "trainable")
 	add((s.Role == task.RoleInput || s.Role == task.RoleWeight) && !s.Trainable, "not trainable")

@@ -156,6 +156,7 @@ const (
 	Dim
 	TypeVar
 	SlotName
+	Position // i, the number of a variadic slot's tensor
 )
 
 // Symbol is what a name refers to.

@@ -3,6 +3,8 @@
 package model
 
 import (
+	"fmt"
+
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -90,6 +92,7 @@ type Axis struct {
 type Dim struct {
 	Name string    `json:"name"`
 	Rest bool      `json:"run,omitempty"`
+	Each bool      `json:"each,omitempty"` // a list: what it is in each tensor of a variadic slot
 	From string    `json:"from"`           // the slot that binds it, or "" if an expression defines it
 	Text string    `json:"expr,omitempty"` // of that expression
 	Node expr.Node `json:"-"`
@@ -112,6 +115,7 @@ type Slot struct {
 	Present   string            `json:"present,omitempty"`
 	Trainable bool              `json:"trainable,omitempty"`
 	Saved     string            `json:"saved,omitempty"` // "true", or the condition
+	Variadic  *Variadic         `json:"variadic,omitempty"`
 	PerWorker bool              `json:"per_worker,omitempty"`
 	AuxLoss   bool              `json:"aux_loss,omitempty"`
 	Init      *Init             `json:"init,omitempty"`
@@ -124,6 +128,29 @@ type Slot struct {
 	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
 	// run along the last dimension.
 	Lane string `json:"lanes_after,omitempty"`
+}
+
+// Variadic says how many tensors a slot holds.
+type Variadic struct {
+	Min   int       `json:"min,omitempty"`
+	Max   int       `json:"max,omitempty"` // 0: any number
+	Count string    `json:"count,omitempty"`
+	Node  expr.Node `json:"-"` // of Count
+}
+
+// Words says how many tensors there are: "2 to 8", "at least 1", "len(splits)".
+func (v *Variadic) Words() string {
+	switch {
+	case v.Count != "":
+		return v.Count
+	case v.Max == 0 && v.Min == 0:
+		return "any number"
+	case v.Max == 0:
+		return fmt.Sprintf("at least %d", v.Min)
+	case v.Max == v.Min:
+		return fmt.Sprint(v.Min)
+	}
+	return fmt.Sprintf("%d to %d", v.Min, v.Max)
 }
 
 // Init names a weight's initialiser.
@@ -194,8 +221,8 @@ type Step struct {
 
 // Example is an attribute and shape combination.
 type Example struct {
-	Attrs  string           `json:"attrs"`
-	Shapes map[string][]int `json:"shapes"`
+	Attrs  string             `json:"attrs"`
+	Shapes map[string][][]int `json:"shapes"` // of each slot's tensors
 }
 
 // Task returns the task of a kind, or nil.

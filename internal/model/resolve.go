@@ -75,10 +75,10 @@ func (r *resolver) operator(s *spec.Spec) *Operator {
 	for _, p := range sc.Inputs {
 		for _, e := range p.Elems {
 			switch e.Kind {
-			case scope.Bind, scope.AxisDim:
-				o.Dims = append(o.Dims, Dim{Name: e.Name, From: p.Slot.Name})
-			case scope.BindRest:
-				o.Dims = append(o.Dims, Dim{Name: e.Name, Rest: true, From: p.Slot.Name})
+			case scope.Bind, scope.BindEach, scope.AxisDim:
+				o.Dims = append(o.Dims, Dim{Name: e.Name, Each: e.Each, From: p.Slot.Name})
+			case scope.BindRest, scope.BindEachRest:
+				o.Dims = append(o.Dims, Dim{Name: e.Name, Rest: true, Each: e.Each, From: p.Slot.Name})
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (r *resolver) operator(s *spec.Spec) *Operator {
 		o.Tasks = append(o.Tasks, o.task(s, sc, t))
 	}
 	for _, x := range s.Examples {
-		o.Examples = append(o.Examples, example(x))
+		o.Examples = append(o.Examples, example(s, x))
 	}
 	return o
 }
@@ -174,6 +174,9 @@ func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []Ty
 		if sl.Trainable.Set() {
 			m.Trainable = sl.Trainable.V
 		}
+	}
+	if v := sl.Variadic; v != nil {
+		m.Variadic = &Variadic{Min: int(v.Min.V), Max: int(v.Max.V), Count: v.Count.V, Node: sc.Expr(v.Count, expr.Int)}
 	}
 	r.saved(sc, sl, m)
 	if sl.Init != nil {
@@ -341,22 +344,28 @@ func inferred(k task.Kind, s *Slot) perm.Perm {
 	return perm.Write
 }
 
-func example(x *spec.Example) Example {
-	m := Example{Attrs: object(x.Attrs), Shapes: map[string][]int{}}
+func example(s *spec.Spec, x *spec.Example) Example {
+	m := Example{Attrs: object(x.Attrs), Shapes: map[string][][]int{}}
 	for _, e := range x.Inputs {
-		dims := []int{}
-		if a, ok := e.Value.(*source.Array); ok {
-			for _, n := range a.Elems {
-				if s, ok := n.(*source.Scalar); ok {
-					if v, ok := s.Value.(int64); ok {
-						dims = append(dims, int(v))
-					}
-				}
-			}
+		shapes := []source.Node{e.Value}
+		if i := slices.IndexFunc(s.Slots, func(sl *spec.Slot) bool { return sl.Name == e.Key }); s.Slots[i].Variadic != nil {
+			shapes = e.Value.(*source.Array).Elems
 		}
-		m.Shapes[e.Key] = dims
+		m.Shapes[e.Key] = [][]int{}
+		for _, n := range shapes {
+			m.Shapes[e.Key] = append(m.Shapes[e.Key], extents(n))
+		}
 	}
 	return m
+}
+
+// extents returns the extents of a shape.
+func extents(n source.Node) []int {
+	dims := []int{}
+	for _, e := range n.(*source.Array).Elems {
+		dims = append(dims, int(e.(*source.Scalar).Value.(int64)))
+	}
+	return dims
 }
 
 func object(entries []*source.Entry) string { return check.JSON(&source.Table{Entries: entries}) }

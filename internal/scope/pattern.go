@@ -196,13 +196,13 @@ func (sc *Scope) eachElem(s *source.Scalar, name string, rest bool, axes map[str
 	}
 	if rest {
 		sc.bind(name, expr.Shapes, s.Span)
-		return Elem{Kind: BindEachRest, Name: name, Span: s.Span}, true
+		return Elem{Kind: BindEachRest, Name: name, Span: s.Span, Each: true}, true
 	}
 	sc.bind(name, expr.Dims, s.Span)
 	if a := axes[name]; a != nil {
-		return Elem{Kind: AxisDim, Name: name, Span: s.Span, Axis: a}, true
+		return Elem{Kind: AxisDim, Name: name, Span: s.Span, Axis: a, Each: true}, true
 	}
-	return Elem{Kind: BindEach, Name: name, Span: s.Span}, true
+	return Elem{Kind: BindEach, Name: name, Span: s.Span, Each: true}, true
 }
 
 // taken reports a dimension that has the name of something else.

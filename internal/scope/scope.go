@@ -65,6 +65,8 @@ type Elem struct {
 	Node expr.Node // of Match and MatchAll
 	Span source.Span
 	Axis *spec.Attr // of AxisDim
+	// Each tells that each tensor of a variadic slot has an extent, or a run, of its own here.
+	Each bool
 }
 
 // Pattern is the shape of an input.
@@ -184,7 +186,7 @@ func article(s string) string {
 // Lookup implements expr.Env. A dimension that nothing binds yet is unknown.
 func (sc *Scope) Lookup(name string) (expr.Symbol, bool) {
 	if sc.each && name == "i" {
-		return expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: expr.Int}}, true
+		return expr.Symbol{Class: expr.Position, Type: expr.Type{Kind: expr.Int}}, true
 	}
 	d, ok := sc.decls[name]
 	if !ok {

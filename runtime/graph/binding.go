@@ -12,7 +12,8 @@ import (
 type Invocation struct {
 	Node      *Node
 	Signature *task.Signature
-	// Operands holds, for each of the signature's parameters, its tensors; none if it is absent.
+	// Operands holds, for each of the signature's parameters, its tensors; none if it is absent. Of the
+	// gradients of a variadic slot's tensors, those that nobody wants are no tensor.
 	Operands [][]Tensor
 }
 
@@ -68,7 +69,7 @@ func (b *Binding[S]) bind(slot int, grad bool, tensors []Tensor) *Binding[S] {
 			b.fail(slot, "one binding", "a second one")
 		}
 		for _, t := range tensors {
-			if t.Valid() {
+			if t.Valid() || b.op.Slots[slot].Variadic { // the others keep their numbers
 				b.inv.Operands[i] = append(b.inv.Operands[i], t)
 			}
 		}
@@ -103,7 +104,10 @@ func (b *Binding[S]) Invocation() (*Invocation, error) {
 			break
 		}
 		for k := range got {
-			if w, g := want[k], got[k].operand; w.Type != g.Type || !shape.Equal(w.Shape, g.Shape) {
+			if !got[k].Valid() && !wanted {
+				continue
+			}
+			if w, g := want[k], got[k].Operand(); w.Type != g.Type || !shape.Equal(w.Shape, g.Shape) {
 				b.fail(p.Slot, w.String(), got[k].String())
 			}
 		}

@@ -217,6 +217,14 @@ func (n *Node) TensorIf(cond bool, slot int) Tensor {
 	return n.Tensor(slot)
 }
 
+// TensorsIf is Tensors if cond holds, and none otherwise.
+func (n *Node) TensorsIf(cond bool, slot int) []Tensor {
+	if !cond {
+		return nil
+	}
+	return n.Tensors(slot)
+}
+
 // Grad returns the gradient of a slot's tensor that the backward expansion under way provides (of an
 // output) or wants (of an input or weight), or none.
 func (n *Node) Grad(slot int) Tensor { return first(n.Grads(slot)) }

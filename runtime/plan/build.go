@@ -129,6 +129,10 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 			continue
 		}
 		for _, t := range inv.Operands[i] {
+			if !t.Valid() { // a gradient that nobody wants, among others of its slot
+				c.Params[i] = append(c.Params[i], Bound{Root: NoRoot})
+				continue
+			}
 			bound := Bound{Root: b.root(t)}
 			if p.Grad && p.Perm.Writes() {
 				bound.Mode = t.Mode()

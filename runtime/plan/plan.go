@@ -99,6 +99,9 @@ type Call struct {
 	Params [][]Bound `json:"params"`
 }
 
+// NoRoot stands for the gradient of a variadic slot's tensor that nobody wants.
+const NoRoot region.Root = -1
+
 // Bound is a tensor bound to a parameter.
 type Bound struct {
 	Root region.Root `json:"root"`

@@ -23,11 +23,13 @@ type Accessor struct {
 	Signature *Signature
 	Attrs     Attrs
 	Resolved  *Resolution
-	// Memory returns the tensors of a slot, or of its gradient: none if it is absent.
+	// Memory returns the tensors of a slot, or of its gradient: none if it is absent. The zero Buffer
+	// stands for the gradient of one of a variadic slot's tensors that nobody wants.
 	Memory func(slot int, grad bool) []Buffer
 	// Workers returns the scratch memory of a slot, one buffer for each worker.
 	Workers func(slot int) []Buffer
 
+	at  int // of a variadic slot: the tensor that List is at
 	err error
 }
 
@@ -37,7 +39,7 @@ func (a *Accessor) Err() error { return a.err }
 func (a *Accessor) fail(slot int, want, got string) {
 	if a.err == nil {
 		a.err = &Error{Operator: a.Signature.Operator.Name, Task: a.Signature.Task,
-			Slot: a.Signature.Operator.Slots[slot].Name, Want: want, Got: got}
+			Slot: a.Signature.Operator.Slots[slot].tensor(a.at), Want: want, Got: got}
 	}
 }
 
@@ -68,6 +70,13 @@ func (a *Accessor) one(slot int, grad bool) (Buffer, bool) {
 		return Buffer{}, false
 	}
 	m := a.Memory(slot, grad)
+	if a.Signature.Operator.Slots[slot].Variadic {
+		if want := len(a.Resolved.Operands(slot)); len(m) != want {
+			a.fail(slot, fmt.Sprintf("%d tensors", want), fmt.Sprint(len(m)))
+			return Buffer{}, false
+		}
+		return m[a.at], true
+	}
 	if len(m) != 1 {
 		a.fail(slot, "one tensor", fmt.Sprint(len(m)))
 		return Buffer{}, false
@@ -113,36 +122,64 @@ func GradOf[T dtype.Element, S ~int](a *Accessor, slot S) tensor.RO[T] {
 	return tensor.MakeRO(unlock.Key{}, elements[T](a, int(slot), b), b.Shape)
 }
 
+// contribution returns the memory of a gradient that the task computes, or only its type and shape if
+// nobody wants it; of an absent slot, neither.
+func (a *Accessor) contribution(slot int) (b Buffer, wanted bool) {
+	if a.err != nil {
+		return Buffer{}, false
+	}
+	if m := a.Memory(slot, true); a.at < len(m) && m[a.at].Type != dtype.Invalid {
+		return m[a.at], true
+	}
+	if o := a.Resolved.Operands(slot); a.at < len(o) {
+		b.Operand = o[a.at]
+	}
+	return b, false
+}
+
 // GradTo returns the gradient that the task computes for a slot's tensor.
 func GradTo[T dtype.Number, S ~int](a *Accessor, slot S) tensor.Grad[T] {
-	if a.err != nil {
-		return tensor.Grad[T]{}
+	b, wanted := a.contribution(int(slot))
+	switch n := shape.Prod(b.Shape); {
+	case wanted:
+		return tensor.MakeGrad(unlock.Key{}, elements[T](a, int(slot), b), b.Shape, n, b.Mode)
+	case b.Type == dtype.Invalid:
+		return tensor.Grad[T]{} // the slot itself is absent
+	default:
+		return tensor.MakeGrad[T](unlock.Key{}, nil, b.Shape, n, tensor.Discard)
 	}
-	m := a.Memory(int(slot), true)
-	if len(m) == 0 {
-		o := a.Resolved.Operands(int(slot))
-		if len(o) != 1 {
-			return tensor.Grad[T]{} // the slot itself is absent
-		}
-		return tensor.MakeGrad[T](unlock.Key{}, nil, o[0].Shape, shape.Prod(o[0].Shape), tensor.Discard)
-	}
-	return tensor.MakeGrad(unlock.Key{}, elements[T](a, int(slot), m[0]), m[0].Shape, shape.Prod(m[0].Shape), m[0].Mode)
 }
 
 // ScatterTo returns the gradient that the task adds to for a slot's tensor.
 func ScatterTo[T dtype.Number, S ~int](a *Accessor, slot S) tensor.Scatter[T] {
-	if a.err != nil {
+	b, wanted := a.contribution(int(slot))
+	switch n := shape.Prod(b.Shape); {
+	case wanted:
+		return tensor.MakeScatter(unlock.Key{}, elements[T](a, int(slot), b), b.Shape, n)
+	case b.Type == dtype.Invalid:
 		return tensor.Scatter[T]{}
+	default:
+		return tensor.MakeScatter[T](unlock.Key{}, nil, b.Shape, n)
 	}
-	m := a.Memory(int(slot), true)
-	if len(m) == 0 {
-		o := a.Resolved.Operands(int(slot))
-		if len(o) != 1 {
-			return tensor.Scatter[T]{}
-		}
-		return tensor.MakeScatter[T](unlock.Key{}, nil, o[0].Shape, shape.Prod(o[0].Shape))
+}
+
+// List returns the tensors of a variadic slot, each read with get.
+func List[V any, S ~int](a *Accessor, slot S, get func(*Accessor, S) V) []V {
+	list := make([]V, len(a.Resolved.Operands(int(slot))))
+	for i := range list {
+		a.at = i
+		list[i] = get(a, slot)
 	}
-	return tensor.MakeScatter(unlock.Key{}, elements[T](a, int(slot), m[0]), m[0].Shape, shape.Prod(m[0].Shape))
+	a.at = 0
+	return list
+}
+
+// ListIf is List if the task is given the slot's tensors, and otherwise returns none.
+func ListIf[V any, S ~int](a *Accessor, slot S, get func(*Accessor, S) V) []V {
+	if a.err != nil || len(a.Memory(int(slot), false)) == 0 {
+		return nil
+	}
+	return List(a, slot, get)
 }
 
 // Optional returns a slot's tensor, read with get, if the slot has one.

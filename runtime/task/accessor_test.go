@@ -153,3 +153,41 @@ func TestOperand(t *testing.T) {
 		t.Errorf("%v has %d bytes", big, big.Bytes())
 	}
 }
+
+// TestList reads the tensors of a variadic slot and their gradients, of which one is not wanted.
+func TestList(t *testing.T) {
+	first, second := Buffer{Operand: f32(1), Bytes: memory(4)}, Buffer{Operand: f32(2), Bytes: memory(8)}
+	grad := Buffer{Operand: f32(2), Bytes: memory(8), Mode: tensor.Store}
+	a := accessor(t, map[int][]Buffer{slotPairs: {first, second}}, map[int][]Buffer{slotPairs: {{}, grad}})
+	writers := List(a, slotPairs, WriteOnly[float32, int])
+	writers[1].Set(1, 5)
+	if got := List(a, slotPairs, ReadOnly[float32, int]); len(got) != 2 || got[0].Len() != 1 || got[1].At(1) != 5 {
+		t.Errorf("tensors %v", got)
+	}
+	grads := List(a, slotPairs, GradTo[float32, int])
+	grads[0].Put(0, 3)
+	grads[1].Put(1, 7)
+	if a.at = 1; grads[0].Wanted() || grads[0].Len() != 1 || GradOf[float32](a, slotPairs).At(1) != 7 {
+		t.Errorf("gradients %v", grads)
+	}
+	if s := List(a, slotPairs, ScatterTo[float32, int]); s[0].Wanted() || s[0].Len() != 1 || !s[1].Wanted() || a.Err() != nil {
+		t.Errorf("gradients to add to %v, %v", s, a.Err())
+	}
+}
+
+func TestListFails(t *testing.T) {
+	first, small := Buffer{Operand: f32(1), Bytes: memory(4)}, Buffer{Operand: f32(2), Bytes: memory(7)}
+	a := accessor(t, map[int][]Buffer{slotPairs: {first, small}}, nil)
+	List(a, slotPairs, ReadOnly[float32, int])
+	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "slot pairs[1]: want 8 bytes, got 7") {
+		t.Errorf("got %v", err)
+	}
+	a = accessor(t, map[int][]Buffer{slotPairs: {first}}, nil)
+	List(a, slotPairs, ReadOnly[float32, int])
+	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "slot pairs[0]: want 2 tensors, got 1") {
+		t.Errorf("got %v", err)
+	}
+	if ListIf(accessor(t, nil, nil), slotPairs, ReadOnly[float32, int]) != nil {
+		t.Error("a list that the task is not given")
+	}
+}

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
@@ -37,6 +38,7 @@ type Resolution struct {
 	operands [][]Operand // per slot; nil is absent
 	work     [][]Work    // per signature and step
 	below    map[int]int // per integer input: its values lie in [0, below)
+	at       int         // of a variadic slot: the tensor that is looked at, the first unless Each says another
 	err      error
 }
 
@@ -77,7 +79,7 @@ func Resolve(op *Operator, attrs Attrs, given Given) (*Resolution, error) {
 		r.operands[i] = ops
 		switch {
 		case s.Variadic && (len(ops) < s.Min || len(ops) > s.Max):
-			r.fail(i, s.arity(), fmt.Sprint(len(ops)))
+			r.failWhole(i, s.arity(), fmt.Sprint(len(ops)))
 		case !s.Variadic && len(ops) == 0 && !s.Optional:
 			r.fail(i, "a tensor", "none")
 		case !s.Variadic && len(ops) > 1:
@@ -108,10 +110,26 @@ func (r *Resolution) fail(slot int, want, got string) {
 	if r.err == nil {
 		e := &Error{Operator: r.op.Name, Want: want, Got: got}
 		if slot >= 0 {
-			e.Slot = r.op.Slots[slot].Name
+			e.Slot = r.op.Slots[slot].tensor(r.at)
 		}
 		r.err = e
 	}
+}
+
+// tensor names the slot in messages or, if the slot is variadic, one of its tensors: "input[2]".
+func (s *Slot) tensor(i int) string {
+	if !s.Variadic || i < 0 {
+		return s.Name
+	}
+	return fmt.Sprintf("%s[%d]", s.Name, i)
+}
+
+// failWhole is fail for what is wrong with a slot as a whole rather than with one of its tensors.
+func (r *Resolution) failWhole(slot int, want, got string) {
+	at := r.at
+	r.at = -1
+	r.fail(slot, want, got)
+	r.at = at
 }
 
 // Given returns what the caller passed.
@@ -146,12 +164,28 @@ func Has[S ~int](r *Resolution, slot S) bool { return len(r.operands[slot]) > 0 
 // Requested reports whether the caller wants an output that is made on request.
 func Requested[S ~int](r *Resolution, slot S) bool { return r.given.Requested[slot] }
 
+// Each yields the numbers of a variadic slot's tensors. While it does, the functions that look at a
+// slot's tensor look at the one of that number.
+func Each[S ~int](r *Resolution, slot S) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		defer func() { r.at = 0 }()
+		for i := range r.operands[slot] {
+			if r.at = i; r.err != nil || !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// shape returns the shape of a slot's tensor, of a variadic slot that of the tensor that Each is at.
+func (r *Resolution) shape(slot int) []int { return r.operands[slot][r.at].Shape }
+
 // Rank returns the shape of a slot's tensor if it has exactly n dimensions.
 func Rank[S ~int](r *Resolution, slot S, n int) ([]int, bool) {
 	if r.err != nil || len(r.operands[slot]) == 0 {
 		return nil, false
 	}
-	s := r.operands[slot][0].Shape
+	s := r.shape(int(slot))
 	if len(s) != n {
 		r.fail(int(slot), fmt.Sprintf("%d dimensions %s", n, r.op.Slots[slot].Shape), shape.Format(s))
 		return nil, false
@@ -164,7 +198,7 @@ func RankAtLeast[S ~int](r *Resolution, slot S, n int) ([]int, bool) {
 	if r.err != nil || len(r.operands[slot]) == 0 {
 		return nil, false
 	}
-	s := r.operands[slot][0].Shape
+	s := r.shape(int(slot))
 	if len(s) < n {
 		r.fail(int(slot), fmt.Sprintf("at least %d dimensions %s", n, r.op.Slots[slot].Shape), shape.Format(s))
 		return nil, false
@@ -175,14 +209,14 @@ func RankAtLeast[S ~int](r *Resolution, slot S, n int) ([]int, bool) {
 // Equal requires that a dimension of a slot has the extent that its name was bound to before.
 func Equal[S ~int](r *Resolution, slot S, name string, want, got int) {
 	if want != got {
-		r.fail(int(slot), fmt.Sprintf("%s = %d in %s", name, want, r.op.Slots[slot].Shape), fmt.Sprintf("%d in %s", got, shape.Format(r.operands[slot][0].Shape)))
+		r.fail(int(slot), fmt.Sprintf("%s = %d in %s", name, want, r.op.Slots[slot].Shape), fmt.Sprintf("%d in %s", got, shape.Format(r.shape(int(slot)))))
 	}
 }
 
 // EqualDims requires that dimensions of a slot have the extents that their name was bound to before.
 func EqualDims[S ~int](r *Resolution, slot S, name string, want, got []int) {
 	if !shape.Equal(want, got) {
-		r.fail(int(slot), fmt.Sprintf("%s... = %s in %s", name, shape.Format(want), r.op.Slots[slot].Shape), shape.Format(r.operands[slot][0].Shape))
+		r.fail(int(slot), fmt.Sprintf("%s... = %s in %s", name, shape.Format(want), r.op.Slots[slot].Shape), shape.Format(r.shape(int(slot))))
 	}
 }
 
@@ -210,13 +244,14 @@ func (r *Resolution) axis(slot int, attr string, axis, past int) int {
 	if r.err != nil || len(r.operands[slot]) == 0 {
 		return 0
 	}
-	rank := len(r.operands[slot][0].Shape)
+	dims := r.shape(slot)
+	rank := len(dims)
 	a := axis
 	if a < 0 {
 		a += rank
 	}
 	if a < 0 || a >= rank+past {
-		r.fail(slot, fmt.Sprintf("attribute %s between %d and %d for %s", attr, -rank, rank+past-1, shape.Format(r.operands[slot][0].Shape)), fmt.Sprint(axis))
+		r.fail(slot, fmt.Sprintf("attribute %s between %d and %d for %s", attr, -rank, rank+past-1, shape.Format(dims)), fmt.Sprint(axis))
 		return 0
 	}
 	return a
@@ -240,6 +275,16 @@ func (r *Resolution) Index(dims []int, i int) int {
 	return dims[i]
 }
 
+// Run returns runs[i], the run of dimensions that stands for tensor i of a variadic slot, or an error
+// if there is no such tensor.
+func (r *Resolution) Run(runs [][]int, i int) []int {
+	if i < 0 || i >= len(runs) {
+		r.fail(-1, fmt.Sprintf("a tensor's number below %d", len(runs)), fmt.Sprint(i))
+		return nil
+	}
+	return runs[i]
+}
+
 // Broadcast returns the shape that a and b have in common, or an error.
 func (r *Resolution) Broadcast(a, b []int) []int {
 	s, ok := shape.Broadcast(a, b)
@@ -254,7 +299,8 @@ func (r *Resolution) Broadcast(a, b []int) []int {
 func BindType[S ~int](r *Resolution, v int, slots ...S) dtype.Type {
 	tv := r.op.Types[v]
 	for _, s := range slots {
-		for _, o := range r.operands[s] {
+		for i, o := range r.operands[s] {
+			r.at = i
 			switch {
 			case r.err != nil:
 			case !dtype.Contains(tv.Types, o.Type):
@@ -266,16 +312,18 @@ func BindType[S ~int](r *Resolution, v int, slots ...S) dtype.Type {
 			}
 		}
 	}
+	r.at = 0
 	return r.Types[v]
 }
 
 // FixedType requires that a slot's tensors have element type t.
 func FixedType[S ~int](r *Resolution, slot S, t dtype.Type) {
-	for _, o := range r.operands[slot] {
-		if o.Type != t {
+	for i, o := range r.operands[slot] {
+		if r.at = i; o.Type != t {
 			r.fail(int(slot), "element type "+t.String(), o.Type.String())
 		}
 	}
+	r.at = 0
 }
 
 // Require fails with the spec's message, in which the values of what it names stand, unless ok.
@@ -285,9 +333,24 @@ func (r *Resolution) Require(ok bool, format string, values ...any) {
 	}
 }
 
-// Set gives a slot its tensor, of which no extent may be negative.
+// maxTensors is how many tensors a slot has at most whose number an expression gives.
+const maxTensors = 1 << 16
+
+// Count returns n, the number of tensors that a variadic slot is to have, if that is possible, and
+// otherwise 0.
+func Count[S ~int](r *Resolution, slot S, n int) int {
+	if n < 0 || n > maxTensors {
+		r.failWhole(int(slot), fmt.Sprintf("0 to %d tensors", maxTensors), fmt.Sprint(n))
+		return 0
+	}
+	return n
+}
+
+// Set gives a slot its tensor, or a variadic one its next. No extent may be negative.
 func Set[S ~int](r *Resolution, slot S, t dtype.Type, dims ...int) {
+	r.at = len(r.operands[slot])
 	r.add(int(slot), t, dims)
+	r.at = 0
 }
 
 func (r *Resolution) add(slot int, t dtype.Type, dims []int) {
@@ -302,7 +365,7 @@ func (r *Resolution) add(slot int, t dtype.Type, dims []int) {
 		r.fail(slot, "a size that can be addressed", o.String())
 		return
 	}
-	r.operands[slot] = []Operand{o}
+	r.operands[slot] = append(r.operands[slot], o)
 }
 
 // SetWork gives a step of the operator's task number t its extent and grain. A grain of 0 stands for

@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -210,5 +211,57 @@ func TestResolveErrors(t *testing.T) {
 	})
 	if _, err := Resolve(op, anyAttrs{}, given(op)); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestVariadic looks at the tensors of variadic slots one by one.
+func TestVariadic(t *testing.T) {
+	op := operator(func(r *Resolution) {
+		for i := range Each(r, slotPairs) {
+			if x, ok := Rank(r, slotPairs, 1); !ok || x[0] != i+1 {
+				t.Errorf("tensor %d is %v", i, x)
+			}
+		}
+		for range Each(r, slotRest) {
+			t.Error("there is a tensor in an empty slot")
+		}
+		runs := [][]int{{3}, {}}
+		for i := range Count(r, slotMade, len(runs)) {
+			Set(r, slotMade, dtype.F32, r.Run(runs, i)...)
+		}
+	})
+	op.Slots = append(op.Slots, Slot{Name: "made", Role: RoleOutput, Variadic: true, Max: Unbounded})
+	r, err := Resolve(op, anyAttrs{}, given(op))
+	if err != nil || fmt.Sprint(r.Operands(slotMade)) != "[f32[3] f32[]]" {
+		t.Errorf("made is %v, %v", r.Operands(slotMade), err)
+	}
+}
+
+// slotMade is a variadic output that TestVariadic and TestVariadicErrors add.
+const slotMade = numSlots
+
+func TestVariadicErrors(t *testing.T) {
+	for _, c := range []struct {
+		resolve func(r *Resolution)
+		want    string
+	}{
+		{func(r *Resolution) {
+			for range Each(r, slotPairs) {
+				Equal(r, slotPairs, "N", 1, r.shape(slotPairs)[0])
+			}
+		}, "slot pairs[1]: want N = 1 in , got 2 in [2]"},
+		{func(r *Resolution) { Count(r, slotMade, -2) }, "slot made: want 0 to 65536 tensors, got -2"},
+		{func(r *Resolution) { Count(r, slotMade, maxTensors+1) }, "slot made: want 0 to 65536 tensors, got 65537"},
+		{func(r *Resolution) { r.Run([][]int{{1}}, 1) }, "operator op: want a tensor's number below 1, got 1"},
+		{func(r *Resolution) { r.Run([][]int{{1}}, -1) }, "operator op: want a tensor's number below 1, got -1"},
+		{func(r *Resolution) { Set(r, slotMade, dtype.F32); Set(r, slotMade, dtype.F32, -1) }, "slot made[1]: want extents of 0 or more, got [-1]"},
+		{func(r *Resolution) { FixedType(r, slotPairs, dtype.I32) }, "slot pairs[0]: want element type i32, got f32"},
+		{func(r *Resolution) { Axis(r, slotMany, "axis", 1) }, "slot many[0]: want attribute axis between -1 and 0 for [1], got 1"},
+	} {
+		op := operator(c.resolve)
+		op.Slots = append(op.Slots, Slot{Name: "made", Role: RoleOutput, Variadic: true, Max: Unbounded})
+		if _, err := Resolve(op, anyAttrs{}, given(op)); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("got %v\nwant %s", err, c.want)
+		}
 	}
 }

@@ -1,0 +1,223 @@
+package use
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/lists/generated/catalogue"
+	"example.com/lists/generated/stack"
+	"example.com/lists/generated/weigh"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// load loads a program's plan as it is read back from its bytes.
+func load(t *testing.T, p *graph.Program) *local.Instance {
+	t.Helper()
+	var registry task.Registry
+	if err := catalogue.Register(&registry); err != nil {
+		t.Fatal(err)
+	}
+	engine := local.New(&registry, local.Config{Workers: 2})
+	t.Cleanup(engine.Close)
+	pl, err := plan.Build(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := pl.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pl, err = plan.Decode(data); err != nil {
+		t.Fatal(err)
+	}
+	in, err := engine.Load(pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func feed(t *testing.T, in *local.Instance, to graph.Tensor, data ...float64) {
+	t.Helper()
+	if err := local.Feed(in, to.Name(), data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expect(t *testing.T, in *local.Instance, from graph.Tensor, want ...float64) {
+	t.Helper()
+	got, err := local.Fetch[float64](in, from.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s = %v, want %v", from.Name(), got, want)
+	}
+}
+
+// TestGradients wants the gradients of some of the tensors only, with and without the weights.
+func TestGradients(t *testing.T) {
+	for _, constant := range []bool{false, true} {
+		g := graph.New(1)
+		x := []graph.Tensor{g.Input("x0", dtype.F64, 2), g.Input("x1", dtype.F64), g.Input("x2", dtype.F64, 1, 1)}
+		w := []graph.Tensor{g.Input("w0", dtype.F64, 2), g.Input("w1", dtype.F64), g.Input("w2", dtype.F64, 1, 1)}
+		out := weigh.Apply(g, weigh.Attrs{Constant: constant}, x, w)
+		if len(out.Product) != 3 || out.Product[2].String() != "weigh.product.2 f64[1, 1]" || out.Total.String() != "weigh.total f64[3]" {
+			t.Fatal(out, g.Err())
+		}
+		seed := g.Input("seed", dtype.F64, 3)
+		wrt := []graph.Tensor{x[1], x[2], w[0], w[2]}
+		if constant {
+			wrt = wrt[:2]
+		}
+		p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{out.Total: seed}, wrt, out.Product[0], out.Total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := load(t, p)
+		feed(t, in, x[0], 1, 2)
+		feed(t, in, x[1], 3)
+		feed(t, in, x[2], 4)
+		feed(t, in, w[0], 5, 6)
+		feed(t, in, w[1], 7)
+		feed(t, in, w[2], 8)
+		feed(t, in, seed, 1, 10, 100)
+		if err := in.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, in, out.Product[0], 5, 12)
+		expect(t, in, out.Total, 17, 21, 32)
+		if constant {
+			expect(t, in, grads[x[1]], 10)
+			expect(t, in, grads[x[2]], 100)
+			continue
+		}
+		expect(t, in, grads[x[1]], 70)
+		expect(t, in, grads[x[2]], 800)
+		expect(t, in, grads[w[0]], 1, 2)
+		expect(t, in, grads[w[2]], 400)
+	}
+}
+
+// TestSameTensor passes one tensor several times: its gradient is the sum of all contributions.
+func TestSameTensor(t *testing.T) {
+	g := graph.New(1)
+	x, w, seed := g.Input("x", dtype.F64), g.Input("w", dtype.F64), g.Input("seed", dtype.F64, 2)
+	out := weigh.Apply(g, weigh.Attrs{}, weigh.Input{x, x}, weigh.Factor{w, x})
+	p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{out.Total: seed}, []graph.Tensor{x, w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := load(t, p)
+	feed(t, in, x, 3)
+	feed(t, in, w, 5)
+	feed(t, in, seed, 1, 1)
+	if err := in.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, in, grads[x], 5+2*3)
+	expect(t, in, grads[w], 3)
+}
+
+// TestStack computes with lists of several kinds.
+func TestStack(t *testing.T) {
+	g := graph.New(1)
+	input := stack.Input{g.Input("a", dtype.F64, 2, 2), g.Input("b", dtype.F64, 2, 1)}
+	grid, scale := g.Input("grid", dtype.F64, 4, 7, 3), g.Input("scale", dtype.F64, 2)
+	out := stack.Apply(g, stack.Attrs{Axis: 1, Copies: 2}, nil, input, stack.Scale{scale}, stack.Grid{grid, grid})
+	p, err := graph.Inference(g, out...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := load(t, p)
+	feed(t, in, input[0], 1, 2, 3, 4)
+	feed(t, in, input[1], 5, 6)
+	feed(t, in, scale, 10, 0)
+	feed(t, in, grid, make([]float64, 84)...)
+	if err := in.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range out {
+		expect(t, in, o, 10, 20, 5, 30, 40, 6)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	f64 := func(shapes ...[]int) (ts []graph.Tensor) {
+		return tensors(dtype.F64, shapes)
+	}
+	for _, c := range []struct {
+		apply func(g *graph.Graph)
+		want  string
+	}{
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, nil, f64()) }, "operator weigh, slot input: want 1 to 3 tensors, got 0"},
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, f64([]int{2}, []int{3}), f64([]int{2}, []int{4})) },
+			"operator weigh, slot factor[1]: want X[i]... = [3] in [X[i]...], got [4]"},
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, f64([]int{2}), f64([]int{2}, []int{4})) },
+			"operator weigh: want a tensor's number below 1, got 1"},
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, f64(nil, nil, []int{0}), f64(nil, nil, []int{0})) },
+			"operator weigh: the third tensor is empty"},
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, tensors(dtype.I32, [][]int{{}}), f64(nil)) },
+			"operator weigh, slot input[0]: want element type T in f32, f64, got i32"},
+		{func(g *graph.Graph) {
+			weigh.Apply(g, weigh.Attrs{}, append(f64(nil), tensors(dtype.F32, [][]int{{}})...), f64(nil))
+		},
+			"operator weigh, slot input[1]: want element type T = f64, got f32"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Defaults(), nil, f64([]int{2, 3}, []int{4, 5}), nil, f64([]int{1, 3}))
+		},
+			"operator stack, slot input[1]: want A... = [2] in [A..., W[i], B...], got [4, 5]"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Attrs{Axis: 1, Copies: 1}, nil, f64([]int{2, 3}, []int{2}), nil, f64([]int{1, 3}))
+		},
+			"operator stack, slot input[1]: want attribute axis between -1 and 0 for [2], got 1"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}, []int{1, 2}))
+		},
+			"operator stack, slot grid[1]: want 3 = 3 in [H, M..., 3], got 2 in [1, 2]"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}, []int{2, 3}))
+		},
+			"operator stack, slot grid[1]: want H = 1 in [H, M..., 3], got 2 in [2, 3]"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}, []int{3}))
+		},
+			"operator stack, slot grid[1]: want at least 2 dimensions [H, M..., 3], got [3]"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Defaults(), f64([]int{1, 2}), f64([]int{2}, []int{3}), nil, f64([]int{1, 3}))
+		},
+			"operator stack, slot labels[0]: want element type i64, got f64"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Attrs{Copies: -1}, nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}))
+		},
+			"operator stack, slot output: want 0 to 65536 tensors, got -1"},
+		{func(g *graph.Graph) {
+			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), stack.Scale{{}}, f64([]int{1, 3}))
+		},
+			"operator stack: want a tensor, got none"},
+	} {
+		made = graph.New(1)
+		c.apply(made)
+		if err := made.Err(); err == nil {
+			t.Errorf("no error, want %s", c.want)
+		} else if !strings.HasSuffix(err.Error(), ": "+c.want) {
+			t.Errorf("got %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+// made is the graph of the case under test.
+var made *graph.Graph
+
+func tensors(typ dtype.Type, shapes [][]int) (ts []graph.Tensor) {
+	for _, s := range shapes {
+		ts = append(ts, made.Input("in", typ, s...))
+	}
+	return ts
+}

@@ -1,0 +1,28 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/concat"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Concat is the kernel of concat.
+type Concat[T dtype.Float] struct{}
+
+// Forward copies elements of the output from the inputs.
+func (Concat[T]) Forward(_ *task.Ctx, a *concat.Forward[T], r task.Range) error {
+	pieces(a.Dims.C, shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
+		vec.Copy(a.Output.Span(at, at+n), a.Input[k].Span(from, from+n))
+	})
+	return nil
+}
+
+// Backward passes elements of the output's gradient on to the inputs'.
+func (Concat[T]) Backward(_ *task.Ctx, a *concat.Backward[T], r task.Range) error {
+	pieces(a.Dims.C, shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
+		vec.Put(a.GradInput[k].Span(from, from+n), a.GradOutput.Span(at, at+n))
+	})
+	return nil
+}

@@ -1,0 +1,28 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/split"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Split is the kernel of split.
+type Split[T dtype.Float] struct{}
+
+// Forward copies elements of the input to the outputs.
+func (Split[T]) Forward(_ *task.Ctx, a *split.Forward[T], r task.Range) error {
+	pieces(a.Attrs.Splits.Values(), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
+		vec.Copy(a.Output[k].Span(from, from+n), a.Input.Span(at, at+n))
+	})
+	return nil
+}
+
+// Backward passes elements of the outputs' gradients on to the input's.
+func (Split[T]) Backward(_ *task.Ctx, a *split.Backward[T], r task.Range) error {
+	pieces(a.Attrs.Splits.Values(), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
+		vec.Put(a.GradInput.Span(at, at+n), a.GradOutput[k].Span(from, from+n))
+	})
+	return nil
+}
