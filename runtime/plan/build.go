@@ -47,7 +47,11 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 			r.Use = Fetched
 		}
 	}
-	b.lifetimes(prog.Fetched)
+	var fetched []region.Root
+	for _, t := range prog.Fetched {
+		fetched = append(fetched, b.root(t))
+	}
+	b.plan.lifetimes(fetched)
 	place(b.plan)
 	if err := b.plan.schedule(apply(opts)); err != nil {
 		return nil, err
@@ -200,8 +204,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 }
 
 // lifetimes fills in First and Last of every root.
-func (b *builder) lifetimes(fetched []graph.Tensor) {
-	p := b.plan
+func (p *Plan) lifetimes(fetched []region.Root) {
 	for i := range p.Roots {
 		p.Roots[i].First, p.Roots[i].Last = len(p.Tasks), -1
 	}
@@ -216,7 +219,7 @@ func (b *builder) lifetimes(fetched []graph.Tensor) {
 			p.Roots[i].First = -1
 		}
 	}
-	for _, t := range fetched {
-		p.Roots[b.root(t)].Last = len(p.Tasks)
+	for _, r := range fetched {
+		p.Roots[r].Last = len(p.Tasks)
 	}
 }

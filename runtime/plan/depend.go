@@ -21,9 +21,6 @@ func (p *Plan) depend() (*deps.Graph, error) {
 		acc = acc[:0]
 		for i := range task.Access {
 			a := &task.Access[i]
-			if err := p.within(t, i); err != nil {
-				return nil, err
-			}
 			if box, ok := unset.reads(a); ok {
 				return nil, p.about(p.faultOf(t, "want elements that an earlier task has written, got some that none has"), t, i, box)
 			}
@@ -50,7 +47,7 @@ func (p *Plan) depend() (*deps.Graph, error) {
 }
 
 // within checks that an access of a task lies within its root.
-func (p *Plan) within(t, access int) error {
+func (p *Plan) within(t, access int) *Error {
 	a := p.Tasks[t].Access[access]
 	if a.Root < 0 || int(a.Root) >= len(p.Roots) {
 		return p.faultOf(t, "want roots from 0 to %d, got %d", len(p.Roots)-1, a.Root)

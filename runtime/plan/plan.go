@@ -133,14 +133,18 @@ type Task struct {
 	After []int `json:"after,omitempty"`
 }
 
-// Label returns a name for the task, such as "fc1: linear.backward".
+// Label returns a name for the task, such as "fc1: linear.backward". It also names tasks of plans that
+// Check would refuse.
 func (p *Plan) Label(i int) string {
 	t := &p.Tasks[i]
-	if t.Builtin != nil {
+	switch {
+	case t.Builtin != nil && len(t.Access) > 0 && t.Access[0].Root >= 0 && int(t.Access[0].Root) < len(p.Roots):
 		return fmt.Sprintf("%s %s", t.Builtin.Op, p.Roots[t.Access[0].Root].Name)
+	case t.Builtin == nil && t.Call >= 0 && t.Call < len(p.Calls):
+		c := &p.Calls[t.Call]
+		return fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task)
 	}
-	c := &p.Calls[t.Call]
-	return fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task)
+	return fmt.Sprintf("task %d", i)
 }
 
 // Encode returns the plan as JSON. Equal plans give equal bytes.

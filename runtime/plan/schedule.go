@@ -41,6 +41,9 @@ func (p *Plan) Reschedule(opts ...Option) (*Plan, error) {
 
 // schedule fills in dependencies and queues.
 func (p *Plan) schedule(o options) error {
+	if err := p.checkTasks(); err != nil {
+		return err
+	}
 	g, err := p.depend()
 	if err != nil {
 		return err
