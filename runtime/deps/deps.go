@@ -19,6 +19,9 @@ type Access struct {
 	Redop perm.Redop
 	// Lo and Hi bound the elements in the root's index space; nil means the whole root.
 	Lo, Hi []int
+	// Retire says that the task does not touch the root, but memory that the root had until now: it
+	// comes after all accesses so far. Perm and bounds are not looked at.
+	Retire bool
 }
 
 // nothing reports whether the access touches no element.
@@ -27,18 +30,19 @@ func (a *Access) nothing() bool { return a.Perm == perm.None || a.Lo != nil && e
 // Graph is tasks with their direct predecessors. Predecessors have smaller numbers than their task;
 // dependencies that follow from others may be left out.
 type Graph struct {
-	start []int32 // per task, where its predecessors begin in pred; one more for the end
-	pred  []int32
+	// Start says, per task, where its predecessors begin in Pred; there is one more for the end.
+	Start []int32 `json:"start"`
+	Pred  []int32 `json:"pred"`
 }
 
 // Len returns the number of tasks.
-func (g *Graph) Len() int { return len(g.start) - 1 }
+func (g *Graph) Len() int { return max(len(g.Start)-1, 0) }
 
 // Preds returns the predecessors of a task. The caller must not change them.
-func (g *Graph) Preds(task int) []int32 { return g.pred[g.start[task]:g.start[task+1]] }
+func (g *Graph) Preds(task int) []int32 { return g.Pred[g.Start[task]:g.Start[task+1]] }
 
 // Edges returns the number of dependencies.
-func (g *Graph) Edges() int { return len(g.pred) }
+func (g *Graph) Edges() int { return len(g.Pred) }
 
 // Builder builds a Graph.
 type Builder struct {
@@ -79,7 +83,7 @@ func NewBuilder(roots, tasks int) *Builder {
 	for i := range b.roots {
 		b.roots[i] = root{writer: none, readers: none, reduces: none, boxes: none}
 	}
-	b.graph.start = make([]int32, 1, tasks+1)
+	b.graph.Start = make([]int32, 1, tasks+1)
 	return b
 }
 
@@ -87,10 +91,10 @@ func NewBuilder(roots, tasks int) *Builder {
 // that follow from accesses. A root or predecessor that does not exist is an error.
 func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 	t := int32(b.graph.Len())
-	first := len(b.graph.pred)
+	first := len(b.graph.Pred)
 	for _, p := range after {
 		if p < 0 || p >= int(t) {
-			b.graph.pred = b.graph.pred[:first]
+			b.graph.Pred = b.graph.Pred[:first]
 			return 0, fmt.Errorf("deps: task %d is to run after %d, which is not an earlier task", t, p)
 		}
 		b.depend(first, int32(p))
@@ -98,19 +102,22 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 	for i := range accesses {
 		a := &accesses[i]
 		if a.Root < 0 || int(a.Root) >= len(b.roots) {
-			b.graph.pred = b.graph.pred[:first]
+			b.graph.Pred = b.graph.Pred[:first]
 			return 0, fmt.Errorf("deps: task %d accesses root %d of %d", t, a.Root, len(b.roots))
 		}
-		if !a.nothing() {
+		switch {
+		case a.Retire:
+			b.preds(t, first, &Access{Root: a.Root, Perm: perm.Write})
+		case !a.nothing():
 			b.preds(t, first, a)
 		}
 	}
 	for i := range accesses {
-		if a := &accesses[i]; !a.nothing() {
+		if a := &accesses[i]; !a.Retire && !a.nothing() {
 			b.note(t, a)
 		}
 	}
-	b.graph.start = append(b.graph.start, int32(len(b.graph.pred)))
+	b.graph.Start = append(b.graph.Start, int32(len(b.graph.Pred)))
 	return int(t), nil
 }
 
@@ -119,12 +126,12 @@ func (b *Builder) Graph() *Graph { return &b.graph }
 
 // depend adds a predecessor of the current task, whose predecessors begin at first, unless it is one.
 func (b *Builder) depend(first int, p int32) {
-	for _, q := range b.graph.pred[first:] {
+	for _, q := range b.graph.Pred[first:] {
 		if q == p {
 			return
 		}
 	}
-	b.graph.pred = append(b.graph.pred, p)
+	b.graph.Pred = append(b.graph.Pred, p)
 }
 
 // preds adds the predecessors that follow from an access.

@@ -46,6 +46,7 @@ type Program struct {
 	progress []line // per worker: position of its queue that it has signalled
 	shared   []shared
 	slot     []int32 // per task: index into shared; only if there are any
+	serial   bool    // all tasks are worker 0's
 	times    [][]time.Duration
 }
 
@@ -60,6 +61,10 @@ func NewProgram(s *sched.Schedule, tasks []Task) (*Program, error) {
 		}
 	}
 	p := &Program{schedule: s, tasks: tasks, progress: make([]line, s.Workers()), shared: make([]shared, len(s.Shared))}
+	p.serial = true
+	for _, q := range s.Queues[1:] {
+		p.serial = p.serial && len(q) == 0
+	}
 	if len(s.Shared) > 0 {
 		p.slot = make([]int32, len(tasks))
 		for k, t := range s.Shared {
@@ -98,23 +103,26 @@ type Pool struct {
 	mu      sync.Mutex // one program at a time
 	closed  bool
 
-	job     atomic.Pointer[job]
+	job     job
+	epoch   atomic.Uint64   // number of the current job; a change starts it
 	parked  []chan struct{} // per helper; a token wakes it
 	asleep  []atomic.Bool   // per helper
 	stopped sync.WaitGroup
 }
 
-// job is one run of a program.
+// job is one run of a program. A pool has one, which helpers touch only between the change of epoch
+// that starts it and their count in left.
 type job struct {
 	program *Program
 	step    uint64
 	timed   bool
+	done    <-chan struct{} // of the context
+	end     bool            // tells helpers to stop for good
 	abort   atomic.Bool
 	left    atomic.Int64 // helpers that have not finished
 
 	mu  sync.Mutex
 	err *Error
-	end bool // tells helpers to stop for good
 }
 
 // NewPool returns a pool of workers, of which all but one are goroutines of its own.
@@ -141,14 +149,15 @@ func (p *Pool) Close() {
 		return
 	}
 	p.closed = true
-	p.release(&job{end: true})
+	p.job.end = true
+	p.release()
 	p.stopped.Wait()
 }
 
-// release hands a job to the helpers.
-func (p *Pool) release(j *job) {
-	j.left.Store(int64(p.workers - 1))
-	p.job.Store(j)
+// release hands the job to the helpers.
+func (p *Pool) release() {
+	p.job.left.Store(int64(p.workers - 1))
+	p.epoch.Add(1)
 	for w := 1; w < p.workers; w++ {
 		if p.asleep[w].Load() && p.asleep[w].CompareAndSwap(true, false) {
 			p.parked[w] <- struct{}{}
@@ -165,11 +174,11 @@ const (
 
 func (p *Pool) help(w int) {
 	defer p.stopped.Done()
-	var last *job
+	j := &p.job
+	var last uint64
 	for turns := 0; ; turns++ {
-		j := p.job.Load()
-		if j != last {
-			last, turns = j, 0
+		if e := p.epoch.Load(); e != last {
+			last, turns = e, 0
 			if j.end {
 				return
 			}
@@ -183,7 +192,7 @@ func (p *Pool) help(w int) {
 			runtime.Gosched()
 		default:
 			p.asleep[w].Store(true)
-			if p.job.Load() != last && p.asleep[w].CompareAndSwap(true, false) {
+			if p.epoch.Load() != last && p.asleep[w].CompareAndSwap(true, false) {
 				continue // a job came in between, and nobody has sent a token for it
 			}
 			<-p.parked[w]
@@ -193,8 +202,8 @@ func (p *Pool) help(w int) {
 }
 
 // Run runs a program once. step is what bodies see as task.Ctx.Step. If a body fails or panics, or ctx
-// is done, workers stop before their next task; the error is an *Error, or the context's. The pool is
-// then ready for the next run.
+// is done, workers stop before their next range; the error is an *Error, or the context's cause. The
+// pool is then ready for the next run.
 func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 	return p.run(ctx, prog, step, false)
 }
@@ -217,24 +226,25 @@ func (p *Pool) run(ctx context.Context, prog *Program, step uint64, timed bool) 
 		return context.Cause(ctx)
 	}
 	prog.reset(timed)
-	j := &job{program: prog, step: step, timed: timed}
-	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { j.abort.Store(true) })
-		defer stop()
-	}
-	if p.workers > 1 {
-		p.release(j)
-	}
-	j.run(0)
-	for turns := 0; j.left.Load() > 0; turns++ {
-		if turns > spinTurns {
-			runtime.Gosched()
+	j := &p.job
+	j.program, j.step, j.timed, j.done, j.err = prog, step, timed, ctx.Done(), nil
+	j.abort.Store(false)
+	if prog.serial {
+		j.run(0)
+	} else {
+		p.release()
+		j.run(0)
+		for turns := 0; j.left.Load() > 0; turns++ {
+			if turns > spinTurns {
+				runtime.Gosched()
+			}
 		}
 	}
-	if j.err != nil {
+	j.program, j.done = nil, nil
+	switch {
+	case j.err != nil:
 		return j.err
-	}
-	if j.abort.Load() {
+	case j.abort.Load():
 		return context.Cause(ctx)
 	}
 	return nil
@@ -280,26 +290,26 @@ func (j *job) run(w int) {
 		}
 	}()
 	p := j.program
-	tasks := p.tasks
+	tasks, timed, cancellable := p.tasks, j.timed, j.done != nil
 	for i, op := range p.schedule.Queues[w] {
 		if op >= 0 {
-			if j.abort.Load() {
-				return
-			}
 			t := &tasks[op]
 			current = int(op)
 			var start time.Time
-			if j.timed {
+			if timed {
 				start = time.Now()
 			}
 			for at.Lo = 0; at.Lo < t.Over; at.Lo = at.Hi {
 				at.Hi = min(at.Lo+t.Grain, t.Over)
+				if j.abort.Load() || cancellable && j.cancelled() {
+					return
+				}
 				if err := t.Body.Run(&ctx, at); err != nil {
 					j.fail(current, at, err)
 					return
 				}
 			}
-			if j.timed {
+			if timed {
 				p.times[w][op] += time.Since(start)
 			}
 			continue
@@ -335,7 +345,7 @@ func (j *job) share(ctx *task.Ctx, n int, at *task.Range) bool {
 		defer func() { p.times[ctx.Worker][n] += time.Since(start) }()
 	}
 	for {
-		if j.abort.Load() {
+		if j.stopped() {
 			return false
 		}
 		at.Lo = int(s.next.v.Add(1)-1) * t.Grain
@@ -358,10 +368,26 @@ func (j *job) await(counter *atomic.Int64, value int64) bool {
 			return false
 		}
 		if turns > spinTurns {
+			if j.stopped() {
+				return false
+			}
 			runtime.Gosched()
 		}
 	}
 	return true
+}
+
+// stopped reports whether the job is aborted, and aborts it if its context is done.
+func (j *job) stopped() bool { return j.abort.Load() || j.done != nil && j.cancelled() }
+
+func (j *job) cancelled() bool {
+	select {
+	case <-j.done:
+		j.abort.Store(true)
+		return true
+	default:
+		return false
+	}
 }
 
 // fail keeps the error of the earliest task and range, and stops the job.

@@ -196,6 +196,7 @@ type Node struct {
 
 	slots [][]Tensor // per slot
 	grads [][]Tensor // per slot, while backward is expanded
+	after []*Node    // explicit dependencies
 }
 
 // Tensor returns the tensor of a slot, or none.

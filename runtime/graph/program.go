@@ -116,14 +116,22 @@ func Whole(g *Graph, fetch ...Tensor) (*Program, error) {
 	if _, err := g.needed(fetch); err != nil {
 		return nil, err
 	}
-	if err := p.forward(g.nodes); err != nil {
+	all := map[*Node]bool{}
+	for _, n := range g.nodes {
+		all[n] = true
+	}
+	nodes, err := g.order(all)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.forward(nodes); err != nil {
 		return nil, err
 	}
 	p.collect()
 	return p, nil
 }
 
-// needed returns the nodes that the given tensors depend on, in order.
+// needed returns the nodes that the given tensors depend on, in an order in which they can run.
 func (g *Graph) needed(tensors []Tensor) ([]*Node, error) {
 	need := map[*Node]bool{}
 	for _, t := range tensors {
@@ -137,24 +145,7 @@ func (g *Graph) needed(tensors []Tensor) ([]*Node, error) {
 			need[t.node] = true
 		}
 	}
-	var nodes []*Node
-	for _, n := range slices.Backward(g.nodes) {
-		if !need[n] {
-			continue
-		}
-		nodes = append(nodes, n)
-		for slot := range n.Op.Slots {
-			if n.Op.Slots[slot].Role == task.RoleInput {
-				for _, t := range n.slots[slot] {
-					if t.node != nil {
-						need[t.node] = true
-					}
-				}
-			}
-		}
-	}
-	slices.Reverse(nodes)
-	return nodes, nil
+	return g.order(need)
 }
 
 func (p *Program) forward(nodes []*Node) error {

@@ -14,11 +14,13 @@ import (
 // Align is the alignment of every root, in bytes: a cache line.
 const Align = 64
 
-// Build returns the plan of a program.
-func Build(prog *graph.Program) (*Plan, error) {
+// Build returns the plan of a program: its tasks with their memory, dependencies and queues. A task
+// that reads what nothing has written, or a fetched tensor that nothing writes, is an *Error.
+func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 	b := &builder{
 		plan:  &Plan{Format: Format, Name: prog.Name},
 		roots: map[graph.Tensor]region.Root{},
+		tasks: map[*graph.Node][2]int{},
 	}
 	for _, t := range prog.Fed {
 		b.plan.Roots[b.root(t)].Use = Fed
@@ -45,14 +47,22 @@ func Build(prog *graph.Program) (*Plan, error) {
 			r.Use = Fetched
 		}
 	}
-	b.lifetimes(prog.Fetched)
+	var fetched []region.Root
+	for _, t := range prog.Fetched {
+		fetched = append(fetched, b.root(t))
+	}
+	b.plan.lifetimes(fetched)
 	place(b.plan)
+	if err := b.plan.schedule(apply(opts)); err != nil {
+		return nil, err
+	}
 	return b.plan, nil
 }
 
 type builder struct {
 	plan  *Plan
 	roots map[graph.Tensor]region.Root
+	tasks map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
 }
 
 // root returns the root of a tensor, which is made at its first use.
@@ -99,7 +109,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 	}
 	c := Call{Node: inv.Node.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
-		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params))}
+		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params)), Slots: make([]string, len(sig.Params))}
 	given := res.Given()
 	for i := range op.Slots {
 		if len(given.Operands[i]) > 0 {
@@ -113,9 +123,14 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		}
 	}
 	var access []region.Access
+	var made []int // accesses of tensors that the call makes and reads
 	var worker int64
 	for i, p := range sig.Params {
 		c.Params[i] = []Bound{}
+		c.Slots[i] = op.Slots[p.Slot].Name
+		if p.Grad {
+			c.Slots[i] = "grad of " + c.Slots[i]
+		}
 		if p.Perm == perm.Scratch {
 			for _, o := range res.Operands(p.Slot) {
 				if op.Slots[p.Slot].PerWorker {
@@ -139,8 +154,24 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 			}
 			c.Params[i] = append(c.Params[i], bound)
 			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
+			if role := op.Slots[p.Slot].Role; p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved) {
+				made = append(made, len(access)-1)
+			}
 		}
 	}
+	later := access // of all steps but the first
+	if len(made) > 0 {
+		// To the others, the first step writes these: only its own call reads what it leaves there.
+		access = slices.Clone(access)
+		for _, k := range made {
+			access[k].Perm = perm.Write
+		}
+	}
+	after, err := b.after(phase, inv.Node)
+	if err != nil {
+		return err
+	}
+	first := len(b.plan.Tasks)
 	b.plan.WorkerBytes = max(b.plan.WorkerBytes, worker)
 	b.plan.Calls = append(b.plan.Calls, c)
 	number := slices.Index(op.Signatures, sig)
@@ -149,14 +180,35 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		if w.Over == 0 {
 			continue
 		}
-		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access})
+		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after})
+		access = later
+	}
+	if phase != graph.Backward {
+		b.tasks[inv.Node] = [2]int{first, len(b.plan.Tasks)}
 	}
 	return nil
 }
 
+// after returns the tasks of the nodes after which a node explicitly runs.
+func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
+	if phase == graph.Backward {
+		return nil, nil
+	}
+	var after []int
+	for _, m := range n.Preceding() {
+		tasks, ok := b.tasks[m]
+		if !ok {
+			return nil, fmt.Errorf("plan %s: node %s (operator %s): want to run after an earlier node, got %s", b.plan.Name, n.Name, n.Op.Name, m.Name)
+		}
+		for t := tasks[0]; t < tasks[1]; t++ {
+			after = append(after, t)
+		}
+	}
+	return after, nil
+}
+
 // lifetimes fills in First and Last of every root.
-func (b *builder) lifetimes(fetched []graph.Tensor) {
-	p := b.plan
+func (p *Plan) lifetimes(fetched []region.Root) {
 	for i := range p.Roots {
 		p.Roots[i].First, p.Roots[i].Last = len(p.Tasks), -1
 	}
@@ -171,7 +223,7 @@ func (b *builder) lifetimes(fetched []graph.Tensor) {
 			p.Roots[i].First = -1
 		}
 	}
-	for _, t := range fetched {
-		p.Roots[b.root(t)].Last = len(p.Tasks)
+	for _, r := range fetched {
+		p.Roots[r].Last = len(p.Tasks)
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/opgen/opgen/runtime/deps"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/sched"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -28,12 +30,17 @@ type Plan struct {
 	Roots []Root `json:"roots"`
 	// Calls lists the task invocations; Tasks refers to them.
 	Calls []Call `json:"calls"`
-	// Tasks lists what runs, in order.
+	// Tasks lists what runs. Running them one after the other in this order is what the plan means.
 	Tasks []Task `json:"tasks"`
 	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch.
 	ArenaBytes int64 `json:"arena_bytes"`
 	// WorkerBytes is the scratch memory that each worker needs.
 	WorkerBytes int64 `json:"worker_bytes"`
+	// Deps holds the predecessors of each task that follow from accesses, from memory that is reused
+	// and from Task.After; those that follow from others may be left out.
+	Deps deps.Graph `json:"deps"`
+	// Schedule holds the queue of each worker.
+	Schedule sched.Schedule `json:"schedule"`
 }
 
 // Use says what a root is to the caller.
@@ -97,6 +104,8 @@ type Call struct {
 	Requested []string                  `json:"requested,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
+	// Slots names the slot of each parameter; of gradients, "grad of" it.
+	Slots []string `json:"slots"`
 }
 
 // NoRoot stands for the gradient of a variadic slot's tensor that nobody wants.
@@ -123,16 +132,22 @@ type Task struct {
 	Over    int             `json:"over"`
 	Grain   int             `json:"grain"`
 	Access  []region.Access `json:"access"`
+	// After lists earlier tasks that must be over before, whatever they access.
+	After []int `json:"after,omitempty"`
 }
 
-// Label returns a name for the task, such as "fc1: linear.backward".
+// Label returns a name for the task, such as "fc1: linear.backward". It also names tasks of plans that
+// Check would refuse.
 func (p *Plan) Label(i int) string {
 	t := &p.Tasks[i]
-	if t.Builtin != nil {
+	switch {
+	case t.Builtin != nil && len(t.Access) > 0 && t.Access[0].Root >= 0 && int(t.Access[0].Root) < len(p.Roots):
 		return fmt.Sprintf("%s %s", t.Builtin.Op, p.Roots[t.Access[0].Root].Name)
+	case t.Builtin == nil && t.Call >= 0 && t.Call < len(p.Calls):
+		c := &p.Calls[t.Call]
+		return fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task)
 	}
-	c := &p.Calls[t.Call]
-	return fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task)
+	return fmt.Sprintf("task %d", i)
 }
 
 // Encode returns the plan as JSON. Equal plans give equal bytes.

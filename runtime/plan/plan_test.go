@@ -316,7 +316,7 @@ func TestContents(t *testing.T) {
 7 fc.backward.grad_pre f32[4, 2] internal arena 2..4
 8 grad of fc.weight f32[2, 6] fetched arena 2..5
 flat: flat.forward step 0 over 24 by 16384: read 0[0:4, 0:2, 0:3] write 2[0:4, 0:6]
-fc: linear.forward step 0 over 4 by 1: read 2[0:4, 0:6] read 3[0:2, 0:6] read 4[0:2] readwrite 5[0:4, 0:2] write 6[0:4, 0:2]
+fc: linear.forward step 0 over 4 by 1: read 2[0:4, 0:6] read 3[0:2, 0:6] read 4[0:2] write 5[0:4, 0:2] write 6[0:4, 0:2]
 fc: linear.backward step 0 over 4 by 1: read 2[0:4, 0:6] read 3[0:2, 0:6] read 6[0:4, 0:2] scratch 7[0:4, 0:2] write 8[0:2, 0:6] read 1[0:4, 0:2]
 fc: linear.backward step 1 over 4 by 1: read 2[0:4, 0:6] read 3[0:2, 0:6] read 6[0:4, 0:2] scratch 7[0:4, 0:2] write 8[0:2, 0:6] read 1[0:4, 0:2]
 fc: linear.backward step 2 over 2 by 1: read 2[0:4, 0:6] read 3[0:2, 0:6] read 6[0:4, 0:2] scratch 7[0:4, 0:2] write 8[0:2, 0:6] read 1[0:4, 0:2]

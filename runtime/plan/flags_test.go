@@ -1,0 +1,9 @@
+package plan
+
+import "flag"
+
+// Sizes of the tests with random plans; make property sets larger ones.
+var (
+	mutants = flag.Int("mutants", 100, "plans of which mutants are made")
+	graphs  = flag.Int("graphs", 300, "random graphs that are run on 1 to 8 workers")
+)
