@@ -46,7 +46,9 @@ func Build(prog *graph.Program) (*Plan, error) {
 		}
 	}
 	b.lifetimes(prog.Fetched)
-	place(b.plan)
+	if err := place(b.plan); err != nil {
+		return nil, err
+	}
 	return b.plan, nil
 }
 
