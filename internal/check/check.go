@@ -247,6 +247,9 @@ func (o *operator) check() {
 		o.list.Add(diag.MissingKey, o.s.Where(), "slots is missing: what the operator reads and makes")
 	}
 	o.tasks()
+	for _, c := range o.s.Costs {
+		o.cost(c)
+	}
 	for _, x := range o.s.Examples {
 		o.example(x)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -316,6 +317,25 @@ func (o *operator) whyNot(s *spec.Slot) string {
 		return "it is declared not trainable"
 	}
 	return s.Type.V + " is not floating-point"
+}
+
+// cost checks the cost of a task.
+func (o *operator) cost(c *spec.Cost) {
+	o.sc.Expr(c.Flops, expr.Float)
+	o.sc.Expr(c.Bytes, expr.Float)
+	var tasks []string
+	for _, t := range o.s.Tasks {
+		if t.Name == c.Task {
+			return
+		}
+		tasks = append(tasks, t.Name)
+	}
+	if !o.s.Unread["tasks"] {
+		d := o.list.Add(diag.Undefined, c.Key, "there is no task %s whose cost this would be", c.Task)
+		if h := scope.Hint(c.Task, "its tasks", tasks); h != "" {
+			d.Hinted("%s", h)
+		}
+	}
 }
 
 func (o *operator) example(x *spec.Example) {

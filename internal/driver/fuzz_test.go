@@ -99,7 +99,7 @@ var replacements = strings.Fields(`0 -1 1 3000000000 1.5 nan true false [] {} ""
 	"enum" "axis" "dims" "record" "dtype" "none" "read" "readwrite" "scatter" "zero" "activation" "prod(N)" "len(N)/2"
 	"K%3==0" "-K" "--1" "!has(activation)" "activation=='GELU'" "or(K,1)" "K>1?N[0]:2" "[1,K]" "é" "*/" "a//b" = .
 	optional default present saved trainable shape type role init over grain when access grads steps binds of end list
-	min max values fields doc attrs slots dims args tasks require examples dtypes forward backward update`)
+	flops bytes cost min max values fields doc attrs slots dims args tasks require examples dtypes forward backward update`)
 
 // words matches names, and names lists what edits put in place of one throughout: names that mean
 // something in generated code.

@@ -72,6 +72,7 @@ func nodes(o *model.Operator) []expr.Node {
 		for _, s := range t.Steps {
 			add(s.OverX, s.GrainX, s.WhenX)
 		}
+		add(t.FlopsX, t.BytesX)
 	}
 	var out []expr.Node
 	for _, n := range all {
@@ -154,6 +155,19 @@ func (e *emitter) resolve(g *jen.Group) {
 				g.Add(set)
 			}
 		}
+	}
+	for ti, t := range o.Tasks {
+		if t.FlopsX == nil {
+			continue
+		}
+		if !slices.ContainsFunc(o.Tasks[:ti], func(t *model.Task) bool { return t.FlopsX != nil }) {
+			g.Line()
+		}
+		bytes := jen.Lit(0)
+		if t.BytesX != nil {
+			bytes = x.as(t.BytesX, expr.Float)
+		}
+		g.Id("r").Dot("SetCost").Call(jen.Lit(ti), x.as(t.FlopsX, expr.Float), bytes).Comment(line(t.Name))
 	}
 }
 

@@ -98,6 +98,13 @@ func Operator(w io.Writer, o *model.Operator) error {
 			}
 			fmt.Fprintln(&b, line)
 		}
+		if t.Flops != "" {
+			bytes := t.Bytes
+			if bytes == "" {
+				bytes = "those of what it reads and writes"
+			}
+			fmt.Fprintf(&b, "  costs flops: %s; bytes: %s\n", t.Flops, bytes)
+		}
 	}
 	if o.Kind == "operator" && o.Task(task.KindBackward) == nil {
 		fmt.Fprintf(&b, "\nNo backward: no gradient flows through %s.\n", o.Name)

@@ -189,6 +189,10 @@ type Task struct {
 	Params []*Param  `json:"params"`
 	Args   []*Arg    `json:"args,omitempty"`
 	Steps  []*Step   `json:"steps"`
+	Flops  string    `json:"flops,omitempty"`
+	Bytes  string    `json:"bytes,omitempty"`
+	FlopsX expr.Node `json:"-"`
+	BytesX expr.Node `json:"-"`
 }
 
 // Param is a slot as a task sees it.

@@ -308,6 +308,12 @@ func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
 		m.Steps = append(m.Steps, &Step{Name: st.Name, GoName: m.GoName + goname.Exported(st.Name), Over: st.Over.V, Grain: st.Grain.V, When: st.When.V, Doc: st.Doc.V,
 			OverX: sc.Expr(st.Over, expr.Int), GrainX: sc.Expr(st.Grain, expr.Int), WhenX: sc.Expr(st.When, expr.Bool)})
 	}
+	for _, c := range s.Costs {
+		if c.Task == t.Name {
+			m.Flops, m.Bytes = c.Flops.V, c.Bytes.V
+			m.FlopsX, m.BytesX = sc.Expr(c.Flops, expr.Float), sc.Expr(c.Bytes, expr.Float)
+		}
+	}
 	return m
 }
 

@@ -75,6 +75,11 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		}
 	})
 	t.each("tasks", func(e *source.Entry) { s.Tasks = append(s.Tasks, r.task(e)) })
+	t.each("cost", func(e *source.Entry) {
+		if sub := r.sub(e); sub != nil {
+			s.Costs = append(s.Costs, r.cost(e, sub))
+		}
+	})
 	if e := t.take("examples"); e != nil {
 		r.tables(e, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
 	}
@@ -92,7 +97,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"state", "constraints", "arity", "cost", "sharding", "tiles", "kernels", "numerics", "inplace", "formula", "fuse"}
+var notYet = []string{"state", "constraints", "arity", "sharding", "tiles", "kernels", "numerics", "inplace", "formula", "fuse"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
@@ -307,6 +312,20 @@ func (r *reader) task(e *source.Entry) *Task {
 	}
 	k.Bad = t.done("a task")
 	return k
+}
+
+func (r *reader) cost(e *source.Entry, t *tableReader) *Cost {
+	c := &Cost{Task: e.Key, Key: e.KeySpan}
+	if f := t.take("flops"); f != nil {
+		c.Flops = r.expression(f)
+	} else {
+		t.missing("flops", "how many floating-point operations the task takes")
+	}
+	if b := t.take("bytes"); b != nil {
+		c.Bytes = r.expression(b)
+	}
+	t.done("a task's cost")
+	return c
 }
 
 func (r *reader) example(t *tableReader) *Example {

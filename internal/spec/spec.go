@@ -76,6 +76,7 @@ type Spec struct {
 	Args       []*Arg
 	Requires   []*Require
 	Tasks      []*Task
+	Costs      []*Cost
 	Examples   []*Example
 	ShapeFunc  Str          // a Go function that works out what shapes leave open
 	Values     []*EnumValue // of an Enum
@@ -241,6 +242,14 @@ type Step struct {
 	Grain Str
 	When  Str
 	Doc   Str
+}
+
+// Cost says what a task costs.
+type Cost struct {
+	Task  string
+	Key   source.Span
+	Flops Str
+	Bytes Str // without it, the bytes of the tensors that the task reads and writes
 }
 
 // Example is an attribute and shape combination from which tests are made.

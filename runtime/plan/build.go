@@ -52,7 +52,9 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 		fetched = append(fetched, b.root(t))
 	}
 	b.plan.lifetimes(fetched)
-	place(b.plan)
+	if err := place(b.plan); err != nil {
+		return nil, err
+	}
 	if err := b.plan.schedule(apply(opts)); err != nil {
 		return nil, err
 	}

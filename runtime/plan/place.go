@@ -1,56 +1,64 @@
 package plan
 
 import (
-	"cmp"
-	"slices"
+	"fmt"
 
+	"github.com/opgen/opgen/runtime/offsets"
 	"github.com/opgen/opgen/runtime/region"
 )
 
 func align(n int64) int64 { return (n + Align - 1) / Align * Align }
 
-// conflict reports whether two roots need memory at the same time.
-func (p *Plan) conflict(q, r *Root) bool {
-	fetched := len(p.Tasks)
-	return q.First <= r.Last && r.First <= q.Last || q.First < 0 && r.Last == fetched || r.First < 0 && q.Last == fetched
-}
-
-// place gives every root its memory. Variables have memory of their own; the others share the arena,
-// greedily: the largest first, each at the lowest offset where no root lies that is live at the
-// same time.
-func place(p *Plan) {
-	var order []int
+// buffers returns the roots that share the arena, and the memory that each of them needs, in multiples of unit
+// bytes.
+//
+// Between the last task and the first, results are fetched and inputs fed. That is one more step, so that
+// what is fed for the next run does not destroy what the last run computed.
+func (p *Plan) buffers(unit int64) (roots []int, buffers []offsets.Buffer) {
+	between := len(p.Tasks)
 	for i := range p.Roots {
 		r := &p.Roots[i]
-		if r.Use == Variable {
-			r.Place.Space = region.Variable
+		if r.Use == Variable || r.Place.Bytes == 0 || r.First > r.Last {
 			continue
 		}
-		r.Place.Space = region.Arena
-		if r.Place.Bytes > 0 && r.First <= r.Last {
-			order = append(order, i)
+		b := offsets.Buffer{Bytes: (r.Place.Bytes + unit - 1) / unit * unit, First: r.First, Last: r.Last}
+		if r.First < 0 {
+			b.First = between
+			switch {
+			case r.Last < 0:
+				b.Last = between
+			case r.Last == between && between > 0:
+				b.Last = between - 1 // all the time
+			}
+		}
+		roots = append(roots, i)
+		buffers = append(buffers, b)
+	}
+	return roots, buffers
+}
+
+// place gives every root its memory. Variables have memory of their own; the others share the arena.
+func place(p *Plan) error {
+	for i := range p.Roots {
+		p.Roots[i].Place.Space = region.Arena
+		if p.Roots[i].Use == Variable {
+			p.Roots[i].Place.Space = region.Variable
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(p.Roots[b].Place.Bytes, p.Roots[a].Place.Bytes)
-	})
-	var placed []int // by offset
-	for _, i := range order {
-		r := &p.Roots[i]
-		var off int64
-		for _, j := range placed {
-			q := &p.Roots[j]
-			if !p.conflict(q, r) {
-				continue
-			}
-			if off+r.Place.Bytes <= q.Place.Off {
-				break
-			}
-			off = max(off, align(q.Place.Off+q.Place.Bytes))
-		}
-		r.Place.Off = off
-		p.ArenaBytes = max(p.ArenaBytes, align(off+r.Place.Bytes))
-		at, _ := slices.BinarySearchFunc(placed, off, func(j int, off int64) int { return cmp.Compare(p.Roots[j].Place.Off, off) })
-		placed = slices.Insert(placed, at, i)
+	roots, buffers := p.buffers(Align)
+	l, err := offsets.Plan(buffers, offsets.Usual)
+	if err != nil {
+		return fmt.Errorf("plan %s: %w", p.Name, err)
 	}
+	for n, i := range roots {
+		p.Roots[i].Place.Off = l.Offsets[n]
+	}
+	p.ArenaBytes = l.Bytes
+	return nil
+}
+
+// LowerBound returns the bytes that the arena needs at least: the most that are live at one time.
+func (p *Plan) LowerBound() int64 {
+	_, buffers := p.buffers(1)
+	return offsets.LowerBound(buffers)
 }

@@ -186,23 +186,6 @@ func (p *Plan) VariableBytes() int64 {
 	return n
 }
 
-// LowerBound returns the bytes that the arena needs at least: the most that are live at one time.
-func (p *Plan) LowerBound() int64 {
-	change := make([]int64, len(p.Tasks)+3)
-	for i := range p.Roots {
-		if r := &p.Roots[i]; r.Use != Variable && r.First <= r.Last {
-			change[r.First+1] += r.Place.Bytes
-			change[r.Last+2] -= r.Place.Bytes
-		}
-	}
-	var live, most int64
-	for _, c := range change {
-		live += c
-		most = max(most, live)
-	}
-	return most
-}
-
 // effective returns the permission with which a parameter is accessed: adding to a gradient reads
 // what was there.
 func effective(p task.Param, mode tensor.Mode) perm.Perm {

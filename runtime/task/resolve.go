@@ -24,6 +24,15 @@ func (o Operand) String() string { return o.Type.String() + shape.Format(o.Shape
 // shapes alone, so that results do not depend on the number of workers.
 type Work struct{ Over, Grain int }
 
+// Cost is what a task takes according to its spec.
+type Cost struct {
+	Known bool    // whether the spec says
+	Flops float64 // floating-point operations
+	// Bytes is how many bytes it moves; 0 if the spec leaves that to the tensors that the task reads
+	// and writes.
+	Bytes float64
+}
+
 // Resolution is an operator applied to operands: it starts with what the caller passes, and the
 // operator's generated Resolve fills in the rest. The first thing that does not fit is kept as the
 // error, and later calls do nothing.
@@ -37,6 +46,7 @@ type Resolution struct {
 	given    Given
 	operands [][]Operand // per slot; nil is absent
 	work     [][]Work    // per signature and step
+	costs    []Cost      // per signature
 	below    map[int]int // per integer input: its values lie in [0, below)
 	at       int         // of a variadic slot: the tensor that is looked at, the first unless Each says another
 	err      error
@@ -67,6 +77,7 @@ func Resolve(op *Operator, attrs Attrs, given Given) (*Resolution, error) {
 		Types:    make([]dtype.Type, len(op.Types)),
 		operands: make([][]Operand, len(op.Slots)),
 		work:     make([][]Work, len(op.Signatures)),
+		costs:    make([]Cost, len(op.Signatures)),
 	}
 	for i, s := range op.Signatures {
 		r.work[i] = make([]Work, len(s.Steps))
@@ -140,6 +151,9 @@ func (r *Resolution) Operands(slot int) []Operand { return r.operands[slot] }
 
 // Work returns the extent and grain of a step of the operator's task number t.
 func (r *Resolution) Work(t, step int) Work { return r.work[t][step] }
+
+// Cost returns what the operator's task number t takes.
+func (r *Resolution) Cost(t int) Cost { return r.costs[t] }
 
 // Below returns the bound of an integer input, whose values lie in [0, bound); ok is false if the
 // spec gives none.
@@ -375,4 +389,10 @@ func (r *Resolution) SetWork(t, step, over, grain int) {
 		grain = shape.CeilDiv(over, 16)
 	}
 	r.work[t][step] = Work{max(over, 0), max(grain, 1)}
+}
+
+// SetCost gives the operator's task number t its floating-point operations and the bytes that it
+// moves, of which 0 stands for the tensors that it reads and writes.
+func (r *Resolution) SetCost(t int, flops, bytes float64) {
+	r.costs[t] = Cost{true, flops, bytes}
 }

@@ -101,6 +101,7 @@ func TestResolve(t *testing.T) {
 		}
 		r.SetWork(0, 0, 100, 0)
 		r.SetWork(0, 1, 5, 3)
+		r.SetCost(0, 20, 0)
 	})
 	g := given(op)
 	g.Requested[slotAsked] = true
@@ -128,6 +129,9 @@ func TestResolve(t *testing.T) {
 	}
 	if got := r.Work(0, 1); got != (Work{5, 3}) {
 		t.Errorf("Work = %v", got)
+	}
+	if got := r.Cost(0); got != (Cost{Known: true, Flops: 20}) {
+		t.Errorf("Cost = %v", got)
 	}
 }
 

@@ -1,0 +1,27 @@
+package offsets_test
+
+import (
+	"testing"
+
+	"github.com/opgen/opgen/runtime/offsets"
+)
+
+// BenchmarkPlan lays out training steps, and reports how long it takes and how close the layout comes to the
+// lower bound.
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range networks() {
+		b.Run(n.name, func(b *testing.B) {
+			var l *offsets.Layout
+			for b.Loop() {
+				var err error
+				if l, err = offsets.Plan(n.buffers, offsets.Usual); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N)/float64(len(n.buffers))*1e3, "ms/1000buffers")
+			b.ReportMetric(float64(l.Bytes)/float64(l.Bound), "bytes/bound")
+			b.ReportMetric(float64(l.Bound)/(1<<20), "bound-MiB")
+			b.ReportMetric(float64(len(n.buffers)), "buffers")
+		})
+	}
+}
