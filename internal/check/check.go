@@ -247,6 +247,7 @@ func (o *operator) check() {
 		o.list.Add(diag.MissingKey, o.s.Where(), "slots is missing: what the operator reads and makes")
 	}
 	o.tasks()
+	o.rewrites()
 	for _, x := range o.s.Examples {
 		o.example(x)
 	}

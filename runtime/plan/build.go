@@ -8,26 +8,44 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // Align is the alignment of every root, in bytes: a cache line.
 const Align = 64
 
+// Option changes how a plan is built.
+type Option func(*builder)
+
+// Plain gives every tensor memory of its own and lets every task run by itself, as if operators had
+// declared nothing about memory in place and fusion. The plan computes the same.
+func Plain() Option { return func(b *builder) { b.plain = true } }
+
 // Build returns the plan of a program.
-func Build(prog *graph.Program) (*Plan, error) {
+func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 	b := &builder{
-		plan:  &Plan{Format: Format, Name: prog.Name},
-		roots: map[graph.Tensor]region.Root{},
+		plan:    &Plan{Format: Format, Name: prog.Name},
+		roots:   map[graph.Tensor]region.Root{},
+		aliases: &aliases{},
+	}
+	for _, o := range opts {
+		o(b)
+	}
+	if !b.plain {
+		b.aliases = findAliases(prog)
 	}
 	for _, t := range prog.Fed {
 		b.plan.Roots[b.root(t)].Use = Fed
 	}
-	for _, s := range prog.Steps {
+	for i, s := range prog.Steps {
+		if b.aliases.idle[i] {
+			continue
+		}
 		var err error
 		switch {
 		case s.Invocation != nil:
-			err = b.invoke(s.Phase, s.Invocation)
+			err = b.invoke(s.Phase, s.Invocation, b.aliases.pairs[i])
 		case s.Fill != nil:
 			to := b.root(s.Fill.Tensor)
 			b.builtin(Builtin{Op: "fill", Value: s.Fill.Value}, b.whole(to, perm.Write))
@@ -51,13 +69,15 @@ func Build(prog *graph.Program) (*Plan, error) {
 }
 
 type builder struct {
-	plan  *Plan
-	roots map[graph.Tensor]region.Root
+	plan    *Plan
+	roots   map[graph.Tensor]region.Root
+	plain   bool
+	aliases *aliases
 }
 
 // root returns the root of a tensor, which is made at its first use.
 func (b *builder) root(t graph.Tensor) region.Root {
-	t = t.Root()
+	t = b.aliases.root(t)
 	if r, ok := b.roots[t]; ok {
 		return r
 	}
@@ -91,7 +111,7 @@ func (b *builder) builtin(op Builtin, access ...region.Access) {
 	b.plan.Tasks = append(b.plan.Tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
 }
 
-func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
+func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pair) error {
 	sig, res := inv.Signature, inv.Node.Resolved
 	op := sig.Operator
 	attrs, err := json.Marshal(inv.Node.Attrs)
@@ -99,7 +119,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 	}
 	c := Call{Node: inv.Node.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
-		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params))}
+		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params)), InPlace: inPlace}
 	given := res.Given()
 	for i := range op.Slots {
 		if len(given.Operands[i]) > 0 {
@@ -130,12 +150,18 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		}
 		for _, t := range inv.Operands[i] {
 			bound := Bound{Root: b.root(t)}
+			if !shape.Equal(b.plan.Roots[bound.Root].Shape, t.Shape()) {
+				bound.Shape = append([]int{}, t.Shape()...)
+			}
 			if p.Grad && p.Perm.Writes() {
 				bound.Mode = t.Mode()
 			}
 			c.Params[i] = append(c.Params[i], bound)
 			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
 		}
+	}
+	for _, p := range inPlace {
+		access = merge(access, c.Params[p.Param][0].Root)
 	}
 	b.plan.WorkerBytes = max(b.plan.WorkerBytes, worker)
 	b.plan.Calls = append(b.plan.Calls, c)
@@ -148,6 +174,14 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access})
 	}
 	return nil
+}
+
+// merge makes one access of those that a task has to a root, of which one reads and one writes.
+func merge(access []region.Access, root region.Root) []region.Access {
+	first := slices.IndexFunc(access, func(a region.Access) bool { return a.Root == root })
+	access[first].Perm = perm.ReadWrite
+	rest := slices.DeleteFunc(access[first+1:], func(a region.Access) bool { return a.Root == root })
+	return access[:first+1+len(rest)]
 }
 
 // lifetimes fills in First and Last of every root.

@@ -97,12 +97,31 @@ type Call struct {
 	Requested []string                  `json:"requested,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
+	// InPlace lists the parameters whose tensors lie where those of others lay.
+	InPlace []Pair `json:"in_place,omitempty"`
+}
+
+// Pair says that the tensor of parameter Param lies where that of parameter Of lay.
+type Pair struct {
+	Param int `json:"param"`
+	Of    int `json:"of"`
 }
 
 // Bound is a tensor bound to a parameter.
 type Bound struct {
 	Root region.Root `json:"root"`
 	Mode tensor.Mode `json:"mode,omitempty"` // for gradients that the task computes
+	// Shape is that of the tensor if it is another than the root's: a view of the root's elements.
+	Shape []int `json:"shape,omitzero"`
+}
+
+// Operand returns the type and shape of a bound tensor.
+func (p *Plan) Operand(b Bound) task.Operand {
+	o := p.Roots[b.Root].Operand()
+	if b.Shape != nil {
+		o.Shape = b.Shape
+	}
+	return o
 }
 
 // Builtin is an operation that every engine knows.
