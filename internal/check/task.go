@@ -143,6 +143,9 @@ func (o *operator) task(t *spec.Task) {
 	if t.Grain.Set() && len(t.Steps) > 0 {
 		o.list.Add(diag.BadStep, t.Grain.Span(), "grain belongs to the steps")
 	}
+	if t.Elementwise.Set() && len(t.Steps) > 0 {
+		o.list.Add(diag.BadStep, t.Elementwise.Span, "elementwise belongs to the steps")
+	}
 	o.sc.Expr(t.Over, expr.Int)
 	o.sc.Expr(t.Grain, expr.Int)
 	for _, s := range t.Steps {

@@ -97,6 +97,12 @@ func (e *emitter) operator(f *jen.File) {
 			g.Line()
 		}))
 	}
+	if o.Inference != "" {
+		inner = append(inner, jen.Line().Id("Inference").Op(":").Add(raw(o.Inference)))
+	}
+	if len(o.Fusions) > 0 {
+		inner = append(inner, jen.Line().Id("Fusions").Op(":").Add(e.fusions()))
+	}
 	inner = append(inner, jen.Line())
 	fields := []jen.Code{jen.Line().Id("Operator").Op(":").Add(e.task("Operator")).Values(inner...)}
 	fields = append(fields, jen.Line().Id("Invoke").Op(":").Id(invokeNodeName(o.Tasks[0])))

@@ -115,13 +115,17 @@ func (e *emitter) signature(f *jen.File, t *model.Task) {
 			jen.Line().Id("Params").Op(":").Index().Add(e.task("Param")).ValuesFunc(e.params(t)),
 			jen.Line().Id("Steps").Op(":").Index().Add(e.task("Step")).ValuesFunc(func(g *jen.Group) {
 				for _, s := range t.Steps {
-					if s.Name == "" {
-						g.Values()
-					} else {
-						g.Values(jen.Id("Name").Op(":").Lit(s.Name))
-					}
+					g.ValuesFunc(func(g *jen.Group) {
+						if s.Name != "" {
+							g.Id("Name").Op(":").Lit(s.Name)
+						}
+						if s.Elementwise {
+							g.Id("Elementwise").Op(":").True()
+						}
+					})
 				}
 			}),
+			e.inPlaceField(t),
 			jen.Line(),
 		)),
 	)

@@ -96,6 +96,9 @@ func Operator(w io.Writer, o *model.Operator) error {
 			if s.When != "" {
 				line += ", if " + s.When
 			}
+			if s.Elementwise {
+				line += ", element by element"
+			}
 			fmt.Fprintln(&b, line)
 		}
 		if t.Flops != "" {
@@ -106,6 +109,11 @@ func Operator(w io.Writer, o *model.Operator) error {
 			fmt.Fprintf(&b, "  costs flops: %s; bytes: %s\n", t.Flops, bytes)
 		}
 	}
+	table("In place", inPlace(o))
+	if o.Inference != "" {
+		fmt.Fprintf(&b, "\nIn inference\n  %s\n", o.Inference)
+	}
+	table("Does the work of", fusions(o))
 	if o.Kind == "operator" && o.Task(task.KindBackward) == nil {
 		fmt.Fprintf(&b, "\nNo backward: no gradient flows through %s.\n", o.Name)
 	}

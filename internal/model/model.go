@@ -55,6 +55,9 @@ type Operator struct {
 	Requires []Require `json:"require,omitempty"`
 	Tasks    []*Task   `json:"tasks"`
 	Examples []Example `json:"examples,omitempty"`
+	// Inference holds the attributes that inference changes, as a JSON object; "" if there are none.
+	Inference string    `json:"inference,omitempty"`
+	Fusions   []*Fusion `json:"fuse,omitempty"`
 }
 
 // TypeVar is a dtype variable.
@@ -193,6 +196,8 @@ type Task struct {
 	Bytes  string    `json:"bytes,omitempty"`
 	FlopsX expr.Node `json:"-"`
 	BytesX expr.Node `json:"-"`
+	// InPlace lists what the task may do in place.
+	InPlace []InPlace `json:"inplace,omitempty"`
 }
 
 // Param is a slot as a task sees it.
@@ -212,15 +217,17 @@ type Param struct {
 
 // Step is a step of a task.
 type Step struct {
-	Name   string    `json:"name,omitempty"`
-	GoName string    `json:"method"`
-	Over   string    `json:"over"`
-	Grain  string    `json:"grain,omitempty"`
-	When   string    `json:"when,omitempty"`
-	Doc    string    `json:"doc,omitempty"`
-	OverX  expr.Node `json:"-"`
-	GrainX expr.Node `json:"-"`
-	WhenX  expr.Node `json:"-"`
+	Name   string `json:"name,omitempty"`
+	GoName string `json:"method"`
+	Over   string `json:"over"`
+	Grain  string `json:"grain,omitempty"`
+	When   string `json:"when,omitempty"`
+	Doc    string `json:"doc,omitempty"`
+	// Elementwise says that index i touches element i only.
+	Elementwise bool      `json:"elementwise,omitempty"`
+	OverX       expr.Node `json:"-"`
+	GrainX      expr.Node `json:"-"`
+	WhenX       expr.Node `json:"-"`
 }
 
 // Example is an attribute and shape combination.

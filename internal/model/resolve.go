@@ -101,6 +101,7 @@ func (r *resolver) operator(s *spec.Spec) *Operator {
 	for _, x := range s.Examples {
 		o.Examples = append(o.Examples, example(s, x))
 	}
+	o.rewrites(s)
 	return o
 }
 
@@ -302,10 +303,10 @@ func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
 		}
 	}
 	if len(t.Steps) == 0 {
-		m.Steps = []*Step{{GoName: m.GoName, Over: t.Over.V, Grain: t.Grain.V, OverX: sc.Expr(t.Over, expr.Int), GrainX: sc.Expr(t.Grain, expr.Int)}}
+		m.Steps = []*Step{{GoName: m.GoName, Over: t.Over.V, Grain: t.Grain.V, Elementwise: t.Elementwise.V, OverX: sc.Expr(t.Over, expr.Int), GrainX: sc.Expr(t.Grain, expr.Int)}}
 	}
 	for _, st := range t.Steps {
-		m.Steps = append(m.Steps, &Step{Name: st.Name, GoName: m.GoName + goname.Exported(st.Name), Over: st.Over.V, Grain: st.Grain.V, When: st.When.V, Doc: st.Doc.V,
+		m.Steps = append(m.Steps, &Step{Name: st.Name, GoName: m.GoName + goname.Exported(st.Name), Over: st.Over.V, Grain: st.Grain.V, When: st.When.V, Doc: st.Doc.V, Elementwise: st.Elementwise.V,
 			OverX: sc.Expr(st.Over, expr.Int), GrainX: sc.Expr(st.Grain, expr.Int), WhenX: sc.Expr(st.When, expr.Bool)})
 	}
 	for _, c := range s.Costs {

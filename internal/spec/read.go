@@ -87,6 +87,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		s.ShapeFunc = r.str(e)
 		list.Add(diag.NotYet, e.KeySpan, "shape_func is not supported yet")
 	}
+	r.rewrites(s, t)
 	for _, key := range notYet {
 		if e := t.take(key); e != nil {
 			list.Add(diag.NotYet, e.KeySpan, "the key %s is not supported yet", key)
@@ -97,7 +98,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"state", "constraints", "arity", "sharding", "tiles", "kernels", "numerics", "inplace", "formula", "fuse"}
+var notYet = []string{"state", "constraints", "arity", "sharding", "tiles", "kernels", "numerics", "formula"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
@@ -278,6 +279,7 @@ func (r *reader) task(e *source.Entry) *Task {
 	if g := t.take("grain"); g != nil {
 		k.Grain = r.expression(g)
 	}
+	k.Elementwise = t.boolean("elementwise")
 	access := func(e *source.Entry) *Access { return &Access{Slot: e.Key, Key: e.KeySpan, Value: r.str(e)} }
 	t.each("access", func(e *source.Entry) { k.Access = append(k.Access, access(e)) })
 	t.each("grads", func(e *source.Entry) { k.Grads = append(k.Grads, access(e)) })
@@ -296,6 +298,7 @@ func (r *reader) task(e *source.Entry) *Task {
 		if g := sub.take("grain"); g != nil {
 			s.Grain = r.expression(g)
 		}
+		s.Elementwise = sub.boolean("elementwise")
 		if w := sub.take("when"); w != nil {
 			s.When = r.expression(w)
 		}

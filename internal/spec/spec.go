@@ -78,9 +78,14 @@ type Spec struct {
 	Tasks      []*Task
 	Costs      []*Cost
 	Examples   []*Example
-	ShapeFunc  Str          // a Go function that works out what shapes leave open
-	Values     []*EnumValue // of an Enum
-	ValuesSpan source.Span
+	// InPlace holds what forward may do in place, InPlaceGrads what backward may.
+	InPlace      []*InPlace
+	InPlaceGrads []*InPlace
+	Fusions      []*Fusion
+	Inference    []*source.Entry // attributes with their values in inference
+	ShapeFunc    Str             // a Go function that works out what shapes leave open
+	Values       []*EnumValue    // of an Enum
+	ValuesSpan   source.Span
 	// Unread holds the keys of tables that could not be read at all, so that what they would have
 	// declared is not missed.
 	Unread map[string]bool
@@ -225,6 +230,9 @@ type Task struct {
 	Grads  []*Access
 	Args   []Str
 	Steps  []*Step
+	// Elementwise says that index i touches element i only, of every tensor that has as many elements
+	// as there are indices, and does not write others.
+	Elementwise Bool
 }
 
 // Access gives a slot a permission, or a gradient its mode.
@@ -242,6 +250,8 @@ type Step struct {
 	Grain Str
 	When  Str
 	Doc   Str
+	// Elementwise is that of Task, for a step.
+	Elementwise Bool
 }
 
 // Cost says what a task costs.

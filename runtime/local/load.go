@@ -187,9 +187,8 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 			if b.Root == plan.NoRoot && p.Grad && p.Perm.Writes() {
 				continue
 			}
-			root := &in.plan.Roots[b.Root]
-			if got := root.Operand().String(); got != want[k].String() {
-				return fail(want[k].String(), root.Name+" "+got)
+			if got := in.plan.Operand(b).String(); got != want[k].String() {
+				return fail(want[k].String(), in.plan.Roots[b.Root].Name+" "+got)
 			}
 		}
 	}
@@ -209,8 +208,7 @@ func (in *Instance) memory(c *plan.Call, sig *task.Signature) func(int, bool) []
 					buffers = append(buffers, task.Buffer{})
 					continue
 				}
-				root := &in.plan.Roots[b.Root]
-				buffers = append(buffers, task.Buffer{Operand: root.Operand(), Bytes: in.data[b.Root], Mode: b.Mode})
+				buffers = append(buffers, task.Buffer{Operand: in.plan.Operand(b), Bytes: in.data[b.Root], Mode: b.Mode})
 			}
 			return buffers
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -17,19 +18,28 @@ const Align = 64
 // Build returns the plan of a program: its tasks with their memory, dependencies and queues. A task
 // that reads what nothing has written, or a fetched tensor that nothing writes, is an *Error.
 func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
+	o := apply(opts)
 	b := &builder{
-		plan:  &Plan{Format: Format, Name: prog.Name},
-		roots: map[graph.Tensor]region.Root{},
-		tasks: map[*graph.Node][2]int{},
+		plan:    &Plan{Format: Format, Name: prog.Name},
+		roots:   map[graph.Tensor]region.Root{},
+		tasks:   map[*graph.Node][2]int{},
+		aliases: &aliases{},
+	}
+	if !o.plain {
+		b.aliases = findAliases(prog)
 	}
 	for _, t := range prog.Fed {
 		b.plan.Roots[b.root(t)].Use = Fed
 	}
-	for _, s := range prog.Steps {
+	for i, s := range prog.Steps {
+		if b.aliases.idle[i] {
+			b.note(s.Phase, s.Invocation.Node, len(b.plan.Tasks))
+			continue
+		}
 		var err error
 		switch {
 		case s.Invocation != nil:
-			err = b.invoke(s.Phase, s.Invocation)
+			err = b.invoke(s.Phase, s.Invocation, b.aliases.pairs[i])
 		case s.Fill != nil:
 			to := b.root(s.Fill.Tensor)
 			b.builtin(Builtin{Op: "fill", Value: s.Fill.Value}, b.whole(to, perm.Write))
@@ -55,21 +65,22 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 	if err := place(b.plan); err != nil {
 		return nil, err
 	}
-	if err := b.plan.schedule(apply(opts)); err != nil {
+	if err := b.plan.schedule(o); err != nil {
 		return nil, err
 	}
 	return b.plan, nil
 }
 
 type builder struct {
-	plan  *Plan
-	roots map[graph.Tensor]region.Root
-	tasks map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
+	plan    *Plan
+	roots   map[graph.Tensor]region.Root
+	tasks   map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
+	aliases *aliases
 }
 
 // root returns the root of a tensor, which is made at its first use.
 func (b *builder) root(t graph.Tensor) region.Root {
-	t = t.Root()
+	t = b.aliases.root(t)
 	if r, ok := b.roots[t]; ok {
 		return r
 	}
@@ -103,7 +114,7 @@ func (b *builder) builtin(op Builtin, access ...region.Access) {
 	b.plan.Tasks = append(b.plan.Tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
 }
 
-func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
+func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pair) error {
 	sig, res := inv.Signature, inv.Node.Resolved
 	op := sig.Operator
 	attrs, err := json.Marshal(inv.Node.Attrs)
@@ -111,7 +122,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 	}
 	c := Call{Node: inv.Node.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
-		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params)), Slots: make([]string, len(sig.Params))}
+		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params)), Slots: make([]string, len(sig.Params)), InPlace: inPlace}
 	given := res.Given()
 	for i := range op.Slots {
 		if len(given.Operands[i]) > 0 {
@@ -125,7 +136,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		}
 	}
 	var access []region.Access
-	var made []int // accesses of tensors that the call makes and reads
+	var made []region.Root // tensors that the call makes and reads
 	var worker int64
 	for i, p := range sig.Params {
 		c.Params[i] = []Bound{}
@@ -151,22 +162,32 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 				continue
 			}
 			bound := Bound{Root: b.root(t)}
+			if !shape.Equal(b.plan.Roots[bound.Root].Shape, t.Shape()) {
+				bound.Shape = append([]int{}, t.Shape()...)
+			}
 			if p.Grad && p.Perm.Writes() {
 				bound.Mode = t.Mode()
 			}
 			c.Params[i] = append(c.Params[i], bound)
 			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
 			if role := op.Slots[p.Slot].Role; p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved) {
-				made = append(made, len(access)-1)
+				made = append(made, bound.Root)
 			}
 		}
+	}
+	for _, p := range inPlace {
+		shared := c.Params[p.Param][0].Root
+		access = merge(access, shared)
+		made = slices.DeleteFunc(made, func(r region.Root) bool { return r == shared })
 	}
 	later := access // of all steps but the first
 	if len(made) > 0 {
 		// To the others, the first step writes these: only its own call reads what it leaves there.
 		access = slices.Clone(access)
-		for _, k := range made {
-			access[k].Perm = perm.Write
+		for k := range access {
+			if slices.Contains(made, access[k].Root) {
+				access[k].Perm = perm.Write
+			}
 		}
 	}
 	after, err := b.after(phase, inv.Node)
@@ -185,10 +206,15 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation) error {
 		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after})
 		access = later
 	}
-	if phase != graph.Backward {
-		b.tasks[inv.Node] = [2]int{first, len(b.plan.Tasks)}
-	}
+	b.note(phase, inv.Node, first)
 	return nil
+}
+
+// note notes that the tasks from number first on are those of a node.
+func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
+	if phase != graph.Backward {
+		b.tasks[n] = [2]int{first, len(b.plan.Tasks)}
+	}
 }
 
 // after returns the tasks of the nodes after which a node explicitly runs.
@@ -207,6 +233,14 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 		}
 	}
 	return after, nil
+}
+
+// merge makes one access of those that a task has to a root, of which one reads and one writes.
+func merge(access []region.Access, root region.Root) []region.Access {
+	first := slices.IndexFunc(access, func(a region.Access) bool { return a.Root == root })
+	access[first].Perm = perm.ReadWrite
+	rest := slices.DeleteFunc(access[first+1:], func(a region.Access) bool { return a.Root == root })
+	return access[:first+1+len(rest)]
 }
 
 // lifetimes fills in First and Last of every root.

@@ -106,6 +106,14 @@ type Call struct {
 	Params [][]Bound `json:"params"`
 	// Slots names the slot of each parameter; of gradients, "grad of" it.
 	Slots []string `json:"slots"`
+	// InPlace lists the parameters whose tensors lie where those of others lay.
+	InPlace []Pair `json:"in_place,omitempty"`
+}
+
+// Pair says that the tensor of parameter Param lies where that of parameter Of lay.
+type Pair struct {
+	Param int `json:"param"`
+	Of    int `json:"of"`
 }
 
 // NoRoot stands for the gradient of a variadic slot's tensor that nobody wants.
@@ -115,6 +123,17 @@ const NoRoot region.Root = -1
 type Bound struct {
 	Root region.Root `json:"root"`
 	Mode tensor.Mode `json:"mode,omitempty"` // for gradients that the task computes
+	// Shape is that of the tensor if it is another than the root's: a view of the root's elements.
+	Shape []int `json:"shape,omitzero"`
+}
+
+// Operand returns the type and shape of a bound tensor.
+func (p *Plan) Operand(b Bound) task.Operand {
+	o := p.Roots[b.Root].Operand()
+	if b.Shape != nil {
+		o.Shape = b.Shape
+	}
+	return o
 }
 
 // Builtin is an operation that every engine knows.

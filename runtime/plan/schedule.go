@@ -11,6 +11,7 @@ type Option func(*options)
 type options struct {
 	workers int
 	time    []float64
+	plain   bool
 }
 
 // Workers sets the number of workers for which the plan is scheduled. The usual one is 1, so that plans
@@ -20,6 +21,10 @@ func Workers(n int) Option { return func(o *options) { o.workers = n } }
 // Times gives the time of each task in nanoseconds, for example as measured, by which the tasks are
 // divided among workers. Without them they are estimated from the memory that tasks touch.
 func Times(ns []float64) Option { return func(o *options) { o.time = ns } }
+
+// Plain gives every tensor memory of its own and lets every task run by itself, as if operators had
+// declared nothing about memory in place and fusion. The plan computes the same.
+func Plain() Option { return func(o *options) { o.plain = true } }
 
 func apply(opts []Option) options {
 	o := options{workers: 1}

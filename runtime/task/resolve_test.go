@@ -48,7 +48,7 @@ func operator(resolve func(*Resolution)) *Operator {
 		Types:   []TypeVar{{"T", []dtype.Type{dtype.F32, dtype.F64}}},
 		Resolve: func(_ Attrs, r *Resolution) { resolve(r) },
 	}
-	op.Signatures = []*Signature{{Operator: op, Task: "forward", Kind: KindForward, Steps: []Step{{"a"}, {"b"}}}}
+	op.Signatures = []*Signature{{Operator: op, Task: "forward", Kind: KindForward, Steps: []Step{{Name: "a"}, {Name: "b"}}}}
 	return op
 }
 

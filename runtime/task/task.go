@@ -120,7 +120,12 @@ type Param struct {
 
 // Step is one part of a task. The steps of a task run one after the other; each is cut into ranges
 // that may run side by side.
-type Step struct{ Name string }
+type Step struct {
+	Name string
+	// Elementwise says that index i touches element i only, of every tensor that has as many elements
+	// as there are indices, and that others are only read.
+	Elementwise bool
+}
 
 // Signature describes a task: its slots with permissions, and its steps.
 type Signature struct {
@@ -130,6 +135,8 @@ type Signature struct {
 	Kind     Kind
 	Params   []Param
 	Steps    []Step
+	// InPlace lists the tensors that may lie where others lay.
+	InPlace []InPlace
 }
 
 // Name returns "operator.task".
@@ -160,6 +167,10 @@ type Operator struct {
 	Resolve func(Attrs, *Resolution)
 	// Examples are attribute and shape combinations from which tests are made.
 	Examples []Example
+	// Inference holds, as a JSON object, the attributes that inference changes; "" if there are none.
+	Inference string
+	// Fusions lists the work of other operators that this one can do as well.
+	Fusions []Fusion
 }
 
 // TypeVar is a dtype variable and the types it may stand for.

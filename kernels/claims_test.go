@@ -1,0 +1,208 @@
+package kernels_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// Specs claim that tasks work in place, and element by element. The tests here take them at their word:
+// they give kernels such memory directly.
+
+// memory holds the tensors of one task, by parameter.
+type memory struct {
+	sig     *task.Signature
+	res     *task.Resolution
+	attrs   task.Attrs
+	buffers [][]task.Buffer
+}
+
+// newMemory gives every parameter of a task tensors with random values.
+func newMemory(f *fixture, sig *task.Signature, seed uint64) *memory {
+	m := &memory{sig: sig, res: f.node.Resolved, attrs: f.attrs, buffers: make([][]task.Buffer, len(sig.Params))}
+	r := rand.New(rand.NewPCG(seed, 5))
+	for i, p := range sig.Params {
+		for _, o := range m.res.Operands(p.Slot) {
+			b := task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes()), Mode: tensor.Store}
+			for k := range shape.Prod(o.Shape) {
+				put(b, k, 0.1+0.8*r.Float64())
+			}
+			m.buffers[i] = append(m.buffers[i], b)
+		}
+	}
+	return m
+}
+
+// put sets an element. Integers become 0 or 1, which any label may be; so do booleans.
+func put(b task.Buffer, i int, x float64) {
+	size := b.Type.Size()
+	at := b.Bytes[i*size:]
+	switch {
+	case b.Type == dtype.F32:
+		binary.NativeEndian.PutUint32(at, math.Float32bits(float32(x)))
+	case b.Type == dtype.F64:
+		binary.NativeEndian.PutUint64(at, math.Float64bits(x))
+	case x > 0.5 && b.Type == dtype.Bool:
+		at[0] = 1
+	default:
+		clear(at[:size])
+	}
+}
+
+func (m *memory) clone() *memory {
+	c := *m
+	c.buffers = make([][]task.Buffer, len(m.buffers))
+	for i, bs := range m.buffers {
+		for _, b := range bs {
+			b.Bytes = slices.Clone(b.Bytes)
+			c.buffers[i] = append(c.buffers[i], b)
+		}
+	}
+	return &c
+}
+
+// param returns the number of the parameter that is a slot or its gradient, or -1.
+func (m *memory) param(slot int, grad bool) int {
+	return slices.IndexFunc(m.sig.Params, func(p task.Param) bool { return p.Slot == slot && p.Grad == grad })
+}
+
+// bodies binds the task to the memory.
+func (m *memory) bodies(t *testing.T) []task.Body {
+	t.Helper()
+	reg := registry().Task(m.sig.ID)
+	v, err := reg.Variant(m.res.Types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(slot int, grad bool) []task.Buffer {
+		if i := m.param(slot, grad); i >= 0 {
+			return m.buffers[i]
+		}
+		return nil
+	}
+	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Memory: at, Workers: func(slot int) []task.Buffer { return at(slot, false) }}
+	bodies, err := v.Bind(acc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bodies
+}
+
+// run runs all steps, each in ranges of a few indices.
+func (m *memory) run(t *testing.T, number int) {
+	t.Helper()
+	for step, b := range m.bodies(t) {
+		over := m.res.Work(number, step).Over
+		for lo := 0; lo < over; lo += 3 {
+			if err := b.Run(&task.Ctx{}, task.Range{Lo: lo, Hi: min(lo+3, over)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// forEachTask runs f for every task of every sample.
+func forEachTask(t *testing.T, f func(t *testing.T, number int, m *memory)) {
+	forEachSample(t, func(t *testing.T, s sample) {
+		fix := mustFixture(t, s)
+		for number, sig := range s.op.Signatures {
+			f(t, number, newMemory(fix, sig, uint64(number)))
+		}
+	})
+}
+
+// TestInPlace runs every task with the memory that its spec says it may share, and with memory of its
+// own for every tensor: it writes the same.
+func TestInPlace(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	forEachTask(t, func(t *testing.T, number int, m *memory) {
+		grad := m.sig.Kind == task.KindBackward
+		for _, p := range m.sig.InPlace {
+			to, of := m.param(p.Slot, grad), m.param(p.Of, grad)
+			if to < 0 || of < 0 {
+				t.Fatalf("%s: no parameters for %+v", m.sig.Name(), p)
+			}
+			if len(m.buffers[to]) != 1 || len(m.buffers[of]) != 1 || len(m.buffers[to][0].Bytes) != len(m.buffers[of][0].Bytes) {
+				continue
+			}
+			tried++
+			apart, shared := m.clone(), m.clone()
+			shared.buffers[to][0].Bytes = shared.buffers[of][0].Bytes
+			apart.run(t, number)
+			shared.run(t, number)
+			for i, par := range m.sig.Params {
+				for k := range m.buffers[i] {
+					if par.Perm.Writes() && par.Perm != perm.Scratch && !bytes.Equal(apart.buffers[i][k].Bytes, shared.buffers[i][k].Bytes) {
+						t.Errorf("%s writes something else to parameter %d if %+v", m.sig.Name(), i, p)
+					}
+				}
+			}
+			if p.View && !bytes.Equal(shared.buffers[to][0].Bytes, m.buffers[of][0].Bytes) {
+				t.Errorf("%s makes no view", m.sig.Name())
+			}
+		}
+	})
+	if tried < 20 {
+		t.Errorf("only %d pairs were tried", tried)
+	}
+}
+
+// TestElementwise runs one index of each step that works element by element while all other elements
+// hold garbage. That index comes out right, and the garbage stays.
+func TestElementwise(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	forEachTask(t, func(t *testing.T, number int, m *memory) {
+		for step, s := range m.sig.Steps {
+			over := m.res.Work(number, step).Over
+			if !s.Elementwise || over == 0 {
+				continue
+			}
+			tried++
+			whole := m.clone()
+			if err := whole.bodies(t)[step].Run(&task.Ctx{}, task.Range{Lo: 0, Hi: over}); err != nil {
+				t.Fatal(err)
+			}
+			for i := range over {
+				one := m.clone()
+				for _, bs := range one.buffers {
+					for _, b := range bs {
+						for e := range shape.Prod(b.Shape) {
+							if e != i && shape.Prod(b.Shape) == over {
+								put(b, e, math.NaN())
+							}
+						}
+					}
+				}
+				before := one.clone()
+				if err := one.bodies(t)[step].Run(&task.Ctx{}, task.Range{Lo: i, Hi: i + 1}); err != nil {
+					t.Fatal(err)
+				}
+				for par, bs := range one.buffers {
+					for k, b := range bs {
+						want := slices.Clone(before.buffers[par][k].Bytes)
+						if size := b.Type.Size(); shape.Prod(b.Shape) == over {
+							copy(want[i*size:(i+1)*size], whole.buffers[par][k].Bytes[i*size:])
+						}
+						if !bytes.Equal(b.Bytes, want) {
+							t.Fatalf("%s, step %d, index %d: parameter %d holds\n%x\nwant\n%x", m.sig.Name(), step, i, par, b.Bytes, want)
+						}
+					}
+				}
+			}
+		}
+	})
+	if tried < 40 {
+		t.Errorf("only %d steps were tried", tried)
+	}
+}

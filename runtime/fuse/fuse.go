@@ -1,0 +1,112 @@
+// Package fuse rewrites programs: where an operator's spec says that it can do the work of another as
+// well, the two become one. It knows no operator; everything it does, some operator's description says.
+//
+// It works on programs, so backward has been expanded: of a pair, both forward tasks become one, and
+// so do both backward tasks. Values between them are gone then, which is allowed only if nobody else
+// reads them.
+package fuse
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Applied tells that a fusion was applied.
+type Applied struct {
+	Node  string // into which the other was fused
+	Other string // node that is gone
+	Rule  *task.Fusion
+}
+
+// String formats the fusion as "fc + act (linear.relu)".
+func (a Applied) String() string { return fmt.Sprintf("%s + %s (%s)", a.Node, a.Other, a.Rule.Name) }
+
+// Program returns the program with every pair fused that its operators allow, and what was done. The
+// given program stays as it is. Results are equal to those of p within the tolerances of the fusions.
+func Program(p *graph.Program) (*graph.Program, []Applied, error) {
+	q := *p
+	q.Steps = slices.Clone(p.Steps)
+	var done []Applied
+	for {
+		a, err := once(&q)
+		if err != nil || a == nil {
+			return &q, done, err
+		}
+		done = append(done, *a)
+	}
+}
+
+// once applies one fusion to p, or returns nil if there is none.
+func once(p *graph.Program) (*Applied, error) {
+	x := newIndex(p)
+	for _, n := range x.nodes {
+		for i := range n.Op.Fusions {
+			rule := &n.Op.Fusions[i]
+			for _, m := range x.partners(n, rule) {
+				if x.taken(n) || x.taken(m) {
+					continue
+				}
+				pair, err := x.match(n, m, rule)
+				if err != nil {
+					return nil, fmt.Errorf("fusion %s of node %s and node %s: %w", rule.Name, n.Name, m.Name, err)
+				}
+				if pair != nil && pair.rewrite() {
+					return &Applied{n.Name, m.Name, rule}, nil
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// attributes returns those of the fused node, or nil if the rule does not apply.
+func attributes(n, m *graph.Node, rule *task.Fusion) (task.Attrs, error) {
+	own, err := task.AttrObject(n.Attrs)
+	if err != nil {
+		return nil, err
+	}
+	other, err := task.AttrObject(m.Attrs)
+	if err != nil {
+		return nil, err
+	}
+	absent := func(name string) bool { v := own[name]; return v == nil || string(v) == "null" }
+	for _, w := range rule.When {
+		var values []json.RawMessage
+		if err := json.Unmarshal([]byte(w.Values), &values); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, other[w.Attr]) }) {
+			return nil, nil
+		}
+	}
+	for _, name := range rule.Absent {
+		if !absent(name) {
+			return nil, nil
+		}
+	}
+	changes := map[string]json.RawMessage{}
+	if rule.Set != "" {
+		if err := json.Unmarshal([]byte(rule.Set), &changes); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range rule.Copy {
+		changes[c.Attr] = other[c.From]
+	}
+	for name, v := range changes {
+		opposite := string(v) == "true" && string(own[name]) == "false" || string(v) == "false" && string(own[name]) == "true"
+		if !absent(name) && !opposite {
+			return nil, nil
+		}
+	}
+	data, err := json.Marshal(changes)
+	if err != nil {
+		return nil, err
+	}
+	return task.Override(&n.Op.Operator, n.Attrs, data)
+}

@@ -1,0 +1,142 @@
+package fuse
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// index finds the steps of nodes and of tensors in a program.
+type index struct {
+	p       *graph.Program
+	nodes   []*graph.Node // with a forward step, in order
+	steps   map[*graph.Node]map[task.Kind][]int
+	uses    map[graph.Tensor][]int // steps that access a tensor
+	fetched map[graph.Tensor]bool
+}
+
+func newIndex(p *graph.Program) *index {
+	x := &index{p: p, steps: map[*graph.Node]map[task.Kind][]int{}, uses: map[graph.Tensor][]int{}, fetched: map[graph.Tensor]bool{}}
+	for i := range p.Steps {
+		if inv := p.Steps[i].Invocation; inv != nil {
+			if x.steps[inv.Node] == nil {
+				x.steps[inv.Node] = map[task.Kind][]int{}
+				x.nodes = append(x.nodes, inv.Node)
+			}
+			kind := inv.Signature.Kind
+			x.steps[inv.Node][kind] = append(x.steps[inv.Node][kind], i)
+		}
+		each(&p.Steps[i], func(t graph.Tensor, _ bool) { x.uses[t] = append(x.uses[t], i) })
+	}
+	for _, t := range p.Fetched {
+		x.fetched[t.Root()] = true
+	}
+	return x
+}
+
+// each calls f for every tensor that a step accesses.
+func each(s *graph.Step, f func(t graph.Tensor, writes bool)) {
+	if s.Fill != nil {
+		f(s.Fill.Tensor.Root(), true)
+	}
+	if s.Add != nil {
+		f(s.Add.To.Root(), true)
+		f(s.Add.From.Root(), false)
+	}
+	if s.Invocation == nil {
+		return
+	}
+	for i, ts := range s.Invocation.Operands {
+		for _, t := range ts {
+			f(t.Root(), s.Invocation.Signature.Params[i].Perm.Writes())
+		}
+	}
+}
+
+// taken reports whether a node has other steps than one of forward and at most one of backward.
+func (x *index) taken(n *graph.Node) bool {
+	for kind, steps := range x.steps[n] {
+		if kind != task.KindForward && kind != task.KindBackward || len(steps) > 1 {
+			return true
+		}
+	}
+	return len(x.steps[n][task.KindForward]) != 1
+}
+
+// step returns the number of a node's step of a kind, or -1.
+func (x *index) step(n *graph.Node, k task.Kind) int {
+	if s := x.steps[n][k]; len(s) > 0 {
+		return s[0]
+	}
+	return -1
+}
+
+// partners returns the nodes of the rule's other operator that hang together with n as the rule says.
+func (x *index) partners(n *graph.Node, rule *task.Fusion) []*graph.Node {
+	var out []*graph.Node
+	for _, t := range n.Tensors(rule.Share[0].Own) {
+		for _, i := range x.uses[t.Root()] {
+			if inv := x.p.Steps[i].Invocation; inv != nil && inv.Node != n && inv.Node.Op.Name == rule.Other && !slices.Contains(out, inv.Node) {
+				out = append(out, inv.Node)
+			}
+		}
+	}
+	return out
+}
+
+// only reports whether nobody but the given steps accesses a tensor, and it is not fetched.
+func (x *index) only(t graph.Tensor, steps ...int) bool {
+	if x.fetched[t.Root()] {
+		return false
+	}
+	return !slices.ContainsFunc(x.uses[t.Root()], func(i int) bool { return !slices.Contains(steps, i) })
+}
+
+// meeting returns where two steps can be done as one: at the place of the second, if nothing between
+// them conflicts with the first, or the other way round; -1 if neither.
+func (x *index) meeting(a, b int) int {
+	if a > b {
+		a, b = b, a
+	}
+	if !x.conflicts(a, a+1, b) {
+		return b
+	}
+	if !x.conflicts(b, a+1, b) {
+		return a
+	}
+	return -1
+}
+
+// conflicts reports whether step s and one of the steps lo to hi-1 access the same tensor, and at least
+// one of the two writes it.
+func (x *index) conflicts(s, lo, hi int) bool {
+	mine := map[graph.Tensor]bool{} // whether it is written
+	each(&x.p.Steps[s], func(t graph.Tensor, writes bool) { mine[t] = mine[t] || writes })
+	for i := lo; i < hi; i++ {
+		found := false
+		each(&x.p.Steps[i], func(t graph.Tensor, writes bool) {
+			w, ok := mine[t]
+			found = found || ok && (w || writes)
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// grads returns the gradients that a backward step is bound to, by slot.
+func grads(inv *graph.Invocation) map[int][]graph.Tensor {
+	out := map[int][]graph.Tensor{}
+	for i, p := range inv.Signature.Params {
+		if p.Grad && len(inv.Operands[i]) > 0 {
+			out[p.Slot] = inv.Operands[i]
+		}
+	}
+	return out
+}
+
+// wanted reports whether a gradient is computed rather than dropped.
+func wanted(ts []graph.Tensor) bool { return len(ts) == 1 && ts[0].Mode() != tensor.Discard }

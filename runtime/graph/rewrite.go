@@ -1,0 +1,91 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Change returns a node of n's operator with other attributes and other tensors, for passes that
+// rewrite programs. Slots that tensors does not list keep their tensors if they are inputs, weights or
+// outputs; what the operator saves for backward gets new ones. Request lists outputs that are made on
+// request. It fails if the operator's rules do not give the tensors their types and shapes.
+func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
+	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, slots: make([][]Tensor, len(n.slots))}
+	given := task.NoneGiven(&n.Op.Operator)
+	copy(given.Requested, n.Resolved.Given().Requested)
+	for _, slot := range request {
+		given.Requested[slot] = true
+	}
+	for slot := range n.slots {
+		s := &n.Op.Slots[slot]
+		if s.Role != task.RoleSaved {
+			c.slots[slot] = slices.Clone(n.slots[slot])
+		}
+		if ts, ok := tensors[slot]; ok {
+			c.slots[slot] = ts
+		}
+		if s.Role == task.RoleInput {
+			for _, t := range c.slots[slot] {
+				given.Operands[slot] = append(given.Operands[slot], t.operand)
+			}
+		}
+	}
+	var err error
+	if c.Resolved, err = task.Resolve(&n.Op.Operator, attrs, given); err != nil {
+		return nil, err
+	}
+	for slot := range c.slots {
+		s := &n.Op.Slots[slot]
+		want := c.Resolved.Operands(slot)
+		if s.Role == task.RoleSaved {
+			for _, o := range want {
+				c.slots[slot] = append(c.slots[slot], Tensor{info: &info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: c, slot: slot}})
+			}
+		}
+		if s.Role == task.RoleScratch || s.Role == task.RoleArgument {
+			continue
+		}
+		if len(want) != len(c.slots[slot]) {
+			return nil, &task.Error{Operator: n.Op.Name, Slot: s.Name, Want: count(len(want)), Got: count(len(c.slots[slot]))}
+		}
+		for k, t := range c.slots[slot] {
+			if want[k].Type != t.Type() || !shape.Equal(want[k].Shape, t.Shape()) {
+				return nil, &task.Error{Operator: n.Op.Name, Slot: s.Name, Want: want[k].String(), Got: t.String()}
+			}
+		}
+	}
+	return c, nil
+}
+
+// Differentiate binds the node's backward task to gradients: of outputs those that it reads, of inputs
+// and weights those that it computes. A slot that grads does not list has none.
+func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
+	if n.Op.Backward == nil {
+		return nil, fmt.Errorf("node %s: operator %s has no gradient", n.Name, n.Op.Name)
+	}
+	n.grads = make([][]Tensor, len(n.slots))
+	defer func() { n.grads = nil }()
+	for slot, ts := range grads {
+		n.grads[slot] = ts
+	}
+	return n.Op.Backward(n)
+}
+
+// NoGradient returns a step that provides a gradient of zeroes for an output on which nothing depends,
+// and the gradient.
+func NoGradient(of Tensor) (Step, Tensor) {
+	t := Tensor{info: &info{name: "grad of " + of.name, operand: of.operand, kind: constant}}
+	return Step{Phase: Backward, Fill: &Fill{Tensor: t}}, t
+}
+
+// InferenceAttrs returns the node's attributes in inference: those that it has, except for what its
+// operator changes.
+func (n *Node) InferenceAttrs() (task.Attrs, error) {
+	if n.Op.Inference == "" {
+		return n.Attrs, nil
+	}
+	return task.Override(&n.Op.Operator, n.Attrs, []byte(n.Op.Inference))
+}
