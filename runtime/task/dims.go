@@ -101,11 +101,7 @@ func (r *Resolution) Permute(dims, axes []int) []int {
 		r.fail(-1, "every dimension of "+shape.Format(dims)+" once", shape.Format(axes))
 		return nil
 	}
-	out := make([]int, len(axes))
-	for i, a := range axes {
-		out[i] = dims[a]
-	}
-	return out
+	return shape.Permute(dims, axes)
 }
 
 // distinct checks that axes are different numbers below rank; dims is what they refer to.
