@@ -364,9 +364,13 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 			want[name] = t
 		}
 	}
+	state := map[string]graph.Tensor{} // weights that forward changes
 	seeds := map[graph.Tensor]graph.Tensor{}
 	for i := range x.op.Slots {
 		s := &x.op.Slots[i]
+		if s.Role == task.RoleWeight && x.changes(i) {
+			state["out."+s.Name] = x.node.Tensor(i)
+		}
 		if s.Role != task.RoleOutput {
 			continue
 		}
@@ -395,7 +399,17 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 			return nil, err
 		}
 	}
+	for name, t := range state {
+		if computed[name], err = fetch(in, t); err != nil {
+			return nil, err
+		}
+	}
 	return computed, nil
+}
+
+// changes reports whether the operator's forward changes a weight.
+func (x *execution) changes(slot int) bool {
+	return slices.ContainsFunc(x.op.Signature(task.KindForward).Params, func(p task.Param) bool { return p.Slot == slot && !p.Grad && p.Perm.Writes() })
 }
 
 // program returns the program that computes what is wanted, and adds the gradients to it.
