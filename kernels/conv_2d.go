@@ -122,7 +122,7 @@ func (k Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Ra
 		for c := range s.channels {
 			for h := range s.H {
 				for w := range s.W {
-					a.GradInput.Put(to+(c*s.H+h)*s.W+w, gather(cols, &s, c, h, w))
+					a.GradInput.Put(to+(c*s.H+h)*s.W+w, fold(cols, &s, c, h, w))
 				}
 			}
 		}
@@ -130,8 +130,8 @@ func (k Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Ra
 	return nil
 }
 
-// gather sums the elements of cols that are pixel (h, w) of channel c.
-func gather[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
+// fold sums the elements of cols that are pixel (h, w) of channel c.
+func fold[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
 	var sum T
 	for i := range s.KernelH {
 		p := h + s.PaddingH - i
