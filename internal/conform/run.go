@@ -82,6 +82,8 @@ func (r *Runner) run(ctx context.Context, c *Case) (map[string]safetensors.Tenso
 		computed, err = x.optimizer(ctx)
 	case c.Check == "statistical":
 		return x.statistical(ctx)
+	case c.Has("unsorted"):
+		c, computed, err = x.unsorted(ctx)
 	default:
 		computed, err = x.plain(ctx)
 	}
