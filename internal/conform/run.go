@@ -82,6 +82,8 @@ func (r *Runner) run(ctx context.Context, c *Case) (map[string]safetensors.Tenso
 		computed, err = x.optimizer(ctx)
 	case c.Check == "statistical":
 		return x.statistical(ctx)
+	case c.Has("unsorted"):
+		c, computed, err = x.unsorted(ctx)
 	default:
 		computed, err = x.plain(ctx)
 	}
@@ -364,9 +366,13 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 			want[name] = t
 		}
 	}
+	state := map[string]graph.Tensor{} // weights that forward changes
 	seeds := map[graph.Tensor]graph.Tensor{}
 	for i := range x.op.Slots {
 		s := &x.op.Slots[i]
+		if s.Role == task.RoleWeight && x.changes(i) {
+			state["out."+s.Name] = x.node.Tensor(i)
+		}
 		if s.Role != task.RoleOutput {
 			continue
 		}
@@ -395,7 +401,17 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 			return nil, err
 		}
 	}
+	for name, t := range state {
+		if computed[name], err = fetch(in, t); err != nil {
+			return nil, err
+		}
+	}
 	return computed, nil
+}
+
+// changes reports whether the operator's forward changes a weight.
+func (x *execution) changes(slot int) bool {
+	return slices.ContainsFunc(x.op.Signature(task.KindForward).Params, func(p task.Param) bool { return p.Slot == slot && !p.Grad && p.Perm.Writes() })
 }
 
 // program returns the program that computes what is wanted, and adds the gradients to it.

@@ -263,8 +263,8 @@ func (x *exprs) call(n *expr.Call, outer int) *jen.Statement {
 				g.Add(x.as(a, n.Type().Kind))
 			}
 		})
-	case "broadcast":
-		return jen.Id("r").Dot("Broadcast").Call(arg(0), arg(1))
+	case "broadcast", "keep", "drop", "ones", "insert", "permute":
+		return jen.Id("r").Dot(goname.Exported(n.Func)).Call(arg(0), arg(1))
 	case "sqrt":
 		return jen.Qual("math", "Sqrt").Call(x.as(n.Args[0], expr.Float))
 	case "has":

@@ -5,7 +5,9 @@
 package vec
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
@@ -114,5 +116,32 @@ func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 	inv := 1 / sum
 	for i := range n {
 		d[i*u] = T(math.Exp(float64(x[i*s])-top) * inv)
+	}
+}
+
+// Largest writes the numbers of the n largest elements of a to the front of order, which has the length
+// of a: the largest first if sorted, otherwise in the order of a. Of equal elements the first count, and
+// NaN counts as largest.
+func Largest[T dtype.Float](order tensor.RWLane[int64], a tensor.ROLane[T], n int, sorted bool) {
+	to, count, u := order.WO().Unlock(unlock.Key{})
+	if u != 1 {
+		panic("vec: Largest needs neighbouring elements")
+	}
+	to = to[:count]
+	for i := range to {
+		to[i] = int64(i)
+	}
+	slices.SortStableFunc(to, func(i, j int64) int {
+		x, y := a.At(int(i)), a.At(int(j))
+		switch {
+		case x != x && y == y:
+			return -1
+		case y != y && x == x:
+			return 1
+		}
+		return cmp.Compare(y, x)
+	})
+	if !sorted {
+		slices.Sort(to[:n])
 	}
 }
