@@ -120,3 +120,12 @@ func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 		d[i*u] = T(math.Exp(float64(x[i*s])-top) * inv)
 	}
 }
+
+// ExpNormGrad passes put the gradient of each element of x, given y = softmax(x) and its gradient. put may
+// overwrite grad.
+func ExpNormGrad[T dtype.Float](y, grad tensor.ROLane[T], put func(i int, g T)) {
+	dot := Dot(y, grad)
+	for i := range y.Len() {
+		put(i, y.At(i)*(grad.At(i)-dot))
+	}
+}
