@@ -31,6 +31,7 @@ FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 1s
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
 	$(GO) test -run '^$$' -fuzz FuzzSpec $(FUZZFLAGS) ./internal/driver
+	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./internal/safetensors
 
 # CASES is a folder of conformance cases.
 CASES ?= internal/conform/testdata
