@@ -26,8 +26,9 @@ bench:
 
 # FUZZTIME is how long each fuzz target runs.
 FUZZTIME ?= 30s
-# Without a limit of its own, shrinking one interesting input may take all that time.
-FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 1s
+# Without a limit of its own, shrinking one interesting input may take all that time; a limit in seconds
+# starts the process anew each time it is reached.
+FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 20x
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
 	$(GO) test -run '^$$' -fuzz FuzzSpec $(FUZZFLAGS) ./internal/driver
