@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race bench fuzz conform lint
+.PHONY: run generate test race bench fuzz conform lint deadcode
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -38,3 +38,11 @@ fuzz:
 CASES ?= internal/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
+
+# lint checks the format of hand-written and generated code.
+lint:
+	test -z "$$(gofmt -l . | tee /dev/stderr)"
+
+# deadcode lists functions that nothing calls.
+deadcode:
+	$(GO) tool deadcode -test ./...
