@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race bench fuzz conform lint deadcode
+.PHONY: run generate test race property bench fuzz conform lint deadcode
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -20,6 +20,10 @@ test:
 
 race:
 	CGO_ENABLED=1 $(GO) test -race ./runtime/... ./kernels/... ./internal/...
+
+# property runs more random plans than test does: on 1 to 8 workers, and broken in every way.
+property:
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/plan -graphs 10000 -mutants 2000
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -59,7 +59,11 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.engine.Close()
+	defer func() {
+		if e := s.engine.Close(); err == nil {
+			err = e
+		}
+	}()
 	curve := io.Discard
 	if o.curve != "" {
 		f, err := os.Create(o.curve)
