@@ -30,6 +30,7 @@ type options struct {
 	trace   string
 	dot     string
 	memory  string
+	cost    bool
 }
 
 func main() {
@@ -42,6 +43,7 @@ func main() {
 	flag.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
 	flag.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
+	flag.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
 	flag.Parse()
 	if flag.NArg() > 0 || o.workers < 1 || o.epochs < 1 || o.batch < 1 {
 		flag.Usage()
@@ -125,6 +127,11 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	writeMemory(w, s)
 	if o.trace != "" {
 		writeSpread(w, recorder.Tasks(s.plan))
+	}
+	if o.cost {
+		if err := writeCosts(ctx, w, s.net.graph, o.workers); err != nil {
+			return err
+		}
 	}
 	for _, f := range []struct {
 		path  string

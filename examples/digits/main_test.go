@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := options{seed: 1, workers: 2, epochs: 1, batch: 80, trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory")}
+	o := options{seed: 1, workers: 2, epochs: 1, batch: 80, trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), cost: true}
 	var out bytes.Buffer
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
@@ -72,8 +72,10 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: want %s in it, got %d bytes, %v", filepath.Base(path), want, len(data), err)
 		}
 	}
-	if want := "mean and spread of 10 steps"; !strings.Contains(out.String(), want) {
-		t.Errorf("the output does not say %q:\n%s", want, &out)
+	for _, want := range []string{"mean and spread of 10 steps", "cost of operators; at best", "of best"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output does not say %q:\n%s", want, &out)
+		}
 	}
 	o = options{seed: 1, workers: 1, epochs: 1, batch: 700, dot: filepath.Join(dir, "no", "dot")}
 	if err := run(t.Context(), o, &out); err == nil || !strings.Contains(err.Error(), "no such file") {

@@ -114,32 +114,59 @@ type Task struct {
 	Ranges int // of one run
 }
 
-// Tasks returns the times of a plan's tasks that were recorded, in the plan's order.
-func (r *Recorder) Tasks(p *plan.Plan) []Task {
-	type run struct{ begin, end, busy time.Duration }
-	runs := make([][]run, len(p.Tasks))
-	ranges := make([]int, len(p.Tasks))
+// span is when a task ran, in one run: from the beginning of its first range to the end of its last. busy is the
+// time of all its ranges.
+type span struct {
+	begin, end, busy time.Duration
+	ranges           int
+}
+
+// spans returns when each task ran in each run; in a run that was stopped before, a task has no ranges.
+func (r *Recorder) spans(p *plan.Plan) [][]span {
+	runs := make([][]span, len(p.Tasks))
 	for _, e := range r.events(p) {
 		for uint64(len(runs[e.task])) <= e.run {
-			runs[e.task] = append(runs[e.task], run{begin: math.MaxInt64})
+			runs[e.task] = append(runs[e.task], span{begin: math.MaxInt64})
 		}
-		t := &runs[e.task][e.run]
-		t.begin, t.end, t.busy = min(t.begin, e.begin), max(t.end, e.end), t.busy+e.end-e.begin
-		ranges[e.task]++
+		s := &runs[e.task][e.run]
+		s.begin, s.end, s.busy, s.ranges = min(s.begin, e.begin), max(s.end, e.end), s.busy+e.end-e.begin, s.ranges+1
 	}
+	return runs
+}
+
+// Tasks returns the times of a plan's tasks that were recorded, in the plan's order.
+func (r *Recorder) Tasks(p *plan.Plan) []Task {
 	var out []Task
-	for i := range runs {
+	for i, runs := range r.spans(p) {
 		var elapsed, busy []time.Duration
-		for _, t := range runs[i] {
-			if t.end > 0 { // a run that was stopped before the task has no time
-				elapsed, busy = append(elapsed, t.end-t.begin), append(busy, t.busy)
+		ranges := 0
+		for _, s := range runs {
+			if s.ranges > 0 {
+				elapsed, busy, ranges = append(elapsed, s.end-s.begin), append(busy, s.busy), s.ranges
 			}
 		}
 		if len(busy) > 0 {
-			out = append(out, Task{Number: i, Label: p.Label(i), Elapsed: Summarize(elapsed), Busy: Summarize(busy), Ranges: ranges[i] / len(busy)})
+			out = append(out, Task{Number: i, Label: p.Label(i), Elapsed: Summarize(elapsed), Busy: Summarize(busy), Ranges: ranges})
 		}
 	}
 	return out
+}
+
+// Sum returns the time that some of a plan's tasks took together: in each run, the sum of the times that passed
+// from the beginning to the end of each.
+func (r *Recorder) Sum(p *plan.Plan, counts func(number int) bool) Time {
+	var sums []time.Duration
+	for i, runs := range r.spans(p) {
+		for n, s := range runs {
+			for len(sums) <= n {
+				sums = append(sums, 0)
+			}
+			if counts(i) && s.ranges > 0 {
+				sums[n] += s.end - s.begin
+			}
+		}
+	}
+	return Summarize(sums)
 }
 
 // events returns what was recorded of a plan, worker by worker.
