@@ -39,9 +39,12 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 	}
 	micros := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 	for pid, rec := range r.plans {
-		write(traceEvent{Name: "process_name", Phase: "M", Process: pid, Args: map[string]any{"name": "plan " + rec.plan.Name}})
+		named := func(what string, tid int, name string) {
+			write(traceEvent{Name: what, Phase: "M", Process: pid, Thread: tid, Args: map[string]any{"name": name}})
+		}
+		named("process_name", 0, "plan "+rec.plan.Name)
 		for tid := range rec.workers {
-			write(traceEvent{Name: "thread_name", Phase: "M", Process: pid, Thread: tid, Args: map[string]any{"name": fmt.Sprintf("worker %d", tid)}})
+			named("thread_name", tid, fmt.Sprintf("worker %d", tid))
 			for _, e := range rec.workers[tid].events {
 				t := &rec.plan.Tasks[e.task]
 				args := map[string]any{"run": e.run, "task": e.task, "range": fmt.Sprintf("[%d, %d) of %d", e.at.Lo, e.at.Hi, t.Over)}
@@ -50,8 +53,8 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 					category = rec.plan.Calls[t.Call].Phase
 					args["step"] = t.Step
 				}
-				write(traceEvent{Name: rec.plan.Label(e.task), Category: category, Phase: "X", Begin: micros(e.begin), Duration: micros(e.end - e.begin),
-					Process: pid, Thread: tid, Args: args})
+				write(traceEvent{Name: rec.plan.Label(e.task), Category: category, Phase: "X",
+					Begin: micros(e.begin), Duration: micros(e.end - e.begin), Process: pid, Thread: tid, Args: args})
 			}
 		}
 	}
