@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench fuzz conform lint deadcode
+.PHONY: run generate test race property bench peers fuzz conform lint deadcode
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -25,8 +25,15 @@ race:
 property:
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/plan -graphs 10000 -mutants 2000
 
-bench:
+bench: peers
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# peers measures the executor beside oneTBB and StarPU, where they and a C++ compiler are installed: empty
+# tasks, and tasks of about 150 ns.
+peers:
+	$(GO) run ./test/peers
+	$(GO) run ./test/peers -turns 140 -graph layered
+	$(GO) run ./test/peers -turns 140 -graph wavefront
 
 # FUZZTIME is how long each fuzz target runs.
 FUZZTIME ?= 30s

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/bits"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
 
+	"github.com/opgen/opgen/internal/taskgraph"
 	"github.com/opgen/opgen/runtime/deps"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/sched"
@@ -22,58 +21,8 @@ type empty struct{}
 //go:noinline
 func (empty) Run(*task.Ctx, task.Range) error { return nil }
 
-// shapes are the graphs on which peers were measured, with about n tasks, as programs of accesses: each
-// task writes a root of its own and reads those of its predecessors.
-var shapes = []struct {
-	name  string
-	preds func(n int) [][]int32
-}{
-	{"chain", func(n int) [][]int32 {
-		g := make([][]int32, n)
-		for t := 1; t < n; t++ {
-			g[t] = []int32{int32(t - 1)}
-		}
-		return g
-	}},
-	{"independent", func(n int) [][]int32 { return make([][]int32, n) }},
-	{"layered", func(n int) [][]int32 {
-		const width = 100
-		r := rand.New(rand.NewPCG(42, 0))
-		g := make([][]int32, n/width*width)
-		for t := width; t < len(g); t++ {
-			for len(g[t]) < 3 {
-				p := int32((t/width-1)*width + r.IntN(width))
-				if len(g[t]) == 0 || g[t][0] != p && g[t][len(g[t])-1] != p {
-					g[t] = append(g[t], p)
-				}
-			}
-		}
-		return g
-	}},
-	{"wavefront", func(n int) [][]int32 {
-		side := int(math.Sqrt(0.9 * float64(n)))
-		g := make([][]int32, side*side)
-		for i := range side {
-			for j := range side {
-				if i > 0 {
-					g[i*side+j] = append(g[i*side+j], int32((i-1)*side+j))
-				}
-				if j > 0 {
-					g[i*side+j] = append(g[i*side+j], int32(i*side+j-1))
-				}
-			}
-		}
-		return g
-	}},
-	{"tree", func(n int) [][]int32 {
-		g := make([][]int32, 1<<bits.Len(uint(n))-1)
-		for t := 1; t < len(g); t++ {
-			g[t] = []int32{int32((t - 1) / 2)}
-		}
-		return g
-	}},
-}
-
+// build infers the dependencies of a graph from accesses: each task writes a root of its own and reads those of its
+// predecessors.
 func build(b testing.TB, preds [][]int32) *deps.Graph {
 	d := deps.NewBuilder(len(preds), len(preds))
 	var acc []deps.Access
@@ -93,9 +42,9 @@ func build(b testing.TB, preds [][]int32) *deps.Graph {
 // BenchmarkEmptyTask measures what running a task costs beside its body, on graphs of about 100,000
 // tasks that are run again and again.
 func BenchmarkEmptyTask(b *testing.B) {
-	for _, s := range shapes {
-		b.Run(s.name, func(b *testing.B) {
-			g := build(b, s.preds(100_000))
+	for _, s := range taskgraph.Shapes {
+		b.Run(s.Name, func(b *testing.B) {
+			g := build(b, s.Preds(taskgraph.Tasks))
 			for _, workers := range []int{1, 2} {
 				b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 					run(b, g, workers, sched.Costs{}, empty{})
@@ -159,12 +108,12 @@ func BenchmarkEfficiency(b *testing.B) {
 			took = min(took, float64(time.Since(start).Nanoseconds())/1000)
 		}
 	}
-	for _, s := range shapes {
-		if s.name != "wavefront" && s.name != "layered" {
+	for _, s := range taskgraph.Shapes {
+		if s.Name != "wavefront" && s.Name != "layered" {
 			continue
 		}
-		b.Run(fmt.Sprintf("%s/ns=%d/workers=2", s.name, length), func(b *testing.B) {
-			g := build(b, s.preds(100_000))
+		b.Run(fmt.Sprintf("%s/ns=%d/workers=2", s.Name, length), func(b *testing.B) {
+			g := build(b, s.Preds(100_000))
 			c := sched.Costs{Time: make([]float64, g.Len())}
 			for t := range c.Time {
 				c.Time[t] = length
@@ -179,9 +128,9 @@ func BenchmarkEfficiency(b *testing.B) {
 // BenchmarkPlanBuild measures how long it takes to derive the dependencies of about a million tasks from
 // their accesses and to give them queues, and how much memory is used on the way and kept.
 func BenchmarkPlanBuild(b *testing.B) {
-	for _, s := range shapes {
-		b.Run(s.name, func(b *testing.B) {
-			preds := s.preds(1_000_000)
+	for _, s := range taskgraph.Shapes {
+		b.Run(s.Name, func(b *testing.B) {
+			preds := s.Preds(1_000_000)
 			for _, workers := range []int{1, 2} {
 				b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 					b.ReportAllocs()

@@ -140,6 +140,9 @@ func (in *Instance) bind() error {
 		if err != nil {
 			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
 		}
+		if o := e.config.Observer; o != nil {
+			body = o.Observe(p, i, e.config.Workers, body)
+		}
 		tasks[i] = exec.Task{Body: body, Over: t.Over, Grain: t.Grain}
 		if in.times != nil {
 			in.times[i].Label = p.Label(i)

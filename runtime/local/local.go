@@ -31,6 +31,14 @@ type Config struct {
 	Admit func(owner string, bytes int64) error
 	// Profile measures the time of every task.
 	Profile bool
+	// Observer, unless nil, may wrap the body of every task that is loaded, to see it run.
+	Observer Observer
+}
+
+// Observer sees tasks run: Observe returns what runs in place of a body, which is a plan's task of the
+// given number. It is called while the plan is loaded, task by task from 0.
+type Observer interface {
+	Observe(p *plan.Plan, number, workers int, body task.Body) task.Body
 }
 
 // Engine runs plans on this machine. Its variables are shared, by name, among its plans. One plan
