@@ -211,8 +211,8 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 			if b.Root == plan.NoRoot && p.Grad && p.Perm.Writes() {
 				continue
 			}
-			if got := in.plan.Operand(b).String(); got != want[k].String() {
-				return fail(want[k].String(), in.plan.Roots[b.Root].Name+" "+got)
+			if got, want := in.plan.Operand(b).String(), want[k].Compute().String(); got != want {
+				return fail(want, in.plan.Roots[b.Root].Name+" "+got)
 			}
 		}
 	}
@@ -260,12 +260,14 @@ func (in *Instance) workers(sig *task.Signature, res *task.Resolution) func(int)
 			}
 			if sig.Operator.Slots[p.Slot].PerWorker {
 				for _, o := range res.Operands(p.Slot) {
+					o = o.Compute()
 					off += (o.Bytes() + plan.Align - 1) / plan.Align * plan.Align
 				}
 			}
 		}
 		var buffers []task.Buffer
 		for _, o := range res.Operands(slot) {
+			o = o.Compute()
 			for _, s := range in.scratch {
 				buffers = append(buffers, task.Buffer{Operand: o, Bytes: s[off : off+o.Bytes()]})
 			}
