@@ -60,6 +60,41 @@ func TestValues(t *testing.T) {
 		{"element_binary", `{"type": "EW_MIN"}`, append(in(d(3), 1, 2, 3), in(d(3), 3, 2, 1)...), []float64{1, 2, 1}, []float64{1, 0.5, 0}},
 		{"element_binary", `{"type": "EW_POW"}`, append(in(d(3), 0, 2, 3), in(d(3), 0, 3, 1)...), []float64{1, 8, 3}, []float64{0, 12, 1}},
 		{"element_binary", `{"type": "EW_SUB"}`, append(in(d(1), 5), in(d(3), 1, 2, 3)...), []float64{4, 3, 2}, []float64{3}},
+		{"conv_2d", `{"out_channels": 1, "kernel_h": 1, "kernel_w": 2, "dilation_w": 2, "use_bias": false}`, append(in(d(1, 1, 1, 4), 1, 2, 4, 8), weight("filter", 10, 100)), []float64{410, 820}, []float64{10, 10, 100, 100}},
+		{"adaptive_pool_2d", `{"output_h": 1, "output_w": 2, "pool_type": "AVG"}`, in(d(1, 1, 1, 3), 1, 2, 4), []float64{1.5, 3}, []float64{0.5, 1, 0.5}},
+		{"adaptive_pool_2d", `{"output_h": 3, "output_w": 1}`, in(d(1, 1, 2, 2), 1, 7, 9, 9), []float64{7, 9, 9}, []float64{0, 1, 2, 0}},
+		{"batch_matmul", `{}`, append(in(d(1, 2), 1, 2), in(d(2, 2), 3, 4, 5, 6)...), []float64{13, 16}, []float64{7, 11}},
+		{"layer_norm", `{"axes": [0], "eps": 0}`, append(in(d(2), 1, 3), weight("gamma", 2, 5), weight("beta", 1, 7)), []float64{-1, 12}, nil},
+		{"layer_norm", `{"axes": [1, 0], "eps": 0}`, append(in(d(2, 2), 1, 1, 3, 3), weight("gamma", 1, 2, 3, 4)), []float64{-1, -2, 3, 4}, nil},
+		{"layer_norm", `{"axes": [0], "eps": 0.25, "elementwise_affine": false}`, in(d(1), 1e6), []float64{0}, []float64{0}},
+		{"rms_norm", `{"axes": [0], "eps": 0}`, append(in(d(2), 1, 7), weight("gamma", 10, 100)), []float64{2, 140}, nil},
+		{"batch_norm", `{"eps": 0}`, append(in(d(2, 2), 1, 1e8, 3, 1e8+2), weight("gamma", 1, 3), weight("beta", 0, 1)), []float64{-1, -2, 1, 4}, nil},
+		{"batch_norm", `{"eps": 0, "relu": true}`, in(d(2, 1), 1, 3), []float64{0, 1}, nil},
+		{"batch_norm", `{"eps": 1, "training": false}`, append(in(d(1, 1), 7), weight("running_mean", 1), weight("running_var", 8)), []float64{2}, []float64{1. / 3}},
+		{"reduce", `{"op_type": "REDUCE_MAX", "axes": [0]}`, in(d(3), 2, 3, 3), []float64{3}, []float64{0, 0.5, 0.5}},
+		{"reduce", `{"op_type": "REDUCE_MIN", "axes": [0]}`, in(d(3), 2, nan, 3), []float64{nan}, nil},
+		{"reduce", `{"op_type": "REDUCE_PROD", "axes": [1]}`, in(d(2, 3), 0, 2, 3, 0, 0, 3), []float64{0, 0}, []float64{6, 0, 0, 0, 0, 0}},
+		{"reduce", `{"op_type": "REDUCE_MEAN", "axes": [1, 0]}`, in(d(2, 2), 1, 2, 3, 6), []float64{3}, []float64{0.25, 0.25, 0.25, 0.25}},
+		{"reduce_arg", `{"op_type": "REDUCE_ARGMAX", "axes": [0]}`, in(d(4), 1, 3, 3, 2), []float64{1}, nil},
+		{"reduce_arg", `{"op_type": "REDUCE_ARGMIN", "axes": [0, 1]}`, in(d(2, 2), 5, 2, nan, nan), []float64{2}, nil},
+		{"topk", `{"k": 2}`, in(d(5), 1, 3, 3, 2, 3), []float64{3, 3}, []float64{0, 1, 1, 0, 0}},
+		{"topk", `{"k": 2, "sorted": false}`, in(d(3), 2, 1, 3), []float64{2, 3}, []float64{1, 0, 1}},
+		{"topk", `{"k": 2}`, in(d(3), inf, 1, nan), []float64{nan, inf}, []float64{1, 0, 1}},
+		{"gather", `{"dim": 0}`, append(in(d(3), 10, 20, 30), input{dims: []int{4}, typ: dtype.I32, data: []float64{2, 0, 2, 2}}), []float64{30, 10, 30, 30}, []float64{1, 0, 3}},
+		{"element_binary_compare", `{"type": "EW_EQUAL"}`, append(in(d(3), 1, 2, nan), in(d(3), 1, 3, nan)...), []float64{1, 0, 0}, nil},
+		{"element_binary_compare", `{"type": "EW_GREATER"}`, append(in(d(3), 1, 3, nan), in(d(1), 1)...), []float64{0, 1, 0}, nil},
+		{"element_binary_compare", `{"type": "EW_LESS"}`, append(in(d(3), 1, 0, nan), in(d(1), 1)...), []float64{0, 1, 0}, nil},
+		{"element_binary_logical", `{"type": "EW_LOGICAL_AND"}`, []input{truth(1, 1, 0, 0), truth(1, 0, 1, 0)}, []float64{1, 0, 0, 0}, nil},
+		{"element_binary_logical", `{"type": "EW_LOGICAL_OR"}`, []input{truth(1, 1, 0, 0), truth(1, 0, 1, 0)}, []float64{1, 1, 1, 0}, nil},
+		{"element_binary_logical", `{"type": "EW_LOGICAL_XOR"}`, []input{truth(1, 1, 0, 0), truth(1, 0, 1, 0)}, []float64{0, 1, 1, 0}, nil},
+		{"element_unary_logical", `{}`, []input{truth(1, 0)}, []float64{0, 1}, nil},
+		{"transpose", `{"permutation": [1, 0]}`, in(d(2, 3), 1, 2, 3, 4, 5, 6), []float64{1, 4, 2, 5, 3, 6}, []float64{1, 1, 1, 1, 1, 1}},
+		{"reverse", `{"axis": 0}`, in(d(2, 2), 1, 2, 3, 4), []float64{3, 4, 1, 2}, []float64{1, 1, 1, 1}},
+		{"broadcast", `{"target_dims": [2, 2, 2]}`, in(d(2, 1), 1, 2), []float64{1, 1, 2, 2, 1, 1, 2, 2}, []float64{4, 4}},
+		{"reshape", `{"shape": [3, 1]}`, in(d(1, 3), 1, 2, 3), []float64{1, 2, 3}, []float64{1, 1, 1}},
+		{"squeeze", `{"axes": [1]}`, in(d(2, 1), 1, 2), []float64{1, 2}, []float64{1, 1}},
+		{"unsqueeze", `{"axes": [0]}`, in(d(2), 1, 2), []float64{1, 2}, []float64{1, 1}},
+		{"noop", `{}`, in(d(2), 1, 2), []float64{1, 2}, []float64{1, 1}},
 		{"flat", `{}`, in(d(2, 1, 2), 1, 2, 3, 4), []float64{1, 2, 3, 4}, []float64{1, 1, 1, 1}},
 		{"softmax", `{}`, in(d(2), 1000, 1000), []float64{0.5, 0.5}, []float64{0, 0}},
 		{"softmax", `{"dim": 0}`, in(d(2, 2), 0, 0, 0, math.Log(3)), []float64{0.5, 0.25, 0.5, 0.75}, nil},
@@ -94,6 +129,8 @@ func in(dims []int, data ...float64) []input { return []input{{dims: dims, data:
 func d(dims ...int) []int { return dims }
 
 func weight(name string, data ...float64) input { return input{weight: name, data: data} }
+
+func truth(data ...float64) input { return input{dims: d(len(data)), typ: dtype.Bool, data: data} }
 
 func labels(classes ...float64) input {
 	return input{dims: []int{len(classes), 1}, typ: dtype.I64, data: classes}
