@@ -74,6 +74,9 @@ func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...
 				return fail(fmt.Sprintf("%s in %s", tv.Name, dtype.Format(tv.Types)), t.String())
 			}
 		}
+		if !sig.Supports(v.Types) {
+			return fail("floating-point element types", dtype.Format(v.Types))
+		}
 		if slices.ContainsFunc(variants[:i], func(w Variant) bool { return slices.Equal(w.Types, v.Types) }) {
 			return fail("one variant for each choice of element types", "two for ("+dtype.Format(v.Types)+")")
 		}
