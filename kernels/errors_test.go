@@ -9,6 +9,8 @@ import (
 	"github.com/opgen/opgen/generated/accuracy"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/generated/gather"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
@@ -101,6 +103,7 @@ func TestRefusals(t *testing.T) {
 		{"batch_norm", `{"training": false}`, [][]int{{1, 3}}, ""},
 		{"topk", `{"k": 4}`, [][]int{{2, 3}}, "4 elements of rows of 3"},
 		{"adaptive_pool_2d", `{"output_h": 2, "output_w": 2}`, [][]int{{1, 1, 0, 2}}, "an image of 0 x 2 has nothing to pool"},
+		{"input", `{"tensor_shape": [2]}`, [][]int{{3}}, "a tensor of shape [3] is fed, but tensor_shape is [2]"},
 		{"element_unary_logical", `{"scalar": 2}`, [][]int{{3}}, "LOGICAL_NOT has no second operand, so scalar must be absent"},
 	}
 	ops := catalogue.Operators()
@@ -126,8 +129,29 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGatherIndices feeds indices that are none.
-func TestGatherIndices(t *testing.T) {
+// TestIntegerRefusals feeds integers with which there is no result.
+func TestIntegerRefusals(t *testing.T) {
+	for op, want := range map[elementbinary.Type]string{
+		elementbinary.TypeEwDiv: ": slot rhs_input: want integers other than 0 to divide by, got 0",
+		elementbinary.TypeEwPow: ": slot rhs_input: want exponents of integers of 0 or more, got -1",
+	} {
+		g := graph.New(1)
+		x, y := g.Input("x", dtype.I32, 2), g.Input("y", dtype.I32, 2)
+		at := elementbinary.Defaults()
+		at.Type = op
+		p, err := graph.Inference(g, elementbinary.Apply(g, at, elementbinary.LhsInput(x), elementbinary.RhsInput(y)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(p, values{"x": {1, 1}, "y": {0, -1}}, execution{})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestIndices feeds indices that are none.
+func TestIndices(t *testing.T) {
 	for _, k := range []float64{-1, 3, 1 << 31} {
 		g := graph.New(1)
 		x, index := g.Input("x", dtype.F32, 3), g.Input("index", dtype.I64, 2)
@@ -137,6 +161,15 @@ func TestGatherIndices(t *testing.T) {
 		}
 		_, err = run(p, values{"x": make([]float64, 3), "index": {0, k}}, execution{})
 		if want := fmt.Sprintf(": slot index: want indices from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		at := embedding.Defaults()
+		at.NumEntries, at.OutChannels = 3, 2
+		if p, err = graph.Inference(g, embedding.Apply(g, at, index)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(p, values{"index": {0, k}}, execution{})
+		if want := fmt.Sprintf(": slot input: want indices from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -88,6 +88,21 @@ func TestValues(t *testing.T) {
 		{"element_binary_logical", `{"type": "EW_LOGICAL_OR"}`, []input{truth(1, 1, 0, 0), truth(1, 0, 1, 0)}, []float64{1, 1, 1, 0}, nil},
 		{"element_binary_logical", `{"type": "EW_LOGICAL_XOR"}`, []input{truth(1, 1, 0, 0), truth(1, 0, 1, 0)}, []float64{0, 1, 1, 0}, nil},
 		{"element_unary_logical", `{}`, []input{truth(1, 0)}, []float64{0, 1}, nil},
+		{"element_binary", `{"type": "EW_DIV"}`, []input{whole(7, -7, 1), whole(2, 2, 3)}, []float64{3, -3, 0}, nil},
+		{"element_binary", `{"type": "EW_POW"}`, []input{whole(3, -2, 5), whole(4, 3, 0)}, []float64{81, -8, 1}, nil},
+		{"element_binary", `{"type": "EW_MAX"}`, []input{whole(1<<53+2, 1), whole(1<<53, 3)}, []float64{1<<53 + 2, 3}, nil},
+		{"reduce", `{"op_type": "REDUCE_SUM", "axes": [0]}`, []input{whole(1<<53, 2, -1<<53)}, []float64{2}, nil},
+		{"reduce", `{"op_type": "REDUCE_MIN", "axes": [0]}`, []input{whole(3, -1<<60)}, []float64{-1 << 60}, nil},
+		{"reduce", `{"op_type": "REDUCE_PROD", "axes": [0]}`, []input{whole(3, -2, 5)}, []float64{-30}, nil},
+		{"reduce_arg", `{"op_type": "REDUCE_ARGMIN", "axes": [0]}`, []input{whole(3, -2, 5)}, []float64{1}, nil},
+		{"topk", `{"k": 2}`, []input{whole(3, -2, 5)}, []float64{5, 3}, nil},
+		{"reverse", `{"axis": 0}`, []input{truth(1, 0, 0)}, []float64{0, 0, 1}, nil},
+		{"embedding", `{"num_entries": 3, "out_channels": 2, "data_type": "f64"}`, []input{whole(2, 0), weight("weight", 1, 2, 3, 4, 5, 6)}, []float64{5, 6, 1, 2}, nil},
+		{"embedding", `{"num_entries": 3, "out_channels": 2, "data_type": "f64", "aggr": "SUM"}`, []input{whole(2, 2, 0), weight("weight", 1, 2, 3, 4, 5, 6)}, []float64{11, 14}, nil},
+		{"embedding", `{"num_entries": 3, "out_channels": 1, "data_type": "f64", "aggr": "AVG"}`, []input{whole(2, 2, 0, 1), weight("weight", 1, 2, 4)}, []float64{2.75}, nil},
+		{"embedding", `{"num_entries": 3, "out_channels": 1, "data_type": "f64", "aggr": "AVG"}`, []input{whole(), weight("weight", 1, 2, 4)}, []float64{0}, nil},
+		{"weight", `{"tensor_shape": [2], "data_type": "f64"}`, []input{weight("weight", 5, 7)}, []float64{5, 7}, nil},
+		{"input", `{"tensor_shape": [2]}`, in(d(2), 5, 7), []float64{5, 7}, []float64{1, 1}},
 		{"transpose", `{"permutation": [1, 0]}`, in(d(2, 3), 1, 2, 3, 4, 5, 6), []float64{1, 4, 2, 5, 3, 6}, []float64{1, 1, 1, 1, 1, 1}},
 		{"reverse", `{"axis": 0}`, in(d(2, 2), 1, 2, 3, 4), []float64{3, 4, 1, 2}, []float64{1, 1, 1, 1}},
 		{"broadcast", `{"target_dims": [2, 2, 2]}`, in(d(2, 1), 1, 2), []float64{1, 1, 2, 2, 1, 1, 2, 2}, []float64{4, 4}},
@@ -129,6 +144,8 @@ func in(dims []int, data ...float64) []input { return []input{{dims: dims, data:
 func d(dims ...int) []int { return dims }
 
 func weight(name string, data ...float64) input { return input{weight: name, data: data} }
+
+func whole(data ...float64) input { return input{dims: d(len(data)), typ: dtype.I64, data: data} }
 
 func truth(data ...float64) input { return input{dims: d(len(data)), typ: dtype.Bool, data: data} }
 

@@ -1,6 +1,6 @@
 // Package stats computes sums and moments of groups of a tensor's elements.
 //
-// It computes in float64, in the order of the elements, so results do not depend on how work is split
+// Sums and moments are computed in float64, in the order of the elements, so results do not depend on how work is split
 // among workers.
 package stats
 
@@ -20,9 +20,9 @@ func Sum[T dtype.Float](x tensor.RO[T], g *index.Groups) float64 {
 }
 
 // Fold combines start with the elements of the current group, one after the other.
-func Fold[T dtype.Float](x tensor.RO[T], g *index.Groups, start float64, combine func(acc, x float64) float64) float64 {
+func Fold[T, A dtype.Number](x tensor.RO[T], g *index.Groups, start A, combine func(acc A, x T) A) A {
 	for _, i := range g.All() {
-		start = combine(start, float64(x.At(i)))
+		start = combine(start, x.At(i))
 	}
 	return start
 }
