@@ -44,7 +44,7 @@ func (BatchNorm[T]) Forward(ctx *task.Ctx, a *batchnorm.Forward[T], r task.Range
 		if wantBiased {
 			biased.Set(c, T((1-weight)*runningVar+weight*variance))
 		}
-		n := normal[T]{a.Input, mean, 1 / math.Sqrt(variance+a.Attrs.Eps)}
+		n := normalized[T]{a.Input, mean, 1 / math.Sqrt(variance+a.Attrs.Eps)}
 		a.Center.Set(c, n.center)
 		a.Scale.Set(c, n.scale)
 		gamma, beta := elementOr(a.Gamma, c, 1), elementOr(a.Beta, c, 0)
@@ -73,7 +73,7 @@ func (BatchNorm[T]) Backward(ctx *task.Ctx, a *batchnorm.Backward[T], r task.Ran
 	g := channels(&a.Dims, r.Lo)
 	size := float64(g.Size())
 	for c := r.Lo; c < r.Hi; c++ {
-		n := normal[T]{a.Input, a.Center.At(c), a.Scale.At(c)}
+		n := normalized[T]{a.Input, a.Center.At(c), a.Scale.At(c)}
 		sum, product := n.sums(g, h)
 		a.GradGamma.Put(c, T(product))
 		a.GradBeta.Put(c, T(sum))

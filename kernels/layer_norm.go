@@ -20,7 +20,7 @@ func (LayerNorm[T]) Forward(_ *task.Ctx, a *layernorm.Forward[T], r task.Range) 
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for k := r.Lo; k < r.Hi; k++ {
 		m, v := stats.Moments(a.Input, g)
-		n := normal[T]{a.Input, m, 1 / math.Sqrt(v+a.Attrs.Eps)}
+		n := normalized[T]{a.Input, m, 1 / math.Sqrt(v+a.Attrs.Eps)}
 		for p, i := range g.All() {
 			a.Output.Set(i, T(n.at(i)*elementOr(a.Gamma, p, 1)+elementOr(a.Beta, p, 0)))
 		}
@@ -46,7 +46,7 @@ func (LayerNorm[T]) BackwardInput(_ *task.Ctx, a *layernorm.Backward[T], r task.
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	size := float64(g.Size())
 	for k := r.Lo; k < r.Hi; k++ {
-		n := normal[T]{a.Input, a.Center.At(k), a.Scale.At(k)}
+		n := normalized[T]{a.Input, a.Center.At(k), a.Scale.At(k)}
 		sum, product := n.sums(g, h)
 		constant := n.scale*sum - elementOr(a.GradMean, k, 0)
 		factor := n.scale*product + n.scale*n.scale*elementOr(a.GradInvStdDev, k, 0)
@@ -62,7 +62,7 @@ func (LayerNorm[T]) BackwardWeights(_ *task.Ctx, a *layernorm.Backward[T], r tas
 	for p := r.Lo; p < r.Hi; p++ {
 		var gamma float64
 		for k, i := range across.All() {
-			n := normal[T]{a.Input, a.Center.At(k), a.Scale.At(k)}
+			n := normalized[T]{a.Input, a.Center.At(k), a.Scale.At(k)}
 			gamma += float64(a.GradOutput.At(i)) * n.at(i)
 		}
 		a.GradGamma.Put(p, T(gamma))

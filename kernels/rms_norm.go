@@ -17,7 +17,7 @@ type RmsNorm[T dtype.Float] struct{}
 func (RmsNorm[T]) Forward(_ *task.Ctx, a *rmsnorm.Forward[T], r task.Range) error {
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for k := r.Lo; k < r.Hi; k++ {
-		n := normal[T]{a.Input, 0, 1 / math.Sqrt(stats.MeanSquare(a.Input, g)+a.Attrs.Eps)}
+		n := normalized[T]{a.Input, 0, 1 / math.Sqrt(stats.MeanSquare(a.Input, g)+a.Attrs.Eps)}
 		for p, i := range g.All() {
 			a.Output.Set(i, T(n.at(i)*elementOr(a.Gamma, p, 1)))
 		}
@@ -35,7 +35,7 @@ func (RmsNorm[T]) BackwardInput(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Rang
 	h := scaled(a.GradOutput, a.Gamma)
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for k := r.Lo; k < r.Hi; k++ {
-		n := normal[T]{a.Input, 0, a.Scale.At(k)}
+		n := normalized[T]{a.Input, 0, a.Scale.At(k)}
 		_, product := n.sums(g, h)
 		n.backward(a.GradInput, g, h, 0, n.scale*product/float64(g.Size()))
 		g.Next()
@@ -49,7 +49,7 @@ func (RmsNorm[T]) BackwardGamma(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Rang
 	for p := r.Lo; p < r.Hi; p++ {
 		var sum float64
 		for k, i := range across.All() {
-			n := normal[T]{a.Input, 0, a.Scale.At(k)}
+			n := normalized[T]{a.Input, 0, a.Scale.At(k)}
 			sum += float64(a.GradOutput.At(i)) * n.at(i)
 		}
 		a.GradGamma.Put(p, T(sum))
