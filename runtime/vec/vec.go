@@ -26,13 +26,16 @@ func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
 }
 
 // Sum returns the sum of the elements.
-func Sum[T dtype.Float](a tensor.ROLane[T]) T {
+func Sum[T dtype.Float](a tensor.ROLane[T]) T { return T(Total(a)) }
+
+// Total returns the sum of the elements as it is carried, for what goes on computing with it.
+func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := a.Unlock(unlock.Key{})
 	var sum float64
 	for i := range n {
 		sum += float64(x[i*s])
 	}
-	return T(sum)
+	return sum
 }
 
 // Max returns the largest element, NaN if one is NaN, and -Inf for an empty lane.
@@ -88,18 +91,19 @@ func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 	}
 }
 
-// LogSumExp returns log(sum(exp(a))) without overflow.
-func LogSumExp[T dtype.Float](a tensor.ROLane[T]) T {
+// LogSumExp returns log(sum(exp(a))) without overflow, in full precision: exp(x - LogSumExp) of a large
+// x would lose what rounding to float32 takes away.
+func LogSumExp[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := a.Unlock(unlock.Key{})
 	top := float64(Max(a))
 	if math.IsInf(top, 0) {
-		return T(top) // all -Inf, or one +Inf
+		return top // all -Inf, or one +Inf
 	}
 	var sum float64
 	for i := range n {
 		sum += math.Exp(float64(x[i*s]) - top)
 	}
-	return T(top + math.Log(sum))
+	return top + math.Log(sum)
 }
 
 // ExpNorm writes the exponentials of src, scaled to sum 1, to dst: the softmax of a lane.

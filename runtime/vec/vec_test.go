@@ -67,7 +67,7 @@ func TestReductions(t *testing.T) {
 			if got := float64(Dot(a, a)); !same(got, tt.sumOfSquares) {
 				t.Errorf("%s Dot(%v) = %v, want %v", kind, tt.values, got, tt.sumOfSquares)
 			}
-			if got := float64(LogSumExp(a)); !near(got, tt.lse) {
+			if got := LogSumExp(a); !near(got, tt.lse) {
 				t.Errorf("%s LogSumExp(%v) = %v, want %v", kind, tt.values, got, tt.lse)
 			}
 		}
