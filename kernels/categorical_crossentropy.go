@@ -5,7 +5,6 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
-	"github.com/opgen/opgen/runtime/vec"
 )
 
 // CategoricalCrossentropy is the kernel of categorical_crossentropy.
@@ -20,11 +19,7 @@ func (CategoricalCrossentropy[T]) ForwardRows(_ *task.Ctx, a *cce.Forward[T], r 
 	for i := r.Lo; i < r.Hi; i++ {
 		row, label := a.Logit.Lane(i), a.Label.Lane(i)
 		lse := keepLogSumExp(a.Lse, i, row)
-		if l, ok := lse.Get(); ok {
-			a.RowLoss.Set(i, vec.CrossEntropyOfLogits(label, row, l))
-		} else {
-			a.RowLoss.Set(i, vec.CrossEntropy(label, row))
-		}
+		a.RowLoss.Set(i, crossEntropy(label, row, lse))
 		setClasses(a.Probs, a.LogProb, i, row, lse)
 	}
 	return nil

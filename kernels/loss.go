@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"math"
+
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -72,16 +74,21 @@ func putClasses[T dtype.Float](to tensor.GradLane[T], row tensor.ROLane[T], lse 
 	}
 }
 
-// keepLogSumExp works out the LogSumExp of row i of logits and keeps it for backward. Probabilities have
-// none.
-func keepLogSumExp[T dtype.Float](keep tensor.Opt[tensor.WO[float64]], i int, row tensor.ROLane[T]) attr.Opt[float64] {
-	to, ok := keep.Get()
-	if !ok {
+// logSumExp returns the LogSumExp of a row of logits; probabilities have none.
+func logSumExp[T dtype.Float](row tensor.ROLane[T], logits bool) attr.Opt[float64] {
+	if !logits {
 		return attr.Opt[float64]{}
 	}
-	lse := vec.LogSumExp(row)
-	to.Set(i, lse)
-	return attr.Some(lse)
+	return attr.Some(vec.LogSumExp(row))
+}
+
+// keepLogSumExp does the same, and keeps it for backward.
+func keepLogSumExp[T dtype.Float](keep tensor.Opt[tensor.WO[float64]], i int, row tensor.ROLane[T]) attr.Opt[float64] {
+	lse := logSumExp(row, keep.Has())
+	if to, ok := keep.Get(); ok {
+		to.Set(i, lse.Or(0))
+	}
+	return lse
 }
 
 // keptLogSumExp returns what keepLogSumExp kept.
@@ -90,4 +97,21 @@ func keptLogSumExp(kept tensor.Opt[tensor.RO[float64]], i int) attr.Opt[float64]
 		return attr.Some(v.At(i))
 	}
 	return attr.Opt[float64]{}
+}
+
+// crossEntropy returns the cross entropy of a label and a row of logits or probabilities.
+func crossEntropy[T dtype.Float](label, row tensor.ROLane[T], lse attr.Opt[float64]) float64 {
+	if l, ok := lse.Get(); ok {
+		return vec.CrossEntropyOfLogits(label, row, l)
+	}
+	return vec.CrossEntropy(label, row)
+}
+
+// surprise returns the cross entropy of a class and a row of logits or probabilities.
+func surprise[T dtype.Float](row tensor.ROLane[T], class int, lse attr.Opt[float64]) float64 {
+	x := float64(row.At(class))
+	if l, ok := lse.Get(); ok {
+		return l - x
+	}
+	return -math.Log(x)
 }

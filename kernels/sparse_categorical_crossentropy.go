@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"fmt"
-	"math"
 
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -36,11 +35,7 @@ func (SparseCategoricalCrossentropy[T, L]) ForwardRows(_ *task.Ctx, a *scce.Forw
 			return err
 		}
 		lse := keepLogSumExp(a.Lse, i, row)
-		if l, ok := lse.Get(); ok {
-			a.RowLoss.Set(i, l-float64(row.At(class)))
-		} else {
-			a.RowLoss.Set(i, -math.Log(float64(row.At(class))))
-		}
+		a.RowLoss.Set(i, surprise(row, class, lse))
 		setClasses(a.Probs, a.LogProb, i, row, lse)
 	}
 	return nil

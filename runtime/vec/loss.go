@@ -29,6 +29,23 @@ func distance[T dtype.Float](a, b tensor.ROLane[T], of func(float64) float64) fl
 	return sum
 }
 
+// SquareTotal returns the sum of the squares of the elements.
+func SquareTotal[T dtype.Float](a tensor.ROLane[T]) float64 {
+	return totalOf(a, func(x float64) float64 { return x * x })
+}
+
+// AbsTotal returns the sum of the absolute values of the elements.
+func AbsTotal[T dtype.Float](a tensor.ROLane[T]) float64 { return totalOf(a, math.Abs) }
+
+func totalOf[T dtype.Float](a tensor.ROLane[T], of func(float64) float64) float64 {
+	x, n, s := a.Unlock(unlock.Key{})
+	var sum float64
+	for i := range n {
+		sum += of(float64(x[i*s]))
+	}
+	return sum
+}
+
 // CrossEntropy returns -sum(label * log(p)), where p are probabilities; what a label of 0 says does not
 // count, whatever its probability. label and p have the same length.
 func CrossEntropy[T dtype.Float](label, p tensor.ROLane[T]) float64 {

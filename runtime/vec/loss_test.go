@@ -11,6 +11,12 @@ import (
 func TestDistances(t *testing.T) {
 	a, b := both[float32]([]float64{1, 5, -2}), both[float32]([]float64{4, 5, -3})
 	for _, x := range []string{"dense", "strided"} {
+		if got := SquareTotal(a[x].RO()); got != 30 {
+			t.Errorf("%s: SquareTotal = %v, want 30", x, got)
+		}
+		if got := AbsTotal(a[x].RO()); got != 8 {
+			t.Errorf("%s: AbsTotal = %v, want 8", x, got)
+		}
 		for _, y := range []string{"dense", "strided"} {
 			if got := SquaredDistance(a[x].RO(), b[y].RO()); got != 10 {
 				t.Errorf("%s, %s: SquaredDistance = %v, want 10", x, y, got)
