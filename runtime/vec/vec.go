@@ -149,3 +149,12 @@ func Largest[T dtype.Float](order tensor.RWLane[int64], a tensor.ROLane[T], n in
 		slices.Sort(to[:n])
 	}
 }
+
+// ExpNormGrad passes put the gradient of each element of x, given y = softmax(x) and its gradient. put may
+// overwrite grad.
+func ExpNormGrad[T dtype.Float](y, grad tensor.ROLane[T], put func(i int, g T)) {
+	dot := Dot(y, grad)
+	for i := range y.Len() {
+		put(i, y.At(i)*(grad.At(i)-dot))
+	}
+}
