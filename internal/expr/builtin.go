@@ -35,6 +35,8 @@ func init() {
 		"has":       {"has(attribute)", (*checker).has},
 		"or":        {"or(attribute, value)", (*checker).or},
 		"present":   {"present(slot)", (*checker).present},
+		"count":     {"count(slot)", intOf(Slot)},
+		"ceil":      {"ceil(x)", intOf(Float)},
 		"sqrt": {"sqrt(x)", func(c *checker, call *Call) (Type, *Error) {
 			return Type{Kind: Float}, c.args(call, Float)
 		}},

@@ -175,6 +175,9 @@ func SetBelow[S ~int](r *Resolution, slot S, bound int) {
 // Has reports whether a slot has a tensor.
 func Has[S ~int](r *Resolution, slot S) bool { return len(r.operands[slot]) > 0 }
 
+// Tensors returns how many tensors a slot has.
+func Tensors[S ~int](r *Resolution, slot S) int { return len(r.operands[slot]) }
+
 // Requested reports whether the caller wants an output that is made on request.
 func Requested[S ~int](r *Resolution, slot S) bool { return r.given.Requested[slot] }
 

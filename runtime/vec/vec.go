@@ -158,3 +158,12 @@ func ExpNormGrad[T dtype.Float](y, grad tensor.ROLane[T], put func(i int, g T)) 
 		put(i, y.At(i)*(grad.At(i)-dot))
 	}
 }
+
+// TotalAt returns the sum of element i of several tensors.
+func TotalAt[T dtype.Float](tensors []tensor.RO[T], i int) T {
+	var sum float64
+	for _, x := range tensors {
+		sum += float64(x.At(i))
+	}
+	return T(sum)
+}
