@@ -67,10 +67,10 @@ func TestValues(t *testing.T) {
 		{"sparse_categorical_crossentropy", `{}`, append(in(d(2, 2), 0, 0, 1000, 0), labels(0, 1)), []float64{(math.Ln2 + 1000) / 2}, []float64{-0.25, 0.25, 0.5, -0.5}},
 		{"sparse_categorical_crossentropy", `{"reduction": "sum"}`, append(in(d(1, 2), 0, 0), labels(0)), []float64{math.Ln2}, []float64{-0.5, 0.5}},
 		{"sparse_categorical_crossentropy", `{"scale_factor": 3}`, append(in(d(1, 2), 0, 0), labels(1)), []float64{3 * math.Ln2}, []float64{1.5, -1.5}},
-		{"sparse_categorical_crossentropy", `{"from_logits": false}`, append(in(d(2, 2), 0.25, 0.75, 1, 0), labels(1, 0)), []float64{-math.Log(0.75) / 2}, []float64{0, -0.5 / 0.75, -0.5, 0}},
+		{"sparse_categorical_crossentropy", `{"form": "PROBABILITIES"}`, append(in(d(2, 2), 0.25, 0.75, 1, 0), labels(1, 0)), []float64{-math.Log(0.75) / 2}, []float64{0, -0.5 / 0.75, -0.5, 0}},
 		{"categorical_crossentropy", `{}`, append(in(d(2, 2), 0, 0, 1000, 0), in(d(2, 2), 1, 0, 0, 1)...), []float64{(math.Ln2 + 1000) / 2}, []float64{-0.25, 0.25, 0.5, -0.5}},
 		{"categorical_crossentropy", `{"reduction": "sum"}`, append(in(d(1, 2), 0, -inf), in(d(1, 2), 1, 0)...), []float64{0}, []float64{0, 0}}, // what is impossible and does not happen costs nothing
-		{"categorical_crossentropy", `{"from_logits": false, "scale_factor": 3}`, append(in(d(1, 3), 0.5, 0.5, 0), in(d(1, 3), 0.25, 0.5, 0)...), []float64{2.25 * math.Ln2}, []float64{-1.5, -3, 0}},
+		{"categorical_crossentropy", `{"form": "PROBABILITIES", "scale_factor": 3}`, append(in(d(1, 3), 0.5, 0.5, 0), in(d(1, 3), 0.25, 0.5, 0)...), []float64{2.25 * math.Ln2}, []float64{-1.5, -3, 0}},
 		{"mean_squared_error", `{}`, append(in(d(2, 2), 1, 2, 3, 4), in(d(2, 2), 1, 1, 5, 4)...), []float64{1.25}, []float64{0, 0.5, -1, 0}},
 		{"mean_squared_error", `{"loss_type": "MEAN_SQUARED_ERROR_SUM_REDUCE"}`, append(in(d(2), 1, 2), in(d(2), 4, 2)...), []float64{9}, []float64{-6, 0}},
 		{"mean_squared_error", `{"scale_factor": 4}`, append(in(d(2), 1, 2), in(d(2), 4, 2)...), []float64{18}, []float64{-12, 0}},
