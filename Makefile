@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race bench fuzz conform lint
+.PHONY: run generate test race bench fuzz conform lint mutate
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -36,3 +36,8 @@ fuzz:
 CASES ?= internal/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
+
+# mutate changes the kernels in 200 small ways, one at a time, and lists those that no test notices. It
+# takes about a quarter of an hour.
+mutate:
+	$(GO) run ./test/mutate
