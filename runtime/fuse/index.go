@@ -50,6 +50,9 @@ func each(s *graph.Step, f func(t graph.Tensor, writes bool)) {
 	}
 	for i, ts := range s.Invocation.Operands {
 		for _, t := range ts {
+			if !t.Valid() {
+				continue // a gradient that nobody wants
+			}
 			f(t.Root(), s.Invocation.Signature.Params[i].Perm.Writes())
 		}
 	}

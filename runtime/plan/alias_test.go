@@ -84,8 +84,22 @@ func TestInPlaceComputesTheSame(t *testing.T) {
 		p := randomReuse(t, seed)
 		with, plain := build(t, p), build(t, p, plan.Plain())
 		checkMemory(t, fmt.Sprintf("seed %d", seed), with)
-		for _, c := range with.Calls {
-			shared += len(c.InPlace)
+		for _, p := range []*plan.Plan{with, plain, build(t, p, plan.Workers(3))} {
+			if err := plan.Check(p); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		for k := range with.Calls {
+			c := &with.Calls[k]
+			if n := len(c.InPlace); n > 0 {
+				shared += n
+				undeclared := *with
+				undeclared.Calls = slices.Clone(with.Calls)
+				undeclared.Calls[k].InPlace = nil
+				if err := plan.Check(&undeclared); err == nil || !strings.Contains(err.Error(), "want memory of its own for what a task writes") {
+					t.Errorf("seed %d: %s may work in place undeclared: %v", seed, c.Node, err)
+				}
+			}
 		}
 		dropped += len(plain.Calls) - len(with.Calls)
 		if with.LowerBound() > plain.LowerBound() {

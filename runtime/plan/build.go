@@ -179,7 +179,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 	}
 	c.InPlace = inPlace
 	var access []region.Access
-	var made []region.Root // tensors that the call makes and reads
+	var made []int // accesses of tensors that the call makes and reads
 	var worker int64
 	for i, p := range sig.Params {
 		if p.Perm == perm.Scratch {
@@ -209,23 +209,16 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 			c.Params[i] = append(c.Params[i], bound)
 			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
 			if role := op.Slots[p.Slot].Role; p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved) {
-				made = append(made, bound.Root)
+				made = append(made, len(access)-1)
 			}
 		}
-	}
-	for _, p := range inPlace {
-		shared := c.Params[p.Param][0].Root
-		access = merge(access, shared)
-		made = slices.DeleteFunc(made, func(r region.Root) bool { return r == shared })
 	}
 	later := access // of all steps but the first
 	if len(made) > 0 {
 		// To the others, the first step writes these: only its own call reads what it leaves there.
 		access = slices.Clone(access)
-		for k := range access {
-			if slices.Contains(made, access[k].Root) {
-				access[k].Perm = perm.Write
-			}
+		for _, k := range made {
+			access[k].Perm = perm.Write
 		}
 	}
 	after, err := b.after(phase, inv.Node)
@@ -271,14 +264,6 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 		}
 	}
 	return after, nil
-}
-
-// merge makes one access of those that a task has to a root, of which one reads and one writes.
-func merge(access []region.Access, root region.Root) []region.Access {
-	first := slices.IndexFunc(access, func(a region.Access) bool { return a.Root == root })
-	access[first].Perm = perm.ReadWrite
-	rest := slices.DeleteFunc(access[first+1:], func(a region.Access) bool { return a.Root == root })
-	return access[:first+1+len(rest)]
 }
 
 // lifetimes fills in First and Last of every root.

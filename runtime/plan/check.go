@@ -26,7 +26,7 @@ import (
 // what all workers knew when they came to it. Check also demands that each worker can come to a shared
 // task before any worker waits for it, so that none depends on the others' help.
 func Check(p *Plan) error {
-	for _, check := range []func() *Error{p.checkRoots, p.checkTasks, p.checkLives, p.checkWritten} {
+	for _, check := range []func() *Error{p.checkRoots, p.checkTasks, p.checkPairs, p.checkLives, p.checkWritten} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -94,6 +94,29 @@ func (p *Plan) checkTasks() *Error {
 		for _, before := range task.After {
 			if before < 0 || before >= t {
 				return p.faultOf(t, "want explicit dependencies on earlier tasks, got task %d for task %d", before, t)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPairs checks that no task writes memory that it also accesses through another parameter, unless
+// its operator says that it works in place there.
+func (p *Plan) checkPairs() *Error {
+	for t := range p.Tasks {
+		task := &p.Tasks[t]
+		if task.Builtin != nil {
+			continue
+		}
+		call := &p.Calls[task.Call]
+		params := call.accessed()
+		for j, b := range task.Access {
+			for i, a := range task.Access[:j] {
+				if a.Root != b.Root || a.Perm == perm.Read && b.Perm == perm.Read || j < len(params) && call.inPlace(params[i], params[j]) {
+					continue
+				}
+				e := p.faultOf(t, "want memory of its own for what a task writes, got a tensor that it accesses twice")
+				return p.about(e, t, j, region.Box{Lo: b.Lo, Hi: b.Hi})
 			}
 		}
 	}
