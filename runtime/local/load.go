@@ -122,21 +122,7 @@ func (in *Instance) bind() error {
 	}
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
-		var body task.Body
-		var err error
-		if t.Builtin != nil {
-			body, err = in.builtin(t)
-		} else {
-			if bodies[t.Call] == nil {
-				bodies[t.Call], err = in.bindCall(&p.Calls[t.Call])
-			}
-			if err == nil && t.Step >= len(bodies[t.Call]) {
-				err = fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
-			}
-			if err == nil {
-				body = bodies[t.Call][t.Step]
-			}
-		}
+		body, err := in.body(t, bodies)
 		if err != nil {
 			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
 		}
@@ -151,6 +137,27 @@ func (in *Instance) bind() error {
 	var err error
 	in.program, err = exec.NewProgram(&p.Schedule, tasks)
 	return err
+}
+
+// body returns what a task runs. The bodies of calls are kept for their other steps.
+func (in *Instance) body(t *plan.Task, bodies [][]task.Body) (task.Body, error) {
+	if t.Group != nil {
+		return in.group(t.Group, bodies)
+	}
+	if t.Builtin != nil {
+		return in.builtin(t)
+	}
+	if bodies[t.Call] == nil {
+		b, err := in.bindCall(&in.plan.Calls[t.Call])
+		if err != nil {
+			return nil, err
+		}
+		bodies[t.Call] = b
+	}
+	if t.Step >= len(bodies[t.Call]) {
+		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
+	}
+	return bodies[t.Call][t.Step], nil
 }
 
 func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {

@@ -51,6 +51,9 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 			return nil, err
 		}
 	}
+	if !o.plain {
+		b.group()
+	}
 	for _, t := range prog.Fetched {
 		r := &b.plan.Roots[b.root(t)]
 		if r.Use == Internal {
@@ -111,7 +114,7 @@ func (b *builder) builtin(op Builtin, access ...region.Access) {
 	if over == 0 {
 		return
 	}
-	b.plan.Tasks = append(b.plan.Tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
+	b.plan.Tasks = append(b.plan.Tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Elementwise: true})
 }
 
 // call returns a call of a node's task, to which nothing is bound yet.
@@ -234,7 +237,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 		if w.Over == 0 {
 			continue
 		}
-		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after})
+		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise})
 		access = later
 	}
 	b.note(phase, inv.Node, first)

@@ -79,7 +79,7 @@ func (p *Plan) checkTasks() *Error {
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
 		switch {
-		case task.Builtin == nil && (task.Call < 0 || task.Call >= len(p.Calls)):
+		case task.Group == nil && task.Builtin == nil && (task.Call < 0 || task.Call >= len(p.Calls)):
 			return p.fault("want calls from 0 to %d, got %d in task %d", len(p.Calls)-1, task.Call, t)
 		case task.Builtin != nil && len(task.Access) == 0:
 			return p.fault("want tensors for %s, got none in task %d", task.Builtin.Op, t)
@@ -88,6 +88,11 @@ func (p *Plan) checkTasks() *Error {
 		}
 		for i := range task.Access {
 			if err := p.within(t, i); err != nil {
+				return err
+			}
+		}
+		if task.Group != nil {
+			if err := p.checkGroup(t); err != nil {
 				return err
 			}
 		}
@@ -104,19 +109,34 @@ func (p *Plan) checkTasks() *Error {
 // its operator says that it works in place there.
 func (p *Plan) checkPairs() *Error {
 	for t := range p.Tasks {
-		task := &p.Tasks[t]
-		if task.Builtin != nil {
-			continue
+		parts := p.Tasks[t : t+1]
+		if g := p.Tasks[t].Group; g != nil {
+			parts = g.Parts
 		}
-		call := &p.Calls[task.Call]
-		params := call.accessed()
-		for j, b := range task.Access {
-			for i, a := range task.Access[:j] {
-				if a.Root != b.Root || a.Perm == perm.Read && b.Perm == perm.Read || j < len(params) && call.inPlace(params[i], params[j]) {
-					continue
-				}
+		for k := range parts {
+			if a := p.undeclared(&parts[k]); a != nil {
 				e := p.faultOf(t, "want memory of its own for what a task writes, got a tensor that it accesses twice")
-				return p.about(e, t, j, region.Box{Lo: b.Lo, Hi: b.Hi})
+				e.Root = p.Roots[a.Root].Name
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// undeclared returns an access to what a task writes through another parameter, unless its operator
+// says that it may.
+func (p *Plan) undeclared(t *Task) *region.Access {
+	if t.Builtin != nil {
+		return nil
+	}
+	call := &p.Calls[t.Call]
+	params := call.accessed()
+	for j := range t.Access {
+		b := &t.Access[j]
+		for i, a := range t.Access[:j] {
+			if a.Root == b.Root && (a.Perm != perm.Read || b.Perm != perm.Read) && (j >= len(params) || !call.inPlace(params[i], params[j])) {
+				return b
 			}
 		}
 	}
