@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
@@ -25,9 +26,9 @@ func (in *Instance) group(g *plan.Group, bodies [][]task.Body) (task.Body, error
 	}
 	switch g.Form {
 	case plan.Chain:
-		return chain{in.plan, parts}, nil
+		return chain{parts}, nil
 	case plan.Batch:
-		return batch{in.plan, parts}, nil
+		return batch{parts}, nil
 	}
 	return nil, fmt.Errorf("unknown form of a group %q", g.Form)
 }
@@ -39,23 +40,35 @@ type part struct {
 	task *plan.Task
 }
 
-// run runs a range of the part. The error says which task it comes from.
-func (p *part) run(in *plan.Plan, ctx *task.Ctx, r task.Range) error {
+// partError is the error of a part of a group: which one, in which range of its own, and what its body
+// returned or the *PanicError that it raised.
+type partError struct {
+	task *plan.Task
+	at   task.Range
+	err  error
+}
+
+func (e *partError) Error() string { return e.err.Error() }
+
+// run runs a range of the part.
+func (p *part) run(ctx *task.Ctx, r task.Range) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &partError{p.task, r, &PanicError{Value: v, Stack: debug.Stack()}}
+		}
+	}()
 	if err := p.body.Run(ctx, r); err != nil {
-		return fmt.Errorf("%s: %w", in.LabelOf(p.task), err)
+		return &partError{p.task, r, err}
 	}
 	return nil
 }
 
 // chain runs each range through all parts, so that what they hand on is in the cache.
-type chain struct {
-	plan  *plan.Plan
-	parts []part
-}
+type chain struct{ parts []part }
 
 func (c chain) Run(ctx *task.Ctx, r task.Range) error {
 	for i := range c.parts {
-		if err := c.parts[i].run(c.plan, ctx, r); err != nil {
+		if err := c.parts[i].run(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -63,17 +76,14 @@ func (c chain) Run(ctx *task.Ctx, r task.Range) error {
 }
 
 // batch runs parts whose indices lie one after the other.
-type batch struct {
-	plan  *plan.Plan
-	parts []part
-}
+type batch struct{ parts []part }
 
 func (b batch) Run(ctx *task.Ctx, r task.Range) error {
 	begin := 0
 	for i := range b.parts {
 		p := &b.parts[i]
 		if own := (task.Range{Lo: max(r.Lo, begin) - begin, Hi: min(r.Hi, p.end) - begin}); own.Lo < own.Hi {
-			if err := p.run(b.plan, ctx, own); err != nil {
+			if err := p.run(ctx, own); err != nil {
 				return err
 			}
 		}

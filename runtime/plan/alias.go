@@ -48,7 +48,7 @@ func findAliases(prog *graph.Program) *aliases {
 			continue
 		}
 		for _, m := range s.Invocation.Node.Preceding() {
-			explicit[m], explicit[s.Invocation.Node] = true, true
+			explicit[m.Origin()], explicit[s.Invocation.Node.Origin()] = true, true
 		}
 	}
 	for i, s := range prog.Steps {
@@ -72,7 +72,7 @@ func findAliases(prog *graph.Program) *aliases {
 				pinned[to] || spans[to].last == len(prog.Steps) || spans[to].first < i || a.accesses(inv, mem) != 1 {
 				continue
 			}
-			view := p.View && onlyViews(inv) && !explicit[inv.Node] && spans[mem].lastWrite < i && spans[to].lastWrite == i
+			view := p.View && onlyViews(inv) && !explicit[inv.Node.Origin()] && spans[mem].lastWrite < i && spans[to].lastWrite == i
 			if !view && (pinned[mem] || spans[mem].last > i) {
 				continue
 			}
@@ -87,7 +87,7 @@ func findAliases(prog *graph.Program) *aliases {
 				m.lastWrite = max(m.lastWrite, t.lastWrite)
 			}
 		}
-		a.idle[i] = onlyViews(inv) && views == len(inv.Signature.InPlace) && !explicit[inv.Node]
+		a.idle[i] = onlyViews(inv) && views == len(inv.Signature.InPlace) && !explicit[inv.Node.Origin()]
 	}
 	return a
 }

@@ -247,7 +247,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 // note notes that the tasks from number first on are those of a node.
 func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
 	if phase != graph.Backward {
-		b.tasks[n] = [2]int{first, len(b.plan.Tasks)}
+		b.tasks[n.Origin()] = [2]int{first, len(b.plan.Tasks)}
 	}
 }
 
@@ -258,7 +258,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	}
 	var after []int
 	for _, m := range n.Preceding() {
-		tasks, ok := b.tasks[m]
+		tasks, ok := b.tasks[m.Origin()]
 		if !ok {
 			return nil, fmt.Errorf("plan %s: node %s (operator %s): want to run after an earlier node, got %s", b.plan.Name, n.Name, n.Op.Name, m.Name)
 		}
