@@ -6,6 +6,7 @@ package batches
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -68,9 +69,13 @@ func (c *Cache[N]) For(ctx context.Context, size int) (*Sized[N], error) {
 		return nil, fmt.Errorf("batches of %d: %w", size, err)
 	}
 	if c.limit > 0 && len(c.order) >= c.limit {
-		c.sizes[c.order[0]].Instance.Close()
-		delete(c.sizes, c.order[0])
+		oldest := c.order[0]
+		err := c.sizes[oldest].Instance.Close()
+		delete(c.sizes, oldest)
 		c.order = c.order[1:]
+		if err != nil {
+			return nil, fmt.Errorf("batches of %d: %w", oldest, errors.Join(err, in.Close()))
+		}
 	}
 	s := &Sized[N]{net, in, c}
 	c.sizes[size] = s
@@ -97,8 +102,7 @@ func (c *Cache[N]) initialize(ctx context.Context, prog *graph.Program) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	return in.Run(ctx)
+	return errors.Join(in.Run(ctx), in.Close())
 }
 
 func load(e *local.Engine, prog *graph.Program, opts ...plan.Option) (*local.Instance, error) {
@@ -117,14 +121,16 @@ func (c *Cache[N]) Sizes() []int {
 }
 
 // Close frees the memory of all plans. Variables stay with the engine.
-func (c *Cache[N]) Close() {
+func (c *Cache[N]) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.sizes {
-		s.Instance.Close()
+	var errs []error
+	for _, size := range c.order {
+		errs = append(errs, c.sizes[size].Instance.Close())
 	}
 	clear(c.sizes)
 	c.order = nil
+	return errors.Join(errs...)
 }
 
 // Run runs the program once, as the step that follows the last one of any size: what depends on the

@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/penalty"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/batches"
@@ -36,7 +37,7 @@ func newNetwork(size int, rate float64) network {
 	n := network{g: g, x: g.Input("x", dtype.F32, size, features), label: g.Input("label", dtype.I32, size, 1)}
 	at := linear.Defaults()
 	at.OutChannels, at.Activation = 9, activation.Tanh
-	at.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL2, Lambda: 0.3})
+	at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.3})
 	y := linear.Apply(g, at, n.x, graph.Named("hidden"))
 	drop := dropout.Defaults()
 	drop.Rate = rate
@@ -63,7 +64,11 @@ func newEngine(t *testing.T) *local.Engine {
 		t.Fatal(err)
 	}
 	e := local.New(&registry, local.Config{Workers: 1})
-	t.Cleanup(e.Close)
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return e
 }
 
@@ -166,7 +171,9 @@ func TestCache(t *testing.T) {
 	if _, err := c.For(t.Context(), -1); err == nil || !strings.HasPrefix(err.Error(), "batches of -1: ") {
 		t.Errorf("got %v", err)
 	}
-	c.Close()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if left := e.Memory().Used; left == 0 || left >= used {
 		t.Errorf("%d bytes are in use after Close, of %d before; want the variables", left, used)
 	}
