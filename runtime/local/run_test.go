@@ -252,8 +252,8 @@ func TestLoadErrors(t *testing.T) {
 		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "local: plan gradients: want 24 bytes, got 20: x"},
 		{"unknown operation", func(p *plan.Plan) { p.Tasks[fill].Builtin.Op = "sub" }, `plan gradients, sub grad of fc.output: unknown built-in operation "sub"`},
 		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32 or f64, got i32"},
-		{"unknown group", group("ring"), `plan gradients, : : unknown form of a group "ring"`},
-		{"group in a group", group(plan.Chain, plan.Task{Call: -1, Group: &plan.Group{Form: plan.Chain, Parts: []plan.Task{add}}}), "plan gradients, grad of fc.output: add: want tasks as parts of a group, got a group"},
+		{"unknown group", group("ring"), `local: plan gradients, : : want a chain or a batch of tasks, got "ring" of 0`},
+		{"group in a group", group(plan.Chain, plan.Task{Call: -1, Group: &plan.Group{Form: plan.Chain, Parts: []plan.Task{add}}}), "local: plan gradients, grad of fc.output: add: want calls and built-in operations as parts, got something else as part 0"},
 	}
 	reg := registry(t, increment)
 	for _, tt := range tests {
