@@ -71,7 +71,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.trace != "" {
 		observer = recorder
 	}
-	s, err := newSession(ctx, o.seed, o.batch, test.len(), o.workers, observer)
+	s, err := newSession(o.seed, o.workers, observer)
 	if err != nil {
 		return err
 	}
@@ -99,21 +99,23 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	fmt.Fprintf(w, "%d images to train on, %d to test; seed %d, batches of %d, workers: %d\n", train.len(), test.len(), o.seed, o.batch, o.workers)
 	order := rand.New(rand.NewPCG(o.seed, 2))
-	steps := train.len() / o.batch
+	steps := (train.len() + o.batch - 1) / o.batch // the last one may be smaller
 	bar := newProgress(w, o.epochs, steps)
 	for epoch := 1; epoch <= o.epochs; epoch++ {
 		perm := order.Perm(train.len())
 		var losses float64
-		correct := 0
+		correct, seen := 0, 0
 		for step := 1; step <= steps; step++ {
-			loss, right, err := s.step(ctx, train.pick(perm[(step-1)*o.batch:step*o.batch]))
+			batch := train.pick(perm[seen:min(seen+o.batch, len(perm))])
+			loss, right, err := s.step(ctx, batch)
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(curve, "%d %d %x\n", epoch, step, loss)
-			losses += float64(loss)
+			seen += batch.len()
+			losses += float64(loss) * float64(batch.len())
 			correct += right
-			bar.update(epoch, step, o.batch, losses/float64(step), float64(correct)/float64(step*o.batch))
+			bar.update(epoch, step, batch.len(), losses/float64(seen), float64(correct)/float64(seen))
 		}
 	}
 	answers, err := s.answers(ctx, test)
@@ -127,13 +129,18 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		}
 	}
 	writeConfusion(w, test.labels, answers)
-	writeTimes(w, s.train.Timings())
-	writeMemory(w, s)
+	usual, err := s.train.For(ctx, o.batch)
+	if err != nil {
+		return err
+	}
+	step := usual.Instance.Plan()
+	writeTimes(w, usual.Instance.Timings())
+	writeMemory(w, s.engine.Memory(), step)
 	if o.trace != "" {
-		writeSpread(w, recorder.Tasks(s.plan))
+		writeSpread(w, recorder.Tasks(step))
 	}
 	if o.cost {
-		if err := writeCosts(ctx, w, s.net.graph, o.workers); err != nil {
+		if err := writeCosts(ctx, w, usual.Net.graph, o.workers); err != nil {
 			return err
 		}
 	}
@@ -142,8 +149,8 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		write func(io.Writer) error
 	}{
 		{o.trace, recorder.WriteTrace},
-		{o.dot, func(w io.Writer) error { return profile.WriteDOT(w, s.plan) }},
-		{o.memory, func(w io.Writer) error { return profile.WriteMemoryMap(w, s.plan) }},
+		{o.dot, func(w io.Writer) error { return profile.WriteDOT(w, step) }},
+		{o.memory, func(w io.Writer) error { return profile.WriteMemoryMap(w, step) }},
 	} {
 		if err := writeFile(f.path, f.write); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
 )
 
 var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
@@ -37,7 +38,7 @@ func TestRun(t *testing.T) {
 		}
 		losses = append(losses, v)
 	}
-	if steps := 1437 / 32; len(losses) != steps {
+	if steps := 1437/32 + 1; len(losses) != steps {
 		t.Fatalf("the curve has %d losses, want %d", len(losses), steps)
 	}
 	first, last := losses[0], losses[len(losses)-1]
@@ -93,7 +94,7 @@ func TestWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := newSession(t.Context(), seed, batch, test.len(), workers, nil)
+		s, err := newSession(seed, workers, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,11 @@ func TestWorkers(t *testing.T) {
 		if _, err := s.answers(t.Context(), test); err != nil {
 			t.Fatal(err)
 		}
-		answers, err := local.Fetch[float32](s.test, s.testNet.logits.Name())
+		a, err := s.answer.For(t.Context(), test.len())
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers, err := local.Fetch[float32](a.Instance, a.Net.logits.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,5 +179,45 @@ func TestTooLargeBatch(t *testing.T) {
 	err := run(t.Context(), options{seed: 1, workers: 1, epochs: 1, batch: 2000}, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "1437") {
 		t.Errorf("error %v, want one that says how many images there are", err)
+	}
+}
+
+// BenchmarkStep measures a training step of the usual size: with memory in place and fused tasks, and
+// without.
+func BenchmarkStep(b *testing.B) {
+	training, _, err := loadDigits(1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const batch = 32
+	numbers := make([]int, batch)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	images := training.pick(numbers)
+	for _, plain := range []bool{true, false} {
+		var opts []plan.Option
+		name := "fused"
+		if plain {
+			name, opts = "plain", []plan.Option{plan.Plain()}
+		}
+		b.Run(name, func(b *testing.B) {
+			s, err := newSession(1, 1, nil, opts...)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.engine.Close()
+			t, err := s.train.For(b.Context(), batch)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, _, err := s.step(b.Context(), images); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(t.Instance.Plan().Tasks)), "tasks")
+			b.ReportMetric(float64(t.Instance.Plan().ArenaBytes)/1024, "arena-KiB")
+		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/batches"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
@@ -30,7 +31,7 @@ type network struct {
 
 // newNetwork builds the classifier. Its nodes have names, so that networks for different batch sizes
 // share their weights within an engine.
-func newNetwork(batch int, seed uint64, training bool) *network {
+func newNetwork(batch int, seed uint64) *network {
 	g := graph.New(seed)
 	n := &network{graph: g}
 	n.image = g.Input("image", dtype.F32, batch, 1, side, side)
@@ -58,7 +59,7 @@ func newNetwork(batch int, seed uint64, training bool) *network {
 	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
 
 	drop := dropout.Defaults()
-	drop.Rate, drop.Seed, drop.Training = 0.3, int(seed), training
+	drop.Rate, drop.Seed = 0.3, int(seed)
 	x = dropout.Apply(g, drop, x, graph.Named("dropout"))
 
 	out := linear.Defaults()
@@ -70,72 +71,50 @@ func newNetwork(batch int, seed uint64, training bool) *network {
 	return n
 }
 
-// session is an engine with the networks for training and for testing loaded.
+// session is an engine with the network for training and for answering.
 type session struct {
-	engine      *local.Engine
-	net         *network
-	train, test *local.Instance
-	testNet     *network
-	plan        *plan.Plan
+	engine *local.Engine
+	train  *batches.Cache[*network]
+	answer *batches.Cache[*network]
 }
 
-// newSession initialises the weights and loads the plans.
-func newSession(ctx context.Context, seed uint64, batch, testSize, workers int, observer local.Observer) (*session, error) {
+// newSession returns an engine whose plans, for batches of any size, share one set of weights.
+func newSession(seed uint64, workers int, observer local.Observer, opts ...plan.Option) (*session, error) {
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		return nil, err
 	}
-	s := &session{net: newNetwork(batch, seed, true), testNet: newNetwork(testSize, seed, false)}
-	s.engine = local.New(&registry, local.Config{Workers: workers, Profile: true, Observer: observer})
-	step, err := graph.Training(s.net.graph, s.net.loss, adam.Optimizer(adam.Defaults()), s.net.correctAnswers)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := graph.Inference(s.testNet.graph, s.testNet.logits)
-	if err != nil {
-		return nil, err
-	}
-	start, err := graph.Initialization(step)
-	if err != nil {
-		return nil, err
-	}
-	init, _, err := s.load(start)
-	if err != nil {
-		return nil, err
-	}
-	defer init.Close()
-	if err := init.Run(ctx); err != nil {
-		return nil, err
-	}
-	if s.train, s.plan, err = s.load(step); err != nil {
-		return nil, err
-	}
-	s.test, _, err = s.load(answer)
-	return s, err
-}
-
-func (s *session) load(p *graph.Program) (*local.Instance, *plan.Plan, error) {
-	pl, err := plan.Build(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	in, err := s.engine.Load(pl)
-	return in, pl, err
+	s := &session{engine: local.New(&registry, local.Config{Workers: workers, Profile: true, Observer: observer})}
+	s.train = batches.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
+		n := newNetwork(size, seed)
+		p, err := graph.Training(n.graph, n.loss, adam.Optimizer(adam.Defaults()), n.correctAnswers)
+		return n, p, err
+	}, opts...)
+	s.answer = batches.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
+		n := newNetwork(size, seed)
+		p, err := graph.Inference(n.graph, n.logits)
+		return n, p, err
+	}, opts...)
+	return s, nil
 }
 
 // step trains on a batch and returns the loss and how many answers were right.
 func (s *session) step(ctx context.Context, batch dataset) (loss float32, correct int, err error) {
-	if err := feed(s.train, s.net, batch); err != nil {
-		return 0, 0, err
-	}
-	if err := s.train.Run(ctx); err != nil {
-		return 0, 0, err
-	}
-	l, err := local.Fetch[float32](s.train, s.net.loss.Name())
+	t, err := s.train.For(ctx, batch.len())
 	if err != nil {
 		return 0, 0, err
 	}
-	c, err := local.Fetch[int32](s.train, s.net.correctAnswers.Name())
+	if err := feed(t.Instance, t.Net, batch); err != nil {
+		return 0, 0, err
+	}
+	if err := t.Run(ctx); err != nil {
+		return 0, 0, err
+	}
+	l, err := local.Fetch[float32](t.Instance, t.Net.loss.Name())
+	if err != nil {
+		return 0, 0, err
+	}
+	c, err := local.Fetch[int32](t.Instance, t.Net.correctAnswers.Name())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -154,13 +133,17 @@ func feed(in *local.Instance, n *network, d dataset) error {
 
 // answers returns the class that the network finds for each image.
 func (s *session) answers(ctx context.Context, d dataset) ([]int, error) {
-	if err := feed(s.test, s.testNet, d); err != nil {
+	t, err := s.answer.For(ctx, d.len())
+	if err != nil {
 		return nil, err
 	}
-	if err := s.test.Run(ctx); err != nil {
+	if err := feed(t.Instance, t.Net, d); err != nil {
 		return nil, err
 	}
-	logits, err := local.Fetch[float32](s.test, s.testNet.logits.Name())
+	if err := t.Run(ctx); err != nil {
+		return nil, err
+	}
+	logits, err := local.Fetch[float32](t.Instance, t.Net.logits.Name())
 	if err != nil {
 		return nil, err
 	}

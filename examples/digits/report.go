@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/profile"
 )
 
@@ -126,9 +127,9 @@ func writeSpread(w io.Writer, tasks []profile.Task) {
 	tw.Flush()
 }
 
-// writeMemory prints what the tensors took.
-func writeMemory(w io.Writer, s *session) {
+// writeMemory prints what the tensors took, with a training step's part.
+func writeMemory(w io.Writer, m local.Memory, step *plan.Plan) {
 	kib := func(n int64) float64 { return float64(n) / 1024 }
-	fmt.Fprintf(w, "\npeak memory of tensors %.0f KiB: training plan %.0f (lower bound %.0f), variables %.0f, the rest testing and scratch\n",
-		kib(s.engine.Memory().Peak), kib(s.plan.ArenaBytes), kib(s.plan.LowerBound()), kib(s.plan.VariableBytes()))
+	fmt.Fprintf(w, "\npeak memory of tensors %.0f KiB: training plan %.0f (lower bound %.0f), variables %.0f, the rest a smaller last batch, testing and scratch\n",
+		kib(m.Peak), kib(step.ArenaBytes), kib(step.LowerBound()), kib(step.VariableBytes()))
 }

@@ -134,7 +134,7 @@ func alone(n *graph.Node) (*single, error) {
 
 // run runs a program a number of times and returns its plan.
 func (x *single) run(ctx context.Context, e *local.Engine, program *graph.Program, times int) (*plan.Plan, error) {
-	p, err := plan.Build(program)
+	p, err := plan.Build(program, plan.Plain())
 	if err != nil {
 		return nil, err
 	}

@@ -15,15 +15,19 @@ type index struct {
 	steps   map[*graph.Node]map[task.Kind][]int
 	uses    map[graph.Tensor][]int // steps that access a tensor
 	fetched map[graph.Tensor]bool
+	ordered map[*graph.Node]bool // that wait for others, or that others wait for
 }
 
 func newIndex(p *graph.Program) *index {
-	x := &index{p: p, steps: map[*graph.Node]map[task.Kind][]int{}, uses: map[graph.Tensor][]int{}, fetched: map[graph.Tensor]bool{}}
+	x := &index{p: p, steps: map[*graph.Node]map[task.Kind][]int{}, uses: map[graph.Tensor][]int{}, fetched: map[graph.Tensor]bool{}, ordered: map[*graph.Node]bool{}}
 	for i := range p.Steps {
 		if inv := p.Steps[i].Invocation; inv != nil {
 			if x.steps[inv.Node] == nil {
 				x.steps[inv.Node] = map[task.Kind][]int{}
 				x.nodes = append(x.nodes, inv.Node)
+			}
+			for _, m := range inv.Node.Preceding() {
+				x.ordered[m.Origin()], x.ordered[inv.Node.Origin()] = true, true
 			}
 			kind := inv.Signature.Kind
 			x.steps[inv.Node][kind] = append(x.steps[inv.Node][kind], i)
@@ -50,13 +54,20 @@ func each(s *graph.Step, f func(t graph.Tensor, writes bool)) {
 	}
 	for i, ts := range s.Invocation.Operands {
 		for _, t := range ts {
+			if !t.Valid() {
+				continue // a gradient that nobody wants
+			}
 			f(t.Root(), s.Invocation.Signature.Params[i].Perm.Writes())
 		}
 	}
 }
 
-// taken reports whether a node has other steps than one of forward and at most one of backward.
+// taken reports whether a node cannot be fused, because it has other steps than one of forward and at
+// most one of backward, or because it stands in an explicit order.
 func (x *index) taken(n *graph.Node) bool {
+	if x.ordered[n.Origin()] {
+		return true
+	}
 	for kind, steps := range x.steps[n] {
 		if kind != task.KindForward && kind != task.KindBackward || len(steps) > 1 {
 			return true

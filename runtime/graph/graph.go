@@ -194,9 +194,10 @@ type Node struct {
 	Attrs    task.Attrs
 	Resolved *task.Resolution
 
-	slots [][]Tensor // per slot
-	grads [][]Tensor // per slot, while backward is expanded
-	after []*Node    // explicit dependencies
+	slots  [][]Tensor // per slot
+	grads  [][]Tensor // per slot, while backward is expanded
+	origin *Node      // that this one was changed from
+	after  []*Node    // explicit dependencies
 }
 
 // Tensor returns the tensor of a slot, or none.

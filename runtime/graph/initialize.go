@@ -60,6 +60,10 @@ func Initialization(programs ...*Program) (*Program, error) {
 				continue
 			}
 			seen[v.name] = v
+			if v.init == nil { // a sum of gradients
+				p.Steps = append(p.Steps, Step{Phase: Initialize, Fill: &Fill{Tensor: v}})
+				continue
+			}
 			n, err := v.init.node(v)
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", v.name, err)

@@ -2,10 +2,7 @@ package graph
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Phase says to which part of a training step a program step belongs.
@@ -89,7 +86,8 @@ func (p *Program) collect() {
 	}
 }
 
-// Inference returns the program that computes the given tensors.
+// Inference returns the program that computes the given tensors with a trained network: operators that
+// behave otherwise in training, such as dropout, are applied as their specs say for inference.
 func Inference(g *Graph, fetch ...Tensor) (*Program, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
@@ -98,6 +96,11 @@ func Inference(g *Graph, fetch ...Tensor) (*Program, error) {
 	nodes, err := g.needed(fetch)
 	if err != nil {
 		return nil, err
+	}
+	for i, n := range nodes {
+		if nodes[i], err = n.inInference(); err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.Name, err)
+		}
 	}
 	if err := p.forward(nodes); err != nil {
 		return nil, err
@@ -157,78 +160,6 @@ func (p *Program) forward(nodes []*Node) error {
 		p.Steps = append(p.Steps, Step{Phase: Forward, Invocation: inv})
 	}
 	return nil
-}
-
-// Optimizer inserts, into g, the node that updates a weight from its gradient. Generated packages of
-// optimisers make them.
-type Optimizer func(g *Graph, weight, grad Tensor)
-
-// Training returns the program of one training step: forward, backward from the scalar loss (and
-// from every auxiliary loss, such as a regulariser's, of the nodes that the loss depends on), and the
-// update of every trainable weight that the loss depends on. The given tensors can be read after a
-// step.
-func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
-	if err := g.Err(); err != nil {
-		return nil, err
-	}
-	if !loss.Valid() || len(loss.Shape()) != 0 || !loss.Type().IsFloat() {
-		return nil, fmt.Errorf("graph: want a floating-point scalar as loss, got %v", loss)
-	}
-	p := &Program{Name: "training", Fetched: append([]Tensor{loss}, fetch...)}
-	nodes, err := g.needed(p.Fetched)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.forward(nodes); err != nil {
-		return nil, err
-	}
-	seeds := map[Tensor]Tensor{loss: g.constant("grad of "+loss.name, loss.operand, 1)}
-	below, err := g.needed([]Tensor{loss}) // without what only the fetched tensors depend on
-	if err != nil {
-		return nil, err
-	}
-	var weights []Tensor
-	for _, n := range below {
-		for slot := range n.Op.Slots {
-			for _, t := range n.slots[slot] {
-				if n.Op.Slots[slot].AuxLoss && n.Op.Slots[slot].Role == task.RoleOutput {
-					seeds[t] = g.constant("grad of "+t.name, t.operand, 1)
-				}
-				if t.kind == variable && t.train && !slices.Contains(weights, t) {
-					weights = append(weights, t)
-				}
-			}
-		}
-	}
-	grads, err := p.backward(g, nodes, seeds, weights)
-	if err != nil {
-		return nil, err
-	}
-	// The updates have a graph of their own, so that another program of g names its optimiser's
-	// state alike.
-	u := &Graph{seed: g.seed, names: maps.Clone(g.names), base: g}
-	updated := 0
-	for _, w := range weights {
-		if grad, ok := grads[w]; ok {
-			optimizer(u, w, grad)
-			updated++
-		}
-	}
-	if updated == 0 {
-		return nil, fmt.Errorf("graph: %s depends on no trainable weight", loss.name)
-	}
-	if err := u.Err(); err != nil {
-		return nil, err
-	}
-	for _, n := range u.nodes {
-		inv, err := n.Op.Invoke(n)
-		if err != nil {
-			return nil, fmt.Errorf("node %s: %w", n.Name, err)
-		}
-		p.Steps = append(p.Steps, Step{Phase: Update, Invocation: inv})
-	}
-	p.collect()
-	return p, nil
 }
 
 // Gradients returns the program that computes forward, and then the gradients of the tensors wrt

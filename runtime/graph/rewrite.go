@@ -10,10 +10,10 @@ import (
 
 // Change returns a node of n's operator with other attributes and other tensors, for passes that
 // rewrite programs. Slots that tensors does not list keep their tensors if they are inputs, weights or
-// outputs; what the operator saves for backward gets new ones. Request lists outputs that are made on
+// outputs that there still are; what the operator saves for backward gets new ones. Request lists outputs that are made on
 // request. It fails if the operator's rules do not give the tensors their types and shapes.
 func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
-	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, slots: make([][]Tensor, len(n.slots))}
+	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, slots: make([][]Tensor, len(n.slots)), after: n.after, origin: n.Origin()}
 	given := task.NoneGiven(&n.Op.Operator)
 	copy(given.Requested, n.Resolved.Given().Requested)
 	for _, slot := range request {
@@ -48,6 +48,9 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 		if s.Role == task.RoleScratch || s.Role == task.RoleArgument {
 			continue
 		}
+		if _, given := tensors[slot]; !given && len(want) == 0 {
+			c.slots[slot] = nil // absent under these attributes
+		}
 		if len(want) != len(c.slots[slot]) {
 			return nil, &task.Error{Operator: n.Op.Name, Slot: s.Name, Want: count(len(want)), Got: count(len(c.slots[slot]))}
 		}
@@ -58,6 +61,14 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 		}
 	}
 	return c, nil
+}
+
+// Origin returns the node of the graph that a changed node stands for; n itself if it was not changed.
+func (n *Node) Origin() *Node {
+	if n.origin != nil {
+		return n.origin
+	}
+	return n
 }
 
 // Differentiate binds the node's backward task to gradients: of outputs those that it reads, of inputs
@@ -81,11 +92,15 @@ func NoGradient(of Tensor) (Step, Tensor) {
 	return Step{Phase: Backward, Fill: &Fill{Tensor: t}}, t
 }
 
-// InferenceAttrs returns the node's attributes in inference: those that it has, except for what its
-// operator changes.
-func (n *Node) InferenceAttrs() (task.Attrs, error) {
+// inInference returns the node as it is in inference: with the attributes that its operator changes
+// for it.
+func (n *Node) inInference() (*Node, error) {
 	if n.Op.Inference == "" {
-		return n.Attrs, nil
+		return n, nil
 	}
-	return task.Override(&n.Op.Operator, n.Attrs, []byte(n.Op.Inference))
+	attrs, err := task.Override(&n.Op.Operator, n.Attrs, []byte(n.Op.Inference))
+	if err != nil || attrs == n.Attrs {
+		return n, err
+	}
+	return n.Change(attrs, nil)
 }

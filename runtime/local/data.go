@@ -115,3 +115,11 @@ func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
 	}
 	return read[T](v.operand.Type, v.bytes), append([]int{}, v.operand.Shape...), nil
 }
+
+// Written reports whether the engine has a variable of this name that was given values.
+func (e *Engine) Written(name string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v := e.variables[name]
+	return v != nil && v.set
+}

@@ -280,8 +280,17 @@ func TestTaskFaults(t *testing.T) {
 	s.in = in
 	used := e.Memory().Used
 	number := map[int]int64{} // of each call: when it was bound
+	var all []*plan.Task      // with the parts of groups
 	for i := range p.Tasks {
-		x := &p.Tasks[i]
+		if g := p.Tasks[i].Group; g != nil {
+			for k := range g.Parts {
+				all = append(all, &g.Parts[k])
+			}
+			continue
+		}
+		all = append(all, &p.Tasks[i])
+	}
+	for i, x := range all {
 		if x.Builtin != nil {
 			continue
 		}
@@ -304,14 +313,14 @@ func TestTaskFaults(t *testing.T) {
 			if panics {
 				slot = ""
 			}
-			if te.Plan != p.Name || te.Label != p.Label(i) || te.Node != c.Node || te.Operator != c.Operator || te.Task != c.Task || te.Slot != slot ||
+			if te.Plan != p.Name || te.Label != p.LabelOf(x) || te.Node != c.Node || te.Operator != c.Operator || te.Task != c.Task || te.Slot != slot ||
 				te.Range.Lo < 0 || te.Range.Hi > x.Over || te.Range.Lo >= te.Range.Hi || te.Range.Lo%x.Grain != 0 || !strings.Contains(err.Error(), errFault.Error()) {
-				t.Errorf("task %d, %s, panic %v: %+v", i, p.Label(i), panics, te)
+				t.Errorf("task %d, %s, panic %v: %+v", i, p.LabelOf(x), panics, te)
 			}
 			if got := e.Memory().Used; got != used {
 				t.Errorf("task %d: %d bytes in use, want %d", i, got, used)
 			}
-			s.check(t, p.Label(i))
+			s.check(t, p.LabelOf(x))
 		}
 	}
 	if err := e.Close(); err != nil || e.Memory().Used != 0 {

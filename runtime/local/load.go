@@ -24,13 +24,12 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if err := plan.Check(p); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
-	given := p
 	if p.Schedule.Workers() != e.config.Workers {
 		if p, err = p.Reschedule(plan.Workers(e.config.Workers)); err != nil {
 			return nil, fmt.Errorf("local: %w", err)
 		}
 	}
-	in = &Instance{engine: e, plan: p, given: given, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+	in = &Instance{engine: e, plan: p, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
 	var undo []func() error
 	defer func() {
@@ -124,26 +123,12 @@ func (in *Instance) bind() error {
 	}
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
-		var body task.Body
-		var err error
-		if t.Builtin != nil {
-			body, err = in.builtin(t)
-		} else {
-			if bodies[t.Call] == nil {
-				bodies[t.Call], err = in.bindCall(&p.Calls[t.Call])
-			}
-			if err == nil && t.Step >= len(bodies[t.Call]) {
-				err = fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
-			}
-			if err == nil {
-				body = bodies[t.Call][t.Step]
-			}
-		}
+		body, err := in.body(t, bodies)
 		if err != nil {
 			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
 		}
 		if o := e.config.Observer; o != nil {
-			body = o.Observe(in.given, i, e.config.Workers, body)
+			body = o.Observe(p, i, e.config.Workers, body)
 		}
 		tasks[i] = exec.Task{Body: body, Over: t.Over, Grain: t.Grain}
 		if in.times != nil {
@@ -153,6 +138,27 @@ func (in *Instance) bind() error {
 	var err error
 	in.program, err = exec.NewProgram(&p.Schedule, tasks)
 	return err
+}
+
+// body returns what a task runs. The bodies of calls are kept for their other steps.
+func (in *Instance) body(t *plan.Task, bodies [][]task.Body) (task.Body, error) {
+	if t.Group != nil {
+		return in.group(t.Group, bodies)
+	}
+	if t.Builtin != nil {
+		return in.builtin(t)
+	}
+	if bodies[t.Call] == nil {
+		b, err := in.bindCall(&in.plan.Calls[t.Call])
+		if err != nil {
+			return nil, err
+		}
+		bodies[t.Call] = b
+	}
+	if t.Step >= len(bodies[t.Call]) {
+		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
+	}
+	return bodies[t.Call][t.Step], nil
 }
 
 func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {

@@ -36,7 +36,7 @@ type Config struct {
 }
 
 // Observer sees tasks run: Observe returns what runs in place of a body, which is a plan's task of the
-// given number. It is called while the plan is loaded, task by task from 0.
+// given number; p is what Instance.Plan returns. It is called while the plan is loaded, task by task from 0.
 type Observer interface {
 	Observe(p *plan.Plan, number, workers int, body task.Body) task.Body
 }
@@ -110,7 +110,6 @@ func (e *Engine) Memory() Memory { return e.alloc.Memory() }
 type Instance struct {
 	engine  *Engine
 	plan    *plan.Plan // as scheduled for the engine's workers
-	given   *plan.Plan // as given to Load, by which observers know it
 	arena   []byte
 	scratch [][]byte // per worker
 	data    [][]byte // per root
@@ -210,10 +209,23 @@ func (in *Instance) failure(err error) error {
 		return fmt.Errorf("plan %s stopped: %w", in.plan.Name, err)
 	}
 	e := &TaskError{Plan: in.plan.Name, Label: in.plan.Label(te.Task), Range: te.Range, Err: te.Err}
-	if t := &in.plan.Tasks[te.Task]; t.Builtin == nil {
+	t := &in.plan.Tasks[te.Task]
+	var pe *partError
+	if errors.As(te.Err, &pe) { // of a group
+		t, e.Label, e.Range, e.Err = pe.task, in.plan.LabelOf(pe.task), pe.at, pe.err
+	}
+	if t.Call >= 0 {
 		e.locate(&in.plan.Calls[t.Call])
 	}
 	return e
+}
+
+// SetStep says how many steps were done before the next run, as tasks see it; each run adds one. Plans
+// that take turns, such as those for batches of several sizes, count together in this way.
+func (in *Instance) SetStep(steps uint64) {
+	in.engine.mu.Lock()
+	defer in.engine.mu.Unlock()
+	in.steps = steps
 }
 
 // Close unloads the plan: it runs cleanup tasks, the latest first, and frees the plan's memory, whatever

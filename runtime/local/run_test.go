@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -222,13 +223,17 @@ func TestLoadErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := build(t, program)
-	fill := len(p.Tasks)
-	for i := range p.Tasks {
-		if p.Tasks[i].Builtin != nil && i < fill {
-			fill = i
+	p, err := plan.Build(program, plan.Plain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.Builtin != nil })
+	group := func(form plan.Form, parts ...plan.Task) func(*plan.Plan) {
+		return func(p *plan.Plan) {
+			p.Tasks[fill].Builtin, p.Tasks[fill].Group = nil, &plan.Group{Form: form, Parts: parts}
 		}
 	}
+	add := plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "add"}, Access: p.Tasks[fill].Access}
 	tests := []struct {
 		name   string
 		change func(*plan.Plan)
@@ -247,6 +252,8 @@ func TestLoadErrors(t *testing.T) {
 		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "local: plan gradients: want 24 bytes, got 20: x"},
 		{"unknown operation", func(p *plan.Plan) { p.Tasks[fill].Builtin.Op = "sub" }, `plan gradients, sub grad of fc.output: unknown built-in operation "sub"`},
 		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32, f64, f16 or bf16, got i32"},
+		{"unknown group", group("ring"), `local: plan gradients, : : want a chain or a batch of tasks, got "ring" of 0`},
+		{"group in a group", group(plan.Chain, plan.Task{Call: -1, Group: &plan.Group{Form: plan.Chain, Parts: []plan.Task{add}}}), "local: plan gradients, grad of fc.output: add: want calls and built-in operations as parts, got something else as part 0"},
 	}
 	reg := registry(t, increment)
 	for _, tt := range tests {

@@ -42,6 +42,15 @@ func findAliases(prog *graph.Program) *aliases {
 	for _, t := range slices.Concat(prog.Fed, prog.Variables) {
 		pinned[t.Root()] = true
 	}
+	explicit := map[*graph.Node]bool{} // whose tasks others wait for, or that wait themselves
+	for _, s := range prog.Steps {
+		if s.Invocation == nil {
+			continue
+		}
+		for _, m := range s.Invocation.Node.Preceding() {
+			explicit[m.Origin()], explicit[s.Invocation.Node.Origin()] = true, true
+		}
+	}
 	for i, s := range prog.Steps {
 		inv := s.Invocation
 		if inv == nil {
@@ -63,7 +72,7 @@ func findAliases(prog *graph.Program) *aliases {
 				pinned[to] || spans[to].last == len(prog.Steps) || spans[to].first < i || a.accesses(inv, mem) != 1 {
 				continue
 			}
-			view := p.View && onlyViews(inv) && spans[mem].lastWrite < i && spans[to].lastWrite == i
+			view := p.View && onlyViews(inv) && !explicit[inv.Node.Origin()] && spans[mem].lastWrite < i && spans[to].lastWrite == i
 			if !view && (pinned[mem] || spans[mem].last > i) {
 				continue
 			}
@@ -78,7 +87,7 @@ func findAliases(prog *graph.Program) *aliases {
 				m.lastWrite = max(m.lastWrite, t.lastWrite)
 			}
 		}
-		a.idle[i] = onlyViews(inv) && views == len(inv.Signature.InPlace)
+		a.idle[i] = onlyViews(inv) && views == len(inv.Signature.InPlace) && !explicit[inv.Node.Origin()]
 	}
 	return a
 }
@@ -103,7 +112,8 @@ func pairOf(inv *graph.Invocation, p task.InPlace) (pair Pair, ok bool) {
 		return slices.IndexFunc(inv.Signature.Params, func(q task.Param) bool { return q.Slot == slot && q.Grad == grad })
 	}
 	pair = Pair{number(p.Slot), number(p.Of)}
-	return pair, pair.Param >= 0 && pair.Of >= 0 && len(inv.Operands[pair.Param]) == 1 && len(inv.Operands[pair.Of]) == 1
+	one := func(i int) bool { return i >= 0 && len(inv.Operands[i]) == 1 && inv.Operands[i][0].Valid() }
+	return pair, one(pair.Param) && one(pair.Of)
 }
 
 // onlyViews reports whether everything that an invocation writes may be a view.
@@ -126,6 +136,9 @@ func onlyViews(inv *graph.Invocation) bool {
 func spansOf(prog *graph.Program) map[graph.Tensor]*span {
 	spans := map[graph.Tensor]*span{}
 	note := func(t graph.Tensor, step int, writes bool) {
+		if !t.Valid() {
+			return
+		}
 		s := spans[t.Root()]
 		if s == nil {
 			s = &span{first: step, last: step, lastWrite: -1}

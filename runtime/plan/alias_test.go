@@ -75,28 +75,50 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 	return p
 }
 
-// TestInPlaceComputesTheSame trains random graphs with and without memory in place: what is fetched,
+// TestInPlaceComputesTheSame trains random graphs with and without memory in place and fused tasks: what is fetched,
 // and every variable, is equal bit for bit.
 func TestInPlaceComputesTheSame(t *testing.T) {
 	t.Parallel()
-	shared, dropped := 0, 0
+	shared, dropped, groups := 0, 0, 0
+	var less, more int64
 	for seed := range uint64(60) {
 		p := randomReuse(t, seed)
 		with, plain := build(t, p), build(t, p, plan.Plain())
 		checkMemory(t, fmt.Sprintf("seed %d", seed), with)
-		for _, c := range with.Calls {
-			shared += len(c.InPlace)
+		for _, p := range []*plan.Plan{with, plain, build(t, p, plan.Workers(3))} {
+			if err := plan.Check(p); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		for k := range with.Calls {
+			c := &with.Calls[k]
+			if n := len(c.InPlace); n > 0 {
+				shared += n
+				undeclared := *with
+				undeclared.Calls = slices.Clone(with.Calls)
+				undeclared.Calls[k].InPlace = nil
+				if err := plan.Check(&undeclared); err == nil || !strings.Contains(err.Error(), "want memory of its own for what a task writes") {
+					t.Errorf("seed %d: %s may work in place undeclared: %v", seed, c.Node, err)
+				}
+			}
 		}
 		dropped += len(plain.Calls) - len(with.Calls)
-		if with.LowerBound() > plain.LowerBound() {
-			t.Errorf("seed %d: in place, the plan needs %d bytes rather than %d", seed, with.LowerBound(), plain.LowerBound())
+		// A chain is one task, so what lies between its parts lives a little longer.
+		less, more = less+with.LowerBound(), more+plain.LowerBound()
+		for i := range with.Tasks {
+			if with.Tasks[i].Group != nil {
+				groups++
+			}
 		}
 		if got, want := train(t, p, with), train(t, p, plain); got != want {
 			t.Fatalf("seed %d: in place, training gives\n%s\nrather than\n%s", seed, got, want)
 		}
 	}
-	if shared < 50 || dropped < 20 {
-		t.Errorf("only %d tensors in place and %d views in all graphs", shared, dropped)
+	if shared < 50 || dropped < 20 || groups < 100 {
+		t.Errorf("only %d tensors in place, %d views and %d groups in all graphs", shared, dropped, groups)
+	}
+	if float64(less) > 1.05*float64(more) {
+		t.Errorf("in place, all plans need %d bytes rather than %d", less, more)
 	}
 }
 

@@ -51,6 +51,9 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 			return nil, err
 		}
 	}
+	if !o.plain {
+		b.group()
+	}
 	for _, t := range prog.Fetched {
 		r := &b.plan.Roots[b.root(t)]
 		if r.Use == Internal {
@@ -116,7 +119,7 @@ func (b *builder) appendBuiltin(tasks []Task, op Builtin, access ...region.Acces
 	if over == 0 {
 		return tasks
 	}
-	return append(tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
+	return append(tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Elementwise: true})
 }
 
 // call returns a call of a node's task, to which nothing is bound yet.
@@ -185,7 +188,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 	inPlace = unconverted(inv, inPlace)
 	c.InPlace = inPlace
 	var access []region.Access
-	var made []region.Root // tensors that the call makes and reads
+	var made []int // accesses of tensors that the call makes and reads
 	var worker int64
 	var conv conversions
 	for i, p := range sig.Params {
@@ -224,23 +227,16 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 			c.Params[i] = append(c.Params[i], bound)
 			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
 			if makes {
-				made = append(made, bound.Root)
+				made = append(made, len(access)-1)
 			}
 		}
-	}
-	for _, p := range inPlace {
-		shared := c.Params[p.Param][0].Root
-		access = merge(access, shared)
-		made = slices.DeleteFunc(made, func(r region.Root) bool { return r == shared })
 	}
 	later := access // of all steps but the first
 	if len(made) > 0 {
 		// To the others, the first step writes these: only its own call reads what it leaves there.
 		access = slices.Clone(access)
-		for k := range access {
-			if slices.Contains(made, access[k].Root) {
-				access[k].Perm = perm.Write
-			}
+		for _, k := range made {
+			access[k].Perm = perm.Write
 		}
 	}
 	after, err := b.after(phase, inv.Node)
@@ -257,7 +253,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 		if w.Over == 0 {
 			continue
 		}
-		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after})
+		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise})
 		access = later
 	}
 	b.plan.Tasks = append(b.plan.Tasks, conv.after...)
@@ -268,7 +264,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 // note notes that the tasks from number first on are those of a node.
 func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
 	if phase != graph.Backward {
-		b.tasks[n] = [2]int{first, len(b.plan.Tasks)}
+		b.tasks[n.Origin()] = [2]int{first, len(b.plan.Tasks)}
 	}
 }
 
@@ -279,7 +275,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	}
 	var after []int
 	for _, m := range n.Preceding() {
-		tasks, ok := b.tasks[m]
+		tasks, ok := b.tasks[m.Origin()]
 		if !ok {
 			return nil, fmt.Errorf("plan %s: node %s (operator %s): want to run after an earlier node, got %s", b.plan.Name, n.Name, n.Op.Name, m.Name)
 		}
@@ -288,14 +284,6 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 		}
 	}
 	return after, nil
-}
-
-// merge makes one access of those that a task has to a root, of which one reads and one writes.
-func merge(access []region.Access, root region.Root) []region.Access {
-	first := slices.IndexFunc(access, func(a region.Access) bool { return a.Root == root })
-	access[first].Perm = perm.ReadWrite
-	rest := slices.DeleteFunc(access[first+1:], func(a region.Access) bool { return a.Root == root })
-	return access[:first+1+len(rest)]
 }
 
 // lifetimes fills in First and Last of every root.

@@ -26,7 +26,7 @@ import (
 // what all workers knew when they came to it. Check also demands that each worker can come to a shared
 // task before any worker waits for it, so that none depends on the others' help.
 func Check(p *Plan) error {
-	for _, check := range []func() *Error{p.checkRoots, p.checkTasks, p.checkLives, p.checkWritten} {
+	for _, check := range []func() *Error{p.checkRoots, p.checkTasks, p.checkPairs, p.checkLives, p.checkWritten} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (p *Plan) checkTasks() *Error {
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
 		switch {
-		case task.Builtin == nil && (task.Call < 0 || task.Call >= len(p.Calls)):
+		case task.Group == nil && task.Builtin == nil && (task.Call < 0 || task.Call >= len(p.Calls)):
 			return p.fault("want calls from 0 to %d, got %d in task %d", len(p.Calls)-1, task.Call, t)
 		case task.Builtin != nil && len(task.Access) == 0:
 			return p.fault("want tensors for %s, got none in task %d", task.Builtin.Op, t)
@@ -91,9 +91,52 @@ func (p *Plan) checkTasks() *Error {
 				return err
 			}
 		}
+		if task.Group != nil {
+			if err := p.checkGroup(t); err != nil {
+				return err
+			}
+		}
 		for _, before := range task.After {
 			if before < 0 || before >= t {
 				return p.faultOf(t, "want explicit dependencies on earlier tasks, got task %d for task %d", before, t)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPairs checks that no task writes memory that it also accesses through another parameter, unless
+// its operator says that it works in place there.
+func (p *Plan) checkPairs() *Error {
+	for t := range p.Tasks {
+		parts := p.Tasks[t : t+1]
+		if g := p.Tasks[t].Group; g != nil {
+			parts = g.Parts
+		}
+		for k := range parts {
+			if a := p.undeclared(&parts[k]); a != nil {
+				e := p.faultOf(t, "want memory of its own for what a task writes, got a tensor that it accesses twice")
+				e.Root = p.Roots[a.Root].Name
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// undeclared returns an access to what a task writes through another parameter, unless its operator
+// says that it may.
+func (p *Plan) undeclared(t *Task) *region.Access {
+	if t.Builtin != nil {
+		return nil
+	}
+	call := &p.Calls[t.Call]
+	params := call.accessed()
+	for j := range t.Access {
+		b := &t.Access[j]
+		for i, a := range t.Access[:j] {
+			if a.Root == b.Root && (a.Perm != perm.Read || b.Perm != perm.Read) && (j >= len(params) || !call.inPlace(params[i], params[j])) {
+				return b
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/region"
 )
@@ -69,16 +70,28 @@ func (p *Plan) slot(t, access int) string {
 	if c < 0 || c >= len(p.Calls) {
 		return ""
 	}
-	for i, bound := range p.Calls[c].Params {
-		if access < len(bound) {
-			if i < len(p.Calls[c].Slots) {
-				return p.Calls[c].Slots[i]
-			}
-			return ""
-		}
-		access -= len(bound)
+	if params := p.Calls[c].accessed(); access < len(params) && params[access] < len(p.Calls[c].Slots) {
+		return p.Calls[c].Slots[params[access]]
 	}
 	return ""
+}
+
+// accessed returns, for each access of the call's tasks, the parameter to which it belongs.
+func (c *Call) accessed() []int {
+	var params []int
+	for i, bound := range c.Params {
+		for _, b := range bound {
+			if b.Root != NoRoot {
+				params = append(params, i)
+			}
+		}
+	}
+	return params
+}
+
+// inPlace reports whether the tensor of one of two parameters lies where that of the other lay.
+func (c *Call) inPlace(i, j int) bool {
+	return slices.Contains(c.InPlace, Pair{i, j}) || slices.Contains(c.InPlace, Pair{j, i})
 }
 
 // ranges formats a box as [lo:hi, ...].

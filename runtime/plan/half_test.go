@@ -114,16 +114,26 @@ func TestHalfTraining(t *testing.T) {
 func TestHalfPlan(t *testing.T) {
 	p := build(t, classifier(t, dtype.BF16))
 	ops := map[string]int{}
-	for i := range p.Tasks {
-		if b := p.Tasks[i].Builtin; b != nil {
-			ops[b.Op]++
-			continue
-		}
-		for _, a := range p.Tasks[i].Access {
-			if p.Roots[a.Root].Type == dtype.BF16 {
-				t.Errorf("%s works on %s, which is stored in 16 bits", p.Label(i), p.Roots[a.Root].Name)
+	var count func(label string, tasks ...plan.Task)
+	count = func(label string, tasks ...plan.Task) {
+		for _, x := range tasks {
+			switch {
+			case x.Group != nil:
+				count(label, x.Group.Parts...)
+				continue
+			case x.Builtin != nil:
+				ops[x.Builtin.Op]++
+				continue
+			}
+			for _, a := range x.Access {
+				if p.Roots[a.Root].Type == dtype.BF16 {
+					t.Errorf("%s works on %s, which is stored in 16 bits", label, p.Roots[a.Root].Name)
+				}
 			}
 		}
+	}
+	for i := range p.Tasks {
+		count(p.Label(i), p.Tasks[i])
 	}
 	if ops["convert"] == 0 || ops["add"] == 0 {
 		t.Errorf("built-in operations are %v", ops)

@@ -155,28 +155,41 @@ type Builtin struct {
 // Task is a step of a call, or a built-in operation. It runs over [0, Over), cut into ranges of
 // Grain indices that may run side by side.
 type Task struct {
-	Call    int             `json:"call"` // -1 for a built-in
+	Call    int             `json:"call"` // -1 for a built-in or a group
 	Step    int             `json:"step"`
 	Builtin *Builtin        `json:"builtin,omitempty"`
+	Group   *Group          `json:"group,omitempty"`
 	Over    int             `json:"over"`
 	Grain   int             `json:"grain"`
 	Access  []region.Access `json:"access"`
 	// After lists earlier tasks that must be over before, whatever they access.
 	After []int `json:"after,omitempty"`
+	// Elementwise says that index i touches element i only, of every tensor that has as many elements
+	// as there are indices, and that others are only read.
+	Elementwise bool `json:"elementwise,omitempty"`
 }
 
 // Label returns a name for the task, such as "fc1: linear.backward". It also names tasks of plans that
 // Check would refuse.
 func (p *Plan) Label(i int) string {
-	t := &p.Tasks[i]
+	if s := p.LabelOf(&p.Tasks[i]); s != "" {
+		return s
+	}
+	return fmt.Sprintf("task %d", i)
+}
+
+// LabelOf is Label for a task of the plan or a part of one; "" if it has no name.
+func (p *Plan) LabelOf(t *Task) string {
 	switch {
+	case t.Group != nil:
+		return p.groupLabel(t.Group)
 	case t.Builtin != nil && len(t.Access) > 0 && t.Access[0].Root >= 0 && int(t.Access[0].Root) < len(p.Roots):
 		return fmt.Sprintf("%s %s", t.Builtin.Op, p.Roots[t.Access[0].Root].Name)
 	case t.Builtin == nil && t.Call >= 0 && t.Call < len(p.Calls):
 		c := &p.Calls[t.Call]
 		return fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task)
 	}
-	return fmt.Sprintf("task %d", i)
+	return ""
 }
 
 // Encode returns the plan as JSON. Equal plans give equal bytes.

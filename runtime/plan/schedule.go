@@ -23,7 +23,7 @@ func Workers(n int) Option { return func(o *options) { o.workers = n } }
 func Times(ns []float64) Option { return func(o *options) { o.time = ns } }
 
 // Plain gives every tensor memory of its own and lets every task run by itself, as if operators had
-// declared nothing about memory in place and fusion. The plan computes the same.
+// declared nothing about memory in place and element by element. The plan computes the same.
 func Plain() Option { return func(o *options) { o.plain = true } }
 
 func apply(opts []Option) options {

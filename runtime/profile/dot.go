@@ -19,10 +19,14 @@ var phaseColors = map[string]string{
 	"":           "#eeeeee",
 }
 
-// phase returns the phase of a task, "" of a built-in operation.
+// phase returns the phase of a task, of a group that of its last part; "" of a built-in operation.
 func phase(p *plan.Plan, i int) string {
-	if c := p.Tasks[i].Call; c >= 0 {
-		return p.Calls[c].Phase
+	t := &p.Tasks[i]
+	if t.Group != nil {
+		t = &t.Group.Parts[len(t.Group.Parts)-1]
+	}
+	if t.Call >= 0 {
+		return p.Calls[t.Call].Phase
 	}
 	return ""
 }

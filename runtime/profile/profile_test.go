@@ -81,7 +81,7 @@ func record(t *testing.T, r *profile.Recorder, workers, runs int) *plan.Plan {
 			t.Fatal(err)
 		}
 	}
-	return step
+	return in.Plan()
 }
 
 // trace is what WriteTrace writes.
@@ -221,14 +221,9 @@ func TestDOT(t *testing.T) {
   t8 [label="a\"b: linear.backward\nranges: 14, 14, 5", fillcolor="#fce5cd"];
   t0 -> t8 [label="a\"b.output f32[40, 5]"];
   t6 -> t8 [label="grad of a\"b.output f32[40, 5]"];
-  t11 [label="a\"b.weight.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
-  t8 -> t11 [label="grad of a\"b.weight f32[5, 3]"];
-  t12 [label="a\"b.bias.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
-  t8 -> t12 [label="grad of a\"b.bias f32[5]"];
-  t13 [label="fc.weight.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
-  t6 -> t13 [label="grad of fc.weight f32[5, 5]"];
-  t14 [label="fc.bias.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
-  t6 -> t14 [label="grad of fc.bias f32[5]"];
+  t11 [label="a\"b.weight.sgd, 3 others: sgd.update\nranges: 1", fillcolor="#dcefdc"];
+  t8 -> t11 [label="grad of a\"b.weight f32[5, 3]\ngrad of a\"b.bias f32[5]"];
+  t6 -> t11 [label="grad of fc.weight f32[5, 5]\ngrad of fc.bias f32[5]"];
 }
 `
 	if out.String() != want {

@@ -53,6 +53,9 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 					category = rec.plan.Calls[t.Call].Phase
 					args["step"] = t.Step
 				}
+				if t.Group != nil {
+					category = string(t.Group.Form)
+				}
 				write(traceEvent{Name: rec.plan.Label(e.task), Category: category, Phase: "X",
 					Begin: micros(e.begin), Duration: micros(e.end - e.begin), Process: pid, Thread: tid, Args: args})
 			}

@@ -1,0 +1,138 @@
+package graph
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Optimizer inserts, into g, the node that updates a weight from its gradient. Generated packages of
+// optimisers make them.
+type Optimizer func(g *Graph, weight, grad Tensor)
+
+// Training returns the program of one training step: forward, backward from the scalar loss (and
+// from every auxiliary loss, such as a regulariser's, of the nodes that the loss depends on), and the
+// update of every trainable weight that the loss depends on. The given tensors can be read after a
+// step.
+func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
+	p := &Program{Name: "training"}
+	weights, grads, err := p.differentiate(g, loss, Share{1, 1}, fetch, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.update(g, loss, optimizer, weights, grads); err != nil {
+		return nil, err
+	}
+	p.collect()
+	return p, nil
+}
+
+// Share is the weight of a micro-batch within the batch of which it is a part: the factors of its loss
+// and of its auxiliary losses in those of the whole batch. If the loss is a mean over samples, both are
+// the part of the samples that it holds; if it is a sum, Loss is 1. The factors of auxiliary losses,
+// each of which every micro-batch computes, add up to 1.
+type Share struct{ Loss, Aux float64 }
+
+// Accumulation returns the two programs of a training step that takes its batch in several parts. The
+// first is run for each micro-batch: forward and backward, whose gradients are added to sums, one for
+// each weight, that are variables. The second, run afterwards, updates the weights from the sums and
+// clears them. Micro-batches of several sizes have programs of their own graphs, with shares of their
+// own; any of their updates will do, as weights and sums have the same names. But for rounding, and
+// for what depends on the whole batch, the step is that of Training with a batch of all samples.
+func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch ...Tensor) (micro, update *Program, err error) {
+	micro, update = &Program{Name: "micro-batch"}, &Program{Name: "update"}
+	sums := func(w Tensor) Tensor {
+		return g.tensor(info{name: g.free("sum of grad of " + w.name), operand: w.operand, kind: variable})
+	}
+	weights, grads, err := micro.differentiate(g, loss, share, fetch, sums)
+	if err != nil {
+		return nil, nil, err
+	}
+	micro.collect()
+	for w, sum := range grads {
+		if !slices.Contains(micro.Variables, sum) {
+			delete(grads, w) // nothing contributes to it
+		}
+	}
+	if err := update.update(g, loss, optimizer, weights, grads); err != nil {
+		return nil, nil, err
+	}
+	for _, w := range weights {
+		if sum, ok := grads[w]; ok {
+			update.Steps = append(update.Steps, Step{Phase: Update, Fill: &Fill{Tensor: sum}})
+		}
+	}
+	update.collect()
+	return micro, update, nil
+}
+
+// differentiate appends forward and backward from a loss. It returns the trainable weights that the
+// loss depends on, and their gradients; if sums is given, it provides the tensors that gradients of
+// weights are added to.
+func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tensor, sums func(Tensor) Tensor) ([]Tensor, map[Tensor]Tensor, error) {
+	if err := g.Err(); err != nil {
+		return nil, nil, err
+	}
+	if !loss.Valid() || len(loss.Shape()) != 0 || !loss.Type().IsFloat() {
+		return nil, nil, fmt.Errorf("graph: want a floating-point scalar as loss, got %v", loss)
+	}
+	p.Fetched = append([]Tensor{loss}, fetch...)
+	nodes, err := g.needed(p.Fetched)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.forward(nodes); err != nil {
+		return nil, nil, err
+	}
+	seeds := map[Tensor]Tensor{loss: g.constant("grad of "+loss.name, loss.operand, share.Loss)}
+	below, err := g.needed([]Tensor{loss}) // without what only the fetched tensors depend on
+	if err != nil {
+		return nil, nil, err
+	}
+	var weights []Tensor
+	for _, n := range below {
+		for slot := range n.Op.Slots {
+			for _, t := range n.slots[slot] {
+				if n.Op.Slots[slot].AuxLoss && n.Op.Slots[slot].Role == task.RoleOutput {
+					seeds[t] = g.constant("grad of "+t.name, t.operand, share.Aux)
+				}
+				if t.kind == variable && t.train && !slices.Contains(weights, t) {
+					weights = append(weights, t)
+					if sums != nil {
+						seeds[t] = sums(t)
+					}
+				}
+			}
+		}
+	}
+	grads, err := p.backward(g, nodes, seeds, weights)
+	return weights, grads, err
+}
+
+// update appends the updates of weights that have gradients.
+func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []Tensor, grads map[Tensor]Tensor) error {
+	// The updates have a graph of their own, so that another program of g names its optimiser's
+	// state alike.
+	u := &Graph{seed: g.seed, names: maps.Clone(g.names), base: g}
+	if len(grads) == 0 {
+		return fmt.Errorf("graph: %s depends on no trainable weight", loss.name)
+	}
+	for _, w := range weights {
+		if grad, ok := grads[w]; ok {
+			optimizer(u, w, grad)
+		}
+	}
+	if err := u.Err(); err != nil {
+		return err
+	}
+	for _, n := range u.nodes {
+		inv, err := n.Op.Invoke(n)
+		if err != nil {
+			return fmt.Errorf("node %s: %w", n.Name, err)
+		}
+		p.Steps = append(p.Steps, Step{Phase: Update, Invocation: inv})
+	}
+	return nil
+}
