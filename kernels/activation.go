@@ -5,6 +5,7 @@ import (
 
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -57,17 +58,15 @@ func sigmoid[T dtype.Float](x T) T {
 	return T(1 / (1 + math.Exp(-float64(x))))
 }
 
-// gelu is x * Phi(x). For x far below 0, erfc keeps the digits that 1 + erf would lose.
+// gelu is x * Phi(x).
 func gelu[T dtype.Float](x T) T {
-	return T(float64(x) * normalCDF(float64(x)))
+	return T(float64(x) * rng.NormalCDF(float64(x)))
 }
 
 func geluDerivative[T dtype.Float](x T) T {
 	v := float64(x)
 	if math.IsInf(v, 0) {
-		return T(normalCDF(v)) // the density term is 0, though Inf * 0 is not
+		return T(rng.NormalCDF(v)) // the density term is 0, though Inf * 0 is not
 	}
-	return T(normalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
+	return T(rng.NormalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
 }
-
-func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }

@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // Adam is the kernel of adam.
@@ -14,19 +15,38 @@ type Adam[T dtype.Float] struct{}
 // Update updates elements of the weight.
 func (Adam[T]) Update(ctx *task.Ctx, a *adam.Update[T], r task.Range) error {
 	at := &a.Attrs
-	t := float64(a.Iteration(ctx) + 1)
-	step, correction := at.Alpha/(1-math.Pow(at.Beta1, t)), 1/(1-math.Pow(at.Beta2, t))
+	m := moments[T]{m: a.AdamM, v: a.AdamV, beta1: at.Beta1, beta2: at.Beta2, epsilon: at.Epsilon}
+	meanBias, squareBias := m.biases(a.Iteration(ctx))
+	step := at.Alpha / meanBias
 	if alpha, ok := at.AlphaT.Get(); ok {
-		step, correction = alpha, 1
+		step, squareBias = alpha, 1
 	}
 	for i := r.Lo; i < r.Hi; i++ {
 		w := float64(a.Weight.At(i))
 		g := float64(a.Grad.At(i)) + at.WeightDecay*w
-		m := at.Beta1*float64(a.AdamM.At(i)) + (1-at.Beta1)*g
-		v := at.Beta2*float64(a.AdamV.At(i)) + (1-at.Beta2)*g*g
-		a.AdamM.Set(i, T(m))
-		a.AdamV.Set(i, T(v))
-		a.Weight.Set(i, T(w-step*m/(math.Sqrt(v*correction)+at.Epsilon)))
+		a.Weight.Set(i, T(w-step*m.direction(i, g, squareBias)))
 	}
 	return nil
+}
+
+// moments are the running means of gradients and of their squares that Adam and its relatives keep.
+type moments[T dtype.Float] struct {
+	m, v                  tensor.RW[T]
+	beta1, beta2, epsilon float64
+}
+
+// biases returns what the means have to be divided by after some steps, since they begin as 0.
+func (s *moments[T]) biases(iteration int) (mean, square float64) {
+	t := float64(iteration + 1)
+	return 1 - math.Pow(s.beta1, t), 1 - math.Pow(s.beta2, t)
+}
+
+// direction takes a gradient into the means and returns the quotient of the mean and the root of the mean
+// of squares, the latter with its bias corrected.
+func (s *moments[T]) direction(i int, g, squareBias float64) float64 {
+	m := s.beta1*float64(s.m.At(i)) + (1-s.beta1)*g
+	v := s.beta2*float64(s.v.At(i)) + (1-s.beta2)*g*g
+	s.m.Set(i, T(m))
+	s.v.Set(i, T(v))
+	return m / (math.Sqrt(v/squareBias) + s.epsilon)
 }

@@ -43,9 +43,9 @@ func unfold[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, 
 		for i := range s.KernelH {
 			for j := range s.KernelW {
 				for p := range s.P {
-					h := p*s.StrideH - s.PaddingH + i
+					h := p*s.StrideH - s.PaddingH + i*s.DilationH
 					for q := range s.Q {
-						w := q*s.StrideW - s.PaddingW + j
+						w := q*s.StrideW - s.PaddingW + j*s.DilationW
 						var v T
 						if 0 <= h && h < s.H && 0 <= w && w < s.W {
 							v = input.At(from + (c*s.H+h)*s.W + w)
@@ -122,7 +122,7 @@ func (k Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Ra
 		for c := range s.channels {
 			for h := range s.H {
 				for w := range s.W {
-					a.GradInput.Put(to+(c*s.H+h)*s.W+w, gather(cols, &s, c, h, w))
+					a.GradInput.Put(to+(c*s.H+h)*s.W+w, fold(cols, &s, c, h, w))
 				}
 			}
 		}
@@ -130,16 +130,16 @@ func (k Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Ra
 	return nil
 }
 
-// gather sums the elements of cols that are pixel (h, w) of channel c.
-func gather[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
+// fold sums the elements of cols that are pixel (h, w) of channel c.
+func fold[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
 	var sum T
 	for i := range s.KernelH {
-		p := h + s.PaddingH - i
+		p := h + s.PaddingH - i*s.DilationH
 		if p < 0 || p%s.StrideH != 0 || p/s.StrideH >= s.P {
 			continue
 		}
 		for j := range s.KernelW {
-			q := w + s.PaddingW - j
+			q := w + s.PaddingW - j*s.DilationW
 			if q < 0 || q%s.StrideW != 0 || q/s.StrideW >= s.Q {
 				continue
 			}

@@ -1,10 +1,13 @@
 package kernels
 
 import (
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/elements"
 	"github.com/opgen/opgen/runtime/index"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -16,31 +19,56 @@ type ElementBinary[T dtype.Float] struct{}
 
 // Forward combines elements of the two sides.
 func (ElementBinary[T]) Forward(_ *task.Ctx, a *elementbinary.Forward[T], r task.Range) error {
-	d := &a.Dims
-	w := index.New(d.O, r.Lo, shape.BroadcastStrides(d.L, d.O), shape.BroadcastStrides(d.R, d.O))
-	for i := r.Lo; i < r.Hi; i++ {
-		a.Output.Set(i, combine(a.Attrs.Type, a.LhsInput.At(w.Offset(0)), a.RhsInput.At(w.Offset(1))))
-		w.Next()
-	}
-	return nil
+	var err error
+	elements.Zip(a.Output, a.LhsInput, a.RhsInput, r.Lo, r.Hi, combination[T](a.Attrs.Type, &err))
+	return err
 }
 
-func combine[T dtype.Float](op elementbinary.Type, x, y T) T {
+// combination returns the function that combines two elements. It sets err to what the elements rule out.
+func combination[T dtype.Number](op elementbinary.Type, err *error) func(x, y T) T {
+	integer := dtype.Of[T]().IsInteger()
 	switch op {
 	case elementbinary.TypeEwAdd:
-		return x + y
+		return func(x, y T) T { return x + y }
 	case elementbinary.TypeEwSub:
-		return x - y
+		return func(x, y T) T { return x - y }
 	case elementbinary.TypeEwMul:
-		return x * y
+		return func(x, y T) T { return x * y }
 	case elementbinary.TypeEwDiv:
-		return x / y
+		return func(x, y T) T {
+			if integer && y == 0 {
+				*err = errors.New("slot rhs_input: want integers other than 0 to divide by, got 0")
+				return 0
+			}
+			return x / y
+		}
 	case elementbinary.TypeEwMax:
-		return max(x, y)
+		return func(x, y T) T { return max(x, y) }
 	case elementbinary.TypeEwMin:
-		return min(x, y)
+		return func(x, y T) T { return min(x, y) }
 	}
-	return T(math.Pow(float64(x), float64(y))) // EW_POW
+	if !integer { // EW_POW
+		return func(x, y T) T { return T(math.Pow(float64(x), float64(y))) }
+	}
+	return func(x, y T) T {
+		if y < 0 {
+			*err = fmt.Errorf("slot rhs_input: want exponents of integers of 0 or more, got %v", y)
+			return 0
+		}
+		return integerPower(x, int(y))
+	}
+}
+
+// integerPower returns x multiplied n times.
+func integerPower[T dtype.Number](x T, n int) T {
+	p := T(1)
+	for ; n > 0; n /= 2 {
+		if n%2 == 1 {
+			p *= x
+		}
+		x *= x
+	}
+	return p
 }
 
 // BackwardLhs computes elements of the gradient of lhs_input.
@@ -111,33 +139,21 @@ func backwardSide[T dtype.Float](a *elementbinary.Backward[T], to tensor.Grad[T]
 	d := &a.Dims
 	lhs, haveLhs := a.LhsInput.Get()
 	rhs, haveRhs := a.RhsInput.Get()
-	out := shape.Strides(d.O)
-	left, right := shape.BroadcastStrides(d.L, d.O), shape.BroadcastStrides(d.R, d.O)
-	// The dimensions of the output fall into those of the side and those in which it is repeated.
-	own, repeated := make([]int, len(d.O)), make([]int, len(d.O))
-	for i, stride := range shape.BroadcastStrides(side, d.O) {
-		own[i], repeated[i] = 1, d.O[i]
-		if stride != 0 || d.O[i] == 1 {
-			own[i], repeated[i] = d.O[i], 1
-		}
-	}
-	copies := shape.Prod(repeated)
-	outer := index.New(own, r.Lo, out, left, right)
+	copies := index.NewGroups(d.O, shape.BroadcastAxes(side, d.O), r.Lo,
+		shape.Strides(d.O), shape.BroadcastStrides(d.L, d.O), shape.BroadcastStrides(d.R, d.O))
 	for i := r.Lo; i < r.Hi; i++ {
-		inner := index.New(repeated, 0, out, left, right)
 		var sum float64
-		for range copies {
+		for _, o := range copies.All() {
 			var x, y float64
 			if haveLhs {
-				x = float64(lhs.At(outer.Offset(1) + inner.Offset(1)))
+				x = float64(lhs.At(copies.Offset(1)))
 			}
 			if haveRhs {
-				y = float64(rhs.At(outer.Offset(2) + inner.Offset(2)))
+				y = float64(rhs.At(copies.Offset(2)))
 			}
-			sum += float64(a.GradOutput.At(outer.Offset(0)+inner.Offset(0))) * derivative(x, y)
-			inner.Next()
+			sum += float64(a.GradOutput.At(o)) * derivative(x, y)
 		}
 		to.Put(i, T(sum))
-		outer.Next()
+		copies.Next()
 	}
 }

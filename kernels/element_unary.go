@@ -5,6 +5,7 @@ import (
 
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/elements"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -14,9 +15,7 @@ type ElementUnary[T dtype.Float] struct{}
 // Forward applies the function to elements.
 func (ElementUnary[T]) Forward(_ *task.Ctx, a *elementunary.Forward[T], r task.Range) error {
 	f, _ := unary(&a.Attrs)
-	for i := r.Lo; i < r.Hi; i++ {
-		a.Output.Set(i, T(f(float64(a.Input.At(i)))))
-	}
+	elements.Map(a.Output, a.Input, r.Lo, r.Hi, func(x T) T { return T(f(float64(x))) })
 	return nil
 }
 

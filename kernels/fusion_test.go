@@ -101,6 +101,13 @@ func before(t *testing.T, op *graph.Operator, rule *task.Fusion, example string)
 	for _, name := range rule.Absent {
 		delete(at, name)
 	}
+	for _, w := range rule.Own {
+		var values []any
+		if err := json.Unmarshal([]byte(w.Values), &values); err != nil {
+			t.Fatal(err)
+		}
+		at[w.Attr] = values[0]
+	}
 	data, err := json.Marshal(at)
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ type KaimingUniform[T dtype.Float] struct{}
 
 // Forward draws elements.
 func (KaimingUniform[T]) Forward(_ *task.Ctx, a *kaiminguniform.Forward[T], r task.Range) error {
-	in, _ := fans(a.Dims.N)
-	bound := math.Sqrt(6 / ((1 + a.Attrs.A*a.Attrs.A) * max(in, 1)))
-	drawUniform(a.Tensor, r, a.Attrs.Seed, -bound, bound)
+	at := &a.Attrs
+	bound := math.Sqrt(3) * kaimingDeviation(a.Dims.N, at.Mode, at.Nonlinearity, at.A)
+	drawUniform(a.Tensor, r, at.Seed, -bound, bound)
 	return nil
 }

@@ -1,8 +1,6 @@
 package kernels
 
 import (
-	"math"
-
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -40,16 +38,7 @@ func (Linear[T]) ForwardOutput(_ *task.Ctx, a *linear.Forward[T], r task.Range) 
 func (Linear[T]) ForwardRegularization(_ *task.Ctx, a *linear.Forward[T], _ task.Range) error {
 	reg, _ := a.Attrs.Regularizer.Get()
 	out, _ := a.Regularization.Get()
-	var sum float64
-	for i := range a.Weight.Len() {
-		w := float64(a.Weight.At(i))
-		if reg.Type == linear.RegularizerTypeL2 {
-			sum += w * w / 2
-		} else {
-			sum += math.Abs(w)
-		}
-	}
-	out.Set(0, T(reg.Lambda*sum))
+	out.Set(0, T(reg.Lambda*penaltyOf(reg.Type, a.Weight.Span(0, a.Weight.Len()))))
 	return nil
 }
 
@@ -107,23 +96,9 @@ func (Linear[T]) backwardWeight(a *linear.Backward[T], grad, input tensor.ROMat[
 		gradReg, _ := a.GradRegularization.Get()
 		scale := gradReg.At(0) * T(reg.Lambda)
 		for i := r.Lo * in; i < r.Hi*in; i++ {
-			w := a.Weight.At(i)
-			if reg.Type == linear.RegularizerTypeL1 {
-				w = sign(w)
-			}
-			a.GradWeight.Put(i, scale*w)
+			a.GradWeight.Put(i, scale*penaltySlope(reg.Type, a.Weight.At(i)))
 		}
 		to = to.Accumulating()
 	}
 	blas.Gemm(to, 1, grad, input)
-}
-
-func sign[T dtype.Float](x T) T {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return x
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/adamw"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -64,6 +65,25 @@ func TestAdam(t *testing.T) {
 					})
 				}
 			}
+		}
+	}
+}
+
+// TestAdamw compares adamw with its definition over five steps.
+func TestAdamw(t *testing.T) {
+	for _, decay := range []float64{0, 0.3} {
+		for _, epsilon := range []float64{1e-8, 0.1} {
+			at := adamw.Attrs{Alpha: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: epsilon, WeightDecay: decay}
+			var m, v float64
+			checkOptimizer(t, adamw.Operator, at, "adam_v", func(step int, w, g float64) (float64, float64) {
+				if step == 0 {
+					m, v = 0, 0
+				}
+				m, v = 0.9*m+0.1*g, 0.99*v+0.01*g*g
+				meanHat := m / (1 - math.Pow(0.9, float64(step+1)))
+				squareHat := v / (1 - math.Pow(0.99, float64(step+1)))
+				return w - 0.01*(meanHat/(math.Sqrt(squareHat)+epsilon)+decay*w), v
+			})
 		}
 	}
 }

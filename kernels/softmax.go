@@ -21,11 +21,7 @@ func (Softmax[T]) Forward(_ *task.Ctx, a *softmax.Forward[T], r task.Range) erro
 // Backward computes y * (gy - <y, gy>) for lanes.
 func (Softmax[T]) Backward(_ *task.Ctx, a *softmax.Backward[T], r task.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
-		y, gy, gx := a.Output.Lane(i), a.GradOutput.Lane(i), a.GradInput.Lane(i)
-		dot := vec.Dot(y, gy)
-		for k := range y.Len() {
-			gx.Put(k, y.At(k)*(gy.At(k)-dot))
-		}
+		vec.ExpNormGrad(a.Output.Lane(i), a.GradOutput.Lane(i), a.GradInput.Lane(i).Put)
 	}
 	return nil
 }

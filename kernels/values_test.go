@@ -67,6 +67,26 @@ func TestValues(t *testing.T) {
 		{"sparse_categorical_crossentropy", `{}`, append(in(d(2, 2), 0, 0, 1000, 0), labels(0, 1)), []float64{(math.Ln2 + 1000) / 2}, []float64{-0.25, 0.25, 0.5, -0.5}},
 		{"sparse_categorical_crossentropy", `{"reduction": "sum"}`, append(in(d(1, 2), 0, 0), labels(0)), []float64{math.Ln2}, []float64{-0.5, 0.5}},
 		{"sparse_categorical_crossentropy", `{"scale_factor": 3}`, append(in(d(1, 2), 0, 0), labels(1)), []float64{3 * math.Ln2}, []float64{1.5, -1.5}},
+		{"sparse_categorical_crossentropy", `{"from_logits": false}`, append(in(d(2, 2), 0.25, 0.75, 1, 0), labels(1, 0)), []float64{-math.Log(0.75) / 2}, []float64{0, -0.5 / 0.75, -0.5, 0}},
+		{"categorical_crossentropy", `{}`, append(in(d(2, 2), 0, 0, 1000, 0), in(d(2, 2), 1, 0, 0, 1)...), []float64{(math.Ln2 + 1000) / 2}, []float64{-0.25, 0.25, 0.5, -0.5}},
+		{"categorical_crossentropy", `{"reduction": "sum"}`, append(in(d(1, 2), 0, -inf), in(d(1, 2), 1, 0)...), []float64{0}, []float64{0, 0}}, // what is impossible and does not happen costs nothing
+		{"categorical_crossentropy", `{"from_logits": false, "scale_factor": 3}`, append(in(d(1, 3), 0.5, 0.5, 0), in(d(1, 3), 0.25, 0.5, 0)...), []float64{2.25 * math.Ln2}, []float64{-1.5, -3, 0}},
+		{"mean_squared_error", `{}`, append(in(d(2, 2), 1, 2, 3, 4), in(d(2, 2), 1, 1, 5, 4)...), []float64{1.25}, []float64{0, 0.5, -1, 0}},
+		{"mean_squared_error", `{"loss_type": "MEAN_SQUARED_ERROR_SUM_REDUCE"}`, append(in(d(2), 1, 2), in(d(2), 4, 2)...), []float64{9}, []float64{-6, 0}},
+		{"mean_squared_error", `{"scale_factor": 4}`, append(in(d(2), 1, 2), in(d(2), 4, 2)...), []float64{18}, []float64{-12, 0}},
+		{"identity_loss", `{}`, in(d(2, 3), 1, 2, 3, 4, 5, 6), []float64{10.5}, []float64{0.5, 0.5, 0.5, 0.5, 0.5, 0.5}},
+		{"identity_loss", `{"reduction": "mean"}`, in(d(2, 2), 1, 2, 3, 4), []float64{2.5}, []float64{0.25, 0.25, 0.25, 0.25}},
+		{"identity_loss", `{"reduction": "sum"}`, in(d(2, 2), 1, 2, 3, 4), []float64{10}, []float64{1, 1, 1, 1}},
+		{"error_metric", `{"metric": "MEAN_SQUARED_ERROR"}`, append(in(d(2, 2), 1, 2, 3, 4), in(d(2, 2), 1, 0, 5, 8)...), []float64{12}, nil},
+		{"error_metric", `{"metric": "ROOT_MEAN_SQUARED_ERROR"}`, append(in(d(2, 2), 0, 0, 3, 4), in(d(2, 2), 1, 7, 2, 11)...), []float64{10}, nil},
+		{"error_metric", `{"metric": "MEAN_ABSOLUTE_ERROR"}`, append(in(d(2, 2), 1, 2, 3, 4), in(d(2, 2), 1, 0, 5, 8)...), []float64{4}, nil},
+		{"categorical_crossentropy_metric", `{}`, append(in(d(2, 2), 0.5, 0.5, 1, 0), in(d(2, 2), 0.5, 0.5, 1, 0)...), []float64{math.Ln2}, nil},
+		{"categorical_crossentropy_metric", `{"from_logits": true}`, append(in(d(1, 2), 7, 7), in(d(1, 2), 2, 1)...), []float64{3 * math.Ln2}, nil},
+		{"sparse_categorical_crossentropy_metric", `{}`, append(in(d(2, 2), 0.5, 0.5, 0.75, 0.25), labels(0, 1)), []float64{3 * math.Ln2}, nil},
+		{"sparse_categorical_crossentropy_metric", `{"from_logits": true}`, append(in(d(2, 2), 7, 7, 3, 3), labels(0, 1)), []float64{2 * math.Ln2}, nil},
+		{"regularizer", `{"type": "L1", "lambda": 2}`, in(d(3), 1, 0, -3), []float64{8}, []float64{2, 0, -2}},
+		{"regularizer", `{"type": "L2", "lambda": 2}`, in(d(3), 1, 0, -3), []float64{10}, []float64{2, 0, -6}},
+		{"regularizer", `{"type": "L2", "lambda": 2}`, in(d(3, 4097), slices.Repeat([]float64{1}, 3*4097)...), []float64{3 * 4097}, slices.Repeat([]float64{2}, 3*4097)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.op+tt.attrs, func(t *testing.T) {

@@ -166,19 +166,8 @@ func (o *operator) fusion(f *spec.Fusion) {
 }
 
 func (o *operator) fusionAttrs(f *spec.Fusion, other *spec.Spec) {
-	for _, e := range f.When {
-		a := o.attrOf(other, e.Key, e.KeySpan)
-		if a == nil {
-			continue
-		}
-		values := []source.Node{e.Value}
-		if list, ok := e.Value.(*source.Array); ok {
-			values = list.Elems
-		}
-		for _, v := range values {
-			o.attrValue(a, v)
-		}
-	}
+	o.fusionValues(other, f.When)
+	o.fusionValues(o.s, f.Own)
 	for _, n := range f.Absent {
 		if a := o.attrOf(o.s, n.V, n.Span()); a != nil && !a.Optional.V {
 			o.list.Add(diag.BadValue, n.Span(), "%s is never absent: it is not optional", n.V)
@@ -204,6 +193,23 @@ func (o *operator) fusionAttrs(f *spec.Fusion, other *spec.Spec) {
 		}
 		if b := o.attrOf(other, name, from.Span); b != nil && !b.Bad && b.Type.V != a.Type.V {
 			o.list.Add(diag.BadValue, from.Span, "%s is of type %s, %s of %s is of type %s", a.Name, a.Type.V, b.Name, f.Other.V, b.Type.V)
+		}
+	}
+}
+
+// fusionValues checks attributes of an operator with the values that a fusion lets them have.
+func (o *operator) fusionValues(of *spec.Spec, conditions []*source.Entry) {
+	for _, e := range conditions {
+		a := o.attrOf(of, e.Key, e.KeySpan)
+		if a == nil {
+			continue
+		}
+		values := []source.Node{e.Value}
+		if list, ok := e.Value.(*source.Array); ok {
+			values = list.Elems
+		}
+		for _, v := range values {
+			o.attrValue(a, v)
 		}
 	}
 }

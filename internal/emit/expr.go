@@ -263,8 +263,10 @@ func (x *exprs) call(n *expr.Call, outer int) *jen.Statement {
 				g.Add(x.as(a, n.Type().Kind))
 			}
 		})
-	case "broadcast":
-		return jen.Id("r").Dot("Broadcast").Call(arg(0), arg(1))
+	case "broadcast", "keep", "drop", "ones", "insert", "permute":
+		return jen.Id("r").Dot(goname.Exported(n.Func)).Call(arg(0), arg(1))
+	case "ceil":
+		return jen.Int().Call(jen.Qual("math", "Ceil").Call(x.as(n.Args[0], expr.Float)))
 	case "sqrt":
 		return jen.Qual("math", "Sqrt").Call(x.as(n.Args[0], expr.Float))
 	case "has":
@@ -285,6 +287,8 @@ func (x *exprs) call(n *expr.Call, outer int) *jen.Statement {
 			return x.e.checkAxis(x.e.attr(n.Args[0].(*expr.Ident).Name), v)
 		}
 		return v
+	case "count":
+		return x.e.task("Tensors").Call(jen.Id("r"), arg(0))
 	case "present":
 		return x.e.task("Has").Call(jen.Id("r"), arg(0))
 	}

@@ -47,13 +47,17 @@ func (e *emitter) fusions() *jen.Statement {
 				field("Other", jen.Lit(x.Other))
 				field("Share", pairs(x.Share))
 				field("Make", pairs(x.Make))
-				if len(x.When) > 0 {
-					field("When", jen.Index().Add(e.task("FusionWhen")).ValuesFunc(func(g *jen.Group) {
-						for _, w := range x.When {
-							g.Values(jen.Id("Attr").Op(":").Lit(w.Attr), jen.Id("Values").Op(":").Add(raw(w.Values)))
-						}
-					}))
+				conditions := func(name string, list []model.FusionWhen) {
+					if len(list) > 0 {
+						field(name, jen.Index().Add(e.task("FusionWhen")).ValuesFunc(func(g *jen.Group) {
+							for _, w := range list {
+								g.Values(jen.Id("Attr").Op(":").Lit(w.Attr), jen.Id("Values").Op(":").Add(raw(w.Values)))
+							}
+						}))
+					}
 				}
+				conditions("When", x.When)
+				conditions("Own", x.Own)
 				if len(x.Absent) > 0 {
 					field("Absent", jen.Index().String().ValuesFunc(func(g *jen.Group) {
 						for _, a := range x.Absent {

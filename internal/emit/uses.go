@@ -37,7 +37,7 @@ func needsResolution(n expr.Node) bool {
 }
 
 // fallible reports whether an expression may have no value, which makes the resolution fail: a
-// dimension, a slice or a common shape that does not exist.
+// dimension, a slice or a shape that does not exist.
 func fallible(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(m expr.Node) {
@@ -45,7 +45,12 @@ func fallible(n expr.Node) bool {
 		case *expr.Index, *expr.Slice:
 			found = true
 		case *expr.Call:
-			found = found || m.Func == "broadcast" || m.Func == "or" && isAxis(m.Args[0])
+			switch m.Func {
+			case "broadcast", "keep", "drop", "ones", "insert", "permute":
+				found = true
+			case "or":
+				found = found || isAxis(m.Args[0])
+			}
 		}
 	})
 	return found

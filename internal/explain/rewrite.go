@@ -31,6 +31,9 @@ func fusions(o *model.Operator) (rows [][]string) {
 	for _, f := range o.Fusions {
 		var how []string
 		for _, w := range f.When {
+			how = append(how, "if its "+w.Attr+" in "+w.Values)
+		}
+		for _, w := range f.Own {
 			how = append(how, "if "+w.Attr+" in "+w.Values)
 		}
 		for _, a := range f.Absent {

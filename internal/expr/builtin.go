@@ -16,19 +16,27 @@ func init() {
 			return Type{Kind: Int}, c.args(call, kind)
 		}
 	}
+	twoDims := func(c *checker, call *Call) (Type, *Error) {
+		return Type{Kind: Dims}, c.args(call, Dims, Dims)
+	}
 	functions = map[string]function{
-		"prod":    {"prod(dims)", intOf(Dims)},
-		"sum":     {"sum(dims)", intOf(Dims)},
-		"len":     {"len(dims)", (*checker).length},
-		"ceildiv": {"ceildiv(a, b)", (*checker).ceildiv},
-		"min":     {"min(a, b, ...)", (*checker).minmax},
-		"max":     {"max(a, b, ...)", (*checker).minmax},
-		"broadcast": {"broadcast(dims, dims)", func(c *checker, call *Call) (Type, *Error) {
-			return Type{Kind: Dims}, c.args(call, Dims, Dims)
-		}},
-		"has":     {"has(attribute)", (*checker).has},
-		"or":      {"or(attribute, value)", (*checker).or},
-		"present": {"present(slot)", (*checker).present},
+		"prod":      {"prod(dims)", intOf(Dims)},
+		"sum":       {"sum(dims)", intOf(Dims)},
+		"len":       {"len(dims)", (*checker).length},
+		"ceildiv":   {"ceildiv(a, b)", (*checker).ceildiv},
+		"min":       {"min(a, b, ...)", (*checker).minmax},
+		"max":       {"max(a, b, ...)", (*checker).minmax},
+		"broadcast": {"broadcast(dims, dims)", twoDims},
+		"keep":      {"keep(dims, axes)", twoDims},
+		"drop":      {"drop(dims, axes)", twoDims},
+		"ones":      {"ones(dims, axes)", twoDims},
+		"insert":    {"insert(dims, axes)", twoDims},
+		"permute":   {"permute(dims, axes)", twoDims},
+		"has":       {"has(attribute)", (*checker).has},
+		"or":        {"or(attribute, value)", (*checker).or},
+		"present":   {"present(slot)", (*checker).present},
+		"count":     {"count(slot)", intOf(Slot)},
+		"ceil":      {"ceil(x)", intOf(Float)},
 		"sqrt": {"sqrt(x)", func(c *checker, call *Call) (Type, *Error) {
 			return Type{Kind: Float}, c.args(call, Float)
 		}},

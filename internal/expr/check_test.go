@@ -51,8 +51,9 @@ func TestCheck(t *testing.T) {
 		{"K / kernel", expr.Int}, {"K % kernel", expr.Int}, {"K / max(pad, 1)", expr.Int}, {"K / (kernel * 2)", expr.Int},
 		{"K / min(kernel, 3)", expr.Int}, {"rate / pad", expr.Float}, {"K / 0.5", expr.Float},
 		{"prod(N)", expr.Int}, {"sum(axes)", expr.Int}, {"len(N[1:])", expr.Int}, {"ceildiv(K, 2)", expr.Int},
-		{"min(K, 1, 2)", expr.Int}, {"max(K, rate)", expr.Float}, {"sqrt(K)", expr.Float}, {"sqrt(rate)", expr.Float},
+		{"min(K, 1, 2)", expr.Int}, {"max(K, rate)", expr.Float}, {"sqrt(K)", expr.Float}, {"sqrt(rate)", expr.Float}, {"ceil(rate * K)", expr.Int},
 		{"N", expr.Dims}, {"N[0]", expr.Int}, {"N[:K]", expr.Dims}, {"[K, 2]", expr.Dims}, {"[]", expr.Dims}, {"broadcast(N, M)", expr.Dims},
+		{"keep(N, axes)", expr.Dims}, {"drop(N, [0])", expr.Dims}, {"ones(N, axes)", expr.Dims}, {"insert(N, axes)", expr.Dims}, {"permute(N, M)", expr.Dims},
 		{"use ? K : 1", expr.Int}, {"use ? K : rate", expr.Float}, {"use ? 1.5 : K", expr.Float}, {"use ? N : M", expr.Dims}, {"use ? true : use", expr.Bool},
 		{"or(opt_int, 1)", expr.Int}, {"or(opt_rate, 1)", expr.Float}, {"or(opt_use, true)", expr.Bool},
 		{"rec.low", expr.Float},
@@ -62,7 +63,7 @@ func TestCheck(t *testing.T) {
 		{"mode == 'ADD'", expr.Bool}, {"'MUL' != mode", expr.Bool}, {"opt_mode == 'ADD'", expr.Bool}, {"mode == same", expr.Bool},
 		{"rec.mode == 'MUL'", expr.Bool}, {"mode in ['ADD', 'MUL']", expr.Bool}, {"K in [1, 2.5]", expr.Bool},
 		{"T == 'f32'", expr.Bool}, {"'i64' == dtype", expr.Bool}, {"opt_dtype == T", expr.Bool}, {"T in ['f32', 'f64']", expr.Bool},
-		{"has(opt_int)", expr.Bool}, {"has(opt_mode) && !has(opt_axes)", expr.Bool}, {"present(input)", expr.Bool},
+		{"has(opt_int)", expr.Bool}, {"has(opt_mode) && !has(opt_axes)", expr.Bool}, {"present(input)", expr.Bool}, {"count(input)", expr.Int},
 
 		// What is wrong in itself fits everywhere.
 		{"bad + 1", expr.Int}, {"-bad", expr.Int}, {"K / bad", expr.Int}, {"bad == 'ADD'", expr.Bool}, {"K in [bad]", expr.Bool}, {"has(bad)", expr.Bool},
@@ -135,7 +136,7 @@ func TestCheckErrors(t *testing.T) {
 		{"»kernl« + 1", expr.Int, expr.UnknownName, "kernl is not defined", "did you mean kernel?"},
 		{"K + »zzz«", expr.Int, expr.UnknownName, "zzz is not defined", ""},
 		{"»ceildvi«(K, 2)", expr.Int, expr.UnknownName, "there is no function ceildvi", "did you mean ceildiv?"},
-		{"1 + »round«(K)", expr.Int, expr.UnknownName, "there is no function round", "functions are broadcast, ceildiv, has, len, max, min, or, present, prod, sqrt, sum"},
+		{"1 + »trunc«(K)", expr.Int, expr.UnknownName, "there is no function trunc", "functions are broadcast, ceil, ceildiv, count, drop, has, insert, keep, len, max, min, ones, or, permute, present, prod, sqrt, sum"},
 		{"rec.»lwo« > 0", expr.Bool, expr.UnknownName, "the record rec has no field lwo", "did you mean low?"},
 		{"(rec).»x« > 0", expr.Bool, expr.UnknownName, "the record rec has no field x", ""},
 		{"K.»x«", expr.Int, expr.UnknownName, "an integer has no field x", ""},

@@ -27,6 +27,7 @@ type Fusion struct {
 	Share     []Pair       `json:"share"`
 	Make      []Pair       `json:"make"`
 	When      []FusionWhen `json:"when,omitempty"`
+	Own       []FusionWhen `json:"own,omitempty"`
 	Absent    []string     `json:"absent,omitempty"`
 	Set       string       `json:"set,omitempty"` // JSON
 	Copy      []FusionCopy `json:"copy,omitempty"`
@@ -40,7 +41,7 @@ type Pair struct {
 	Slot  *Slot  `json:"-"`
 }
 
-// FusionWhen is an attribute of the other operator and the values that it may have, a JSON array.
+// FusionWhen is an attribute of either operator and the values that it may have, a JSON array.
 type FusionWhen struct {
 	Attr   string `json:"attr"`
 	Values string `json:"values"`
@@ -74,13 +75,17 @@ func (o *Operator) rewrites(s *spec.Spec) {
 			return out
 		}
 		m.Share, m.Make = pairs(f.Share), pairs(f.Make)
-		for _, e := range f.When {
-			values, ok := e.Value.(*source.Array)
-			if !ok {
-				values = &source.Array{Elems: []source.Node{e.Value}}
+		conditions := func(list []*source.Entry) (out []FusionWhen) {
+			for _, e := range list {
+				values, ok := e.Value.(*source.Array)
+				if !ok {
+					values = &source.Array{Elems: []source.Node{e.Value}}
+				}
+				out = append(out, FusionWhen{Attr: e.Key, Values: check.JSON(values)})
 			}
-			m.When = append(m.When, FusionWhen{Attr: e.Key, Values: check.JSON(values)})
+			return out
 		}
+		m.When, m.Own = conditions(f.When), conditions(f.Own)
 		for _, a := range f.Absent {
 			m.Absent = append(m.Absent, a.V)
 		}

@@ -79,7 +79,8 @@ func Decode(data []byte) (*File, error) {
 			return nil, fmt.Errorf("safetensors: tensor %s: unknown type %q", name, e.DType)
 		}
 		lo, hi := e.Offsets[0], e.Offsets[1]
-		if slices.ContainsFunc(e.Shape, func(n int) bool { return n < 0 }) || lo < 0 || hi < lo || hi > len(body) || hi-lo != shape.Prod(e.Shape)*t.Size() {
+		if slices.ContainsFunc(e.Shape, func(n int) bool { return n < 0 }) || !shape.Fits(e.Shape, t.Size()) ||
+			lo < 0 || hi < lo || hi > len(body) || hi-lo != shape.Prod(e.Shape)*t.Size() {
 			return nil, fmt.Errorf("safetensors: tensor %s of %s%v cannot lie at bytes %d to %d of %d", name, e.DType, e.Shape, lo, hi, len(body))
 		}
 		f.Tensors[name] = Tensor{t, e.Shape, body[lo:hi]}

@@ -26,6 +26,7 @@ type Fusion struct {
 	// same, and outputs with the slots that make them instead.
 	Share, Make []*Access
 	When        []*source.Entry // attributes of the other operator and the values that they may have
+	Own         []*source.Entry // attributes of this operator and the values that they may have
 	Set         []*source.Entry // attributes of this operator: a value, or the name of the other's attribute
 	Absent      []Str           // attributes of this operator that must not be given
 	Tolerance   source.Node
@@ -69,6 +70,7 @@ func (r *reader) fusion(e *source.Entry) *Fusion {
 	t.each("share", func(e *source.Entry) { f.Share = append(f.Share, pair(e)) })
 	t.each("make", func(e *source.Entry) { f.Make = append(f.Make, pair(e)) })
 	t.each("when", func(e *source.Entry) { f.When = append(f.When, e) })
+	t.each("own", func(e *source.Entry) { f.Own = append(f.Own, e) })
 	t.each("set", func(e *source.Entry) { f.Set = append(f.Set, e) })
 	if e := t.take("absent"); e != nil {
 		f.Absent = r.strings(e)

@@ -64,6 +64,20 @@ func once(p *graph.Program) (*Applied, error) {
 	return nil, nil
 }
 
+// hold reports whether attributes have values that conditions let them have.
+func hold(conditions []task.FusionWhen, attrs map[string]json.RawMessage) (bool, error) {
+	for _, w := range conditions {
+		var values []json.RawMessage
+		if err := json.Unmarshal([]byte(w.Values), &values); err != nil {
+			return false, err
+		}
+		if !slices.ContainsFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, attrs[w.Attr]) }) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // attributes returns those of the fused node, or nil if the rule does not apply.
 func attributes(n, m *graph.Node, rule *task.Fusion) (task.Attrs, error) {
 	own, err := task.AttrObject(n.Attrs)
@@ -75,14 +89,11 @@ func attributes(n, m *graph.Node, rule *task.Fusion) (task.Attrs, error) {
 		return nil, err
 	}
 	absent := func(name string) bool { v := own[name]; return v == nil || string(v) == "null" }
-	for _, w := range rule.When {
-		var values []json.RawMessage
-		if err := json.Unmarshal([]byte(w.Values), &values); err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, other[w.Attr]) }) {
-			return nil, nil
-		}
+	if ok, err := hold(rule.When, other); !ok {
+		return nil, err
+	}
+	if ok, err := hold(rule.Own, own); !ok {
+		return nil, err
 	}
 	for _, name := range rule.Absent {
 		if !absent(name) {

@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
@@ -96,7 +97,7 @@ func TestProgram(t *testing.T) {
 		}, "[]"},
 		{"a regulariser's loss stays", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
 			at := dense(6, true)
-			at.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL2, Lambda: 0.1})
+			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.1})
 			y := linear.Apply(g, at, x, graph.Named("fc"))
 			return label(g, elementunary.Apply(g, relu, y, graph.Named("act"))), []graph.Tensor{y.Node().Tensor(int(linear.SlotRegularization))}
 		}, "[fc + act (relu)]"},

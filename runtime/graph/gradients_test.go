@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
@@ -214,7 +215,7 @@ func TestAuxiliaryLosses(t *testing.T) {
 	x := g.Input("x", dtype.F64, 1, 1)
 	at := dense(1)
 	at.UseBias = false
-	at.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL2, Lambda: 0.5})
+	at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.5})
 	fc := linear.Apply(g, at, x, graph.Named("fc"))
 	side := linear.Apply(g, at, x, graph.Named("side"))
 	l := times(g, fc.Node().Tensor(int(linear.SlotRegularization)), 1, "loss")

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
@@ -231,7 +232,7 @@ func TestProgramsAreRepeatable(t *testing.T) {
 		x, label := g.Input("x", dtype.F32, 2, 3), g.Input("label", dtype.I32, 2, 1)
 		for i := range 6 {
 			at := dense(3)
-			at.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL2, Lambda: 0.1})
+			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.1})
 			x = linear.Apply(g, at, x, graph.Named(fmt.Sprint("fc", i)))
 		}
 		return g, loss(g, x, label)

@@ -13,15 +13,44 @@ type Walk struct {
 
 // New returns a walk over shape that stands at element start in row-major order.
 func New(shape []int, start int, strides ...[]int) *Walk {
-	w := &Walk{shape: shape, strides: strides, at: make([]int, len(shape)), offsets: make([]int, len(strides))}
-	for d := len(shape) - 1; d >= 0 && start > 0; d-- {
-		w.at[d] = start % shape[d]
-		start /= shape[d]
-		for k, s := range strides {
+	w := &Walk{offsets: make([]int, len(strides))}
+	w.shape, w.strides = merge(shape, strides)
+	w.at = make([]int, len(w.shape))
+	for d := len(w.shape) - 1; d >= 0 && start > 0; d-- {
+		w.at[d] = start % w.shape[d]
+		start /= w.shape[d]
+		for k, s := range w.strides {
 			w.offsets[k] += w.at[d] * s[d]
 		}
 	}
 	return w
+}
+
+// merge drops dimensions of extent 1, and makes one of neighbours that every tensor runs through with
+// one stride: steps then seldom carry from one dimension to the next.
+func merge(shape []int, strides [][]int) ([]int, [][]int) {
+	var dims []int
+	st := make([][]int, len(strides))
+	for d, n := range shape {
+		if n == 1 {
+			continue
+		}
+		last := len(dims) - 1
+		joins := last >= 0
+		for k, s := range strides {
+			joins = joins && st[k][last] == s[d]*n
+		}
+		if joins {
+			dims[last] *= n
+		} else {
+			dims = append(dims, n)
+			last++
+		}
+		for k, s := range strides {
+			st[k] = append(st[k][:last], s[d])
+		}
+	}
+	return dims, st
 }
 
 // Offset returns the offset of the current element in tensor k.

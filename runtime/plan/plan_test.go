@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
@@ -44,7 +45,7 @@ func random(t testing.TB, seed uint64) *graph.Program {
 		at.OutChannels = 1 + r.IntN(60)
 		at.Activation = activation.Activation(r.IntN(5))
 		if r.IntN(4) == 0 {
-			at.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL1, Lambda: 0.1})
+			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L1, Lambda: 0.1})
 		}
 		y := linear.Apply(g, at, x)
 		if r.IntN(3) == 0 {

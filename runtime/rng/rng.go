@@ -54,3 +54,27 @@ func (s Source) Normal(index uint64) float64 {
 	v := float64((uint64(b[2])<<32|uint64(b[3]))>>11) / (1 << 53)
 	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
 }
+
+// NormalBetween returns a number of the normal distribution with mean 0 and standard deviation 1, of
+// which only what lies between lo and hi is left. It draws by inverting the distribution function, so
+// values are coarse where NormalMass(lo, hi) is tiny.
+func (s Source) NormalBetween(index uint64, lo, hi float64) float64 {
+	if lo > 0 {
+		return -s.NormalBetween(index, -hi, -lo) // below 0 the distribution function keeps more digits
+	}
+	u := NormalCDF(lo) + NormalMass(lo, hi)*s.Uniform(index)
+	return min(max(math.Sqrt2*math.Erfinv(2*u-1), lo), hi)
+}
+
+// NormalMass returns how much of the normal distribution with mean 0 and standard deviation 1 lies
+// between lo and hi.
+func NormalMass(lo, hi float64) float64 {
+	if lo > 0 {
+		lo, hi = -hi, -lo
+	}
+	return NormalCDF(hi) - NormalCDF(lo)
+}
+
+// NormalCDF returns how much of the normal distribution with mean 0 and standard deviation 1 lies below x.
+// Far below 0, erfc keeps the digits that 1 + erf would lose.
+func NormalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }

@@ -114,6 +114,27 @@ func BroadcastStrides(from, to []int) []int {
 	return st
 }
 
+// BroadcastAxes returns the dimensions of the broadcast shape to along which a tensor of shape from is
+// repeated.
+func BroadcastAxes(from, to []int) []int {
+	var axes []int
+	for i, n := range to {
+		if j := i - len(to) + len(from); j < 0 || from[j] != n {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
+// Permute returns the elements of s at places axes: strides of a transposed tensor, say.
+func Permute(s, axes []int) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		out[i] = s[a]
+	}
+	return out
+}
+
 // MaxBytes bounds the size of a tensor: what can be addressed.
 const MaxBytes int64 = min(math.MaxInt, 1<<47)
 

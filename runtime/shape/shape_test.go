@@ -195,3 +195,16 @@ func TestFormat(t *testing.T) {
 		t.Error("Equal is wrong")
 	}
 }
+
+func TestBroadcastAxes(t *testing.T) {
+	for _, tt := range []struct{ from, to, want []int }{
+		{[]int{3, 1, 4}, []int{2, 3, 5, 4}, []int{0, 2}},
+		{[]int{3, 1}, []int{3, 1}, nil},
+		{nil, []int{2, 1}, []int{0, 1}},
+		{[]int{1}, []int{0}, []int{0}},
+	} {
+		if got := BroadcastAxes(tt.from, tt.to); !slices.Equal(got, tt.want) {
+			t.Errorf("BroadcastAxes(%v, %v) = %v, want %v", tt.from, tt.to, got, tt.want)
+		}
+	}
+}

@@ -178,6 +178,9 @@ func SetBelow[S ~int](r *Resolution, slot S, bound int) {
 // Has reports whether a slot has a tensor.
 func Has[S ~int](r *Resolution, slot S) bool { return len(r.operands[slot]) > 0 }
 
+// Tensors returns how many tensors a slot has.
+func Tensors[S ~int](r *Resolution, slot S) int { return len(r.operands[slot]) }
+
 // Requested reports whether the caller wants an output that is made on request.
 func Requested[S ~int](r *Resolution, slot S) bool { return r.given.Requested[slot] }
 
@@ -272,43 +275,6 @@ func (r *Resolution) axis(slot int, attr string, axis, past int) int {
 		return 0
 	}
 	return a
-}
-
-// Slice returns dims[lo:hi], or an error if there is no such slice.
-func (r *Resolution) Slice(dims []int, lo, hi int) []int {
-	if lo < 0 || hi < lo || hi > len(dims) {
-		r.fail(-1, fmt.Sprintf("a slice of %s", shape.Format(dims)), fmt.Sprintf("[%d:%d]", lo, hi))
-		return nil
-	}
-	return dims[lo:hi:hi]
-}
-
-// Index returns dims[i], or an error if there is no such dimension.
-func (r *Resolution) Index(dims []int, i int) int {
-	if i < 0 || i >= len(dims) {
-		r.fail(-1, fmt.Sprintf("a dimension of %s", shape.Format(dims)), fmt.Sprint(i))
-		return 0
-	}
-	return dims[i]
-}
-
-// Run returns runs[i], the run of dimensions that stands for tensor i of a variadic slot, or an error
-// if there is no such tensor.
-func (r *Resolution) Run(runs [][]int, i int) []int {
-	if i < 0 || i >= len(runs) {
-		r.fail(-1, fmt.Sprintf("a tensor's number below %d", len(runs)), fmt.Sprint(i))
-		return nil
-	}
-	return runs[i]
-}
-
-// Broadcast returns the shape that a and b have in common, or an error.
-func (r *Resolution) Broadcast(a, b []int) []int {
-	s, ok := shape.Broadcast(a, b)
-	if !ok {
-		r.fail(-1, "shapes that broadcast: equal extents, or 1", shape.Format(a)+" and "+shape.Format(b))
-	}
-	return s
 }
 
 // BindType gives dtype variable v the element type that the given slots have in common, which must

@@ -24,6 +24,8 @@ type Fusion struct {
 	Make []FusionSlot
 	// When lists what attributes of the other operator must be.
 	When []FusionWhen
+	// Own lists what attributes of this operator must be.
+	Own []FusionWhen
 	// Absent lists attributes of this operator that must not be given.
 	Absent []string
 	// Set holds, as a JSON object, attributes that this operator has afterwards. An optional one must
@@ -42,7 +44,7 @@ type FusionSlot struct {
 	Own   int
 }
 
-// FusionWhen is an attribute of another operator and the values that it may have, a JSON array.
+// FusionWhen is an attribute of one of the operators and the values that it may have, a JSON array.
 type FusionWhen struct{ Attr, Values string }
 
 // FusionCopy gives the attribute Attr the value of another operator's attribute From.

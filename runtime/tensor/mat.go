@@ -13,6 +13,11 @@ type ROMat[T dtype.Element] struct {
 	trans      bool
 }
 
+// Empty returns a matrix without elements.
+func Empty[T dtype.Element](rows, cols int) ROMat[T] {
+	return ROMat[T]{rows: rows, cols: cols, ld: max(cols, 1)}
+}
+
 // Rows returns the number of rows.
 func (m ROMat[T]) Rows() int {
 	if m.trans {
@@ -48,6 +53,15 @@ func (m ROMat[T]) RowRange(lo, hi int) ROMat[T] {
 // ColRange returns columns lo to hi-1.
 func (m ROMat[T]) ColRange(lo, hi int) ROMat[T] { return m.T().RowRange(lo, hi).T() }
 
+// Col returns column j as a lane.
+func (m ROMat[T]) Col(j int) ROLane[T] {
+	c := m.ColRange(j, j+1)
+	if c.trans {
+		return ROLane[T]{c.data, c.cols, 1}
+	}
+	return ROLane[T]{c.data, c.rows, c.ld}
+}
+
 // Unlock gives the runtime's own packages the stored matrix and whether it stands transposed.
 func (m ROMat[T]) Unlock(unlock.Key) (data []T, ld int, trans bool) { return m.data, m.ld, m.trans }
 
@@ -65,6 +79,9 @@ func (m OutMat[T]) Rows() int { return m.rows }
 
 // Cols returns the number of columns.
 func (m OutMat[T]) Cols() int { return m.cols }
+
+// Row returns row i of a matrix that is stored to.
+func (m OutMat[T]) Row(i int) WOLane[T] { return WOLane[T]{m.data[i*m.ld : i*m.ld+m.cols], m.cols, 1} }
 
 // Mode says what becomes of results.
 func (m OutMat[T]) Mode() Mode { return m.mode }

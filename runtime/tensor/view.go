@@ -302,5 +302,11 @@ func (p PerWorker[T]) Along(dim int) PerWorker[T] {
 	return PerWorker[T]{own}
 }
 
-// Of returns the copy of the worker that runs the range (task.Ctx.Worker).
-func (p PerWorker[T]) Of(worker int) RW[T] { return p.own[worker] }
+// Of returns the copy of the worker that runs the range (task.Ctx.Worker). Of memory whose slot is
+// absent, it has no elements.
+func (p PerWorker[T]) Of(worker int) RW[T] {
+	if len(p.own) == 0 {
+		return RW[T]{}
+	}
+	return p.own[worker]
+}

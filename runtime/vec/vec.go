@@ -5,7 +5,9 @@
 package vec
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
@@ -24,13 +26,16 @@ func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
 }
 
 // Sum returns the sum of the elements.
-func Sum[T dtype.Float](a tensor.ROLane[T]) T {
+func Sum[T dtype.Float](a tensor.ROLane[T]) T { return T(Total(a)) }
+
+// Total returns the sum of the elements as it is carried, for what goes on computing with it.
+func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := a.Unlock(unlock.Key{})
 	var sum float64
 	for i := range n {
 		sum += float64(x[i*s])
 	}
-	return T(sum)
+	return sum
 }
 
 // Max returns the largest element, NaN if one is NaN, and -Inf for an empty lane.
@@ -86,18 +91,19 @@ func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 	}
 }
 
-// LogSumExp returns log(sum(exp(a))) without overflow.
-func LogSumExp[T dtype.Float](a tensor.ROLane[T]) T {
+// LogSumExp returns log(sum(exp(a))) without overflow, in full precision: exp(x - LogSumExp) of a large
+// x would lose what rounding to float32 takes away.
+func LogSumExp[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := a.Unlock(unlock.Key{})
 	top := float64(Max(a))
 	if math.IsInf(top, 0) {
-		return T(top) // all -Inf, or one +Inf
+		return top // all -Inf, or one +Inf
 	}
 	var sum float64
 	for i := range n {
 		sum += math.Exp(float64(x[i*s]) - top)
 	}
-	return T(top + math.Log(sum))
+	return top + math.Log(sum)
 }
 
 // ExpNorm writes the exponentials of src, scaled to sum 1, to dst: the softmax of a lane.
@@ -115,4 +121,49 @@ func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 	for i := range n {
 		d[i*u] = T(math.Exp(float64(x[i*s])-top) * inv)
 	}
+}
+
+// Largest writes the numbers of the n largest elements of a to the front of order, which has the length
+// of a: the largest first if sorted, otherwise in the order of a. Of equal elements the first count, and
+// NaN counts as largest.
+func Largest[T dtype.Float](order tensor.RWLane[int64], a tensor.ROLane[T], n int, sorted bool) {
+	to, count, u := order.WO().Unlock(unlock.Key{})
+	if u != 1 {
+		panic("vec: Largest needs neighbouring elements")
+	}
+	to = to[:count]
+	for i := range to {
+		to[i] = int64(i)
+	}
+	slices.SortStableFunc(to, func(i, j int64) int {
+		x, y := a.At(int(i)), a.At(int(j))
+		switch {
+		case x != x && y == y:
+			return -1
+		case y != y && x == x:
+			return 1
+		}
+		return cmp.Compare(y, x)
+	})
+	if !sorted {
+		slices.Sort(to[:n])
+	}
+}
+
+// ExpNormGrad passes put the gradient of each element of x, given y = softmax(x) and its gradient. put may
+// overwrite grad.
+func ExpNormGrad[T dtype.Float](y, grad tensor.ROLane[T], put func(i int, g T)) {
+	dot := Dot(y, grad)
+	for i := range y.Len() {
+		put(i, y.At(i)*(grad.At(i)-dot))
+	}
+}
+
+// TotalAt returns the sum of element i of several tensors.
+func TotalAt[T dtype.Float](tensors []tensor.RO[T], i int) T {
+	var sum float64
+	for _, x := range tensors {
+		sum += float64(x.At(i))
+	}
+	return T(sum)
 }

@@ -67,7 +67,7 @@ func TestReductions(t *testing.T) {
 			if got := float64(Dot(a, a)); !same(got, tt.sumOfSquares) {
 				t.Errorf("%s Dot(%v) = %v, want %v", kind, tt.values, got, tt.sumOfSquares)
 			}
-			if got := float64(LogSumExp(a)); !near(got, tt.lse) {
+			if got := LogSumExp(a); !near(got, tt.lse) {
 				t.Errorf("%s LogSumExp(%v) = %v, want %v", kind, tt.values, got, tt.lse)
 			}
 		}
@@ -167,4 +167,28 @@ func elements(l tensor.RWLane[float64]) string {
 		out = append(out, l.At(i))
 	}
 	return fmt.Sprint(out)
+}
+
+func TestLargest(t *testing.T) {
+	tests := []struct {
+		values           []float64
+		n                int
+		sorted, unsorted []int64
+	}{
+		{[]float64{1, 3, 2, 3, -inf}, 3, []int64{1, 3, 2}, []int64{1, 2, 3}},
+		{[]float64{1, nan, inf, nan}, 3, []int64{1, 3, 2}, []int64{1, 2, 3}},
+		{[]float64{5, 7}, 2, []int64{1, 0}, []int64{0, 1}},
+		{[]float64{4}, 0, nil, nil},
+	}
+	for _, tt := range tests {
+		for kind, l := range both[float32](tt.values) {
+			for sorted, want := range map[bool][]int64{true: tt.sorted, false: tt.unsorted} {
+				order := make([]int64, len(tt.values))
+				Largest(tensor.MakeRW(unlock.Key{}, order, []int{len(order)}).Lane(0), l.RO(), tt.n, sorted)
+				if !slices.Equal(order[:tt.n], want) {
+					t.Errorf("%s, sorted %v: %d largest of %v: got %v, want %v", kind, sorted, tt.n, tt.values, order[:tt.n], want)
+				}
+			}
+		}
+	}
 }

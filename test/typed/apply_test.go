@@ -17,6 +17,7 @@ import (
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/generated/softmax"
@@ -65,7 +66,7 @@ func newNetwork(t *testing.T) *network {
 	x = expect(elementbinary.Apply(g, binary, elementbinary.LhsInput(x), elementbinary.RhsInput(y)), "f32[2, 8]")
 	out := linear.Defaults()
 	out.OutChannels = 3
-	out.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL2, Lambda: 0.01})
+	out.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.01})
 	x = expect(linear.Apply(g, out, x, graph.Named("out")), "f32[2, 3]")
 	n.probs = expect(softmax.Apply(g, softmax.Defaults(), x), "f32[2, 3]")
 	n.right = expect(accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(x), accuracy.Label(n.label)), "i32[]")

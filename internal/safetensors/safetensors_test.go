@@ -1,0 +1,144 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// file puts a header in front of data.
+func file(header string, data ...byte) []byte {
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), data...)
+}
+
+// TestDecode reads a file written by hand.
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	f, err := Decode(file(`{"b": {"dtype": "I16", "shape": [2], "data_offsets": [4, 8]}, "__metadata__": {"k": "v"},
+		"a": {"dtype": "F32", "shape": [], "data_offsets": [0, 4]}, "none": {"dtype": "F64", "shape": [3, 0], "data_offsets": [8, 8]}}  `,
+		0, 0, 0xc0, 0xbf, 1, 0, 0xff, 0xff))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(f.Metadata, map[string]string{"k": "v"}) || len(f.Tensors) != 3 {
+		t.Errorf("read %+v", f)
+	}
+	for name, want := range map[string][]float64{"a": {-1.5}, "b": {1, -1}, "none": {}} {
+		if got, err := f.Tensors[name].Float64s(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s = %v, %v; want %v", name, got, err, want)
+		}
+	}
+	if _, err := Elements[int32](f.Tensors["b"]); err == nil || err.Error() != "safetensors: want elements of i32, got i16" {
+		t.Errorf("elements of another type: %v", err)
+	}
+	if v, err := Elements[float64](f.Tensors["a"]); err != nil || !slices.Equal(v, []float64{-1.5}) {
+		t.Errorf("a as float64: %v, %v", v, err)
+	}
+}
+
+// roundTrip writes elements of a type and reads them back.
+func roundTrip[T dtype.Element](t *testing.T, elements ...T) {
+	t.Helper()
+	x, err := Of([]int{1, len(elements)}, elements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := (&File{Metadata: map[string]string{"a": "ü"}, Tensors: map[string]Tensor{"x": x, "y": x}}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := binary.LittleEndian.Uint64(data); n%8 != 0 {
+		t.Errorf("%v: a header of %d bytes, so the data is not aligned", x.Type, n)
+	}
+	f, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x", "y"} {
+		got, err := Elements[T](f.Tensors[name])
+		if err != nil || !slices.Equal(got, elements) || !slices.Equal(f.Tensors[name].Shape, x.Shape) {
+			t.Errorf("%v: read %v of shape %v, %v; want %v", x.Type, got, f.Tensors[name].Shape, err, elements)
+		}
+	}
+	again, err := f.Encode()
+	if err != nil || !bytes.Equal(again, data) {
+		t.Errorf("%v: written again, the file differs: %v", x.Type, err)
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	roundTrip(t, true, false)
+	roundTrip[int8](t, -128, 127)
+	roundTrip[uint8](t, 0, 255)
+	roundTrip[int16](t, -3, 300)
+	roundTrip[uint16](t, 65535)
+	roundTrip[int32](t, -1<<31, 5)
+	roundTrip[uint32](t, 1<<32-1)
+	roundTrip[int64](t, -1<<63, 1<<62+1)
+	roundTrip[uint64](t, 1<<64-1)
+	roundTrip[float32](t, 1.5, -0.25)
+	roundTrip(t, 1e300, -5e-324)
+	roundTrip[float64](t)
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	tensor := func(rest string) []byte { return file(`{"x": {"dtype": `+rest+`}}`, 1, 2, 3, 4) }
+	for want, data := range map[string][]byte{
+		"safetensors: want at least 8 bytes, got 3":                                          {1, 2, 3},
+		"safetensors: a header of 255 bytes in a file of":                                    {255, 0, 0, 0, 0, 0, 0, 0, '{', '}'},
+		"safetensors: header: ":                                                              file("[]"),
+		"safetensors: metadata: ":                                                            file(`{"__metadata__": {"a": 1}}`),
+		"safetensors: tensor x: json: ":                                                      tensor(`"F32", "shape": "2"`),
+		`safetensors: tensor x: unknown type "F8"`:                                           tensor(`"F8", "shape": [4], "data_offsets": [0, 4]`),
+		"safetensors: tensor x of F32[2] cannot lie at bytes 0 to 4 of 4":                    tensor(`"F32", "shape": [2], "data_offsets": [0, 4]`),
+		"safetensors: tensor x of F32[2] cannot lie at bytes 0 to 8 of 4":                    tensor(`"F32", "shape": [2], "data_offsets": [0, 8]`),
+		"safetensors: tensor x of U8[1] cannot lie at bytes -1 to 0 of 4":                    tensor(`"U8", "shape": [1], "data_offsets": [-1, 0]`),
+		"safetensors: tensor x of U8[-1 -4] cannot lie at bytes 0 to 4 of 4":                 tensor(`"U8", "shape": [-1, -4], "data_offsets": [0, 4]`),
+		"safetensors: tensor x of U8[4294967296 4294967296] cannot lie at bytes 4 to 4 of 4": tensor(`"U8", "shape": [4294967296, 4294967296], "data_offsets": [4, 4]`),
+	} {
+		if f, err := Decode(data); err == nil || f != nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", data, err, want)
+		}
+	}
+	bad := &File{Tensors: map[string]Tensor{"x": {Type: dtype.F32, Shape: []int{2}, Data: make([]byte, 4)}}}
+	if _, err := bad.Encode(); err == nil || err.Error() != "safetensors: tensor x of f32[2] cannot hold 4 bytes" {
+		t.Errorf("encoding too little data: %v", err)
+	}
+}
+
+// FuzzDecode reads anything. What can be read is the same after being written and read again.
+func FuzzDecode(f *testing.F) {
+	f.Add(file(`{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "__metadata__": {"a": "b"}}`, 1, 2, 3, 4))
+	f.Add(file(`{"x": {"dtype": "BOOL", "shape": [2, 0], "data_offsets": [0, 0]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		first, err := Decode(data)
+		if err != nil {
+			return
+		}
+		written, err := first.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := Decode(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, x := range first.Tensors {
+			y := second.Tensors[name]
+			if x.Type != y.Type || !slices.Equal(x.Shape, y.Shape) || !bytes.Equal(x.Data, y.Data) {
+				t.Errorf("%s was %v%v, and is %v%v", name, x.Type, x.Shape, y.Type, y.Shape)
+			}
+		}
+		if len(first.Tensors) != len(second.Tensors) || len(first.Metadata) > 0 && !reflect.DeepEqual(first.Metadata, second.Metadata) {
+			t.Errorf("%+v became %+v", first, second)
+		}
+	})
+}

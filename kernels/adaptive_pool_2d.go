@@ -1,0 +1,38 @@
+package kernels
+
+import (
+	adaptive "github.com/opgen/opgen/generated/adaptivepool2d"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// AdaptivePool2d is the kernel of adaptive_pool_2d.
+type AdaptivePool2d[T dtype.Float] struct{}
+
+func newAdaptive(at *adaptive.Attrs, d *adaptive.Dims) *pooling {
+	return &pooling{
+		height: d.H, width: d.W, rows: at.OutputH, cols: at.OutputW,
+		mean: at.PoolType == adaptive.PoolTypeAvg, activation: at.Activation,
+		window: func(p, q int) window {
+			return window{
+				p * d.H / at.OutputH, shape.CeilDiv((p+1)*d.H, at.OutputH),
+				q * d.W / at.OutputW, shape.CeilDiv((q+1)*d.W, at.OutputW),
+			}
+		},
+		divisor: window.size,
+	}
+}
+
+// Forward computes images of the output.
+func (AdaptivePool2d[T]) Forward(_ *task.Ctx, a *adaptive.Forward[T], r task.Range) error {
+	poolForward(newAdaptive(&a.Attrs, &a.Dims), a.Input, a.Output, a.Pre, r)
+	return nil
+}
+
+// Backward adds to images of the gradient of input.
+func (AdaptivePool2d[T]) Backward(_ *task.Ctx, a *adaptive.Backward[T], r task.Range) error {
+	der := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
+	poolBackward(newAdaptive(&a.Attrs, &a.Dims), a.Input, a.GradOutput, a.GradInput, der, r)
+	return nil
+}

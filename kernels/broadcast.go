@@ -1,0 +1,35 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/broadcast"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/stats"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Broadcast is the kernel of broadcast.
+type Broadcast[T dtype.Float] struct{}
+
+// Forward copies elements of the output.
+func (Broadcast[T]) Forward(_ *task.Ctx, a *broadcast.Forward[T], r task.Range) error {
+	to := a.Attrs.TargetDims.Values()
+	w := index.New(to, r.Lo, shape.BroadcastStrides(a.Dims.X, to))
+	for i := r.Lo; i < r.Hi; i++ {
+		a.Output.Set(i, a.Input.At(w.Offset(0)))
+		w.Next()
+	}
+	return nil
+}
+
+// Backward sums the gradients of all copies of elements of the input.
+func (Broadcast[T]) Backward(_ *task.Ctx, a *broadcast.Backward[T], r task.Range) error {
+	to := a.Attrs.TargetDims.Values()
+	copies := index.NewGroups(to, shape.BroadcastAxes(a.Dims.X, to), r.Lo)
+	for i := r.Lo; i < r.Hi; i++ {
+		a.GradInput.Put(i, T(stats.Sum(a.GradOutput, copies)))
+		copies.Next()
+	}
+	return nil
+}

@@ -1,0 +1,23 @@
+package kernels
+
+import (
+	compare "github.com/opgen/opgen/generated/elementbinarycompare"
+	"github.com/opgen/opgen/runtime/elements"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// ElementBinaryCompare is the kernel of element_binary_compare.
+type ElementBinaryCompare[T float32 | float64 | int32 | int64] struct{}
+
+// Forward compares elements of the two sides.
+func (ElementBinaryCompare[T]) Forward(_ *task.Ctx, a *compare.Forward[T], r task.Range) error {
+	f := func(x, y T) bool { return x == y } // EW_EQUAL
+	switch a.Attrs.Type {
+	case compare.TypeEwGreater:
+		f = func(x, y T) bool { return x > y }
+	case compare.TypeEwLess:
+		f = func(x, y T) bool { return x < y }
+	}
+	elements.Zip(a.Output, a.LhsInput, a.RhsInput, r.Lo, r.Hi, f)
+	return nil
+}

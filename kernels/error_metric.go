@@ -1,0 +1,38 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/generated/errormetric"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// ErrorMetric is the kernel of error_metric.
+type ErrorMetric[T dtype.Float] struct{}
+
+// ForwardRows measures rows.
+func (ErrorMetric[T]) ForwardRows(_ *task.Ctx, a *errormetric.Forward[T], r task.Range) error {
+	n := float64(max(a.Dims.K, 1))
+	for i := r.Lo; i < r.Hi; i++ {
+		x, y := a.Logit.Lane(i), a.Label.Lane(i)
+		var e float64
+		switch a.Attrs.Metric {
+		case errormetric.MetricMeanSquaredError:
+			e = vec.SquaredDistance(x, y) / n
+		case errormetric.MetricRootMeanSquaredError:
+			e = math.Sqrt(vec.SquaredDistance(x, y) / n)
+		case errormetric.MetricMeanAbsoluteError:
+			e = vec.AbsDistance(x, y) / n
+		}
+		a.RowError.Set(i, e)
+	}
+	return nil
+}
+
+// ForwardSum sums what was measured.
+func (ErrorMetric[T]) ForwardSum(_ *task.Ctx, a *errormetric.Forward[T], _ task.Range) error {
+	setLoss(a.Total, a.RowError, 1)
+	return nil
+}

@@ -1,0 +1,96 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// window is the part of an image that an element of the output sees.
+type window struct{ top, bottom, left, right int }
+
+// size returns the number of its elements.
+func (w window) size() float64 { return float64((w.bottom - w.top) * (w.right - w.left)) }
+
+// pooling is the geometry of a pooling operator. Ranges are images, one of each channel.
+type pooling struct {
+	height, width int // of images
+	rows, cols    int // of the output
+	mean          bool
+	activation    activation.Activation
+	window        func(p, q int) window  // of an element of the output
+	divisor       func(w window) float64 // of a mean
+}
+
+// each calls f for every element of the output of images: its number, that of the first element of its
+// image, and its window.
+func (s *pooling) each(r task.Range, f func(i, image int, w window)) {
+	for plane := r.Lo; plane < r.Hi; plane++ {
+		for p := range s.rows {
+			for q := range s.cols {
+				f((plane*s.rows+p)*s.cols+q, plane*s.height*s.width, s.window(p, q))
+			}
+		}
+	}
+}
+
+// largest returns the number of the first largest element of an image within the window. A NaN
+// counts as largest.
+func largest[T dtype.Float](input tensor.RO[T], image, width int, w window) int {
+	best := -1
+	top := math.Inf(-1)
+	for h := w.top; h < w.bottom; h++ {
+		for x := w.left; x < w.right; x++ {
+			i := image + h*width + x
+			if v := float64(input.At(i)); best < 0 || v > top || math.IsNaN(v) && !math.IsNaN(top) {
+				best, top = i, v
+			}
+		}
+	}
+	return best
+}
+
+// poolForward computes images of the output.
+func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], r task.Range) {
+	pre, keepPre := keep.Get()
+	s.each(r, func(i, image int, w window) {
+		var y T
+		if s.mean {
+			var sum float64
+			for h := w.top; h < w.bottom; h++ {
+				for x := w.left; x < w.right; x++ {
+					sum += float64(input.At(image + h*s.width + x))
+				}
+			}
+			y = T(sum / s.divisor(w))
+		} else {
+			y = input.At(largest(input, image, s.width, w))
+		}
+		if keepPre {
+			pre.Set(i, y)
+		}
+		output.Set(i, activate(s.activation, y))
+	})
+}
+
+// poolBackward adds to images of the gradient of the input, which is there unless the operator takes
+// means. der is the activation's derivative.
+func poolBackward[T dtype.Float](s *pooling, input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], r task.Range) {
+	x, _ := input.Get()
+	s.each(r, func(i, image int, w window) {
+		g := der.times(i, grad.At(i))
+		if !s.mean {
+			to.Add(largest(x, image, s.width, w), g)
+			return
+		}
+		g = T(float64(g) / s.divisor(w))
+		for h := w.top; h < w.bottom; h++ {
+			for x := w.left; x < w.right; x++ {
+				to.Add(image+h*s.width+x, g)
+			}
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/generated/reduce"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/stats"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// Reduce is the kernel of reduce. The elements that become one are a group.
+type Reduce[T dtype.Float] struct{}
+
+// Forward reduces groups.
+func (Reduce[T]) Forward(_ *task.Ctx, a *reduce.Forward[T], r task.Range) error {
+	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
+	for i := r.Lo; i < r.Hi; i++ {
+		var y float64
+		switch a.Attrs.OpType {
+		case reduce.OpTypeReduceSum:
+			y = stats.Sum(a.Input, g)
+		case reduce.OpTypeReduceMean:
+			y = stats.Sum(a.Input, g) / float64(g.Size())
+		case reduce.OpTypeReduceMax:
+			y = stats.Fold(a.Input, g, math.Inf(-1), func(x, y float64) float64 { return max(x, y) })
+		case reduce.OpTypeReduceMin:
+			y = stats.Fold(a.Input, g, math.Inf(1), func(x, y float64) float64 { return min(x, y) })
+		case reduce.OpTypeReduceProd:
+			y = stats.Fold(a.Input, g, 1, func(x, y float64) float64 { return x * y })
+		}
+		a.Output.Set(i, T(y))
+		g.Next()
+	}
+	return nil
+}
+
+// Backward computes the gradient of groups.
+func (Reduce[T]) Backward(_ *task.Ctx, a *reduce.Backward[T], r task.Range) error {
+	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
+	for i := r.Lo; i < r.Hi; i++ {
+		grad := float64(a.GradOutput.At(i))
+		var of func(k int) float64 // the gradient of element k
+		switch a.Attrs.OpType {
+		case reduce.OpTypeReduceSum:
+			of = func(int) float64 { return grad }
+		case reduce.OpTypeReduceMean:
+			of = func(int) float64 { return grad / float64(g.Size()) }
+		case reduce.OpTypeReduceProd:
+			input, _ := a.Input.Get()
+			of = gradOfProduct(input, g, grad)
+		default:
+			input, _ := a.Input.Get()
+			output, _ := a.Output.Get()
+			of = gradOfExtremum(input, g, output.At(i), grad)
+		}
+		for _, k := range g.All() {
+			a.GradInput.Put(k, T(of(k)))
+		}
+		g.Next()
+	}
+	return nil
+}
+
+// gradOfExtremum returns the gradient of elements of a group: those that equal the extremum share it.
+func gradOfExtremum[T dtype.Float](x tensor.RO[T], g *index.Groups, extremum T, grad float64) func(k int) float64 {
+	n := 0
+	for _, k := range g.All() {
+		if x.At(k) == extremum {
+			n++
+		}
+	}
+	return func(k int) float64 {
+		if x.At(k) == extremum {
+			return grad / float64(n)
+		}
+		return 0
+	}
+}
+
+// gradOfProduct returns the gradient of elements of a group: the product of the others. Dividing the
+// product of all by an element does not do where that is 0.
+func gradOfProduct[T dtype.Float](x tensor.RO[T], g *index.Groups, grad float64) func(k int) float64 {
+	zeroes, product := 0, 1.0
+	for _, k := range g.All() {
+		if v := float64(x.At(k)); v == 0 {
+			zeroes++
+		} else {
+			product *= v
+		}
+	}
+	return func(k int) float64 {
+		v := float64(x.At(k))
+		switch {
+		case zeroes == 0:
+			return grad * (product / v)
+		case zeroes == 1 && v == 0:
+			return grad * product
+		}
+		return 0
+	}
+}

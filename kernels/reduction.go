@@ -1,0 +1,29 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/reduction"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Reduction is the kernel of reduction. Its backward runs over the elements of all shards, one after the
+// other.
+type Reduction[T dtype.Float] struct{}
+
+// Forward sums elements of the shards.
+func (Reduction[T]) Forward(_ *task.Ctx, a *reduction.Forward[T], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		a.Output.Set(i, vec.TotalAt(a.Shard, i))
+	}
+	return nil
+}
+
+// Backward passes the gradient of the sum on to every shard.
+func (Reduction[T]) Backward(_ *task.Ctx, a *reduction.Backward[T], r task.Range) error {
+	pieces(shards(1, a.Attrs.ReductionDegree), shape.Prod(a.Dims.N), r.Lo, r.Hi, func(k, from, _, n int) {
+		vec.Put(a.GradShard[k].Span(from, from+n), a.GradOutput.Span(from, from+n))
+	})
+	return nil
+}

@@ -1,0 +1,32 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/reverse"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Reverse is the kernel of reverse. Lanes run along the reversed dimension.
+type Reverse[T dtype.Float] struct{}
+
+// Forward copies lanes.
+func (Reverse[T]) Forward(_ *task.Ctx, a *reverse.Forward[T], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		to, from := a.Output.Lane(i), a.Input.Lane(i)
+		for k := range from.Len() {
+			to.Set(k, from.At(from.Len()-1-k))
+		}
+	}
+	return nil
+}
+
+// Backward passes the gradient of lanes on.
+func (Reverse[T]) Backward(_ *task.Ctx, a *reverse.Backward[T], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		to, from := a.GradInput.Lane(i), a.GradOutput.Lane(i)
+		for k := range from.Len() {
+			to.Put(k, from.At(from.Len()-1-k))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/generated/rmsnorm"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/stats"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// RmsNorm is the kernel of rms_norm. Elements that are normalised together are a group.
+type RmsNorm[T dtype.Float] struct{}
+
+// Forward normalises groups.
+func (RmsNorm[T]) Forward(_ *task.Ctx, a *rmsnorm.Forward[T], r task.Range) error {
+	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
+	for k := r.Lo; k < r.Hi; k++ {
+		n := normalized[T]{a.Input, 0, 1 / math.Sqrt(stats.MeanSquare(a.Input, g)+a.Attrs.Eps)}
+		for p, i := range g.All() {
+			a.Output.Set(i, T(n.at(i)*elementOr(a.Gamma, p, 1)))
+		}
+		a.Scale.Set(k, n.scale)
+		g.Next()
+	}
+	return nil
+}
+
+// BackwardInput computes the gradient of groups of the input.
+func (RmsNorm[T]) BackwardInput(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Range) error {
+	if !a.GradInput.Wanted() {
+		return nil
+	}
+	h := scaled(a.GradOutput, a.Gamma)
+	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
+	for k := r.Lo; k < r.Hi; k++ {
+		n := normalized[T]{a.Input, 0, a.Scale.At(k)}
+		_, product := n.sums(g, h)
+		n.backward(a.GradInput, g, h, 0, n.scale*product/float64(g.Size()))
+		g.Next()
+	}
+	return nil
+}
+
+// BackwardGamma computes elements of the gradient of gamma: sums over all groups.
+func (RmsNorm[T]) BackwardGamma(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Range) error {
+	across := index.NewGroups(a.Dims.X, index.Others(a.Dims.AXES, len(a.Dims.X)), r.Lo)
+	for p := r.Lo; p < r.Hi; p++ {
+		var sum float64
+		for k, i := range across.All() {
+			n := normalized[T]{a.Input, 0, a.Scale.At(k)}
+			sum += float64(a.GradOutput.At(i)) * n.at(i)
+		}
+		a.GradGamma.Put(p, T(sum))
+		across.Next()
+	}
+	return nil
+}

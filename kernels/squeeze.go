@@ -1,0 +1,23 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/squeeze"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Squeeze is the kernel of squeeze.
+type Squeeze[T dtype.Float] struct{}
+
+// Forward copies elements.
+func (Squeeze[T]) Forward(_ *task.Ctx, a *squeeze.Forward[T], r task.Range) error {
+	vec.Copy(a.Output.Span(r.Lo, r.Hi), a.Input.Span(r.Lo, r.Hi))
+	return nil
+}
+
+// Backward passes the gradient on.
+func (Squeeze[T]) Backward(_ *task.Ctx, a *squeeze.Backward[T], r task.Range) error {
+	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
+	return nil
+}

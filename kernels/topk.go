@@ -1,0 +1,36 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/topk"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Topk is the kernel of topk.
+type Topk[T dtype.Float] struct{}
+
+// Forward finds the largest elements of rows.
+func (Topk[T]) Forward(ctx *task.Ctx, a *topk.Forward[T], r task.Range) error {
+	order := a.Order.Of(ctx.Worker).Lane(0)
+	for i := r.Lo; i < r.Hi; i++ {
+		row := a.Input.Lane(i)
+		vec.Largest(order, row, a.Attrs.K, a.Attrs.Sorted)
+		for k := range a.Attrs.K {
+			at := order.At(k)
+			a.Output.Lane(i).Set(k, row.At(int(at)))
+			a.Indices.Lane(i).Set(k, at)
+		}
+	}
+	return nil
+}
+
+// Backward adds the gradient of rows to the elements that were largest.
+func (Topk[T]) Backward(_ *task.Ctx, a *topk.Backward[T], r task.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		for k := range a.Attrs.K {
+			a.GradInput.Lane(i).Add(int(a.Indices.Lane(i).At(k)), a.GradOutput.Lane(i).At(k))
+		}
+	}
+	return nil
+}

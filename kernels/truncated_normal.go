@@ -1,0 +1,26 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/generated/truncatednormal"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/rng"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TruncatedNormal is the kernel of truncated_normal.
+type TruncatedNormal[T dtype.Float] struct{}
+
+// Forward draws elements.
+func (TruncatedNormal[T]) Forward(_ *task.Ctx, a *truncatednormal.Forward[T], r task.Range) error {
+	at := &a.Attrs
+	lo, hi := (at.MinCutoff-at.Mean)/at.Stddev, (at.MaxCutoff-at.Mean)/at.Stddev
+	if left := rng.NormalMass(lo, hi); left < 1e-10 {
+		return fmt.Errorf("slot tensor: want cutoffs that leave a part of the distribution, got %g to %g, where mean %g and standard deviation %g leave %.3g", at.MinCutoff, at.MaxCutoff, at.Mean, at.Stddev, left)
+	}
+	draw(a.Tensor, r, at.Seed, func(s rng.Source, i uint64) float64 {
+		return min(max(at.Mean+at.Stddev*s.NormalBetween(i, lo, hi), at.MinCutoff), at.MaxCutoff)
+	})
+	return nil
+}

@@ -1,0 +1,32 @@
+package elements
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+func TestMap(t *testing.T) {
+	out := make([]bool, 4)
+	x := tensor.MakeRO(unlock.Key{}, []int32{3, 4, 5, 6}, []int{2, 2})
+	Map(tensor.MakeWO(unlock.Key{}, out, []int{2, 2}), x, 1, 3, func(v int32) bool { return v > 3 })
+	if want := []bool{false, true, true, false}; !slices.Equal(out, want) {
+		t.Errorf("got %v, want %v", out, want)
+	}
+}
+
+func TestZip(t *testing.T) {
+	x := tensor.MakeRO(unlock.Key{}, []float32{1, 2, 3}, []int{3, 1})
+	y := tensor.MakeRO(unlock.Key{}, []int64{10, 20}, []int{2})
+	for lo := range 6 {
+		out := make([]float64, 6)
+		Zip(tensor.MakeWO(unlock.Key{}, out, []int{3, 2}), x, y, lo, 6, func(a float32, b int64) float64 { return float64(a) + float64(b) })
+		want := []float64{11, 21, 12, 22, 13, 23}
+		clear(want[:lo])
+		if !slices.Equal(out, want) {
+			t.Errorf("from %d: got %v, want %v", lo, out, want)
+		}
+	}
+}
