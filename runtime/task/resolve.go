@@ -343,9 +343,18 @@ func FixedType[S ~int](r *Resolution, slot S, t dtype.Type) {
 
 // Require fails with the spec's message, in which the values of what it names stand, unless ok.
 func (r *Resolution) Require(ok bool, format string, values ...any) {
-	if !ok && r.err == nil {
-		r.err = &Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
+	if ok || r.err != nil {
+		return
 	}
+	for i, v := range values {
+		switch v := v.(type) {
+		case []int:
+			values[i] = shape.Format(v)
+		case interface{ Values() []int }:
+			values[i] = shape.Format(v.Values())
+		}
+	}
+	r.err = &Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
 }
 
 // maxTensors is how many tensors a slot has at most whose number an expression gives.
