@@ -268,6 +268,7 @@ func (o *operator) check() {
 	for _, c := range o.s.Costs {
 		o.cost(c)
 	}
+	o.shards()
 	o.rewrites()
 	for _, x := range o.s.Examples {
 		o.example(x)

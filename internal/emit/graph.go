@@ -88,6 +88,7 @@ func (e *emitter) operator(f *jen.File) {
 		}),
 		jen.Line().Id("DecodeAttrs").Op(":").Id("decodeAttrs"),
 		jen.Line().Id("Resolve").Op(":").Id("resolve"),
+		e.shardValues(),
 	)
 	if len(o.Examples) > 0 {
 		inner = append(inner, jen.Line().Id("Examples").Op(":").Index().Add(e.task("Example")).ValuesFunc(func(g *jen.Group) {

@@ -69,6 +69,11 @@ func nodes(o *model.Operator) []expr.Node {
 	for _, q := range o.Requires {
 		add(q.Node)
 	}
+	for _, s := range o.Shards {
+		if s.WhenX != nil {
+			add(s.WhenX)
+		}
+	}
 	for _, t := range o.Tasks {
 		for _, s := range t.Steps {
 			add(s.OverX, s.GrainX, s.WhenX)
@@ -151,6 +156,7 @@ func (e *emitter) resolve(g *jen.Group) {
 			e.setSlot(g, x, s)
 		}
 	}
+	e.shards(g, x)
 	for ti, t := range o.Tasks {
 		for si, s := range t.Steps {
 			grain := jen.Lit(0)

@@ -58,6 +58,7 @@ type Operator struct {
 	// Inference holds the attributes that inference changes, as a JSON object; "" if there are none.
 	Inference string    `json:"inference,omitempty"`
 	Fusions   []*Fusion `json:"fuse,omitempty"`
+	Shards    []Shard   `json:"sharding,omitempty"`
 }
 
 // TypeVar is a dtype variable.
@@ -152,6 +153,8 @@ type Slot struct {
 	PresentIf expr.Node         `json:"-"`
 	SavedIf   expr.Node         `json:"-"`
 	BelowExpr expr.Node         `json:"-"`
+	// DimNames holds the names of the shape's dimensions and runs, "" where one is an expression.
+	DimNames []string `json:"-"`
 	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
 	// run along the last dimension.
 	Lane string `json:"lanes_after,omitempty"`
@@ -178,6 +181,14 @@ func (v *Variadic) Words() string {
 		return fmt.Sprint(v.Min)
 	}
 	return fmt.Sprintf("%d to %d", v.Min, v.Max)
+}
+
+// Shard is a dimension along which an operator may be divided among devices.
+type Shard struct {
+	Dim     string    `json:"dim"`
+	Partial bool      `json:"partial,omitempty"` // dividing it leaves partial sums
+	When    string    `json:"when,omitempty"`
+	WhenX   expr.Node `json:"-"`
 }
 
 // Init names a weight's initialiser.

@@ -101,6 +101,9 @@ func (r *resolver) operator(s *spec.Spec) *Operator {
 	for _, t := range s.Tasks {
 		o.Tasks = append(o.Tasks, o.task(s, sc, t))
 	}
+	for _, x := range s.Shards {
+		o.Shards = append(o.Shards, Shard{Dim: x.Dim.V, Partial: x.Partial, When: x.When.V, WhenX: sc.Expr(x.When, expr.Bool)})
+	}
 	for _, x := range s.Examples {
 		o.Examples = append(o.Examples, example(s, x))
 	}
@@ -182,6 +185,9 @@ func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []Ty
 		m.Variadic = &Variadic{Min: int(v.Min.V), Max: int(v.Max.V), Count: v.Count.V, Node: sc.Expr(v.Count, expr.Int)}
 	}
 	r.saved(sc, sl, m)
+	for _, n := range sl.Shape {
+		m.DimNames = append(m.DimNames, scope.DimName(n))
+	}
 	if sl.Init != nil {
 		m.Init = &Init{Operator: sl.Init.Name.V, Package: goname.Package(sl.Init.Name.V)}
 		if len(sl.Init.Attrs) > 0 {

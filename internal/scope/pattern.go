@@ -306,6 +306,26 @@ func (sc *Scope) isOne(name string) bool {
 	return d != nil && d.symbol.Class == expr.Dim && d.symbol.Type.Kind == expr.Int
 }
 
+// HasDim reports whether a slot's shape has a dimension, or a run of them, of the given name.
+func HasDim(s *spec.Slot, name string) bool {
+	return slices.ContainsFunc(s.Shape, func(n source.Node) bool { return DimName(n) == name })
+}
+
+// DimName returns the name that an element of a shape consists of, without the dots of a run; "" if it
+// is more than a name.
+func DimName(n source.Node) string {
+	sc, ok := n.(*source.Scalar)
+	if !ok {
+		return ""
+	}
+	text, _ := sc.Value.(string)
+	name := strings.TrimSpace(strings.TrimSuffix(strings.TrimRight(text, " "), "..."))
+	if isDimName(name) || lowerName.MatchString(name) {
+		return name
+	}
+	return ""
+}
+
 var lowerName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // LaneDim returns the number of the dimension of a slot's shape along which kernels get lanes: the

@@ -80,6 +80,12 @@ func Read(filePath, text string, list *diag.List) *Spec {
 			s.Costs = append(s.Costs, r.cost(e, sub))
 		}
 	})
+	if e := t.take("sharding"); e != nil {
+		if sub := r.sub(e); sub != nil {
+			s.Shards = append(r.shards(sub, "split", false), r.shards(sub, "reduce", true)...)
+			sub.done("sharding")
+		}
+	}
 	if e := t.take("examples"); e != nil {
 		r.tables(e, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
 	}
@@ -98,7 +104,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"state", "constraints", "arity", "sharding", "tiles", "kernels", "numerics", "formula"}
+var notYet = []string{"state", "constraints", "arity", "tiles", "kernels", "numerics", "formula"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
@@ -315,6 +321,37 @@ func (r *reader) task(e *source.Entry) *Task {
 	}
 	k.Bad = t.done("a task")
 	return k
+}
+
+// shards reads the dimensions under a key of sharding: names, or tables with a name and a condition.
+func (r *reader) shards(t *tableReader, key string, partial bool) []*Shard {
+	e := t.take(key)
+	if e == nil {
+		return nil
+	}
+	a, ok := e.Value.(*source.Array)
+	if !ok {
+		r.wrongKind(e, "an array of dimensions")
+		return nil
+	}
+	var shards []*Shard
+	for _, n := range a.Elems {
+		s := &Shard{Partial: partial}
+		if sub, ok := n.(*source.Table); ok {
+			st := r.table(sub)
+			s.Dim = st.required("dim", "the dimension that may be divided")
+			if w := st.take("when"); w != nil {
+				s.When = r.expression(w)
+			}
+			st.done("a dimension of sharding")
+		} else {
+			s.Dim = r.str(&source.Entry{Key: key, Value: n})
+		}
+		if s.Dim.Set() {
+			shards = append(shards, s)
+		}
+	}
+	return shards
 }
 
 func (r *reader) cost(e *source.Entry, t *tableReader) *Cost {

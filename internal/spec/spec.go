@@ -77,6 +77,7 @@ type Spec struct {
 	Requires   []*Require
 	Tasks      []*Task
 	Costs      []*Cost
+	Shards     []*Shard
 	Examples   []*Example
 	// InPlace holds what forward may do in place, InPlaceGrads what backward may.
 	InPlace      []*InPlace
@@ -252,6 +253,14 @@ type Step struct {
 	Doc   Str
 	// Elementwise is that of Task, for a step.
 	Elementwise Bool
+}
+
+// Shard is a dimension along which an operator may be divided among devices.
+type Shard struct {
+	Dim  Str
+	When Str
+	// Partial tells that dividing the dimension leaves partial sums.
+	Partial bool
 }
 
 // Cost says what a task costs.

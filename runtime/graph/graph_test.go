@@ -56,7 +56,7 @@ func TestMistakes(t *testing.T) {
 	linear.Apply(g, dense(3), g.Input("scalar", dtype.F32), graph.Named("fc"))
 	above("node fc: operator linear, slot input: want at least 1 dimensions [N..., K], got []")
 	linear.Apply(g, dense(3), label)
-	above("node linear: operator linear, slot input: want element type T in f32, f64, got i32")
+	above("node linear: operator linear, slot input: want element type T in f16, bf16, f32, f64, got i32")
 	linear.Apply(g, dense(3), foreign)
 	above("node linear: operator linear: want tensors of the node's graph, got foreign f32[2, 3] of another")
 	softmax.Apply(g, softmax.Defaults(), x, graph.With(softmax.SlotOutput, x))

@@ -47,11 +47,12 @@ type Resolution struct {
 
 	op       *Operator
 	given    Given
-	operands [][]Operand // per slot; nil is absent
-	work     [][]Work    // per signature and step
-	costs    []Cost      // per signature
-	below    map[int]int // per integer input: its values lie in [0, below)
-	at       int         // of a variadic slot: the tensor that is looked at, the first unless Each says another
+	operands [][]Operand   // per slot; nil is absent
+	work     [][]Work      // per signature and step
+	costs    []Cost        // per signature
+	below    map[int]int   // per integer input: its values lie in [0, below)
+	at       int           // of a variadic slot: the tensor that is looked at, the first unless Each says another
+	shards   [][]ShardAxes // per shard of the operator
 	err      error
 }
 
@@ -80,6 +81,7 @@ func Resolve(op *Operator, attrs Attrs, given Given) (*Resolution, error) {
 		Types:    make([]dtype.Type, len(op.Types)),
 		operands: make([][]Operand, len(op.Slots)),
 		work:     make([][]Work, len(op.Signatures)),
+		shards:   make([][]ShardAxes, len(op.Shards)),
 		costs:    make([]Cost, len(op.Signatures)),
 	}
 	for i, s := range op.Signatures {

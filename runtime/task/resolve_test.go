@@ -301,3 +301,18 @@ func TestVariadicErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestDivisible lists where tensors may be divided among devices.
+func TestDivisible(t *testing.T) {
+	op := operator(func(r *Resolution) {
+		MayShard(r, 0, slotX, 0, 1)
+		MayShard(r, 0, slotExtra, 0, 1) // is absent
+		MayShard(r, 1, slotX, 1, 1)     // is a run of no dimensions
+		MayShard(r, 1, slotY, 0, 2)
+	})
+	op.Shards = []Shard{{Dim: "N"}, {Dim: "K", Partial: true}, {Dim: "M"}}
+	r, err := Resolve(op, anyAttrs{}, given(op))
+	if got := fmt.Sprint(r.Divisible()); err != nil || got != "[[{0 0 1}] [{1 0 2}] []]" {
+		t.Errorf("divisible are %s, %v", got, err)
+	}
+}

@@ -174,6 +174,8 @@ type Operator struct {
 	DecodeAttrs func(data []byte) (Attrs, error)
 	// Resolve works out the shapes and types of all slots from those of the inputs.
 	Resolve func(Attrs, *Resolution)
+	// Shards lists the dimensions along which the operator may be divided among devices.
+	Shards []Shard
 	// Examples are attribute and shape combinations from which tests are made.
 	Examples []Example
 	// Inference holds, as a JSON object, the attributes that inference changes; "" if there are none.
