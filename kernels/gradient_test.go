@@ -78,7 +78,11 @@ func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 	t.Helper()
 	p := f.forward(t)
 	d := &differences{f: f, seeds: seeds, engine: local.New(registry(), local.Config{Workers: 1}), fed: slices.Concat(p.Fed, p.Variables)}
-	t.Cleanup(d.engine.Close)
+	t.Cleanup(func() {
+		if err := d.engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	build := func(p *graph.Program) *plan.Plan {
 		pl, err := plan.Build(p)
 		if err != nil {

@@ -290,9 +290,12 @@ func runIn(e *local.Engine, p *graph.Program, fed values, x execution) (values, 
 	}
 	var filled []*plan.Root
 	for i := range pl.Roots {
-		// A root that the caller may write can be filled with garbage before the run.
+		// A root that the caller may write can be filled with garbage before the run, if its memory is its
+		// own.
 		if r := &pl.Roots[i]; x.garbage != nil && (r.Use == plan.Internal || r.Use == plan.Fetched) && r.First <= r.Last {
-			r.Use = plan.Fed
+			r.Use, r.First = plan.Fed, -1
+			r.Place.Off = pl.ArenaBytes
+			pl.ArenaBytes += (r.Place.Bytes + plan.Align - 1) / plan.Align * plan.Align
 			filled = append(filled, r)
 		}
 	}
@@ -316,7 +319,6 @@ func runIn(e *local.Engine, p *graph.Program, fed values, x execution) (values, 
 				return nil, err
 			}
 		}
-		// What is really fed comes last, since garbage may have gone to the same memory.
 		for _, t := range slices.Concat(p.Fed, p.Variables) {
 			if v, ok := fed[t.Name()]; ok {
 				if err := feed(in, t.Name(), t.Type(), v); err != nil {

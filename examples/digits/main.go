@@ -16,6 +16,9 @@ import (
 	"os/signal"
 	"runtime"
 	"time"
+
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/profile"
 )
 
 type options struct {
@@ -24,6 +27,10 @@ type options struct {
 	epochs  int
 	batch   int
 	curve   string
+	trace   string
+	dot     string
+	memory  string
+	cost    bool
 }
 
 func main() {
@@ -33,6 +40,10 @@ func main() {
 	flag.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
 	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
 	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
+	flag.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
+	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
+	flag.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
+	flag.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
 	flag.Parse()
 	if flag.NArg() > 0 || o.workers < 1 || o.epochs < 1 || o.batch < 1 {
 		flag.Usage()
@@ -55,11 +66,20 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
-	s, err := newSession(ctx, o.seed, o.batch, test.len(), o.workers)
+	var observer local.Observer // none costs no time
+	recorder := profile.New(profile.Config{Warmup: 5, Runs: 10})
+	if o.trace != "" {
+		observer = recorder
+	}
+	s, err := newSession(ctx, o.seed, o.batch, test.len(), o.workers, observer)
 	if err != nil {
 		return err
 	}
-	defer s.engine.Close()
+	defer func() {
+		if e := s.engine.Close(); err == nil {
+			err = e
+		}
+	}()
 	curve := io.Discard
 	if o.curve != "" {
 		f, err := os.Create(o.curve)
@@ -109,6 +129,42 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	writeConfusion(w, test.labels, answers)
 	writeTimes(w, s.train.Timings())
 	writeMemory(w, s)
+	if o.trace != "" {
+		writeSpread(w, recorder.Tasks(s.plan))
+	}
+	if o.cost {
+		if err := writeCosts(ctx, w, s.net.graph, o.workers); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{
+		{o.trace, recorder.WriteTrace},
+		{o.dot, func(w io.Writer) error { return profile.WriteDOT(w, s.plan) }},
+		{o.memory, func(w io.Writer) error { return profile.WriteMemoryMap(w, s.plan) }},
+	} {
+		if err := writeFile(f.path, f.write); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(w, "\ntest_accuracy=%.4f seconds=%.1f\n", float64(right)/float64(test.len()), time.Since(start).Seconds())
 	return nil
+}
+
+// writeFile creates a file and lets write fill it; without a path it does nothing.
+func writeFile(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
 }

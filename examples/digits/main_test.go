@@ -58,6 +58,31 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestPictures writes the trace, the graph and the memory map of a short training.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	o := options{seed: 1, workers: 2, epochs: 1, batch: 80, trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), cost: true}
+	var out bytes.Buffer
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{o.trace: `"name":"conv2: conv_2d.backward"`, o.dot: `label="conv2: conv_2d.backward`, o.memory: ">conv2.output<"} {
+		if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("%s: want %s in it, got %d bytes, %v", filepath.Base(path), want, len(data), err)
+		}
+	}
+	for _, want := range []string{"mean and spread of 10 steps", "cost of operators; at best", "of best"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output does not say %q:\n%s", want, &out)
+		}
+	}
+	o = options{seed: 1, workers: 1, epochs: 1, batch: 700, dot: filepath.Join(dir, "no", "dot")}
+	if err := run(t.Context(), o, &out); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a file that cannot be made: %v", err)
+	}
+}
+
 // TestWorkers takes a few steps with 1, 2 and 3 workers: the losses and what the network answers then
 // are the same, bit for bit. Another seed gives others.
 func TestWorkers(t *testing.T) {
@@ -68,7 +93,7 @@ func TestWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := newSession(t.Context(), seed, batch, test.len(), workers)
+		s, err := newSession(t.Context(), seed, batch, test.len(), workers, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

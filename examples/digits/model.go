@@ -80,13 +80,13 @@ type session struct {
 }
 
 // newSession initialises the weights and loads the plans.
-func newSession(ctx context.Context, seed uint64, batch, testSize, workers int) (*session, error) {
+func newSession(ctx context.Context, seed uint64, batch, testSize, workers int, observer local.Observer) (*session, error) {
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		return nil, err
 	}
 	s := &session{net: newNetwork(batch, seed, true), testNet: newNetwork(testSize, seed, false)}
-	s.engine = local.New(&registry, local.Config{Workers: workers, Profile: true})
+	s.engine = local.New(&registry, local.Config{Workers: workers, Profile: true, Observer: observer})
 	step, err := graph.Training(s.net.graph, s.net.loss, adam.Optimizer(adam.Defaults()), s.net.correctAnswers)
 	if err != nil {
 		return nil, err

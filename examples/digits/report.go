@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/profile"
 )
 
 // progress shows how training goes: a bar on a terminal, lines elsewhere.
@@ -106,6 +107,21 @@ func writeTimes(w io.Writer, timings []local.Timing) {
 	fmt.Fprintln(tw, "task\truns\ttotal ms\tus a run\tshare\t")
 	for _, n := range names {
 		fmt.Fprintf(tw, "%s\t%d\t%.1f\t%.1f\t%.1f %%\t\n", n, runs[n], total[n].Seconds()*1e3, total[n].Seconds()*1e6/float64(runs[n]), 100*total[n].Seconds()/sum.Seconds())
+	}
+	tw.Flush()
+}
+
+// writeSpread prints how long the tasks of a step took, and how much that varied.
+func writeSpread(w io.Writer, tasks []profile.Task) {
+	if len(tasks) == 0 {
+		return // there were fewer steps than are left out for warming up
+	}
+	fmt.Fprintf(w, "\ntime by task, mean and spread of %d steps\n", tasks[0].Elapsed.Runs)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "task\tranges\tus\t+-\tus of all workers\t")
+	micros := func(d time.Duration) float64 { return d.Seconds() * 1e6 }
+	for _, t := range tasks {
+		fmt.Fprintf(tw, "%s\t%d\t%.1f\t%.1f\t%.1f\t\n", t.Label, t.Ranges, micros(t.Elapsed.Mean), micros(t.Elapsed.Spread), micros(t.Busy.Mean))
 	}
 	tw.Flush()
 }

@@ -50,15 +50,15 @@ type Builder struct {
 	roots []root
 	// Readers, reducers and boxes are chained in lists within one slice each, so that a root without
 	// any costs nothing.
-	links   []link
+	links   [][]link // in chunks, which never move
 	records []record
-	mark    []int32 // scratch: predecessors of the current task, to drop repetitions
 }
 
 // root is what is known of a root: who touched it last.
 type root struct {
 	writer  int32 // the last task that wrote all of it, or -1
-	readers int32 // list of tasks that read it since, or reduced with another operator; or -1
+	reader  int32 // a task that read it since, or -1
+	readers int32 // list of others that did, or that reduced with another operator; or -1
 	reduces int32 // list of tasks that reduced into it since, or -1
 	boxes   int32 // list of records of accesses to parts of it, or -1
 	redop   perm.Redop
@@ -77,13 +77,20 @@ type record struct {
 
 const none = -1
 
+// untouched is a root to which nothing has happened.
+var untouched = root{writer: none, reader: none, readers: none, reduces: none, boxes: none}
+
+// chunk is the number of links that are allocated together, as a power of 2.
+const chunk = 12
+
 // NewBuilder returns a builder for tasks on the given number of roots. tasks is how many are expected.
 func NewBuilder(roots, tasks int) *Builder {
 	b := &Builder{roots: make([]root, roots)}
 	for i := range b.roots {
-		b.roots[i] = root{writer: none, readers: none, reduces: none, boxes: none}
+		b.roots[i] = untouched
 	}
 	b.graph.Start = make([]int32, 1, tasks+1)
+	b.graph.Pred = make([]int32, 0, 2*tasks)
 	return b
 }
 
@@ -151,7 +158,7 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 	case perm.Reduce:
 		if r.reduces != none && r.redop == a.Redop {
 			// Beside reductions that commute; after what they came after.
-			b.list(first, r.readers)
+			b.readers(first, r)
 			if r.writer != none {
 				b.depend(first, r.writer)
 			}
@@ -160,7 +167,7 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 		fallthrough
 	default:
 		// Readers and reductions come after the writer themselves.
-		readers, reduces := b.list(first, r.readers), b.list(first, r.reduces)
+		readers, reduces := b.readers(first, r), b.list(first, r.reduces)
 		if !readers && !reduces && r.writer != none {
 			b.depend(first, r.writer)
 		}
@@ -169,10 +176,22 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 
 // list adds all tasks of a list as predecessors and reports whether there were any.
 func (b *Builder) list(first int, head int32) bool {
-	for i := head; i != none; i = b.links[i].next {
-		b.depend(first, b.links[i].task)
+	for i := head; i != none; {
+		l := b.at(i)
+		b.depend(first, l.task)
+		i = l.next
 	}
 	return head != none
+}
+
+// readers adds the readers of a root as predecessors and reports whether there were any.
+func (b *Builder) readers(first int, r *root) bool {
+	if r.reader == none {
+		return b.list(first, r.readers)
+	}
+	b.depend(first, r.reader)
+	b.list(first, r.readers)
+	return true
 }
 
 // note records an access for the tasks to come.
@@ -184,30 +203,42 @@ func (b *Builder) note(t int32, a *Access) {
 	}
 	switch a.Perm {
 	case perm.Read:
-		if r.readers == none || b.links[r.readers].task != t {
+		switch {
+		case r.reader == none:
+			r.reader = t
+		case r.reader != t && (r.readers == none || b.at(r.readers).task != t):
 			r.readers = b.link(t, r.readers)
 		}
 	case perm.Reduce:
 		if r.reduces != none && r.redop != a.Redop {
 			// Reductions with another operator came before. All that commute with this one must come
 			// after them, as they do after readers.
-			last := r.reduces
-			for b.links[last].next != none {
-				last = b.links[last].next
+			last := b.at(r.reduces)
+			for last.next != none {
+				last = b.at(last.next)
 			}
-			b.links[last].next, r.readers, r.reduces = r.readers, r.reduces, none
+			last.next, r.readers, r.reduces = r.readers, r.reduces, none
 		}
 		r.redop = a.Redop
 		r.reduces = b.link(t, r.reduces)
 	default:
-		*r = root{writer: t, readers: none, reduces: none, boxes: none}
+		*r = untouched
+		r.writer = t
 	}
 }
 
 func (b *Builder) link(task, next int32) int32 {
-	b.links = append(b.links, link{task, next})
-	return int32(len(b.links) - 1)
+	n := len(b.links)
+	if n == 0 || len(b.links[n-1]) == 1<<chunk {
+		b.links = append(b.links, make([]link, 0, 1<<chunk))
+		n++
+	}
+	last := &b.links[n-1]
+	*last = append(*last, link{task, next})
+	return int32((n-1)<<chunk + len(*last) - 1)
 }
+
+func (b *Builder) at(i int32) *link { return &b.links[i>>chunk][i&(1<<chunk-1)] }
 
 // noteBox records an access to a part of a root. A write that covers the part of an earlier record
 // takes its place: what conflicts with that also conflicts with this.

@@ -33,6 +33,12 @@ type line struct {
 	_ [120]byte
 }
 
+// worker keeps what bodies of different workers see in cache lines of their own.
+type worker struct {
+	task.Ctx
+	_ [112]byte
+}
+
 // shared counts the ranges of a shared task.
 type shared struct {
 	next line // the next range to take
@@ -95,7 +101,7 @@ type Panic struct {
 	Stack []byte
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
+func (p *Panic) Error() string { return fmt.Sprintf("the kernel panicked: %v", p.Value) }
 
 // Pool is a set of workers that outlive programs. The goroutine that calls Run is worker 0.
 type Pool struct {
@@ -114,7 +120,7 @@ type Pool struct {
 // that starts it and their count in left.
 type job struct {
 	program *Program
-	step    uint64
+	ctx     []*task.Ctx // per worker
 	timed   bool
 	done    <-chan struct{} // of the context
 	end     bool            // tells helpers to stop for good
@@ -130,6 +136,10 @@ func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(workers, 1)}
 	p.parked = make([]chan struct{}, p.workers)
 	p.asleep = make([]atomic.Bool, p.workers)
+	for w := range p.workers {
+		p.job.ctx = append(p.job.ctx, &new(worker).Ctx)
+		p.job.ctx[w].Worker = w
+	}
 	for w := 1; w < p.workers; w++ {
 		p.parked[w] = make(chan struct{}, 1)
 		p.stopped.Add(1)
@@ -227,7 +237,10 @@ func (p *Pool) run(ctx context.Context, prog *Program, step uint64, timed bool) 
 	}
 	prog.reset(timed)
 	j := &p.job
-	j.program, j.step, j.timed, j.done, j.err = prog, step, timed, ctx.Done(), nil
+	j.program, j.timed, j.done, j.err = prog, timed, ctx.Done(), nil
+	for _, c := range j.ctx {
+		c.Step = step
+	}
 	j.abort.Store(false)
 	if prog.serial {
 		j.run(0)
@@ -281,7 +294,7 @@ func (p *Program) Times(total []time.Duration) {
 
 // run walks the queue of worker w.
 func (j *job) run(w int) {
-	ctx := task.Ctx{Worker: w, Step: j.step}
+	ctx := j.ctx[w]
 	var at task.Range
 	current := -1
 	defer func() {
@@ -304,7 +317,7 @@ func (j *job) run(w int) {
 				if j.abort.Load() || cancellable && j.cancelled() {
 					return
 				}
-				if err := t.Body.Run(&ctx, at); err != nil {
+				if err := t.Body.Run(ctx, at); err != nil {
 					j.fail(current, at, err)
 					return
 				}
@@ -328,7 +341,7 @@ func (j *job) run(w int) {
 			}
 		case sched.Share:
 			current = n
-			if !j.share(&ctx, n, &at) {
+			if !j.share(ctx, n, &at) {
 				return
 			}
 		}

@@ -33,7 +33,11 @@ func newEngine(t *testing.T) engine {
 		t.Fatal(err)
 	}
 	e := local.New(&r, local.Config{Workers: 2})
-	t.Cleanup(e.Close)
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return engine{t, e}
 }
 

@@ -72,6 +72,34 @@ func TestAllocator(t *testing.T) {
 	want(0, 1000)
 }
 
+// TestFreeIsExact frees what is not there to be freed, and asks for what is left.
+func TestFreeIsExact(t *testing.T) {
+	a, other := local.NewAllocator(0), local.NewAllocator(0)
+	var blocks [][]byte
+	for i, n := range []int64{100, 50} {
+		b, err := a.Allocate(fmt.Sprint("owner ", i), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, b)
+	}
+	wantError(t, "another's", other.Free(blocks[0]), "local: want memory in use to free, got 100 bytes that are not")
+	wantError(t, "a part", a.Free(blocks[0][:10]), "local: want memory in use to free, got 10 bytes that are not")
+	wantError(t, "a later part", a.Free(blocks[0][64:]), "local: want memory in use to free, got 36 bytes that are not")
+	wantError(t, "what is left", a.Leak(), "local: 150 bytes were not freed: owner 0 (100), owner 1 (50)")
+	if err := a.Free(blocks[1]); err != nil {
+		t.Error(err)
+	}
+	wantError(t, "twice", a.Free(blocks[1]), "local: want memory in use to free, got 50 bytes that are not")
+	wantError(t, "what is left", a.Leak(), "local: 100 bytes were not freed: owner 0 (100)")
+	if err := errors.Join(a.Free(blocks[0]), a.Free(nil), a.Leak(), other.Leak()); err != nil {
+		t.Error(err)
+	}
+	if m := a.Memory(); m != (local.Memory{Peak: 150}) {
+		t.Errorf("memory %+v", m)
+	}
+}
+
 // TestNoLimit asks for more than can be addressed.
 func TestNoLimit(t *testing.T) {
 	a := local.NewAllocator(0)

@@ -194,8 +194,8 @@ func BenchmarkDigitsStep(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanBuild measures how long it takes to plan a training step, and to load the plan.
-func BenchmarkPlanBuild(b *testing.B) {
+// BenchmarkPlanStep measures how long it takes to plan a training step, and to load the plan.
+func BenchmarkPlanStep(b *testing.B) {
 	p := digits(b, 32)
 	b.Run("build", func(b *testing.B) {
 		for b.Loop() {

@@ -136,10 +136,10 @@ func TestVariableWrittenFirst(t *testing.T) {
 	fill := func(value float64, to region.Access) plan.Task {
 		return plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: value}, Over: 2, Grain: 2, Access: []region.Access{to}}
 	}
-	in, err := e.Load(&plan.Plan{Format: plan.Format, Name: "by hand", ArenaBytes: 64, Roots: []plan.Root{
+	in, err := e.Load(schedule(t, &plan.Plan{Format: plan.Format, Name: "by hand", ArenaBytes: 64, Roots: []plan.Root{
 		{Name: "v", Type: dtype.F32, Shape: []int{2}, Use: plan.Variable, Place: region.Place{Space: region.Variable, Bytes: 8}, Last: 2},
 		{Name: "sum", Type: dtype.F32, Shape: []int{2}, Use: plan.Fetched, Place: region.Place{Bytes: 8}, First: 1, Last: 3},
-	}, Tasks: []plan.Task{fill(3, v), fill(4, sum), {Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: 2, Grain: 2, Access: []region.Access{change, read}}}})
+	}, Tasks: []plan.Task{fill(3, v), fill(4, sum), {Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: 2, Grain: 2, Access: []region.Access{change, read}}}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,12 +288,14 @@ func TestBuiltins(t *testing.T) {
 	}
 	for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
 		a, b := add("a "+typ.String(), typ, plan.Fetched, 6), add("b "+typ.String(), typ, plan.Fetched, 6)
+		write, change, read := a, a, b
+		write.Perm, change.Perm, b.Perm, read.Perm = perm.Write, perm.ReadWrite, perm.Write, perm.Read
 		p.Tasks = append(p.Tasks,
-			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: 1.5}, Over: n, Grain: 16384, Access: []region.Access{a}},
+			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: 1.5}, Over: n, Grain: 16384, Access: []region.Access{write}},
 			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: -4}, Over: n, Grain: 16384, Access: []region.Access{b}},
-			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: n, Grain: 16384, Access: []region.Access{a, b}})
+			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: n, Grain: 16384, Access: []region.Access{change, read}})
 	}
-	in, err := e.Load(p)
+	in, err := e.Load(schedule(t, p))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,27 +1,45 @@
 package local
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/opgen/opgen/runtime/exec"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Load allocates a plan's memory and binds its tasks. If it fails, the engine is as it was before.
+// Load checks a plan, schedules it for the engine's workers if it was made for another number,
+// allocates its memory, makes per-device state and binds its tasks. If it fails, the engine is as it was
+// before, and state that was made is freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, fmt.Errorf("local: the engine is closed")
 	}
+	if err := plan.Check(p); err != nil {
+		return nil, fmt.Errorf("local: %w", err)
+	}
+	if p.Schedule.Workers() != e.config.Workers {
+		if p, err = p.Reschedule(plan.Workers(e.config.Workers)); err != nil {
+			return nil, fmt.Errorf("local: %w", err)
+		}
+	}
 	in = &Instance{engine: e, plan: p, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
-	var undo []func()
+	var undo []func() error
 	defer func() {
 		if err != nil {
-			for _, f := range undo {
-				f()
+			errs := []error{err}
+			for _, f := range slices.Backward(undo) {
+				errs = append(errs, f())
+			}
+			if err = errors.Join(errs...); len(slices.DeleteFunc(errs, func(e error) bool { return e == nil })) == 1 {
+				err = errs[0]
 			}
 			in = nil
 		}
@@ -29,7 +47,7 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	allocate := func(owner string, n int64) ([]byte, error) {
 		b, err := e.alloc.Allocate(owner, n)
 		if err == nil {
-			undo = append(undo, func() { e.alloc.Free(b) })
+			undo = append(undo, func() error { return e.alloc.Free(b) })
 		}
 		return b, err
 	}
@@ -49,7 +67,7 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 				return nil, err
 			}
 			e.variables[r.Name] = v
-			undo = append(undo, func() { delete(e.variables, r.Name) })
+			undo = append(undo, func() error { delete(e.variables, r.Name); return nil })
 		}
 		if v.operand.String() != r.Operand().String() {
 			return nil, fmt.Errorf("local: variable %s: plan %s wants %v, the engine holds %v", r.Name, p.Name, r.Operand(), v.operand)
@@ -61,9 +79,6 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	}
 	for i := range p.Roots {
 		if pl := p.Roots[i].Place; pl.Space == region.Arena && p.Roots[i].First <= p.Roots[i].Last {
-			if pl.Off < 0 || pl.Bytes < 0 || pl.Off+pl.Bytes > int64(len(in.arena)) {
-				return nil, fmt.Errorf("local: plan %s: root %s lies outside the arena", p.Name, p.Roots[i].Name)
-			}
 			in.data[i] = in.arena[pl.Off : pl.Off+pl.Bytes : pl.Off+pl.Bytes]
 		}
 	}
@@ -73,11 +88,15 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 			return nil, err
 		}
 	}
+	undo = append(undo, in.dropStates)
+	if err = in.makeStates(); err != nil {
+		return nil, err
+	}
 	if err = in.bind(); err != nil {
 		return nil, err
 	}
 	in.writeSets()
-	e.instances[in] = true
+	e.instances = append(e.instances, in)
 	return in, nil
 }
 
@@ -97,9 +116,9 @@ func arenaOwner(p *plan.Plan) string {
 func (in *Instance) bind() error {
 	p, e := in.plan, in.engine
 	bodies := make([][]task.Body, len(p.Calls))
-	in.tasks = make([]bound, len(p.Tasks))
+	tasks := make([]exec.Task, len(p.Tasks))
 	if e.config.Profile {
-		in.times = make([]Timing, len(p.Tasks))
+		in.times, in.took = make([]Timing, len(p.Tasks)), make([]time.Duration, len(p.Tasks))
 	}
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
@@ -121,12 +140,17 @@ func (in *Instance) bind() error {
 		if err != nil {
 			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
 		}
-		in.tasks[i] = bound{body, t.Over, t.Grain}
+		if o := e.config.Observer; o != nil {
+			body = o.Observe(p, i, e.config.Workers, body)
+		}
+		tasks[i] = exec.Task{Body: body, Over: t.Over, Grain: t.Grain}
 		if in.times != nil {
 			in.times[i].Label = p.Label(i)
 		}
 	}
-	return nil
+	var err error
+	in.program, err = exec.NewProgram(&p.Schedule, tasks)
+	return err
 }
 
 func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {
@@ -165,7 +189,7 @@ func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {
 	if err := in.checkParams(c, sig, res); err != nil {
 		return nil, err
 	}
-	acc := &task.Accessor{Signature: sig, Attrs: attrs, Resolved: res, Memory: in.memory(c, sig), Workers: in.workers(sig, res)}
+	acc := &task.Accessor{Signature: sig, Attrs: attrs, Resolved: res, Memory: in.memory(c, sig), Workers: in.workers(sig, res), State: in.state(c)}
 	bodies, err := variant.Bind(acc)
 	if err == nil {
 		err = acc.Err()
@@ -211,6 +235,16 @@ func (in *Instance) memory(c *plan.Call, sig *task.Signature) func(int, bool) []
 				buffers = append(buffers, task.Buffer{Operand: in.plan.Operand(b), Bytes: in.data[b.Root], Mode: b.Mode})
 			}
 			return buffers
+		}
+		return nil
+	}
+}
+
+// state returns the function that finds the per-device state of a call's node.
+func (in *Instance) state(c *plan.Call) func(int) *task.State {
+	return func(int) *task.State {
+		if s := in.states[c.Node]; s != nil {
+			return &s.State
 		}
 		return nil
 	}

@@ -1,17 +1,20 @@
 // Package local runs plans on the CPUs of this machine, in pure Go.
 //
-// Tasks run in the plan's order. The ranges of a task are shared among the engine's workers; as
-// ranges are cut by shapes alone, results do not depend on the number of workers.
+// Workers walk the queues of the plan: tasks that do not depend on each other run side by side, and the
+// ranges of long ones are shared. As ranges are cut by shapes alone, and whatever depends on order is
+// ordered, results do not depend on the number of workers.
 package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/opgen/opgen/runtime/exec"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
@@ -24,8 +27,18 @@ type Config struct {
 	// MemoryLimit bounds the bytes of tensors, 0 means no bound. It counts plans' arenas, variables
 	// and workers' scratch memory.
 	MemoryLimit int64
+	// Admit, if it is set, is asked before each allocation of memory for a named owner, and may refuse it.
+	Admit func(owner string, bytes int64) error
 	// Profile measures the time of every task.
 	Profile bool
+	// Observer, unless nil, may wrap the body of every task that is loaded, to see it run.
+	Observer Observer
+}
+
+// Observer sees tasks run: Observe returns what runs in place of a body, which is a plan's task of the
+// given number. It is called while the plan is loaded, task by task from 0.
+type Observer interface {
+	Observe(p *plan.Plan, number, workers int, body task.Body) task.Body
 }
 
 // Engine runs plans on this machine. Its variables are shared, by name, among its plans. One plan
@@ -36,9 +49,9 @@ type Engine struct {
 	alloc    *Allocator
 
 	mu        sync.Mutex
-	pool      *pool
+	pool      *exec.Pool
 	variables map[string]*variable
-	instances map[*Instance]bool // that are open
+	instances []*Instance // that are open, in the order of loading
 	closed    bool
 }
 
@@ -48,38 +61,43 @@ type variable struct {
 	set     bool // has been written
 }
 
-// New returns an engine that runs the tasks of a registry. Close it to stop its workers.
+// New returns an engine that runs the tasks of a registry. Close it to free its memory and stop its
+// workers.
 func New(registry *task.Registry, config Config) *Engine {
 	if config.Workers <= 0 {
 		config.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Engine{
+	e := &Engine{
 		registry:  registry,
 		config:    config,
 		alloc:     NewAllocator(config.MemoryLimit),
-		pool:      newPool(config.Workers),
+		pool:      exec.NewPool(config.Workers),
 		variables: map[string]*variable{},
-		instances: map[*Instance]bool{},
 	}
+	e.alloc.Admit = config.Admit
+	return e
 }
 
-// Close stops the workers and frees the memory, that of instances included. Using them afterwards is
-// an error.
-func (e *Engine) Close() {
+// Close unloads what is loaded, the latest first, frees the variables and stops the workers. Using the
+// engine or its instances afterwards is an error. Close does all of it whatever fails, and returns the
+// errors of cleanup tasks, and what memory is then still in use.
+func (e *Engine) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return
+		return nil
 	}
 	e.closed = true
-	e.pool.close()
-	for in := range e.instances {
-		in.free()
+	var errs []error
+	for len(e.instances) > 0 {
+		errs = append(errs, e.instances[len(e.instances)-1].free())
 	}
 	for _, v := range e.variables {
-		e.alloc.Free(v.bytes)
+		errs = append(errs, e.alloc.Free(v.bytes))
 	}
 	e.variables = nil
+	e.pool.Close()
+	return errors.Join(append(errs, e.alloc.Leak())...)
 }
 
 // Workers returns the number of workers.
@@ -97,27 +115,28 @@ type Instance struct {
 	data    [][]byte // per root
 	vars    []*variable
 	roots   map[string]region.Root
-	tasks   []bound
+	states  map[string]*state // per node that has one
+	order   []*state          // in the order in which they were made
+	program *exec.Program
 	times   []Timing
-	needs   []int // roots of variables that are read before they are written
+	took    []time.Duration // per task, in the last run; only if the engine profiles
+	needs   []int           // roots of variables that are read before they are written
 	writes  []*variable
 	inputs  []region.Root // that must be fed before every run
 	fed     []bool        // per root: since the last run
 	steps   uint64
 }
 
-type bound struct {
-	body  task.Body
-	over  int
-	grain int
-}
-
 // TaskError reports which task of a plan failed. It wraps the kernel's error, or a *PanicError.
 type TaskError struct {
-	Plan  string
-	Label string // node, operator and task
-	Range task.Range
-	Err   error
+	Plan     string
+	Label    string // of the task, for people
+	Node     string // "" for a built-in operation, like Operator and Task
+	Operator string
+	Task     string
+	Slot     string // that the kernel's error names, or ""
+	Range    task.Range
+	Err      error
 }
 
 func (e *TaskError) Error() string {
@@ -127,15 +146,17 @@ func (e *TaskError) Error() string {
 // Unwrap returns the kernel's error.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of a kernel.
-type PanicError struct {
-	Value any
-	Stack []byte
+// locate fills in what is known of the call in which the error arose.
+func (e *TaskError) locate(c *plan.Call) {
+	e.Node, e.Operator, e.Task = c.Node, c.Operator, c.Task
+	var te *task.Error
+	if errors.As(e.Err, &te) {
+		e.Slot = te.Slot
+	}
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("the kernel panicked: %v", e.Value) }
-
-func panicError(v any) error { return &PanicError{v, debug.Stack()} }
+// PanicError is a panic of a kernel.
+type PanicError = exec.Panic
 
 // Run runs the plan once. Its inputs must have been fed since the run before, whose tasks may have
 // used their memory for other tensors. After an error (a *TaskError, or the context's), what the plan
@@ -158,27 +179,20 @@ func (in *Instance) Run(ctx context.Context) error {
 		}
 	}
 	clear(in.fed)
-	e.pool.begin(in.steps)
-	defer e.pool.end()
-	done := ctx.Done()
-	for i := range in.tasks {
-		if done != nil {
-			select {
-			case <-done:
-				return fmt.Errorf("plan %s stopped before %s: %w", in.plan.Name, in.plan.Label(i), context.Cause(ctx))
-			default:
-			}
-		}
-		t := &in.tasks[i]
-		var start time.Time
-		if in.times != nil {
-			start = time.Now()
-		}
-		if at, err := e.pool.run(t.body, t.over, t.grain); err != nil {
-			return &TaskError{in.plan.Name, in.plan.Label(i), at, err}
-		}
-		if in.times != nil {
-			in.times[i].add(time.Since(start))
+	var err error
+	if in.times == nil {
+		err = e.pool.Run(ctx, in.program, in.steps)
+	} else {
+		err = e.pool.RunTimed(ctx, in.program, in.steps)
+	}
+	if err != nil {
+		return in.failure(err)
+	}
+	if in.times != nil {
+		clear(in.took)
+		in.program.Times(in.took)
+		for i, d := range in.took {
+			in.times[i].add(d)
 		}
 	}
 	for _, v := range in.writes {
@@ -188,26 +202,42 @@ func (in *Instance) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close frees the plan's arena. Variables stay with the engine.
-func (in *Instance) Close() {
+// failure says which task of the plan an error of the pool comes from.
+func (in *Instance) failure(err error) error {
+	var te *exec.Error
+	if !errors.As(err, &te) {
+		return fmt.Errorf("plan %s stopped: %w", in.plan.Name, err)
+	}
+	e := &TaskError{Plan: in.plan.Name, Label: in.plan.Label(te.Task), Range: te.Range, Err: te.Err}
+	if t := &in.plan.Tasks[te.Task]; t.Builtin == nil {
+		e.locate(&in.plan.Calls[t.Call])
+	}
+	return e
+}
+
+// Close unloads the plan: it runs cleanup tasks, the latest first, and frees the plan's memory, whatever
+// fails. Variables stay with the engine.
+func (in *Instance) Close() error {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
-	in.free()
+	return in.free()
 }
 
 // free is Close for callers that hold the engine's lock.
-func (in *Instance) free() {
-	if in.data != nil {
-		in.engine.alloc.Free(in.arena)
-		for _, s := range in.scratch {
-			in.engine.alloc.Free(s)
-		}
-		in.arena, in.scratch, in.data, in.tasks = nil, nil, nil, nil
-		delete(in.engine.instances, in)
+func (in *Instance) free() error {
+	if in.data == nil {
+		return nil
 	}
+	errs := []error{in.dropStates(), in.engine.alloc.Free(in.arena)}
+	for _, s := range in.scratch {
+		errs = append(errs, in.engine.alloc.Free(s))
+	}
+	in.arena, in.scratch, in.data, in.program = nil, nil, nil, nil
+	in.engine.instances = slices.DeleteFunc(in.engine.instances, func(o *Instance) bool { return o == in })
+	return errors.Join(errs...)
 }
 
-// Plan returns the plan.
+// Plan returns the plan, scheduled for the engine's workers.
 func (in *Instance) Plan() *plan.Plan { return in.plan }
 
 // Uses reports whether the plan has a tensor of this name.

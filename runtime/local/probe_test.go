@@ -121,10 +121,24 @@ func build(t testing.TB, p *graph.Program) *plan.Plan {
 	return pl
 }
 
+// schedule completes a plan that was made by hand.
+func schedule(t testing.TB, p *plan.Plan) *plan.Plan {
+	t.Helper()
+	p, err := p.Reschedule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func newEngine(t testing.TB, r *task.Registry, c local.Config) *local.Engine {
 	t.Helper()
 	e := local.New(r, c)
-	t.Cleanup(e.Close)
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return e
 }
 

@@ -121,13 +121,13 @@ func TestCancel(t *testing.T) {
 	stop()
 	feed(t, in, "x", float32(1))
 	err := in.Run(ctx)
-	wantError(t, "cancelled before", err, "plan inference stopped before p0: probe.forward: context canceled")
+	wantError(t, "cancelled before", err, "plan inference stopped: context canceled")
 	if !errors.Is(err, context.Canceled) || ran != 0 {
 		t.Errorf("%v after %d tasks", err, ran)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
 	feed(t, in, "x", float32(1))
-	wantError(t, "cancelled within", in.Run(ctx), "plan inference stopped before p2: probe.forward: enough")
+	wantError(t, "cancelled within", in.Run(ctx), "plan inference stopped: enough")
 	if ran != 2 {
 		t.Errorf("%d tasks ran", ran)
 	}
@@ -242,9 +242,9 @@ func TestLoadErrors(t *testing.T) {
 		{"no parameters", func(p *plan.Plan) { p.Calls[0].Params = nil }, "plan gradients, fc: linear.forward: operator linear, task forward: want 6 parameters, got 0"},
 		{"no input", func(p *plan.Plan) { p.Calls[0].Params[0] = nil }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want one tensor, got 0"},
 		{"no such step", func(p *plan.Plan) { p.Tasks[0].Step = 7 }, "plan gradients, fc: linear.forward: want step 7, the task has 2"},
-		{"outside the arena", func(p *plan.Plan) { p.Roots[0].Place.Off = p.ArenaBytes }, "local: plan gradients: root x lies outside the arena"},
-		{"not aligned", func(p *plan.Plan) { p.Roots[0].Place.Off = 2 }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want memory aligned to 4 bytes, got address"},
-		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want 24 bytes, got 20"},
+		{"outside the arena", func(p *plan.Plan) { p.Roots[0].Place.Off = p.ArenaBytes }, "local: plan gradients: want a place within the 256 bytes of the arena, got 24 bytes at 256: x"},
+		{"not aligned", func(p *plan.Plan) { p.Roots[0].Place.Off = 2 }, "local: plan gradients: want an offset that is a multiple of 64, got 2: x"},
+		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "local: plan gradients: want 24 bytes, got 20: x"},
 		{"unknown operation", func(p *plan.Plan) { p.Tasks[fill].Builtin.Op = "sub" }, `plan gradients, sub grad of fc.output: unknown built-in operation "sub"`},
 		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32 or f64, got i32"},
 	}

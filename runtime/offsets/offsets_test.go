@@ -86,7 +86,7 @@ func random(seed uint64) []offsets.Buffer {
 func TestRandom(t *testing.T) {
 	t.Parallel()
 	var first, usual int64
-	for seed := range uint64(500) {
+	for seed := range uint64(250) {
 		buffers := random(seed)
 		l := layout(t, buffers, offsets.Usual)
 		check(t, fmt.Sprintf("seed %d", seed), buffers, l)

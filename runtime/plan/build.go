@@ -114,15 +114,15 @@ func (b *builder) builtin(op Builtin, access ...region.Access) {
 	b.plan.Tasks = append(b.plan.Tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
 }
 
-func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pair) error {
-	sig, res := inv.Signature, inv.Node.Resolved
-	op := sig.Operator
-	attrs, err := json.Marshal(inv.Node.Attrs)
+// call returns a call of a node's task, to which nothing is bound yet.
+func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (Call, error) {
+	op, res := sig.Operator, n.Resolved
+	attrs, err := json.Marshal(n.Attrs)
 	if err != nil {
-		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
+		return Call{}, fmt.Errorf("node %s: %w", n.Name, err)
 	}
-	c := Call{Node: inv.Node.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
-		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params)), Slots: make([]string, len(sig.Params)), InPlace: inPlace}
+	c := Call{Node: n.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
+		Attrs: attrs, Types: res.Types, Params: make([][]Bound, len(sig.Params)), Slots: make([]string, len(sig.Params))}
 	given := res.Given()
 	for i := range op.Slots {
 		if len(given.Operands[i]) > 0 {
@@ -135,15 +135,53 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 			c.Requested = append(c.Requested, op.Slots[i].Name)
 		}
 	}
-	var access []region.Access
-	var made []region.Root // tensors that the call makes and reads
-	var worker int64
 	for i, p := range sig.Params {
 		c.Params[i] = []Bound{}
 		c.Slots[i] = op.Slots[p.Slot].Name
 		if p.Grad {
 			c.Slots[i] = "grad of " + c.Slots[i]
 		}
+	}
+	return c, nil
+}
+
+// state notes the node's per-device state at its first call.
+func (b *builder) state(n *graph.Node) error {
+	init := n.Op.Signature(task.KindInit)
+	if init == nil || slices.ContainsFunc(b.plan.States, func(s State) bool { return s.Node == n.Name }) {
+		return nil
+	}
+	s := State{Node: n.Name}
+	var err error
+	if s.Init, err = b.call(graph.Initialize, n, init); err != nil {
+		return err
+	}
+	if sig := n.Op.Signature(task.KindCleanup); sig != nil {
+		c, err := b.call(graph.Initialize, n, sig)
+		if err != nil {
+			return err
+		}
+		s.Cleanup = &c
+	}
+	b.plan.States = append(b.plan.States, s)
+	return nil
+}
+
+func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pair) error {
+	sig, res := inv.Signature, inv.Node.Resolved
+	op := sig.Operator
+	if err := b.state(inv.Node); err != nil {
+		return err
+	}
+	c, err := b.call(phase, inv.Node, sig)
+	if err != nil {
+		return err
+	}
+	c.InPlace = inPlace
+	var access []region.Access
+	var made []region.Root // tensors that the call makes and reads
+	var worker int64
+	for i, p := range sig.Params {
 		if p.Perm == perm.Scratch {
 			for _, o := range res.Operands(p.Slot) {
 				if op.Slots[p.Slot].PerWorker {

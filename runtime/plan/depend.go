@@ -168,9 +168,17 @@ type reuse struct {
 // lifetimes meet are left out: they must not share memory in the first place.
 func (p *Plan) reuse() *reuse {
 	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots))}
+	// A root of which tasks touch no element cannot stand between others.
+	touched := make([]bool, len(p.Roots))
+	for t := range p.Tasks {
+		for i := range p.Tasks[t].Access {
+			a := &p.Tasks[t].Access[i]
+			touched[a.Root] = touched[a.Root] || a.Perm != perm.None && !a.Empty()
+		}
+	}
 	var order []region.Root
 	for i := range p.Roots {
-		if r := &p.Roots[i]; r.Place.Space == region.Arena && r.Place.Bytes > 0 && r.First <= r.Last {
+		if r := &p.Roots[i]; touched[i] && r.Place.Space == region.Arena && r.Place.Bytes > 0 && r.First <= r.Last {
 			order = append(order, region.Root(i))
 		}
 	}
@@ -213,7 +221,7 @@ func (p *Plan) reuse() *reuse {
 // access appends what must be over before an access of a root. If the access conflicts with all others
 // of the root, later ones come after it anyway.
 func (u *reuse) access(to []deps.Access, a *region.Access, whole bool) []deps.Access {
-	if u.settled[a.Root] {
+	if u.settled[a.Root] || a.Perm == perm.None || a.Empty() {
 		return to
 	}
 	for _, r := range u.before[a.Root] {

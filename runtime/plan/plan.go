@@ -32,6 +32,8 @@ type Plan struct {
 	Calls []Call `json:"calls"`
 	// Tasks lists what runs. Running them one after the other in this order is what the plan means.
 	Tasks []Task `json:"tasks"`
+	// States lists the nodes with per-device state, in the order in which it is made.
+	States []State `json:"states,omitempty"`
 	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch.
 	ArenaBytes int64 `json:"arena_bytes"`
 	// WorkerBytes is the scratch memory that each worker needs.
@@ -118,6 +120,14 @@ type Pair struct {
 
 // NoRoot stands for the gradient of a variadic slot's tensor that nobody wants.
 const NoRoot region.Root = -1
+
+// State is a node with per-device state: its calls are those in Calls that have its name. Init and
+// Cleanup make and free the state, when the plan is loaded and unloaded; they are no part of a run.
+type State struct {
+	Node    string `json:"node"`
+	Init    Call   `json:"init"`
+	Cleanup *Call  `json:"cleanup,omitempty"`
+}
 
 // Bound is a tensor bound to a parameter.
 type Bound struct {

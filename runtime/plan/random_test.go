@@ -15,7 +15,7 @@ import (
 // are worth sharing and others are not.
 func randomPlan(r *rand.Rand, tasks int) (p *Plan, times []float64) {
 	p = &Plan{Format: Format, Name: "random"}
-	for i := range 2 + r.IntN(8) {
+	for i := range 2 + r.IntN(8) + r.IntN(tasks) {
 		root := Root{Name: fmt.Sprint("r", i), Type: [2]dtype.Type{dtype.F32, dtype.I32}[r.IntN(2)], Shape: []int{1 + r.IntN(6)}}
 		if r.IntN(2) == 0 {
 			root.Shape = append(root.Shape, 1+r.IntN(5))

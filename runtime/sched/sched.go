@@ -222,13 +222,14 @@ type emitter struct {
 	*assigner
 	position []int32   // per task; 0 for a shared one
 	own      [][]int32 // per worker: its own tasks
-	order    [][]int32 // per worker: its tasks, shared ones included
+	order    [][]int32 // per worker: its tasks, shared ones included; own if there are none
 	known    []int32   // per task and worker: positions that the task's worker knew when it ran
 	now      []int32   // per worker and worker: positions that it knows
 	slot     []int32   // per task: number among the shared ones
 	done     [][]bool  // per worker: shared tasks that it knows to be done
 	waits    [][]wait
-	needed   []map[int32]bool // per worker: positions that somebody waits for
+	needed   []bool // per task: somebody waits for its position
+	signals  int
 }
 
 // emit writes the queues. A worker knows, of every other, a position that it has passed: from its own
@@ -237,19 +238,25 @@ func (a *assigner) emit() *Schedule {
 	n, W := a.g.Len(), a.workers
 	s := &Schedule{Tasks: n, Queues: make([][]Op, W)}
 	e := &emitter{assigner: a, position: make([]int32, n), own: make([][]int32, W), order: make([][]int32, W),
-		known: make([]int32, n*W), now: make([]int32, W*W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]map[int32]bool, W)}
+		known: make([]int32, n*W), now: make([]int32, W*W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]bool, n)}
+	count := make([]int, W)
 	for t := range n {
-		if a.worker[t] == sharedBy {
-			if e.slot == nil {
-				e.slot = make([]int32, n)
-			}
-			e.slot[t] = int32(len(s.Shared))
-			s.Shared = append(s.Shared, int32(t))
+		if a.worker[t] != sharedBy {
+			count[a.worker[t]]++
+			continue
 		}
+		if e.slot == nil {
+			e.slot = make([]int32, n)
+		}
+		e.slot[t] = int32(len(s.Shared))
+		s.Shared = append(s.Shared, int32(t))
 	}
 	for w := range W {
 		e.done[w] = make([]bool, len(s.Shared))
-		e.needed[w] = map[int32]bool{}
+		e.own[w] = make([]int32, 0, count[w])
+		if len(s.Shared) > 0 {
+			e.order[w] = make([]int32, 0, count[w]+len(s.Shared))
+		}
 	}
 	for t := range n {
 		if a.worker[t] == sharedBy {
@@ -262,14 +269,22 @@ func (a *assigner) emit() *Schedule {
 		w := int(a.worker[t])
 		e.await(t, w)
 		e.own[w] = append(e.own[w], int32(t))
-		e.order[w] = append(e.order[w], int32(t))
+		if len(s.Shared) > 0 {
+			e.order[w] = append(e.order[w], int32(t))
+		}
 		e.position[t] = int32(len(e.own[w]))
 		e.now[w*W+w] = e.position[t]
 		copy(e.known[t*W:(t+1)*W], e.now[w*W:(w+1)*W])
 	}
+	if len(s.Shared) == 0 {
+		e.order = e.own
+	}
 	e.queues(s)
 	return s
 }
+
+// next returns the number that the next task will have in the queue of worker w.
+func (e *emitter) next(w int) int32 { return int32(max(len(e.own[w]), len(e.order[w]))) }
 
 // await notes what worker w has to wait for before task t.
 func (e *emitter) await(t, w int) {
@@ -279,7 +294,7 @@ func (e *emitter) await(t, w int) {
 		v := e.worker[p]
 		if v == sharedBy {
 			if k := e.slot[p]; !e.done[w][k] {
-				e.waits[w] = append(e.waits[w], wait{at: int32(len(e.order[w])), shared: p})
+				e.waits[w] = append(e.waits[w], wait{at: e.next(w), shared: p})
 				e.done[w][k] = true
 			}
 			continue
@@ -288,10 +303,13 @@ func (e *emitter) await(t, w int) {
 			continue
 		}
 		pos := e.target(t, int(v), e.position[p])
-		e.needed[v][pos] = true
-		e.waits[w] = append(e.waits[w], wait{int32(len(e.order[w])), v, pos, -1})
-		mine[v] = pos
 		last := int(e.own[v][pos-1])
+		if !e.needed[last] {
+			e.needed[last] = true
+			e.signals++
+		}
+		e.waits[w] = append(e.waits[w], wait{e.next(w), v, pos, -1})
+		mine[v] = pos
 		for u, k := range e.known[last*W : (last+1)*W] {
 			mine[u] = max(mine[u], k)
 		}
@@ -310,10 +328,8 @@ func (e *emitter) target(t, v int, pos int32) int32 {
 
 // queues writes the queues with waits and signals, and turns positions into those of queue entries.
 func (e *emitter) queues(s *Schedule) {
-	at := make([]map[int32]int32, e.workers) // per worker: position -> queue position after its signal
 	for w := range e.workers {
-		at[w] = map[int32]int32{}
-		q := make([]Op, 0, len(e.order[w])+len(e.waits[w])+len(e.needed[w]))
+		q := make([]Op, 0, len(e.order[w])+len(e.waits[w])+min(e.signals, len(e.own[w])))
 		next := e.waits[w]
 		for i, t := range e.order[w] {
 			for ; len(next) > 0 && int(next[0].at) == i; next = next[1:] {
@@ -329,15 +345,16 @@ func (e *emitter) queues(s *Schedule) {
 				continue
 			}
 			q = append(q, Op(t))
-			if e.needed[w][e.position[t]] {
+			if e.needed[t] {
 				q = append(q, signal)
-				at[w][e.position[t]] = int32(len(q))
+				e.position[t] = int32(len(q)) // from now on, of the queue's entries
 			}
 		}
 		s.Queues[w] = q
 	}
 	for i := range s.Waits {
-		s.Waits[i].Position = at[s.Waits[i].Worker][s.Waits[i].Position]
+		v := &s.Waits[i]
+		v.Position = e.position[e.own[v.Worker][v.Position-1]]
 	}
 }
 
@@ -346,10 +363,11 @@ func (s *Schedule) makespan(a *assigner) float64 {
 	W := s.Workers()
 	clock := make([]float64, W)
 	at := make([]int, W)
-	signalled := make([]map[int32]float64, W)
-	for w := range signalled {
-		signalled[w] = map[int32]float64{}
+	type signalled struct {
+		at   int32
+		when float64
 	}
+	signals := make([][]signalled, W)
 	shared := map[int]float64{} // when a shared task is done
 	joined := map[int]int{}     // workers that have reached it
 	for moved := true; moved; {
@@ -363,12 +381,12 @@ func (s *Schedule) makespan(a *assigner) float64 {
 					clock[w] += a.cost(n)
 				case Signal:
 					clock[w] += signalCost
-					signalled[w][int32(at[w]+1)] = clock[w]
+					signals[w] = append(signals[w], signalled{int32(at[w] + 1), clock[w]})
 				case WaitFor:
-					var when float64
-					when, ready = signalled[s.Waits[n].Worker][s.Waits[n].Position]
-					if ready {
-						clock[w] = max(clock[w], when+a.latency) + waitCost
+					list := signals[s.Waits[n].Worker]
+					i := sort.Search(len(list), func(i int) bool { return list[i].at >= s.Waits[n].Position })
+					if ready = i < len(list); ready {
+						clock[w] = max(clock[w], list[i].when+a.latency) + waitCost
 					}
 				case Share:
 					joined[n]++

@@ -28,6 +28,8 @@ type Accessor struct {
 	Memory func(slot int, grad bool) []Buffer
 	// Workers returns the scratch memory of a slot, one buffer for each worker.
 	Workers func(slot int) []Buffer
+	// State returns the per-device state of a slot; it may be nil if the operator has none.
+	State func(slot int) *State
 
 	at  int // of a variadic slot: the tensor that List is at
 	err error

@@ -1,0 +1,208 @@
+// Package cost measures what operators cost on this machine: the time of forward and backward, memory by kind, and
+// an estimate of the time to synchronise weights. It compares the times with what the operators' specs say they must
+// compute and move, and with what the machine could do.
+package cost
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/profile"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Config says how a Meter measures.
+type Config struct {
+	// Workers is the number of workers; 0 means one for each CPU that Go may use.
+	Workers int
+	// Warmup is how many runs pass before those that count; Runs is how many count, 0 means 5.
+	Warmup, Runs int
+	// MemoryLimit bounds the bytes of tensors of a measurement; 0 means no bound.
+	MemoryLimit int64
+	// Machine is what the machine can do at best. Without it, there are no roofline shares.
+	Machine Machine
+	// Devices is how many devices would train together, each on its part of a batch, and Bandwidth how
+	// many bytes a second each of them sends and receives at the same time. With fewer than 2 devices,
+	// or without a bandwidth, nothing is synchronised.
+	Devices   int
+	Bandwidth float64
+}
+
+// Metrics is what an operator costs.
+type Metrics struct {
+	Forward  Phase // the operator's first task: of an optimiser, update
+	Backward Phase // without runs if the operator has no gradient
+	// Sync is about how long it takes to sum the gradients of the operator's weights over all devices,
+	// in a ring: each device sends and receives 2 * (n-1) / n of the bytes.
+	Sync   time.Duration
+	Memory Memory
+}
+
+// Phase is the cost of a task.
+type Phase struct {
+	Time profile.Time
+	// Flops and Bytes are what the spec says the task computes and moves; Known tells whether it says so.
+	// Where it gives no bytes, these are the tensors that the task reads and writes.
+	Known        bool
+	Flops, Bytes float64
+	// Roofline is how long the machine would need at best, with tensors in memory; Share is its part in the
+	// mean time, which may exceed 1 where caches hold the tensors. Both are 0 if the cost or the machine is
+	// unknown.
+	Roofline time.Duration
+	Share    float64
+}
+
+// Memory is bytes of tensors, by kind.
+type Memory struct {
+	Inputs, Weights, Outputs int64
+	Saved                    int64 // kept by forward for backward
+	Scratch                  int64 // of the largest task, that of all workers included
+	Gradients                int64 // of inputs, weights and outputs
+}
+
+// Meter measures operators, and remembers what it measured. It may be used by several goroutines; one
+// measures at a time.
+type Meter struct {
+	registry *task.Registry
+	config   Config
+
+	mu    sync.Mutex
+	known map[key]Metrics
+}
+
+// key is all that an operator's cost depends on.
+type key struct {
+	op    *graph.Operator
+	attrs task.Attrs
+	given string // shapes and types of what the operator is applied to
+}
+
+// NewMeter returns a meter that runs the tasks of a registry.
+func NewMeter(r *task.Registry, c Config) *Meter {
+	c.Warmup = max(c.Warmup, 0)
+	if c.Runs <= 0 {
+		c.Runs = 5
+	}
+	return &Meter{registry: r, config: c, known: map[key]Metrics{}}
+}
+
+// MeasureCost measures the operator of a node with the node's attributes, shapes and types, unless it did so
+// before. It runs on memory of its own: variables and gradients of the graph's engines are never touched.
+func (m *Meter) MeasureCost(ctx context.Context, n *graph.Node) (Metrics, error) {
+	if n == nil {
+		return Metrics{}, fmt.Errorf("cost: want a node, got none")
+	}
+	k := key{n.Op, n.Attrs, given(n)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if got, ok := m.known[k]; ok {
+		return got, nil
+	}
+	got, err := m.measure(ctx, n)
+	if err != nil {
+		return Metrics{}, fmt.Errorf("cost of operator %s: %w", n.Op.Name, err)
+	}
+	m.known[k] = got
+	return got, nil
+}
+
+// given formats what a node's operator is applied to.
+func given(n *graph.Node) string {
+	g := n.Resolved.Given()
+	var b strings.Builder
+	for i := range n.Op.Slots {
+		fmt.Fprintf(&b, "%v%v;", g.Operands[i], g.Requested[i])
+	}
+	return b.String()
+}
+
+// memory adds up the tensors of a node.
+func memory(n *graph.Node, workers int) Memory {
+	var m Memory
+	bytes := func(slot int) int64 {
+		var sum int64
+		for _, o := range n.Resolved.Operands(slot) {
+			sum += o.Bytes()
+		}
+		return sum
+	}
+	for i := range n.Op.Slots {
+		switch n.Op.Slots[i].Role {
+		case task.RoleInput:
+			m.Inputs += bytes(i)
+		case task.RoleWeight:
+			m.Weights += bytes(i)
+		case task.RoleOutput:
+			m.Outputs += bytes(i)
+		case task.RoleSaved:
+			m.Saved += bytes(i)
+		}
+	}
+	for _, sig := range n.Op.Signatures {
+		var scratch int64
+		for _, p := range sig.Params {
+			slot := &n.Op.Slots[p.Slot]
+			switch {
+			case p.Grad:
+				m.Gradients += bytes(p.Slot)
+			case slot.Role == task.RoleScratch && slot.PerWorker:
+				scratch += bytes(p.Slot) * int64(workers)
+			case slot.Role == task.RoleScratch:
+				scratch += bytes(p.Slot)
+			}
+		}
+		m.Scratch = max(m.Scratch, scratch)
+	}
+	return m
+}
+
+// sync estimates how long it takes to sum the gradients of a node's weights over all devices.
+func (c *Config) sync(n *graph.Node) time.Duration {
+	sig := n.Op.Signature(task.KindBackward)
+	if sig == nil || c.Devices < 2 || c.Bandwidth <= 0 {
+		return 0
+	}
+	var bytes float64
+	for _, p := range sig.Params {
+		if p.Grad && n.Op.Slots[p.Slot].Role == task.RoleWeight {
+			for _, o := range n.Resolved.Operands(p.Slot) {
+				bytes += float64(o.Bytes())
+			}
+		}
+	}
+	devices := float64(c.Devices)
+	return seconds(2 * (devices - 1) / devices * bytes / c.Bandwidth)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// compare fills in what a phase costs according to the spec, and how near to the roofline it is. moved is how many
+// bytes of tensors the task reads and writes.
+func (c *Config) compare(p *Phase, n *graph.Node, kind task.Kind, moved int64) {
+	number := slices.Index(n.Op.Signatures, n.Op.Signature(kind))
+	spec := n.Resolved.Cost(number)
+	if !spec.Known {
+		return
+	}
+	p.Known, p.Flops, p.Bytes = true, spec.Flops, spec.Bytes
+	if p.Bytes == 0 {
+		p.Bytes = float64(moved)
+	}
+	flops := c.Machine.F32
+	if slices.Contains(n.Resolved.Types, dtype.F64) {
+		flops = c.Machine.F64
+	}
+	if flops <= 0 || c.Machine.Bandwidth <= 0 {
+		return
+	}
+	p.Roofline = seconds(max(p.Flops/flops, p.Bytes/c.Machine.Bandwidth))
+	if p.Time.Mean > 0 {
+		p.Share = p.Roofline.Seconds() / p.Time.Mean.Seconds()
+	}
+}

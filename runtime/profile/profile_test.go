@@ -1,0 +1,356 @@
+package profile_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/sgd"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/profile"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// training returns a training step of two layers, and the plan that initialises it.
+func training(t *testing.T) (init, step *plan.Plan) {
+	t.Helper()
+	g := graph.New(1)
+	x, label := g.Input("x", dtype.F32, 40, 3), g.Input("label", dtype.I32, 40, 1)
+	at := linear.Defaults()
+	at.OutChannels, at.Activation = 5, activation.Relu
+	h := linear.Apply(g, at, x, graph.Named(`a"b`))
+	at.Activation = 0
+	loss := scce.Apply(g, scce.Defaults(), scce.Logit(linear.Apply(g, at, h, graph.Named("fc"))), scce.Label(label), graph.Named("loss"))
+	opt := sgd.Defaults()
+	opt.Lr = 0.1
+	p, err := graph.Training(g, loss, sgd.Optimizer(opt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := graph.Initialization(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if init, err = plan.Build(first); err != nil {
+		t.Fatal(err)
+	}
+	if step, err = plan.Build(p); err != nil {
+		t.Fatal(err)
+	}
+	return init, step
+}
+
+// record runs a training step several times and returns its plan.
+func record(t *testing.T, r *profile.Recorder, workers, runs int) *plan.Plan {
+	t.Helper()
+	var registry task.Registry
+	if err := catalogue.Register(&registry); err != nil {
+		t.Fatal(err)
+	}
+	e := local.New(&registry, local.Config{Workers: workers, Observer: r})
+	defer e.Close()
+	init, step := training(t)
+	first, err := e.Load(init)
+	if err == nil {
+		err = first.Run(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := e.Load(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range runs {
+		if err := errors.Join(local.Feed(in, "x", make([]float32, 120)), local.Feed(in, "label", make([]int32, 40)), in.Run(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return step
+}
+
+// trace is what WriteTrace writes.
+type trace struct{ TraceEvents []traceEvent }
+
+type traceEvent struct {
+	Name, Cat, Ph string
+	Ts, Dur       float64
+	Pid, Tid      int
+	Args          map[string]any
+}
+
+// TestRecorder records 3 runs after 2 others: every range of every task is there in each of them, ranges of a
+// worker follow each other, and the statistics tell the same as the trace.
+func TestRecorder(t *testing.T) {
+	t.Parallel()
+	for _, workers := range []int{1, 3} {
+		r := profile.New(profile.Config{Warmup: 2, Runs: 3})
+		p := record(t, r, workers, 7)
+		var out bytes.Buffer
+		if err := r.WriteTrace(&out); err != nil {
+			t.Fatal(err)
+		}
+		var tr trace
+		if err := json.Unmarshal(out.Bytes(), &tr); err != nil {
+			t.Fatalf("%v:\n%s", err, &out)
+		}
+		names := map[string]bool{}
+		ends := map[int]float64{} // of the last range of a worker
+		ranges := map[[2]int]map[string]bool{}
+		busy := make([]float64, len(p.Tasks))
+		slices.SortStableFunc(tr.TraceEvents, func(a, b traceEvent) int { return cmp.Compare(a.Ts, b.Ts) })
+		for _, e := range tr.TraceEvents {
+			if e.Ph == "M" {
+				names[e.Args["name"].(string)] = true
+				continue
+			}
+			number, run := int(e.Args["task"].(float64)), int(e.Args["run"].(float64))
+			if e.Pid != 1 || e.Tid >= workers || run > 2 || e.Name != p.Label(number) {
+				t.Errorf("event %+v", e)
+			}
+			if e.Ts < ends[e.Tid]-0.002 {
+				t.Errorf("worker %d runs two ranges at a time: %+v begins before %v", e.Tid, e, ends[e.Tid])
+			}
+			ends[e.Tid] = e.Ts + e.Dur
+			k := [2]int{run, number}
+			if ranges[k] == nil {
+				ranges[k] = map[string]bool{}
+			}
+			ranges[k][e.Args["range"].(string)] = true
+			busy[number] += e.Dur
+		}
+		for _, want := range []string{"plan initialization", "plan training", "worker 0", "worker " + strconv.Itoa(workers-1)} {
+			if !names[want] {
+				t.Errorf("no lane is named %q", want)
+			}
+		}
+		tasks := r.Tasks(p)
+		if len(tasks) != len(p.Tasks) {
+			t.Fatalf("times of %d tasks, want %d", len(tasks), len(p.Tasks))
+		}
+		for i, task := range tasks {
+			want := (p.Tasks[i].Over + p.Tasks[i].Grain - 1) / p.Tasks[i].Grain
+			for run := range 3 {
+				if got := len(ranges[[2]int{run, i}]); got != want {
+					t.Errorf("run %d of %s has %d ranges, want %d", run, p.Label(i), got, want)
+				}
+			}
+			if task.Number != i || task.Label != p.Label(i) || task.Ranges != want || task.Busy.Runs != 3 || task.Elapsed.Runs != 3 {
+				t.Errorf("times %+v, want 3 runs of %d ranges", task, want)
+			}
+			if sum := task.Busy.Mean.Seconds() * 3e6; sum < busy[i]-0.1 || sum > busy[i]+0.1 {
+				t.Errorf("%s was busy for %v us, the trace has %v", task.Label, sum, busy[i])
+			}
+			if workers == 1 && task.Elapsed.Mean < task.Busy.Mean {
+				t.Errorf("%s: one worker was busy for %v within %v", task.Label, task.Busy.Mean, task.Elapsed.Mean)
+			}
+		}
+	}
+}
+
+// TestNothingRecorded writes a trace of runs that were all left out, and one of no plan at all.
+func TestNothingRecorded(t *testing.T) {
+	t.Parallel()
+	r := profile.New(profile.Config{Warmup: 9})
+	p := record(t, r, 2, 2)
+	if tasks := r.Tasks(p); len(tasks) != 0 {
+		t.Errorf("recorded %+v", tasks)
+	}
+	for _, r := range []*profile.Recorder{r, profile.New(profile.Config{})} {
+		var out bytes.Buffer
+		var tr trace
+		if err := errors.Join(r.WriteTrace(&out), json.Unmarshal(out.Bytes(), &tr)); err != nil {
+			t.Errorf("%v:\n%s", err, &out)
+		}
+		for _, e := range tr.TraceEvents {
+			if e.Ph != "M" {
+				t.Errorf("event %+v", e)
+			}
+		}
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	t.Parallel()
+	if got := profile.Summarize([]time.Duration{2, 4, 4, 4, 5, 5, 7, 9}); got != (profile.Time{Runs: 8, Mean: 5, Spread: 2, Shortest: 2, Longest: 9}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := profile.Summarize(nil); got != (profile.Time{}) {
+		t.Errorf("of nothing: %+v", got)
+	}
+}
+
+func TestDOT(t *testing.T) {
+	t.Parallel()
+	_, p := training(t)
+	var out bytes.Buffer
+	if err := profile.WriteDOT(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	want := `digraph "training" {
+  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11, color="#888888"];
+  edge [fontname="Helvetica", fontsize=9, color="#666666", fontcolor="#666666"];
+  t0 [label="a\"b: linear.forward\nranges: 14", fillcolor="#dbe9f6"];
+  t1 [label="fc: linear.forward\nranges: 14", fillcolor="#dbe9f6"];
+  t0 -> t1 [label="a\"b.output f32[40, 5]"];
+  t2 [label="loss: sparse_categorical_crossentropy.forward\nranges: 14, 1", fillcolor="#dbe9f6"];
+  t1 -> t2 [label="fc.output f32[40, 5]"];
+  t4 [label="fill grad of loss.loss\nranges: 1", fillcolor="#eeeeee"];
+  t5 [label="loss: sparse_categorical_crossentropy.backward\nranges: 14", fillcolor="#fce5cd"];
+  t1 -> t5 [label="fc.output f32[40, 5]"];
+  t2 -> t5 [label="loss.lse f32[40]"];
+  t4 -> t5 [label="grad of loss.loss f32[]"];
+  t6 [label="fc: linear.backward\nranges: 14, 5", fillcolor="#fce5cd"];
+  t0 -> t6 [label="a\"b.output f32[40, 5]"];
+  t5 -> t6 [label="grad of fc.output f32[40, 5]"];
+  t8 [label="a\"b: linear.backward\nranges: 14, 14, 5", fillcolor="#fce5cd"];
+  t0 -> t8 [label="a\"b.output f32[40, 5]"];
+  t6 -> t8 [label="grad of a\"b.output f32[40, 5]"];
+  t11 [label="a\"b.weight.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
+  t8 -> t11 [label="grad of a\"b.weight f32[5, 3]"];
+  t12 [label="a\"b.bias.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
+  t8 -> t12 [label="grad of a\"b.bias f32[5]"];
+  t13 [label="fc.weight.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
+  t6 -> t13 [label="grad of fc.weight f32[5, 5]"];
+  t14 [label="fc.bias.sgd: sgd.update\nranges: 1", fillcolor="#dcefdc"];
+  t6 -> t14 [label="grad of fc.bias f32[5]"];
+}
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// TestMemoryMap checks the picture: it is XML, has a rectangle for each tensor, and no two of these overlap.
+func TestMemoryMap(t *testing.T) {
+	t.Parallel()
+	_, p := training(t)
+	var out bytes.Buffer
+	if err := profile.WriteMemoryMap(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	type box struct {
+		x, y, width, height float64
+		fill, title         string
+	}
+	var boxes []box
+	texts := ""
+	d := xml.NewDecoder(&out)
+	var in, title = "", false
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			in = token.Name.Local
+			switch in {
+			case "rect":
+				var b box
+				for _, a := range token.Attr {
+					v, _ := strconv.ParseFloat(a.Value, 64)
+					switch a.Name.Local {
+					case "x":
+						b.x = v
+					case "y":
+						b.y = v
+					case "width":
+						b.width = v
+					case "height":
+						b.height = v
+					case "fill":
+						b.fill = a.Value
+					}
+				}
+				boxes = append(boxes, b)
+			case "title":
+				title = true
+			}
+		case xml.EndElement:
+			in = ""
+		case xml.CharData:
+			if title {
+				boxes[len(boxes)-1].title = string(token)
+			}
+			title = false
+			if in == "text" {
+				texts += string(token) + "\n"
+			}
+		}
+	}
+	boxes = slices.DeleteFunc(boxes, func(b box) bool { return b.title == "" })
+	colors := map[string]string{}
+	for i, b := range boxes {
+		name, _, _ := strings.Cut(b.title, " f32")
+		colors[name] = b.fill
+		for _, c := range boxes[:i] {
+			if across, up := min(b.x+b.width, c.x+c.width)-max(b.x, c.x), min(b.y+b.height, c.y+c.height)-max(b.y, c.y); across > 0.05 && up > 0.05 {
+				t.Errorf("%s and %s overlap", b.title, c.title)
+			}
+		}
+	}
+	roots := 0
+	for _, r := range p.Roots {
+		if r.Use != plan.Variable && r.First <= r.Last {
+			roots++
+		}
+	}
+	if len(boxes) != roots || roots < 12 {
+		t.Errorf("%d rectangles for %d tensors", len(boxes), roots)
+	}
+	for name, want := range map[string]string{"x": "#59a14f", "loss.loss": "#b07aa1", "fc.output": "#4e79a7", "grad of fc.weight": "#f28e2b", `a"b.backward.grad_pre`: "#b3b0ab"} {
+		if colors[name] != want {
+			t.Errorf("%s is painted %s, want %s", name, colors[name], want)
+		}
+	}
+	for _, want := range []string{"Memory of plan training", "forward", "backward", "update", `a"b.output`, "bytes needed at each task"} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("the picture does not say %q, but\n%s", want, texts)
+		}
+	}
+}
+
+// full fails after some bytes, as a full disk does.
+type full int
+
+func (f *full) Write(b []byte) (int, error) {
+	if *f -= full(len(b)); *f < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(b), nil
+}
+
+func TestWriteErrors(t *testing.T) {
+	t.Parallel()
+	r := profile.New(profile.Config{Runs: 3})
+	p := record(t, r, 1, 3)
+	for name, write := range map[string]func(io.Writer) error{
+		"trace":  r.WriteTrace,
+		"dot":    func(w io.Writer) error { return profile.WriteDOT(w, p) },
+		"memory": func(w io.Writer) error { return profile.WriteMemoryMap(w, p) },
+	} {
+		f := full(100)
+		if err := write(&f); err == nil || err.Error() != "disk full" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

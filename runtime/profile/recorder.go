@@ -1,0 +1,204 @@
+// Package profile records when workers run which ranges of which tasks, and makes statistics and a
+// trace of it. It also draws plans: the graph of their tasks and the map of their memory.
+package profile
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Config says what a Recorder records.
+type Config struct {
+	// Warmup is how many runs of each plan pass before recording begins.
+	Warmup int
+	// Runs is how many runs of each plan are recorded, at least 1. Others take no memory and hardly any
+	// time.
+	Runs int
+}
+
+// Recorder is an observer of an engine: it records the ranges that workers run. Results may be read
+// between runs.
+type Recorder struct {
+	warmup, runs uint64
+	start        time.Time
+
+	mu    sync.Mutex
+	plans []*recording
+}
+
+// recording holds what was recorded of a loaded plan.
+type recording struct {
+	plan    *plan.Plan
+	workers []lane
+}
+
+// lane holds what one worker did. Only that worker writes it.
+type lane struct {
+	events []event
+	_      [104]byte // keeps lanes of different workers in cache lines of their own
+}
+
+// event is the run of a range. Times are since the recorder's start.
+type event struct {
+	task       int
+	run        uint64
+	at         task.Range
+	begin, end time.Duration
+}
+
+// New returns a recorder.
+func New(c Config) *Recorder {
+	return &Recorder{warmup: uint64(max(c.Warmup, 0)), runs: uint64(max(c.Runs, 1)), start: time.Now()}
+}
+
+// Observe returns a body that runs b, a step of a plan's task, and records it. Engines call it when they
+// load a plan, task by task. Of a plan that is loaded several times, the last one counts.
+func (r *Recorder) Observe(p *plan.Plan, number, workers int, b task.Body) task.Body {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.plans, func(rec *recording) bool { return rec.plan == p })
+	if i < 0 || number == 0 {
+		rec := &recording{plan: p, workers: make([]lane, workers)}
+		if i < 0 {
+			i, r.plans = len(r.plans), append(r.plans, rec)
+		} else {
+			r.plans[i] = rec
+		}
+	}
+	return &observed{r, r.plans[i], number, b}
+}
+
+// observed is a body whose ranges are recorded.
+type observed struct {
+	recorder  *Recorder
+	recording *recording
+	number    int
+	body      task.Body
+}
+
+func (o *observed) Run(ctx *task.Ctx, at task.Range) error {
+	r := o.recorder
+	if ctx.Step < r.warmup || ctx.Step-r.warmup >= r.runs {
+		return o.body.Run(ctx, at)
+	}
+	begin := time.Since(r.start)
+	err := o.body.Run(ctx, at)
+	end := time.Since(r.start)
+	l := &o.recording.workers[ctx.Worker]
+	l.events = append(l.events, event{o.number, ctx.Step - r.warmup, at, begin, end})
+	return err
+}
+
+// Time is how long something took in several runs.
+type Time struct {
+	Runs     int
+	Mean     time.Duration
+	Spread   time.Duration // the standard deviation of the runs
+	Shortest time.Duration
+	Longest  time.Duration
+}
+
+// Task is how long a task of a plan took.
+type Task struct {
+	Number int // in the plan
+	Label  string
+	// Elapsed is the time from the beginning of a task's first range to the end of its last one.
+	Elapsed Time
+	// Busy is the time of all its ranges together, whichever worker ran them.
+	Busy   Time
+	Ranges int // of one run
+}
+
+// span is when a task ran, in one run: from the beginning of its first range to the end of its last. busy is the
+// time of all its ranges.
+type span struct {
+	begin, end, busy time.Duration
+	ranges           int
+}
+
+// spans returns when each task ran in each run; in a run that was stopped before, a task has no ranges.
+func (r *Recorder) spans(p *plan.Plan) [][]span {
+	runs := make([][]span, len(p.Tasks))
+	for _, e := range r.events(p) {
+		for uint64(len(runs[e.task])) <= e.run {
+			runs[e.task] = append(runs[e.task], span{begin: math.MaxInt64})
+		}
+		s := &runs[e.task][e.run]
+		s.begin, s.end, s.busy, s.ranges = min(s.begin, e.begin), max(s.end, e.end), s.busy+e.end-e.begin, s.ranges+1
+	}
+	return runs
+}
+
+// Tasks returns the times of a plan's tasks that were recorded, in the plan's order.
+func (r *Recorder) Tasks(p *plan.Plan) []Task {
+	var out []Task
+	for i, runs := range r.spans(p) {
+		var elapsed, busy []time.Duration
+		ranges := 0
+		for _, s := range runs {
+			if s.ranges > 0 {
+				elapsed, busy, ranges = append(elapsed, s.end-s.begin), append(busy, s.busy), s.ranges
+			}
+		}
+		if len(busy) > 0 {
+			out = append(out, Task{Number: i, Label: p.Label(i), Elapsed: Summarize(elapsed), Busy: Summarize(busy), Ranges: ranges})
+		}
+	}
+	return out
+}
+
+// Sum returns the time that some of a plan's tasks took together: in each run, the sum of the times that passed
+// from the beginning to the end of each.
+func (r *Recorder) Sum(p *plan.Plan, counts func(number int) bool) Time {
+	var sums []time.Duration
+	for i, runs := range r.spans(p) {
+		for n, s := range runs {
+			for len(sums) <= n {
+				sums = append(sums, 0)
+			}
+			if counts(i) && s.ranges > 0 {
+				sums[n] += s.end - s.begin
+			}
+		}
+	}
+	return Summarize(sums)
+}
+
+// events returns what was recorded of a plan, worker by worker.
+func (r *Recorder) events(p *plan.Plan) []event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []event
+	for _, rec := range r.plans {
+		if rec.plan == p {
+			for w := range rec.workers {
+				out = append(out, rec.workers[w].events...)
+			}
+		}
+	}
+	return out
+}
+
+// Summarize returns the mean and the spread of times.
+func Summarize(times []time.Duration) Time {
+	if len(times) == 0 {
+		return Time{}
+	}
+	t := Time{Runs: len(times), Shortest: slices.Min(times), Longest: slices.Max(times)}
+	var sum float64
+	for _, d := range times {
+		sum += float64(d)
+	}
+	mean := sum / float64(len(times))
+	var squares float64
+	for _, d := range times {
+		squares += (float64(d) - mean) * (float64(d) - mean)
+	}
+	t.Mean, t.Spread = time.Duration(mean), time.Duration(math.Sqrt(squares/float64(len(times))))
+	return t
+}
