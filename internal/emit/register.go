@@ -16,7 +16,7 @@ func variants(vars []model.TypeVar) [][]dtype.Type {
 	for _, v := range vars {
 		var next [][]dtype.Type
 		for _, prefix := range all {
-			for _, t := range v.Types {
+			for _, t := range v.Kernels() {
 				next = append(next, append(append([]dtype.Type{}, prefix...), t))
 			}
 		}

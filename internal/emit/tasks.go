@@ -57,7 +57,7 @@ func (e *emitter) tasks(f *jen.File) {
 func (e *emitter) typeParams(types []model.TypeVar) []jen.Code {
 	var out []jen.Code
 	for _, v := range types {
-		out = append(out, jen.Id(v.Name).Add(e.constraint(v.Types)))
+		out = append(out, jen.Id(v.Name).Add(e.constraint(v.Kernels())))
 	}
 	return out
 }

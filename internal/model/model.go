@@ -69,6 +69,17 @@ type TypeVar struct {
 	From []string `json:"from,omitempty"`
 }
 
+// Kernels returns the types for which kernels are instantiated, those in which they compute.
+func (v TypeVar) Kernels() []dtype.Type {
+	var out []dtype.Type
+	for _, t := range v.Types {
+		if t = t.Compute(); !dtype.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // floats returns the floating-point types that the variable may stand for.
 func (v TypeVar) floats() TypeVar {
 	f := TypeVar{Name: v.Name, From: v.From}

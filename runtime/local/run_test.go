@@ -246,7 +246,7 @@ func TestLoadErrors(t *testing.T) {
 		{"not aligned", func(p *plan.Plan) { p.Roots[0].Place.Off = 2 }, "local: plan gradients: want an offset that is a multiple of 64, got 2: x"},
 		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "local: plan gradients: want 24 bytes, got 20: x"},
 		{"unknown operation", func(p *plan.Plan) { p.Tasks[fill].Builtin.Op = "sub" }, `plan gradients, sub grad of fc.output: unknown built-in operation "sub"`},
-		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32 or f64, got i32"},
+		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32, f64, f16 or bf16, got i32"},
 	}
 	reg := registry(t, increment)
 	for _, tt := range tests {
