@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -20,7 +21,7 @@ func eight(tb testing.TB, rows int) *graph.OpenInvocation {
 	x := g.Input("x", dtype.F32, rows, 16)
 	a := linear.Defaults()
 	a.OutChannels = 8
-	a.Regularizer = attr.Some(linear.Regularizer{Type: linear.RegularizerTypeL2, Lambda: 0.5})
+	a.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.5})
 	y := linear.Apply(g, a, x)
 	if err := g.Err(); err != nil {
 		tb.Fatal(err)
