@@ -47,10 +47,10 @@ func (s *Signature) Declaration() *Declaration {
 	var slots []DeclaredSlot
 	for i, p := range s.Params {
 		g, ok := GroupOf(p.Perm)
-		if !ok {
+		slot := &s.Operator.Slots[p.Slot]
+		if !ok || slot.Role == RoleState { // an engine keeps state, launches do not pass it
 			continue
 		}
-		slot := &s.Operator.Slots[p.Slot]
 		unwanted := p.Grad && p.Perm.Writes() // a gradient that nobody wants is not passed
 		slots = append(slots, DeclaredSlot{Name: s.ParamName(i), Group: g, Arity: slot.Holds(p.Optional || unwanted)})
 	}
@@ -100,8 +100,8 @@ func (s *Signature) Validate() error {
 			return fail("", fmt.Sprintf("parameters of slots 0 to %d", n-1), fmt.Sprint(p.Slot))
 		}
 		name, role := s.ParamName(i), s.Operator.Slots[p.Slot].Role
-		if role == RoleArgument || role == RoleState {
-			return fail(name, "a slot of tensors as a parameter", "one of role "+role.String())
+		if role == RoleArgument {
+			return fail(name, "a slot of tensors, or of state, as a parameter", "one of role "+role.String())
 		}
 		if (p.Perm == perm.Reduce) != (p.Redop != perm.NoRedop) {
 			return fail(name, "a reduction operator with permission reduce, and with no other", fmt.Sprintf("permission %v with operator %q", p.Perm, p.Redop))
