@@ -1,6 +1,7 @@
 package use
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/launch"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -160,6 +163,61 @@ func TestNoState(t *testing.T) {
 	}, State: func(int) *task.State { return &l.perDevice }})
 	if want := "operator attention, task forward, slot per_device_state: want state"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s...", err, want)
+	}
+}
+
+// TestEngine runs a layer in the engine for CPUs, which makes its state when it loads the plan.
+func TestEngine(t *testing.T) {
+	l := newLayer(t)
+	g := graph.New(1)
+	q, k, v := g.Input("q", dtype.F64, 2, 3, 4), g.Input("k", dtype.F64, 2, 5, 3), g.Input("v", dtype.F64, 2, 5, 2)
+	out := attention.Apply(g, l.attrs, attention.Query(q), attention.Key(k), attention.Value(v))
+	p, err := graph.Inference(g, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, err := graph.Initialization(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := local.New(&l.registry, local.Config{Workers: 2})
+	defer engine.Close()
+	var in *local.Instance
+	for _, p := range []*graph.Program{start, p} {
+		built, err := plan.Build(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in, err = engine.Load(built); err != nil {
+			t.Fatal(err)
+		}
+		if p == start {
+			if err := in.Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for slot, x := range map[attention.Slot]graph.Tensor{attention.SlotQuery: q, attention.SlotKey: k, attention.SlotValue: v} {
+		if err := local.Feed(in, x.Name(), l.values[int(slot)]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := in.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := local.Fetch[float64](in, out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := local.Fetch[float64](in, out.Node().Tensor(int(attention.SlotWeights)).Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(l.values[int(attention.SlotWeights)], weights)
+	l.run(t, attention.InitTask)
+	l.run(t, attention.ForwardTask)
+	if want := l.values[int(attention.SlotOutput)]; !slices.Equal(got, want) {
+		t.Errorf("the engine computes %v, want %v", got, want)
 	}
 }
 
