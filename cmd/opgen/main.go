@@ -8,6 +8,7 @@
 //	opgen explain [-format text|json] OP print an operator as opgen understands it
 //	opgen explain CODE                   explain a diagnostic
 //	opgen new OP                         make a spec and a kernel to begin with
+//	opgen vet [PACKAGE...]               check Go code around operators; by default ./...
 //	opgen version                        print the version
 //
 // Flags may stand anywhere. Every command takes -C DIR, the folder to work in. opgen.toml, there or in a folder above, says
@@ -23,6 +24,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path"
 	"runtime/debug"
@@ -30,6 +32,7 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
@@ -39,6 +42,7 @@ import (
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/scaffold"
+	"github.com/opgen/opgen/internal/vet"
 )
 
 // Exit statuses.
@@ -51,6 +55,9 @@ const (
 func main() {
 	// A run is short and makes much garbage; collecting it hardly ever is a third faster.
 	debug.SetGCPercent(2000)
+	if isVetTool(os.Args[1:]) {
+		unitchecker.Main(vet.Analyzers...) // which exits
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -74,6 +81,7 @@ var commands = []struct {
 	{"diff", "", nil, 0, 0, (*command).diff},
 	{"explain", "OP or CODE", []string{"format"}, 1, 1, (*command).explain},
 	{"new", "OP", nil, 1, 1, (*command).new},
+	{"vet", "[PACKAGE...]", nil, 0, math.MaxInt, (*command).vet},
 	{"version", "", nil, 0, 0, (*command).version},
 }
 

@@ -247,6 +247,7 @@ func (o *operator) check() {
 	for _, sl := range o.s.Slots {
 		o.slot(sl)
 	}
+	o.groupNames()
 	for _, v := range o.s.Types {
 		o.typeVar(v)
 	}
@@ -274,6 +275,29 @@ func (o *operator) check() {
 		o.example(x)
 	}
 	o.goNames()
+}
+
+// groupNames checks the slots and arguments that are named like a group of a task's arguments. In
+// constraints such a name would stand for two things, unless the slot is all that the group holds.
+func (o *operator) groupNames() {
+	for _, s := range o.s.Slots {
+		g, group := task.ParseGroup(s.Name)
+		role := map[task.Group][]string{task.Inputs: {"input", "weight"}, task.Outputs: {"output", "saved"}}[g]
+		if !group {
+			continue
+		}
+		for _, other := range o.s.Slots {
+			if role == nil || !slices.Contains(role, s.Role.V) || other != s && slices.Contains(role, other.Role.V) {
+				o.list.Add(diag.Reserved, s.Key, "slot cannot be named %s: in constraints, that is a group of a task's arguments, and the slot is not all of it", s.Name)
+				break
+			}
+		}
+	}
+	for _, a := range o.s.Args {
+		if _, group := task.ParseGroup(a.Name); group {
+			o.list.Add(diag.Reserved, a.Key, "argument cannot be named %s: that is a group of a task's arguments", a.Name)
+		}
+	}
 }
 
 // message checks the {expressions} in a requirement's message.
@@ -324,16 +348,5 @@ func SplitMessage(m string) (format string, names []string, ok bool) {
 		format += "%v"
 		names = append(names, name)
 		m = after
-	}
-}
-
-var argSources = []string{"iteration"}
-
-func (o *operator) arg(a *spec.Arg) {
-	o.name(a.Name, "argument", a.Key)
-	if a.From.Set() && !slices.Contains(argSources, a.From.V) {
-		o.list.Add(diag.NotYet, a.From.Span(), "arguments from %q are not supported yet", a.From.V).Hinted("supported: %s", strings.Join(argSources, ", "))
-	} else if a.Type.Set() && a.Type.V != "int" {
-		o.list.Add(diag.BadValue, a.Type.Span(), "the iteration is an int, not %s", a.Type.V)
 	}
 }

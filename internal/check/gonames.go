@@ -68,7 +68,10 @@ func (o *operator) goNames() {
 	}
 	for _, t := range o.s.Tasks {
 		g := goname.Exported(t.Name)
-		fixed = append(fixed, g, g+"Task", "Invoke"+g)
+		fixed = append(fixed, g, g+"Task")
+		if t.Name != "init" && t.Name != "cleanup" {
+			fixed = append(fixed, "Invoke"+g)
+		}
 		if t.Name == "backward" {
 			fixed = append(fixed, "BackwardKernel")
 		}
@@ -130,8 +133,13 @@ func (o *operator) slotNames(pkg *goScope) {
 			continue // which was reported
 		}
 		g := goname.Exported(a.Name)
-		args.claim(g, "argument "+a.Name, a.Key)
+		if a.Name != "attrs" || a.From.V != "attrs" { // which every task has as a field
+			args.claim(g, "argument "+a.Name, a.Key)
+		}
 		pkg.claim("Slot"+g, "argument "+a.Name, a.Key)
+		if a.From.V == "call" {
+			pkg.claim(g, "argument "+a.Name, a.Key)
+		}
 	}
 }
 

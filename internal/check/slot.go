@@ -119,16 +119,21 @@ func (o *operator) slotKeys(s *spec.Slot) {
 	}
 }
 
-func (o *operator) variadic(s *spec.Slot) {
-	v := s.Variadic
+// limits checks how many tensors or values there may be.
+func (o *operator) limits(v *spec.Variadic, what string) {
 	switch {
 	case v.Min.V < 0:
-		o.list.Add(diag.BadArity, v.Min.Span, "min is %d, but there is no fewer than no tensor", v.Min.V)
+		o.list.Add(diag.BadArity, v.Min.Span, "min is %d, but there is no fewer than no %s", v.Min.V, what)
 	case v.Max.Set() && v.Max.V < 1:
-		o.list.Add(diag.BadArity, v.Max.Span, "max is %d, so there could be no tensor at all", v.Max.V)
+		o.list.Add(diag.BadArity, v.Max.Span, "max is %d, so there could be no %s at all", v.Max.V, what)
 	case v.Max.Set() && v.Min.V > v.Max.V:
 		o.list.Add(diag.BadArity, v.Min.Span, "min is above max").See(v.Max.Span, "max")
 	}
+}
+
+func (o *operator) variadic(s *spec.Slot) {
+	v := s.Variadic
+	o.limits(v, "tensor")
 	if s.Present.Set() {
 		o.list.Add(diag.ExclusiveKey, s.Present.Span(), "a variadic slot is never absent, it is empty: give min = 0")
 	}

@@ -17,7 +17,7 @@ import (
 
 // taskNames lists, for each kind of spec, the tasks that it must and may have.
 var taskNames = map[spec.Kind]struct{ must, may []string }{
-	spec.Operator:    {must: []string{"forward"}, may: []string{"backward"}},
+	spec.Operator:    {must: []string{"forward"}, may: []string{"backward", "init", "cleanup"}},
 	spec.Initializer: {must: []string{"forward"}},
 	spec.Optimizer:   {must: []string{"update"}},
 }
@@ -35,7 +35,7 @@ func (o *operator) tasks() {
 				o.list.Add(diag.NotYet, t.Kind.Span(), "tasks whose kind does not follow from their name are not supported yet")
 			}
 			o.task(t)
-		case t.Name == "init" || t.Name == "cleanup" || t.Kind.Set():
+		case t.Kind.Set():
 			o.list.Add(diag.NotYet, t.Key, "task %s is not supported yet", t.Name)
 		default:
 			unknown = true
@@ -76,7 +76,7 @@ func (o *operator) unused() {
 	}
 	for _, a := range o.s.Args {
 		if !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool {
-			return slices.ContainsFunc(t.Args, func(n spec.Str) bool { return n.V == a.Name })
+			return t.Returns.V == a.Name || slices.ContainsFunc(t.Args, func(n spec.Str) bool { return n.V == a.Name })
 		}) {
 			o.list.Add(diag.Unused, a.Key, "no task takes the argument %s", a.Name).Hinted("list it in a task: args = [%q]", a.Name)
 		}
@@ -133,6 +133,20 @@ func accessOf(t *spec.Task, slot string) *spec.Access {
 }
 
 func (o *operator) task(t *spec.Task) {
+	o.taskArgs(t)
+	if t.Returns.Set() && t.Name != "init" {
+		o.list.Add(diag.BadTask, t.Returns.Span(), "only init returns something: per-device state")
+	}
+	if t.Name == "init" || t.Name == "cleanup" {
+		o.stateTask(t)
+		if t.Name == "cleanup" && o.taskNamed("init") == nil {
+			o.list.Add(diag.BadTask, t.Key, "there is no init, so cleanup has nothing to free")
+		}
+		if len(t.Grads) > 0 {
+			o.list.Add(diag.BadGrad, t.Grads[0].Key, "only backward computes gradients")
+		}
+		return
+	}
 	switch {
 	case t.Over.Set() && len(t.Steps) > 0:
 		o.list.Add(diag.BadStep, t.Over.Span(), "task %s has both over and steps; each step has its own", t.Name).See(t.Steps[0].Key, "the first step")
@@ -157,14 +171,7 @@ func (o *operator) task(t *spec.Task) {
 	for _, a := range t.Access {
 		o.access(t, a)
 	}
-	for _, n := range t.Args {
-		if !slices.ContainsFunc(o.s.Args, func(a *spec.Arg) bool { return a.Name == n.V }) && !o.s.Unread["args"] {
-			d := o.list.Add(diag.Undefined, n.Span(), "there is no argument %s", n.V)
-			if h := o.sc.Suggest(n.V, "argument"); h != "" {
-				d.Hinted("%s", h)
-			}
-		}
-	}
+	o.constraints(t)
 	if t.Name == "backward" {
 		o.backward(t)
 	} else if len(t.Grads) > 0 {
@@ -194,14 +201,8 @@ func (o *operator) access(t *spec.Task, a *spec.Access) {
 	if s == nil || !a.Value.Set() || !slices.Contains(spec.Roles, s.Role.V) {
 		return
 	}
-	if strings.HasPrefix(a.Value.V, "reduce(") && strings.HasSuffix(a.Value.V, ")") {
-		op := strings.TrimSuffix(strings.TrimPrefix(a.Value.V, "reduce("), ")")
-		if _, err := perm.ParseRedop(op); err != nil {
-			at := len("reduce(")
-			o.list.Add(diag.BadValue, a.Value.Node.Within(at, at+len(op)), "there is no reduction operator %q", op).Hinted("operators are sum, prod, min, max")
-			return
-		}
-		o.list.Add(diag.NotYet, a.Value.Span(), "reductions are not supported yet")
+	if op, reduce := reduction(a.Value.V); reduce {
+		o.reduce(t, a, s, op)
 		return
 	}
 	p, err := perm.Parse(a.Value.V)
@@ -223,6 +224,36 @@ func (o *operator) access(t *spec.Task, a *spec.Access) {
 		message = fmt.Sprintf("%s must write %s: %s", t.Name, s.Name, why)
 	}
 	o.list.Add(diag.BadPerm, a.Value.Span(), "%s", message).See(s.Role.Span(), "the role of %s", s.Name)
+}
+
+// reduce checks that a task may fold values into a slot with an operator.
+func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string) {
+	if _, err := perm.ParseRedop(op); err != nil {
+		at := len("reduce(")
+		o.list.Add(diag.BadValue, a.Value.Node.Within(at, at+len(op)), "there is no reduction operator %q", op).Hinted("operators are sum, prod, min, max")
+		return
+	}
+	switch {
+	case s.Role.V != "output":
+		o.list.Add(diag.BadPerm, a.Value.Span(), "%s may not reduce into %s: values are folded into outputs only", t.Name, s.Name).See(s.Role.Span(), "the role of %s", s.Name)
+	case t.Name != "forward":
+		o.list.Add(diag.BadPerm, a.Value.Span(), "%s may not reduce into %s: only forward makes outputs", t.Name, s.Name)
+	case s.Type.V == "bool":
+		o.list.Add(diag.BadPerm, a.Value.Span(), "%s holds bool, and only numbers are reduced", s.Name).See(s.Type.Span(), "its type")
+	}
+	for _, g := range append([]spec.Str{t.Grain}, grains(t)...) {
+		if g.Set() {
+			o.list.Add(diag.BadStep, g.Span(), "a task that reduces runs in one range, so that its operations have one order").See(a.Value.Span(), "the reduction")
+		}
+	}
+}
+
+func grains(t *spec.Task) []spec.Str {
+	var out []spec.Str
+	for _, s := range t.Steps {
+		out = append(out, s.Grain)
+	}
+	return out
 }
 
 // forbidden says why a task may not access a slot of a role with permission p, or returns "".

@@ -70,6 +70,9 @@ func printable(s string) string {
 	}, s)
 }
 
+// Last returns the finding that was added last.
+func (l *List) Last() *Diagnostic { return l.all[len(l.all)-1] }
+
 // Merge adds the findings of another list.
 func (l *List) Merge(other *List) { l.all = append(l.all, other.all...) }
 

@@ -9,72 +9,78 @@ type Rule struct {
 // The codes. The hundreds group them: 0 files, 1 structure, 2 names, 3 types and values, 4 shapes
 // and expressions, 5 tasks and permissions, 6 operators among each other, 9 limits of this version.
 const (
-	Syntax       Code = "OP001"
-	FileName     Code = "OP002"
-	BadConfig    Code = "OP003"
-	UnknownKey   Code = "OP101"
-	MissingKey   Code = "OP102"
-	WrongKind    Code = "OP103"
-	BadValue     Code = "OP104"
-	ExclusiveKey Code = "OP105"
-	BadName      Code = "OP201"
-	Duplicate    Code = "OP202"
-	Undefined    Code = "OP203"
-	Reserved     Code = "OP204"
-	Unused       Code = "OP205"
-	BadType      Code = "OP301"
-	BadDefault   Code = "OP302"
-	BadRange     Code = "OP303"
-	BadExpr      Code = "OP401"
-	ExprType     Code = "OP402"
-	UnboundDim   Code = "OP403"
-	Ambiguous    Code = "OP404"
-	Cyclic       Code = "OP405"
-	ZeroDivisor  Code = "OP406"
-	BadRole      Code = "OP501"
-	BadPerm      Code = "OP502"
-	BadTask      Code = "OP503"
-	BadGrad      Code = "OP504"
-	BadStep      Code = "OP505"
-	BadArity     Code = "OP506"
-	BadInit      Code = "OP601"
-	Clash        Code = "OP602"
-	BadExample   Code = "OP603"
-	NotYet       Code = "OP901"
+	Syntax        Code = "OP001"
+	FileName      Code = "OP002"
+	BadConfig     Code = "OP003"
+	UnknownKey    Code = "OP101"
+	MissingKey    Code = "OP102"
+	WrongKind     Code = "OP103"
+	BadValue      Code = "OP104"
+	ExclusiveKey  Code = "OP105"
+	BadName       Code = "OP201"
+	Duplicate     Code = "OP202"
+	Undefined     Code = "OP203"
+	Reserved      Code = "OP204"
+	Unused        Code = "OP205"
+	BadType       Code = "OP301"
+	BadDefault    Code = "OP302"
+	BadRange      Code = "OP303"
+	BadExpr       Code = "OP401"
+	ExprType      Code = "OP402"
+	UnboundDim    Code = "OP403"
+	Ambiguous     Code = "OP404"
+	Cyclic        Code = "OP405"
+	ZeroDivisor   Code = "OP406"
+	BadRole       Code = "OP501"
+	BadPerm       Code = "OP502"
+	BadTask       Code = "OP503"
+	BadGrad       Code = "OP504"
+	BadStep       Code = "OP505"
+	BadArity      Code = "OP506"
+	BadConstraint Code = "OP507"
+	Contradiction Code = "OP508"
+	BadArg        Code = "OP509"
+	BadInit       Code = "OP601"
+	Clash         Code = "OP602"
+	BadExample    Code = "OP603"
+	NotYet        Code = "OP901"
 )
 
 // Rules maps every code to its rule. Codes are never given a new meaning.
 var Rules = map[Code]Rule{
-	Syntax:       {"not TOML", "The file is not valid TOML 1.0. Only the first such error of a file is reported."},
-	FileName:     {"file and operator disagree", "A spec's name is the name of its file without .toml, so that everybody finds it."},
-	BadConfig:    {"bad opgen.toml", "The configuration at the module's root is missing something, or says something impossible."},
-	UnknownKey:   {"unknown key", "The key means nothing here. Unknown keys are errors, since a misspelt one would otherwise be lost without a word."},
-	MissingKey:   {"missing key", "A key that has no default is not there."},
-	WrongKind:    {"wrong kind of value", "The value is of another TOML type than the key wants."},
-	BadValue:     {"impossible value", "The value is none of those that the key may have."},
-	ExclusiveKey: {"keys exclude each other", "Two keys say things that cannot both hold, or one key has no meaning without another."},
-	BadName:      {"bad name", "Names are made of lower-case letters, digits and underscores and begin with a letter; names of dtype variables and dimensions begin with an upper-case letter. Generated Go names derive from them."},
-	Duplicate:    {"name used twice", "Slots, arguments, attributes, dimensions and dtype variables of an operator share one name space, because expressions refer to all of them. Names that differ may also become the same name in generated Go code, as a_1 and a1 do."},
-	Undefined:    {"undefined name", "The name refers to nothing that the spec, or another spec, declares."},
-	Reserved:     {"reserved name", "The name has a meaning of its own in expressions or in generated Go code."},
-	Unused:       {"unused name", "A declared name is used nowhere: most often a copy that was not finished."},
-	BadType:      {"bad element type", "A slot's type is neither an element type nor a dtype variable, or it is a dtype variable that nothing determines."},
-	BadDefault:   {"bad default", "A default must be a value that the attribute may have."},
-	BadRange:     {"empty range", "The lower bound lies above the upper one."},
-	BadExpr:      {"bad expression", "The text is not an expression of the spec language."},
-	ExprType:     {"expression of the wrong type", "Operands must have the types that the operator wants, and the expression as a whole the type that the key wants."},
-	UnboundDim:   {"unbound dimension", "Shapes of outputs and weights, and all other expressions, may only use dimensions that the shape of an input slot, or [dims], binds."},
-	Ambiguous:    {"ambiguous shape", "A shape pattern must determine its dimensions: at most one open run (N...) unless an axis attribute separates two."},
-	Cyclic:       {"cyclic definition", "Dimensions, or dtype variables, that are defined by one another have no value."},
-	ZeroDivisor:  {"divisor may be zero", "A division needs a divisor that cannot be zero: a positive number, an attribute with min = 1 or more, or max(x, 1)."},
-	BadRole:      {"key does not fit the role", "Some keys make sense for some roles of slots only, and optimisers and initialisers have certain slots."},
-	BadPerm:      {"permission against role", "A task may not do this with a slot of this role: inputs are not overwritten by forward, outputs are not read before they are written, and so on."},
-	BadTask:      {"bad task", "The task's kind, or its place in this kind of operator, is wrong."},
-	BadGrad:      {"bad gradient", "Only trainable floating-point inputs and weights have gradients, and only backward computes them."},
-	BadStep:      {"bad step", "A task is either one step, with over, or several, each with its own."},
-	BadArity:     {"bad arity", "The limits of a variadic slot contradict each other or its other keys."},
-	BadInit:      {"bad initialiser", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
-	Clash:        {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},
-	BadExample:   {"bad example", "An example must give every attribute without default and every necessary input, with values that the spec allows."},
-	NotYet:       {"not supported yet", "The key is part of the language, as docs/spec.md says, but this version of opgen does not generate code for it."},
+	Syntax:        {"not TOML", "The file is not valid TOML 1.0. Only the first such error of a file is reported."},
+	FileName:      {"file and operator disagree", "A spec's name is the name of its file without .toml, so that everybody finds it."},
+	BadConfig:     {"bad opgen.toml", "The configuration at the module's root is missing something, or says something impossible."},
+	UnknownKey:    {"unknown key", "The key means nothing here. Unknown keys are errors, since a misspelt one would otherwise be lost without a word."},
+	MissingKey:    {"missing key", "A key that has no default is not there."},
+	WrongKind:     {"wrong kind of value", "The value is of another TOML type than the key wants."},
+	BadValue:      {"impossible value", "The value is none of those that the key may have."},
+	ExclusiveKey:  {"keys exclude each other", "Two keys say things that cannot both hold, or one key has no meaning without another."},
+	BadName:       {"bad name", "Names are made of lower-case letters, digits and underscores and begin with a letter; names of dtype variables and dimensions begin with an upper-case letter. Generated Go names derive from them."},
+	Duplicate:     {"name used twice", "Slots, arguments, attributes, dimensions and dtype variables of an operator share one name space, because expressions refer to all of them. Names that differ may also become the same name in generated Go code, as a_1 and a1 do."},
+	Undefined:     {"undefined name", "The name refers to nothing that the spec, or another spec, declares."},
+	Reserved:      {"reserved name", "The name has a meaning of its own in expressions or in generated Go code."},
+	Unused:        {"unused name", "A declared name is used nowhere: most often a copy that was not finished."},
+	BadType:       {"bad element type", "A slot's type is neither an element type nor a dtype variable, or it is a dtype variable that nothing determines."},
+	BadDefault:    {"bad default", "A default must be a value that the attribute may have."},
+	BadRange:      {"empty range", "The lower bound lies above the upper one."},
+	BadExpr:       {"bad expression", "The text is not an expression of the spec language."},
+	ExprType:      {"expression of the wrong type", "Operands must have the types that the operator wants, and the expression as a whole the type that the key wants."},
+	UnboundDim:    {"unbound dimension", "Shapes of outputs and weights, and all other expressions, may only use dimensions that the shape of an input slot, or [dims], binds."},
+	Ambiguous:     {"ambiguous shape", "A shape pattern must determine its dimensions: at most one open run (N...) unless an axis attribute separates two."},
+	Cyclic:        {"cyclic definition", "Dimensions, or dtype variables, that are defined by one another have no value."},
+	ZeroDivisor:   {"divisor may be zero", "A division needs a divisor that cannot be zero: a positive number, an attribute with min = 1 or more, or max(x, 1)."},
+	BadRole:       {"key does not fit the role", "Some keys make sense for some roles of slots only, and optimisers and initialisers have certain slots."},
+	BadPerm:       {"permission against role", "A task may not do this with a slot of this role: inputs are not overwritten by forward, outputs are not read before they are written, and so on."},
+	BadTask:       {"bad task", "The task's kind, or its place in this kind of operator, is wrong."},
+	BadGrad:       {"bad gradient", "Only trainable floating-point inputs and weights have gradients, and only backward computes them."},
+	BadStep:       {"bad step", "A task is either one step, with over, or several, each with its own."},
+	BadConstraint: {"bad constraint", "A constraint is about tensors that the task is given, and its numbers fit their dimensions: axes that exist, and a factor, an offset or an extent for each."},
+	Contradiction: {"constraints contradict each other", "The tiles of a tensor follow from those of one other at most, in no circle, and no output is written through tiles that overlap."},
+	BadArg:        {"bad argument", "An argument has the type of its source. It is plain data, which plans can carry, unless it is declared unchecked, as a device's handles and per-device state are."},
+	BadArity:      {"bad arity", "The limits of a variadic slot or argument contradict each other or its other keys."},
+	BadInit:       {"bad initialiser", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
+	Clash:         {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},
+	BadExample:    {"bad example", "An example must give every attribute without default and every necessary input, with values that the spec allows."},
+	NotYet:        {"not supported yet", "The key is part of the language, as docs/spec.md says, but this version of opgen does not generate code for it."},
 }

@@ -72,11 +72,12 @@ func (e *emitter) files(pkg, source string, parts []part) ([]File, error) {
 	for _, p := range parts {
 		f := jen.NewFilePathName(e.paths.Generated+"/"+pkg, pkg)
 		f.HeaderComment(Header(source))
-		for _, name := range []string{"attr", "dtype", "graph", "perm", "shape", "task", "tensor"} {
+		for _, name := range []string{"attr", "dtype", "graph", "perm", "region", "shape", "task", "tensor"} {
 			f.ImportName(e.rt(name), name)
 		}
 		f.ImportName(e.paths.Kernels, path.Base(e.paths.Kernels))
 		e.nameEnums(f)
+		e.nameTypes(f)
 		p.emit(f)
 		var b bytes.Buffer
 		if err := f.Render(&b); err != nil {

@@ -34,6 +34,9 @@ func (e *emitter) graph(f *jen.File) {
 		e.optimizer(f)
 	}
 	for _, t := range o.Tasks {
+		if !t.Invoked() {
+			continue
+		}
 		f.Line()
 		e.invoke(f, t)
 		f.Line()
@@ -57,7 +60,7 @@ func (e *emitter) operator(f *jen.File) {
 				g.Line().Id("Slot" + s.GoName).Op(":").Add(e.slotValue(s))
 			}
 			for _, a := range o.Args {
-				g.Line().Id("Slot"+a.GoName).Op(":").Values(jen.Id("Name").Op(":").Lit(a.Name), jen.Id("Role").Op(":").Add(e.task("RoleArgument")), jen.Id("Type").Op(":").Lit(a.Type))
+				g.Line().Id("Slot" + a.GoName).Op(":").Add(e.argSlot(a))
 			}
 			g.Line()
 		}),
@@ -106,7 +109,7 @@ func (e *emitter) operator(f *jen.File) {
 	}
 	inner = append(inner, jen.Line())
 	fields := []jen.Code{jen.Line().Id("Operator").Op(":").Add(e.task("Operator")).Values(inner...)}
-	fields = append(fields, jen.Line().Id("Invoke").Op(":").Id(invokeNodeName(o.Tasks[0])))
+	fields = append(fields, jen.Line().Id("Invoke").Op(":").Id(invokeNodeName(o.Main())))
 	if b := o.Task(task.KindBackward); b != nil {
 		fields = append(fields, jen.Line().Id("Backward").Op(":").Id(invokeNodeName(b)))
 	}
@@ -189,7 +192,11 @@ func raw(s string) *jen.Statement {
 
 // tensorTypes emits a type for each slot, so that tensors cannot be swapped.
 func (e *emitter) tensorTypes(f *jen.File) {
-	comment(f, "Each slot has a type of its own, so that tensors can be neither swapped nor left out.")
+	what := "tensors"
+	if len(e.op.Passed()) > 0 {
+		what = "tensors and values"
+	}
+	comment(f, "Each slot has a type of its own, so that %s can be neither swapped nor left out.", what)
 	f.Type().DefsFunc(func(g *jen.Group) {
 		seen := map[string]bool{}
 		for _, t := range e.op.Tasks {
@@ -209,6 +216,14 @@ func (e *emitter) tensorTypes(f *jen.File) {
 				}
 				g.Id(p.GoName).Add(e.tensors(p.Slot))
 			}
+		}
+		for _, a := range e.op.Passed() {
+			what := "is the value"
+			if a.Variadic {
+				what = "are the values"
+			}
+			comment(g, "%s %s of the argument %s.", a.GoName, what, a.Name)
+			g.Id(a.GoName).Add(e.argType(a))
 		}
 	})
 }
@@ -282,6 +297,9 @@ func (e *emitter) apply(f *jen.File) {
 				g.Id(param(s.Name)).Id(s.GoName)
 			}
 		}
+		for _, a := range o.Passed() {
+			g.Id(param(a.Name)).Id(a.GoName)
+		}
 		g.Id("opts").Op("...").Add(e.graphQ("Option"))
 	})
 	insert := e.graphQ("Insert").Types(jen.Id("Slot")).Call(jen.Id("g"), jen.Lit(1), jen.Id("Operator"), jen.Id("attrs"), jen.Id("opts").Op("..."))
@@ -297,6 +315,9 @@ func (e *emitter) apply(f *jen.File) {
 			v = e.graphQ("Tensor").Call(v)
 		}
 		insert = insert.Op(".").Line().Id("Bind").Call(jen.Id("Slot"+s.GoName), v)
+	}
+	for _, a := range o.Passed() {
+		insert = insert.Op(".").Line().Id("BindArg").Call(jen.Id("Slot"+a.GoName), e.argValue(a, jen.Id(param(a.Name))))
 	}
 	insert = insert.Op(".").Line().Id("Node").Call()
 	switch len(outs) {
@@ -353,7 +374,17 @@ func (e *emitter) optimizer(f *jen.File) {
 
 // invoke emits the typed invocation of a task: complete, or it does not compile.
 func (e *emitter) invoke(f *jen.File, t *model.Task) {
-	comment(f, "Invoke%s binds the task %s of node n. A slot that is absent, or a gradient that nobody wants, gets the zero tensor.", t.GoName, t.Name)
+	doc := fmt.Sprintf("Invoke%s binds the task %s of node n. A slot that is absent, or a gradient that nobody wants, gets the zero tensor.", t.GoName, t.Name)
+	result, finish := "OpenInvocation", "Open"
+	switch {
+	case t.Constraints.Declared && len(t.Constraints.List) == 0:
+		doc += " The task has no constraints, and none can be added."
+		result, finish = "Invocation", "Invocation"
+	case t.Constraints.Declared:
+		doc += " The task declares its constraints, so none can be added."
+		result, finish = "Invocation", "Invocation"
+	}
+	comment(f, "%s", doc)
 	binding := e.graphQ("NewBinding").Types(jen.Id("Slot")).Call(jen.Id("n"), e.task(kindConst(t.Kind)))
 	f.Func().Id("Invoke"+t.GoName).ParamsFunc(func(g *jen.Group) {
 		g.Id("n").Op("*").Add(e.graphQ("Node"))
@@ -362,7 +393,10 @@ func (e *emitter) invoke(f *jen.File, t *model.Task) {
 				g.Id(param(p.GoName)).Id(p.GoName)
 			}
 		}
-	}).Params(jen.Op("*").Add(e.graphQ("Invocation")), jen.Error()).BlockFunc(func(g *jen.Group) {
+		for _, a := range passedArgs(t) {
+			g.Id(param(a.GoName)).Id(a.GoName)
+		}
+	}).Params(jen.Op("*").Add(e.graphQ(result)), jen.Error()).BlockFunc(func(g *jen.Group) {
 		for _, p := range t.Params {
 			if p.Perm == perm.Scratch {
 				continue
@@ -377,7 +411,10 @@ func (e *emitter) invoke(f *jen.File, t *model.Task) {
 			}
 			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), v)
 		}
-		g.Return(binding.Op(".").Line().Id("Invocation").Call())
+		for _, a := range passedArgs(t) {
+			binding = binding.Op(".").Line().Id("BindArg").Call(jen.Id("Slot"+a.GoName), e.argValue(a, jen.Id(param(a.GoName))))
+		}
+		g.Return(binding.Op(".").Line().Id(finish).Call())
 	})
 }
 
@@ -414,7 +451,7 @@ func (e *emitter) invokeNode(f *jen.File, t *model.Task) {
 		for _, a := range axes {
 			g.Id(e.axisVar(a)).Op(":=").Add(e.checkAxis(a, jen.Id("a").Dot(a.GoName)))
 		}
-		g.Return(jen.Id("Invoke" + t.GoName).CallFunc(func(g *jen.Group) {
+		call := jen.Id("Invoke" + t.GoName).CallFunc(func(g *jen.Group) {
 			g.Id("n")
 			for _, p := range t.Params {
 				if p.Perm == perm.Scratch {
@@ -429,7 +466,18 @@ func (e *emitter) invokeNode(f *jen.File, t *model.Task) {
 				}
 				g.Line().Id(p.GoName).Call(v)
 			}
+			for _, a := range passedArgs(t) {
+				get := "Value"
+				if a.Variadic {
+					get = "Values"
+				}
+				g.Line().Id(a.GoName).Call(e.graphQ(get).Types(e.goType(a)).Call(jen.Id("n"), jen.Id("Slot"+a.GoName)))
+			}
 			g.Line()
-		}))
+		})
+		if !t.Constraints.Declared {
+			call = e.graphQ("Close").Call(call)
+		}
+		g.Return(call)
 	})
 }

@@ -74,6 +74,9 @@ func nodes(o *model.Operator) []expr.Node {
 			add(s.WhenX)
 		}
 	}
+	for _, a := range o.Args {
+		add(a.Expr)
+	}
 	for _, t := range o.Tasks {
 		for _, s := range t.Steps {
 			add(s.OverX, s.GrainX, s.WhenX)
@@ -157,9 +160,16 @@ func (e *emitter) resolve(g *jen.Group) {
 		}
 	}
 	e.shards(g, x)
+	e.setArgs(g, x)
 	for ti, t := range o.Tasks {
+		if !t.Invoked() {
+			continue
+		}
 		for si, s := range t.Steps {
 			grain := jen.Lit(0)
+			if t.Reduces() {
+				grain = x.code(s.OverX, 0) // one range, so that operations have one order
+			}
 			if s.GrainX != nil {
 				grain = x.code(s.GrainX, 0)
 			}

@@ -17,11 +17,7 @@ func slotNames(o *model.Operator) (names, goNames, docs []string) {
 	}
 	for _, a := range o.Args {
 		names, goNames = append(names, a.Name), append(goNames, a.GoName)
-		doc := "an argument, " + a.Type
-		if a.Doc != "" {
-			doc += ": " + lowerFirst(a.Doc)
-		}
-		docs = append(docs, doc)
+		docs = append(docs, argDoc(a))
 	}
 	return names, goNames, docs
 }

@@ -115,7 +115,10 @@ func (e *emitter) signature(f *jen.File, t *model.Task) {
 			jen.Line().Id("ID").Op(":").Id(t.GoName+"Task"),
 			jen.Line().Id("Kind").Op(":").Add(e.task(kindConst(t.Kind))),
 			e.floating(t),
-			jen.Line().Id("Params").Op(":").Index().Add(e.task("Param")).ValuesFunc(e.params(t)),
+			e.ifAny(len(t.Params) > 0, "Params", jen.Index().Add(e.task("Param")).ValuesFunc(e.params(t))),
+			e.ifAny(len(t.Args) > 0, "Args", jen.Index().Add(e.task("Arg")).ValuesFunc(e.argList(t))),
+			e.ifAny(t.Constraints.Declared, "Constraints", e.constraintsValue(t)),
+			e.ifAny(t.Returns != nil, "Returns", e.returned(t)),
 			jen.Line().Id("Steps").Op(":").Index().Add(e.task("Step")).ValuesFunc(func(g *jen.Group) {
 				for _, s := range t.Steps {
 					g.ValuesFunc(func(g *jen.Group) {
@@ -147,6 +150,22 @@ func (e *emitter) floating(t *model.Task) jen.Code {
 	})
 }
 
+// ifAny returns a field of a struct on a line of its own, or nothing unless cond holds.
+func (e *emitter) ifAny(cond bool, field string, value *jen.Statement) *jen.Statement {
+	if !cond {
+		return jen.Null()
+	}
+	return jen.Line().Id(field).Op(":").Add(value)
+}
+
+// returned returns the number of the slot of the state that a task makes, plus one.
+func (e *emitter) returned(t *model.Task) *jen.Statement {
+	if t.Returns == nil {
+		return nil
+	}
+	return jen.Int().Call(jen.Id("Slot" + t.Returns.GoName)).Op("+").Lit(1)
+}
+
 func kindConst(k task.Kind) string { return "Kind" + goname.Exported(k.String()) }
 
 func (e *emitter) params(t *model.Task) func(*jen.Group) {
@@ -158,6 +177,9 @@ func (e *emitter) params(t *model.Task) func(*jen.Group) {
 					g.Id("Grad").Op(":").True()
 				}
 				g.Id("Perm").Op(":").Add(e.perm(permConst(p.Perm)))
+				if p.Redop != perm.NoRedop {
+					g.Id("Redop").Op(":").Add(e.perm(goname.Exported(p.Redop.String())))
+				}
 				if p.Scatter {
 					g.Id("Scatter").Op(":").True()
 				}
@@ -202,6 +224,8 @@ func view(p *model.Param) (typ, get string, optional bool) {
 		return "RO", "ReadOnly", optional
 	case perm.Write:
 		return "WO", "WriteOnly", optional
+	case perm.Reduce:
+		return "Reduction", "ReduceTo", optional
 	}
 	return "RW", "ReadWrite", optional
 }
@@ -252,17 +276,9 @@ func (e *emitter) arguments(f *jen.File, t *model.Task) {
 			comment(g, "%s", paramDoc(p))
 			g.Id(p.GoName).Add(e.viewType(p))
 		}
+		e.argFields(g, t)
 	})
-	for _, a := range t.Args {
-		f.Line()
-		doc := ""
-		if a.Doc != "" {
-			doc = ": " + lowerFirst(strings.TrimRight(a.Doc, "."))
-		}
-		comment(f, "%s returns the argument %s%s.", a.GoName, a.Name, doc)
-		f.Func().Params(jen.Op("*").Add(generic(t.GoName, e.typeArgs()))).Id(a.GoName).Params(jen.Id("ctx").Op("*").Add(e.task("Ctx"))).Int().Block(
-			jen.Return(jen.Int().Call(jen.Id("ctx").Dot("Step"))))
-	}
+	e.argMethods(f, t)
 }
 
 // kernelType returns the name of the interface that a task's kernel implements. A task that exists for
@@ -311,6 +327,10 @@ func (e *emitter) kernel(f *jen.File, name string, tasks []*model.Task) {
 	}
 	decl.InterfaceFunc(func(g *jen.Group) {
 		for _, t := range tasks {
+			if !t.Invoked() {
+				e.stateMethod(g, t)
+				continue
+			}
 			for _, s := range t.Steps {
 				doc := fmt.Sprintf("%s runs over %s", s.GoName, s.Over)
 				if s.Over == "1" {
@@ -327,6 +347,18 @@ func (e *emitter) kernel(f *jen.File, name string, tasks []*model.Task) {
 			}
 		}
 	})
+}
+
+// stateMethod emits the method of a kernel that makes or frees per-device state.
+func (e *emitter) stateMethod(g *jen.Group, t *model.Task) {
+	result := jen.Error()
+	if t.Returns != nil {
+		comment(g, "%s makes the per-device state %s, when a plan is loaded.", t.GoName, t.Returns.Name)
+		result = jen.Params(e.goType(t.Returns), jen.Error())
+	} else {
+		comment(g, "%s frees what Init made, when the plan is closed.", t.GoName)
+	}
+	g.Id(t.GoName).Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("a").Op("*").Add(generic(t.GoName, e.typeArgs()))).Add(result)
 }
 
 // bind emits the function that gives a task its arguments.
@@ -346,10 +378,16 @@ func (e *emitter) bind(f *jen.File, t *model.Task) {
 				for _, p := range t.Params {
 					g.Line().Id(p.GoName).Op(":").Add(e.get(p))
 				}
+				e.argValues(g, t)
 				g.Line()
 			})
 			g.Return(jen.Index().Add(e.task("Body")).ValuesFunc(func(g *jen.Group) {
 				for _, s := range t.Steps {
+					if t.Returns != nil {
+						place := e.task("StateTo").Types(e.goType(t.Returns)).Call(jen.Id("acc"), jen.Id("Slot"+t.Returns.GoName))
+						g.Op("&").Add(generic(bodyType(s), e.typeArgs())).Values(jen.Id("k"), jen.Id("a"), place)
+						continue
+					}
 					g.Op("&").Add(generic(bodyType(s), e.typeArgs())).Values(jen.Id("k"), jen.Id("a"))
 				}
 			}), jen.Id("acc").Dot("Err").Call())
@@ -376,7 +414,7 @@ func (e *emitter) get(p *model.Param) *jen.Statement {
 	default:
 		v = e.task(get).Types(e.element(p.Slot)).Call(jen.Id("acc"), slot)
 	}
-	if p.Slot.Lane == "" {
+	if p.Slot.Lane == "" || p.Perm == perm.Reduce {
 		return v
 	}
 	dim := jen.Len(jen.Id("d").Dot(p.Slot.Lane))
@@ -399,11 +437,37 @@ func (e *emitter) body(f *jen.File, t *model.Task, s *model.Step) {
 	if tp := e.typeParams(t.Types); len(tp) > 0 {
 		decl = decl.Types(tp...)
 	}
-	decl.Struct(
-		jen.Id("kernel").Add(generic(e.kernelType(t), e.typeArgs())),
-		jen.Id("args").Op("*").Add(generic(t.GoName, e.typeArgs())),
-	)
+	decl.StructFunc(func(g *jen.Group) {
+		g.Id("kernel").Add(generic(e.kernelType(t), e.typeArgs()))
+		g.Id("args").Op("*").Add(generic(t.GoName, e.typeArgs()))
+		if t.Returns != nil {
+			g.Id("state").Add(e.task("StatePlace")).Types(e.goType(t.Returns))
+		}
+	})
 	f.Line()
+	if !t.Invoked() {
+		e.stateBody(f, t, s)
+		return
+	}
 	f.Func().Params(jen.Id("b").Op("*").Add(generic(bodyType(s), e.typeArgs()))).Id("Run").Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("r").Add(e.task("Range"))).Error().Block(
 		jen.Return(jen.Id("b").Dot("kernel").Dot(s.GoName).Call(jen.Id("ctx"), jen.Id("b").Dot("args"), jen.Id("r"))))
+}
+
+// stateBody emits the methods of the body of a task that makes or frees per-device state.
+func (e *emitter) stateBody(f *jen.File, t *model.Task, s *model.Step) {
+	receiver := func() *jen.Statement {
+		return f.Func().Params(jen.Id("b").Op("*").Add(generic(bodyType(s), e.typeArgs())))
+	}
+	call := func() *jen.Statement {
+		return jen.Id("b").Dot("kernel").Dot(s.GoName).Call(jen.Id("ctx"), jen.Id("b").Dot("args"))
+	}
+	params := []jen.Code{jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("_").Add(e.task("Range"))}
+	if t.Returns == nil {
+		receiver().Id("Run").Params(params...).Error().Block(jen.Return(call()))
+		return
+	}
+	receiver().Id("Run").Params(params...).Error().Block(
+		jen.List(jen.Id("state"), jen.Err()).Op(":=").Add(call()),
+		jen.If(jen.Err().Op("==").Nil()).Block(jen.Id("b").Dot("state").Dot("Put").Call(jen.Id("state"))),
+		jen.Return(jen.Err()))
 }

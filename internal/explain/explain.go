@@ -94,20 +94,31 @@ func Operator(w io.Writer, o *model.Operator) error {
 		fmt.Fprintf(&b, "\nTask %s, id %v\n", t.Name, t.ID)
 		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, p := range t.Params {
-			name := p.Name
-			if p.Grad {
-				name = "grad of " + name
+			perm, group := p.Perm.String(), "-"
+			if p.Redop != 0 {
+				perm += "(" + p.Redop.String() + ")"
 			}
-			fmt.Fprintf(tw, "  %s\t%s\t%s\n", name, p.Perm, paramNotes(t, p))
+			if g, ok := task.GroupOf(p.Perm); ok {
+				group = g.String()
+			}
+			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", paramName(p), perm, group, arity(p), paramNotes(t, p))
 		}
 		for _, a := range t.Args {
-			fmt.Fprintf(tw, "  %s\targument\t%s from %s\n", a.Name, a.Type, a.From)
+			fmt.Fprintf(tw, "  %s\targument\t%v\t%s\t%s\n", a.Name, task.Scalars, argArity(a), argNotes(a))
 		}
 		tw.Flush()
+		if t.Returns != nil {
+			fmt.Fprintf(&b, "  makes the per-device state %s\n", t.Returns.Name)
+		}
+		constraints(&b, t)
 		for _, v := range o.Floating(t) {
 			fmt.Fprintf(&b, "  only where %s is %s\n", o.Types[v].Name, strings.Join(t.Types[v].Names, ", "))
 		}
 		for _, s := range t.Steps {
+			if !t.Invoked() {
+				fmt.Fprintf(&b, "  runs %s once for each device\n", s.GoName)
+				continue
+			}
 			line := "  runs " + s.GoName + " over " + s.Over
 			if s.Grain != "" {
 				line += ", in ranges of " + s.Grain

@@ -200,12 +200,22 @@ type Init struct {
 
 // Arg is an argument slot.
 type Arg struct {
-	Name   string `json:"name"`
-	GoName string `json:"go_name"`
-	Type   string `json:"type"`
-	From   string `json:"from"`
-	Doc    string `json:"doc,omitempty"`
+	Name      string      `json:"name"`
+	GoName    string      `json:"go_name"`
+	Type      string      `json:"type"` // the Go type of one value
+	From      string      `json:"from"` // as the spec writes it
+	Source    task.Source `json:"-"`
+	Of        *Slot       `json:"-"` // of a shape
+	Expr      expr.Node   `json:"-"` // of an expression
+	Unchecked bool        `json:"unchecked,omitempty"`
+	Variadic  bool        `json:"variadic,omitempty"`
+	Min       int         `json:"min,omitempty"`
+	Max       int         `json:"max,omitempty"` // task.Unbounded if there is no limit
+	Doc       string      `json:"doc,omitempty"`
 }
+
+// State reports whether the argument is per-device state.
+func (a *Arg) State() bool { return a.Source == task.FromInit }
 
 // Require is a condition on attributes and shapes.
 type Require struct {
@@ -236,18 +246,35 @@ type Task struct {
 	BytesX expr.Node `json:"-"`
 	// InPlace lists what the task may do in place.
 	InPlace []InPlace `json:"inplace,omitempty"`
+	// Constraints of launches; unless they are declared, whoever invokes the task may add some.
+	Constraints task.Constraints `json:"-"`
+	Returns     *Arg             `json:"-"` // the per-device state that init makes
+}
+
+// Invoked reports whether graphs invoke the task. The others make and free per-device state.
+func (t *Task) Invoked() bool { return t.Kind != task.KindInit && t.Kind != task.KindCleanup }
+
+// Reduces reports whether the task folds values into a tensor.
+func (t *Task) Reduces() bool {
+	for _, p := range t.Params {
+		if p.Perm == perm.Reduce {
+			return true
+		}
+	}
+	return false
 }
 
 // Param is a slot as a task sees it.
 type Param struct {
-	Slot     *Slot     `json:"-"`
-	Number   int       `json:"-"` // of the slot
-	Name     string    `json:"slot"`
-	GoName   string    `json:"-"`
-	Grad     bool      `json:"grad,omitempty"`
-	Perm     perm.Perm `json:"perm"`
-	Scatter  bool      `json:"scatter,omitempty"`
-	Inferred bool      `json:"inferred,omitempty"` // rather than written in the spec
+	Slot     *Slot      `json:"-"`
+	Number   int        `json:"-"` // of the slot
+	Name     string     `json:"slot"`
+	GoName   string     `json:"-"`
+	Grad     bool       `json:"grad,omitempty"`
+	Perm     perm.Perm  `json:"perm"`
+	Redop    perm.Redop `json:"redop,omitempty"`
+	Scatter  bool       `json:"scatter,omitempty"`
+	Inferred bool       `json:"inferred,omitempty"` // rather than written in the spec
 	// OnlyIf is the condition under which backward is given a forward value.
 	OnlyIf expr.Node `json:"-"`
 	IfText string    `json:"only_if,omitempty"`
@@ -293,6 +320,27 @@ func (o *Operator) Floating(t *Task) []int {
 		}
 	}
 	return vars
+}
+
+// Main returns the task that graphs invoke first: forward, or an optimiser's update.
+func (o *Operator) Main() *Task {
+	for _, t := range o.Tasks {
+		if t.Kind == task.KindForward || t.Kind == task.KindUpdate {
+			return t
+		}
+	}
+	return nil
+}
+
+// Passed returns the arguments that the caller passes.
+func (o *Operator) Passed() []*Arg {
+	var out []*Arg
+	for _, a := range o.Args {
+		if a.Source == task.FromCall {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // Inputs returns the input slots.

@@ -92,7 +92,7 @@ func (r *resolver) operator(s *spec.Spec) *Operator {
 		o.Slots = append(o.Slots, r.slot(s, sc, sl, o.Types))
 	}
 	for _, a := range s.Args {
-		o.Args = append(o.Args, &Arg{Name: a.Name, GoName: goname.Exported(a.Name), Type: a.Type.V, From: a.From.V, Doc: a.Doc.V})
+		o.Args = append(o.Args, o.arg(sc, a))
 	}
 	for _, q := range s.Requires {
 		format, names, _ := check.SplitMessage(q.Message.V)
@@ -182,9 +182,13 @@ func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []Ty
 		}
 	}
 	if v := sl.Variadic; v != nil {
-		m.Variadic = &Variadic{Min: int(v.Min.V), Max: int(v.Max.V), Count: v.Count.V, Node: sc.Expr(v.Count, expr.Int)}
+		m.Variadic = &Variadic{Count: v.Count.V, Node: sc.Expr(v.Count, expr.Int)}
+		m.Variadic.Min, m.Variadic.Max = check.Limits(s, v)
 	}
-	r.saved(sc, sl, m)
+	m.Saved = check.Saved(sl)
+	if cond, ok := sl.Saved.(*source.Scalar); ok && m.Saved != "" && m.Saved != "true" {
+		m.SavedIf = sc.Expr(spec.Str{V: m.Saved, Node: cond}, expr.Bool)
+	}
 	for _, n := range sl.Shape {
 		m.DimNames = append(m.DimNames, scope.DimName(n))
 	}
@@ -204,28 +208,6 @@ func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []Ty
 		m.Lane = laneOf(s, m.Dims)
 	}
 	return m
-}
-
-// saved works out whether backward is given a slot's value. FlexFlow's intended rule: it gets every
-// input and weight, and an output only if it is declared to need it. A spec may say otherwise.
-func (r *resolver) saved(sc *scope.Scope, sl *spec.Slot, m *Slot) {
-	if m.Role == task.RoleInput || m.Role == task.RoleWeight || m.Role == task.RoleSaved {
-		m.Saved = "true"
-	}
-	s, ok := sl.Saved.(*source.Scalar)
-	if !ok {
-		return
-	}
-	switch v := s.Value.(type) {
-	case bool:
-		m.Saved = ""
-		if v {
-			m.Saved = "true"
-		}
-	case string:
-		m.Saved = v
-		m.SavedIf = sc.Expr(spec.Str{V: v, Node: s}, expr.Bool)
-	}
 }
 
 // laneOfPattern is laneOf for the pattern of an input: the first that has the shape binds it, others
@@ -264,23 +246,19 @@ func shapeText(sl *spec.Slot) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-var kinds = map[string]task.Kind{"forward": task.KindForward, "backward": task.KindBackward, "update": task.KindUpdate}
+var kinds = map[string]task.Kind{"forward": task.KindForward, "backward": task.KindBackward, "update": task.KindUpdate, "init": task.KindInit, "cleanup": task.KindCleanup}
 
 func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
 	m := &Task{Name: t.Name, GoName: goname.Exported(t.Name), Kind: kinds[t.Name], ID: task.IDOf(s.Name.V, t.Name), Doc: t.Doc.V, Types: o.Types}
-	declared := map[string]perm.Perm{}
-	for _, a := range t.Access {
-		declared[a.Slot], _ = perm.Parse(a.Value.V)
-	}
 	scatter := map[string]bool{}
 	for _, g := range t.Grads {
 		scatter[g.Slot] = g.Value.V == "scatter"
 	}
 	for i, sl := range o.Slots {
-		p := &Param{Slot: sl, Number: i, Name: sl.Name, GoName: sl.GoName, Perm: inferred(m.Kind, sl), Inferred: true}
-		if d, ok := declared[sl.Name]; ok {
+		p := &Param{Slot: sl, Number: i, Name: sl.Name, GoName: sl.GoName, Perm: check.Inferred(t.Name, s.Slots[i]), Inferred: true}
+		if d, op, ok := check.Declared(t, sl.Name); ok {
 			p.Inferred = d == p.Perm
-			p.Perm = d
+			p.Perm, p.Redop = d, op
 		}
 		if m.Kind == task.KindBackward && p.Perm == perm.Read && sl.SavedIf != nil && p.Inferred {
 			p.OnlyIf, p.IfText = sl.SavedIf, sl.Saved
@@ -305,11 +283,16 @@ func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
 		}
 	}
 	for _, n := range t.Args {
-		for _, a := range o.Args {
-			if a.Name == n.V {
-				m.Args = append(m.Args, a)
-			}
-		}
+		m.Args = append(m.Args, o.argNamed(n.V))
+	}
+	m.Returns = o.argNamed(t.Returns.V)
+	m.Constraints.Declared = t.Declared
+	for _, c := range t.Constraints {
+		m.Constraints.List = append(m.Constraints.List, c.Value())
+	}
+	if !m.Invoked() {
+		m.Steps = []*Step{{GoName: m.GoName, Over: "1"}}
+		return m
 	}
 	if len(t.Steps) == 0 {
 		m.Steps = []*Step{{GoName: m.GoName, Over: t.Over.V, Grain: t.Grain.V, Elementwise: t.Elementwise.V, OverX: sc.Expr(t.Over, expr.Int), GrainX: sc.Expr(t.Grain, expr.Int)}}
@@ -347,29 +330,34 @@ func (o *Operator) differentiable() []TypeVar {
 	return types
 }
 
-// inferred returns the permission that a task has for a slot unless the spec says otherwise.
-func inferred(k task.Kind, s *Slot) perm.Perm {
-	switch s.Role {
-	case task.RoleScratch:
-		return perm.None // a task that uses scratch memory says so
-	case task.RoleInput, task.RoleWeight:
-		if k == task.KindBackward && s.Saved == "" {
-			return perm.None
-		}
-		return perm.Read
-	case task.RoleOutput:
-		if k == task.KindBackward {
-			if s.Saved == "" {
-				return perm.None
-			}
-			return perm.Read
-		}
-	case task.RoleSaved:
-		if k == task.KindBackward {
-			return perm.Read
+// arg resolves an argument.
+func (o *Operator) arg(sc *scope.Scope, a *spec.Arg) *Arg {
+	m := &Arg{Name: a.Name, GoName: goname.Exported(a.Name), Type: check.TypeOf(a), From: a.From.V, Unchecked: a.Unchecked.V, Doc: a.Doc.V}
+	var of string
+	m.Source, of = check.SourceOf(a)
+	switch m.Source {
+	case task.FromShape:
+		m.Of = o.Slots[slices.IndexFunc(o.Slots, func(s *Slot) bool { return s.Name == of })]
+	case task.FromExpr:
+		m.Expr = sc.Expr(a.From, check.ExprKind(a))
+	}
+	if v := a.Variadic; v != nil {
+		m.Variadic, m.Min, m.Max = true, int(v.Min.V), task.Unbounded
+		if v.Max.Set() {
+			m.Max = int(v.Max.V)
 		}
 	}
-	return perm.Write
+	return m
+}
+
+// argNamed returns the argument of a name, or nil.
+func (o *Operator) argNamed(name string) *Arg {
+	for _, a := range o.Args {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
 }
 
 func example(s *spec.Spec, x *spec.Example) Example {

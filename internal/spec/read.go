@@ -104,7 +104,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"state", "constraints", "arity", "tiles", "kernels", "numerics", "formula"}
+var notYet = []string{"tiles", "kernels", "numerics", "formula"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
@@ -265,11 +265,21 @@ func (r *reader) initializer(e *source.Entry) *Init {
 func (r *reader) arg(e *source.Entry) *Arg {
 	t := r.sub(e)
 	if t == nil {
-		return &Arg{Name: e.Key, Key: e.KeySpan}
+		return &Arg{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
-	a := &Arg{Name: e.Key, Key: e.KeySpan, Type: t.required("type", "the argument's Go type"),
-		From: t.required("from", "where its value comes from"), Doc: t.str("doc"), Unchecked: t.boolean("unchecked")}
-	t.done("an argument")
+	a := &Arg{Name: e.Key, Key: e.KeySpan, Type: t.str("type"), Doc: t.str("doc"), Unchecked: t.boolean("unchecked")}
+	if f := t.take("from"); f != nil {
+		a.From = r.expression(f)
+	} else {
+		t.missing("from", "where its value comes from")
+	}
+	if e := t.take("variadic"); e != nil {
+		if sub := r.sub(e); sub != nil {
+			a.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max")}
+			sub.done("variadic")
+		}
+	}
+	a.Bad = t.done("an argument")
 	return a
 }
 
@@ -314,11 +324,10 @@ func (r *reader) task(e *source.Entry) *Task {
 	if e := t.take("args"); e != nil {
 		k.Args = r.strings(e)
 	}
-	for _, key := range []string{"returns", "constraints", "arity"} {
-		if e := t.take(key); e != nil {
-			r.list.Add(diag.NotYet, e.KeySpan, "the key %s is not supported yet", key)
-		}
+	if e := t.take("constraints"); e != nil {
+		k.Constraints, k.Declared = r.constraints(e), true
 	}
+	k.Returns = t.str("returns")
 	k.Bad = t.done("a task")
 	return k
 }

@@ -204,10 +204,12 @@ type Init struct {
 type Arg struct {
 	Name      string
 	Key       source.Span
-	Type      Str
+	Bad       bool // reading it gave findings
+	Type      Str  // a Go type; may be left out where From determines it
 	From      Str
 	Doc       Str
 	Unchecked Bool
+	Variadic  *Variadic
 }
 
 // Require is a condition with a message.
@@ -234,6 +236,11 @@ type Task struct {
 	// Elementwise says that index i touches element i only, of every tensor that has as many elements
 	// as there are indices, and does not write others.
 	Elementwise Bool
+	// Constraints say how launches divide tensors. If they are not Declared, whoever invokes the task
+	// may add some.
+	Constraints []*Constraint
+	Declared    bool
+	Returns     Str // of init: the argument that it makes
 }
 
 // Access gives a slot a permission, or a gradient its mode.

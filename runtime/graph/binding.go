@@ -15,6 +15,39 @@ type Invocation struct {
 	// Operands holds, for each of the signature's parameters, its tensors; none if it is absent. Of the
 	// gradients of a variadic slot's tensors, those that nobody wants are no tensor.
 	Operands [][]Tensor
+	// Passed holds, by slot, the values of the arguments that the caller passes.
+	Passed map[int][]any
+	// Added lists the constraints that were added to those of the task. There are none if the task
+	// declares its constraints.
+	Added []task.Constraint
+}
+
+// OpenInvocation is an invocation of a task that does not declare its constraints, so that the caller
+// may add some.
+type OpenInvocation struct{ *Invocation }
+
+// AddConstraint adds a constraint on how launches divide the invocation's tensors. Terms name slots.
+func (o *OpenInvocation) AddConstraint(c task.Constraint) error { return o.Invocation.add(c) }
+
+// Close ends the adding of constraints. It takes what an Invoke function returns.
+func Close(o *OpenInvocation, err error) (*Invocation, error) {
+	if err != nil {
+		return nil, err
+	}
+	return o.Invocation, nil
+}
+
+// add adds a constraint, unless the task declares its own or has no such operands.
+func (inv *Invocation) add(c task.Constraint) error {
+	l, err := inv.launch()
+	if err != nil {
+		return err
+	}
+	if err := l.AddConstraint(c); err != nil {
+		return err
+	}
+	inv.Added = append(inv.Added, c)
+	return nil
 }
 
 // Binding binds the slots of a task to tensors, one by one, and checks the result. S is the
@@ -83,6 +116,53 @@ func (b *Binding[S]) bind(slot int, grad bool, tensors []Tensor) *Binding[S] {
 	return b
 }
 
+// BindArg gives an argument that the caller passes its value, or a variadic one its values.
+func (b *Binding[S]) BindArg(slot S, values ...any) *Binding[S] {
+	if b.err != nil {
+		return b
+	}
+	if slot < 0 || int(slot) >= len(b.op.Slots) {
+		b.err = &task.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(int(slot))}
+		return b
+	}
+	arg := b.inv.Signature.Arg(int(slot))
+	switch {
+	case arg == nil:
+		b.fail(int(slot), "an argument of the task", "one that it does not take")
+	case arg.From != task.FromCall:
+		b.fail(int(slot), "an argument that the caller passes", "one from "+arg.From.String())
+	case b.inv.Passed[int(slot)] != nil:
+		b.fail(int(slot), "one binding", "a second one")
+	default:
+		if b.inv.Passed == nil {
+			b.inv.Passed = map[int][]any{}
+		}
+		b.inv.Passed[int(slot)] = append([]any{}, values...)
+	}
+	return b
+}
+
+// AddConstraint adds a constraint on how launches divide the tensors that are bound so far. It fails,
+// when the invocation is made, if the task declares its constraints.
+func (b *Binding[S]) AddConstraint(c task.Constraint) *Binding[S] {
+	if b.err == nil {
+		b.err = b.inv.add(c)
+	}
+	return b
+}
+
+// Open is Invocation for a task that does not declare its constraints.
+func (b *Binding[S]) Open() (*OpenInvocation, error) {
+	if b.err == nil && b.inv.Signature.Constraints.Declared {
+		b.err = &task.Error{Code: task.ConstraintsLocked, Operator: b.op.Name, Task: b.inv.Signature.Task, Want: "a task that does not declare its constraints", Got: "one that does"}
+	}
+	inv, err := b.Invocation()
+	if err != nil {
+		return nil, err
+	}
+	return &OpenInvocation{inv}, nil
+}
+
 // Invocation checks the binding and returns the invocation: no necessary slot is missing, and every
 // tensor has the type and shape that the operator's rules give it.
 func (b *Binding[S]) Invocation() (*Invocation, error) {
@@ -90,6 +170,13 @@ func (b *Binding[S]) Invocation() (*Invocation, error) {
 		return nil, b.err
 	}
 	sig, res := b.inv.Signature, b.inv.Node.Resolved
+	for i := range sig.Args {
+		if a := &sig.Args[i]; a.From == task.FromCall {
+			if err := a.Check(sig, b.inv.Passed[a.Slot]); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for i, p := range sig.Params {
 		if p.Perm == perm.Scratch {
 			continue // the planner provides it

@@ -194,10 +194,11 @@ type Node struct {
 	Attrs    task.Attrs
 	Resolved *task.Resolution
 
-	slots  [][]Tensor // per slot
-	grads  [][]Tensor // per slot, while backward is expanded
-	origin *Node      // that this one was changed from
-	after  []*Node    // explicit dependencies
+	slots  [][]Tensor    // per slot
+	grads  [][]Tensor    // per slot, while backward is expanded
+	passed map[int][]any // values of arguments that the caller passes, per slot
+	origin *Node         // that this one was changed from
+	after  []*Node       // explicit dependencies
 }
 
 // Tensor returns the tensor of a slot, or none.
@@ -237,6 +238,42 @@ func (n *Node) Grads(slot int) []Tensor {
 		return nil
 	}
 	return n.grads[slot]
+}
+
+// Passed returns the values that the caller passed for an argument of the node.
+func (n *Node) Passed(slot int) []any {
+	if n == nil {
+		return nil
+	}
+	return n.passed[slot]
+}
+
+// Value returns the value that the caller passed for an argument of the node: the zero one if that has
+// another type, which Insertion.Node rules out.
+func Value[T any, S ~int](n *Node, slot S) (v T) {
+	if values := n.Passed(int(slot)); len(values) == 1 {
+		v, _ = values[0].(T)
+	}
+	return v
+}
+
+// Values is Value for a variadic argument.
+func Values[T any, S ~int](n *Node, slot S) []T {
+	var out []T
+	for _, x := range n.Passed(int(slot)) {
+		v, _ := x.(T)
+		out = append(out, v)
+	}
+	return out
+}
+
+// AnyValues returns values as Binding.BindArg takes them.
+func AnyValues[T any](values []T) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
 }
 
 func first(ts []Tensor) Tensor {
@@ -283,6 +320,7 @@ type Insertion[S ~int] struct {
 	opts  options
 	given [][]Tensor
 	wants []bool // outputs made on request
+	args  map[int][]any
 	skip  int
 	bad   bool
 	errs  []error
@@ -335,6 +373,40 @@ func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
 	return in
 }
 
+// BindArg gives an argument that the caller passes its value, or a variadic one its values.
+func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
+	if slot < 0 || int(slot) >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleArgument {
+		in.fail("the number of an argument", fmt.Sprint(int(slot)))
+		return in
+	}
+	if in.args == nil {
+		in.args = map[int][]any{}
+	}
+	in.args[int(slot)] = append(in.args[int(slot)], values...)
+	return in
+}
+
+// checkArgs checks the values that the caller passes to the operator's tasks.
+func (in *Insertion[S]) checkArgs() error {
+	taken := map[int]bool{}
+	for _, sig := range in.op.Signatures {
+		for i := range sig.Args {
+			if a := &sig.Args[i]; a.From == task.FromCall {
+				taken[a.Slot] = true
+				if err := a.Check(sig, in.args[a.Slot]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, slot := range slices.Sorted(maps.Keys(in.args)) {
+		if !taken[slot] {
+			return &task.Error{Operator: in.op.Name, Slot: in.op.Slots[slot].Name, Want: "an argument that the caller passes", Got: "one that no caller does"}
+		}
+	}
+	return nil
+}
+
 // Node resolves shapes, makes the node's outputs and weights, and adds it to the graph. It returns
 // nil after an error, which the graph keeps.
 func (in *Insertion[S]) Node() *Node {
@@ -367,7 +439,11 @@ func (in *Insertion[S]) Node() *Node {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
-	n := &Node{Op: op, Name: g.unique(name), Attrs: in.attrs, Resolved: res, slots: make([][]Tensor, len(op.Slots))}
+	if err := in.checkArgs(); err != nil {
+		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		return nil
+	}
+	n := &Node{Op: op, Name: g.unique(name), Attrs: in.attrs, Resolved: res, slots: make([][]Tensor, len(op.Slots)), passed: in.args}
 	for i := range op.Slots {
 		s := &op.Slots[i]
 		switch s.Role {

@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"slices"
+
+	"github.com/opgen/opgen/runtime/perm"
 )
 
 // Phase says to which part of a training step a program step belongs.
@@ -28,10 +30,26 @@ type Step struct {
 	Add        *Add
 }
 
-// Fill sets every element of a tensor to a value.
+// identities returns the steps that give the tensors into which an invocation folds values what its
+// reductions begin with.
+func identities(phase Phase, inv *Invocation) []Step {
+	var out []Step
+	for i, p := range inv.Signature.Params {
+		if p.Perm == perm.Reduce {
+			for _, t := range inv.Operands[i] {
+				out = append(out, Step{Phase: phase, Fill: &Fill{Tensor: t, Identity: p.Redop}})
+			}
+		}
+	}
+	return out
+}
+
+// Fill sets every element of a tensor to a value or, if Identity is set, to what changes nothing under
+// that reduction.
 type Fill struct {
-	Tensor Tensor
-	Value  float64
+	Tensor   Tensor
+	Value    float64
+	Identity perm.Redop
 }
 
 // Add adds a tensor to another of the same shape and type, element by element.
@@ -157,6 +175,7 @@ func (p *Program) forward(nodes []*Node) error {
 		if err != nil {
 			return fmt.Errorf("node %s: %w", n.Name, err)
 		}
+		p.Steps = append(p.Steps, identities(Forward, inv)...)
 		p.Steps = append(p.Steps, Step{Phase: Forward, Invocation: inv})
 	}
 	return nil

@@ -97,6 +97,10 @@ type Launch struct {
 	stores  [][]*Store // per slot
 	scalars []int      // per slot
 	added   []task.Constraint
+
+	checker  *Checker // that the declaration was compared with, and for which the next two were made
+	pattern  []int    // in which stores are passed
+	distinct []*Store // each once
 }
 
 // New returns a launch without arguments.
@@ -110,6 +114,7 @@ func (l *Launch) Add(slot string, stores ...*Store) error {
 	i, err := l.slot(slot, false)
 	if err == nil {
 		l.stores[i] = append(l.stores[i], stores...)
+		l.checker = nil
 	}
 	return err
 }
@@ -119,13 +124,14 @@ func (l *Launch) AddScalars(slot string, n int) error {
 	i, err := l.slot(slot, true)
 	if err == nil {
 		l.scalars[i] += n
+		l.checker = nil
 	}
 	return err
 }
 
 func (l *Launch) slot(name string, scalar bool) (int, error) {
 	for i, s := range l.Declaration.Slots() {
-		if s.Name == name && (s.Group == task.Scalars) == scalar {
+		if s.Name == name && (s.Group == task.Scalars) == scalar && !s.Provided {
 			return i, nil
 		}
 	}
@@ -216,6 +222,9 @@ func (l *Launch) check(m Machine, args []argument) error {
 func (l *Launch) counts() error {
 	var want, got []string
 	for i, s := range l.Declaration.Slots() {
+		if s.Provided {
+			continue
+		}
 		n := l.passed(i)
 		if s.Group == task.Scalars {
 			n = l.scalars[i]
@@ -428,6 +437,7 @@ func (l *Launch) Solve(m Machine) (*Partition, error) {
 		for _, a := range args {
 			p.add(a.store, Division{Whole: !a.store.Unbound, Unbound: a.store.Unbound})
 		}
+		p.number(args)
 		return p, nil
 	}
 	pairs, err := l.expand()
@@ -445,6 +455,7 @@ func (l *Launch) Solve(m Machine) (*Partition, error) {
 	if err := l.overlaps(args, pairs); err != nil {
 		return nil, err
 	}
-	s := newSolver(l, m, args, pairs)
-	return s.solve(), nil
+	p := newSolver(l, m, args, pairs).solve()
+	p.number(args)
+	return p, nil
 }

@@ -22,6 +22,9 @@ var operands = map[string]int{"fill": 1, "add": 2, "convert": 2}
 
 // builtin returns the body of a built-in operation.
 func (in *Instance) builtin(t *plan.Task) (task.Body, error) {
+	if t.Builtin.Op == "identity" {
+		return in.identity(t)
+	}
 	typ := func(i int) dtype.Type { return in.plan.Roots[t.Access[i].Root].Type }
 	wrong := func(i int) (task.Body, error) {
 		return nil, fmt.Errorf("want %s of f32, f64, f16 or bf16, got %v", t.Builtin.Op, typ(i))
@@ -74,7 +77,7 @@ func builtin[T dtype.Float](in *Instance, t *plan.Task) (task.Body, error) {
 	return add[T]{to, slice[T](in.data[t.Access[1].Root])}, nil
 }
 
-type fill[T dtype.Float] struct {
+type fill[T dtype.Number] struct {
 	to    []T
 	value T
 }

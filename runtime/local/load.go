@@ -197,12 +197,36 @@ func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {
 	if err := in.checkParams(c, sig, res); err != nil {
 		return nil, err
 	}
-	acc := &task.Accessor{Signature: sig, Attrs: attrs, Resolved: res, Memory: in.memory(c, sig), Workers: in.workers(sig, res), State: in.state(c)}
+	passed, err := passed(c, sig)
+	if err != nil {
+		return nil, err
+	}
+	acc := &task.Accessor{Signature: sig, Attrs: attrs, Resolved: res, Memory: in.memory(c, sig), Workers: in.workers(sig, res), Passed: passed, State: in.state(c)}
 	bodies, err := variant.Bind(acc)
 	if err == nil {
 		err = acc.Err()
 	}
 	return bodies, err
+}
+
+// passed returns the values of the arguments that the caller of a task passed, by slot.
+func passed(c *plan.Call, sig *task.Signature) (map[int][]any, error) {
+	values := map[int][]any{}
+	for i := range sig.Args {
+		a := &sig.Args[i]
+		if a.From != task.FromCall {
+			continue
+		}
+		data, ok := c.Passed[sig.Operator.Slots[a.Slot].Name]
+		if !ok {
+			data = []byte("[]")
+		}
+		var err error
+		if values[a.Slot], err = a.Decode(sig, data); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 // checkParams checks that a call's tensors are what the operator's rules give.

@@ -42,7 +42,11 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 			err = b.invoke(s.Phase, s.Invocation, b.aliases.pairs[i])
 		case s.Fill != nil:
 			to := b.root(s.Fill.Tensor)
-			b.builtin(Builtin{Op: "fill", Value: s.Fill.Value}, b.whole(to, perm.Write))
+			op := Builtin{Op: "fill", Value: s.Fill.Value}
+			if s.Fill.Identity != perm.NoRedop {
+				op = Builtin{Op: "identity", Redop: s.Fill.Identity}
+			}
+			b.builtin(op, b.whole(to, perm.Write))
 		case s.Add != nil:
 			to, from := b.root(s.Add.To), b.root(s.Add.From)
 			b.builtin(Builtin{Op: "add"}, b.whole(to, perm.ReadWrite), b.whole(from, perm.Read))
@@ -185,6 +189,9 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 	if err != nil {
 		return err
 	}
+	if err := c.pass(inv); err != nil {
+		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
+	}
 	inPlace = unconverted(inv, inPlace)
 	c.InPlace = inPlace
 	var access []region.Access
@@ -225,7 +232,9 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 				}
 			}
 			c.Params[i] = append(c.Params[i], bound)
-			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
+			a := b.whole(bound.Root, effective(p, bound.Mode))
+			a.Redop = p.Redop
+			access = append(access, a)
 			if makes {
 				made = append(made, len(access)-1)
 			}
@@ -284,6 +293,21 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 		}
 	}
 	return after, nil
+}
+
+// pass notes the values of the arguments that the caller passes.
+func (c *Call) pass(inv *graph.Invocation) error {
+	for slot, values := range inv.Passed {
+		data, err := json.Marshal(values)
+		if err != nil {
+			return err
+		}
+		if c.Passed == nil {
+			c.Passed = map[string]json.RawMessage{}
+		}
+		c.Passed[inv.Signature.Operator.Slots[slot].Name] = data
+	}
+	return nil
 }
 
 // lifetimes fills in First and Last of every root.

@@ -104,6 +104,8 @@ type Call struct {
 	// request. From them the operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
+	// Passed lists the values of each argument that the caller passes, by slot name.
+	Passed map[string]json.RawMessage `json:"passed,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
 	// Slots names the slot of each parameter; of gradients, "grad of" it.
@@ -148,8 +150,9 @@ func (p *Plan) Operand(b Bound) task.Operand {
 
 // Builtin is an operation that every engine knows.
 type Builtin struct {
-	Op    string  `json:"op"` // "fill", "add" or "convert"
-	Value float64 `json:"value,omitempty"`
+	Op    string     `json:"op"` // "fill", "identity", "add" or "convert"
+	Value float64    `json:"value,omitempty"`
+	Redop perm.Redop `json:"redop,omitempty"` // of which identity fills in what changes nothing
 }
 
 // Task is a step of a call, or a built-in operation. It runs over [0, Over), cut into ranges of

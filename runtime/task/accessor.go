@@ -6,6 +6,8 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -30,6 +32,13 @@ type Accessor struct {
 	Workers func(slot int) []Buffer
 	// State returns the per-device state of a slot; it may be nil if the operator has none.
 	State func(slot int) *State
+	// Passed holds the values of the arguments that the caller passes, by slot.
+	Passed map[int][]any
+	// Division says how the tensor of a slot is divided; nil if nothing is.
+	Division func(slot int) region.Parallel
+	// Profiling and Handle are the arguments of these sources.
+	Profiling Profiling
+	Handle    Handle
 
 	at  int // of a variadic slot: the tensor that List is at
 	err error
@@ -182,6 +191,21 @@ func ListIf[V any, S ~int](a *Accessor, slot S, get func(*Accessor, S) V) []V {
 		return nil
 	}
 	return List(a, slot, get)
+}
+
+// ReduceTo returns the tensor of a slot into which the task folds values.
+func ReduceTo[T dtype.Number, S ~int](a *Accessor, slot S) tensor.Reduction[T] {
+	b, ok := a.one(int(slot), false)
+	if !ok {
+		return tensor.Reduction[T]{}
+	}
+	op := perm.NoRedop
+	for _, p := range a.Signature.Params {
+		if p.Slot == int(slot) && !p.Grad {
+			op = p.Redop
+		}
+	}
+	return tensor.MakeReduction(unlock.Key{}, elements[T](a, int(slot), b), b.Shape, op)
 }
 
 // Optional returns a slot's tensor, read with get, if the slot has one.

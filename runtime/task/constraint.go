@@ -101,6 +101,9 @@ func (k ConstraintKind) String() string {
 	return fmt.Sprintf("task.ConstraintKind(%d)", uint8(k))
 }
 
+// ConstraintKinds lists the names of the kinds.
+func ConstraintKinds() []string { return constraintNames[:] }
+
 // ParseConstraintKind returns the kind of a name.
 func ParseConstraintKind(name string) (ConstraintKind, bool) {
 	i := slices.Index(constraintNames[:], name)
@@ -124,6 +127,9 @@ var hintNames = [...]string{"no_hint", "min_max", "first_last"}
 
 // String returns the name that specs use.
 func (h Hint) String() string { return hintNames[h] }
+
+// Hints lists the names of the hints.
+func Hints() []string { return hintNames[:] }
 
 // ParseHint returns the hint of a name.
 func ParseHint(name string) (Hint, bool) {

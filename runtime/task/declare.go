@@ -12,6 +12,8 @@ type DeclaredSlot struct {
 	Name  string
 	Group Group
 	Arity Arity
+	// Provided tells that an engine fills the slot, so that launches do not.
+	Provided bool
 }
 
 // single reports whether the slot holds one tensor at most, so that its name needs no index. Slots that

@@ -50,7 +50,8 @@ type Registry struct {
 }
 
 // RegisterTask adds a task: its id, a name for people, its signature and its implementations. It
-// fails if the id does not belong to the signature, or is taken by another task.
+// fails if the signature contradicts itself, or if the id does not belong to it or is taken by another
+// task.
 func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...Variant) error {
 	fail := func(want, got string) error {
 		return &Error{Operator: sig.Operator.Name, Task: sig.Task, Want: want, Got: got}
@@ -63,6 +64,9 @@ func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...
 			return fail("a task that is not registered yet", "one that is")
 		}
 		return fail("a task id of its own", fmt.Sprintf("the id %v of %s", id, other.Signature.Name()))
+	}
+	if err := sig.Validate(); err != nil {
+		return err
 	}
 	for i, v := range variants {
 		if v.Kernel == nil {

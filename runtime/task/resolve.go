@@ -53,6 +53,7 @@ type Resolution struct {
 	below    map[int]int   // per integer input: its values lie in [0, below)
 	at       int           // of a variadic slot: the tensor that is looked at, the first unless Each says another
 	shards   [][]ShardAxes // per shard of the operator
+	args     map[int]any   // per argument from an expression
 	err      error
 }
 

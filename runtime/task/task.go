@@ -128,14 +128,21 @@ type Step struct {
 	Elementwise bool
 }
 
-// Signature describes a task: its slots with permissions, and its steps.
+// Signature describes a task: its slots with permissions, its arguments, what its launches must keep
+// to, and its steps. It must not be changed once it is registered.
 type Signature struct {
 	Operator *Operator
 	Task     string
 	ID       ID
 	Kind     Kind
 	Params   []Param
-	Steps    []Step
+	Args     []Arg
+	// Constraints say how launches divide the task's tensors.
+	Constraints Constraints
+	// Returns is the number of the slot of per-device state that an init task makes, plus one; 0 if
+	// the task makes none.
+	Returns int
+	Steps   []Step
 	// InPlace lists the tensors that may lie where others lay.
 	InPlace []InPlace
 	// Floating lists the dtype variables that stand for floating-point types in this task, though the
@@ -150,6 +157,10 @@ func (s *Signature) Supports(types []dtype.Type) bool {
 
 // Name returns "operator.task".
 func (s *Signature) Name() string { return s.Operator.Name + "." + s.Task }
+
+// State returns the number of the slot of the per-device state that an init task makes; ok is false if
+// the task makes none.
+func (s *Signature) State() (slot int, ok bool) { return s.Returns - 1, s.Returns > 0 }
 
 // Attrs are the attributes of an operator: a comparable struct of plain values.
 type Attrs interface {

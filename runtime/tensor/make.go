@@ -3,6 +3,7 @@ package tensor
 import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/perm"
 )
 
 // The functions below make views of contiguous row-major memory. Only packages of the runtime can call
@@ -36,4 +37,9 @@ func MakeScatter[T dtype.Number](_ unlock.Key, data []T, shape []int, n int) Sca
 // MakePerWorker returns scratch memory, one view for each worker.
 func MakePerWorker[T dtype.Element](_ unlock.Key, own []RW[T]) PerWorker[T] {
 	return PerWorker[T]{own}
+}
+
+// MakeReduction returns a tensor into which values are folded with an operator.
+func MakeReduction[T dtype.Number](_ unlock.Key, data []T, shape []int, op perm.Redop) Reduction[T] {
+	return Reduction[T]{rows(shape), data, op}
 }

@@ -66,6 +66,10 @@ var programs = []struct {
 	{"invoke", `func f(n *graph.Node, x softmax.Input, y softmax.Output) { softmax.InvokeForward(n, y, x) }`, "cannot use y (variable of struct type softmax.Output) as softmax.Input value in argument to softmax.InvokeForward"},
 	{"invoke", `func f(n *graph.Node, y softmax.Output, g softmax.GradOutput) { softmax.InvokeBackward(n, y, g, softmax.GradInput{}) }`, "cannot use g (variable of struct type softmax.GradOutput) as softmax.GradInput value in argument to softmax.InvokeBackward"},
 
+	// Constraints can be added only where the task declares none.
+	{"constraints", `func f(n *graph.Node, x softmax.Input, y softmax.Output, c task.Constraint) error { inv, err := softmax.InvokeForward(n, x, y); if err != nil { return err }; return inv.AddConstraint(c) }`, ""},
+	{"constraints", `func f(inv *graph.Invocation, c task.Constraint) error { return inv.AddConstraint(c) }`, "inv.AddConstraint undefined (type *graph.Invocation has no field or method AddConstraint)"},
+
 	// Attributes have their types.
 	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: activation.Relu}`, ""},
 	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: "RELU"}`, `cannot use "RELU" (untyped string constant) as activation.Activation value in struct literal`},
@@ -88,7 +92,7 @@ var programs = []struct {
 
 // imports maps the package names that programs use to the folders of the packages.
 var imports = map[string]string{
-	"activation": "generated", "dropout": "generated", "elementbinary": "generated", "linear": "generated", "pool2d": "generated", "softmax": "generated",
+	"activation": "generated", "conv2d": "generated", "elementunary": "generated", "sparsecategoricalcrossentropy": "generated", "split": "generated", "dropout": "generated", "elementbinary": "generated", "linear": "generated", "pool2d": "generated", "softmax": "generated",
 	"dtype": "runtime", "graph": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
 }
 
@@ -122,9 +126,8 @@ func build(t *testing.T, sources []string, args ...string) string {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		folder := fmt.Sprintf("p%02d", i)
-		overlay["Replace"][filepath.Join(here, folder, "p.go")] = file
-		args = append(args, "./"+folder)
+		overlay["Replace"][filepath.Join(here, folder(i), "p.go")] = file
+		args = append(args, "./"+folder(i))
 	}
 	data, err := json.Marshal(overlay)
 	if err != nil {
@@ -143,21 +146,29 @@ func build(t *testing.T, sources []string, args ...string) string {
 	return out.String()
 }
 
+// folder returns the name of the folder of package i.
+func folder(i int) string { return fmt.Sprintf("p%02d", i) }
+
+// messages returns what the go command says about each package that does not compile, by folder. Its
+// output has a block for each, under a line with the package's path.
+func messages(out string) map[string]string {
+	all := map[string]string{}
+	for block := range strings.SplitSeq(out, "# ") {
+		head, rest, _ := strings.Cut(block, "\n")
+		all[filepath.Base(head)] = rest
+	}
+	return all
+}
+
 func TestDoesNotCompile(t *testing.T) {
 	var sources []string
 	for _, p := range programs {
 		sources = append(sources, source(p.code))
 	}
-	out := build(t, sources)
-	// The output has a block for each package that does not compile, under a line with its path.
-	messages := map[string]string{}
-	for block := range strings.SplitSeq(out, "# ") {
-		head, rest, _ := strings.Cut(block, "\n")
-		messages[filepath.Base(head)] = rest
-	}
+	messages := messages(build(t, sources))
 	controls := map[string]bool{}
 	for i, p := range programs {
-		got := messages[fmt.Sprintf("p%02d", i)]
+		got := messages[folder(i)]
 		switch {
 		case p.want == "" && got != "":
 			t.Errorf("%s: the control does not compile:\n%s\n%s", p.group, p.code, got)

@@ -25,7 +25,7 @@ func load(t *testing.T, p *graph.Program) *local.Instance {
 		t.Fatal(err)
 	}
 	engine := local.New(&registry, local.Config{Workers: 2})
-	t.Cleanup(engine.Close)
+	t.Cleanup(func() { engine.Close() })
 	init, err := graph.Initialization(p)
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestRefuses(t *testing.T) {
 		want  string
 	}{
 		{func(g *graph.Graph) { shape.Apply(g, shape.Defaults(), g.Input("x", dtype.I32, 1, 2, 3, 4)) },
-			"operator shape: [1 2 3 4] has more than 3 dimensions"},
+			"operator shape: [1, 2, 3, 4] has more than 3 dimensions"},
 		{func(g *graph.Graph) { shape.Apply(g, shape.Defaults(), g.Input("x", dtype.I64, 1)) },
 			"operator shape, slot input: want element type i32, got i64"},
 		{func(g *graph.Graph) { ramp.Apply(g, ramp.Attrs{To: dtype.I32}) }, "operator ramp: i32 is neither f64 nor f32"},

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestVet runs opgen vet, and the go command with opgen as its tool, on a package with a mistake and on one
+// without.
+func TestVet(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":               "module example.com/m\n\ngo 1.26\n",
+		"runtime/task/task.go": "package task\n\ntype Arg struct {\n\tType any\n\tUnchecked bool\n}\n\nfunc TypeFor[T any]() any { return nil }\n",
+		"bad/bad.go":           "package bad\n\nimport \"example.com/m/runtime/task\"\n\nvar Arg = task.Arg{Type: task.TypeFor[*int]()}\n",
+		"good/good.go":         "package good\n\nimport \"example.com/m/runtime/task\"\n\nvar Arg = task.Arg{Type: task.TypeFor[*int](), Unchecked: true}\n",
+	} {
+		p := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := filepath.Join(t.TempDir(), "opgen") // called this, the test binary is opgen
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(tool, program, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string // a part of what is said; "" if all is well
+	}{
+		{[]string{tool, "vet", "./good"}, ""},
+		{[]string{tool, "vet"}, "bad/bad.go:5:26: an argument is of type *int, which is no plain data"},
+		{[]string{"go", "vet", "-vettool=" + tool, "./bad"}, "which is no plain data"},
+	} {
+		cmd := exec.Command(c.args[0], c.args[1:]...)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%v: %v\n%s", c.args, err, out)
+		case c.want != "" && (!errors.As(err, &exit) || exit.ExitCode() != findings || !strings.Contains(string(out), c.want)):
+			t.Errorf("%v: %v, got\n%swant ...%s", c.args, err, out, c.want)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package check
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// sourceTypes lists the sources of arguments that are words, and the Go type of each; "" is any.
+var sourceTypes = map[string]struct {
+	source task.Source
+	goType string
+}{
+	"attrs": {task.FromAttrs, "Attrs"}, "iteration": {task.FromIteration, "int"}, "profiling": {task.FromProfiling, "task.Profiling"},
+	"handle": {task.FromHandle, "task.Handle"}, "init": {task.FromInit, ""}, "call": {task.FromCall, ""},
+}
+
+// SourceOf returns where an argument's value comes from. slot is that of a shape.
+func SourceOf(a *spec.Arg) (from task.Source, slot string) {
+	if s, ok := sourceTypes[a.From.V]; ok {
+		return s.source, ""
+	}
+	if inner, ok := strings.CutPrefix(a.From.V, "shape("); ok && strings.HasSuffix(inner, ")") {
+		return task.FromShape, strings.TrimSpace(strings.TrimSuffix(inner, ")"))
+	}
+	return task.FromExpr, ""
+}
+
+// TypeOf returns the Go type of an argument: the one that the spec gives or, without one, that of the
+// source.
+func TypeOf(a *spec.Arg) string {
+	if a.Type.Set() {
+		return a.Type.V
+	}
+	if from, _ := SourceOf(a); from == task.FromShape {
+		return "region.Parallel"
+	}
+	return sourceTypes[a.From.V].goType
+}
+
+// exprTypes lists the Go types of arguments from expressions.
+var exprTypes = map[string]expr.Kind{"int": expr.Int, "float64": expr.Float, "bool": expr.Bool, "string": expr.String, "[]int": expr.Dims}
+
+// ExprKind returns the type that the expression of an argument must have.
+func ExprKind(a *spec.Arg) expr.Kind { return exprTypes[a.Type.V] }
+
+var (
+	plainType = regexp.MustCompile(`^(\[\])*(bool|string|u?int(8|16|32|64)?|float(32|64)|complex(64|128))$`)
+	// importedType matches import/path.Type, which may stand behind a star or brackets.
+	importedType = regexp.MustCompile(`^(\*|\[\])*[a-z0-9][^\s"*]*\.[A-Z][A-Za-z0-9_]*$`)
+)
+
+func (o *operator) arg(a *spec.Arg) {
+	o.name(a.Name, "argument", a.Key)
+	if !a.From.Set() {
+		return
+	}
+	from, slot := SourceOf(a)
+	if a.Variadic != nil {
+		o.argArity(a, from)
+	}
+	fixed := TypeOf(&spec.Arg{From: a.From})
+	switch from {
+	case task.FromExpr:
+		o.exprArg(a)
+		return
+	case task.FromShape:
+		if o.sc.What(slot) != "slot" {
+			at := len("shape(")
+			d := o.list.Add(diag.Undefined, a.From.Node.Within(at, at+len(slot)), "there is no slot %s", slot)
+			if h := o.sc.Suggest(slot, "slot"); h != "" {
+				d.Hinted("%s", h)
+			}
+		}
+	case task.FromInit, task.FromCall:
+		if !a.Type.Set() {
+			if !a.Bad {
+				o.list.Add(diag.MissingKey, a.Key, "type is missing: the argument's Go type")
+			}
+			return
+		}
+		if !plainType.MatchString(a.Type.V) && !importedType.MatchString(a.Type.V) {
+			o.goType(a)
+			return
+		}
+	}
+	if fixed != "" && a.Type.Set() && a.Type.V != fixed {
+		o.list.Add(diag.BadArg, a.Type.Span(), "an argument from %s is of type %s, not %s", a.From.V, fixed, a.Type.V)
+		return
+	}
+	o.plain(a, from)
+}
+
+// goType reports a type that is none.
+func (o *operator) goType(a *spec.Arg) {
+	d := o.list.Add(diag.BadArg, a.Type.Span(), "want a Go type, got %q", a.Type.V)
+	if i := strings.LastIndexByte(a.Type.V, '.'); i >= 0 {
+		d.Hinted("a type of a package is written import/path.Type, and is exported")
+	} else if t := exprTypeNear(a.Type.V); t != "" {
+		d.Hinted("did you mean %s?", t)
+	} else {
+		d.Hinted("types are bool, int, float64, string and the like, lists []T of them, and import/path.Type")
+	}
+}
+
+// exprTypeNear returns the Go type that a name of the spec language stands for, or "".
+func exprTypeNear(name string) string {
+	return map[string]string{"float": "float64", "f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "integer": "int", "dims": "[]int", "boolean": "bool"}[name]
+}
+
+// plain checks whether an argument is plain data, or says that it is not checked.
+func (o *operator) plain(a *spec.Arg, from task.Source) {
+	holds := ""
+	switch {
+	case from == task.FromHandle:
+		holds = "a device's handles"
+	case from == task.FromInit:
+		holds = "per-device state"
+	case strings.Contains(a.Type.V, "*"):
+		holds = "a pointer"
+	}
+	switch {
+	case holds != "" && !a.Unchecked.V && from != task.FromCall:
+		o.list.Add(diag.BadArg, a.Key, "%s holds %s, which is no plain data", a.Name, holds).Hinted("say so: unchecked = true")
+	case holds != "" && from == task.FromCall:
+		o.list.Add(diag.BadArg, a.Type.Span(), "%s holds %s, but what a caller passes is plain data, since plans carry it", a.Name, holds)
+	case a.Unchecked.V && holds == "":
+		o.list.Add(diag.BadArg, a.Unchecked.Span, "an argument from %s is plain data, so it is checked", a.From.V)
+	}
+}
+
+// exprArg checks an argument from an expression.
+func (o *operator) exprArg(a *spec.Arg) {
+	switch want, ok := exprTypes[a.Type.V]; {
+	case !a.Type.Set():
+		if !a.Bad {
+			o.list.Add(diag.MissingKey, a.Key, "type is missing: that of the expression, one of %s", strings.Join(exprTypeNames, ", "))
+		}
+	case !ok:
+		d := o.list.Add(diag.BadArg, a.Type.Span(), "an argument from an expression is of type %s, not %s", strings.Join(exprTypeNames, ", "), a.Type.V)
+		if t := exprTypeNear(a.Type.V); t != "" {
+			d.Hinted("did you mean %s?", t)
+		} else {
+			d.Hinted("the attributes as a whole are from = \"attrs\"")
+		}
+	case a.Unchecked.V:
+		o.list.Add(diag.BadArg, a.Unchecked.Span, "an argument from an expression is plain data, so it is checked")
+	default:
+		before := o.list.Len()
+		o.sc.Expr(a.From, want)
+		if words := sourceWords(); o.list.Len() > before && snake.MatchString(a.From.V) {
+			if h := scope.Hint(a.From.V, "sources", words); h != "" && strings.HasPrefix(h, "did") {
+				o.list.Last().Hinted("%s", h)
+			}
+		}
+	}
+}
+
+var exprTypeNames = []string{"int", "float64", "bool", "string", "[]int"}
+
+func sourceWords() []string {
+	var words []string
+	for w := range sourceTypes {
+		words = append(words, w)
+	}
+	slices.Sort(words)
+	return words
+}
+
+// argArity checks how many values an argument has.
+func (o *operator) argArity(a *spec.Arg, from task.Source) {
+	if from != task.FromCall {
+		o.list.Add(diag.BadArity, a.Variadic.Span, "only the caller passes several values, with from = \"call\"")
+		return
+	}
+	o.limits(a.Variadic, "value")
+}
+
+// taskArgs checks the arguments that a task takes.
+func (o *operator) taskArgs(t *spec.Task) {
+	seen := map[string]bool{}
+	for _, n := range t.Args {
+		i := slices.IndexFunc(o.s.Args, func(a *spec.Arg) bool { return a.Name == n.V })
+		if i < 0 {
+			if !o.s.Unread["args"] {
+				d := o.list.Add(diag.Undefined, n.Span(), "there is no argument %s", n.V)
+				if h := o.sc.Suggest(n.V, "argument"); h != "" {
+					d.Hinted("%s", h)
+				}
+			}
+			continue
+		}
+		if seen[n.V] {
+			o.list.Add(diag.Duplicate, n.Span(), "argument %s is listed twice", n.V)
+		}
+		seen[n.V] = true
+		from, _ := SourceOf(o.s.Args[i])
+		stateless := t.Name == "init" || t.Name == "cleanup"
+		switch {
+		case from == task.FromCall && o.s.Kind != spec.Operator:
+			o.list.Add(diag.BadArg, n.Span(), "nobody calls the task of an %s to pass %s", o.s.Kind, n.V)
+		case stateless && (from == task.FromIteration || from == task.FromCall):
+			o.list.Add(diag.BadArg, n.Span(), "%s runs when plans are loaded or closed, so it has no argument from %s", t.Name, from)
+		case t.Name == "init" && from == task.FromInit:
+			o.list.Add(diag.BadArg, n.Span(), "init makes %s, so it is not given it", n.V)
+		case from == task.FromInit && !o.s.Unread["tasks"] && o.taskNamed("init") == nil:
+			o.list.Add(diag.BadTask, n.Span(), "nothing makes the per-device state %s", n.V).Hinted("add [tasks.init] with returns = %q, and [tasks.cleanup]", n.V)
+		}
+	}
+}
+
+func (o *operator) taskNamed(name string) *spec.Task {
+	for _, t := range o.s.Tasks {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// stateTask checks a task that makes or frees per-device state.
+func (o *operator) stateTask(t *spec.Task) {
+	for _, s := range []spec.Str{t.Over, t.Grain} {
+		if s.Set() {
+			o.list.Add(diag.BadStep, s.Span(), "%s runs once for each device, not over indices", t.Name)
+		}
+	}
+	if len(t.Steps) > 0 {
+		o.list.Add(diag.BadStep, t.Steps[0].Key, "%s runs once for each device, in one step", t.Name)
+	}
+	for _, a := range t.Access {
+		o.list.Add(diag.BadPerm, a.Key, "%s is given no tensors: when it runs, they hold nothing", t.Name)
+	}
+	if t.Declared {
+		o.list.Add(diag.BadTask, t.Key, "%s is given no tensors, so it has no constraints", t.Name)
+	}
+	if t.Name == "cleanup" {
+		return
+	}
+	isState := func(name string) bool {
+		return slices.ContainsFunc(o.s.Args, func(a *spec.Arg) bool { return a.Name == name && a.From.V == "init" })
+	}
+	switch {
+	case !t.Returns.Set() && !t.Bad:
+		o.list.Add(diag.BadTask, t.Key, "init returns nothing").Hinted("name the argument that it makes: returns = \"state\"")
+	case t.Returns.Set() && !isState(t.Returns.V) && !o.s.Unread["args"]:
+		d := o.list.Add(diag.Undefined, t.Returns.Span(), "there is no per-device state %s", t.Returns.V)
+		d.Hinted("declare it: [args.%s] with from = \"init\", its type and unchecked = true", t.Returns.V)
+	}
+	for _, a := range o.s.Args {
+		if a.From.V == "init" && t.Returns.Set() && a.Name != t.Returns.V && isState(t.Returns.V) {
+			o.list.Add(diag.BadArg, a.Key, "init makes one state, %s, so nothing makes %s", t.Returns.V, a.Name)
+		}
+	}
+	c := o.taskNamed("cleanup")
+	switch {
+	case o.s.Unread["tasks"]:
+	case c == nil:
+		o.list.Add(diag.BadTask, t.Key, "nothing frees the per-device state that init makes").Hinted("add [tasks.cleanup] with args = [%q]", t.Returns.V)
+	case t.Returns.Set() && isState(t.Returns.V) && !slices.ContainsFunc(c.Args, func(n spec.Str) bool { return n.V == t.Returns.V }):
+		o.list.Add(diag.BadTask, c.Key, "cleanup is not given the state that it frees").Hinted("args = [%q]", t.Returns.V)
+	}
+}

@@ -1,0 +1,275 @@
+package check
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// gradTerm stands before the name of a slot where its gradient is meant.
+const gradTerm = "grad."
+
+// operands returns the declaration of a task's tensors, as its signature will have it, and the slot of
+// each operand.
+func (o *operator) operands(t *spec.Task) (*task.Declaration, map[string]*spec.Slot) {
+	var slots []task.DeclaredSlot
+	of := map[string]*spec.Slot{}
+	add := func(name string, s *spec.Slot, p perm.Perm, absent bool) {
+		g, ok := task.GroupOf(p)
+		if !ok {
+			return
+		}
+		r := task.Slot{Optional: s.Present.Set()}
+		if v := s.Variadic; v != nil {
+			r.Variadic = true
+			if r.Min, r.Max = Limits(o.s, v); r.Max == 0 {
+				r.Max = task.Unbounded
+			}
+		}
+		of[name] = s
+		slots = append(slots, task.DeclaredSlot{Name: name, Group: g, Arity: r.Holds(absent)})
+	}
+	for _, s := range o.s.Slots {
+		p, _ := Permission(t, s)
+		sometimes := t.Name == "backward" && Saved(s) != "true" && Saved(s) != ""
+		add(s.Name, s, p, sometimes)
+	}
+	for _, s := range o.s.Slots {
+		p := o.gradPermission(t, s)
+		add(gradTerm+s.Name, s, p, p.Writes())
+	}
+	return task.NewDeclaration(o.s.Name.V+"."+t.Name, slots...), of
+}
+
+// Limits returns how many tensors a variadic slot holds at least and, unless that is 0, at most. If their
+// number is an attribute, it has the attribute's limits.
+func Limits(s *spec.Spec, v *spec.Variadic) (lo, hi int) {
+	if !v.Count.Set() {
+		return int(v.Min.V), int(v.Max.V)
+	}
+	for _, a := range s.Attrs {
+		if a.Name == strings.TrimSpace(v.Count.V) && a.Type.V == "int" && !a.List.V {
+			if n, ok := extentOf(a.Min); ok {
+				lo = max(int(n), 0)
+			}
+			if n, ok := extentOf(a.Max); ok {
+				hi = max(int(n), 0)
+			}
+		}
+	}
+	return lo, hi
+}
+
+// constraints checks that the constraints of a task fit its tensors and each other.
+func (o *operator) constraints(t *spec.Task) {
+	if o.s.Unread["slots"] || len(t.Constraints) == 0 {
+		return
+	}
+	d, of := o.operands(t)
+	var good []task.Constraint
+	for _, c := range t.Constraints {
+		if !o.terms(t, c, d, of) {
+			continue
+		}
+		v := c.Value()
+		if err := d.CheckForm(v); err != nil {
+			o.constraintError(diag.BadConstraint, c, err)
+			continue
+		}
+		if !o.fitsRanks(c, of) {
+			continue
+		}
+		// Each constraint is judged beside those in front of it that are right.
+		if err := d.SetConstraints(append(slices.Clone(good), v)...).Validate(); err != nil {
+			code := diag.Contradiction
+			var e *task.Error
+			if errors.As(err, &e) && e.Code == task.IndexOutOfRange {
+				code = diag.BadConstraint
+			}
+			o.constraintError(code, c, err)
+			continue
+		}
+		good = append(good, v)
+	}
+}
+
+func (o *operator) constraintError(code diag.Code, c *spec.Constraint, err error) {
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return
+	}
+	about := ""
+	if e.Slot != "" {
+		about = e.Slot + ": "
+	}
+	o.list.Add(code, c.Span, "%swant %s, got %s", about, e.Want, e.Got)
+}
+
+// terms checks that each term of a constraint names a tensor of the task, or a group.
+func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *task.Declaration, of map[string]*spec.Slot) bool {
+	ok := true
+	for _, term := range c.Terms {
+		name := task.ParseTerm(term.V).Name
+		g, group := task.ParseGroup(name)
+		if group && of[name] != nil && slices.ContainsFunc(d.Slots(), func(s task.DeclaredSlot) bool { return s.Group == g && s.Name != name }) {
+			o.list.Add(diag.BadConstraint, term.Span(), "in task %s, %s is a slot and the name of a group that holds more", t.Name, name)
+			ok = false
+			continue
+		}
+		if of[name] != nil || group && g != task.Scalars {
+			continue
+		}
+		ok = false
+		slot := strings.TrimPrefix(name, gradTerm)
+		switch what := o.sc.What(slot); {
+		case what == "argument" || name == task.Scalars.String():
+			o.list.Add(diag.BadConstraint, term.Span(), "constraints are about tensors, and %s is none", name)
+		case what == "slot" && slot != name:
+			o.list.Add(diag.BadConstraint, term.Span(), "task %s has no gradient of %s", t.Name, slot)
+		case what == "slot":
+			o.list.Add(diag.BadConstraint, term.Span(), "task %s is not given %s", t.Name, name)
+		default:
+			var names []string
+			for _, s := range d.Slots() {
+				names = append(names, s.Name)
+			}
+			f := o.list.Add(diag.Undefined, term.Span(), "there is no slot %s", name)
+			if h := scope.Hint(name, "tensors of "+t.Name, names); h != "" {
+				f.Hinted("%s", h)
+			}
+		}
+	}
+	return ok
+}
+
+// rank is what a spec says about the number of a tensor's dimensions: exactly so many, or at least.
+type rank struct {
+	n    int
+	open bool
+}
+
+// rankOf returns the rank of a slot's tensors.
+func rankOf(s *spec.Slot) rank {
+	r := rank{open: !s.HasShape}
+	for _, n := range s.Shape {
+		if e, ok := n.(*source.Scalar); ok {
+			if text, isText := e.Value.(string); isText && strings.HasSuffix(strings.TrimSpace(text), "...") {
+				r.open = true
+				continue
+			}
+		}
+		r.n++
+	}
+	return r
+}
+
+// has reports whether a tensor may have n dimensions.
+func (r rank) has(n int) bool { return n == r.n || r.open && n > r.n }
+
+func (r rank) String() string {
+	s := strconv.Itoa(r.n)
+	if r.open {
+		s = "at least " + s
+	}
+	return s
+}
+
+// fitsRanks checks the numbers of a constraint against the ranks of its tensors.
+func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool {
+	before := o.list.Len()
+	var slots []*spec.Slot
+	for _, t := range c.Terms {
+		s := of[task.ParseTerm(t.V).Name]
+		if s == nil {
+			return true // a group: its tensors are known at launch
+		}
+		slots = append(slots, s)
+	}
+	first := rankOf(slots[0])
+	if c.Kind == task.Broadcast && c.Lists["axes"] != nil {
+		for _, axis := range c.Lists["axes"].V {
+			if !first.open && axis >= first.n {
+				o.list.Add(diag.BadConstraint, c.Lists["axes"].Span, "%s has %v dimensions, so there is no axis %d", c.Terms[0].V, first, axis)
+			}
+		}
+	}
+	for _, name := range []string{"extents", "factors", "low", "high"} {
+		if l := c.Lists[name]; l != nil && !first.has(len(l.V)) {
+			o.list.Add(diag.BadConstraint, l.Span, "want a number for each dimension, %v of %s, got %d", first, c.Terms[0].V, len(l.V))
+		}
+	}
+	if c.Kind == task.Image {
+		o.image(c, slots)
+		return o.list.Len() == before
+	}
+	for i, s := range slots[1:] {
+		r := rankOf(s)
+		if !first.open && !r.has(first.n) || !r.open && !first.has(r.n) {
+			o.list.Add(diag.BadConstraint, c.Terms[i+1].Span(), "%s has %v dimensions, %s has %v", c.Terms[0].V, first, c.Terms[i+1].V, r).See(slots[0].ShapeSpan, "the shape of %s", c.Terms[0].V)
+		} else if c.Kind == task.Align {
+			o.alignedExtents(c, slots[0], s, c.Terms[i+1])
+		}
+	}
+	return o.list.Len() == before
+}
+
+// image checks that a source holds integers, which point into a target of one dimension.
+func (o *operator) image(c *spec.Constraint, slots []*spec.Slot) {
+	if !o.certain(slots[0]) {
+		return
+	}
+	types := []spec.Str{slots[0].Type}
+	for _, v := range o.s.Types {
+		if v.Name == slots[0].Type.V {
+			types = v.Types
+		}
+	}
+	for _, t := range types {
+		if d, err := dtype.Parse(t.V); err != nil || d != dtype.I32 && d != dtype.I64 {
+			o.list.Add(diag.BadConstraint, c.Terms[0].Span(), "an image follows integers that point to elements, and %s holds %s", c.Terms[0].V, t.V).
+				Hinted("sources hold i32 or i64")
+			return
+		}
+	}
+	if r := rankOf(slots[1]); !r.has(1) {
+		o.list.Add(diag.BadConstraint, c.Terms[1].Span(), "an integer points into one dimension, %s has %v", c.Terms[1].V, r)
+	}
+}
+
+// alignedExtents checks that the extents of aligned tensors that are numbers are the same.
+func (o *operator) alignedExtents(c *spec.Constraint, a, b *spec.Slot, at spec.Str) {
+	if rankOf(a).open || rankOf(b).open {
+		return
+	}
+	for i := range a.Shape {
+		x, okX := extentOf(a.Shape[i])
+		y, okY := extentOf(b.Shape[i])
+		if okX && okY && x != y {
+			o.list.Add(diag.BadConstraint, at.Span(), "dimension %d of %s is %d, that of %s is %d", i, c.Terms[0].V, x, at.V, y)
+			return
+		}
+	}
+}
+
+// extentOf returns the extent that an element of a shape writes down.
+func extentOf(n source.Node) (int64, bool) {
+	s, ok := n.(*source.Scalar)
+	if !ok {
+		return 0, false
+	}
+	if text, ok := s.Value.(string); ok {
+		v, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		return v, err == nil
+	}
+	v, ok := s.Value.(int64)
+	return v, ok
+}

@@ -1,0 +1,18 @@
+// Package device holds what attention keeps for each device.
+package device
+
+import "math"
+
+// MHAPerDeviceState is what the tasks of a multi-head attention find on their device: the sizes of its
+// projections, and the factor of the products of query and key.
+type MHAPerDeviceState struct {
+	Device                 int
+	QSize, KSize, VSize    int
+	QProj, KProj, VProj, O int
+	Heads                  int
+	Scale                  float64
+	Freed                  bool
+}
+
+// ScaleOf returns the factor for projections of a size.
+func ScaleOf(size int) float64 { return 1 / math.Sqrt(float64(size)) }

@@ -1,0 +1,103 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// PlainData checks the types of arguments: they must be plain data unless they are declared unchecked.
+var PlainData = &analysis.Analyzer{
+	Name: "plaindata",
+	Doc:  "check that the types of tasks' arguments are plain data, unless they are declared unchecked\n\nPlans carry arguments, so these hold no pointers, maps, channels, functions or interfaces.",
+	Run: func(pass *analysis.Pass) (any, error) {
+		for _, file := range pass.Files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.CompositeLit); ok && isArg(pass.TypesInfo.TypeOf(lit)) {
+					checkArg(pass, lit)
+				}
+				return true
+			})
+		}
+		return nil, nil
+	},
+}
+
+func isArg(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Name() == "Arg" && inRuntime(n.Obj().Pkg(), "task")
+}
+
+// checkArg checks a task.Arg whose type is reflect.TypeFor of something.
+func checkArg(pass *analysis.Pass, lit *ast.CompositeLit) {
+	fields := map[string]ast.Expr{}
+	for _, e := range lit.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if key, ok := kv.Key.(*ast.Ident); ok {
+				fields[key.Name] = kv.Value
+			}
+		}
+	}
+	if v := fields["Unchecked"]; v != nil && types.ExprString(v) == "true" {
+		return
+	}
+	call, ok := fields["Type"].(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	index, ok := call.Fun.(*ast.IndexExpr)
+	if !ok {
+		return
+	}
+	t := pass.TypesInfo.TypeOf(index.Index)
+	if t == nil {
+		return
+	}
+	if where, what := pointer(t, "", map[types.Type]bool{}); what != "" {
+		slot := "an argument"
+		if s := fields["Slot"]; s != nil {
+			slot = "argument " + types.ExprString(s)
+		}
+		pass.Reportf(call.Pos(), "%s is of type %s, which is no plain data: %s is %s; declare it unchecked, or pass something else", slot, t, where, what)
+	}
+}
+
+// pointer returns the first part of a type that keeps it from being plain data, and what that is; "" if
+// there is none. Slices of plain data are plain, since they are copied.
+func pointer(t types.Type, path string, seen map[types.Type]bool) (where, what string) {
+	if seen[t] {
+		return "", ""
+	}
+	seen[t] = true
+	if path == "" {
+		path = "it"
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return path, "a pointer"
+	case *types.Map:
+		return path, "a map"
+	case *types.Chan:
+		return path, "a channel"
+	case *types.Signature:
+		return path, "a function"
+	case *types.Interface:
+		return path, "an interface"
+	case *types.Basic:
+		if u.Kind() == types.UnsafePointer {
+			return path, "an unsafe pointer"
+		}
+	case *types.Slice:
+		return pointer(u.Elem(), "an element of "+path, seen)
+	case *types.Array:
+		return pointer(u.Elem(), "an element of "+path, seen)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if where, what := pointer(f.Type(), "field "+f.Name(), seen); what != "" {
+				return where, what
+			}
+		}
+	}
+	return "", ""
+}

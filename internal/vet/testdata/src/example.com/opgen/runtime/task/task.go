@@ -1,0 +1,11 @@
+package task
+
+import "reflect"
+
+type Arg struct {
+	Slot      int
+	Type      reflect.Type
+	Unchecked bool
+}
+
+type Ctx struct{ Worker int }

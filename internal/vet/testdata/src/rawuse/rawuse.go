@@ -1,0 +1,20 @@
+package rawuse
+
+import (
+	"example.com/opgen/runtime/raw"
+	"example.com/opgen/runtime/tensor"
+)
+
+func sum(v tensor.RO[float32]) (s float32) {
+	for _, x := range raw.Slice(v) { // want `raw.Slice hands out memory behind a view; say why in a comment //opgen:raw reason`
+		s += x
+	}
+	//opgen:raw the library wants slices
+	library(raw.Slice(v))
+	library(raw.Slice(v)) //opgen:raw so does this
+	//opgen:raw
+	library(raw.Slice(v)) // want `raw.Slice hands out memory`
+	return s
+}
+
+func library([]float32) {}

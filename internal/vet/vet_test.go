@@ -1,0 +1,22 @@
+package vet
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+func TestAnalyzers(t *testing.T) {
+	if err := analysis.Validate(Analyzers); err != nil {
+		t.Fatal(err)
+	}
+	for pkg, a := range map[string]*analysis.Analyzer{"plain": PlainData, "rawuse": Raw, "keep": Kept} {
+		t.Run(pkg, func(t *testing.T) {
+			t.Parallel()
+			analysistest.Run(t, analysistest.TestData(), a, pkg)
+		})
+	}
+	// The runtime itself uses what it hands out.
+	analysistest.Run(t, analysistest.TestData(), Raw, "example.com/opgen/runtime/raw")
+}

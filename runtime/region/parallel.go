@@ -1,0 +1,125 @@
+package region
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Parallel says how a tensor is divided among the parts of a launch. It is FlexFlow's parallel tensor
+// shape, with a degree for each dimension, replicas and partial sums, and it is Legate's partition:
+// parts are regions of the tensor, which need not be a grid.
+//
+// Parts are numbered with the sums outermost, then the replicas, then the tiles of the grid, row-major.
+type Parallel struct {
+	// Extents is the shape of the whole tensor.
+	Extents []int `json:"extents"`
+	// Degrees says into how many tiles each dimension is cut. All but the last have ceil(extent/degree)
+	// indices, the last the rest; if that runs out earlier, trailing tiles are empty.
+	Degrees []int `json:"degrees"`
+	// Replicas is how many copies there are of each tile, 0 standing for 1.
+	Replicas int `json:"replicas,omitempty"`
+	// Sums is how many tensors of this shape must be added, element by element, to give the tensor's
+	// values, 0 standing for 1.
+	Sums int `json:"sums,omitempty"`
+	// Tiles lists the tiles if they are no such grid: they may overlap, or leave elements out.
+	Tiles []Box `json:"tiles,omitempty"`
+}
+
+// Undivided returns the tensor of the given shape in one part.
+func Undivided(extents []int) Parallel {
+	p := Parallel{Extents: slices.Clone(extents), Degrees: make([]int, len(extents))}
+	for d := range p.Degrees {
+		p.Degrees[d] = 1
+	}
+	return p
+}
+
+// Check reports a division that makes no sense: negative extents, degrees, replicas or sums, or tiles
+// outside of the tensor.
+func (p Parallel) Check() error {
+	if len(p.Degrees) != len(p.Extents) {
+		return fmt.Errorf("parallel shape %v: want a degree for each of %d dimensions, got %d", p, len(p.Extents), len(p.Degrees))
+	}
+	for d := range p.Extents {
+		if p.Extents[d] < 0 || p.Degrees[d] < 1 {
+			return fmt.Errorf("parallel shape %v: want extents of 0 or more and degrees of 1 or more", p)
+		}
+	}
+	if p.Replicas < 0 || p.Sums < 0 {
+		return fmt.Errorf("parallel shape %v: want replicas and sums of 0 or more", p)
+	}
+	for _, t := range p.Tiles {
+		if len(t.Lo) != len(p.Extents) || len(t.Hi) != len(p.Extents) {
+			return fmt.Errorf("parallel shape %v: want tiles of %d dimensions, got %v", p, len(p.Extents), t)
+		}
+		for d := range t.Lo {
+			if !t.Empty() && (t.Lo[d] < 0 || t.Hi[d] > p.Extents[d]) {
+				return fmt.Errorf("parallel shape %v: want tiles within the tensor, got %v", p, t)
+			}
+		}
+	}
+	return nil
+}
+
+// tiles returns the number of tiles.
+func (p Parallel) tiles() int {
+	if p.Tiles != nil {
+		return len(p.Tiles)
+	}
+	n := 1
+	for _, d := range p.Degrees {
+		n *= d
+	}
+	return n
+}
+
+// Parts returns the number of parts: tiles, times replicas, times sums.
+func (p Parallel) Parts() int { return p.tiles() * max(p.Replicas, 1) * max(p.Sums, 1) }
+
+// Part returns the region of a part within a root that holds the tensor. Replicas, and terms of a
+// sum, have the same one, each in memory of its own.
+func (p Parallel) Part(root Root, i int) Region {
+	i %= p.tiles()
+	if p.Tiles != nil {
+		return Region{Root: root, Lo: slices.Clone(p.Tiles[i].Lo), Hi: slices.Clone(p.Tiles[i].Hi)}
+	}
+	r := Whole(root, p.Extents)
+	for d := len(p.Extents) - 1; d >= 0; d-- {
+		at := i % p.Degrees[d]
+		i /= p.Degrees[d]
+		tile := (p.Extents[d] + p.Degrees[d] - 1) / p.Degrees[d]
+		r.Lo[d], r.Hi[d] = min(at*tile, p.Extents[d]), min((at+1)*tile, p.Extents[d])
+	}
+	return r
+}
+
+// Equal reports whether two divisions are the same.
+func (p Parallel) Equal(q Parallel) bool {
+	return slices.Equal(p.Extents, q.Extents) && slices.Equal(p.Degrees, q.Degrees) &&
+		max(p.Replicas, 1) == max(q.Replicas, 1) && max(p.Sums, 1) == max(q.Sums, 1) && (p.Tiles == nil) == (q.Tiles == nil) &&
+		slices.EqualFunc(p.Tiles, q.Tiles, func(a, b Box) bool { return slices.Equal(a.Lo, b.Lo) && slices.Equal(a.Hi, b.Hi) })
+}
+
+// String formats the division as [8/2, 3] x2 replicas x4 sums, where 8 is cut into 2 tiles.
+func (p Parallel) String() string {
+	var parts []string
+	for d, n := range p.Extents {
+		s := fmt.Sprint(n)
+		if d < len(p.Degrees) && p.Degrees[d] != 1 {
+			s += fmt.Sprintf("/%d", p.Degrees[d])
+		}
+		parts = append(parts, s)
+	}
+	s := "[" + strings.Join(parts, ", ") + "]"
+	if p.Tiles != nil {
+		s += fmt.Sprintf(" in %d tiles", len(p.Tiles))
+	}
+	if p.Replicas > 1 {
+		s += fmt.Sprintf(" x%d replicas", p.Replicas)
+	}
+	if p.Sums > 1 {
+		s += fmt.Sprintf(" x%d sums", p.Sums)
+	}
+	return s
+}

@@ -1,0 +1,224 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/opgen/opgen/runtime/region"
+)
+
+// Source says where the value of an argument comes from.
+type Source uint8
+
+const (
+	FromExpr      Source = iota // an expression over attributes and shapes
+	FromAttrs                   // the operator's attributes as a whole
+	FromShape                   // how a slot's tensor is divided: a region.Parallel
+	FromIteration               // the training step, from 0
+	FromProfiling               // how the engine measures tasks: a Profiling
+	FromHandle                  // the device that the task runs on: a Handle
+	FromInit                    // per-device state, which the operator's init task made
+	FromCall                    // the caller passes it
+)
+
+var sources = [...]string{"expression", "attrs", "shape", "iteration", "profiling", "handle", "init", "call"}
+
+// String returns the name that specs use.
+func (s Source) String() string {
+	if int(s) < len(sources) {
+		return sources[s]
+	}
+	return fmt.Sprintf("task.Source(%d)", uint8(s))
+}
+
+// Arg is an argument as one task sees it: a value that is no tensor. Its slot says how many values a
+// variadic one has.
+type Arg struct {
+	Slot int          // number of the slot, of role argument or state
+	Type reflect.Type // of one value
+	From Source
+	Of   int // the slot whose division FromShape is
+	// Unchecked arguments may hold pointers; others are plain data, which plans can carry.
+	Unchecked bool
+}
+
+// Profiling says how an engine measures tasks.
+type Profiling struct {
+	Warmup  int // runs before measuring
+	Measure int // runs that are measured; 0 turns profiling off
+}
+
+// Handle is a device as tasks see it.
+type Handle struct {
+	Device int // the number of the device
+	// Library is what the device's libraries want to be handed, such as their handles; nil on CPUs.
+	Library any
+}
+
+// check reports an argument whose slot, type and source do not fit. before lists the arguments in front
+// of it.
+func (a *Arg) check(s *Signature, before []Arg) error {
+	slot := &s.Operator.Slots[a.Slot]
+	fail := func(want, got string) error {
+		return &Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
+	}
+	role := RoleArgument
+	if a.From == FromInit {
+		role = RoleState
+	}
+	if slot.Role != role {
+		return fail("a slot of role "+role.String()+" for an argument from "+a.From.String(), "one of role "+slot.Role.String())
+	}
+	for _, b := range before {
+		if b.Slot == a.Slot {
+			return fail("one argument for each slot", "a second one")
+		}
+	}
+	if a.Type == nil {
+		return fail("the type of the argument", "none")
+	}
+	if !a.Unchecked {
+		if part := pointer(a.Type); part != "" {
+			return fail("plain data, or an unchecked argument", fmt.Sprintf("%v, which holds %s", a.Type, part))
+		}
+	}
+	if a.From == FromShape && (a.Of < 0 || a.Of >= len(s.Operator.Slots)) {
+		return fail("the shape of a slot of the operator", fmt.Sprint(a.Of))
+	}
+	return nil
+}
+
+// pointer says what keeps a type from being plain data: "" if nothing does. Slices of plain data are
+// plain, as they are copied.
+func pointer(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
+		return "a " + t.Kind().String()
+	case reflect.Slice, reflect.Array:
+		return pointer(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if part := pointer(t.Field(i).Type); part != "" {
+				return part
+			}
+		}
+	}
+	return ""
+}
+
+// Check reports values that the argument cannot have: too many or too few, or of another type.
+func (a *Arg) Check(s *Signature, values []any) error {
+	slot := &s.Operator.Slots[a.Slot]
+	fail := func(want, got string) error {
+		return &Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
+	}
+	if n := slot.Holds(false); !n.Allows(len(values)) {
+		return fail(n.String()+" values", fmt.Sprint(len(values)))
+	}
+	for _, v := range values {
+		if reflect.TypeOf(v) != a.Type {
+			return fail("a value of type "+a.Type.String(), fmt.Sprintf("%T", v))
+		}
+	}
+	return nil
+}
+
+// Decode reads the argument's values from JSON, as plans hold them.
+func (a *Arg) Decode(s *Signature, data json.RawMessage) ([]any, error) {
+	list := reflect.New(reflect.SliceOf(a.Type))
+	if err := json.Unmarshal(data, list.Interface()); err != nil {
+		return nil, &Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[a.Slot].Name, Want: "values of type " + a.Type.String(), Got: err.Error()}
+	}
+	var values []any
+	for i := range list.Elem().Len() {
+		values = append(values, list.Elem().Index(i).Interface())
+	}
+	return values, a.Check(s, values)
+}
+
+// Arg returns the argument of a slot, or nil.
+func (s *Signature) Arg(slot int) *Arg {
+	for i := range s.Args {
+		if s.Args[i].Slot == slot {
+			return &s.Args[i]
+		}
+	}
+	return nil
+}
+
+// value returns what an argument of a single value is.
+func (a *Accessor) value(slot int, arg *Arg) any {
+	switch arg.From {
+	case FromExpr:
+		return a.Resolved.args[slot]
+	case FromAttrs:
+		return a.Attrs
+	case FromShape:
+		return a.shape(arg.Of)
+	case FromProfiling:
+		return a.Profiling
+	case FromHandle:
+		return a.Handle
+	case FromCall:
+		if values := a.Passed[slot]; len(values) == 1 {
+			return values[0]
+		}
+	}
+	return nil
+}
+
+// shape returns how a slot's tensor is divided: not at all, unless the engine says otherwise.
+func (a *Accessor) shape(slot int) region.Parallel {
+	if a.Division != nil {
+		return a.Division(slot)
+	}
+	if o := a.Resolved.Operands(slot); len(o) > 0 {
+		return region.Undivided(o[0].Shape)
+	}
+	return region.Parallel{}
+}
+
+// The functions below are called by generated code.
+
+// SetArg gives an argument from an expression its value.
+func SetArg[T any, S ~int](r *Resolution, slot S, v T) {
+	if r.args == nil {
+		r.args = map[int]any{}
+	}
+	r.args[int(slot)] = v
+}
+
+// Argument returns the value of an argument.
+func Argument[T any, S ~int](a *Accessor, slot S) T {
+	var zero T
+	if a.err != nil {
+		return zero
+	}
+	arg := a.Signature.Arg(int(slot))
+	if arg == nil {
+		a.fail(int(slot), "an argument of the task", "one that it does not take")
+		return zero
+	}
+	v, ok := a.value(int(slot), arg).(T)
+	if !ok {
+		a.fail(int(slot), fmt.Sprintf("a value of type %T from %v", zero, arg.From), fmt.Sprintf("%T", a.value(int(slot), arg)))
+	}
+	return v
+}
+
+// Arguments returns the values of a variadic argument.
+func Arguments[T any, S ~int](a *Accessor, slot S) []T {
+	if a.err != nil {
+		return nil
+	}
+	values := a.Passed[int(slot)]
+	out := make([]T, len(values))
+	for i, v := range values {
+		var ok bool
+		if out[i], ok = v.(T); !ok {
+			a.fail(int(slot), fmt.Sprintf("values of type %T", out[i]), fmt.Sprintf("%T", v))
+		}
+	}
+	return out
+}

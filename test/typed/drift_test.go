@@ -1,0 +1,218 @@
+package typed
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// drift lists ways in which hand-written copies of an operator's slots have drifted apart in FlexFlow, and
+// what becomes of each here: a spec that opgen check refuses, a program that does not compile, or a call
+// that is refused. what says where it was found and what was wrong.
+var drift = []struct {
+	what string
+	// spec is added to a spec whose forward task takes the named arguments; finding is what opgen check
+	// says, beginning with the code.
+	args, spec, finding string
+	// code does not compile, for the reason want. Without want it does: what could be forgotten is
+	// always there.
+	code, want string
+	// call is refused with an error that holds want.
+	call func() error
+}{
+	// Types of arguments: signature against accessor.
+	{what: "attention: HANDLE declared as one type, bound as another", args: `"handle"`,
+		spec: "[args.handle]\ntype = \"example.com/m.PerDeviceFFHandle\"\nfrom = \"handle\"\nunchecked = true", finding: "OP509: an argument from handle is of type task.Handle"},
+	{what: "batch_norm, cast, combine, concat, conv_2d, gather, replicate: PROFILING declared as bool", args: `"profiling"`,
+		spec: "[args.profiling]\ntype = \"bool\"\nfrom = \"profiling\"", finding: "OP509: an argument from profiling is of type task.Profiling, not bool"},
+	{what: "element_binary: ATTRS declared as BatchMatmulAttrs", args: `"all"`,
+		spec: "[args.all]\ntype = \"BatchMatmulAttrs\"\nfrom = \"attrs\"", finding: "OP509: an argument from attrs is of type Attrs, not BatchMatmulAttrs"},
+	{what: "embedding: KERNEL_DEVICE_TYPE declared as ProfilingSettings", args: `"device_type"`,
+		spec: "[args.device_type]\ntype = \"task.Profiling\"\nfrom = \"handle\"\nunchecked = true", finding: "OP509: an argument from handle is of type task.Handle, not task.Profiling"},
+	{what: "batch_matmul: iteration_config() has the type of a handle", args: `"step"`,
+		spec: "[args.step]\ntype = \"task.Handle\"\nfrom = \"iteration\"", finding: "OP509: an argument from iteration is of type int, not task.Handle"},
+	{what: "attention: input_parallel_tensor_shape drops which input", args: `"parts"`,
+		spec: "[args.parts]\nfrom = \"shape()\"", finding: "OP203: there is no slot "},
+	{what: "attention: per-device state declared plain", args: `"state"`,
+		spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\n[tasks.init]\nreturns = \"state\"\n[tasks.cleanup]\nargs = [\"state\"]", finding: "OP509: state holds per-device state, which is no plain data"},
+
+	// Read, but not in the signature.
+	{what: "batch_matmul: ITERATION_CONFIG read, not in the signature", code: `func f(ctx *task.Ctx, a *softmax.Forward[float32]) int { return a.Iteration(ctx) }`, want: "a.Iteration undefined"},
+	{what: "element_unary: HANDLE read, not in the signature", code: `func f(a *elementunary.Forward[float32]) any { return a.Handle }`, want: "a.Handle undefined"},
+	{what: "element_unary init: PROFILING read, not in the signature", code: `func f(a *elementunary.Backward[float32]) any { return a.Profiling }`, want: "a.Profiling undefined"},
+	{what: "conv_2d init: a gradient read, not in the signature", spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"\naccess = { input = \"read\" }\n[tasks.cleanup]\nargs = [\"state\"]",
+		args: `"state"`, finding: "OP502: init is given no tensors"},
+	{what: "dropout backward: ATTRS read, never bound", code: `func f(a *dropout.Backward[float32]) float64 { return a.Attrs.Rate }`},
+	{what: "transpose, reverse, split forward: ATTRS read, neither bound nor in the signature", code: `func f(a *softmax.Forward[float32]) int { return a.Attrs.Dim }`},
+	{what: "softmax init: OUTPUT read, never bound", code: `func f(n *graph.Node, x softmax.Input) { softmax.InvokeForward(n, x) }`, want: "not enough arguments in call to softmax.InvokeForward"},
+	{what: "gather: PER_DEVICE_STATE read, not declared", args: `"per_device_state"`, finding: "OP203: there is no argument per_device_state"},
+
+	// Bound, but not in the signature, or not bound although it is.
+	{what: "batch_matmul: ITERATION_CONFIG bound, not in the signature", want: "want an argument of the task", call: func() error {
+		return bind(softmax.Operator, task.KindForward, func(b *graph.Binding[int], _ graph.Tensor) { b.BindArg(int(softmax.SlotInput), 1) })
+	}},
+	{what: "softmax: INPUT bound to backward, which is not given it", want: "slot input: want a slot that the task uses", call: func() error {
+		return bind(softmax.Operator, task.KindBackward, func(b *graph.Binding[int], _ graph.Tensor) { b.Bind(int(softmax.SlotInput)) })
+	}},
+	{what: "element_unary init: HANDLE in the signature, not bound", want: "want an argument that the caller passes, got one from iteration", call: func() error {
+		g := graph.New(1)
+		w := g.Input("w", dtype.F32, 2)
+		n := graph.Insert[int](g, 0, adam.Operator, adam.Defaults()).Bind(int(adam.SlotWeight), w).Bind(int(adam.SlotGrad), w).Node()
+		_, err := graph.NewBinding[int](n, task.KindUpdate).BindArg(int(adam.SlotIteration), 3).Invocation()
+		return err
+	}},
+	{what: "element_binary: measuring leaves ATTRS out", code: `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, want: "not enough arguments in call to elementbinary.Apply"},
+	{what: "any: a slot bound twice, the second silently lost", want: "slot input: want one binding, got a second one", call: func() error {
+		return bind(softmax.Operator, task.KindForward, func(b *graph.Binding[int], x graph.Tensor) { b.Bind(int(softmax.SlotInput), x).Bind(int(softmax.SlotInput), x) })
+	}},
+
+	// Roles and permissions.
+	{what: "embedding: OUTPUT declared as an input", spec: "[slots.made]\nrole = \"input\"\ntype = \"T\"\nshape = [\"N\"]\n[tasks.forward.access]\nmade = \"write\"", finding: "OP502: forward may not have write access to made"},
+	{what: "batch_norm: weights bound as inputs", code: `func f(n *graph.Node, x linear.Input, b linear.Bias, y linear.Output) { linear.InvokeForward(n, x, x, b, y, linear.Regularization{}, linear.Pre{}) }`, want: "cannot use x (variable of struct type linear.Input) as linear.Weight value"},
+	{what: "batch_norm: bias taken from SCALE", code: `func f(n *graph.Node, x linear.Input, w linear.Weight, y linear.Output) { linear.InvokeForward(n, x, w, w, y, linear.Regularization{}, linear.Pre{}) }`, want: "cannot use w (variable of struct type linear.Weight) as linear.Bias value"},
+	{what: "conv_2d init: an input taken for writing", code: `func f(a *conv2d.Forward[float32]) { a.Input.Set(0, 1) }`, want: "a.Input.Set undefined"},
+	{what: "conv_2d backward: OUTPUT taken for writing", spec: "[tasks.backward]\nover = \"N\"\naccess = { output = \"write\" }", finding: "OP502: backward may not have write access to output"},
+	{what: "cast, combine, partition, replicate backward: permissions of gradients swapped (input)", code: `func f(a *softmax.Backward[float32]) float32 { return a.GradInput.At(0) }`, want: "a.GradInput.At undefined"},
+	{what: "cast, combine, partition, replicate backward: permissions of gradients swapped (output)", code: `func f(a *softmax.Backward[float32]) { a.GradOutput.Put(0, 1) }`, want: "a.GradOutput.Put undefined"},
+	{what: "layer_norm: GAMMA and BETA taken for writing", code: `func f(a *linear.Forward[float32]) { a.Weight.Set(0, 1) }`, want: "a.Weight.Set undefined"},
+	{what: "gather: INDEX is an input in one task and a weight in another", spec: "[slots.index]\nrole = \"input\"\ntype = \"i64\"\nshape = [\"N\"]\n[slots.index]\nrole = \"weight\"", finding: "OP001:"},
+	{what: "gather, embedding: INDEX is trainable", spec: "[slots.index]\nrole = \"input\"\ntype = \"i64\"\nshape = [\"N\"]\ntrainable = true", finding: "OP504: i64 is not floating-point"},
+
+	// Backward.
+	{what: "embedding, pool_2d backward: a value where its gradient is needed", code: `func f(n *graph.Node, y softmax.Output) { softmax.InvokeBackward(n, y, softmax.GradInput{}, y) }`, want: "cannot use y (variable of struct type softmax.Output) as softmax.GradOutput value"},
+	{what: "linear backward: the bias passed as its gradient", code: `func f(n *graph.Node, b linear.Bias) { linear.InvokeBackward(n, linear.Input{}, linear.Weight{}, linear.Output{}, linear.Pre{}, linear.GradInput{}, linear.GradWeight{}, b, linear.GradOutput{}, linear.GradRegularization{}) }`, want: "cannot use b (variable of struct type linear.Bias) as linear.GradBias value"},
+	{what: "gather backward: calls the forward kernel", code: `func f(ctx *task.Ctx, a *softmax.Backward[float32], r task.Range) error { return kernels.Softmax[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
+	{what: "infer_bwd_binding: integers get gradients", code: `func f(n *graph.Node) { _ = sparsecategoricalcrossentropy.GradLabel{} }`, want: "undefined: sparsecategoricalcrossentropy.GradLabel"},
+
+	// Optional and variadic slots.
+	{what: "linear: BIAS read whether it is there or not", code: `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, want: "a.Bias.At undefined"},
+	{what: "split: one OUTPUT for many outputs", code: `func f(g *graph.Graph, x graph.Tensor) graph.Tensor { return split.Apply(g, split.Defaults(), x) }`, want: "as graph.Tensor value in return statement"},
+	{what: "transpose: measuring binds several inputs", want: "slot input: want one tensor, got 2", call: func() error {
+		g := graph.New(1)
+		x := g.Input("x", dtype.F32, 2, 2)
+		graph.Insert[int](g, 0, softmax.Operator, softmax.Defaults()).Bind(int(softmax.SlotInput), x, x).Node()
+		return g.Err()
+	}},
+	{what: "layer_norm: measuring gives weights the shape of the input", want: "slot weight: want f32[3, 4], got x f32[5, 4]", call: func() error {
+		g := graph.New(1)
+		x := g.Input("x", dtype.F32, 5, 4)
+		a := linear.Defaults()
+		a.OutChannels = 3
+		y := linear.Apply(g, a, x)
+		_, err := linear.InvokeForward(y.Node(), linear.Input(x), linear.Weight(x), linear.Bias{}, linear.Output(y), linear.Regularization{}, linear.Pre{})
+		return err
+	}},
+
+	// Init and per-device state.
+	{what: "batch_norm: init returns nothing", args: `"state"`, spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\n[tasks.cleanup]\nargs = [\"state\"]", finding: "OP503: init returns nothing"},
+	{what: "any: no cleanup is ever called", args: `"state"`, spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"", finding: "OP503: nothing frees the per-device state"},
+	{what: "batch_norm: running statistics begin uninitialised", spec: "[slots.mean]\nrole = \"weight\"\ntype = \"T\"\nshape = [\"N\"]\ntrainable = false", finding: "OP102: init is missing"},
+
+	// Slots that nobody uses.
+	{what: "batch_norm: RELU is a slot that no task uses", spec: "[args.relu]\ntype = \"bool\"\nfrom = \"true\"", finding: "OP205: no task takes the argument relu"},
+	{what: "any: scratch memory that no task uses", spec: "[slots.one]\nrole = \"scratch\"\ntype = \"T\"\nshape = [\"N\"]", finding: "OP205: no task uses the scratch slot one"},
+
+	// Positional parameters, registration, ids.
+	{what: "batch_matmul, partition, linear init: parameters in another order in the header", code: `type k struct{ kernels.Softmax[float32] }; func (k) Forward(*softmax.Forward[float32], *task.Ctx, task.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, want: "wrong type for method Forward"},
+	{what: "partition, pool_2d, reduce, split, topk, transpose: backward not registered", code: `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float32]{}) }`, want: "not enough arguments in call to softmax.Register"},
+	{what: "replicate: registered with the kernel of CAST", code: `func f(r *task.Registry) error { return elementunary.Register(r, kernels.Softmax[float32]{}, kernels.Softmax[float64]{}) }`, want: "does not implement elementunary.Kernel[float32]"},
+	{what: "reduce: registered under the id of TRANSPOSE", want: "want task id", call: func() error {
+		return new(task.Registry).RegisterTask(softmax.ForwardTask, "linear", linear.Operator.Signature(task.KindForward))
+	}},
+	{what: "LAYERNORM_FWD: registered with another task's signature", want: "want task id", call: func() error {
+		return new(task.Registry).RegisterTask(linear.ForwardTask, "linear", linear.Operator.Signature(task.KindBackward))
+	}},
+	{what: "ELEMENTUNARY_BWD: runs element_binary's backward", code: `func f(ctx *task.Ctx, a *elementunary.Backward[float32], r task.Range) error { return kernels.Softmax[float32]{}.Backward(ctx, a, r) }`, want: "as *softmax.Backward[float32] value"},
+	{what: "any: the enum value of another operator's slot", code: `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, want: "cannot use softmax.SlotInput"},
+	{what: "reverse: the same axis counted from different ends in forward and backward", spec: "[require.axis]\nthat = \"axs >= 0\"\nmessage = \"no axis\"", finding: "OP203: axs is not defined"},
+}
+
+// bind begins an invocation of an operator with one input, and returns the binding's error.
+func bind(op *graph.Operator, kind task.Kind, f func(*graph.Binding[int], graph.Tensor)) error {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 2, 2)
+	attrs, err := op.DecodeAttrs([]byte("{}"))
+	if err != nil {
+		return err
+	}
+	b := graph.NewBinding[int](graph.Insert[int](g, 0, op, attrs).Bind(0, x).Node(), kind)
+	f(b, x)
+	_, err = b.Invocation()
+	return err
+}
+
+// TestDriftInSpecs checks what opgen check says about specs with the mistakes.
+func TestDriftInSpecs(t *testing.T) {
+	t.Parallel()
+	const before = "edition = 1\nname = \"scale\"\ndoc = \"Multiplies by a factor.\"\n[dtypes]\nT = [\"f32\"]\n[slots.input]\nrole = \"input\"\ntype = \"T\"\nshape = [\"N\"]\n[slots.output]\nrole = \"output\"\ntype = \"T\"\nshape = [\"N\"]\n[tasks.forward]\nover = \"N\"\n"
+	for _, d := range drift {
+		if d.finding == "" {
+			continue
+		}
+		root := t.TempDir()
+		text := before + fmt.Sprintf("args = [%s]\n", d.args) + d.spec + "\n"
+		for name, data := range map[string]string{"go.mod": "module example.com/m\n", "opgen.toml": "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n", "specs/scale.toml": text} {
+			p := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(p, []byte(data), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := driver.Check(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range r.Findings.Sorted() {
+			got = append(got, fmt.Sprintf("%s: %s", f.Code, f.Message))
+		}
+		if len(got) != 1 || !strings.HasPrefix(got[0], d.finding) {
+			t.Errorf("%s: got %q, want %s...", d.what, got, d.finding)
+		}
+	}
+}
+
+// TestDriftInCalls checks that calls with the mistakes are refused.
+func TestDriftInCalls(t *testing.T) {
+	t.Parallel()
+	for _, d := range drift {
+		if d.call == nil {
+			continue
+		}
+		if err := d.call(); err == nil || !strings.Contains(err.Error(), d.want) {
+			t.Errorf("%s: got %v, want ...%s", d.what, err, d.want)
+		}
+	}
+}
+
+// TestDriftInPrograms checks that programs with the mistakes do not compile.
+func TestDriftInPrograms(t *testing.T) {
+	t.Parallel()
+	var sources, whats, wants []string
+	for _, d := range drift {
+		if d.code != "" {
+			sources, whats, wants = append(sources, source(d.code)), append(whats, d.what), append(wants, d.want)
+		}
+	}
+	got := messages(build(t, sources))
+	for i := range sources {
+		switch m := got[folder(i)]; {
+		case wants[i] == "" && m != "":
+			t.Errorf("%s: does not compile:\n%s", whats[i], m)
+		case wants[i] != "" && !strings.Contains(m, wants[i]):
+			t.Errorf("%s: got %q, want ...%s", whats[i], m, wants[i])
+		}
+	}
+}
