@@ -64,6 +64,7 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		v := e.variables[r.Name]
 		if v == nil {
 			v = &variable{operand: r.Operand()}
+			v.set = v.operand.Bytes() == 0 // nothing is left to write
 			if v.bytes, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
 				return nil, err
 			}
