@@ -130,8 +130,8 @@ func TestUnsetVariables(t *testing.T) {
 func TestEmptyVariables(t *testing.T) {
 	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
 	in := load(t, e, affine(t, 1, 0, 1))
-	feed(t, in, "fc.bias", 1, float32(2))
-	feed(t, in, "x", 0, float32(0))
+	feed(t, in, "fc.bias", float32(2))
+	feed[float32](t, in, "x")
 	run(t, in)
 }
 
