@@ -24,6 +24,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"paramNotes": explain.ParamNotes,
 	"cell":       cell,
 	"text":       text,
+	"brief":      brief,
 	"join":       strings.Join,
 }).ParseFS(templates.FS, "*.md.tmpl"))
 
@@ -93,6 +94,15 @@ func categories(m *model.Module) []category {
 
 // text returns a text on one line.
 func text(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// brief returns the first sentence of a text.
+func brief(s string) string {
+	first, _, more := strings.Cut(text(s), ". ")
+	if more {
+		return first + "."
+	}
+	return first
+}
 
 // cell returns a text for a cell of a table.
 func cell(s string) string { return strings.ReplaceAll(text(s), "|", `\|`) }
