@@ -134,6 +134,7 @@ func TestValues(t *testing.T) {
 		{"categorical_crossentropy_metric", `{"from_logits": true}`, append(in(d(1, 2), 7, 7), in(d(1, 2), 2, 1)...), []float64{3 * math.Ln2}, nil},
 		{"sparse_categorical_crossentropy_metric", `{}`, append(in(d(2, 2), 0.5, 0.5, 0.75, 0.25), labels(0, 1)), []float64{3 * math.Ln2}, nil},
 		{"sparse_categorical_crossentropy_metric", `{"from_logits": true}`, append(in(d(2, 2), 7, 7, 3, 3), labels(0, 1)), []float64{2 * math.Ln2}, nil},
+		{"topk", `{"k": 2}`, in(d(2, 3), 1, 3, 2, 5, 4, 6), []float64{3, 2, 6, 5}, []float64{0, 1, 1, 1, 0, 1}},
 		{"regularizer", `{"type": "L1", "lambda": 2}`, in(d(3), 1, 0, -3), []float64{8}, []float64{2, 0, -2}},
 		{"regularizer", `{"type": "L2", "lambda": 2}`, in(d(3), 1, 0, -3), []float64{10}, []float64{2, 0, -6}},
 		{"regularizer", `{"type": "L2", "lambda": 2}`, in(d(3, 4097), slices.Repeat([]float64{1}, 3*4097)...), []float64{3 * 4097}, slices.Repeat([]float64{2}, 3*4097)},

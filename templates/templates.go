@@ -1,4 +1,5 @@
-// Package templates holds the texts from which opgen new makes a spec and a kernel.
+// Package templates holds the texts from which opgen new makes a spec and a kernel, and opgen generate the
+// pages about operators.
 package templates
 
 import "embed"

@@ -229,7 +229,7 @@ func (c *command) generate() int {
 	}
 	if len(r.Refused) > 0 {
 		for _, ch := range r.Refused {
-			fmt.Fprintf(c.stderr, "%s: %s\n", path.Join(r.Config.Output, ch.Path), ch.Kind)
+			fmt.Fprintf(c.stderr, "%s: %s\n", path.Join(ch.Folder, ch.Path), ch.Kind)
 		}
 		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose what somebody wrote; move the change into a spec or a kernel, or use -force\n", plural(len(r.Refused), "file"))
 		return findings
@@ -269,7 +269,7 @@ func (c *command) diff() int {
 	counts := map[output.Kind]int{}
 	for _, ch := range r.Changes {
 		counts[ch.Kind]++
-		name := path.Join(r.Config.Output, ch.Path)
+		name := path.Join(ch.Folder, ch.Path)
 		fmt.Fprintf(c.stdout, "%s: %s\n", name, ch.Kind)
 		old, new := name, name
 		if ch.Old == nil {

@@ -25,6 +25,7 @@ type Config struct {
 	Specs   string // folder of the specs
 	Output  string // folder of the generated packages
 	Kernels string // folder of the package of hand-written kernels
+	Pages   string // folder of the generated pages, "" if there are none
 	// Import paths.
 	Runtime         string // of the runtime's packages
 	GeneratedImport string // of the generated packages
@@ -66,8 +67,8 @@ func Load(root string, list *diag.List) (*Config, error) {
 		}
 		return nil, nil
 	}
-	fields := map[string]*string{"specs": &c.Specs, "output": &c.Output, "kernels": &c.Kernels, "runtime": &c.Runtime}
-	known := []string{"edition", "specs", "output", "kernels", "runtime"}
+	fields := map[string]*string{"specs": &c.Specs, "output": &c.Output, "kernels": &c.Kernels, "runtime": &c.Runtime, "pages": &c.Pages}
+	known := []string{"edition", "specs", "output", "kernels", "runtime", "pages"}
 	var free []string // known keys that are not there
 	for _, k := range known {
 		if table.Get(k) == nil {
@@ -122,19 +123,25 @@ func Load(root string, list *diag.List) (*Config, error) {
 		list.Add(diag.BadConfig, s, "runtime: %q is no import path", c.Runtime)
 	}
 	good := true
-	for _, key := range []string{"specs", "output", "kernels"} {
+	folders := []string{"specs", "output", "kernels"}
+	pairs := [][2]string{{"output", "specs"}, {"output", "kernels"}, {"kernels", "specs"}}
+	if table.Get("pages") != nil {
+		folders = append(folders, "pages")
+		pairs = append(pairs, [2]string{"pages", "specs"}, [2]string{"pages", "output"}, [2]string{"pages", "kernels"})
+	}
+	for _, key := range folders {
 		p := fields[key]
 		dir := path.Clean(filepath.ToSlash(*p))
 		switch {
 		case *p == "" || dir == "." || !filepath.IsLocal(filepath.FromSlash(dir)):
 			list.Add(diag.BadConfig, spans[key], "%s: want a folder below the module's root, got %q", key, *p)
 			good = false
-		case key != "specs" && !importPath.MatchString(dir):
+		case key != "specs" && key != "pages" && !importPath.MatchString(dir):
 			list.Add(diag.BadConfig, spans[key], "%s: %q cannot be part of an import path", key, *p)
 		}
 		*p = dir
 	}
-	for _, pair := range [][2]string{{"output", "specs"}, {"output", "kernels"}, {"kernels", "specs"}} {
+	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
 		if !good || !nested(*fields[a], *fields[b]) {
 			continue

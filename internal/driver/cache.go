@@ -17,7 +17,7 @@ import (
 // in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there
 // is nothing to do. Nothing depends on the cache: without it, a run does all the work.
 
-const cacheFormat = 2
+const cacheFormat = 3
 
 type snapshot struct {
 	Format    int             `json:"format"`
@@ -26,6 +26,7 @@ type snapshot struct {
 	Operators int             `json:"operators"`
 	Specs     string          `json:"specs"`
 	Output    string          `json:"output"`
+	Pages     string          `json:"pages,omitempty"`
 	Files     map[string]file `json:"files"` // by path relative to the module's root, with slashes
 }
 
@@ -101,7 +102,7 @@ func upToDate(root string) *Result {
 		settled = settled || info.ModTime().Before(began.Add(-racy))
 		return true
 	}
-	if !walkTracked(root, s.Specs, s.Output, same) || seen != len(s.Files) {
+	if !s.walkTracked(root, same) || seen != len(s.Files) {
 		return nil
 	}
 	if settled { // from now on, time stamps do
@@ -112,7 +113,7 @@ func upToDate(root string) *Result {
 }
 
 // walkTracked calls f for every file that a run depends on or makes, until f returns false.
-func walkTracked(root, specs, output string, f func(rel string, info fs.FileInfo) bool) bool {
+func (s *snapshot) walkTracked(root string, f func(rel string, info fs.FileInfo) bool) bool {
 	for _, rel := range []string{config.Name, "go.mod"} {
 		info, err := os.Stat(filepath.Join(root, rel))
 		if err != nil || !f(rel, info) {
@@ -120,7 +121,10 @@ func walkTracked(root, specs, output string, f func(rel string, info fs.FileInfo
 		}
 	}
 	ok := true
-	for _, dir := range []struct{ path, ext string }{{specs, ".toml"}, {output, ".go"}} {
+	for _, dir := range []struct{ path, ext string }{{s.Specs, ".toml"}, {s.Output, ".go"}, {s.Pages, ".md"}} {
+		if dir.path == "" {
+			continue
+		}
 		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir.path)), func(p string, e fs.DirEntry, err error) error {
 			if err != nil || !ok {
 				return err
@@ -184,14 +188,14 @@ func remember(r *Result, began time.Time) {
 	if err != nil {
 		return
 	}
-	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: r.Operators, Specs: r.Config.Specs, Output: r.Config.Output, Files: map[string]file{}}
-	clean := walkTracked(root, s.Specs, s.Output, func(rel string, info fs.FileInfo) bool {
+	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: r.Operators, Specs: r.Config.Specs, Output: r.Config.Output, Pages: r.Config.Pages, Files: map[string]file{}}
+	clean := s.walkTracked(root, func(rel string, info fs.FileInfo) bool {
 		sum, ok := r.sums[rel]
 		if !ok {
 			// Not ours, or new: whoever writes it should be done.
 			var err error
 			sum, err = sumFile(filepath.Join(root, filepath.FromSlash(rel)))
-			ok = err == nil && filepath.Ext(rel) == ".go" && info.ModTime().Before(began.Add(-racy))
+			ok = err == nil && filepath.Ext(rel) != ".toml" && info.ModTime().Before(began.Add(-racy))
 		}
 		s.Files[rel] = file{stamp{Size: info.Size(), Time: info.ModTime()}, sum}
 		return ok

@@ -19,6 +19,7 @@ import (
 	"github.com/opgen/opgen/internal/emit"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/output"
+	"github.com/opgen/opgen/internal/page"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -143,11 +144,15 @@ type Result struct {
 
 // Diff works out what Generate would change.
 func Diff(root string) (*Result, error) {
-	r, dir, err := compare(root)
-	if dir != nil {
-		dir.Close()
-	}
+	r, dirs, err := compare(root)
+	closeAll(dirs)
 	return r, err
+}
+
+func closeAll(dirs []*output.Dir) {
+	for _, d := range dirs {
+		d.Close()
+	}
 }
 
 // Generate brings the generated files of the module at root up to date. With force, it also
@@ -159,10 +164,8 @@ func Generate(root string, force bool) (*Result, error) {
 		}
 	}
 	began := time.Now()
-	r, dir, err := compare(root)
-	if dir != nil {
-		defer dir.Close()
-	}
+	r, dirs, err := compare(root)
+	defer closeAll(dirs)
 	if err != nil || !r.Findings.Empty() {
 		return r, err
 	}
@@ -174,14 +177,16 @@ func Generate(root string, force bool) (*Result, error) {
 	if len(r.Refused) > 0 {
 		return r, nil
 	}
-	if err := dir.Apply(r.Changes); err != nil {
-		return r, err
+	for _, dir := range dirs {
+		if err := dir.Apply(r.Changes); err != nil {
+			return r, err
+		}
 	}
 	remember(r, began)
 	return r, nil
 }
 
-func compare(root string) (*Result, *output.Dir, error) {
+func compare(root string) (*Result, []*output.Dir, error) {
 	r := &Result{Findings: &diag.List{}, sums: sums{}}
 	r.sums.addFiles(root, config.Name, "go.mod")
 	c, err := config.Load(root, r.Findings)
@@ -198,22 +203,48 @@ func compare(root string) (*Result, *output.Dir, error) {
 		return r, nil, nil
 	}
 	r.Operators = len(m.Operators)
-	files, err := Emit(c, m)
-	if err != nil {
-		return r, nil, err
-	}
 	for _, in := range inputs {
 		r.sums[in.Path] = sum([]byte(in.Text))
 	}
-	for _, f := range files {
-		r.sums[path.Join(c.Output, f.Path)] = sum(f.Data)
+	var dirs []*output.Dir
+	for _, t := range []struct {
+		folder, ext string
+		files       func() ([]emit.File, error)
+	}{
+		{c.Output, ".go", func() ([]emit.File, error) { return Emit(c, m) }},
+		{c.Pages, ".md", func() ([]emit.File, error) { return Pages(c, m) }},
+	} {
+		if t.folder == "" {
+			continue
+		}
+		files, err := t.files()
+		if err != nil {
+			return r, dirs, err
+		}
+		for _, f := range files {
+			r.sums[path.Join(t.folder, f.Path)] = sum(f.Data)
+		}
+		dir, err := output.Open(root, t.folder, t.ext)
+		if err != nil {
+			return r, dirs, err
+		}
+		dirs = append(dirs, dir)
+		changes, err := dir.Compare(files)
+		if err != nil {
+			return r, dirs, err
+		}
+		r.Changes = append(r.Changes, changes...)
 	}
-	dir, err := output.Open(filepath.Join(root, filepath.FromSlash(c.Output)))
-	if err != nil {
-		return r, nil, err
+	return r, dirs, nil
+}
+
+// Pages returns the pages of a module's operators, signed, by path.
+func Pages(c *config.Config, m *model.Module) ([]emit.File, error) {
+	files, err := page.Files(m, c.Specs)
+	for i := range files {
+		files[i].Data = output.Sign(files[i].Data)
 	}
-	r.Changes, err = dir.Compare(files)
-	return r, dir, err
+	return files, err
 }
 
 // Check reads and checks the specs of the module at root.

@@ -207,7 +207,7 @@ func checkWritten(t testing.TB, files []emit.File) {
 		want["generated/"+f.Path] = string(f.Data)
 	}
 	root := t.TempDir()
-	dir, err := output.Open(filepath.Join(root, "generated"))
+	dir, err := output.Open(root, "generated", ".go")
 	if err != nil {
 		t.Fatal(err)
 	}

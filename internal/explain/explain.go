@@ -47,12 +47,12 @@ func Operator(w io.Writer, o *model.Operator) error {
 	table("Element types", rows)
 	rows = nil
 	for _, a := range o.Attrs {
-		rows = append(rows, []string{a.Name, attrType(a), a.Doc})
+		rows = append(rows, []string{a.Name, AttrType(a), a.Doc})
 	}
 	table("Attributes", rows)
 	rows = nil
 	for _, s := range o.Slots {
-		rows = append(rows, []string{s.Name, s.RoleName, s.Type + s.Shape, slotNotes(s)})
+		rows = append(rows, []string{s.Name, s.RoleName, s.Type + s.Shape, SlotNotes(s)})
 	}
 	for _, a := range o.Args {
 		rows = append(rows, []string{a.Name, "argument", a.Type, "from " + a.From})
@@ -101,7 +101,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 			if g, ok := task.GroupOf(p.Perm); ok {
 				group = g.String()
 			}
-			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", paramName(p), perm, group, arity(p), paramNotes(t, p))
+			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", paramName(p), perm, group, arity(p), ParamNotes(t, p))
 		}
 		for _, a := range t.Args {
 			fmt.Fprintf(tw, "  %s\targument\t%v\t%s\t%s\n", a.Name, task.Scalars, argArity(a), argNotes(a))
@@ -160,7 +160,8 @@ func trimLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-func attrType(a *model.Attr) string {
+// AttrType describes the values that an attribute may have.
+func AttrType(a *model.Attr) string {
 	t := a.Type
 	if a.Enum != nil {
 		var names []string
@@ -195,7 +196,8 @@ func attrType(a *model.Attr) string {
 	return t
 }
 
-func slotNotes(s *model.Slot) string {
+// SlotNotes says what is to be known of a slot beyond its role, type and shape.
+func SlotNotes(s *model.Slot) string {
 	var notes []string
 	add := func(ok bool, format string, args ...any) {
 		if ok {
@@ -223,7 +225,8 @@ func slotNotes(s *model.Slot) string {
 	return strings.Join(notes, "; ")
 }
 
-func paramNotes(t *model.Task, p *model.Param) string {
+// ParamNotes says what is to be known of a slot as a task sees it beyond its permission.
+func ParamNotes(t *model.Task, p *model.Param) string {
 	var notes []string
 	if p.Grad && p.Perm == perm.Write {
 		if p.Scatter {

@@ -45,6 +45,7 @@ type Operator struct {
 	Doc      string    `json:"doc"`
 	Family   string    `json:"family,omitempty"`
 	Category string    `json:"category,omitempty"`
+	Formula  string    `json:"formula,omitempty"`
 	Since    string    `json:"since,omitempty"`
 	Deprec   string    `json:"deprecated,omitempty"`
 	Types    []TypeVar `json:"types"`

@@ -58,7 +58,7 @@ func (r *resolver) operator(s *spec.Spec) *Operator {
 	sc := scope.New(s, r.enumSpecs, nil)
 	o := &Operator{
 		Name: s.Name.V, Kind: string(s.Kind), Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V),
-		Source: s.File.Path, Doc: s.Doc.V, Family: s.Family.V, Category: s.Category.V, Since: s.Since.V, Deprec: s.Deprecated.V,
+		Source: s.File.Path, Doc: s.Doc.V, Family: s.Family.V, Category: s.Category.V, Formula: s.Formula.V, Since: s.Since.V, Deprec: s.Deprecated.V,
 		Types: []TypeVar{}, Attrs: []*Attr{}, Dims: []Dim{},
 	}
 	for _, v := range s.Types {

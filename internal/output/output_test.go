@@ -72,7 +72,7 @@ func folder(t *testing.T, files map[string][]byte) (path string, d *Dir) {
 			t.Fatal(err)
 		}
 	}
-	d, err := Open(path)
+	d, err := Open(path, ".", ".go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestApply(t *testing.T) {
 // write, and not before.
 func TestNewFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "generated")
-	d, err := Open(path)
+	d, err := Open(path, ".", ".go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestFailedWrite(t *testing.T) {
 	path, d := folder(t, map[string][]byte{"a/x.go/inner.txt": []byte("a folder with the name of a file\n"), "b": []byte("a file with the name of a folder\n")})
 	before := content(t, path)
 	for _, p := range []string{"a/x.go", "b/x.go"} {
-		changes := []Change{{Path: p, Kind: Missing, New: generated("package a\n")}}
+		changes := []Change{{Folder: ".", Path: p, Kind: Missing, New: generated("package a\n")}}
 		if err := d.Apply(changes); err == nil || !strings.Contains(err.Error(), filepath.Join(path, p)) {
 			t.Errorf("writing %s: %v, want an error that names the file", p, err)
 		}

@@ -60,6 +60,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		return s // what else it may say depends on its kind
 	}
 	s.Family = t.str("family")
+	s.Formula = t.str("formula")
 	t.each("dtypes", func(e *source.Entry) { s.Types = append(s.Types, r.typeVar(e)) })
 	t.each("attrs", func(e *source.Entry) { s.Attrs = append(s.Attrs, r.attr(e, false)) })
 	t.each("dims", func(e *source.Entry) {
@@ -104,7 +105,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"tiles", "kernels", "numerics", "formula"}
+var notYet = []string{"tiles", "kernels", "numerics", "expand"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue

@@ -67,6 +67,7 @@ type Spec struct {
 	Doc        Str
 	Family     Str
 	Category   Str
+	Formula    Str
 	Since      Str
 	Deprecated Str
 	Types      []*TypeVar

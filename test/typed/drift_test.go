@@ -73,7 +73,9 @@ var drift = []struct {
 	}},
 	{what: "element_binary: measuring leaves ATTRS out", code: `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, want: "not enough arguments in call to elementbinary.Apply"},
 	{what: "any: a slot bound twice, the second silently lost", want: "slot input: want one binding, got a second one", call: func() error {
-		return bind(softmax.Operator, task.KindForward, func(b *graph.Binding[int], x graph.Tensor) { b.Bind(int(softmax.SlotInput), x).Bind(int(softmax.SlotInput), x) })
+		return bind(softmax.Operator, task.KindForward, func(b *graph.Binding[int], x graph.Tensor) {
+			b.Bind(int(softmax.SlotInput), x).Bind(int(softmax.SlotInput), x)
+		})
 	}},
 
 	// Roles and permissions.

@@ -1,0 +1,108 @@
+// Package page writes reference pages about operators: one in Markdown for each, and an index.
+//
+// What a page says comes from the resolved model; how, from the templates operator.md.tmpl and
+// index.md.tmpl.
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/opgen/opgen/internal/emit"
+	"github.com/opgen/opgen/internal/explain"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/templates"
+)
+
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"attrType":   explain.AttrType,
+	"slotNotes":  explain.SlotNotes,
+	"paramNotes": explain.ParamNotes,
+	"cell":       cell,
+	"text":       text,
+	"brief":      brief,
+	"join":       strings.Join,
+}).ParseFS(templates.FS, "*.md.tmpl"))
+
+// Files returns the pages of all operators and their index, by path. specs is the folder of the specs.
+func Files(m *model.Module, specs string) ([]emit.File, error) {
+	var files []emit.File
+	for _, o := range m.Operators {
+		data, err := render("operator.md.tmpl", view{o})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, emit.File{Path: o.Name + ".md", Source: o.Source, Data: data})
+	}
+	data, err := render("index.md.tmpl", struct {
+		Specs      string
+		Categories []category
+	}{specs, categories(m)})
+	if err != nil {
+		return nil, err
+	}
+	return append(files, emit.File{Path: "README.md", Source: specs, Data: data}), nil
+}
+
+func render(name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	err := pages.ExecuteTemplate(&b, name, data)
+	return append(bytes.TrimSpace(b.Bytes()), '\n'), err
+}
+
+// view is an operator as its page shows it.
+type view struct{ *model.Operator }
+
+// Saved lists the tensors that forward keeps for backward.
+func (v view) Saved() []string {
+	var saved []string
+	for _, s := range v.Slots {
+		if s.Role == task.RoleSaved || s.Saved != "" && s.Role != task.RoleScratch && v.Task(task.KindBackward) != nil {
+			saved = append(saved, s.Name)
+		}
+	}
+	return saved
+}
+
+// Differentiable reports whether a gradient flows through the operator.
+func (v view) Differentiable() bool { return v.Task(task.KindBackward) != nil }
+
+// category is a group of operators in the index.
+type category struct {
+	Name      string
+	Operators []*model.Operator
+}
+
+func categories(m *model.Module) []category {
+	var all []category
+	for _, o := range m.Operators {
+		name := cmp.Or(o.Category, "others")
+		i := slices.IndexFunc(all, func(c category) bool { return c.Name == name })
+		if i < 0 {
+			i = len(all)
+			all = append(all, category{Name: name})
+		}
+		all[i].Operators = append(all[i].Operators, o)
+	}
+	slices.SortFunc(all, func(a, b category) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// text returns a text on one line.
+func text(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// brief returns the first sentence of a text.
+func brief(s string) string {
+	first, _, more := strings.Cut(text(s), ". ")
+	if more {
+		return first + "."
+	}
+	return first
+}
+
+// cell returns a text for a cell of a table.
+func cell(s string) string { return strings.ReplaceAll(text(s), "|", `\|`) }
