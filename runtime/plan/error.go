@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/region"
 )
@@ -63,20 +64,18 @@ func (p *Plan) about(e *Error, t, access int, box region.Box) *Error {
 	return e
 }
 
-// slot returns the name of the slot to which an access of a task belongs, or "".
+// slot returns the name of the slot to which an access of a task belongs, or "": of several that share the
+// root, the first.
 func (p *Plan) slot(t, access int) string {
 	c := p.Tasks[t].Call
 	if c < 0 || c >= len(p.Calls) {
 		return ""
 	}
+	root := p.Tasks[t].Access[access].Root
 	for i, bound := range p.Calls[c].Params {
-		if access < len(bound) {
-			if i < len(p.Calls[c].Slots) {
-				return p.Calls[c].Slots[i]
-			}
-			return ""
+		if i < len(p.Calls[c].Slots) && slices.ContainsFunc(bound, func(b Bound) bool { return b.Root == root }) {
+			return p.Calls[c].Slots[i]
 		}
-		access -= len(bound)
 	}
 	return ""
 }
