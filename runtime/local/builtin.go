@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -20,6 +21,19 @@ func slice[T dtype.Element](b []byte) []T {
 // builtin returns the body of a built-in operation.
 func (in *Instance) builtin(t *plan.Task) (task.Body, error) {
 	to := t.Access[0].Root
+	n := map[string]int{"fill": 1, "add": 2}[t.Builtin.Op]
+	if n == 0 {
+		return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
+	}
+	if len(t.Access) != n {
+		return nil, fmt.Errorf("want %d tensors, got %d", n, len(t.Access))
+	}
+	for i := range t.Access {
+		a := &t.Access[i]
+		if !in.permits(a, a.Root, i == 0) || in.plan.Roots[a.Root].Operand().String() != in.plan.Roots[to].Operand().String() || t.Over != shape.Prod(in.plan.Roots[to].Shape) {
+			return nil, fmt.Errorf("want tensors of one type and shape, all of them touched and the first written, got %v, %v over %d", a.Perm, a.Region, t.Over)
+		}
+	}
 	switch in.plan.Roots[to].Type {
 	case dtype.F32:
 		return builtin[float32](in, t)
@@ -31,13 +45,10 @@ func (in *Instance) builtin(t *plan.Task) (task.Body, error) {
 
 func builtin[T dtype.Float](in *Instance, t *plan.Task) (task.Body, error) {
 	to := slice[T](in.data[t.Access[0].Root])
-	switch t.Builtin.Op {
-	case "fill":
+	if t.Builtin.Op == "fill" {
 		return fill[T]{to, T(t.Builtin.Value)}, nil
-	case "add":
-		return add[T]{to, slice[T](in.data[t.Access[1].Root])}, nil
 	}
-	return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
+	return add[T]{to, slice[T](in.data[t.Access[1].Root])}, nil
 }
 
 type fill[T dtype.Float] struct {
