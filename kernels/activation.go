@@ -5,7 +5,11 @@ import (
 
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/elements"
+	"github.com/opgen/opgen/runtime/index"
 	"github.com/opgen/opgen/runtime/rng"
+	"github.com/opgen/opgen/runtime/stats"
+	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -69,4 +73,50 @@ func geluDerivative[T dtype.Float](x T) T {
 		return T(rng.NormalCDF(v)) // the density term is 0, though Inf * 0 is not
 	}
 	return T(rng.NormalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
+}
+
+// finish adds a bias, if there is one, to elements lo to hi-1 of a sum and applies the activation; channel
+// says which element of the bias belongs to one of the output. Sums are kept where backward needs them.
+func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep tensor.Opt[tensor.WO[T]], bias tensor.Opt[tensor.RO[T]], lo, hi int, channel func(i int) int) {
+	b, hasBias := bias.Get()
+	pre, keepPre := keep.Get()
+	if !hasBias && f == 0 {
+		return
+	}
+	for i := lo; i < hi; i++ {
+		y := output.At(i)
+		if hasBias {
+			y += b.At(channel(i))
+		}
+		if keepPre {
+			pre.Set(i, y)
+		}
+		output.Set(i, activate(f, y))
+	}
+}
+
+// before writes elements lo to hi-1 of the gradient before the activation to pre, if that is there.
+func (d derivative[T]) before(pre tensor.Opt[tensor.RW[T]], grad tensor.RO[T], lo, hi int) {
+	if to, ok := pre.Get(); ok {
+		elements.MapAt(to.WO(), grad, lo, hi, d.times)
+	}
+}
+
+// gradBefore returns the gradient before the activation: that of the output if there is no activation.
+func gradBefore[T dtype.Float](pre tensor.Opt[tensor.RW[T]], grad tensor.RO[T]) tensor.RO[T] {
+	if p, ok := pre.Get(); ok {
+		return p.RO()
+	}
+	return grad
+}
+
+// gradOfBias puts elements of the gradient of a bias: the sums over groups of a gradient.
+func gradOfBias[T dtype.Float](to tensor.Grad[T], grad tensor.RO[T], g *index.Groups, r task.Range) {
+	if !to.Wanted() {
+		return
+	}
+	for i := r.Lo; i < r.Hi; i++ {
+		to.Put(i, T(stats.Sum(grad, g)))
+		g.Next()
+	}
 }

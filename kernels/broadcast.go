@@ -10,7 +10,7 @@ import (
 )
 
 // Broadcast is the kernel of broadcast.
-type Broadcast[T dtype.Float] struct{}
+type Broadcast[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements of the output.
 func (Broadcast[T]) Forward(_ *task.Ctx, a *broadcast.Forward[T], r task.Range) error {
@@ -23,8 +23,11 @@ func (Broadcast[T]) Forward(_ *task.Ctx, a *broadcast.Forward[T], r task.Range) 
 	return nil
 }
 
+// BroadcastBackward is the kernel of broadcast's backward.
+type BroadcastBackward[T dtype.Float] struct{}
+
 // Backward sums the gradients of all copies of elements of the input.
-func (Broadcast[T]) Backward(_ *task.Ctx, a *broadcast.Backward[T], r task.Range) error {
+func (BroadcastBackward[T]) Backward(_ *task.Ctx, a *broadcast.Backward[T], r task.Range) error {
 	to := a.Attrs.TargetDims.Values()
 	copies := index.NewGroups(to, shape.BroadcastAxes(a.Dims.X, to), r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {

@@ -9,7 +9,7 @@ import (
 )
 
 // Concat is the kernel of concat.
-type Concat[T dtype.Float] struct{}
+type Concat[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements of the output from the inputs.
 func (Concat[T]) Forward(_ *task.Ctx, a *concat.Forward[T], r task.Range) error {
@@ -19,8 +19,11 @@ func (Concat[T]) Forward(_ *task.Ctx, a *concat.Forward[T], r task.Range) error 
 	return nil
 }
 
+// ConcatBackward is the kernel of concat's backward.
+type ConcatBackward[T dtype.Float] struct{}
+
 // Backward passes elements of the output's gradient on to the inputs'.
-func (Concat[T]) Backward(_ *task.Ctx, a *concat.Backward[T], r task.Range) error {
+func (ConcatBackward[T]) Backward(_ *task.Ctx, a *concat.Backward[T], r task.Range) error {
 	pieces(a.Dims.C, shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradInput[k].Span(from, from+n), a.GradOutput.Span(at, at+n))
 	})

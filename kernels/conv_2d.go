@@ -4,9 +4,9 @@ import (
 	conv2d "github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/index"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
-	"github.com/opgen/opgen/runtime/vec"
 )
 
 // Conv2d is the kernel of conv_2d. It convolves by matrix products: for each image and group, the
@@ -63,52 +63,28 @@ func unfold[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, 
 func (Conv2d[T]) Forward(ctx *task.Ctx, a *conv2d.Forward[T], r task.Range) error {
 	s := newConvShape(&a.Attrs, &a.Dims)
 	cols := a.Columns.Of(ctx.Worker)
-	bias, hasBias := a.Bias.Get()
-	pre, keepPre := a.Pre.Get()
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
 		unfold(cols, a.Input, &s, n, group)
 		first := s.output(n, group)
 		blas.Gemm(a.Output.Out(first, s.filters, s.pixels, tensor.Store), 1,
 			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch), cols.Mat(0, s.patch, s.pixels))
-		if !hasBias && s.Activation == 0 {
-			continue
-		}
-		for k := first; k < first+s.filters*s.pixels; k++ {
-			y := a.Output.At(k)
-			if hasBias {
-				y += bias.At(group*s.filters + (k-first)/s.pixels)
-			}
-			if keepPre {
-				pre.Set(k, y)
-			}
-			a.Output.Set(k, activate(s.Activation, y))
-		}
+		finish(s.Activation, a.Output, a.Pre, a.Bias, first, first+s.filters*s.pixels,
+			func(k int) int { return group*s.filters + (k-first)/s.pixels })
 	}
 	return nil
 }
 
 // BackwardPre computes images of the gradient before the activation.
 func (Conv2d[T]) BackwardPre(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
-	grad, _ := a.GradPre.Get()
-	d := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
 	pixels := a.Dims.P * a.Dims.Q
-	for i := r.Lo * pixels; i < r.Hi*pixels; i++ {
-		grad.Set(i, d.times(i, a.GradOutput.At(i)))
-	}
+	derivative[T]{a.Attrs.Activation, a.Output, a.Pre}.before(a.GradPre, a.GradOutput, r.Lo*pixels, r.Hi*pixels)
 	return nil
-}
-
-func (Conv2d[T]) gradPre(a *conv2d.Backward[T]) tensor.RO[T] {
-	if grad, ok := a.GradPre.Get(); ok {
-		return grad.RO()
-	}
-	return a.GradOutput
 }
 
 // BackwardInput computes the gradient of the input of images and groups: the gradients of the columns,
 // each pixel's gathered.
-func (k Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+func (Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
 	if !a.GradInput.Wanted() {
 		return nil
 	}
@@ -117,7 +93,7 @@ func (k Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Ra
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
 		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1,
-			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), k.gradPre(a).Mat(s.output(n, group), s.filters, s.pixels))
+			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels))
 		to := s.image(n, group)
 		for c := range s.channels {
 			for h := range s.H {
@@ -151,7 +127,7 @@ func fold[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
 }
 
 // BackwardParts computes the gradient of filter from parts of the batch.
-func (k Conv2d[T]) BackwardParts(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+func (Conv2d[T]) BackwardParts(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
 	if !a.GradFilter.Wanted() {
 		return nil
 	}
@@ -164,7 +140,7 @@ func (k Conv2d[T]) BackwardParts(ctx *task.Ctx, a *conv2d.Backward[T], r task.Ra
 				unfold(cols, a.Input, &s, n, group)
 				to := (part*s.OutChannels + group*s.filters) * s.patch
 				blas.Gemm(a.Parts.Out(to, s.filters, s.patch, mode), 1,
-					k.gradPre(a).Mat(s.output(n, group), s.filters, s.pixels), cols.Mat(0, s.patch, s.pixels).T())
+					gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels), cols.Mat(0, s.patch, s.pixels).T())
 			}
 			mode = tensor.Accumulate
 		}
@@ -173,7 +149,7 @@ func (k Conv2d[T]) BackwardParts(ctx *task.Ctx, a *conv2d.Backward[T], r task.Ra
 }
 
 // BackwardFilter sums the parts of the gradient of filter, and computes that of bias.
-func (k Conv2d[T]) BackwardFilter(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+func (Conv2d[T]) BackwardFilter(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
 	s := newConvShape(&a.Attrs, &a.Dims)
 	if a.GradFilter.Wanted() {
 		for i := r.Lo * s.patch; i < r.Hi*s.patch; i++ {
@@ -184,16 +160,7 @@ func (k Conv2d[T]) BackwardFilter(_ *task.Ctx, a *conv2d.Backward[T], r task.Ran
 			a.GradFilter.Put(i, sum)
 		}
 	}
-	if a.GradBias.Wanted() {
-		g := k.gradPre(a)
-		for o := r.Lo; o < r.Hi; o++ {
-			var sum float64
-			for n := range s.N {
-				first := (n*s.OutChannels + o) * s.pixels
-				sum += float64(vec.Sum(g.Span(first, first+s.pixels)))
-			}
-			a.GradBias.Put(o, T(sum))
-		}
-	}
+	images := index.NewGroups([]int{s.N, s.OutChannels, s.pixels}, []int{0, 2}, r.Lo)
+	gradOfBias(a.GradBias, gradBefore(a.GradPre, a.GradOutput), images, r)
 	return nil
 }

@@ -35,7 +35,7 @@ func feed(in *local.Instance, name string, typ dtype.Type, v []float64) error {
 		return feedAs[uint32](in, name, v)
 	case dtype.U64:
 		return feedAs[uint64](in, name, v)
-	case dtype.F32:
+	case dtype.F32, dtype.F16, dtype.BF16:
 		return feedAs[float32](in, name, v)
 	case dtype.F64:
 		return feedAs[float64](in, name, v)
@@ -79,7 +79,7 @@ func fetch(in *local.Instance, t graph.Tensor) ([]float64, error) {
 		return fetchAs[uint32](in, t)
 	case dtype.U64:
 		return fetchAs[uint64](in, t)
-	case dtype.F32:
+	case dtype.F32, dtype.F16, dtype.BF16:
 		return fetchAs[float32](in, t)
 	case dtype.F64:
 		return fetchAs[float64](in, t)

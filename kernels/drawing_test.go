@@ -34,10 +34,10 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	}
 	v := make([]float64, shape.Prod(t.Shape()))
 	d.drawn[t.Name()] = v
-	below := 5
+	lo, below := 1, 5 // a divisor, or an exponent
 	if res != nil {
 		if b, ok := res.Below(slot); ok {
-			below = b
+			lo, below = 0, b
 		}
 	}
 	switch {
@@ -48,9 +48,9 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 		for i := range v {
 			v[i] = float64(d.rng.IntN(2))
 		}
-	case below > 0:
+	case below > lo:
 		for i := range v {
-			v[i] = float64(d.rng.IntN(below))
+			v[i] = float64(lo + d.rng.IntN(below-lo))
 		}
 	}
 }

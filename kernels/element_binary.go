@@ -15,7 +15,7 @@ import (
 )
 
 // ElementBinary is the kernel of element_binary.
-type ElementBinary[T dtype.Float] struct{}
+type ElementBinary[T dtype.Float | dtype.Index] struct{}
 
 // Forward combines elements of the two sides.
 func (ElementBinary[T]) Forward(_ *task.Ctx, a *elementbinary.Forward[T], r task.Range) error {
@@ -71,8 +71,11 @@ func integerPower[T dtype.Number](x T, n int) T {
 	return p
 }
 
+// ElementBinaryBackward is the kernel of element_binary's backward.
+type ElementBinaryBackward[T dtype.Float] struct{}
+
 // BackwardLhs computes elements of the gradient of lhs_input.
-func (ElementBinary[T]) BackwardLhs(_ *task.Ctx, a *elementbinary.Backward[T], r task.Range) error {
+func (ElementBinaryBackward[T]) BackwardLhs(_ *task.Ctx, a *elementbinary.Backward[T], r task.Range) error {
 	backwardSide(a, a.GradLhsInput, a.Dims.L, r, func(x, y float64) float64 {
 		switch a.Attrs.Type {
 		case elementbinary.TypeEwMul:
@@ -95,7 +98,7 @@ func (ElementBinary[T]) BackwardLhs(_ *task.Ctx, a *elementbinary.Backward[T], r
 }
 
 // BackwardRhs computes elements of the gradient of rhs_input.
-func (ElementBinary[T]) BackwardRhs(_ *task.Ctx, a *elementbinary.Backward[T], r task.Range) error {
+func (ElementBinaryBackward[T]) BackwardRhs(_ *task.Ctx, a *elementbinary.Backward[T], r task.Range) error {
 	backwardSide(a, a.GradRhsInput, a.Dims.R, r, func(x, y float64) float64 {
 		switch a.Attrs.Type {
 		case elementbinary.TypeEwSub:

@@ -2,12 +2,13 @@ package kernels
 
 import (
 	compare "github.com/opgen/opgen/generated/elementbinarycompare"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/elements"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // ElementBinaryCompare is the kernel of element_binary_compare.
-type ElementBinaryCompare[T float32 | float64 | int32 | int64] struct{}
+type ElementBinaryCompare[T dtype.Float | dtype.Index] struct{}
 
 // Forward compares elements of the two sides.
 func (ElementBinaryCompare[T]) Forward(_ *task.Ctx, a *compare.Forward[T], r task.Range) error {

@@ -2,11 +2,16 @@ package kernels_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/generated/accuracy"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/embedding"
+	"github.com/opgen/opgen/generated/gather"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -69,6 +74,103 @@ func TestConditions(t *testing.T) {
 	for i, tt := range tests {
 		if tt.want == "" && tt.err != nil || tt.want != "" && (tt.err == nil || !strings.HasSuffix(tt.err.Error(), ": "+tt.want)) {
 			t.Errorf("%d: got %v, want %q", i, tt.err, tt.want)
+		}
+	}
+}
+
+// TestRefusals applies operators to what their specs rule out.
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		op, attrs string
+		inputs    [][]int
+		want      string // "" if there is none
+	}{
+		{"reshape", `{"shape": [4]}`, [][]int{{2, 3}}, "[2, 3] and [4] do not have the same number of elements"},
+		{"squeeze", `{"axes": [0, 1]}`, [][]int{{1, 3}}, "dimensions [0, 1] of [1, 3] are not all 1"},
+		{"squeeze", `{"axes": [0, -2]}`, [][]int{{1, 3}}, "want different axes from 0 to 1 for [1, 3], got [0, 0]"},
+		{"unsqueeze", `{"axes": [3]}`, [][]int{{2, 3}}, "want different axes from 0 to 2 for [2, 3], got [3]"},
+		{"transpose", `{"permutation": [0]}`, [][]int{{2, 3}}, "want every dimension of [2, 3] once, got [0]"},
+		{"broadcast", `{"target_dims": [3]}`, [][]int{{2, 3}}, "[2, 3] cannot be repeated to [3]"},
+		{"broadcast", `{"target_dims": [2, 4]}`, [][]int{{2, 3}}, "want shapes that broadcast: equal extents, or 1, got [2, 3] and [2, 4]"},
+		{"reduce", `{"op_type": "REDUCE_MAX", "axes": [1]}`, [][]int{{2, 0}}, "REDUCE_MAX over dimensions [1] of [2, 0] has no elements"},
+		{"reduce", `{"op_type": "REDUCE_SUM", "axes": [1]}`, [][]int{{2, 0}}, ""},
+		{"reduce_arg", `{"op_type": "REDUCE_ARGMAX", "axes": [1]}`, [][]int{{2, 0}}, "REDUCE_ARGMAX over dimensions [1] of [2, 0] has no elements"},
+		{"batch_matmul", `{}`, [][]int{{2, 2, 3}, {3, 3, 2}}, "want shapes that broadcast: equal extents, or 1, got [2] and [3]"},
+		{"batch_matmul", `{"a_seq_length_dim": 1}`, [][]int{{2, 3}, {3, 2}}, "sequences are never cut short, so a_seq_length_dim and b_seq_length_dim must be absent"},
+		{"layer_norm", `{"axes": [1]}`, [][]int{{2, 0}}, "there is nothing to normalise over along [1] of [2, 0]"},
+		{"rms_norm", `{"axes": [1]}`, [][]int{{2, 0}}, "there is nothing to normalise over along [1] of [2, 0]"},
+		{"batch_norm", `{}`, [][]int{{1, 3}}, "a channel of one element has no variance"},
+		{"batch_norm", `{"training": false}`, [][]int{{1, 3}}, ""},
+		{"topk", `{"k": 4}`, [][]int{{2, 3}}, "4 elements of rows of 3"},
+		{"adaptive_pool_2d", `{"output_h": 2, "output_w": 2}`, [][]int{{1, 1, 0, 2}}, "an image of 0 x 2 has nothing to pool"},
+		{"input", `{"tensor_shape": [2]}`, [][]int{{3}}, "a tensor of shape [3] is fed, but tensor_shape is [2]"},
+		{"element_unary_logical", `{"scalar": 2}`, [][]int{{3}}, "LOGICAL_NOT has no second operand, so scalar must be absent"},
+	}
+	ops := catalogue.Operators()
+	for _, tt := range tests {
+		op := ops[slices.IndexFunc(ops, func(o *graph.Operator) bool { return o.Name == tt.op })]
+		at, err := op.DecodeAttrs([]byte(tt.attrs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := graph.New(1)
+		in := graph.Insert[int](g, 0, op, at)
+		for i, dims := range tt.inputs {
+			typ := dtype.F32
+			if op.Slots[i].Type == "bool" {
+				typ = dtype.Bool
+			}
+			in.Bind(i, g.Input(fmt.Sprint("input ", i), typ, dims...))
+		}
+		in.Node()
+		if err := g.Err(); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": "+tt.want)) {
+			t.Errorf("%s%s: got %v, want %q", tt.op, tt.attrs, err, tt.want)
+		}
+	}
+}
+
+// TestIntegerRefusals feeds integers with which there is no result.
+func TestIntegerRefusals(t *testing.T) {
+	for op, want := range map[elementbinary.Type]string{
+		elementbinary.TypeEwDiv: ": slot rhs_input: want integers other than 0 to divide by, got 0",
+		elementbinary.TypeEwPow: ": slot rhs_input: want exponents of integers of 0 or more, got -1",
+	} {
+		g := graph.New(1)
+		x, y := g.Input("x", dtype.I32, 2), g.Input("y", dtype.I32, 2)
+		at := elementbinary.Defaults()
+		at.Type = op
+		p, err := graph.Inference(g, elementbinary.Apply(g, at, elementbinary.LhsInput(x), elementbinary.RhsInput(y)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(p, values{"x": {1, 1}, "y": {0, -1}}, execution{})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestIndices feeds indices that are none.
+func TestIndices(t *testing.T) {
+	for _, k := range []float64{-1, 3, 1 << 31} {
+		g := graph.New(1)
+		x, index := g.Input("x", dtype.F32, 3), g.Input("index", dtype.I64, 2)
+		p, err := graph.Inference(g, gather.Apply(g, gather.Attrs{}, gather.Input(x), gather.Index(index)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(p, values{"x": make([]float64, 3), "index": {0, k}}, execution{})
+		if want := fmt.Sprintf(": slot index: want indices from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		at := embedding.Defaults()
+		at.NumEntries, at.OutChannels = 3, 2
+		if p, err = graph.Inference(g, embedding.Apply(g, at, index)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(p, values{"index": {0, k}}, execution{})
+		if want := fmt.Sprintf(": slot input: want indices from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

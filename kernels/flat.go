@@ -8,7 +8,7 @@ import (
 )
 
 // Flat is the kernel of flat: elements keep their order.
-type Flat[T dtype.Float] struct{}
+type Flat[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements.
 func (Flat[T]) Forward(_ *task.Ctx, a *flat.Forward[T], r task.Range) error {
@@ -16,8 +16,11 @@ func (Flat[T]) Forward(_ *task.Ctx, a *flat.Forward[T], r task.Range) error {
 	return nil
 }
 
+// FlatBackward is the kernel of flat's backward.
+type FlatBackward[T dtype.Float] struct{}
+
 // Backward passes the gradient on.
-func (Flat[T]) Backward(_ *task.Ctx, a *flat.Backward[T], r task.Range) error {
+func (FlatBackward[T]) Backward(_ *task.Ctx, a *flat.Backward[T], r task.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Gather is the kernel of gather. Lanes run along the dimension that index counts along.
-type Gather[T dtype.Float, L dtype.Index] struct{}
+type Gather[T dtype.Float | dtype.Index | bool, L dtype.Index] struct{}
 
 // Forward takes the elements of lanes.
 func (Gather[T, L]) Forward(_ *task.Ctx, a *gather.Forward[T, L], r task.Range) error {
@@ -28,8 +28,11 @@ func (Gather[T, L]) Forward(_ *task.Ctx, a *gather.Forward[T, L], r task.Range) 
 	return nil
 }
 
+// GatherBackward is the kernel of gather's backward.
+type GatherBackward[T dtype.Float, L dtype.Index] struct{}
+
 // Backward adds the gradient of lanes to the elements that were taken.
-func (Gather[T, L]) Backward(_ *task.Ctx, a *gather.Backward[T, L], r task.Range) error {
+func (GatherBackward[T, L]) Backward(_ *task.Ctx, a *gather.Backward[T, L], r task.Range) error {
 	along := len(a.Dims.A)
 	index, grad := a.Index.Along(along), a.GradOutput.Along(along)
 	for i := r.Lo; i < r.Hi; i++ {

@@ -158,6 +158,9 @@ func newFixture(s sample, d domain) (*fixture, error) {
 	if err := f.g.Err(); err != nil {
 		return nil, err
 	}
+	if got := f.node.Resolved.Types; !slices.Equal(got, s.types) {
+		return nil, fmt.Errorf("attributes give the element types %s", dtype.Format(got))
+	}
 	for i := range s.op.Slots {
 		slot := &s.op.Slots[i]
 		for _, x := range f.node.Tensors(i) {

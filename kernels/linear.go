@@ -4,6 +4,7 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/index"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -16,21 +17,7 @@ type Linear[T dtype.Float] struct{}
 func (Linear[T]) ForwardOutput(_ *task.Ctx, a *linear.Forward[T], r task.Range) error {
 	rows, in, out := r.Hi-r.Lo, a.Dims.K, a.Attrs.OutChannels
 	blas.Gemm(a.Output.Out(r.Lo*out, rows, out, tensor.Store), 1, a.Input.Mat(r.Lo*in, rows, in), a.Weight.Mat(0, out, in).T())
-	bias, hasBias := a.Bias.Get()
-	pre, keepPre := a.Pre.Get()
-	if !hasBias && a.Attrs.Activation == 0 {
-		return nil
-	}
-	for i := r.Lo * out; i < r.Hi*out; i++ {
-		y := a.Output.At(i)
-		if hasBias {
-			y += bias.At(i % out)
-		}
-		if keepPre {
-			pre.Set(i, y)
-		}
-		a.Output.Set(i, activate(a.Attrs.Activation, y))
-	}
+	finish(a.Attrs.Activation, a.Output, a.Pre, a.Bias, r.Lo*out, r.Hi*out, func(i int) int { return i % out })
 	return nil
 }
 
@@ -44,47 +31,26 @@ func (Linear[T]) ForwardRegularization(_ *task.Ctx, a *linear.Forward[T], _ task
 
 // BackwardPre computes rows of the gradient before the activation.
 func (Linear[T]) BackwardPre(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
-	grad, _ := a.GradPre.Get()
-	d := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
 	out := a.Attrs.OutChannels
-	for i := r.Lo * out; i < r.Hi*out; i++ {
-		grad.Set(i, d.times(i, a.GradOutput.At(i)))
-	}
+	derivative[T]{a.Attrs.Activation, a.Output, a.Pre}.before(a.GradPre, a.GradOutput, r.Lo*out, r.Hi*out)
 	return nil
 }
 
-// gradPre returns the gradient before the activation.
-func (Linear[T]) gradPre(a *linear.Backward[T]) tensor.RO[T] {
-	if grad, ok := a.GradPre.Get(); ok {
-		return grad.RO()
-	}
-	return a.GradOutput
-}
-
 // BackwardInput computes rows of the gradient of input.
-func (k Linear[T]) BackwardInput(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
+func (Linear[T]) BackwardInput(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
 	rows, in, out := r.Hi-r.Lo, a.Dims.K, a.Attrs.OutChannels
-	blas.Gemm(a.GradInput.Mat(r.Lo*in, rows, in), 1, k.gradPre(a).Mat(r.Lo*out, rows, out), a.Weight.Mat(0, out, in))
+	blas.Gemm(a.GradInput.Mat(r.Lo*in, rows, in), 1, gradBefore(a.GradPre, a.GradOutput).Mat(r.Lo*out, rows, out), a.Weight.Mat(0, out, in))
 	return nil
 }
 
 // BackwardWeight computes rows of the gradient of weight, and the same elements of that of bias.
 func (k Linear[T]) BackwardWeight(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
 	rows, in, out := shape.Prod(a.Dims.N), a.Dims.K, a.Attrs.OutChannels
-	grad := k.gradPre(a).Mat(0, rows, out)
+	grad := gradBefore(a.GradPre, a.GradOutput)
 	if a.GradWeight.Wanted() {
-		k.backwardWeight(a, grad.ColRange(r.Lo, r.Hi).T(), a.Input.Mat(0, rows, in), r)
+		k.backwardWeight(a, grad.Mat(0, rows, out).ColRange(r.Lo, r.Hi).T(), a.Input.Mat(0, rows, in), r)
 	}
-	if a.GradBias.Wanted() {
-		g := k.gradPre(a)
-		for o := r.Lo; o < r.Hi; o++ {
-			var sum float64
-			for row := range rows {
-				sum += float64(g.At(row*out + o))
-			}
-			a.GradBias.Put(o, T(sum))
-		}
-	}
+	gradOfBias(a.GradBias, grad, index.NewGroups([]int{rows, out}, []int{0}, r.Lo), r)
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Noop is the kernel of noop.
-type Noop[T dtype.Float] struct{}
+type Noop[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements.
 func (Noop[T]) Forward(_ *task.Ctx, a *noop.Forward[T], r task.Range) error {
@@ -16,8 +16,11 @@ func (Noop[T]) Forward(_ *task.Ctx, a *noop.Forward[T], r task.Range) error {
 	return nil
 }
 
+// NoopBackward is the kernel of noop's backward.
+type NoopBackward[T dtype.Float] struct{}
+
 // Backward passes the gradient on.
-func (Noop[T]) Backward(_ *task.Ctx, a *noop.Backward[T], r task.Range) error {
+func (NoopBackward[T]) Backward(_ *task.Ctx, a *noop.Backward[T], r task.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil
 }

@@ -12,33 +12,46 @@ import (
 )
 
 // Reduce is the kernel of reduce. The elements that become one are a group.
-type Reduce[T dtype.Float] struct{}
+type Reduce[T dtype.Float | dtype.Index] struct{}
 
 // Forward reduces groups.
 func (Reduce[T]) Forward(_ *task.Ctx, a *reduce.Forward[T], r task.Range) error {
-	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
-	for i := r.Lo; i < r.Hi; i++ {
-		var y float64
-		switch a.Attrs.OpType {
-		case reduce.OpTypeReduceSum:
-			y = stats.Sum(a.Input, g)
-		case reduce.OpTypeReduceMean:
-			y = stats.Sum(a.Input, g) / float64(g.Size())
-		case reduce.OpTypeReduceMax:
-			y = stats.Fold(a.Input, g, math.Inf(-1), func(x, y float64) float64 { return max(x, y) })
-		case reduce.OpTypeReduceMin:
-			y = stats.Fold(a.Input, g, math.Inf(1), func(x, y float64) float64 { return min(x, y) })
-		case reduce.OpTypeReduceProd:
-			y = stats.Fold(a.Input, g, 1, func(x, y float64) float64 { return x * y })
-		}
-		a.Output.Set(i, T(y))
-		g.Next()
+	if dtype.Of[T]().IsFloat() {
+		reduceAs[T, float64](a, r, math.Inf(-1), math.Inf(1))
+	} else {
+		reduceAs[T, int64](a, r, math.MinInt64, math.MaxInt64)
 	}
 	return nil
 }
 
+// reduceAs reduces groups of T in arithmetic of A, whose values lie between lowest and highest.
+func reduceAs[T dtype.Float | dtype.Index, A dtype.Number](a *reduce.Forward[T], r task.Range, lowest, highest A) {
+	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
+	for i := r.Lo; i < r.Hi; i++ {
+		var y A
+		switch a.Attrs.OpType {
+		case reduce.OpTypeReduceSum, reduce.OpTypeReduceMean:
+			y = stats.Fold(a.Input, g, 0, func(sum A, x T) A { return sum + A(x) })
+		case reduce.OpTypeReduceMax:
+			y = stats.Fold(a.Input, g, lowest, func(top A, x T) A { return max(top, A(x)) })
+		case reduce.OpTypeReduceMin:
+			y = stats.Fold(a.Input, g, highest, func(low A, x T) A { return min(low, A(x)) })
+		case reduce.OpTypeReduceProd:
+			y = stats.Fold(a.Input, g, 1, func(product A, x T) A { return product * A(x) })
+		}
+		if a.Attrs.OpType == reduce.OpTypeReduceMean {
+			y /= A(g.Size())
+		}
+		a.Output.Set(i, T(y))
+		g.Next()
+	}
+}
+
+// ReduceBackward is the kernel of reduce's backward.
+type ReduceBackward[T dtype.Float] struct{}
+
 // Backward computes the gradient of groups.
-func (Reduce[T]) Backward(_ *task.Ctx, a *reduce.Backward[T], r task.Range) error {
+func (ReduceBackward[T]) Backward(_ *task.Ctx, a *reduce.Backward[T], r task.Range) error {
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {
 		grad := float64(a.GradOutput.At(i))

@@ -8,7 +8,7 @@ import (
 )
 
 // ReduceArg is the kernel of reduce_arg.
-type ReduceArg[T dtype.Float] struct{}
+type ReduceArg[T dtype.Float | dtype.Index] struct{}
 
 // Forward finds the extrema of groups.
 func (ReduceArg[T]) Forward(_ *task.Ctx, a *reducearg.Forward[T], r task.Range) error {

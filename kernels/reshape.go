@@ -8,7 +8,7 @@ import (
 )
 
 // Reshape is the kernel of reshape.
-type Reshape[T dtype.Float] struct{}
+type Reshape[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements.
 func (Reshape[T]) Forward(_ *task.Ctx, a *reshape.Forward[T], r task.Range) error {
@@ -16,8 +16,11 @@ func (Reshape[T]) Forward(_ *task.Ctx, a *reshape.Forward[T], r task.Range) erro
 	return nil
 }
 
+// ReshapeBackward is the kernel of reshape's backward.
+type ReshapeBackward[T dtype.Float] struct{}
+
 // Backward passes the gradient on.
-func (Reshape[T]) Backward(_ *task.Ctx, a *reshape.Backward[T], r task.Range) error {
+func (ReshapeBackward[T]) Backward(_ *task.Ctx, a *reshape.Backward[T], r task.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Reverse is the kernel of reverse. Lanes run along the reversed dimension.
-type Reverse[T dtype.Float] struct{}
+type Reverse[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies lanes.
 func (Reverse[T]) Forward(_ *task.Ctx, a *reverse.Forward[T], r task.Range) error {
@@ -20,8 +20,11 @@ func (Reverse[T]) Forward(_ *task.Ctx, a *reverse.Forward[T], r task.Range) erro
 	return nil
 }
 
+// ReverseBackward is the kernel of reverse's backward.
+type ReverseBackward[T dtype.Float] struct{}
+
 // Backward passes the gradient of lanes on.
-func (Reverse[T]) Backward(_ *task.Ctx, a *reverse.Backward[T], r task.Range) error {
+func (ReverseBackward[T]) Backward(_ *task.Ctx, a *reverse.Backward[T], r task.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		to, from := a.GradInput.Lane(i), a.GradOutput.Lane(i)
 		for k := range from.Len() {

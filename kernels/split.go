@@ -9,7 +9,7 @@ import (
 )
 
 // Split is the kernel of split.
-type Split[T dtype.Float] struct{}
+type Split[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements of the input to the outputs.
 func (Split[T]) Forward(_ *task.Ctx, a *split.Forward[T], r task.Range) error {
@@ -19,8 +19,11 @@ func (Split[T]) Forward(_ *task.Ctx, a *split.Forward[T], r task.Range) error {
 	return nil
 }
 
+// SplitBackward is the kernel of split's backward.
+type SplitBackward[T dtype.Float] struct{}
+
 // Backward passes elements of the outputs' gradients on to the input's.
-func (Split[T]) Backward(_ *task.Ctx, a *split.Backward[T], r task.Range) error {
+func (SplitBackward[T]) Backward(_ *task.Ctx, a *split.Backward[T], r task.Range) error {
 	pieces(a.Attrs.Splits.Values(), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradInput.Span(at, at+n), a.GradOutput[k].Span(from, from+n))
 	})

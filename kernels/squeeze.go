@@ -8,7 +8,7 @@ import (
 )
 
 // Squeeze is the kernel of squeeze.
-type Squeeze[T dtype.Float] struct{}
+type Squeeze[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements.
 func (Squeeze[T]) Forward(_ *task.Ctx, a *squeeze.Forward[T], r task.Range) error {
@@ -16,8 +16,11 @@ func (Squeeze[T]) Forward(_ *task.Ctx, a *squeeze.Forward[T], r task.Range) erro
 	return nil
 }
 
+// SqueezeBackward is the kernel of squeeze's backward.
+type SqueezeBackward[T dtype.Float] struct{}
+
 // Backward passes the gradient on.
-func (Squeeze[T]) Backward(_ *task.Ctx, a *squeeze.Backward[T], r task.Range) error {
+func (SqueezeBackward[T]) Backward(_ *task.Ctx, a *squeeze.Backward[T], r task.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil
 }

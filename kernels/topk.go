@@ -8,7 +8,7 @@ import (
 )
 
 // Topk is the kernel of topk.
-type Topk[T dtype.Float] struct{}
+type Topk[T dtype.Float | dtype.Index] struct{}
 
 // Forward finds the largest elements of rows.
 func (Topk[T]) Forward(ctx *task.Ctx, a *topk.Forward[T], r task.Range) error {
@@ -25,8 +25,11 @@ func (Topk[T]) Forward(ctx *task.Ctx, a *topk.Forward[T], r task.Range) error {
 	return nil
 }
 
+// TopkBackward is the kernel of topk's backward.
+type TopkBackward[T dtype.Float] struct{}
+
 // Backward adds the gradient of rows to the elements that were largest.
-func (Topk[T]) Backward(_ *task.Ctx, a *topk.Backward[T], r task.Range) error {
+func (TopkBackward[T]) Backward(_ *task.Ctx, a *topk.Backward[T], r task.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		for k := range a.Attrs.K {
 			a.GradInput.Lane(i).Add(int(a.Indices.Lane(i).At(k)), a.GradOutput.Lane(i).At(k))

@@ -9,7 +9,7 @@ import (
 )
 
 // Transpose is the kernel of transpose. It runs over the elements of the output.
-type Transpose[T dtype.Float] struct{}
+type Transpose[T dtype.Float | dtype.Index | bool] struct{}
 
 // transposed walks the output, from element start; its offset is that of the element of the input.
 func transposed(d *transpose.Dims, start int) *index.Walk {
@@ -26,8 +26,11 @@ func (Transpose[T]) Forward(_ *task.Ctx, a *transpose.Forward[T], r task.Range) 
 	return nil
 }
 
+// TransposeBackward is the kernel of transpose's backward.
+type TransposeBackward[T dtype.Float] struct{}
+
 // Backward passes the gradient on.
-func (Transpose[T]) Backward(_ *task.Ctx, a *transpose.Backward[T], r task.Range) error {
+func (TransposeBackward[T]) Backward(_ *task.Ctx, a *transpose.Backward[T], r task.Range) error {
 	w := transposed(&a.Dims, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(w.Offset(0), a.GradOutput.At(i))

@@ -8,7 +8,7 @@ import (
 )
 
 // Unsqueeze is the kernel of unsqueeze.
-type Unsqueeze[T dtype.Float] struct{}
+type Unsqueeze[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements.
 func (Unsqueeze[T]) Forward(_ *task.Ctx, a *unsqueeze.Forward[T], r task.Range) error {
@@ -16,8 +16,11 @@ func (Unsqueeze[T]) Forward(_ *task.Ctx, a *unsqueeze.Forward[T], r task.Range) 
 	return nil
 }
 
+// UnsqueezeBackward is the kernel of unsqueeze's backward.
+type UnsqueezeBackward[T dtype.Float] struct{}
+
 // Backward passes the gradient on.
-func (Unsqueeze[T]) Backward(_ *task.Ctx, a *unsqueeze.Backward[T], r task.Range) error {
+func (UnsqueezeBackward[T]) Backward(_ *task.Ctx, a *unsqueeze.Backward[T], r task.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil
 }

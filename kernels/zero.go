@@ -8,7 +8,7 @@ import (
 )
 
 // Zero is the kernel of zero.
-type Zero[T dtype.Float] struct{}
+type Zero[T dtype.Number] struct{}
 
 // Forward sets elements.
 func (Zero[T]) Forward(_ *task.Ctx, a *zero.Forward[T], r task.Range) error {

@@ -32,7 +32,7 @@ func Check(specs []*spec.Spec, list *diag.List) {
 			}
 		}
 	}
-	packages := map[string]*spec.Spec{}
+	packages, kernels := map[string]*spec.Spec{}, map[string]*spec.Spec{}
 	for _, s := range specs {
 		c.header(s)
 		if s.Name.Set() {
@@ -41,6 +41,12 @@ func Check(specs []*spec.Spec, list *diag.List) {
 				list.Add(diag.Clash, s.Name.Span(), "%s and %s would both be the Go package %s", s.Name.V, other.Name.V, pkg).See(other.Name.Span(), "the other one")
 			}
 			packages[pkg] = s
+			for _, k := range kernelTypes(s) {
+				if other := kernels[k]; other != nil && other != s && goname.Package(other.Name.V) != pkg {
+					list.Add(diag.Clash, s.Name.Span(), "%s and %s would both have the kernel type %s", s.Name.V, other.Name.V, k).See(other.Name.Span(), "the other one")
+				}
+				kernels[k] = s
+			}
 		}
 		switch s.Kind {
 		case "":
@@ -52,6 +58,18 @@ func Check(specs []*spec.Spec, list *diag.List) {
 		(&operator{checker: c, s: s, sc: scope.New(s, c.enums, list)}).check()
 	}
 	c.taskIDs(specs, task.IDOf)
+}
+
+// kernelTypes returns the names of the kernel types that a spec may have.
+func kernelTypes(s *spec.Spec) []string {
+	name := goname.Exported(s.Name.V)
+	switch {
+	case s.Kind == "" || s.Kind == spec.Enum:
+		return nil
+	case slices.ContainsFunc(s.Tasks, func(t *spec.Task) bool { return t.Name == "backward" }):
+		return []string{name, name + "Backward"}
+	}
+	return []string{name}
 }
 
 // taskIDs checks that no two tasks have the same id, which idOf makes of their names.

@@ -69,6 +69,9 @@ func (o *operator) goNames() {
 	for _, t := range o.s.Tasks {
 		g := goname.Exported(t.Name)
 		fixed = append(fixed, g, g+"Task", "Invoke"+g)
+		if t.Name == "backward" {
+			fixed = append(fixed, "BackwardKernel")
+		}
 	}
 	for _, v := range o.s.Types {
 		o.goScope(fixed...).claim(v.Name, "dtype variable "+v.Name, v.Key)
@@ -117,7 +120,7 @@ func (o *operator) slotNames(pkg *goScope) {
 		if s.Role.V != "scratch" {
 			pkg.claim(g, "slot "+s.Name, s.Key)
 		}
-		if backward && (o.trainable(s) || s.Role.V == "output" && o.floatType(s.Type)) {
+		if backward && (o.trainable(s) || s.Role.V == "output" && o.floatable(s.Type)) {
 			args.claim("Grad"+g, "the gradient of "+s.Name, s.Key)
 			pkg.claim("Grad"+g, "the gradient of "+s.Name, s.Key)
 		}

@@ -114,7 +114,7 @@ func (o *operator) slotKeys(s *spec.Slot) {
 	if s.Role.V == "weight" && s.Init == nil && !s.Bad {
 		o.list.Add(diag.MissingKey, s.Span, "init is missing: the initialiser of %s", s.Name)
 	}
-	if s.Trainable.V && o.certain(s) && !o.floatType(s.Type) {
+	if s.Trainable.V && o.certain(s) && !o.floatable(s.Type) {
 		o.list.Add(diag.BadGrad, s.Trainable.Span, "%s is not floating-point, so %s cannot be trained", s.Type.V, s.Name)
 	}
 }

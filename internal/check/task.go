@@ -298,7 +298,7 @@ func (o *operator) trainable(s *spec.Slot) bool {
 	if s.Trainable.Set() {
 		return s.Trainable.V
 	}
-	return o.floatType(s.Type)
+	return o.floatable(s.Type)
 }
 
 // certain reports whether the role and the type of a slot are known. If not, that was reported.

@@ -94,7 +94,7 @@ func (o *operator) typeAt(at *source.Scalar, text string, offset int, orVar bool
 // ofGo returns the element type that has the given name in Go, or "".
 func ofGo(name string) string {
 	for _, n := range dtype.Names() {
-		if t, err := dtype.Parse(n); err == nil && t.GoType() == name {
+		if t, err := dtype.Parse(n); err == nil && t.Compute() == t && t.GoType() == name {
 			return n
 		}
 	}
@@ -198,19 +198,23 @@ var typedAttrs = []string{"dtype", "type", "tensor", "sparse", "bool", "int", "f
 
 // from checks what binds a dtype variable that no input binds.
 func (o *operator) from(v *spec.TypeVar) {
+	if names := o.cycle(v); names != nil {
+		o.list.Add(diag.Cyclic, v.From[0].Span(), "dtype variable %s is bound by itself: %s", v.Name, strings.Join(append(names, v.Name), " <- "))
+	}
 	for _, f := range v.From {
 		switch o.sc.What(f.V) {
 		case "attribute":
 			for _, a := range o.s.Attrs {
-				if a.Name == f.V && a.Type.Set() && !slices.Contains(typedAttrs, a.Type.V) {
+				switch {
+				case a.Name != f.V || !a.Type.Set():
+				case a.List.V && (a.Type.V == "dtype" || a.Type.V == "type"):
+					o.list.Add(diag.BadType, f.Span(), "%s says no element type, but a list of them", f.V)
+				case !slices.Contains(typedAttrs, a.Type.V):
 					o.list.Add(diag.BadType, f.Span(), "%s says no element type, it is an attribute of type %s", f.V, a.Type.V).
 						Hinted("attributes of type %s do", strings.Join(typedAttrs, ", "))
 				}
 			}
 		case "dtype variable":
-			if f.V == v.Name {
-				o.list.Add(diag.Cyclic, f.Span(), "dtype variable %s is bound by itself", v.Name)
-			}
 		default:
 			if t, err := dtype.Parse(f.V); err != nil || t.String() != f.V {
 				d := o.list.Add(diag.Undefined, f.Span(), "there is no attribute, dtype variable or element type %s", f.V)
@@ -222,7 +226,44 @@ func (o *operator) from(v *spec.TypeVar) {
 			}
 		}
 	}
-	o.list.Add(diag.NotYet, v.From[0].Span(), "dtype variables that attributes bind are not supported yet")
+}
+
+// cycle returns the dtype variables, beginning with v, each of which may get its type from the next
+// and the last from v again; nil if there are none, or if another of them stands in front of v.
+func (o *operator) cycle(v *spec.TypeVar) []string {
+	seen := map[string]bool{}
+	var visit func(w *spec.TypeVar) []string
+	visit = func(w *spec.TypeVar) []string {
+		seen[w.Name] = true
+		for _, f := range w.From {
+			if f.V == v.Name {
+				return []string{w.Name}
+			}
+			i := slices.IndexFunc(o.s.Types, func(x *spec.TypeVar) bool { return x.Name == f.V })
+			if i < 0 || seen[f.V] || i < slices.Index(o.s.Types, v) {
+				continue
+			}
+			if rest := visit(o.s.Types[i]); rest != nil {
+				return append([]string{w.Name}, rest...)
+			}
+		}
+		return nil
+	}
+	return visit(v)
+}
+
+// floatable reports whether a slot of a type may be floating-point, as far as is known.
+func (o *operator) floatable(s spec.Str) bool {
+	for _, v := range o.s.Types {
+		if v.Name == s.V {
+			return len(v.Types) == 0 || slices.ContainsFunc(v.Types, func(t spec.Str) bool {
+				p, err := dtype.Parse(t.V)
+				return p.IsFloat() || err != nil && !strings.Contains(t.V, "(")
+			})
+		}
+	}
+	t, err := dtype.Parse(s.V)
+	return err == nil && t.IsFloat()
 }
 
 // typesCertain reports whether role and type of all slots are known. If not, what any of them has to

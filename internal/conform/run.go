@@ -307,7 +307,7 @@ func (x *execution) feed(in *local.Instance, f feed) error {
 		return feedAs[int32](in, f)
 	case dtype.I64:
 		return feedAs[int64](in, f)
-	case dtype.F32:
+	case dtype.F32, dtype.F16, dtype.BF16:
 		return feedAs[float32](in, f)
 	case dtype.F64:
 		return feedAs[float64](in, f)
@@ -334,6 +334,12 @@ func fetch(in *local.Instance, t graph.Tensor) (safetensors.Tensor, error) {
 		return fetchAs[int32](in, t)
 	case dtype.I64:
 		return fetchAs[int64](in, t)
+	case dtype.F16, dtype.BF16:
+		data, err := local.Fetch[float32](in, t.Name())
+		if err != nil {
+			return safetensors.Tensor{}, err
+		}
+		return safetensors.Halves(t.Type(), t.Shape(), data)
 	case dtype.F32:
 		return fetchAs[float32](in, t)
 	case dtype.F64:

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/model"
@@ -26,17 +28,21 @@ func (e *emitter) catalogue(f *jen.File, m *model.Module) {
 		jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
 			for _, o := range m.Operators {
 				g.Line().Qual(e.gen(o.Package), "Register").CallFunc(func(g *jen.Group) {
+					kernels := (&emitter{op: o}).registeredKernels()
 					g.Id("r")
-					for _, v := range variants(o) {
-						k := jen.Qual(e.paths.Kernels, o.GoName)
-						var args []jen.Code
-						for _, t := range v {
-							args = append(args, jen.Id(t.GoType()))
+					for _, k := range kernels {
+						name := o.GoName + strings.TrimSuffix(k.kind, "Kernel")
+						kernel := jen.Qual(e.paths.Kernels, name)
+						if len(k.types) > 0 {
+							kernel = kernel.Types(goTypeArgs(k.types)...)
 						}
-						if len(args) > 0 {
-							k = k.Types(args...)
+						if len(kernels) >= manyKernels {
+							kernel = jen.Line().Add(kernel)
 						}
-						g.Add(k.Values())
+						g.Add(kernel.Values())
+					}
+					if len(kernels) >= manyKernels {
+						g.Line()
 					}
 				})
 			}

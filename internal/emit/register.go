@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/goname"
@@ -9,12 +11,12 @@ import (
 )
 
 // variants returns all choices of element types, each as one type for each dtype variable.
-func variants(o *model.Operator) [][]dtype.Type {
+func variants(vars []model.TypeVar) [][]dtype.Type {
 	all := [][]dtype.Type{nil}
-	for _, v := range o.Types {
+	for _, v := range vars {
 		var next [][]dtype.Type
 		for _, prefix := range all {
-			for _, t := range v.Types {
+			for _, t := range v.Kernels() {
 				next = append(next, append(append([]dtype.Type{}, prefix...), t))
 			}
 		}
@@ -23,8 +25,9 @@ func variants(o *model.Operator) [][]dtype.Type {
 	return all
 }
 
-// variantName is the parameter of Register for a choice of element types: f32, f32I64, or kernel.
-func variantName(types []dtype.Type) string {
+// variantName is the parameter of Register for a choice of element types: f32, f32I64, or kernel. kind
+// is the interface of the kernel.
+func variantName(kind string, types []dtype.Type) string {
 	if len(types) == 0 {
 		return "kernel"
 	}
@@ -32,23 +35,63 @@ func variantName(types []dtype.Type) string {
 	for _, t := range types[1:] {
 		s += goname.Exported(t.String())
 	}
+	if kind != "Kernel" {
+		return s + strings.TrimSuffix(kind, "Kernel")
+	}
 	if types[0] == dtype.String || types[0] == dtype.Bool && len(types) == 1 {
 		s += "Kernel"
 	}
 	return s
 }
 
+// manyKernels is how many kernels stand one on each line rather than all on one.
+const manyKernels = 5
+
+// registered is a kernel that Register takes.
+type registered struct {
+	kind  string // the interface that it implements
+	types []dtype.Type
+}
+
+// registeredKernels returns all kernels that Register takes, in order.
+func (e *emitter) registeredKernels() []registered {
+	names, tasks := e.kernelTypes()
+	var all []registered
+	for _, kind := range names {
+		for _, v := range variants(tasks[kind][0].Types) {
+			all = append(all, registered{kind, v})
+		}
+	}
+	return all
+}
+
+func goTypeArgs(types []dtype.Type) []jen.Code {
+	var args []jen.Code
+	for _, t := range types {
+		args = append(args, jen.Id(t.GoType()))
+	}
+	return args
+}
+
 func (e *emitter) register(f *jen.File) {
 	o := e.op
 	comment(f, "Register registers the tasks of %s with r, with a kernel for each choice of element types.", o.Name)
+	kernels := e.registeredKernels()
 	f.Func().Id("Register").ParamsFunc(func(g *jen.Group) {
-		g.Id("r").Op("*").Add(e.task("Registry"))
-		for _, v := range variants(o) {
-			var args []jen.Code
-			for _, t := range v {
-				args = append(args, jen.Id(t.GoType()))
+		r := jen.Id("r").Op("*").Add(e.task("Registry"))
+		if len(kernels) >= manyKernels {
+			r = jen.Line().Add(r)
+		}
+		g.Add(r)
+		for _, k := range kernels {
+			p := jen.Id(variantName(k.kind, k.types)).Add(generic(k.kind, goTypeArgs(k.types)))
+			if len(kernels) >= manyKernels {
+				p = jen.Line().Add(p)
 			}
-			g.Id(variantName(v)).Add(generic("Kernel", args))
+			g.Add(p)
+		}
+		if len(kernels) >= manyKernels {
+			g.Line()
 		}
 	}).Error().Block(jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
 		for _, t := range o.Tasks {
@@ -56,15 +99,16 @@ func (e *emitter) register(f *jen.File) {
 				g.Id(t.GoName + "Task")
 				g.Lit(o.Name + " " + t.Name)
 				g.Id("Operator").Dot("Signature").Call(e.task(kindConst(t.Kind)))
-				for _, v := range variants(o) {
+				for _, v := range variants(t.Types) {
+					kernel := variantName(e.kernelType(t), v)
 					g.Line().Add(e.task("Variant")).ValuesFunc(func(g *jen.Group) {
 						g.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
 							for _, t := range v {
 								g.Qual(e.rt("dtype"), dtypeConst(t))
 							}
 						})
-						g.Id("Kernel").Op(":").Id(variantName(v))
-						g.Id("Bind").Op(":").Id("bind" + t.GoName).Call(jen.Id(variantName(v)))
+						g.Id("Kernel").Op(":").Id(kernel)
+						g.Id("Bind").Op(":").Id("bind" + t.GoName).Call(jen.Id(kernel))
 					})
 				}
 				g.Line()

@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -88,7 +89,15 @@ func (e *emitter) resolveUsesAttrs() bool {
 	named := func(name string) bool { return e.attr(name) != nil }
 	return uses(ofClass(expr.Attr), nodes(e.op)...) ||
 		slices.ContainsFunc(e.op.Requires, func(q model.Require) bool { return slices.ContainsFunc(q.Names, named) }) ||
-		slices.ContainsFunc(e.op.Attrs, func(a *model.Attr) bool { return a.Axis != nil })
+		slices.ContainsFunc(e.op.Attrs, func(a *model.Attr) bool { return a.Axis != nil }) ||
+		slices.ContainsFunc(e.op.Types, func(v model.TypeVar) bool { return slices.ContainsFunc(v.From, e.readsType) })
+}
+
+// readsType reports whether a dtype variable gets its type from an attribute's value: from its type
+// alone, the attribute itself is not needed.
+func (e *emitter) readsType(name string) bool {
+	a := e.attr(name)
+	return a != nil && (a.Type == "dtype" || a.Optional)
 }
 
 func (e *emitter) resolve(g *jen.Group) {
@@ -229,23 +238,76 @@ func (e *emitter) axes(g *jen.Group, all []expr.Node, done map[*model.Attr]bool,
 // typeVar is the local variable that holds what a dtype variable stands for.
 func typeVar(v model.TypeVar) string { return "type" + goname.Exported(v.Name) }
 
+// dependent returns the numbers of dtype variables, each behind those that it may get its type from.
+func dependent(types []model.TypeVar) []int {
+	var order []int
+	var add func(i int)
+	add = func(i int) {
+		if slices.Contains(order, i) {
+			return
+		}
+		for j, v := range types {
+			if slices.Contains(types[i].From, v.Name) {
+				add(j)
+			}
+		}
+		order = append(order, i)
+	}
+	for i := range types {
+		add(i)
+	}
+	return order
+}
+
+// attrTypes gives the element type that attributes of a type stand for.
+var attrTypes = map[string]dtype.Type{"bool": dtype.Bool, "int": dtype.I64, "float": dtype.F32, "string": dtype.String}
+
+// typeSources returns what a dtype variable gets its type from if no input binds it.
+func (e *emitter) typeSources(v model.TypeVar) []jen.Code {
+	var sources []jen.Code
+	for _, name := range v.From {
+		i := slices.IndexFunc(e.op.Types, func(w model.TypeVar) bool { return w.Name == name })
+		a := e.attr(name)
+		switch {
+		case i >= 0:
+			sources = append(sources, jen.Id(typeVar(e.op.Types[i])))
+		case a == nil:
+			t, _ := dtype.Parse(name)
+			sources = append(sources, jen.Qual(e.rt("dtype"), dtypeConst(t)))
+		case a.Type == "dtype":
+			sources = append(sources, jen.Id("a").Dot(a.GoName))
+		default:
+			c := jen.Qual(e.rt("dtype"), dtypeConst(attrTypes[a.Type]))
+			if a.Optional {
+				c = e.task("TypeIf").Call(jen.Id("a").Dot(a.GoName).Dot("Has").Call(), c)
+			}
+			sources = append(sources, c)
+		}
+	}
+	return sources
+}
+
 // bindTypes emits the binding of dtype variables by the inputs, and the check of fixed types.
 func (e *emitter) bindTypes(g *jen.Group) {
 	o := e.op
-	for i, v := range o.Types {
-		call := e.task("BindType").CallFunc(func(g *jen.Group) {
-			g.Id("r")
-			g.Lit(i)
-			for _, s := range o.Slots {
-				if s.Pattern != nil && s.Var == i {
-					g.Id("Slot" + s.GoName)
-				}
-			}
-		})
-		needed := false
+	order := dependent(o.Types)
+	for _, i := range order {
+		v := o.Types[i]
+		var slots []jen.Code
 		for _, s := range o.Slots {
-			needed = needed || s.Pattern == nil && s.Var == i
+			if s.Pattern != nil && s.Var == i {
+				slots = append(slots, jen.Id("Slot"+s.GoName))
+			}
 		}
+		call := e.task("BindType").Call(append([]jen.Code{jen.Id("r"), jen.Lit(i)}, slots...)...)
+		if len(v.From) > 0 {
+			if len(slots) > 0 {
+				g.Add(call)
+			}
+			call = e.task("TypeFrom").Call(append([]jen.Code{jen.Id("r"), jen.Lit(i)}, e.typeSources(v)...)...)
+		}
+		needed := slices.ContainsFunc(o.Types, func(w model.TypeVar) bool { return slices.Contains(w.From, v.Name) }) ||
+			slices.ContainsFunc(o.Slots, func(s *model.Slot) bool { return s.Pattern == nil && s.Var == i })
 		if needed {
 			g.Id(typeVar(v)).Op(":=").Add(call)
 		} else {

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -39,7 +40,7 @@ func (e *emitter) tasks(f *jen.File) {
 		e.arguments(f, t)
 	}
 	f.Line()
-	e.kernel(f)
+	e.kernels(f)
 	for _, t := range o.Tasks {
 		f.Line()
 		e.bind(f, t)
@@ -52,11 +53,11 @@ func (e *emitter) tasks(f *jen.File) {
 	e.register(f)
 }
 
-// typeParams returns the declaration of the type parameters, [T dtype.Float], or nothing.
-func (e *emitter) typeParams() []jen.Code {
+// typeParams returns the declaration of type parameters, [T dtype.Float], or nothing.
+func (e *emitter) typeParams(types []model.TypeVar) []jen.Code {
 	var out []jen.Code
-	for _, v := range e.op.Types {
-		out = append(out, jen.Id(v.Name).Add(e.constraint(v.Types)))
+	for _, v := range types {
+		out = append(out, jen.Id(v.Name).Add(e.constraint(v.Kernels())))
 	}
 	return out
 }
@@ -78,28 +79,29 @@ func generic(name string, args []jen.Code) *jen.Statement {
 	return s
 }
 
-// constraints lists the named constraints of package dtype, narrowest first.
+// constraints lists the named constraints of package dtype, widest first.
 var constraints = []struct {
 	name  string
 	types []dtype.Type
 }{
+	{"Element", []dtype.Type{dtype.Bool, dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64, dtype.F32, dtype.F64}},
+	{"Number", []dtype.Type{dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64, dtype.F32, dtype.F64}},
+	{"Integer", []dtype.Type{dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64}},
 	{"Float", []dtype.Type{dtype.F32, dtype.F64}},
 	{"Index", []dtype.Type{dtype.I32, dtype.I64}},
 }
 
-// constraint returns the constraint of a dtype variable.
+// constraint returns the constraint of a dtype variable: a union of named constraints and of types.
 func (e *emitter) constraint(types []dtype.Type) *jen.Statement {
+	rest := slices.Clone(types)
+	var parts []jen.Code
 	for _, c := range constraints {
-		same := len(c.types) == len(types)
-		for _, t := range types {
-			same = same && dtype.Contains(c.types, t)
-		}
-		if same {
-			return jen.Qual(e.rt("dtype"), c.name)
+		if !slices.ContainsFunc(c.types, func(t dtype.Type) bool { return !slices.Contains(rest, t) }) {
+			parts = append(parts, jen.Qual(e.rt("dtype"), c.name))
+			rest = slices.DeleteFunc(rest, func(t dtype.Type) bool { return slices.Contains(c.types, t) })
 		}
 	}
-	var parts []jen.Code
-	for _, t := range types {
+	for _, t := range rest {
 		parts = append(parts, jen.Id(t.GoType()))
 	}
 	return jen.Union(parts...)
@@ -112,6 +114,7 @@ func (e *emitter) signature(f *jen.File, t *model.Task) {
 			jen.Line().Id("Task").Op(":").Lit(t.Name),
 			jen.Line().Id("ID").Op(":").Id(t.GoName+"Task"),
 			jen.Line().Id("Kind").Op(":").Add(e.task(kindConst(t.Kind))),
+			e.floating(t),
 			jen.Line().Id("Params").Op(":").Index().Add(e.task("Param")).ValuesFunc(e.params(t)),
 			jen.Line().Id("Steps").Op(":").Index().Add(e.task("Step")).ValuesFunc(func(g *jen.Group) {
 				for _, s := range t.Steps {
@@ -129,6 +132,19 @@ func (e *emitter) signature(f *jen.File, t *model.Task) {
 			jen.Line(),
 		)),
 	)
+}
+
+// floating returns the field Floating of a task's signature, or nothing.
+func (e *emitter) floating(t *model.Task) jen.Code {
+	vars := e.op.Floating(t)
+	if len(vars) == 0 {
+		return jen.Null()
+	}
+	return jen.Line().Id("Floating").Op(":").Index().Int().ValuesFunc(func(g *jen.Group) {
+		for _, v := range vars {
+			g.Lit(v)
+		}
+	})
 }
 
 func kindConst(k task.Kind) string { return "Kind" + goname.Exported(k.String()) }
@@ -226,7 +242,7 @@ func (e *emitter) arguments(f *jen.File, t *model.Task) {
 	}
 	comment(f, "%s", doc)
 	decl := f.Type().Id(t.GoName)
-	if tp := e.typeParams(); len(tp) > 0 {
+	if tp := e.typeParams(t.Types); len(tp) > 0 {
 		decl = decl.Types(tp...)
 	}
 	decl.StructFunc(func(g *jen.Group) {
@@ -249,15 +265,52 @@ func (e *emitter) arguments(f *jen.File, t *model.Task) {
 	}
 }
 
-// kernel emits the interface that a person implements.
-func (e *emitter) kernel(f *jen.File) {
-	comment(f, "Kernel is what a hand-written kernel of %s implements. Each method does the indices r.Lo to r.Hi-1 of its step; other ranges may run at the same time.", e.op.Name)
-	decl := f.Type().Id("Kernel")
-	if tp := e.typeParams(); len(tp) > 0 {
+// kernelType returns the name of the interface that a task's kernel implements. A task that exists for
+// fewer element types than the operator has one of its own, since its methods would not make sense, or
+// not even compile, for the others.
+func (e *emitter) kernelType(t *model.Task) string {
+	if len(e.op.Floating(t)) > 0 {
+		return t.GoName + "Kernel"
+	}
+	return "Kernel"
+}
+
+// kernelTypes returns the tasks of the operator by the interface of their kernels.
+func (e *emitter) kernelTypes() (names []string, tasks map[string][]*model.Task) {
+	tasks = map[string][]*model.Task{}
+	for _, t := range e.op.Tasks {
+		name := e.kernelType(t)
+		if tasks[name] == nil {
+			names = append(names, name)
+		}
+		tasks[name] = append(tasks[name], t)
+	}
+	return names, tasks
+}
+
+// kernels emits the interfaces that a person implements.
+func (e *emitter) kernels(f *jen.File) {
+	names, tasks := e.kernelTypes()
+	for i, name := range names {
+		if i > 0 {
+			f.Line()
+		}
+		e.kernel(f, name, tasks[name])
+	}
+}
+
+func (e *emitter) kernel(f *jen.File, name string, tasks []*model.Task) {
+	if name == "Kernel" {
+		comment(f, "Kernel is what a hand-written kernel of %s implements. Each method does the indices r.Lo to r.Hi-1 of its step; other ranges may run at the same time.", e.op.Name)
+	} else {
+		comment(f, "%s is what a hand-written kernel of %s implements for its task %s, which exists for floating-point types only. Its methods do ranges as those of Kernel do.", name, e.op.Name, tasks[0].Name)
+	}
+	decl := f.Type().Id(name)
+	if tp := e.typeParams(tasks[0].Types); len(tp) > 0 {
 		decl = decl.Types(tp...)
 	}
 	decl.InterfaceFunc(func(g *jen.Group) {
-		for _, t := range e.op.Tasks {
+		for _, t := range tasks {
 			for _, s := range t.Steps {
 				doc := fmt.Sprintf("%s runs over %s", s.GoName, s.Over)
 				if s.Over == "1" {
@@ -280,11 +333,11 @@ func (e *emitter) kernel(f *jen.File) {
 func (e *emitter) bind(f *jen.File, t *model.Task) {
 	comment(f, "bind%s gives the task %s its kernel and its arguments.", t.GoName, t.Name)
 	fn := f.Func().Id("bind" + t.GoName)
-	if tp := e.typeParams(); len(tp) > 0 {
+	if tp := e.typeParams(t.Types); len(tp) > 0 {
 		fn = fn.Types(tp...)
 	}
 	result := jen.Func().Params(jen.Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.task("Body")), jen.Error())
-	fn.Params(jen.Id("k").Add(generic("Kernel", e.typeArgs()))).Add(result).Block(
+	fn.Params(jen.Id("k").Add(generic(e.kernelType(t), e.typeArgs()))).Add(result).Block(
 		jen.Return(jen.Func().Params(jen.Id("acc").Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.task("Body")), jen.Error()).BlockFunc(func(g *jen.Group) {
 			g.Id("d").Op(":=").Id("acc").Dot("Resolved").Dot("Dims").Assert(jen.Op("*").Id("Dims"))
 			g.Id("a").Op(":=").Op("&").Add(generic(t.GoName, e.typeArgs())).ValuesFunc(func(g *jen.Group) {
@@ -343,11 +396,11 @@ func bodyType(s *model.Step) string {
 // body emits the type that runs a step: kernel and arguments, bound once.
 func (e *emitter) body(f *jen.File, t *model.Task, s *model.Step) {
 	decl := f.Type().Id(bodyType(s))
-	if tp := e.typeParams(); len(tp) > 0 {
+	if tp := e.typeParams(t.Types); len(tp) > 0 {
 		decl = decl.Types(tp...)
 	}
 	decl.Struct(
-		jen.Id("kernel").Add(generic("Kernel", e.typeArgs())),
+		jen.Id("kernel").Add(generic(e.kernelType(t), e.typeArgs())),
 		jen.Id("args").Op("*").Add(generic(t.GoName, e.typeArgs())),
 	)
 	f.Line()

@@ -38,7 +38,11 @@ func Operator(w io.Writer, o *model.Operator) error {
 	}
 	var rows [][]string
 	for _, v := range o.Types {
-		rows = append(rows, []string{v.Name, strings.Join(v.Names, ", ")})
+		from := ""
+		if len(v.From) > 0 {
+			from = "from " + strings.Join(v.From, ", ") + " unless an input says it"
+		}
+		rows = append(rows, []string{v.Name, strings.Join(v.Names, ", "), from})
 	}
 	table("Element types", rows)
 	rows = nil
@@ -88,6 +92,9 @@ func Operator(w io.Writer, o *model.Operator) error {
 			fmt.Fprintf(tw, "  %s\targument\t%s from %s\n", a.Name, a.Type, a.From)
 		}
 		tw.Flush()
+		for _, v := range o.Floating(t) {
+			fmt.Fprintf(&b, "  only where %s is %s\n", o.Types[v].Name, strings.Join(t.Types[v].Names, ", "))
+		}
 		for _, s := range t.Steps {
 			line := "  runs " + s.GoName + " over " + s.Over
 			if s.Grain != "" {

@@ -65,6 +65,30 @@ type TypeVar struct {
 	Name  string       `json:"name"`
 	Types []dtype.Type `json:"-"`
 	Names []string     `json:"types"`
+	// From lists what says the type if no input does: attributes, dtype variables and element types.
+	From []string `json:"from,omitempty"`
+}
+
+// Kernels returns the types for which kernels are instantiated, those in which they compute.
+func (v TypeVar) Kernels() []dtype.Type {
+	var out []dtype.Type
+	for _, t := range v.Types {
+		if t = t.Compute(); !dtype.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// floats returns the floating-point types that the variable may stand for.
+func (v TypeVar) floats() TypeVar {
+	f := TypeVar{Name: v.Name, From: v.From}
+	for i, t := range v.Types {
+		if t.IsFloat() {
+			f.Types, f.Names = append(f.Types, t), append(f.Names, v.Names[i])
+		}
+	}
+	return f
 }
 
 // Attr is an attribute.
@@ -189,6 +213,9 @@ type Task struct {
 	Kind   task.Kind `json:"-"`
 	ID     task.ID   `json:"id"`
 	Doc    string    `json:"doc,omitempty"`
+	// Types lists what the dtype variables may stand for in this task. Backward exists only where what
+	// is differentiated is floating-point.
+	Types  []TypeVar `json:"-"`
 	Params []*Param  `json:"params"`
 	Args   []*Arg    `json:"args,omitempty"`
 	Steps  []*Step   `json:"steps"`
@@ -244,6 +271,17 @@ func (o *Operator) Task(k task.Kind) *Task {
 		}
 	}
 	return nil
+}
+
+// Floating lists the dtype variables of which the task allows only the floating-point types.
+func (o *Operator) Floating(t *Task) []int {
+	var vars []int
+	for i, v := range o.Types {
+		if len(t.Types[i].Types) < len(v.Types) {
+			vars = append(vars, i)
+		}
+	}
+	return vars
 }
 
 // Inputs returns the input slots.

@@ -67,6 +67,9 @@ func (r *resolver) operator(s *spec.Spec) *Operator {
 			p, _ := dtype.Parse(t.V)
 			tv.Types, tv.Names = append(tv.Types, p), append(tv.Names, t.V)
 		}
+		for _, f := range v.From {
+			tv.From = append(tv.From, f.V)
+		}
 		o.Types = append(o.Types, tv)
 	}
 	for _, a := range s.Attrs {
@@ -170,8 +173,7 @@ func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []Ty
 	}
 	m.Provided = s.Kind == spec.Initializer && m.Role == task.RoleOutput
 	if s.Kind == spec.Operator && (m.Role == task.RoleInput || m.Role == task.RoleWeight) {
-		float := m.Var < 0 && m.Fixed.IsFloat() || m.Var >= 0 && !slices.ContainsFunc(types[m.Var].Types, func(t dtype.Type) bool { return !t.IsFloat() })
-		m.Trainable = float
+		m.Trainable = floating(types, m)
 		if sl.Trainable.Set() {
 			m.Trainable = sl.Trainable.V
 		}
@@ -259,7 +261,7 @@ func shapeText(sl *spec.Slot) string {
 var kinds = map[string]task.Kind{"forward": task.KindForward, "backward": task.KindBackward, "update": task.KindUpdate}
 
 func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
-	m := &Task{Name: t.Name, GoName: goname.Exported(t.Name), Kind: kinds[t.Name], ID: task.IDOf(s.Name.V, t.Name), Doc: t.Doc.V}
+	m := &Task{Name: t.Name, GoName: goname.Exported(t.Name), Kind: kinds[t.Name], ID: task.IDOf(s.Name.V, t.Name), Doc: t.Doc.V, Types: o.Types}
 	declared := map[string]perm.Perm{}
 	for _, a := range t.Access {
 		declared[a.Slot], _ = perm.Parse(a.Value.V)
@@ -282,10 +284,11 @@ func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
 		}
 	}
 	if m.Kind == task.KindBackward {
+		m.Types = o.differentiable()
 		for i, sl := range o.Slots {
 			p := &Param{Slot: sl, Number: i, Name: sl.Name, GoName: "Grad" + sl.GoName, Grad: true, Inferred: true}
 			switch {
-			case sl.Role == task.RoleOutput && o.floating(sl):
+			case sl.Role == task.RoleOutput && floating(o.Types, sl):
 				p.Perm = perm.Read
 			case sl.Trainable:
 				p.Perm, p.Scatter = perm.Write, scatter[sl.Name]
@@ -318,12 +321,24 @@ func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
 	return m
 }
 
-// floating reports whether a slot's tensor is floating-point whatever its dtype variable stands for.
-func (o *Operator) floating(s *Slot) bool {
+// floating reports whether a slot's tensor may be floating-point.
+func floating(types []TypeVar, s *Slot) bool {
 	if s.Var < 0 {
 		return s.Fixed.IsFloat()
 	}
-	return !slices.ContainsFunc(o.Types[s.Var].Types, func(t dtype.Type) bool { return !t.IsFloat() })
+	return slices.ContainsFunc(types[s.Var].Types, dtype.Type.IsFloat)
+}
+
+// differentiable returns what the dtype variables stand for in backward: those of outputs and of what
+// is trained for floating-point types, if they have such.
+func (o *Operator) differentiable() []TypeVar {
+	types := slices.Clone(o.Types)
+	for _, s := range o.Slots {
+		if s.Var >= 0 && (s.Trainable || s.Role == task.RoleOutput) && floating(o.Types, s) {
+			types[s.Var] = o.Types[s.Var].floats()
+		}
+	}
+	return types
 }
 
 // inferred returns the permission that a task has for a slot unless the spec says otherwise.

@@ -145,6 +145,9 @@ func (t Tensor) Float64s() ([]float64, error) {
 			out[i] = float64(int64(le.Uint64(b)))
 		case dtype.U64:
 			out[i] = float64(le.Uint64(b))
+		case dtype.F16, dtype.BF16:
+			_, value, _ := t.Type.Half()
+			out[i] = float64(value(le.Uint16(b)))
 		case dtype.F32:
 			out[i] = float64(math.Float32frombits(le.Uint32(b)))
 		case dtype.F64:
@@ -161,6 +164,19 @@ func Of[T dtype.Element](dims []int, elems []T) (Tensor, error) {
 	var b bytes.Buffer
 	err := binary.Write(&b, binary.LittleEndian, elems)
 	return Tensor{dtype.Of[T](), dims, b.Bytes()}, err
+}
+
+// Halves returns a tensor of type t, f16 or bf16, of the given elements, which are rounded.
+func Halves(t dtype.Type, dims []int, elems []float32) (Tensor, error) {
+	bits, _, ok := t.Half()
+	if !ok {
+		return Tensor{}, fmt.Errorf("safetensors: want f16 or bf16, got %v", t)
+	}
+	out := Tensor{Type: t, Shape: dims}
+	for _, x := range elems {
+		out.Data = binary.LittleEndian.AppendUint16(out.Data, bits(x))
+	}
+	return out, nil
 }
 
 // Elements returns the elements of a tensor of type T, converting between float32 and float64.

@@ -215,9 +215,10 @@ func Of[E Element]() Type {
 	return F64
 }
 
-// GoType returns the Go type that stores t ("float32"), or "" if tensors of t are not stored yet.
+// GoType returns the Go type in which kernels see elements of t ("float32", also of f16), or "" if
+// there are no tensors of t yet.
 func (t Type) GoType() string {
-	switch t {
+	switch t = t.Compute(); t {
 	case Bool:
 		return "bool"
 	case I8, I16, I32, I64:

@@ -86,8 +86,8 @@ func TestOf(t *testing.T) {
 			stored++
 		}
 	}
-	if stored != 11 {
-		t.Errorf("%d types have a Go type, want 11", stored)
+	if stored != 13 {
+		t.Errorf("%d types have a Go type, want 13", stored)
 	}
 }
 

@@ -17,6 +17,15 @@ func TestMap(t *testing.T) {
 	}
 }
 
+func TestMapAt(t *testing.T) {
+	out := make([]int64, 3)
+	x := tensor.MakeRO(unlock.Key{}, []int32{3, 4, 5}, []int{3})
+	MapAt(tensor.MakeWO(unlock.Key{}, out, []int{3}), x, 1, 3, func(i int, v int32) int64 { return 10*int64(i) + int64(v) })
+	if want := []int64{0, 14, 25}; !slices.Equal(out, want) {
+		t.Errorf("got %v, want %v", out, want)
+	}
+}
+
 func TestZip(t *testing.T) {
 	x := tensor.MakeRO(unlock.Key{}, []float32{1, 2, 3}, []int{3, 1})
 	y := tensor.MakeRO(unlock.Key{}, []int64{10, 20}, []int{2})

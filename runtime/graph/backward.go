@@ -26,7 +26,7 @@ func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt
 		needs[t.info] = true
 	}
 	differentiable := func(n *Node) bool {
-		if n.Op.Backward == nil {
+		if n.Op.Backward == nil || !n.Op.Signature(task.KindBackward).Supports(n.Resolved.Types) {
 			return false
 		}
 		for slot := range n.Op.Slots {

@@ -380,7 +380,7 @@ func (in *Insertion[S]) Node() *Node {
 				}
 				t.name = g.unique(t.name)
 				if s.Role == task.RoleWeight {
-					t.kind, t.train = variable, s.Trainable
+					t.kind, t.train = variable, s.Trainable && o.Type.IsFloat()
 					if t.init, err = g.initializer(op.Initializers[i], s.Init.Attrs, t.name); err != nil {
 						g.fail(in.skip, fmt.Errorf("node %s, slot %s: %w", name, s.Name, err))
 						return nil

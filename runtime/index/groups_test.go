@@ -31,6 +31,16 @@ func TestGroups(t *testing.T) {
 				for range g.All() {
 					break // leaves nothing behind
 				}
+				for range g.Runs() {
+					break
+				}
+				length := 0
+				for run := range g.Runs() {
+					length += run.Len
+				}
+				if length != tt.size {
+					t.Fatalf("axes %v: runs of %d elements, want %d", tt.axes, length, tt.size)
+				}
 				var got []string
 				for p, k := range g.All() {
 					got = append(got, fmt.Sprintf("%d at %d and %d", p, k, g.Offset(1)))

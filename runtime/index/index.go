@@ -57,8 +57,11 @@ func merge(shape []int, strides [][]int) ([]int, [][]int) {
 func (w *Walk) Offset(k int) int { return w.offsets[k] }
 
 // Next goes to the next element; after the last one, to the first.
-func (w *Walk) Next() {
-	for d := len(w.shape) - 1; d >= 0; d-- {
+func (w *Walk) Next() { w.step(len(w.shape) - 1) }
+
+// step goes one step along dimension d.
+func (w *Walk) step(d int) {
+	for ; d >= 0; d-- {
 		w.at[d]++
 		for k, s := range w.strides {
 			w.offsets[k] += s[d]

@@ -19,11 +19,14 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// nothing is a kernel of flat that does nothing, so that only the way to it takes time.
-type nothing[T dtype.Float] struct{}
+// nothing and nothingBackward are kernels of flat that do nothing, so that only the way to them takes time.
+type (
+	nothing[T dtype.Float | dtype.Index | bool] struct{}
+	nothingBackward[T dtype.Float]              struct{}
+)
 
-func (nothing[T]) Forward(*task.Ctx, *flat.Forward[T], task.Range) error   { return nil }
-func (nothing[T]) Backward(*task.Ctx, *flat.Backward[T], task.Range) error { return nil }
+func (nothing[T]) Forward(*task.Ctx, *flat.Forward[T], task.Range) error           { return nil }
+func (nothingBackward[T]) Backward(*task.Ctx, *flat.Backward[T], task.Range) error { return nil }
 
 // BenchmarkTask measures what it costs to run a task, without the work of its kernel.
 func BenchmarkTask(b *testing.B) {
@@ -57,7 +60,8 @@ func flatKernel() flat.Kernel[float32] { return nothing[float32]{} }
 func flatBody(tb testing.TB) task.Body {
 	tb.Helper()
 	var r task.Registry
-	if err := flat.Register(&r, nothing[float32]{}, nothing[float64]{}); err != nil {
+	if err := flat.Register(&r, nothing[float32]{}, nothing[float64]{}, nothing[int32]{}, nothing[int64]{}, nothing[bool]{},
+		nothingBackward[float32]{}, nothingBackward[float64]{}); err != nil {
 		tb.Fatal(err)
 	}
 	op := &flat.Operator.Operator

@@ -18,35 +18,66 @@ func slice[T dtype.Element](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/dtype.Of[T]().Size())
 }
 
+// operands says how many tensors each built-in operation takes.
+var operands = map[string]int{"fill": 1, "add": 2, "convert": 2}
+
 // builtin returns the body of a built-in operation.
 func (in *Instance) builtin(t *plan.Task) (task.Body, error) {
-	to := t.Access[0].Root
-	n := map[string]int{"fill": 1, "add": 2}[t.Builtin.Op]
-	if n == 0 {
+	typ := func(i int) dtype.Type { return in.plan.Roots[t.Access[i].Root].Type }
+	wrong := func(i int) (task.Body, error) {
+		return nil, fmt.Errorf("want %s of f32, f64, f16 or bf16, got %v", t.Builtin.Op, typ(i))
+	}
+	if n, ok := operands[t.Builtin.Op]; !ok {
 		return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
+	} else if len(t.Access) != n {
+		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, n, len(t.Access))
 	}
-	if len(t.Access) != n {
-		return nil, fmt.Errorf("want %d tensors, got %d", n, len(t.Access))
-	}
+	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)
 	for i := range t.Access {
 		a := &t.Access[i]
-		if !in.permits(a, a.Root, i == 0) || in.plan.Roots[a.Root].Operand().String() != in.plan.Roots[to].Operand().String() || t.Over != shape.Prod(in.plan.Roots[to].Shape) {
-			return nil, fmt.Errorf("want tensors of one type and shape, all of them touched and the first written, got %v, %v over %d", a.Perm, a.Region, t.Over)
+		if !in.permits(a, a.Root, i == 0) || shape.Prod(in.plan.Roots[a.Root].Shape) != n || t.Over != n {
+			return nil, fmt.Errorf("want tensors of one size, all of them touched and the first written, got %v %v over %d", a.Perm, a.Region, t.Over)
 		}
 	}
-	switch in.plan.Roots[to].Type {
+	if bits, value, ok := typ(0).Half(); ok {
+		to := half{slice[uint16](in.data[t.Access[0].Root]), bits, value}
+		if t.Builtin.Op == "fill" {
+			return fillHalf{to, bits(float32(t.Builtin.Value))}, nil
+		}
+		from := in.data[t.Access[1].Root]
+		switch {
+		case typ(1) == dtype.F32 && t.Builtin.Op == "convert":
+			return toHalf{to, slice[float32](from)}, nil
+		case typ(1) == dtype.F32 && t.Builtin.Op == "add":
+			return addToHalf{to, slice[float32](from)}, nil
+		case typ(1) == typ(0) && t.Builtin.Op == "add":
+			return addHalf{to, slice[uint16](from)}, nil
+		}
+		return wrong(1)
+	}
+	if t.Builtin.Op == "convert" {
+		_, value, ok := typ(1).Half()
+		if !ok || typ(0) != dtype.F32 {
+			return wrong(1)
+		}
+		return fromHalf{slice[float32](in.data[t.Access[0].Root]), slice[uint16](in.data[t.Access[1].Root]), value}, nil
+	}
+	switch typ(0) {
 	case dtype.F32:
 		return builtin[float32](in, t)
 	case dtype.F64:
 		return builtin[float64](in, t)
 	}
-	return nil, fmt.Errorf("want %s of f32 or f64, got %v", t.Builtin.Op, in.plan.Roots[to].Type)
+	return wrong(0)
 }
 
 func builtin[T dtype.Float](in *Instance, t *plan.Task) (task.Body, error) {
 	to := slice[T](in.data[t.Access[0].Root])
 	if t.Builtin.Op == "fill" {
 		return fill[T]{to, T(t.Builtin.Value)}, nil
+	}
+	if from := in.plan.Roots[t.Access[1].Root].Type; from != dtype.Of[T]() {
+		return nil, fmt.Errorf("want add of two tensors of %v, got %v", dtype.Of[T](), from)
 	}
 	return add[T]{to, slice[T](in.data[t.Access[1].Root])}, nil
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -16,7 +17,7 @@ func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
 	return r, &in.plan.Roots[r], nil
 }
 
-// Feed writes a fed tensor or a variable.
+// Feed writes a fed tensor or a variable. One of f16 or bf16 is fed with float32, which is rounded.
 func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
@@ -27,14 +28,16 @@ func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 	if root.Use != plan.Fed && root.Use != plan.Variable {
 		return fmt.Errorf("local: plan %s: want an input or a variable to feed, got %s, which the plan computes", in.plan.Name, name)
 	}
-	to, err := view[T](in, r)
-	if err != nil {
+	if in.data == nil {
+		return errInstanceClosed
+	}
+	if err := holds[T]("tensor", name, root.Type); err != nil {
 		return err
 	}
-	if len(data) != len(to) {
-		return fmt.Errorf("local: tensor %s: want %d elements, got %d", name, len(to), len(data))
+	if n := elements(root.Type, in.data[r]); len(data) != n {
+		return fmt.Errorf("local: tensor %s: want %d elements, got %d", name, n, len(data))
 	}
-	copy(to, data)
+	write(root.Type, in.data[r], data)
 	in.fed[r] = true
 	if v := in.vars[r]; v != nil {
 		v.set = true
@@ -42,7 +45,7 @@ func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 	return nil
 }
 
-// Fetch returns a copy of a fetched tensor or of a variable.
+// Fetch returns a copy of a fetched tensor or of a variable; of f16 and bf16, as float32.
 func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
@@ -53,22 +56,50 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	if root.Use != plan.Variable && root.Last < len(in.plan.Tasks) {
 		return nil, fmt.Errorf("local: plan %s: want a fetched tensor or a variable, got %s, whose memory is reused", in.plan.Name, name)
 	}
-	from, err := view[T](in, r)
-	if err != nil {
+	if in.data == nil {
+		return nil, errInstanceClosed
+	}
+	if err := holds[T]("tensor", name, root.Type); err != nil {
 		return nil, err
 	}
-	return append([]T{}, from...), nil
+	return read[T](root.Type, in.data[r]), nil
 }
 
-func view[T dtype.Element](in *Instance, r region.Root) ([]T, error) {
-	root := &in.plan.Roots[r]
-	if want := dtype.Of[T](); root.Type != want {
-		return nil, fmt.Errorf("local: tensor %s holds %v, not %v", root.Name, root.Type, want)
+var errInstanceClosed = errors.New("local: the instance is closed")
+
+// holds checks that a tensor of an element type is fed and fetched as elements of T.
+func holds[T dtype.Element](what, name string, typ dtype.Type) error {
+	if want := dtype.Of[T](); typ.Compute() != want {
+		return fmt.Errorf("local: %s %s holds %v, not %v", what, name, typ, want)
 	}
-	if in.data == nil {
-		return nil, fmt.Errorf("local: the instance is closed")
+	return nil
+}
+
+func elements(typ dtype.Type, memory []byte) int { return len(memory) / typ.Size() }
+
+// write stores elements in the memory of a tensor.
+func write[T dtype.Element](typ dtype.Type, memory []byte, data []T) {
+	if bits, _, ok := typ.Half(); ok {
+		for i, x := range any(data).([]float32) {
+			slice[uint16](memory)[i] = bits(x)
+		}
+		return
 	}
-	return slice[T](in.data[r]), nil
+	copy(slice[T](memory), data)
+}
+
+// read returns a copy of the elements in the memory of a tensor.
+func read[T dtype.Element](typ dtype.Type, memory []byte) []T {
+	out := make([]T, elements(typ, memory))
+	if _, value, ok := typ.Half(); ok {
+		to := any(out).([]float32)
+		for i, h := range slice[uint16](memory) {
+			to[i] = value(h)
+		}
+		return out
+	}
+	copy(out, slice[T](memory))
+	return out
 }
 
 // Variable returns a copy of an engine's variable and its shape.
@@ -79,8 +110,8 @@ func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
 	if v == nil {
 		return nil, nil, fmt.Errorf("local: no variable %s", name)
 	}
-	if want := dtype.Of[T](); v.operand.Type != want {
-		return nil, nil, fmt.Errorf("local: variable %s holds %v, not %v", name, v.operand.Type, want)
+	if err := holds[T]("variable", name, v.operand.Type); err != nil {
+		return nil, nil, err
 	}
-	return append([]T{}, slice[T](v.bytes)...), append([]int{}, v.operand.Shape...), nil
+	return read[T](v.operand.Type, v.bytes), append([]int{}, v.operand.Shape...), nil
 }

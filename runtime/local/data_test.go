@@ -126,6 +126,15 @@ func TestUnsetVariables(t *testing.T) {
 	run(t, in)
 }
 
+// TestEmptyVariables runs a plan with a variable that has no elements, so nothing can write it.
+func TestEmptyVariables(t *testing.T) {
+	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	in := load(t, e, affine(t, 1, 0, 1))
+	feed(t, in, "fc.bias", float32(2))
+	feed[float32](t, in, "x")
+	run(t, in)
+}
+
 // TestVariableWrittenFirst runs a plan that reads a variable only after it has written it.
 func TestVariableWrittenFirst(t *testing.T) {
 	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})

@@ -25,12 +25,13 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if err := plan.Check(p); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
+	given := p
 	if p.Schedule.Workers() != e.config.Workers {
 		if p, err = p.Reschedule(plan.Workers(e.config.Workers)); err != nil {
 			return nil, fmt.Errorf("local: %w", err)
 		}
 	}
-	in = &Instance{engine: e, plan: p, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+	in = &Instance{engine: e, plan: p, given: given, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
 	var undo []func() error
 	defer func() {
@@ -64,6 +65,7 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		v := e.variables[r.Name]
 		if v == nil {
 			v = &variable{operand: r.Operand()}
+			v.set = v.operand.Bytes() == 0 // nothing is left to write
 			if v.bytes, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
 				return nil, err
 			}
@@ -145,7 +147,7 @@ func (in *Instance) bind() error {
 			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
 		}
 		if o := e.config.Observer; o != nil {
-			body = o.Observe(p, i, e.config.Workers, body)
+			body = o.Observe(in.given, i, e.config.Workers, body)
 		}
 		tasks[i] = exec.Task{Body: body, Over: t.Over, Grain: t.Grain}
 		if in.times != nil {
@@ -215,8 +217,8 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 			if b.Root == plan.NoRoot && p.Grad && p.Perm.Writes() {
 				continue
 			}
-			if got := in.plan.Operand(b).String(); got != want[k].String() {
-				return fail(want[k].String(), in.plan.Roots[b.Root].Name+" "+got)
+			if got, want := in.plan.Operand(b).String(), want[k].Compute().String(); got != want {
+				return fail(want, in.plan.Roots[b.Root].Name+" "+got)
 			}
 		}
 	}
@@ -292,12 +294,14 @@ func (in *Instance) workers(sig *task.Signature, res *task.Resolution) func(int)
 			}
 			if sig.Operator.Slots[p.Slot].PerWorker {
 				for _, o := range res.Operands(p.Slot) {
+					o = o.Compute()
 					off += (o.Bytes() + plan.Align - 1) / plan.Align * plan.Align
 				}
 			}
 		}
 		var buffers []task.Buffer
 		for _, o := range res.Operands(slot) {
+			o = o.Compute()
 			for _, s := range in.scratch {
 				b := task.Buffer{Operand: o} // without bytes, if the plan asks for too few
 				if end := off + o.Bytes(); end <= int64(len(s)) {

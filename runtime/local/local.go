@@ -109,7 +109,8 @@ func (e *Engine) Memory() Memory { return e.alloc.Memory() }
 // Instance is a plan loaded into an engine: its memory is allocated and its tasks are bound.
 type Instance struct {
 	engine  *Engine
-	plan    *plan.Plan
+	plan    *plan.Plan // as scheduled for the engine's workers
+	given   *plan.Plan // as given to Load, by which observers know it
 	arena   []byte
 	scratch [][]byte // per worker
 	data    [][]byte // per root

@@ -248,7 +248,7 @@ func TestLoadErrors(t *testing.T) {
 		{"secret reader", func(p *plan.Plan) { p.Tasks[0].Access = p.Tasks[0].Access[1:] }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want an access to all of x that permits to read, got none"},
 		{"no such root", func(p *plan.Plan) { p.Calls[0].Params[0][0].Root = 99 }, "local: plan gradients: want roots from 0 to"},
 		{"unknown operation", func(p *plan.Plan) { p.Tasks[fill].Builtin.Op = "sub" }, `plan gradients, sub grad of fc.output: unknown built-in operation "sub"`},
-		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32 or f64, got i32"},
+		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32, f64, f16 or bf16, got i32"},
 	}
 	reg := registry(t, increment)
 	for _, tt := range tests {

@@ -107,11 +107,16 @@ func (b *builder) whole(r region.Root, p perm.Perm) region.Access {
 const builtinGrain = 16384
 
 func (b *builder) builtin(op Builtin, access ...region.Access) {
+	b.plan.Tasks = b.appendBuiltin(b.plan.Tasks, op, access...)
+}
+
+// appendBuiltin appends a built-in operation on the tensor of the first access, if it has elements.
+func (b *builder) appendBuiltin(tasks []Task, op Builtin, access ...region.Access) []Task {
 	over := elements(b.plan.Roots[access[0].Root].Shape)
 	if over == 0 {
-		return
+		return tasks
 	}
-	b.plan.Tasks = append(b.plan.Tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
+	return append(tasks, Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access})
 }
 
 // call returns a call of a node's task, to which nothing is bound yet.
@@ -177,13 +182,16 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 	if err != nil {
 		return err
 	}
+	inPlace = unconverted(inv, inPlace)
 	c.InPlace = inPlace
 	var access []region.Access
 	var made []region.Root // tensors that the call makes and reads
 	var worker int64
+	var conv conversions
 	for i, p := range sig.Params {
 		if p.Perm == perm.Scratch {
 			for _, o := range res.Operands(p.Slot) {
+				o = o.Compute()
 				if op.Slots[p.Slot].PerWorker {
 					worker += align(o.Bytes())
 					continue
@@ -194,21 +202,28 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 			}
 			continue
 		}
-		for _, t := range inv.Operands[i] {
+		role := op.Slots[p.Slot].Role
+		makes := p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved)
+		for k, t := range inv.Operands[i] {
 			if !t.Valid() { // a gradient that nobody wants, among others of its slot
 				c.Params[i] = append(c.Params[i], Bound{Root: NoRoot})
 				continue
 			}
-			bound := Bound{Root: b.root(t)}
-			if !shape.Equal(b.plan.Roots[bound.Root].Shape, t.Shape()) {
-				bound.Shape = append([]int{}, t.Shape()...)
-			}
-			if p.Grad && p.Perm.Writes() {
-				bound.Mode = t.Mode()
+			var bound Bound
+			if isConverted(t) {
+				bound = b.convert(&conv, &c, inv, i, k, t, makes)
+			} else {
+				bound.Root = b.root(t)
+				if !shape.Equal(b.plan.Roots[bound.Root].Shape, t.Shape()) {
+					bound.Shape = append([]int{}, t.Shape()...)
+				}
+				if p.Grad && p.Perm.Writes() {
+					bound.Mode = t.Mode()
+				}
 			}
 			c.Params[i] = append(c.Params[i], bound)
 			access = append(access, b.whole(bound.Root, effective(p, bound.Mode)))
-			if role := op.Slots[p.Slot].Role; p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved) {
+			if makes {
 				made = append(made, bound.Root)
 			}
 		}
@@ -233,6 +248,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 		return err
 	}
 	first := len(b.plan.Tasks)
+	b.plan.Tasks = append(b.plan.Tasks, conv.before...)
 	b.plan.WorkerBytes = max(b.plan.WorkerBytes, worker)
 	b.plan.Calls = append(b.plan.Calls, c)
 	number := slices.Index(op.Signatures, sig)
@@ -244,6 +260,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 		b.plan.Tasks = append(b.plan.Tasks, Task{Call: len(b.plan.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after})
 		access = later
 	}
+	b.plan.Tasks = append(b.plan.Tasks, conv.after...)
 	b.note(phase, inv.Node, first)
 	return nil
 }

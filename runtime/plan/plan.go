@@ -148,7 +148,7 @@ func (p *Plan) Operand(b Bound) task.Operand {
 
 // Builtin is an operation that every engine knows.
 type Builtin struct {
-	Op    string  `json:"op"` // "fill" or "add"
+	Op    string  `json:"op"` // "fill", "add" or "convert"
 	Value float64 `json:"value,omitempty"`
 }
 

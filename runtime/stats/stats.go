@@ -1,6 +1,6 @@
 // Package stats computes sums and moments of groups of a tensor's elements.
 //
-// It computes in float64, in the order of the elements, so results do not depend on how work is split
+// Sums and moments are computed in float64, in the order of the elements, so results do not depend on how work is split
 // among workers.
 package stats
 
@@ -13,16 +13,20 @@ import (
 // Sum returns the sum of the elements of the current group.
 func Sum[T dtype.Float](x tensor.RO[T], g *index.Groups) float64 {
 	var sum float64
-	for _, i := range g.All() {
-		sum += float64(x.At(i))
+	for run := range g.Runs() {
+		for i := range run.Len {
+			sum += float64(x.At(run.From + i*run.Step))
+		}
 	}
 	return sum
 }
 
 // Fold combines start with the elements of the current group, one after the other.
-func Fold[T dtype.Float](x tensor.RO[T], g *index.Groups, start float64, combine func(acc, x float64) float64) float64 {
-	for _, i := range g.All() {
-		start = combine(start, float64(x.At(i)))
+func Fold[T, A dtype.Number](x tensor.RO[T], g *index.Groups, start A, combine func(acc A, x T) A) A {
+	for run := range g.Runs() {
+		for i := range run.Len {
+			start = combine(start, x.At(run.From+i*run.Step))
+		}
 	}
 	return start
 }
@@ -33,19 +37,17 @@ func Fold[T dtype.Float](x tensor.RO[T], g *index.Groups, start float64, combine
 func Moments[T dtype.Float](x tensor.RO[T], g *index.Groups) (mean, variance float64) {
 	n := float64(g.Size())
 	mean = Sum(x, g) / n
-	for _, i := range g.All() {
-		d := float64(x.At(i)) - mean
-		variance += d * d
+	for run := range g.Runs() {
+		for i := range run.Len {
+			d := float64(x.At(run.From+i*run.Step)) - mean
+			variance += d * d
+		}
 	}
 	return mean, variance / n
 }
 
 // MeanSquare returns the mean of the squares of the elements of the current group.
 func MeanSquare[T dtype.Float](x tensor.RO[T], g *index.Groups) float64 {
-	var sum float64
-	for _, i := range g.All() {
-		v := float64(x.At(i))
-		sum += v * v
-	}
+	sum := Fold(x, g, 0, func(sum float64, x T) float64 { return sum + float64(x)*float64(x) })
 	return sum / float64(g.Size())
 }

@@ -18,7 +18,7 @@ func TestStatistics(t *testing.T) {
 	}
 	g := index.NewGroups([]int{3, 2}, []int{0}, 0)
 	for i, tt := range tests {
-		product := Fold(x, g, 1, func(a, b float64) float64 { return a * b })
+		product := Fold(x, g, 1, func(a float64, b float32) float64 { return a * float64(b) })
 		mean, variance := Moments(x, g)
 		for name, v := range map[string][2]float64{
 			"sum": {Sum(x, g), tt.sum}, "product": {product, tt.product}, "mean": {mean, tt.mean},

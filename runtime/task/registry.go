@@ -25,8 +25,10 @@ type Registered struct {
 	Variants  []Variant
 }
 
-// Variant returns the implementation for the given element types.
+// Variant returns the implementation for the given element types, or for those in which kernels compute
+// with them.
 func (t *Registered) Variant(types []dtype.Type) (Variant, error) {
+	types = dtype.ComputeTypes(types)
 	for _, v := range t.Variants {
 		if slices.Equal(v.Types, types) {
 			return v, nil
@@ -70,9 +72,12 @@ func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...
 			return fail(fmt.Sprintf("%d element types for each variant", len(sig.Operator.Types)), fmt.Sprint(len(v.Types)))
 		}
 		for j, t := range v.Types {
-			if tv := sig.Operator.Types[j]; !dtype.Contains(tv.Types, t) {
+			if tv := sig.Operator.Types[j]; !dtype.Contains(dtype.ComputeTypes(tv.Types), t) {
 				return fail(fmt.Sprintf("%s in %s", tv.Name, dtype.Format(tv.Types)), t.String())
 			}
+		}
+		if !sig.Supports(v.Types) {
+			return fail("floating-point element types", dtype.Format(v.Types))
 		}
 		if slices.ContainsFunc(variants[:i], func(w Variant) bool { return slices.Equal(w.Types, v.Types) }) {
 			return fail("one variant for each choice of element types", "two for ("+dtype.Format(v.Types)+")")

@@ -49,8 +49,11 @@ func TestRegisterTask(t *testing.T) {
 	if v, err := got.Variant([]dtype.Type{dtype.F64, dtype.I32}); err != nil || v.Types[0] != dtype.F64 {
 		t.Errorf("Variant = %v, %v", v.Types, err)
 	}
-	_, err := got.Variant([]dtype.Type{dtype.F16, dtype.I32})
-	if want := "operator two, task forward: want a kernel for element types (f16, i32), got kernels for [(f32, i32) (f64, i32)]"; err == nil || err.Error() != want {
+	if v, err := got.Variant([]dtype.Type{dtype.BF16, dtype.I32}); err != nil || v.Types[0] != dtype.F32 {
+		t.Errorf("Variant = %v, %v", v.Types, err)
+	}
+	_, err := got.Variant([]dtype.Type{dtype.I8, dtype.I32})
+	if want := "operator two, task forward: want a kernel for element types (i8, i32), got kernels for [(f32, i32) (f64, i32)]"; err == nil || err.Error() != want {
 		t.Errorf("Variant: %v, want %s", err, want)
 	}
 }
@@ -62,6 +65,8 @@ func TestRegisterTaskErrors(t *testing.T) {
 	other := &Signature{Operator: clash, Task: "forward", ID: IDOf("other", "forward")}
 	misnumbered := *sig
 	misnumbered.ID = 5
+	integers := *op.Signatures[1]
+	integers.Floating = []int{1}
 	f32 := variant(dtype.F32, dtype.I32)
 	nilKernel := f32
 	nilKernel.Kernel = nil
@@ -79,6 +84,7 @@ func TestRegisterTaskErrors(t *testing.T) {
 		{"nil kernel", sig.ID, sig, []Variant{nilKernel}, prefix + "a kernel for element types (f32, i32), got nil"},
 		{"too few types", sig.ID, sig, []Variant{variant(dtype.F32)}, prefix + "2 element types for each variant, got 1"},
 		{"a type that is not allowed", sig.ID, sig, []Variant{f32, variant(dtype.F32, dtype.I64)}, prefix + "L in i32, got i64"},
+		{"a type that the task does not support", integers.ID, &integers, []Variant{f32}, "operator two, task backward: want floating-point element types, got f32, i32"},
 		{"two variants", sig.ID, sig, []Variant{f32, variant(dtype.F64, dtype.I32), f32}, prefix + "one variant for each choice of element types, got two for (f32, i32)"},
 	}
 	for _, tt := range tests {

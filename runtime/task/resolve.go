@@ -14,6 +14,9 @@ type Operand struct {
 	Shape []int
 }
 
+// Compute returns the operand as kernels see it: of the type in which they compute.
+func (o Operand) Compute() Operand { return Operand{o.Type.Compute(), o.Shape} }
+
 // Bytes returns the size of the tensor.
 func (o Operand) Bytes() int64 { return int64(shape.Prod(o.Shape)) * int64(o.Type.Size()) }
 
@@ -296,6 +299,36 @@ func BindType[S ~int](r *Resolution, v int, slots ...S) dtype.Type {
 	return r.Types[v]
 }
 
+// TypeFrom gives dtype variable v, unless an input has bound it, the first of the candidates that is
+// given, that is, not dtype.Invalid. It must be one of the variable's types.
+func TypeFrom(r *Resolution, v int, candidates ...dtype.Type) dtype.Type {
+	tv := r.op.Types[v]
+	for _, t := range candidates {
+		switch {
+		case r.Types[v] != dtype.Invalid || t == dtype.Invalid:
+		case !dtype.Contains(tv.Types, t):
+			r.fail(-1, fmt.Sprintf("element type %s in %s", tv.Name, dtype.Format(tv.Types)), t.String())
+		default:
+			r.Types[v] = t
+		}
+		if r.err != nil {
+			break
+		}
+	}
+	if r.Types[v] == dtype.Invalid {
+		r.fail(-1, "an input or an attribute that says the element type "+tv.Name, "none")
+	}
+	return r.Types[v]
+}
+
+// TypeIf returns t if it is given, and otherwise dtype.Invalid.
+func TypeIf(given bool, t dtype.Type) dtype.Type {
+	if !given {
+		return dtype.Invalid
+	}
+	return t
+}
+
 // FixedType requires that a slot's tensors have element type t.
 func FixedType[S ~int](r *Resolution, slot S, t dtype.Type) {
 	for i, o := range r.operands[slot] {
@@ -308,9 +341,18 @@ func FixedType[S ~int](r *Resolution, slot S, t dtype.Type) {
 
 // Require fails with the spec's message, in which the values of what it names stand, unless ok.
 func (r *Resolution) Require(ok bool, format string, values ...any) {
-	if !ok && r.err == nil {
-		r.err = &Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
+	if ok || r.err != nil {
+		return
 	}
+	for i, v := range values {
+		switch v := v.(type) {
+		case []int:
+			values[i] = shape.Format(v)
+		case interface{ Values() []int }:
+			values[i] = shape.Format(v.Values())
+		}
+	}
+	r.err = &Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
 }
 
 // maxTensors is how many tensors a slot has at most whose number an expression gives.

@@ -224,6 +224,32 @@ func TestResolveErrors(t *testing.T) {
 	}
 }
 
+// TestTypeFrom binds a dtype variable that no input binds.
+func TestTypeFrom(t *testing.T) {
+	const prefix = "operator op: want "
+	for _, c := range []struct {
+		bound, candidates []dtype.Type
+		want              dtype.Type
+		err               string
+	}{
+		{nil, []dtype.Type{dtype.F64}, dtype.F64, ""},
+		{nil, []dtype.Type{TypeIf(false, dtype.I32), TypeIf(true, dtype.F32), dtype.I32}, dtype.F32, ""},
+		{[]dtype.Type{dtype.F32}, []dtype.Type{dtype.I32}, dtype.F32, ""},
+		{nil, []dtype.Type{dtype.I32, dtype.F32}, 0, prefix + "element type T in f32, f64, got i32"},
+		{nil, []dtype.Type{dtype.Invalid}, 0, prefix + "an input or an attribute that says the element type T, got none"},
+	} {
+		op := operator(func(r *Resolution) {
+			copy(r.Types, c.bound)
+			if got := TypeFrom(r, 0, c.candidates...); got != c.want {
+				t.Errorf("%v, %v: got %v, want %v", c.bound, c.candidates, got, c.want)
+			}
+		})
+		if _, err := Resolve(op, anyAttrs{}, given(op)); (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+			t.Errorf("%v, %v: got %v, want %s", c.bound, c.candidates, err, c.err)
+		}
+	}
+}
+
 // TestVariadic looks at the tensors of variadic slots one by one.
 func TestVariadic(t *testing.T) {
 	op := operator(func(r *Resolution) {

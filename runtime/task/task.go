@@ -10,6 +10,7 @@ package task
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
@@ -137,6 +138,14 @@ type Signature struct {
 	Steps    []Step
 	// InPlace lists the tensors that may lie where others lay.
 	InPlace []InPlace
+	// Floating lists the dtype variables that stand for floating-point types in this task, though the
+	// operator allows others: the task exists for those only.
+	Floating []int
+}
+
+// Supports reports whether the task exists for the given types of the operator's dtype variables.
+func (s *Signature) Supports(types []dtype.Type) bool {
+	return !slices.ContainsFunc(s.Floating, func(v int) bool { return !types[v].IsFloat() })
 }
 
 // Name returns "operator.task".

@@ -93,11 +93,12 @@ func LogNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T], lse floa
 func PutNormGrad[T dtype.Float](dst tensor.GradLane[T], x tensor.ROLane[T], lse float64, byProb, byLog func(i int) float64) {
 	data, n, s := x.Unlock(unlock.Key{})
 	p := func(i int) float64 { return math.Exp(float64(data[i*s]) - lse) }
-	var shift float64 // what the normalisation takes from all elements alike
+	var mean, total float64 // what the normalisation takes from all elements alike
 	for i := range n {
-		shift += p(i)*byProb(i) + byLog(i)
+		mean += p(i) * byProb(i)
+		total += byLog(i)
 	}
 	for i := range n {
-		dst.Put(i, T(p(i)*(byProb(i)-shift)+byLog(i)))
+		dst.Put(i, T(p(i)*(byProb(i)-mean)+(byLog(i)-p(i)*total)))
 	}
 }

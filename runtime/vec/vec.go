@@ -126,7 +126,7 @@ func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 // Largest writes the numbers of the n largest elements of a to the front of order, which has the length
 // of a: the largest first if sorted, otherwise in the order of a. Of equal elements the first count, and
 // NaN counts as largest.
-func Largest[T dtype.Float](order tensor.RWLane[int64], a tensor.ROLane[T], n int, sorted bool) {
+func Largest[T dtype.Number](order tensor.RWLane[int64], a tensor.ROLane[T], n int, sorted bool) {
 	to, count, u := order.WO().Unlock(unlock.Key{})
 	if u != 1 {
 		panic("vec: Largest needs neighbouring elements")

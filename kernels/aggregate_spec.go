@@ -1,0 +1,53 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/aggregatespec"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/routing"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// AggregateSpec is the kernel of aggregate_spec.
+type AggregateSpec[T dtype.Float, L dtype.Index] struct{}
+
+// ForwardPlace finds the rows of assignments.
+func (AggregateSpec[T, L]) ForwardPlace(_ *task.Ctx, a *aggregatespec.Forward[T, L], _ task.Range) error {
+	return routing.Place("gate_assign", a.GateAssign, a.Attrs.N, a.Dims.P, func(i, _, row int) { a.Place.Set(i, int32(row)) })
+}
+
+// ForwardRows collects the rows of assignments.
+func (AggregateSpec[T, L]) ForwardRows(_ *task.Ctx, a *aggregatespec.Forward[T, L], r task.Range) error {
+	size := shape.Prod(a.Dims.D)
+	for i := r.Lo; i < r.Hi; i++ {
+		weigh(a.ExpPred, a.GateAssign, a.Place.RO(), i, 1, size, once, a.Output.Span(i*size, (i+1)*size).Set)
+	}
+	return nil
+}
+
+// once is the weight of what is only copied.
+func once(int) float64 { return 1 }
+
+// Backward passes the gradients of rows on to the experts that made them.
+func (AggregateSpec[T, L]) Backward(_ *task.Ctx, a *aggregatespec.Backward[T, L], r task.Range) error {
+	size := shape.Prod(a.Dims.D)
+	for e := r.Lo; e < r.Hi; e++ {
+		routing.Rows(a.GateAssign, a.Place, e, a.Dims.P, func(row, i int) {
+			putScaled(a.GradExpPred[e].Span(row*size, (row+1)*size), a.GradOutput, i*size, i != routing.Dropped, 1)
+		})
+	}
+	return nil
+}
+
+// putScaled puts scale times the elements of from that begin at element first or, if there are none,
+// zeroes.
+func putScaled[T dtype.Float](to tensor.GradLane[T], from tensor.RO[T], first int, some bool, scale T) {
+	for c := range to.Len() {
+		var g T
+		if some {
+			g = scale * from.At(first+c)
+		}
+		to.Put(c, g)
+	}
+}

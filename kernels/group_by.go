@@ -1,0 +1,64 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/groupby"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/routing"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// GroupBy is the kernel of group_by.
+type GroupBy[T dtype.Float, L dtype.Index] struct{}
+
+// ForwardPlace gives assignments their rows.
+func (GroupBy[T, L]) ForwardPlace(_ *task.Ctx, a *groupby.Forward[T, L], _ task.Range) error {
+	d := &a.Dims
+	vec.Fill(a.Source.Span(0, a.Source.Len()).WO(), routing.Dropped)
+	return routing.Place("assign", a.Assign, a.Attrs.N, d.P, func(i, expert, row int) {
+		a.Place.Set(i, int32(row))
+		if row != routing.Dropped {
+			a.Source.Set(expert*d.P+row, int32(i/d.K))
+		}
+	})
+}
+
+// ForwardRows fills rows of the experts, counted one expert after the other.
+func (GroupBy[T, L]) ForwardRows(_ *task.Ctx, a *groupby.Forward[T, L], r task.Range) error {
+	size := shape.Prod(a.Dims.D)
+	for i := r.Lo; i < r.Hi; i++ {
+		expert, row := i/a.Dims.P, i%a.Dims.P
+		to := a.Expert[expert].Span(row*size, (row+1)*size)
+		if from := int(a.Source.At(i)); from != routing.Dropped {
+			vec.Copy(to, a.Input.Span(from*size, (from+1)*size))
+		} else {
+			vec.Fill(to, 0)
+		}
+	}
+	return nil
+}
+
+// Backward sums, for rows of the input, the gradients of the rows that experts got.
+func (GroupBy[T, L]) Backward(_ *task.Ctx, a *groupby.Backward[T, L], r task.Range) error {
+	size, k := shape.Prod(a.Dims.D), a.Dims.K
+	for b := r.Lo; b < r.Hi; b++ {
+		weigh(a.GradExpert, a.Assign, a.Place, b*k, k, size, once, a.GradInput.Span(b*size, (b+1)*size).Put)
+	}
+	return nil
+}
+
+// weigh passes put the elements of the sum of the experts' rows of assignments first to first+k-1, each
+// times its weight.
+func weigh[T dtype.Float, L dtype.Index](experts []tensor.RO[T], assign tensor.RO[L], place tensor.RO[int32], first, k, size int, weight func(i int) float64, put func(c int, x T)) {
+	for c := range size {
+		var sum float64
+		for i := first; i < first+k; i++ {
+			if row, ok := routing.Row(experts, assign, place, i, size); ok {
+				sum += weight(i) * float64(row.At(c))
+			}
+		}
+		put(c, T(sum))
+	}
+}

@@ -1,0 +1,72 @@
+package kernels_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+)
+
+// TestHalves stores tensors in 16 bits: every operator that allows it computes what it does in f32,
+// and then rounds. So are the tensors that forward keeps for backward.
+func TestHalves(t *testing.T) {
+	tested := map[string]bool{}
+	forEachSample(t, func(t *testing.T, s sample) {
+		for half, precision := range map[dtype.Type]float64{dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7} {
+			stored := s
+			stored.types = slices.Clone(s.types)
+			for i, v := range s.op.Types {
+				if s.types[i] == dtype.F32 && dtype.Contains(v.Types, half) {
+					stored.types[i] = half
+				}
+			}
+			if slices.Equal(stored.types, s.types) {
+				continue
+			}
+			if _, err := newFixture(stored, domains[0]); err != nil {
+				continue // an attribute asks for f32
+			}
+			tested[s.op.Name] = true
+			f, g := mustFixture(t, stored), mustFixture(t, s)
+			p, q := f.everything(t), g.everything(t)
+			fed := maps.Clone(f.values)
+			for _, x := range slices.Concat(p.Fed, p.Variables) {
+				if v, ok := fed[x.Name()]; ok {
+					fed[x.Name()] = rounded(x, v)
+				}
+			}
+			want := mustRun(t, q, fed, execution{})
+			for _, x := range p.Fetched {
+				want[x.Name()] = rounded(x, want[x.Name()])
+			}
+			for _, workers := range []int{1, 3} {
+				got := mustRun(t, p, f.values, execution{workers: workers, garbage: manyNaNs})
+				for _, x := range p.Fetched {
+					rel := 4 * precision
+					if slices.Contains(f.results, x) {
+						rel = 0
+					}
+					closeTo(t, half.String()+": "+x.Name(), got[x.Name()], want[x.Name()], rel, rel*1e-3)
+				}
+			}
+		}
+	})
+	if len(tested) < 10 {
+		t.Errorf("only %d operators store tensors in 16 bits", len(tested))
+	}
+}
+
+// rounded rounds numbers to the type of a tensor.
+func rounded(x graph.Tensor, v []float64) []float64 {
+	bits, value, ok := x.Type().Half()
+	if !ok {
+		return v
+	}
+	out := make([]float64, len(v))
+	for i, y := range v {
+		out[i] = float64(value(bits(float32(y))))
+	}
+	return out
+}

@@ -1,0 +1,26 @@
+package kernels
+
+import (
+	"github.com/opgen/opgen/generated/input"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/vec"
+)
+
+// Input is the kernel of input.
+type Input[T dtype.Float | dtype.Index | bool] struct{}
+
+// Forward copies elements.
+func (Input[T]) Forward(_ *task.Ctx, a *input.Forward[T], r task.Range) error {
+	vec.Copy(a.Output.Span(r.Lo, r.Hi), a.Input.Span(r.Lo, r.Hi))
+	return nil
+}
+
+// InputBackward is the kernel of input's backward.
+type InputBackward[T dtype.Float] struct{}
+
+// Backward passes the gradient on.
+func (InputBackward[T]) Backward(_ *task.Ctx, a *input.Backward[T], r task.Range) error {
+	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
+	return nil
+}
