@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -33,6 +34,13 @@ func (in *Instance) builtin(t *plan.Task) (task.Body, error) {
 		return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
 	} else if len(t.Access) != n {
 		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, n, len(t.Access))
+	}
+	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)
+	for i := range t.Access {
+		a := &t.Access[i]
+		if !in.permits(a, a.Root, i == 0) || shape.Prod(in.plan.Roots[a.Root].Shape) != n || t.Over != n {
+			return nil, fmt.Errorf("want tensors of one size, all of them touched and the first written, got %v %v over %d", a.Perm, a.Region, t.Over)
+		}
 	}
 	if bits, value, ok := typ(0).Half(); ok {
 		to := half{slice[uint16](in.data[t.Access[0].Root]), bits, value}

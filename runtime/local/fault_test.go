@@ -90,7 +90,10 @@ type training struct {
 	undisturbed *training            // runs as many steps on one worker; nil for itself
 }
 
-const faultBatch = 4
+const (
+	faultBatch    = 2
+	cancellations = 20 // for each number of workers
+)
 
 // begin loads and runs the initialisation, and loads the step.
 func (s *training) begin(e *local.Engine) error {
@@ -339,7 +342,7 @@ func TestCancelAnywhere(t *testing.T) {
 		start := time.Now()
 		s.check(t, "before any")
 		took := time.Since(start)
-		for i := range 40 {
+		for i := range cancellations {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			timer := time.AfterFunc(time.Duration(r.Int64N(int64(took)+1)), func() { cancel(errFault) })
 			err := s.step(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/runtime/exec"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
@@ -155,6 +156,9 @@ func (in *Instance) body(t *plan.Task, bodies [][]task.Body) (task.Body, error) 
 		}
 		bodies[t.Call] = b
 	}
+	if err := in.checkAccess(t); err != nil {
+		return nil, err
+	}
 	if t.Step >= len(bodies[t.Call]) {
 		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
 	}
@@ -251,6 +255,34 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 	return nil
 }
 
+// checkAccess checks that a task says of all tensors of its call that it touches them: Check and the order
+// of tasks rely on that.
+func (in *Instance) checkAccess(t *plan.Task) error {
+	c := &in.plan.Calls[t.Call]
+	sig := in.engine.registry.Task(c.ID).Signature
+	for i, p := range sig.Params {
+		writes := p.Perm.Writes() || p.Perm == perm.Scratch
+		for _, b := range c.Params[i] {
+			if b.Root == plan.NoRoot || slices.ContainsFunc(t.Access, func(a region.Access) bool {
+				return in.permits(&a, b.Root, writes)
+			}) {
+				continue
+			}
+			return &task.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name,
+				Want: fmt.Sprintf("an access to all of %s that permits to %v", in.plan.Roots[b.Root].Name, p.Perm), Got: "none"}
+		}
+	}
+	return nil
+}
+
+// permits reports whether an access covers a root, and permits to write if asked.
+func (in *Instance) permits(a *region.Access, root region.Root, write bool) bool {
+	if a.Root != root || a.Perm == perm.None || write && a.Perm == perm.Read {
+		return false
+	}
+	return a.Contains(region.Whole(root, in.plan.Roots[root].Shape))
+}
+
 // memory returns the function that finds the buffers of a call's parameters.
 func (in *Instance) memory(c *plan.Call, sig *task.Signature) func(int, bool) []task.Buffer {
 	return func(slot int, grad bool) []task.Buffer {
@@ -301,7 +333,11 @@ func (in *Instance) workers(sig *task.Signature, res *task.Resolution) func(int)
 		for _, o := range res.Operands(slot) {
 			o = o.Compute()
 			for _, s := range in.scratch {
-				buffers = append(buffers, task.Buffer{Operand: o, Bytes: s[off : off+o.Bytes()]})
+				b := task.Buffer{Operand: o} // without bytes, if the plan asks for too few
+				if end := off + o.Bytes(); end <= int64(len(s)) {
+					b.Bytes = s[off:end]
+				}
+				buffers = append(buffers, b)
 			}
 		}
 		return buffers

@@ -250,6 +250,8 @@ func TestLoadErrors(t *testing.T) {
 		{"outside the arena", func(p *plan.Plan) { p.Roots[0].Place.Off = p.ArenaBytes }, "local: plan gradients: want a place within the 256 bytes of the arena, got 24 bytes at 256: x"},
 		{"not aligned", func(p *plan.Plan) { p.Roots[0].Place.Off = 2 }, "local: plan gradients: want an offset that is a multiple of 64, got 2: x"},
 		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "local: plan gradients: want 24 bytes, got 20: x"},
+		{"secret reader", func(p *plan.Plan) { p.Tasks[0].Access = p.Tasks[0].Access[1:] }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want an access to all of x that permits to read, got none"},
+		{"no such root", func(p *plan.Plan) { p.Calls[0].Params[0][0].Root = 99 }, "local: plan gradients: want roots from 0 to"},
 		{"unknown operation", func(p *plan.Plan) { p.Tasks[fill].Builtin.Op = "sub" }, `plan gradients, sub grad of fc.output: unknown built-in operation "sub"`},
 		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32, f64, f16 or bf16, got i32"},
 		{"unknown group", group("ring"), `local: plan gradients, : : want a chain or a batch of tasks, got "ring" of 0`},

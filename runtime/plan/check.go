@@ -74,8 +74,17 @@ func (p *Plan) checkRoots() *Error {
 	return nil
 }
 
-// checkTasks checks each task by itself.
+// checkTasks checks each call and each task by itself.
 func (p *Plan) checkTasks() *Error {
+	for i := range p.Calls {
+		for _, bound := range p.Calls[i].Params {
+			for _, b := range bound {
+				if b.Root != NoRoot && (b.Root < 0 || int(b.Root) >= len(p.Roots)) {
+					return p.fault("want roots from 0 to %d, got %d in call %d", len(p.Roots)-1, b.Root, i)
+				}
+			}
+		}
+	}
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
 		switch {
@@ -83,8 +92,8 @@ func (p *Plan) checkTasks() *Error {
 			return p.fault("want calls from 0 to %d, got %d in task %d", len(p.Calls)-1, task.Call, t)
 		case task.Builtin != nil && len(task.Access) == 0:
 			return p.fault("want tensors for %s, got none in task %d", task.Builtin.Op, t)
-		case task.Over < 0 || task.Grain < 1:
-			return p.fault("want ranges, got task %d over %d by %d", t, task.Over, task.Grain)
+		case task.Over < 0 || task.Grain < 1 || task.Step < 0:
+			return p.fault("want a step and ranges, got task %d, step %d over %d by %d", t, task.Step, task.Over, task.Grain)
 		}
 		for i := range task.Access {
 			if err := p.within(t, i); err != nil {

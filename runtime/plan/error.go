@@ -64,7 +64,8 @@ func (p *Plan) about(e *Error, t, access int, box region.Box) *Error {
 	return e
 }
 
-// slot returns the name of the slot to which an access of a task belongs, or "".
+// slot returns the name of the slot to which an access of a task belongs, or "": of several that share the
+// root, the first.
 func (p *Plan) slot(t, access int) string {
 	c := p.Tasks[t].Call
 	if c < 0 || c >= len(p.Calls) {

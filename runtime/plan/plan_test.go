@@ -383,3 +383,63 @@ func TestEmptyTasks(t *testing.T) {
 		t.Errorf("LowerBound = %d, want 35", got)
 	}
 }
+
+// TestLifetimesAreReferenceCounts runs plans as a backend would that counts references: each task that is
+// to touch a tensor holds one, and a tensor whose last is gone is freed at once, unless the caller reads it
+// afterwards. Planning knows beforehand what the counts would find out: the task at which each is freed,
+// and so the memory that is ever in use.
+func TestLifetimesAreReferenceCounts(t *testing.T) {
+	for seed := range uint64(100) {
+		p := build(t, random(t, seed))
+		count := make([]int, len(p.Roots))
+		for i := range p.Tasks {
+			for _, a := range p.Tasks[i].Access {
+				count[a.Root]++
+			}
+		}
+		var used, peak int64
+		held := make([]bool, len(p.Roots))
+		hold := func(r region.Root) {
+			if !held[r] && p.Roots[r].Use != plan.Variable {
+				held[r] = true
+				used += p.Roots[r].Place.Bytes
+				peak = max(peak, used)
+			}
+		}
+		release := func(r region.Root, at int) {
+			if count[r] > 0 || !held[r] || p.Roots[r].Last == len(p.Tasks) {
+				return
+			}
+			if p.Roots[r].Last != at {
+				t.Errorf("seed %d: %s is free after task %d, planned is %d", seed, p.Roots[r].Name, at, p.Roots[r].Last)
+			}
+			held[r] = false
+			used -= p.Roots[r].Place.Bytes
+		}
+		for r := range p.Roots {
+			if p.Roots[r].Use == plan.Fed {
+				hold(region.Root(r))
+			}
+		}
+		for r := range p.Roots {
+			release(region.Root(r), -1)
+		}
+		for i := range p.Tasks {
+			for _, a := range p.Tasks[i].Access {
+				hold(a.Root)
+			}
+			for _, a := range p.Tasks[i].Access {
+				count[a.Root]--
+				release(a.Root, i)
+			}
+		}
+		for r := range held {
+			if fetched := p.Roots[r].Last == len(p.Tasks) && p.Roots[r].Use != plan.Variable; held[r] != fetched {
+				t.Errorf("seed %d: %s is left: %v, to be read: %v", seed, p.Roots[r].Name, held[r], fetched)
+			}
+		}
+		if peak != p.LowerBound() {
+			t.Errorf("seed %d: counting references takes %d bytes, the plan's bound is %d", seed, peak, p.LowerBound())
+		}
+	}
+}
