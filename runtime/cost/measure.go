@@ -2,6 +2,7 @@ package cost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -14,14 +15,14 @@ import (
 )
 
 // measure runs the operator of a node by itself, in a graph and an engine of its own.
-func (m *Meter) measure(ctx context.Context, n *graph.Node) (Metrics, error) {
+func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err error) {
 	x, err := alone(n)
 	if err != nil {
 		return Metrics{}, err
 	}
 	recorder := profile.New(profile.Config{Warmup: m.config.Warmup, Runs: m.config.Runs})
 	engine := local.New(m.registry, local.Config{Workers: m.config.Workers, MemoryLimit: m.config.MemoryLimit, Observer: recorder})
-	defer engine.Close()
+	defer func() { err = errors.Join(err, engine.Close()) }()
 	if len(x.program.Variables) > 0 {
 		init, err := graph.Initialization(x.program)
 		if err != nil {
@@ -35,9 +36,12 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (Metrics, error) {
 	if err != nil {
 		return Metrics{}, err
 	}
-	first := n.Op.Signatures[0]
+	first := n.Op.Signature(task.KindForward)
+	if first == nil {
+		first = n.Op.Signature(task.KindUpdate)
+	}
 	isFirst := func(i int) bool { return p.Tasks[i].Call >= 0 && p.Calls[p.Tasks[i].Call].ID == first.ID }
-	got := Metrics{Memory: memory(n, engine.Workers()), Sync: m.config.sync(n)}
+	got = Metrics{Memory: memory(n, engine.Workers()), Sync: m.config.sync(n)}
 	got.Forward.Time = recorder.Sum(p, isFirst)
 	m.config.compare(&got.Forward, n, first.Kind, moved(p, isFirst))
 	if x.backward {
@@ -97,7 +101,7 @@ func alone(n *graph.Node) (*single, error) {
 			if bound, ok := n.Resolved.Below(i); ok {
 				x.below[t.Name()] = bound
 			}
-			if n.Op.Slots[i].Trainable {
+			if n.Op.Slots[i].Trainable && o.Type.IsFloat() {
 				wrt = append(wrt, t)
 			}
 			in.Bind(i, t)
@@ -132,8 +136,8 @@ func alone(n *graph.Node) (*single, error) {
 	return x, err
 }
 
-// run runs a program a number of times and returns its plan.
-func (x *single) run(ctx context.Context, e *local.Engine, program *graph.Program, times int) (*plan.Plan, error) {
+// run runs a program a number of times and returns its plan, as the engine ran it.
+func (x *single) run(ctx context.Context, e *local.Engine, program *graph.Program, times int) (_ *plan.Plan, err error) {
 	p, err := plan.Build(program, plan.Plain())
 	if err != nil {
 		return nil, err
@@ -142,7 +146,7 @@ func (x *single) run(ctx context.Context, e *local.Engine, program *graph.Progra
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
+	defer func() { err = errors.Join(err, in.Close()) }()
 	for range times {
 		for i, t := range program.Fed {
 			if err := x.feed(in, t, uint64(i)); err != nil {
@@ -153,16 +157,13 @@ func (x *single) run(ctx context.Context, e *local.Engine, program *graph.Progra
 			return nil, err
 		}
 	}
-	return p, nil
+	return in.Plan(), nil
 }
 
 // feed feeds an input with values that any operator should take: reals between 0.5 and 1.5, integers between 0 and
-// their bound.
+// their bound, and 1 where they have none, as something may be divided by them.
 func (x *single) feed(in *local.Instance, t graph.Tensor, stream uint64) error {
-	bound, ok := x.below[t.Name()]
-	if !ok {
-		bound = 2
-	}
+	bound := x.below[t.Name()] // 0 if there is none
 	switch t.Type() {
 	case dtype.F32:
 		return fill(in, t, stream, func(u float64) float32 { return float32(u) + 0.5 })
@@ -190,8 +191,11 @@ func (x *single) feed(in *local.Instance, t graph.Tensor, stream uint64) error {
 	return fmt.Errorf("input %s: want an element type of fixed size, got %v", t.Name(), t.Type())
 }
 
-// below returns the function that makes integers below a bound of numbers between 0 and 1.
+// below returns the function that makes integers below a bound of numbers between 0 and 1; without a bound, they are 1.
 func below[T dtype.Integer](bound int) func(float64) T {
+	if bound <= 0 {
+		return func(float64) T { return 1 }
+	}
 	return func(u float64) T { return T(u * float64(bound)) }
 }
 

@@ -39,8 +39,13 @@ func main() {
 	}
 }
 
-// result is nanoseconds a task: of building the graph, of the fastest run, and of the body by itself.
-type result struct{ build, run, body float64 }
+// result is nanoseconds a task: of building the graph, of the fastest run, of CPU time of the run that took least,
+// and of the body by itself.
+type result struct{ build, run, cpu, body float64 }
+
+func (r result) min(q result) result {
+	return result{min(r.build, q.build), min(r.run, q.run), min(r.cpu, q.cpu), min(r.body, q.body)}
+}
 
 // runner measures a graph.
 type runner struct {
@@ -84,8 +89,8 @@ func run(w io.Writer, rounds, times, turns int, only string) error {
 		}
 		runners = append(runners, runner{p.name, program})
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "graph\tworkers\tpeer\tbuild ns/task\trun ns/task\t")
+	tw := tabwriter.NewWriter(w, 13, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "graph\tworkers\tpeer\tbuild ns/task\trun ns/task\tCPU ns/task\t")
 	if turns > 0 {
 		fmt.Fprint(tw, "body ns\tefficiency\t")
 	}
@@ -94,7 +99,7 @@ func run(w io.Writer, rounds, times, turns int, only string) error {
 		for _, workers := range []int{1, 2} {
 			best := make([]result, len(runners))
 			for i := range best {
-				best[i] = result{math.Inf(1), math.Inf(1), math.Inf(1)}
+				best[i] = result{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
 			}
 			for range rounds {
 				for i, r := range runners {
@@ -102,21 +107,23 @@ func run(w io.Writer, rounds, times, turns int, only string) error {
 					if err != nil {
 						return fmt.Errorf("%s, %s: %w", r.name, g.name, err)
 					}
-					b := &best[i]
-					b.build, b.run, b.body = min(b.build, got.build), min(b.run, got.run), min(b.body, got.body)
+					best[i] = best[i].min(got)
 				}
 			}
 			for i, r := range runners {
 				b := best[i]
-				fmt.Fprintf(tw, "%s\t%d\t%s\t%.1f\t%.1f\t", g.name, workers, r.name, b.build, b.run)
+				fmt.Fprintf(tw, "%s\t%d\t%s\t%.1f\t%.1f\t%.1f\t", g.name, workers, r.name, b.build, b.run, b.cpu)
 				if turns > 0 {
 					fmt.Fprintf(tw, "%.1f\t%.0f %%\t", b.body, 100*b.body/b.run/float64(workers))
 				}
 				fmt.Fprintln(tw)
 			}
+			if err := tw.Flush(); err != nil {
+				return err
+			}
 		}
 	}
-	return tw.Flush()
+	return nil
 }
 
 // write writes the number of tasks and, for each, how many it waits for and which, in numbers of 4 bytes.
@@ -160,7 +167,7 @@ func compile(dir, name, pkg string) (func(*graph, int, int, int) (result, error)
 		cmd.Env = append(os.Environ(), "STARPU_HOME="+dir, "STARPU_SILENT=1")
 		out, err := cmd.Output()
 		if err == nil {
-			_, err = fmt.Sscan(string(out), &r.build, &r.run, &r.body)
+			_, err = fmt.Sscan(string(out), &r.build, &r.run, &r.cpu, &r.body)
 		}
 		return r, err
 	}, nil

@@ -73,15 +73,15 @@ func measureOwn(g *graph, workers, times, turns int) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	r := result{build: nanos(start) / n, run: math.Inf(1), body: alone}
+	r := result{build: nanos(start) / n, run: math.Inf(1), cpu: math.Inf(1), body: alone}
 	pool := exec.NewPool(workers)
 	defer pool.Close()
 	for range times + 2 { // the peers run twice more, with checks
-		start := time.Now()
+		before, start := cpuNanos(), time.Now()
 		if err := pool.Run(context.Background(), program, 0); err != nil {
 			return result{}, err
 		}
-		r.run = min(r.run, nanos(start)/n)
+		r.run, r.cpu = min(r.run, nanos(start)/n), min(r.cpu, (cpuNanos()-before)/n)
 	}
 	return r, nil
 }
