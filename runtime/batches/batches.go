@@ -43,7 +43,8 @@ type Sized[N any] struct {
 }
 
 // New returns an empty cache that keeps at most limit plans loaded, 0 meaning any number: the one that
-// was not wanted for the longest time goes first. The options are those of plan.Build.
+// was not wanted for the longest time goes first. The options are those of plan.Build;
+// plans are scheduled for the engine's workers.
 func New[N any](e *local.Engine, limit int, build Build[N], opts ...plan.Option) *Cache[N] {
 	return &Cache[N]{engine: e, build: build, limit: limit, opts: opts, sizes: map[int]*Sized[N]{}}
 }
@@ -106,7 +107,7 @@ func (c *Cache[N]) initialize(ctx context.Context, prog *graph.Program) error {
 }
 
 func load(e *local.Engine, prog *graph.Program, opts ...plan.Option) (*local.Instance, error) {
-	p, err := plan.Build(prog, opts...)
+	p, err := plan.Build(prog, append([]plan.Option{plan.Workers(e.Workers())}, opts...)...)
 	if err != nil {
 		return nil, err
 	}
