@@ -116,7 +116,7 @@ func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 		found = true
 		attrs, err := op.DecodeAttrs(data)
 		if err == nil {
-			return op, r.retype(attrs), nil
+			return op, r.retype(op, attrs), nil
 		}
 		errs = append(errs, err)
 	}
@@ -126,19 +126,28 @@ func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 	return nil, nil, unsupported{errors.Join(errs...)}
 }
 
-// retype makes attributes that name element types follow the tensors to float64.
-func (r *Runner) retype(attrs task.Attrs) task.Attrs {
+// retype makes attributes that name element types follow the tensors to float64, unless they say what an
+// output is converted to: rounding to float32 is what the case is about then.
+func (r *Runner) retype(op *graph.Operator, attrs task.Attrs) task.Attrs {
 	if !r.Double {
 		return attrs
 	}
 	v := reflect.New(reflect.TypeOf(attrs)).Elem()
 	v.Set(reflect.ValueOf(attrs))
 	for i := range v.NumField() {
-		if t, ok := v.Field(i).Interface().(dtype.Type); ok && t == dtype.F32 {
+		if t, ok := v.Field(i).Interface().(dtype.Type); ok && t == dtype.F32 && !converts(op, op.AttrNames[i]) {
 			v.Field(i).Set(reflect.ValueOf(dtype.F64))
 		}
 	}
 	return v.Interface().(task.Attrs)
+}
+
+// converts reports whether an attribute gives outputs their type, and nothing else.
+func converts(op *graph.Operator, attr string) bool {
+	return slices.ContainsFunc(op.Types, func(v task.TypeVar) bool {
+		other := func(s task.Slot) bool { return s.Type == v.Name && s.Role != task.RoleOutput }
+		return slices.Contains(v.From, attr) && !slices.ContainsFunc(op.Slots, other)
+	})
 }
 
 // storage returns the element type in which a tensor of a case is fed.
@@ -163,6 +172,7 @@ type execution struct {
 
 type feed struct {
 	name   string
+	typ    dtype.Type // of the graph's tensor
 	tensor safetensors.Tensor
 }
 
@@ -186,9 +196,9 @@ func (x *execution) names(prefix string, s *task.Slot) []string {
 }
 
 // input adds a tensor of the case as an input of the graph.
-func (x *execution) input(name string, t safetensors.Tensor) graph.Tensor {
-	in := x.g.Input(name, x.runner.storage(t.Type), t.Shape...)
-	x.feeds = append(x.feeds, feed{in.Name(), t})
+func (x *execution) input(name string, typ dtype.Type, t safetensors.Tensor) graph.Tensor {
+	in := x.g.Input(name, typ, t.Shape...)
+	x.feeds = append(x.feeds, feed{in.Name(), typ, t})
 	return in
 }
 
@@ -215,7 +225,7 @@ func (x *execution) build(extra ...string) error {
 		}
 		for _, n := range names {
 			used[n] = true
-			in.Bind(i, x.input(n, x.c.Tensors[n]))
+			in.Bind(i, x.input(n, x.runner.storage(x.c.Tensors[n].Type), x.c.Tensors[n]))
 		}
 	}
 	x.node = in.Node()
@@ -238,7 +248,7 @@ func (x *execution) build(extra ...string) error {
 		if t := x.c.Tensors[name]; !slices.Equal(v.Shape(), t.Shape) {
 			return fmt.Errorf("%s has shape %v, the operator's rules give %v", name, t.Shape, v.Shape())
 		}
-		x.feeds = append(x.feeds, feed{v.Name(), x.c.Tensors[name]})
+		x.feeds = append(x.feeds, feed{v.Name(), v.Type(), x.c.Tensors[name]})
 	}
 	return nil
 }
@@ -300,7 +310,7 @@ func loadPlan(e *local.Engine, p *graph.Program) (*local.Instance, error) {
 }
 
 func (x *execution) feed(in *local.Instance, f feed) error {
-	switch x.runner.storage(f.tensor.Type) {
+	switch f.typ {
 	case dtype.Bool:
 		return feedAs[bool](in, f)
 	case dtype.I32:
@@ -385,7 +395,8 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 		add("out.", i, x.node.Tensors(i))
 		for k, n := range x.names("grad_out.", s) {
 			if k < len(x.node.Tensors(i)) {
-				seeds[x.node.Tensors(i)[k]] = x.input(n, x.c.Tensors[n])
+				of := x.node.Tensors(i)[k]
+				seeds[of] = x.input(n, of.Type(), x.c.Tensors[n])
 			}
 		}
 	}
@@ -493,7 +504,7 @@ func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tenso
 	defer e.Close()
 	computed := map[string]safetensors.Tensor{}
 	for t, n := range grads {
-		if err := x.feed(in, feed{grad.Name(), x.c.Tensors[n]}); err != nil {
+		if err := x.feed(in, feed{grad.Name(), grad.Type(), x.c.Tensors[n]}); err != nil {
 			return nil, err
 		}
 		if err := in.Run(ctx); err != nil {
@@ -504,7 +515,7 @@ func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tenso
 			return nil, err
 		}
 		computed[fmt.Sprintf("out.weight_%d", t)] = w
-		if err := x.feed(in, feed{weight.Name(), w}); err != nil {
+		if err := x.feed(in, feed{weight.Name(), weight.Type(), w}); err != nil {
 			return nil, err
 		}
 		for i := range x.op.Slots {

@@ -75,11 +75,21 @@ func (e *emitter) operator(f *jen.File) {
 	if len(o.Types) > 0 {
 		inner = append(inner, jen.Line().Id("Types").Op(":").Index().Add(e.task("TypeVar")).ValuesFunc(func(g *jen.Group) {
 			for _, v := range o.Types {
-				g.Values(jen.Id("Name").Op(":").Lit(v.Name), jen.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
-					for _, t := range v.Types {
-						g.Qual(e.rt("dtype"), dtypeConst(t))
+				g.ValuesFunc(func(g *jen.Group) {
+					g.Id("Name").Op(":").Lit(v.Name)
+					g.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
+						for _, t := range v.Types {
+							g.Qual(e.rt("dtype"), dtypeConst(t))
+						}
+					})
+					if len(v.From) > 0 {
+						g.Id("From").Op(":").Index().String().ValuesFunc(func(g *jen.Group) {
+							for _, f := range v.From {
+								g.Lit(f)
+							}
+						})
 					}
-				}))
+				})
 			}
 		}))
 	}

@@ -199,6 +199,9 @@ type Operator struct {
 type TypeVar struct {
 	Name  string
 	Types []dtype.Type
+	// From lists what says the type if no input does, the first that is given: attributes, other
+	// variables, element types.
+	From []string
 }
 
 // Example is one of a spec's examples.
