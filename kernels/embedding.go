@@ -13,10 +13,10 @@ type Embedding[T dtype.Float, L dtype.Index] struct{}
 
 // bagScale returns the factor from the sum over a bag to a row of the output.
 func bagScale(at *embedding.Attrs, d *embedding.Dims) float64 {
-	if at.Aggr == 0 || at.Aggr == embedding.AggrSum {
-		return 1
+	if at.Aggr == embedding.AggrAvg {
+		return 1 / float64(max(d.BAG, 1))
 	}
-	return 1 / float64(max(d.BAG, 1)) // AVG
+	return 1
 }
 
 // Forward computes rows of the output.

@@ -164,7 +164,7 @@ func TestIndices(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		at := embedding.Defaults()
-		at.NumEntries, at.OutChannels = 3, 2
+		at.NumEntries, at.OutChannels, at.Aggr = 3, 2, embedding.AggrSum
 		if p, err = graph.Inference(g, embedding.Apply(g, at, index)); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 
 // two is an operator with two dtype variables.
 func two() *Operator {
-	op := &Operator{Name: "two", Types: []TypeVar{{"T", []dtype.Type{dtype.F32, dtype.F64}}, {"L", []dtype.Type{dtype.I32}}}}
+	op := &Operator{Name: "two", Types: []TypeVar{{Name: "T", Types: []dtype.Type{dtype.F32, dtype.F64}}, {Name: "L", Types: []dtype.Type{dtype.I32}}}}
 	op.Signatures = []*Signature{
 		{Operator: op, Task: "forward", ID: IDOf("two", "forward"), Kind: KindForward, Steps: []Step{{}}},
 		{Operator: op, Task: "backward", ID: IDOf("two", "backward"), Kind: KindBackward, Steps: []Step{{}}},

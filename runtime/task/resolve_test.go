@@ -45,7 +45,7 @@ func operator(resolve func(*Resolution)) *Operator {
 			slotOut:   {Name: "out", Role: RoleOutput},
 			slotAsked: {Name: "asked", Role: RoleOutput, OnRequest: true},
 		},
-		Types:   []TypeVar{{"T", []dtype.Type{dtype.F32, dtype.F64}}},
+		Types:   []TypeVar{{Name: "T", Types: []dtype.Type{dtype.F32, dtype.F64}}},
 		Resolve: func(_ Attrs, r *Resolution) { resolve(r) },
 	}
 	op.Signatures = []*Signature{{Operator: op, Task: "forward", Kind: KindForward, Steps: []Step{{Name: "a"}, {Name: "b"}}}}

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/generated/accuracy"
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/adamw"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/constant"
 	"github.com/opgen/opgen/generated/conv2d"
@@ -48,7 +49,7 @@ func newNetwork(t *testing.T) *network {
 		}
 		return x
 	}
-	conv := conv2d.Attrs{OutChannels: 2, KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, Groups: 1, UseBias: true, Activation: activation.Tanh}
+	conv := conv2d.Attrs{OutChannels: 2, KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1, Groups: 1, UseBias: true, Activation: activation.Tanh}
 	x := expect(conv2d.Apply(g, conv, n.image), "f32[2, 2, 4, 4]")
 	pool := pool2d.Defaults()
 	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW, pool.PoolType = 2, 2, 2, 2, pool2d.PoolTypeAvg
@@ -89,8 +90,9 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, optimizer := range map[string]graph.Optimizer{
-		"sgd":  sgd.Optimizer(sgd.Attrs{Lr: 0.05, Momentum: 0.5, Nesterov: true}),
-		"adam": adam.Optimizer(adam.Defaults()),
+		"sgd":   sgd.Optimizer(sgd.Attrs{Lr: 0.05, Momentum: 0.5, Nesterov: true}),
+		"adam":  adam.Optimizer(adam.Defaults()),
+		"adamw": adamw.Optimizer(adamw.Defaults()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNetwork(t)
