@@ -33,9 +33,11 @@ func TestDeterminism(t *testing.T) {
 }
 
 // spreading returns a registry in which tasks share their work among workers by themselves: the engine
-// gives small tasks to whoever comes first, which is nearly always the same worker.
+// gives small tasks to whoever comes first, which is nearly always the same worker. One task is spread at a
+// time, as the workers that it is spread over have one scratch memory each.
 func spreading(workers int) *task.Registry {
 	var r task.Registry
+	var one sync.Mutex
 	for _, op := range catalogue.Operators() {
 		for _, sig := range op.Signatures {
 			t := registry().Task(sig.ID)
@@ -45,7 +47,7 @@ func spreading(workers int) *task.Registry {
 				variants[i].Bind = func(a *task.Accessor) ([]task.Body, error) {
 					bodies, err := bind(a)
 					for i, b := range bodies {
-						bodies[i] = &spreadBody{b, workers}
+						bodies[i] = &spreadBody{b, workers, &one}
 					}
 					return bodies, err
 				}
@@ -61,10 +63,13 @@ func spreading(workers int) *task.Registry {
 type spreadBody struct {
 	task.Body
 	workers int
+	one     *sync.Mutex
 }
 
 // Run deals the indices out to workers, the last ones first.
 func (b *spreadBody) Run(ctx *task.Ctx, r task.Range) error {
+	b.one.Lock()
+	defer b.one.Unlock()
 	var wg sync.WaitGroup
 	errs := make([]error, b.workers)
 	for w := range b.workers {
