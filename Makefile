@@ -21,9 +21,12 @@ test:
 race:
 	CGO_ENABLED=1 $(GO) test -race ./runtime/... ./kernels/... ./internal/...
 
-# property runs more random plans than test does: on 1 to 8 workers, and broken in every way.
+# property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
+# does. It takes some minutes.
+GRAPHS ?= 10000
+MUTANTS ?= 2000
 property:
-	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/plan -graphs 10000 -mutants 2000
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/plan -graphs $(GRAPHS) -mutants $(MUTANTS)
 
 bench: peers
 	$(GO) test -run '^$$' -bench . -benchmem ./...
