@@ -46,8 +46,9 @@ func (g *Graph) Edges() int { return len(g.Pred) }
 
 // Builder builds a Graph.
 type Builder struct {
-	graph Graph
-	roots []root
+	graph  Graph
+	roots  []root
+	redops []perm.Redop // per root: that of its reduces; none before the first reduction
 	// Readers, reducers and boxes are chained in lists within one slice each, so that a root without
 	// any costs nothing.
 	links   [][]link // in chunks, which never move
@@ -61,7 +62,6 @@ type root struct {
 	readers int32 // list of others that did, or that reduced with another operator; or -1
 	reduces int32 // list of tasks that reduced into it since, or -1
 	boxes   int32 // list of records of accesses to parts of it, or -1
-	redop   perm.Redop
 }
 
 type link struct{ task, next int32 }
@@ -78,7 +78,7 @@ type record struct {
 const none = -1
 
 // untouched is a root to which nothing has happened.
-var untouched = root{writer: none, reader: none, readers: none, reduces: none, boxes: none}
+var untouched = root{none, none, none, none, none}
 
 // chunk is the number of links that are allocated together, as a power of 2.
 const chunk = 12
@@ -90,7 +90,7 @@ func NewBuilder(roots, tasks int) *Builder {
 		b.roots[i] = untouched
 	}
 	b.graph.Start = make([]int32, 1, tasks+1)
-	b.graph.Pred = make([]int32, 0, 2*tasks)
+	b.graph.Pred = make([]int32, 0, 3*tasks) // most tasks have fewer
 	return b
 }
 
@@ -115,13 +115,24 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 		switch {
 		case a.Retire:
 			b.preds(t, first, &Access{Root: a.Root, Perm: perm.Write})
+		case a.Perm == perm.Read && a.Lo == nil:
+			// Nearly all reads are of roots that one task has written as a whole.
+			if r := &b.roots[a.Root]; r.boxes != none || r.reduces != none {
+				b.preds(t, first, a)
+			} else if r.writer != none {
+				b.depend(first, r.writer)
+			}
 		case !a.nothing():
 			b.preds(t, first, a)
 		}
 	}
 	for i := range accesses {
 		if a := &accesses[i]; !a.Retire && !a.nothing() {
-			b.note(t, a)
+			if a.Lo != nil {
+				b.noteBox(t, a)
+			} else {
+				b.note(t, a)
+			}
 		}
 	}
 	b.graph.Start = append(b.graph.Start, int32(len(b.graph.Pred)))
@@ -156,7 +167,7 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 			b.depend(first, r.writer)
 		}
 	case perm.Reduce:
-		if r.reduces != none && r.redop == a.Redop {
+		if r.reduces != none && b.redops[a.Root] == a.Redop {
 			// Beside reductions that commute; after what they came after.
 			b.readers(first, r)
 			if r.writer != none {
@@ -194,13 +205,9 @@ func (b *Builder) readers(first int, r *root) bool {
 	return true
 }
 
-// note records an access for the tasks to come.
+// note records an access to a whole root for the tasks to come.
 func (b *Builder) note(t int32, a *Access) {
 	r := &b.roots[a.Root]
-	if a.Lo != nil {
-		b.noteBox(t, r, a)
-		return
-	}
 	switch a.Perm {
 	case perm.Read:
 		switch {
@@ -210,7 +217,7 @@ func (b *Builder) note(t int32, a *Access) {
 			r.readers = b.link(t, r.readers)
 		}
 	case perm.Reduce:
-		if r.reduces != none && r.redop != a.Redop {
+		if r.reduces != none && b.redops[a.Root] != a.Redop {
 			// Reductions with another operator came before. All that commute with this one must come
 			// after them, as they do after readers.
 			last := b.at(r.reduces)
@@ -219,7 +226,10 @@ func (b *Builder) note(t int32, a *Access) {
 			}
 			last.next, r.readers, r.reduces = r.readers, r.reduces, none
 		}
-		r.redop = a.Redop
+		if b.redops == nil {
+			b.redops = make([]perm.Redop, len(b.roots))
+		}
+		b.redops[a.Root] = a.Redop
 		r.reduces = b.link(t, r.reduces)
 	default:
 		*r = untouched
@@ -242,7 +252,8 @@ func (b *Builder) at(i int32) *link { return &b.links[i>>chunk][i&(1<<chunk-1)] 
 
 // noteBox records an access to a part of a root. A write that covers the part of an earlier record
 // takes its place: what conflicts with that also conflicts with this.
-func (b *Builder) noteBox(t int32, r *root, a *Access) {
+func (b *Builder) noteBox(t int32, a *Access) {
+	r := &b.roots[a.Root]
 	if a.Perm.Writes() && a.Perm != perm.Reduce || a.Perm == perm.Scratch {
 		prev := &r.boxes
 		for i := r.boxes; i != none; i = b.records[i].next {
