@@ -121,6 +121,9 @@ func New(g *deps.Graph, workers int, c Costs) (*Schedule, error) {
 		a.place(t)
 		a.total += a.cost(t)
 	}
+	if a.ready == nil && slices.Max(a.free) >= a.total {
+		return serial(make([]Op, n), workers), nil // even if signals and waits cost nothing
+	}
 	e := newEmitter(a)
 	if s := e.emit(); s != nil && s.makespan(a) < a.total {
 		return s, nil
@@ -152,14 +155,15 @@ type assigner struct {
 	finish  []float64       // per task, estimated
 	ready   map[int]float64 // per shared task: when its inputs reach all workers
 	free    []float64       // per worker
+	done    []float64       // for sharedBy, then per worker: when the last input that it makes is done
 }
 
 // sharedBy stands for all workers.
-const sharedBy = -1
+const sharedBy = -1 // so that a worker plus 1 is an index
 
 func newAssigner(g *deps.Graph, workers int, c Costs) *assigner {
 	a := &assigner{g: g, workers: workers, latency: c.Latency, time: c.Time, ranges: c.Ranges,
-		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers)}
+		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers), done: make([]float64, workers+1)}
 	if a.latency == 0 {
 		a.latency = usualLatency
 	}
@@ -179,28 +183,30 @@ func (a *assigner) place(t int) {
 		a.share(t, cost)
 		return
 	}
-	// The last input is there at once on the worker that makes it, and late on the others. The inputs that
-	// other workers make count on that worker only.
-	last, others := math.Inf(-1), math.Inf(-1)
-	var maker int16 = sharedBy
+	// When the inputs that each worker makes are done, and those of all workers together, behind the others.
+	// There is no branch here on who makes what, which nothing could predict.
+	W := a.workers
+	done := a.done
+	for w := range done {
+		done[w] = math.Inf(-1)
+	}
 	for _, p := range a.g.Preds(t) {
-		at, w := a.finish[p], a.worker[p]
-		switch {
-		case w == maker:
-			last = max(last, at)
-		case at > last:
-			last, others, maker = at, last, w
-		default:
-			others = max(others, at)
-		}
+		v := &done[a.worker[p]+1]
+		*v = max(*v, a.finish[p])
+	}
+	last, second := done[0], math.Inf(-1)
+	for _, at := range done[1 : W+1] {
+		second = max(second, min(last, at))
+		last = max(last, at)
 	}
 	best, bestStart := 0, math.Inf(1)
 	for w, start := range a.free {
-		if w == int(maker) {
-			start = max(start, last, others+a.latency)
-		} else {
-			start = max(start, last+a.latency)
+		mine := done[w+1]
+		others := last
+		if mine == last {
+			others = second
 		}
+		start = max(start, mine, others+a.latency)
 		if start < bestStart {
 			best, bestStart = w, start
 		}
@@ -323,6 +329,7 @@ func (e *emitter) emit() *Schedule {
 			e.order[w] = append(e.order[w], Op(t))
 		}
 		e.position[t] = int32(len(e.own[w]))
+		e.now[w*W+w] = e.position[t]
 		if e.fresh[w] {
 			e.fresh[w] = false
 			e.learn(w)
@@ -373,7 +380,7 @@ func (e *emitter) await(t, w int) {
 			}
 			continue
 		}
-		if int(v) == w || mine[v] >= e.position[p] {
+		if mine[v] >= e.position[p] { // as of all of w's own
 			continue
 		}
 		pos := e.target(t, int(v), e.position[p])
