@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/region"
 )
 
 // Access is what a task does with elements of a root.
@@ -17,15 +18,15 @@ type Access struct {
 	Root  int32
 	Perm  perm.Perm
 	Redop perm.Redop
-	// Lo and Hi bound the elements in the root's index space; nil means the whole root.
-	Lo, Hi []int
 	// Retire says that the task does not touch the root, but memory that the root had until now: it
-	// comes after all accesses so far. Perm and bounds are not looked at.
+	// comes after all accesses so far. Perm and Box are not looked at.
 	Retire bool
+	// Box is the elements in the root's index space; nil means the whole root.
+	Box *region.Box
 }
 
 // nothing reports whether the access touches no element.
-func (a *Access) nothing() bool { return a.Perm == perm.None || a.Lo != nil && empty(a.Lo, a.Hi) }
+func (a *Access) nothing() bool { return a.Perm == perm.None || a.Box != nil && a.Box.Empty() }
 
 // Graph is tasks with their direct predecessors. Predecessors have smaller numbers than their task;
 // dependencies that follow from others may be left out.
@@ -46,11 +47,13 @@ func (g *Graph) Edges() int { return len(g.Pred) }
 
 // Builder builds a Graph.
 type Builder struct {
-	graph Graph
-	roots []root
+	graph  Graph
+	roots  []root
+	redops []perm.Redop // per root: that of its reduces; none before the first reduction
 	// Readers, reducers and boxes are chained in lists within one slice each, so that a root without
 	// any costs nothing.
 	links   [][]link // in chunks, which never move
+	tail    []link   // what is used of the last chunk
 	records []record
 }
 
@@ -61,24 +64,23 @@ type root struct {
 	readers int32 // list of others that did, or that reduced with another operator; or -1
 	reduces int32 // list of tasks that reduced into it since, or -1
 	boxes   int32 // list of records of accesses to parts of it, or -1
-	redop   perm.Redop
 }
 
 type link struct{ task, next int32 }
 
 // record is an access to a part of a root.
 type record struct {
-	lo, hi []int
-	task   int32
-	next   int32
-	perm   perm.Perm
-	redop  perm.Redop
+	box   *region.Box
+	task  int32
+	next  int32
+	perm  perm.Perm
+	redop perm.Redop
 }
 
 const none = -1
 
 // untouched is a root to which nothing has happened.
-var untouched = root{writer: none, reader: none, readers: none, reduces: none, boxes: none}
+var untouched = root{none, none, none, none, none}
 
 // chunk is the number of links that are allocated together, as a power of 2.
 const chunk = 12
@@ -90,7 +92,7 @@ func NewBuilder(roots, tasks int) *Builder {
 		b.roots[i] = untouched
 	}
 	b.graph.Start = make([]int32, 1, tasks+1)
-	b.graph.Pred = make([]int32, 0, 2*tasks)
+	b.graph.Pred = make([]int32, 0, 3*tasks) // most tasks have fewer
 	return b
 }
 
@@ -115,12 +117,30 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 		switch {
 		case a.Retire:
 			b.preds(t, first, &Access{Root: a.Root, Perm: perm.Write})
+		case a.Perm == perm.Read && a.Box == nil:
+			// Nearly all reads are of roots that one task has written as a whole.
+			if r := &b.roots[a.Root]; r.boxes != none || r.reduces != none {
+				b.preds(t, first, a)
+			} else if r.writer != none {
+				b.depend(first, r.writer)
+			}
 		case !a.nothing():
 			b.preds(t, first, a)
 		}
 	}
 	for i := range accesses {
-		if a := &accesses[i]; !a.Retire && !a.nothing() {
+		a := &accesses[i]
+		switch {
+		case a.Retire || a.nothing():
+		case a.Box != nil:
+			b.noteBox(t, a)
+		case a.Perm == perm.Read:
+			if r := &b.roots[a.Root]; r.reader == none {
+				r.reader = t
+			} else if r.reader != t {
+				r.readers = b.link(t, r.readers)
+			}
+		default:
 			b.note(t, a)
 		}
 	}
@@ -146,7 +166,7 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 	r := &b.roots[a.Root]
 	for i := r.boxes; i != none; i = b.records[i].next {
 		rec := &b.records[i]
-		if perm.Conflict(a.Perm, a.Redop, rec.perm, rec.redop) && overlap(a.Lo, a.Hi, rec.lo, rec.hi) && rec.task != t {
+		if perm.Conflict(a.Perm, a.Redop, rec.perm, rec.redop) && overlap(a.Box, rec.box) && rec.task != t {
 			b.depend(first, rec.task)
 		}
 	}
@@ -156,7 +176,7 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 			b.depend(first, r.writer)
 		}
 	case perm.Reduce:
-		if r.reduces != none && r.redop == a.Redop {
+		if r.reduces != none && b.redops[a.Root] == a.Redop {
 			// Beside reductions that commute; after what they came after.
 			b.readers(first, r)
 			if r.writer != none {
@@ -194,23 +214,12 @@ func (b *Builder) readers(first int, r *root) bool {
 	return true
 }
 
-// note records an access for the tasks to come.
+// note records an access to a whole root, which is no read, for the tasks to come.
 func (b *Builder) note(t int32, a *Access) {
 	r := &b.roots[a.Root]
-	if a.Lo != nil {
-		b.noteBox(t, r, a)
-		return
-	}
 	switch a.Perm {
-	case perm.Read:
-		switch {
-		case r.reader == none:
-			r.reader = t
-		case r.reader != t && (r.readers == none || b.at(r.readers).task != t):
-			r.readers = b.link(t, r.readers)
-		}
 	case perm.Reduce:
-		if r.reduces != none && r.redop != a.Redop {
+		if r.reduces != none && b.redops[a.Root] != a.Redop {
 			// Reductions with another operator came before. All that commute with this one must come
 			// after them, as they do after readers.
 			last := b.at(r.reduces)
@@ -219,7 +228,10 @@ func (b *Builder) note(t int32, a *Access) {
 			}
 			last.next, r.readers, r.reduces = r.readers, r.reduces, none
 		}
-		r.redop = a.Redop
+		if b.redops == nil {
+			b.redops = make([]perm.Redop, len(b.roots))
+		}
+		b.redops[a.Root] = a.Redop
 		r.reduces = b.link(t, r.reduces)
 	default:
 		*r = untouched
@@ -228,61 +240,51 @@ func (b *Builder) note(t int32, a *Access) {
 }
 
 func (b *Builder) link(task, next int32) int32 {
-	n := len(b.links)
-	if n == 0 || len(b.links[n-1]) == 1<<chunk {
-		b.links = append(b.links, make([]link, 0, 1<<chunk))
-		n++
+	if len(b.tail) == cap(b.tail) {
+		b.tail = make([]link, 0, 1<<chunk)
+		b.links = append(b.links, b.tail[:cap(b.tail)])
 	}
-	last := &b.links[n-1]
-	*last = append(*last, link{task, next})
-	return int32((n-1)<<chunk + len(*last) - 1)
+	b.tail = append(b.tail, link{task, next})
+	return int32(len(b.links)<<chunk + len(b.tail) - (1<<chunk + 1))
 }
 
 func (b *Builder) at(i int32) *link { return &b.links[i>>chunk][i&(1<<chunk-1)] }
 
 // noteBox records an access to a part of a root. A write that covers the part of an earlier record
 // takes its place: what conflicts with that also conflicts with this.
-func (b *Builder) noteBox(t int32, r *root, a *Access) {
+func (b *Builder) noteBox(t int32, a *Access) {
+	r := &b.roots[a.Root]
 	if a.Perm.Writes() && a.Perm != perm.Reduce || a.Perm == perm.Scratch {
 		prev := &r.boxes
 		for i := r.boxes; i != none; i = b.records[i].next {
-			if covers(a.Lo, a.Hi, b.records[i].lo, b.records[i].hi) {
+			if covers(a.Box, b.records[i].box) {
 				*prev = b.records[i].next
 			} else {
 				prev = &b.records[i].next
 			}
 		}
 	}
-	b.records = append(b.records, record{a.Lo, a.Hi, t, r.boxes, a.Perm, a.Redop})
+	b.records = append(b.records, record{a.Box, t, r.boxes, a.Perm, a.Redop})
 	r.boxes = int32(len(b.records) - 1)
 }
 
-// overlap reports whether two boxes share an element; a box with nil bounds is the whole root.
-func overlap(alo, ahi, blo, bhi []int) bool {
-	if alo == nil || blo == nil {
+// overlap reports whether two boxes share an element; nil is the whole root.
+func overlap(a, b *region.Box) bool {
+	if a == nil || b == nil {
 		return true // neither is empty
 	}
-	for d := range alo {
-		if max(alo[d], blo[d]) >= min(ahi[d], bhi[d]) {
+	for d := range a.Lo {
+		if max(a.Lo[d], b.Lo[d]) >= min(a.Hi[d], b.Hi[d]) {
 			return false
 		}
 	}
 	return true
 }
 
-func empty(lo, hi []int) bool {
-	for d := range lo {
-		if lo[d] >= hi[d] {
-			return true
-		}
-	}
-	return false
-}
-
-// covers reports whether every element of the box b is one of the box a.
-func covers(alo, ahi, blo, bhi []int) bool {
-	for d := range alo {
-		if blo[d] < alo[d] || ahi[d] < bhi[d] {
+// covers reports whether every element of b is one of a.
+func covers(a, b *region.Box) bool {
+	for d := range a.Lo {
+		if b.Lo[d] < a.Lo[d] || a.Hi[d] < b.Hi[d] {
 			return false
 		}
 	}

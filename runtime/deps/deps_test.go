@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/region"
 )
 
 // reach returns, for each task, the set of tasks that come before it, directly or not.
@@ -31,7 +32,7 @@ func conflict(a, b Access, size []int) bool {
 	}
 	in := func(x Access, at []int) bool {
 		for d, i := range at {
-			if x.Lo != nil && (i < x.Lo[d] || i >= x.Hi[d]) {
+			if x.Box != nil && (i < x.Box.Lo[d] || i >= x.Box.Hi[d]) {
 				return false
 			}
 		}
@@ -65,9 +66,10 @@ func TestAgainstBruteForce(t *testing.T) {
 					a.Redop = perm.Redop(1 + r.IntN(2))
 				}
 				if r.IntN(2) == 0 {
+					a.Box = &region.Box{}
 					for _, e := range size {
 						lo := r.IntN(e + 1)
-						a.Lo, a.Hi = append(a.Lo, lo), append(a.Hi, lo+r.IntN(e+1-lo))
+						a.Box.Lo, a.Box.Hi = append(a.Box.Lo, lo), append(a.Box.Hi, lo+r.IntN(e+1-lo))
 					}
 				}
 				list = append(list, a)

@@ -294,58 +294,88 @@ func (p *Program) Times(total []time.Duration) {
 
 // run walks the queue of worker w.
 func (j *job) run(w int) {
-	ctx := j.ctx[w]
-	var at task.Range
-	current := -1
+	var at place
 	defer func() {
 		if v := recover(); v != nil {
-			j.fail(current, at, &Panic{v, debug.Stack()})
+			j.fail(at.task, at.Range, &Panic{v, debug.Stack()})
 		}
 	}()
-	p := j.program
-	tasks, timed, cancellable := p.tasks, j.timed, j.done != nil
-	for i, op := range p.schedule.Queues[w] {
-		if op >= 0 {
-			t := &tasks[op]
-			current = int(op)
-			var start time.Time
-			if timed {
-				start = time.Now()
-			}
-			for at.Lo = 0; at.Lo < t.Over; at.Lo = at.Hi {
-				at.Hi = min(at.Lo+t.Grain, t.Over)
-				if j.abort.Load() || cancellable && j.cancelled() {
-					return
-				}
-				if err := t.Body.Run(ctx, at); err != nil {
-					j.fail(current, at, err)
-					return
-				}
-			}
-			if timed {
-				p.times[w][op] += time.Since(start)
+	p, ctx := j.program, j.ctx[w]
+	tasks, queue := p.tasks, p.schedule.Queues[w]
+	plain := !j.timed && j.done == nil
+	for i := 0; i < len(queue); i++ {
+		op := queue[i]
+		if op < 0 {
+			if !j.other(w, i, &at) {
+				return
 			}
 			continue
 		}
-		switch kind, n := op.Decode(); kind {
-		case sched.Signal:
-			p.progress[w].v.Store(int64(i + 1))
-		case sched.WaitFor:
-			wait := p.schedule.Waits[n]
-			if !j.await(&p.progress[wait.Worker].v, int64(wait.Position)) {
+		t := &tasks[op]
+		at.task = int(op)
+		if !plain || t.Over > t.Grain || t.Over == 0 {
+			if !j.ranges(ctx, t, &at) {
 				return
 			}
-		case sched.WaitShared:
-			if !j.await(&p.shared[p.slot[n]].done.v, tasks[n].ranges()) {
-				return
-			}
-		case sched.Share:
-			current = n
-			if !j.share(ctx, n, &at) {
-				return
-			}
+			continue
+		}
+		// One range, and nothing to look at beside the job's end: what most short tasks are.
+		if j.abort.Load() {
+			return
+		}
+		at.Range = task.Range{Hi: t.Over}
+		if err := t.Body.Run(ctx, at.Range); err != nil {
+			j.fail(at.task, at.Range, err)
+			return
 		}
 	}
+}
+
+// place is what a worker is at: a task and a range of it.
+type place struct {
+	task int
+	task.Range
+}
+
+// ranges runs a task, one range after the other. It returns false if the job is to end.
+func (j *job) ranges(ctx *task.Ctx, t *Task, at *place) bool {
+	var start time.Time
+	if j.timed {
+		start = time.Now()
+	}
+	for at.Lo = 0; at.Lo < t.Over; at.Lo = at.Hi {
+		at.Hi = min(at.Lo+t.Grain, t.Over)
+		if j.stopped() {
+			return false
+		}
+		if err := t.Body.Run(ctx, at.Range); err != nil {
+			j.fail(at.task, at.Range, err)
+			return false
+		}
+	}
+	if j.timed {
+		j.program.times[ctx.Worker][at.task] += time.Since(start)
+	}
+	return true
+}
+
+// other does what entry i of the queue of worker w says, which is not to run a task alone. It returns
+// false if the job is to end.
+func (j *job) other(w, i int, at *place) bool {
+	p := j.program
+	switch kind, n := p.schedule.Queues[w][i].Decode(); kind {
+	case sched.Signal:
+		p.progress[w].v.Store(int64(i + 1))
+	case sched.WaitFor:
+		wait := p.schedule.Waits[n]
+		return j.await(&p.progress[wait.Worker].v, int64(wait.Position))
+	case sched.WaitShared:
+		return j.await(&p.shared[p.slot[n]].done.v, p.tasks[n].ranges())
+	case sched.Share:
+		at.task = n
+		return j.share(j.ctx[w], n, &at.Range)
+	}
+	return true
 }
 
 // share takes ranges of a shared task until none is left.

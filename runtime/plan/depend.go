@@ -86,7 +86,7 @@ func (p *Plan) access(to []deps.Access, a *region.Access) []deps.Access {
 		d.Perm, d.Redop = perm.ReadWrite, perm.NoRedop
 	}
 	if !p.whole(a) {
-		d.Lo, d.Hi = a.Lo, a.Hi
+		d.Box = &region.Box{Lo: a.Lo, Hi: a.Hi}
 	}
 	return append(to, d)
 }

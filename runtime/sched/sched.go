@@ -8,6 +8,7 @@ package sched
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/opgen/opgen/runtime/deps"
@@ -109,25 +110,36 @@ func New(g *deps.Graph, workers int, c Costs) (*Schedule, error) {
 	if n > -int(signal) {
 		return nil, fmt.Errorf("sched: want at most %d tasks, got %d", -int(signal), n)
 	}
-	serial := &Schedule{Tasks: n, Queues: make([][]Op, workers)}
-	serial.Queues[0] = make([]Op, n)
-	for t := range n {
-		serial.Queues[0][t] = Op(t)
-	}
 	if workers == 1 {
-		return serial, nil
+		return serial(make([]Op, n), 1), nil
+	}
+	if workers > math.MaxInt16 {
+		return nil, fmt.Errorf("sched: want at most %d workers, got %d", math.MaxInt16, workers)
 	}
 	a := newAssigner(g, workers, c)
-	var total float64
 	for t := range n {
 		a.place(t)
-		total += a.cost(t)
+		a.total += a.cost(t)
 	}
-	s := a.emit()
-	if s.makespan(a) >= total {
-		return serial, nil // the tasks are too short for what it costs to divide them
+	if a.ready == nil && slices.Max(a.free) >= a.total {
+		return serial(make([]Op, n), workers), nil // even if signals and waits cost nothing
 	}
-	return s, nil
+	e := newEmitter(a)
+	if s := e.emit(); s != nil && s.makespan(a) < a.total {
+		return s, nil
+	}
+	// The tasks are too short for what it costs to divide them.
+	return serial(e.tasks, workers), nil
+}
+
+// serial returns the schedule that gives all tasks to worker 0. It keeps queue, which has an entry for each.
+func serial(queue []Op, workers int) *Schedule {
+	for t := range queue {
+		queue[t] = Op(t)
+	}
+	s := &Schedule{Tasks: len(queue), Queues: make([][]Op, workers)}
+	s.Queues[0] = queue
+	return s
 }
 
 // assigner walks the tasks in program order and gives each to the worker on which it would start
@@ -138,18 +150,20 @@ type assigner struct {
 	latency float64
 	time    []float64
 	ranges  []int
-	worker  []int32   // per task; sharedBy for a shared one
-	start   []float64 // per task, estimated
-	finish  []float64 // per task, estimated
-	free    []float64 // per worker
+	total   float64         // of all tasks' times
+	worker  []int16         // per task; sharedBy for a shared one
+	finish  []float64       // per task, estimated
+	ready   map[int]float64 // per shared task: when its inputs reach all workers
+	free    []float64       // per worker
+	done    []float64       // for sharedBy, then per worker: when the last input that it makes is done
 }
 
 // sharedBy stands for all workers.
-const sharedBy = -1
+const sharedBy = -1 // so that a worker plus 1 is an index
 
 func newAssigner(g *deps.Graph, workers int, c Costs) *assigner {
 	a := &assigner{g: g, workers: workers, latency: c.Latency, time: c.Time, ranges: c.Ranges,
-		worker: make([]int32, g.Len()), start: make([]float64, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers)}
+		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers), done: make([]float64, workers+1)}
 	if a.latency == 0 {
 		a.latency = usualLatency
 	}
@@ -169,25 +183,45 @@ func (a *assigner) place(t int) {
 		a.share(t, cost)
 		return
 	}
-	// When the task's inputs reach each worker.
+	// When the inputs that each worker makes are done, and those of all workers together, behind the others.
+	// There is no branch here on who makes what, which nothing could predict.
+	W := a.workers
+	done := a.done
+	for w := range done {
+		done[w] = math.Inf(-1)
+	}
+	for _, p := range a.g.Preds(t) {
+		v := &done[a.worker[p]+1]
+		*v = max(*v, a.finish[p])
+	}
+	last, second := done[0], math.Inf(-1)
+	for _, at := range done[1 : W+1] {
+		second = max(second, min(last, at))
+		last = max(last, at)
+	}
 	best, bestStart := 0, math.Inf(1)
-	for w := range a.workers {
-		start := a.free[w]
-		for _, p := range a.g.Preds(t) {
-			at := a.finish[p]
-			if int(a.worker[p]) != w {
-				at += a.latency
-			}
-			start = max(start, at)
+	for w, start := range a.free {
+		mine := done[w+1]
+		others := last
+		if mine == last {
+			others = second
 		}
+		start = max(start, mine, others+a.latency)
 		if start < bestStart {
 			best, bestStart = w, start
 		}
 	}
-	a.worker[t] = int32(best)
-	a.start[t] = bestStart
+	a.worker[t] = int16(best)
 	a.finish[t] = bestStart + cost
 	a.free[best] = a.finish[t]
+}
+
+// start returns when a task is expected to start.
+func (a *assigner) start(t int) float64 {
+	if a.worker[t] == sharedBy {
+		return a.ready[t]
+	}
+	return a.finish[t] - a.cost(t)
 }
 
 // share gives a task to all workers.
@@ -202,7 +236,10 @@ func (a *assigner) share(t int, cost float64) {
 	}
 	end := (from + cost) / float64(a.workers)
 	a.worker[t] = sharedBy
-	a.start[t] = ready
+	if a.ready == nil {
+		a.ready = map[int]float64{}
+	}
+	a.ready[t] = ready
 	a.finish[t] = end
 	for w := range a.free {
 		a.free[w] = max(end, ready)
@@ -212,37 +249,52 @@ func (a *assigner) share(t int, cost float64) {
 // wait is a wait before a task of a worker's queue.
 type wait struct {
 	at     int32 // number of the task in the queue, before which it stands
-	worker int32
-	pos    int32 // of the other worker's tasks
-	shared int32 // the shared task to wait for, or -1
+	worker int32 // the other worker; sharedBy for a shared task
+	what   int32 // position of the other worker's tasks, or the shared task
 }
 
 // emitter turns an assignment into queues. Positions count a worker's own tasks, from 1.
 type emitter struct {
 	*assigner
+	tasks    []Op      // what own is made of
 	position []int32   // per task; 0 for a shared one
-	own      [][]int32 // per worker: its own tasks
-	order    [][]int32 // per worker: its tasks, shared ones included; own if there are none
-	known    []int32   // per task and worker: positions that the task's worker knew when it ran
+	own      [][]Op    // per worker: its own tasks
+	order    [][]Op    // per worker: its tasks, shared ones included; own if there are none
 	now      []int32   // per worker and worker: positions that it knows
+	learnt   [][]int32 // per worker: what it knew, and from which of its positions on; see learn
+	fresh    []bool    // per worker: it has learnt something since its last own task
 	slot     []int32   // per task: number among the shared ones
 	done     [][]bool  // per worker: shared tasks that it knows to be done
 	waits    [][]wait
-	needed   []bool // per task: somebody waits for its position
-	signals  int
+	needed   []bool  // per task: somebody waits for its position
+	waiting  float64 // what signals and waits cost
+}
+
+func newEmitter(a *assigner) *emitter {
+	n, W := a.g.Len(), a.workers
+	e := &emitter{assigner: a, tasks: make([]Op, n), position: make([]int32, n), own: make([][]Op, W), order: make([][]Op, W),
+		now: make([]int32, W*W), learnt: make([][]int32, W), fresh: make([]bool, W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]bool, n)}
+	count := make([]int, W)
+	for _, w := range a.worker {
+		if w != sharedBy {
+			count[w]++
+		}
+	}
+	rest := e.tasks
+	for w, k := range count {
+		e.own[w], rest = rest[:0:k], rest[k:]
+	}
+	return e
 }
 
 // emit writes the queues. A worker knows, of every other, a position that it has passed: from its own
-// waits, and from what the others knew when they signalled. It waits only for more than it knows.
-func (a *assigner) emit() *Schedule {
-	n, W := a.g.Len(), a.workers
+// waits, and from what the others knew when they signalled. It waits only for more than it knows. Once
+// signals and waits alone cost more than the workers can save, emit gives up and returns nil.
+func (e *emitter) emit() *Schedule {
+	n, W := e.g.Len(), e.workers
 	s := &Schedule{Tasks: n, Queues: make([][]Op, W)}
-	e := &emitter{assigner: a, position: make([]int32, n), own: make([][]int32, W), order: make([][]int32, W),
-		known: make([]int32, n*W), now: make([]int32, W*W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]bool, n)}
-	count := make([]int, W)
-	for t := range n {
-		if a.worker[t] != sharedBy {
-			count[a.worker[t]]++
+	for t, w := range e.worker {
+		if w != sharedBy {
 			continue
 		}
 		if e.slot == nil {
@@ -251,36 +303,64 @@ func (a *assigner) emit() *Schedule {
 		e.slot[t] = int32(len(s.Shared))
 		s.Shared = append(s.Shared, int32(t))
 	}
-	for w := range W {
-		e.done[w] = make([]bool, len(s.Shared))
-		e.own[w] = make([]int32, 0, count[w])
-		if len(s.Shared) > 0 {
-			e.order[w] = make([]int32, 0, count[w]+len(s.Shared))
+	if len(s.Shared) > 0 {
+		for w := range W {
+			e.done[w] = make([]bool, len(s.Shared))
+			e.order[w] = make([]Op, 0, cap(e.own[w])+len(s.Shared))
 		}
 	}
+	// The longest queue takes no less than the mean of all.
+	tooMuch := float64(W-1) * e.total
 	for t := range n {
-		if a.worker[t] == sharedBy {
+		if e.waiting > tooMuch {
+			return nil
+		}
+		if e.worker[t] == sharedBy {
 			for w := range W {
 				e.await(t, w)
-				e.order[w] = append(e.order[w], int32(t))
+				e.order[w] = append(e.order[w], Op(t))
 			}
 			continue
 		}
-		w := int(a.worker[t])
+		w := int(e.worker[t])
 		e.await(t, w)
-		e.own[w] = append(e.own[w], int32(t))
+		e.own[w] = append(e.own[w], Op(t))
 		if len(s.Shared) > 0 {
-			e.order[w] = append(e.order[w], int32(t))
+			e.order[w] = append(e.order[w], Op(t))
 		}
 		e.position[t] = int32(len(e.own[w]))
 		e.now[w*W+w] = e.position[t]
-		copy(e.known[t*W:(t+1)*W], e.now[w*W:(w+1)*W])
+		if e.fresh[w] {
+			e.fresh[w] = false
+			e.learn(w)
+		}
 	}
 	if len(s.Shared) == 0 {
 		e.order = e.own
 	}
 	e.queues(s)
 	return s
+}
+
+// learn notes what worker w knows at its last own position: the position, then one of each worker.
+func (e *emitter) learn(w int) {
+	W := e.workers
+	list := e.learnt[w]
+	if len(list) == cap(list) {
+		list = slices.Grow(list, 2*len(list)+1024)
+	}
+	list = append(list, int32(len(e.own[w])))
+	e.learnt[w] = append(list, e.now[w*W:(w+1)*W]...)
+}
+
+// known returns what worker w knew at one of its own positions, per worker.
+func (e *emitter) known(w int, pos int32) []int32 {
+	list, size := e.learnt[w], e.workers+1
+	i := sort.Search(len(list)/size, func(i int) bool { return list[i*size] > pos })
+	if i == 0 {
+		return nil
+	}
+	return list[(i-1)*size+1 : i*size]
 }
 
 // next returns the number that the next task will have in the queue of worker w.
@@ -294,25 +374,28 @@ func (e *emitter) await(t, w int) {
 		v := e.worker[p]
 		if v == sharedBy {
 			if k := e.slot[p]; !e.done[w][k] {
-				e.waits[w] = append(e.waits[w], wait{at: e.next(w), shared: p})
+				e.waits[w] = append(e.waits[w], wait{e.next(w), sharedBy, p})
+				e.waiting += waitCost
 				e.done[w][k] = true
 			}
 			continue
 		}
-		if int(v) == w || mine[v] >= e.position[p] {
+		if mine[v] >= e.position[p] { // as of all of w's own
 			continue
 		}
 		pos := e.target(t, int(v), e.position[p])
-		last := int(e.own[v][pos-1])
+		last := e.own[v][pos-1]
 		if !e.needed[last] {
 			e.needed[last] = true
-			e.signals++
+			e.waiting += signalCost
 		}
-		e.waits[w] = append(e.waits[w], wait{e.next(w), v, pos, -1})
+		e.waits[w] = append(e.waits[w], wait{e.next(w), int32(v), pos})
+		e.waiting += waitCost
 		mine[v] = pos
-		for u, k := range e.known[last*W : (last+1)*W] {
+		for u, k := range e.known(int(v), pos) {
 			mine[u] = max(mine[u], k)
 		}
+		e.fresh[w] = true
 	}
 }
 
@@ -321,7 +404,7 @@ func (e *emitter) await(t, w int) {
 // order, so waits remain free of cycles.
 func (e *emitter) target(t, v int, pos int32) int32 {
 	own := e.own[v]
-	limit := e.start[t] - e.latency + slack*e.latency
+	limit := e.start(t) - e.latency + slack*e.latency
 	n := sort.Search(len(own)-int(pos), func(i int) bool { return e.finish[own[int(pos)+i]] > limit })
 	return pos + int32(n)
 }
@@ -329,22 +412,28 @@ func (e *emitter) target(t, v int, pos int32) int32 {
 // queues writes the queues with waits and signals, and turns positions into those of queue entries.
 func (e *emitter) queues(s *Schedule) {
 	for w := range e.workers {
-		q := make([]Op, 0, len(e.order[w])+len(e.waits[w])+min(e.signals, len(e.own[w])))
+		size := len(e.order[w]) + len(e.waits[w])
+		for _, t := range e.own[w] {
+			if e.needed[t] {
+				size++
+			}
+		}
+		q := make([]Op, 0, size)
 		next := e.waits[w]
 		for i, t := range e.order[w] {
 			for ; len(next) > 0 && int(next[0].at) == i; next = next[1:] {
-				if next[0].shared >= 0 {
-					q = append(q, sharedBase+Op(next[0].shared))
+				if next[0].worker == sharedBy {
+					q = append(q, sharedBase+Op(next[0].what))
 				} else {
 					q = append(q, waitBase+Op(len(s.Waits)))
-					s.Waits = append(s.Waits, Wait{next[0].worker, next[0].pos})
+					s.Waits = append(s.Waits, Wait{next[0].worker, next[0].what})
 				}
 			}
 			if e.worker[t] == sharedBy {
-				q = append(q, shareBase+Op(t))
+				q = append(q, shareBase+t)
 				continue
 			}
-			q = append(q, Op(t))
+			q = append(q, t)
 			if e.needed[t] {
 				q = append(q, signal)
 				e.position[t] = int32(len(q)) // from now on, of the queue's entries
