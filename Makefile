@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate
+.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate coverage-table
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -17,6 +17,11 @@ test:
 	$(GO) tool opgen diff
 	$(GO) vet ./...
 	$(GO) test ./...
+
+# coverage-table prints which tests run which tasks of the catalogue, in which element types.
+coverage-table:
+	$(GO) test ./kernels -count 1 -update
+	@cat docs/tests.md
 
 race:
 	CGO_ENABLED=1 $(GO) test -race ./runtime/... ./kernels/... ./internal/...

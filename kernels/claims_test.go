@@ -83,11 +83,10 @@ func (m *memory) param(slot int, grad bool) int {
 	return slices.IndexFunc(m.sig.Params, func(p task.Param) bool { return p.Slot == slot && p.Grad == grad })
 }
 
-// bodies binds the task to the memory.
-func (m *memory) bodies(t *testing.T) []task.Body {
+// bodies binds the task of a registry to the memory.
+func (m *memory) bodies(t *testing.T, tasks *task.Registry) []task.Body {
 	t.Helper()
-	reg := registry().Task(m.sig.ID)
-	v, err := reg.Variant(m.res.Types)
+	v, err := tasks.Task(m.sig.ID).Variant(m.res.Types)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +105,9 @@ func (m *memory) bodies(t *testing.T) []task.Body {
 }
 
 // run runs all steps, each in ranges of a few indices.
-func (m *memory) run(t *testing.T, number int) {
+func (m *memory) run(t *testing.T, tasks *task.Registry, number int) {
 	t.Helper()
-	for step, b := range m.bodies(t) {
+	for step, b := range m.bodies(t, tasks) {
 		over := m.res.Work(number, step).Over
 		for lo := 0; lo < over; lo += 3 {
 			if err := b.Run(&task.Ctx{}, task.Range{Lo: lo, Hi: min(lo+3, over)}); err != nil {
@@ -118,15 +117,33 @@ func (m *memory) run(t *testing.T, number int) {
 	}
 }
 
-// forEachTask runs f for every task of every sample.
+// after gives a backward task the inputs of a forward task, and what that leaves.
+func (m *memory) after(forward *memory) {
+	for i, p := range m.sig.Params {
+		if k := forward.param(p.Slot, false); k >= 0 && !p.Grad {
+			m.buffers[i] = forward.buffers[k]
+		}
+	}
+}
+
+// forEachTask runs f for every task of every sample. Backward tasks come after forward.
 func forEachTask(t *testing.T, f func(t *testing.T, number int, m *memory)) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		fix := mustFixture(t, s)
+		var forward *memory
 		for number, sig := range s.op.Signatures {
 			if sig.Kind == task.KindBackward && !fix.differentiable() {
 				continue // there are no gradients of other types
 			}
-			f(t, number, newMemory(fix, sig, uint64(number)))
+			m := newMemory(fix, sig, uint64(number))
+			if sig.Kind == task.KindBackward {
+				m.after(forward)
+			}
+			f(t, number, m.clone())
+			if sig.Kind == task.KindForward {
+				m.run(t, registry(), number)
+				forward = m
+			}
 		}
 	})
 }
@@ -149,8 +166,8 @@ func TestInPlace(t *testing.T) {
 			tried++
 			apart, shared := m.clone(), m.clone()
 			shared.buffers[to][0].Bytes = shared.buffers[of][0].Bytes
-			apart.run(t, number)
-			shared.run(t, number)
+			apart.run(t, observed(t), number)
+			shared.run(t, observed(t), number)
 			for i, par := range m.sig.Params {
 				for k := range m.buffers[i] {
 					if par.Perm.Writes() && par.Perm != perm.Scratch && !bytes.Equal(apart.buffers[i][k].Bytes, shared.buffers[i][k].Bytes) {
@@ -181,7 +198,7 @@ func TestElementwise(t *testing.T) {
 			}
 			tried++
 			whole := m.clone()
-			if err := whole.bodies(t)[step].Run(&task.Ctx{}, task.Range{Lo: 0, Hi: over}); err != nil {
+			if err := whole.bodies(t, observed(t))[step].Run(&task.Ctx{}, task.Range{Lo: 0, Hi: over}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range over {
@@ -196,7 +213,7 @@ func TestElementwise(t *testing.T) {
 					}
 				}
 				before := one.clone()
-				if err := one.bodies(t)[step].Run(&task.Ctx{}, task.Range{Lo: i, Hi: i + 1}); err != nil {
+				if err := one.bodies(t, observed(t))[step].Run(&task.Ctx{}, task.Range{Lo: i, Hi: i + 1}); err != nil {
 					t.Fatal(err)
 				}
 				for par, bs := range one.buffers {
@@ -215,5 +232,43 @@ func TestElementwise(t *testing.T) {
 	})
 	if tried < 40 {
 		t.Errorf("only %d steps were tried", tried)
+	}
+}
+
+// TestPermissions runs every task twice, on memory that differs where the task has no permission to
+// read: it writes the same, and leaves alone what it may only read.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	forEachTask(t, func(t *testing.T, number int, m *memory) {
+		zeroes, garbage := m.clone(), m.clone()
+		for i, p := range m.sig.Params {
+			if !p.Perm.Reads() && p.Perm != perm.Reduce && !p.Scatter {
+				for k, b := range m.buffers[i] {
+					zeroes.fill(i, k, 0)
+					garbage.fill(i, k, manyNaNs(b.Type))
+				}
+			}
+		}
+		zeroes.run(t, observed(t), number)
+		garbage.run(t, observed(t), number)
+		for i, p := range m.sig.Params {
+			for k, b := range m.buffers[i] {
+				got := zeroes.buffers[i][k].Bytes
+				if !p.Perm.Writes() && p.Perm != perm.Scratch && !bytes.Equal(got, b.Bytes) {
+					t.Errorf("%s changes parameter %d, which it may only read", m.sig.Name(), i)
+				}
+				if p.Perm != perm.Scratch && !bytes.Equal(got, garbage.buffers[i][k].Bytes) {
+					t.Errorf("%s: what was in memory before decides what parameter %d holds", m.sig.Name(), i)
+				}
+			}
+		}
+	})
+}
+
+// fill gives all elements of a tensor one value.
+func (m *memory) fill(param, k int, x float64) {
+	b := m.buffers[param][k]
+	for i := range shape.Prod(b.Shape) {
+		put(b, i, x)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // TestCosts measures every operator by itself, as tools do. What specs say about floating-point operations and bytes
 // makes sense, and backward has been measured exactly if there is one.
 func TestCosts(t *testing.T) {
-	meter := cost.NewMeter(registry(), cost.Config{Workers: 2, Runs: 1, Machine: cost.Machine{F32: 1e9, F64: 1e9, Bandwidth: 1e9}})
+	meter := cost.NewMeter(observed(t), cost.Config{Workers: 2, Runs: 1, Machine: cost.Machine{F32: 1e9, F64: 1e9, Bandwidth: 1e9}})
 	forEachSample(t, func(t *testing.T, s sample) {
 		f, err := newFixture(s, domains[0])
 		if err != nil {

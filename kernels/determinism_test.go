@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -36,28 +35,13 @@ func TestDeterminism(t *testing.T) {
 // gives small tasks to whoever comes first, which is nearly always the same worker. One task is spread at a
 // time, as the workers that it is spread over have one scratch memory each.
 func spreading(workers int) *task.Registry {
-	var r task.Registry
 	var one sync.Mutex
-	for _, op := range catalogue.Operators() {
-		for _, sig := range op.Signatures {
-			t := registry().Task(sig.ID)
-			variants := slices.Clone(t.Variants)
-			for i := range variants {
-				bind := variants[i].Bind
-				variants[i].Bind = func(a *task.Accessor) ([]task.Body, error) {
-					bodies, err := bind(a)
-					for i, b := range bodies {
-						bodies[i] = &spreadBody{b, workers, &one}
-					}
-					return bodies, err
-				}
-			}
-			if err := r.RegisterTask(t.ID, t.Name, t.Signature, variants...); err != nil {
-				panic(err)
-			}
+	return rewired(fmt.Sprintf("spread over %d workers", workers), func(_ *task.Accessor, bodies []task.Body) []task.Body {
+		for i, b := range bodies {
+			bodies[i] = &spreadBody{b, workers, &one}
 		}
-	}
-	return &r
+		return bodies
+	})
 }
 
 type spreadBody struct {

@@ -12,7 +12,6 @@ import (
 // TestHalves stores tensors in 16 bits: every operator that allows it computes what it does in f32,
 // and then rounds. So are the tensors that forward keeps for backward.
 func TestHalves(t *testing.T) {
-	tested := map[string]bool{}
 	forEachSample(t, func(t *testing.T, s sample) {
 		for half, precision := range map[dtype.Type]float64{dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7} {
 			stored := s
@@ -26,9 +25,11 @@ func TestHalves(t *testing.T) {
 				continue
 			}
 			if _, err := newFixture(stored, domains[0]); err != nil {
-				continue // an attribute asks for f32
+				stored.attrs = retyped(s.attrs, half) // which ask for f32
 			}
-			tested[s.op.Name] = true
+			if _, err := newFixture(stored, domains[0]); err != nil {
+				continue // or for a type that is not stored in 16 bits
+			}
 			f, g := mustFixture(t, stored), mustFixture(t, s)
 			p, q := f.everything(t), g.everything(t)
 			fed := maps.Clone(f.values)
@@ -37,7 +38,10 @@ func TestHalves(t *testing.T) {
 					fed[x.Name()] = rounded(x, v)
 				}
 			}
-			want := mustRun(t, q, fed, execution{})
+			want, err := run(q, fed, execution{})
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, x := range p.Fetched {
 				want[x.Name()] = rounded(x, want[x.Name()])
 			}
@@ -53,9 +57,6 @@ func TestHalves(t *testing.T) {
 			}
 		}
 	})
-	if len(tested) < 10 {
-		t.Errorf("only %d operators store tensors in 16 bits", len(tested))
-	}
 }
 
 // rounded rounds numbers to the type of a tensor.

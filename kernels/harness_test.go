@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -200,7 +201,11 @@ func mustFixture(t *testing.T, s sample) *fixture {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.finite(mustRun(t, f.forward(t), f.values, execution{})) {
+		v, err := run(f.forward(t), f.values, execution{}) // which is no check, so the notes leave it out
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.finite(v) {
 			return f
 		}
 	}
@@ -261,11 +266,12 @@ type execution struct {
 	grain   int                      // 0: the plan's
 	spread  bool                     // every worker has its share of each task, in ranges of one index
 	garbage func(dtype.Type) float64 // what memory holds before a run; nil: zeroes
+	tasks   *task.Registry           // nil: those of the catalogue
 }
 
 // run runs a program in an engine of its own and returns what it fetches after the last run.
 func run(p *graph.Program, fed values, x execution) (values, error) {
-	reg := registry()
+	reg := cmp.Or(x.tasks, registry())
 	if x.spread {
 		reg, x.grain = spreading(x.workers), math.MaxInt
 	}
@@ -341,6 +347,7 @@ func runIn(e *local.Engine, p *graph.Program, fed values, x execution) (values, 
 
 func mustRun(t *testing.T, p *graph.Program, fed values, x execution) values {
 	t.Helper()
+	x.tasks = observed(t)
 	v, err := run(p, fed, x)
 	if err != nil {
 		t.Fatal(err)

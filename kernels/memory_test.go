@@ -71,9 +71,30 @@ func (f *fixture) only(v values) values {
 // TestEmptyExtents makes dimensions of the examples 0, one by one and all of one extent together.
 // Where the operator's conditions allow it, everything must still hold.
 func TestEmptyExtents(t *testing.T) {
+	tested := checkExtents(t, 0)
+	for _, name := range []string{"linear", "element_binary", "softmax"} {
+		if tested[name] == 0 {
+			t.Errorf("%s was tested with no empty extent", name)
+		}
+	}
+}
+
+// TestSingleExtents makes dimensions 1 in the same way.
+func TestSingleExtents(t *testing.T) {
+	tested := checkExtents(t, 1)
+	for _, name := range []string{"conv_2d", "multihead_attention", "layer_norm"} {
+		if tested[name] == 0 {
+			t.Errorf("%s was tested with no extent of 1", name)
+		}
+	}
+}
+
+// checkExtents checks all samples in which extents can be n, and counts them by operator.
+func checkExtents(t *testing.T, n int) map[string]int {
+	t.Helper()
 	tested := map[string]int{}
 	forEachSample(t, func(t *testing.T, s sample) {
-		for _, shapes := range emptied(s.shapes) {
+		for _, shapes := range resized(s.shapes, n) {
 			s := s
 			s.shapes = shapes
 			f, err := newFixture(s, domains[len(domains)-1])
@@ -92,11 +113,7 @@ func TestEmptyExtents(t *testing.T) {
 			})
 		}
 	})
-	for _, name := range []string{"linear", "element_binary", "softmax"} {
-		if tested[name] == 0 {
-			t.Errorf("%s was tested with no empty extent", name)
-		}
-	}
+	return tested
 }
 
 // impossible reports whether an input has elements, but no value that they could have.
@@ -109,28 +126,28 @@ func (f *fixture) impossible() bool {
 	return false
 }
 
-// emptied returns copies of shapes with a 0: at each place, and in place of each extent.
-func emptied(shapes map[string][]int) []map[string][]int {
-	var out []map[string][]int
-	add := func(zero func(name string, d, extent int) bool) {
+// resized returns copies of shapes with extents of n: at each place, and in place of each extent.
+func resized(shapes map[string][]int, n int) []map[string][]int {
+	all := []map[string][]int{shapes}
+	add := func(change func(name string, d, extent int) bool) {
 		c := map[string][]int{}
 		for name, s := range shapes {
 			c[name] = slices.Clone(s)
-			for d, n := range s {
-				if zero(name, d, n) {
-					c[name][d] = 0
+			for d, m := range s {
+				if change(name, d, m) {
+					c[name][d] = n
 				}
 			}
 		}
-		if !slices.ContainsFunc(out, func(o map[string][]int) bool { return fmt.Sprint(o) == fmt.Sprint(c) }) {
-			out = append(out, c)
+		if !slices.ContainsFunc(all, func(o map[string][]int) bool { return maps.EqualFunc(o, c, slices.Equal) }) {
+			all = append(all, c)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
-		for d, n := range shapes[name] {
-			add(func(n2 string, d2, _ int) bool { return n2 == name && d2 == d })
-			add(func(_ string, _, n2 int) bool { return n2 == n })
+		for d, m := range shapes[name] {
+			add(func(name2 string, d2, _ int) bool { return name2 == name && d2 == d })
+			add(func(_ string, _, m2 int) bool { return m2 == m })
 		}
 	}
-	return out
+	return all[1:]
 }
