@@ -32,11 +32,20 @@ func (o *operator) shards() {
 			continue
 		}
 		in, out := o.haveDim(name, "input", "weight"), o.haveDim(name, "output")
+		whole := 0 // outputs without the dimension
+		for _, s := range o.s.Slots {
+			if s.Role.V == "output" && !scope.HasDim(s, name) {
+				whole++
+			}
+		}
+		if o.s.Kind == spec.Optimizer {
+			out = in // it changes its weight
+		}
 		switch {
 		case o.s.Unread["slots"] || o.sc.Lenient():
 		case len(in)+len(out) == 0:
 			o.list.Add(diag.BadValue, s.Dim.Span(), "no tensor has a dimension %s that could be divided", name)
-		case s.Partial && len(out) > 0:
+		case s.Partial && whole == 0:
 			o.list.Add(diag.BadValue, s.Dim.Span(), "%s has the dimension %s, so dividing it leaves no partial sums", out[0].Name, name).
 				See(out[0].ShapeSpan, "its shape").Hinted("list it under split")
 		case !s.Partial && len(out) == 0:

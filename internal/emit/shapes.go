@@ -155,12 +155,11 @@ func (e *emitter) resolve(g *jen.Group) {
 		if s.BelowExpr != nil {
 			g.Add(e.task("SetBelow").Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.BelowExpr, 0)))
 		}
-		if s.Pattern == nil {
-			e.setSlot(g, x, s)
-		}
 	}
+	e.setSlots(g, x)
 	e.shards(g, x)
 	e.setArgs(g, x)
+	g.Line()
 	for ti, t := range o.Tasks {
 		if !t.Invoked() {
 			continue
@@ -338,12 +337,40 @@ func (e *emitter) bindTypes(g *jen.Group) {
 }
 
 // setSlot emits the shape of a slot that follows from others.
-func (e *emitter) setSlot(g *jen.Group, x *exprs, s *model.Slot) {
+// setSlots emits the shapes of slots that the operator makes. Neighbours with one condition share an if.
+func (e *emitter) setSlots(g *jen.Group, x *exprs) {
+	made := slices.DeleteFunc(slices.Clone(e.op.Slots), func(s *model.Slot) bool { return s.Pattern != nil })
+	conditional := func(s *model.Slot) bool { return s.Variadic == nil && !s.OnRequest && s.PresentIf != nil }
+	for len(made) > 0 {
+		first, n := made[0], 1
+		if !conditional(first) {
+			e.setSlot(g, x, first)
+		} else {
+			for n < len(made) && conditional(made[n]) && made[n].Present == first.Present {
+				n++
+			}
+			g.If(x.code(first.PresentIf, 0)).BlockFunc(func(g *jen.Group) {
+				for _, s := range made[:n] {
+					g.Add(e.setCall(x, s))
+				}
+			})
+		}
+		made = made[n:]
+	}
+}
+
+// setCall returns the call that sets the shape and element type of a slot.
+func (e *emitter) setCall(x *exprs, s *model.Slot) *jen.Statement {
 	t := jen.Qual(e.rt("dtype"), dtypeConst(s.Fixed))
 	if s.Var >= 0 {
 		t = jen.Id(typeVar(e.op.Types[s.Var]))
 	}
-	set := e.task("Set").Call(append([]jen.Code{jen.Id("r"), jen.Id("Slot" + s.GoName), t}, x.dims(s.Dims)...)...)
+	return e.task("Set").Call(append([]jen.Code{jen.Id("r"), jen.Id("Slot" + s.GoName), t}, x.dims(s.Dims)...)...)
+}
+
+// setSlot emits the shape of a slot that always has a tensor, has several, or has one on request.
+func (e *emitter) setSlot(g *jen.Group, x *exprs, s *model.Slot) {
+	set := e.setCall(x, s)
 	switch {
 	case s.Variadic != nil:
 		each := jen.Range().Add(e.task("Count")).Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.Variadic.Node, 0))
@@ -353,8 +380,6 @@ func (e *emitter) setSlot(g *jen.Group, x *exprs, s *model.Slot) {
 		g.For(each).Block(set)
 	case s.OnRequest:
 		g.If(e.task("Requested").Call(jen.Id("r"), jen.Id("Slot"+s.GoName))).Block(set)
-	case s.PresentIf != nil:
-		g.If(x.code(s.PresentIf, 0)).Block(set)
 	default:
 		g.Add(set)
 	}

@@ -28,6 +28,9 @@ func (e *emitter) shardValues() jen.Code {
 
 // shards emits where the tensors of slots have the dimensions that may be divided.
 func (e *emitter) shards(g *jen.Group, x *exprs) {
+	if len(e.op.Shards) > 0 {
+		g.Line()
+	}
 	for k, s := range e.op.Shards {
 		var calls []jen.Code
 		for _, slot := range e.op.Slots {
@@ -38,6 +41,9 @@ func (e *emitter) shards(g *jen.Group, x *exprs) {
 			if lo, hi, known := axes(slot, at, x); known {
 				calls = append(calls, e.task("MayShard").Call(jen.Id("r"), jen.Lit(k), jen.Id("Slot"+slot.GoName), lo, hi))
 			}
+		}
+		if len(calls) > 0 {
+			g.Comment(line("Dividing " + s.Dim + " " + s.Words() + "."))
 		}
 		if s.WhenX != nil {
 			g.If(x.code(s.WhenX, 0)).Block(calls...)

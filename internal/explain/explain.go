@@ -80,16 +80,13 @@ func Operator(w io.Writer, o *model.Operator) error {
 	table("Conditions", rows)
 	rows = nil
 	for _, s := range o.Shards {
-		into, when := "outputs are divided, too", ""
-		if s.Partial {
-			into = "leaves partial sums"
-		}
+		when := ""
 		if s.When != "" {
 			when = "if " + s.When
 		}
-		rows = append(rows, []string{s.Dim, into, when})
+		rows = append(rows, []string{s.Dim, s.Words(), when})
 	}
-	table("May be divided among devices along", rows)
+	table("Sharding", rows)
 	for _, t := range o.Tasks {
 		fmt.Fprintf(&b, "\nTask %s, id %v\n", t.Name, t.ID)
 		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

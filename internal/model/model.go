@@ -192,6 +192,14 @@ type Shard struct {
 	WhenX   expr.Node `json:"-"`
 }
 
+// Words says what becomes of outputs if the dimension is divided.
+func (s Shard) Words() string {
+	if s.Partial {
+		return "leaves partial sums"
+	}
+	return "divides outputs"
+}
+
 // Init names a weight's initialiser.
 type Init struct {
 	Operator string `json:"operator"`

@@ -3,8 +3,9 @@ package task
 // Shard is a dimension along which an operator may be divided among devices.
 type Shard struct {
 	Dim string // its name in the spec
-	// Partial tells that each device is left with a partial sum of the outputs. Otherwise each has its
-	// part of the outputs that have the dimension; those that have not are the same everywhere.
+	// Partial tells that each device is left with a partial sum of the outputs that do not have the
+	// dimension. Otherwise these are the same everywhere. Of the outputs that have it, and of the weight
+	// that an optimiser changes, each has its part.
 	Partial bool
 }
 

@@ -1,0 +1,187 @@
+package kernels_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TestSharding divides operators along every axis of which their specs say that it may be divided, in two
+// uneven parts, and checks that the parts give what the whole gives.
+func TestSharding(t *testing.T) {
+	divided := map[string]bool{}
+	forEachSample(t, func(t *testing.T, s sample) {
+		if !s.double() {
+			return
+		}
+		f := mustFixture(t, s)
+		want := mustRun(t, f.forward(t), f.values, execution{})
+		for k, axes := range f.node.Resolved.Divisible() {
+			if len(axes) == 0 {
+				continue
+			}
+			for n := range axes[0].Hi - axes[0].Lo {
+				if d := (division{f, &s.op.Shards[k], axes, n}); d.extent() > 1 {
+					divided[s.op.Name+"."+d.shard.Dim] = true
+					d.check(t, want)
+				}
+			}
+		}
+	})
+	for _, op := range catalogue.Operators() {
+		for _, shard := range op.Shards {
+			if !divided[op.Name+"."+shard.Dim] {
+				t.Errorf("no example of %s can be divided along %s", op.Name, shard.Dim)
+			}
+		}
+	}
+}
+
+// division divides a fixture along one axis of a shard: number n of those in a run.
+type division struct {
+	*fixture
+	shard *task.Shard
+	axes  []task.ShardAxes
+	n     int
+}
+
+// axis returns the axis along which tensors of a slot are divided, or -1.
+func (d division) axis(slot int) int {
+	for _, a := range d.axes {
+		if a.Slot == slot {
+			return a.Lo + d.n
+		}
+	}
+	return -1
+}
+
+// extent returns how much there is to divide.
+func (d division) extent() int {
+	for _, a := range d.axes {
+		if x := d.node.Tensors(a.Slot); len(x) > 0 {
+			return x[0].Shape()[a.Lo+d.n]
+		}
+	}
+	return 0
+}
+
+// check runs the parts and compares what they give with what the whole gives.
+func (d division) check(t *testing.T, want values) {
+	t.Helper()
+	cut := (d.extent() + 1) / 2
+	low, high := d.part(t, 0, cut), d.part(t, cut, d.extent())
+	for slot := range d.op.Slots {
+		for _, x := range d.node.Tensors(slot) {
+			if !slices.Contains(d.results, x) {
+				continue
+			}
+			name, axis := x.Name(), d.axis(slot)
+			for _, p := range []struct {
+				lo, hi int
+				got    values
+			}{{0, cut, low}, {cut, d.extent(), high}} {
+				part := want[name]
+				if axis >= 0 {
+					part = slice(part, x.Shape(), axis, p.lo, p.hi)
+				} else if d.shard.Partial {
+					part = slices.Clone(part)
+					for i := range part { // without what the other part contributes
+						part[i] += p.got[name][i] - low[name][i] - high[name][i]
+					}
+				}
+				if !near(p.got[name], part) {
+					t.Errorf("divided along %s, axis %d: %s of [%d, %d) is %v, want %v", d.shard.Dim, d.n, name, p.lo, p.hi, p.got[name], part)
+				}
+			}
+		}
+	}
+}
+
+// part runs the operator on indices lo to hi-1 of the axis.
+func (d division) part(t *testing.T, lo, hi int) values {
+	t.Helper()
+	s := d.sample
+	s.attrs = d.attrsOf(t, hi-lo)
+	s.shapes = maps.Clone(s.shapes)
+	fed := maps.Clone(d.values)
+	for slot := range d.op.Slots {
+		axis := d.axis(slot)
+		if axis < 0 {
+			continue
+		}
+		for k, x := range d.node.Tensors(slot) {
+			for _, key := range []string{d.op.Slots[slot].Name, fmt.Sprintf("%s.%d", d.op.Slots[slot].Name, k)} {
+				if dims, ok := s.shapes[key]; ok {
+					dims = slices.Clone(dims)
+					dims[axis] = hi - lo
+					s.shapes[key] = dims
+				}
+			}
+			if v, ok := fed[x.Name()]; ok {
+				fed[x.Name()] = slice(v, x.Shape(), axis, lo, hi)
+			}
+		}
+	}
+	f, err := newFixture(s, domains[0])
+	if err != nil {
+		t.Fatalf("divided along %s: %v", d.shard.Dim, err)
+	}
+	for _, x := range slices.Concat(f.wrt, inputsOf(f)) {
+		if v, ok := fed[x.Name()]; ok && len(v) != shape.Prod(x.Shape()) {
+			t.Fatalf("divided along %s: part of %s has %d elements, want %v", d.shard.Dim, x.Name(), len(v), x.Shape())
+		}
+	}
+	return mustRun(t, f.forward(t), fed, execution{})
+}
+
+// attrsOf returns the attributes with another extent, if the dimension is an attribute.
+func (d division) attrsOf(t *testing.T, extent int) task.Attrs {
+	t.Helper()
+	data, err := json.Marshal(d.attrs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := fields[d.shard.Dim]; !ok {
+		return d.attrs
+	}
+	fields[d.shard.Dim] = extent
+	if data, err = json.Marshal(fields); err != nil {
+		t.Fatal(err)
+	}
+	at, err := d.op.DecodeAttrs(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// inputsOf lists what is fed to a fixture's operator.
+func inputsOf(f *fixture) []graph.Tensor { return slices.Collect(maps.Values(f.inputs)) }
+
+// slice returns the elements of a row-major tensor whose index along an axis is in [lo, hi).
+func slice(x []float64, dims []int, axis, lo, hi int) []float64 {
+	inner := shape.Prod(dims[axis+1:])
+	var out []float64
+	for o := range shape.Prod(dims[:axis]) {
+		at := o * dims[axis] * inner
+		out = append(out, x[at+lo*inner:at+hi*inner]...)
+	}
+	return out
+}
+
+// near reports whether numbers agree up to the rounding of float64 sums.
+func near(got, want []float64) bool {
+	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(b)) })
+}
