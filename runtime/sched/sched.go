@@ -155,15 +155,26 @@ type assigner struct {
 	finish  []float64       // per task, estimated
 	ready   map[int]float64 // per shared task: when its inputs reach all workers
 	free    []float64       // per worker
-	done    []float64       // for sharedBy, then per worker: when the last input that it makes is done
+	done    []instant       // for sharedBy, then per worker: when the last input that it makes is done
 }
 
 // sharedBy stands for all workers.
 const sharedBy = -1 // so that a worker plus 1 is an index
 
+// instant is a time as its bits, which compare as the time does: times from 0 on, and never before them.
+// The greater of two integers takes no branch, and a fraction of what it takes for floating-point numbers.
+type instant int64
+
+// never is when something happens that does not: some time after it is never, too.
+var never = instantOf(math.Inf(-1))
+
+func instantOf(time float64) instant { return instant(math.Float64bits(time)) }
+
+func (i instant) time() float64 { return math.Float64frombits(uint64(i)) }
+
 func newAssigner(g *deps.Graph, workers int, c Costs) *assigner {
 	a := &assigner{g: g, workers: workers, latency: c.Latency, time: c.Time, ranges: c.Ranges,
-		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers), done: make([]float64, workers+1)}
+		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers), done: make([]instant, workers+1)}
 	if a.latency == 0 {
 		a.latency = usualLatency
 	}
@@ -185,34 +196,32 @@ func (a *assigner) place(t int) {
 	}
 	// When the inputs that each worker makes are done, and those of all workers together, behind the others.
 	// There is no branch here on who makes what, which nothing could predict.
-	W := a.workers
 	done := a.done
 	for w := range done {
-		done[w] = math.Inf(-1)
+		done[w] = never
 	}
 	for _, p := range a.g.Preds(t) {
 		v := &done[a.worker[p]+1]
-		*v = max(*v, a.finish[p])
+		*v = max(*v, instantOf(a.finish[p]))
 	}
-	last, second := done[0], math.Inf(-1)
-	for _, at := range done[1 : W+1] {
+	last, second := done[0], never
+	for _, at := range done[1:] {
 		second = max(second, min(last, at))
 		last = max(last, at)
 	}
-	best, bestStart := 0, math.Inf(1)
-	for w, start := range a.free {
+	best, bestStart := 0, instantOf(math.Inf(1))
+	for w, free := range a.free {
 		mine := done[w+1]
 		others := last
 		if mine == last {
 			others = second
 		}
-		start = max(start, mine, others+a.latency)
-		if start < bestStart {
+		if start := max(instantOf(free), mine, instantOf(others.time()+a.latency)); start < bestStart {
 			best, bestStart = w, start
 		}
 	}
 	a.worker[t] = int16(best)
-	a.finish[t] = bestStart + cost
+	a.finish[t] = bestStart.time() + cost
 	a.free[best] = a.finish[t]
 }
 
