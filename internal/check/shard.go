@@ -45,7 +45,7 @@ func (o *operator) shards() {
 		case o.s.Unread["slots"] || o.sc.Lenient():
 		case len(in)+len(out) == 0:
 			o.list.Add(diag.BadValue, s.Dim.Span(), "no tensor has a dimension %s that could be divided", name)
-		case s.Partial && whole == 0:
+		case s.Partial && whole == 0 && len(out) > 0:
 			o.list.Add(diag.BadValue, s.Dim.Span(), "%s has the dimension %s, so dividing it leaves no partial sums", out[0].Name, name).
 				See(out[0].ShapeSpan, "its shape").Hinted("list it under split")
 		case !s.Partial && len(out) == 0:
