@@ -60,12 +60,9 @@ func (LayerNorm[T]) BackwardInput(_ *task.Ctx, a *layernorm.Backward[T], r task.
 func (LayerNorm[T]) BackwardWeights(_ *task.Ctx, a *layernorm.Backward[T], r task.Range) error {
 	across := index.NewGroups(a.Dims.X, index.Others(a.Dims.AXES, len(a.Dims.X)), r.Lo)
 	for p := r.Lo; p < r.Hi; p++ {
-		var gamma float64
-		for k, i := range across.All() {
-			n := normalized[T]{a.Input, a.Center.At(k), a.Scale.At(k)}
-			gamma += float64(a.GradOutput.At(i)) * n.at(i)
-		}
-		a.GradGamma.Put(p, T(gamma))
+		a.GradGamma.Put(p, T(gradOfGamma(across, a.GradOutput, func(k int) normalized[T] {
+			return normalized[T]{a.Input, a.Center.At(k), a.Scale.At(k)}
+		})))
 		a.GradBeta.Put(p, T(stats.Sum(a.GradOutput, across)))
 		across.Next()
 	}

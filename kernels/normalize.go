@@ -51,3 +51,14 @@ func elementOr[T dtype.Float](x tensor.Opt[tensor.RO[T]], i int, absent float64)
 	}
 	return absent
 }
+
+// gradOfGamma returns the gradient of what one element of each group is multiplied by: the sum, over groups
+// k, of the gradient times the normalised element.
+func gradOfGamma[T dtype.Float](across *index.Groups, grad tensor.RO[T], group func(k int) normalized[T]) float64 {
+	var sum float64
+	for k, i := range across.All() {
+		n := group(k)
+		sum += float64(grad.At(i)) * n.at(i)
+	}
+	return sum
+}

@@ -47,12 +47,9 @@ func (RmsNorm[T]) BackwardInput(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Rang
 func (RmsNorm[T]) BackwardGamma(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Range) error {
 	across := index.NewGroups(a.Dims.X, index.Others(a.Dims.AXES, len(a.Dims.X)), r.Lo)
 	for p := r.Lo; p < r.Hi; p++ {
-		var sum float64
-		for k, i := range across.All() {
-			n := normalized[T]{a.Input, 0, a.Scale.At(k)}
-			sum += float64(a.GradOutput.At(i)) * n.at(i)
-		}
-		a.GradGamma.Put(p, T(sum))
+		a.GradGamma.Put(p, T(gradOfGamma(across, a.GradOutput, func(k int) normalized[T] {
+			return normalized[T]{a.Input, 0, a.Scale.At(k)}
+		})))
 		across.Next()
 	}
 	return nil

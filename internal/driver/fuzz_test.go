@@ -8,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -219,23 +218,7 @@ func checkWritten(t testing.TB, files []emit.File) {
 	if err := dir.Apply(changes); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{}
-	err = filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(p)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, p)
-		got[filepath.ToSlash(rel)] = string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !maps.Equal(got, want) {
+	if got := readFiles(t, root, "."); !maps.Equal(got, want) {
 		t.Errorf("wrote %v, want %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
 }
