@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
