@@ -39,9 +39,9 @@ bench: peers
 # peers measures the executor beside oneTBB and StarPU, where they and a C++ compiler are installed: empty
 # tasks, and tasks of about 150 ns.
 peers:
-	$(GO) run ./test/peers
-	$(GO) run ./test/peers -turns 140 -graph layered
-	$(GO) run ./test/peers -turns 140 -graph wavefront
+	$(GO) run ./runtime/internal/peers
+	$(GO) run ./runtime/internal/peers -turns 140 -graph layered
+	$(GO) run ./runtime/internal/peers -turns 140 -graph wavefront
 
 # FUZZTIME is how long each fuzz target runs.
 FUZZTIME ?= 30s
@@ -51,10 +51,10 @@ FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 20x
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
 	$(GO) test -run '^$$' -fuzz FuzzSpec $(FUZZFLAGS) ./internal/driver
-	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./internal/safetensors
+	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
 
 # CASES is a folder of conformance cases.
-CASES ?= internal/conform/testdata
+CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
 

@@ -18,7 +18,7 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	links := 0
-	for _, page := range append(pages, "../README.md", "../internal/conform/testdata/README.md") {
+	for _, page := range append(pages, "../README.md", "../runtime/conform/testdata/README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

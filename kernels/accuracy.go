@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/accuracy"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -11,7 +11,7 @@ import (
 type Accuracy[T dtype.Float, L dtype.Index] struct{}
 
 // ForwardRows finds out which rows are right.
-func (Accuracy[T, L]) ForwardRows(_ *task.Ctx, a *accuracy.Forward[T, L], r task.Range) error {
+func (Accuracy[T, L]) ForwardRows(_ *op.Ctx, a *accuracy.Forward[T, L], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		class, err := classOf(a.Label, i, a.Dims.K)
 		if err != nil {
@@ -23,7 +23,7 @@ func (Accuracy[T, L]) ForwardRows(_ *task.Ctx, a *accuracy.Forward[T, L], r task
 }
 
 // ForwardCount counts them.
-func (Accuracy[T, L]) ForwardCount(_ *task.Ctx, a *accuracy.Forward[T, L], _ task.Range) error {
+func (Accuracy[T, L]) ForwardCount(_ *op.Ctx, a *accuracy.Forward[T, L], _ op.Range) error {
 	var n int32
 	for i := range a.Hit.Len() {
 		if a.Hit.At(i) {

@@ -4,12 +4,12 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/kernels/internal/elements"
+	"github.com/opgen/opgen/kernels/internal/index"
+	"github.com/opgen/opgen/kernels/internal/stats"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/elements"
-	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
-	"github.com/opgen/opgen/runtime/stats"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -111,7 +111,7 @@ func gradBefore[T dtype.Float](pre tensor.Opt[tensor.RW[T]], grad tensor.RO[T]) 
 }
 
 // gradOfBias puts elements of the gradient of a bias: the sums over groups of a gradient.
-func gradOfBias[T dtype.Float](to tensor.Grad[T], grad tensor.RO[T], g *index.Groups, r task.Range) {
+func gradOfBias[T dtype.Float](to tensor.Grad[T], grad tensor.RO[T], g *index.Groups, r op.Range) {
 	if !to.Wanted() {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -13,7 +13,7 @@ import (
 type Adam[T dtype.Float] struct{}
 
 // Update updates elements of the weight.
-func (Adam[T]) Update(ctx *task.Ctx, a *adam.Update[T], r task.Range) error {
+func (Adam[T]) Update(ctx *op.Ctx, a *adam.Update[T], r op.Range) error {
 	at := &a.Attrs
 	m := moments[T]{m: a.AdamM, v: a.AdamV, beta1: at.Beta1, beta2: at.Beta2, epsilon: at.Epsilon}
 	meanBias, squareBias := m.biases(a.Iteration(ctx))

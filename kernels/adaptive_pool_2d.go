@@ -3,8 +3,8 @@ package kernels
 import (
 	adaptive "github.com/opgen/opgen/generated/adaptivepool2d"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // AdaptivePool2d is the kernel of adaptive_pool_2d.
@@ -25,13 +25,13 @@ func newAdaptive(at *adaptive.Attrs, d *adaptive.Dims) *pooling {
 }
 
 // Forward computes images of the output.
-func (AdaptivePool2d[T]) Forward(_ *task.Ctx, a *adaptive.Forward[T], r task.Range) error {
+func (AdaptivePool2d[T]) Forward(_ *op.Ctx, a *adaptive.Forward[T], r op.Range) error {
 	poolForward(newAdaptive(&a.Attrs, &a.Dims), a.Input, a.Output, a.Pre, r)
 	return nil
 }
 
 // Backward adds to images of the gradient of input.
-func (AdaptivePool2d[T]) Backward(_ *task.Ctx, a *adaptive.Backward[T], r task.Range) error {
+func (AdaptivePool2d[T]) Backward(_ *op.Ctx, a *adaptive.Backward[T], r op.Range) error {
 	der := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
 	poolBackward(newAdaptive(&a.Attrs, &a.Dims), a.Input, a.GradOutput, a.GradInput, der, r)
 	return nil

@@ -2,10 +2,10 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/aggregate"
+	"github.com/opgen/opgen/kernels/internal/routing"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/routing"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -14,7 +14,7 @@ type Aggregate[T dtype.Float, L dtype.Index] struct{}
 
 // ForwardPlace finds the rows of assignments, counts those of each expert, and works out what their
 // balance costs.
-func (Aggregate[T, L]) ForwardPlace(_ *task.Ctx, a *aggregate.Forward[T, L], _ task.Range) error {
+func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.Range) error {
 	n := a.Attrs.N
 	err := routing.Place("gate_assign", a.GateAssign, n, a.Dims.P, func(i, _, row int) { a.Place.Set(i, int32(row)) })
 	if err != nil {
@@ -41,7 +41,7 @@ func (Aggregate[T, L]) ForwardPlace(_ *task.Ctx, a *aggregate.Forward[T, L], _ t
 }
 
 // ForwardRows computes rows of the output.
-func (Aggregate[T, L]) ForwardRows(_ *task.Ctx, a *aggregate.Forward[T, L], r task.Range) error {
+func (Aggregate[T, L]) ForwardRows(_ *op.Ctx, a *aggregate.Forward[T, L], r op.Range) error {
 	size, k := shape.Prod(a.Dims.D), a.Dims.K
 	gate := func(i int) float64 { return float64(a.GatePreds.At(i)) }
 	for b := r.Lo; b < r.Hi; b++ {
@@ -51,7 +51,7 @@ func (Aggregate[T, L]) ForwardRows(_ *task.Ctx, a *aggregate.Forward[T, L], r ta
 }
 
 // BackwardGates computes rows of the gradients of gates.
-func (Aggregate[T, L]) BackwardGates(_ *task.Ctx, a *aggregate.Backward[T, L], r task.Range) error {
+func (Aggregate[T, L]) BackwardGates(_ *op.Ctx, a *aggregate.Backward[T, L], r op.Range) error {
 	size, k, n := shape.Prod(a.Dims.D), a.Dims.K, a.Attrs.N
 	for i := r.Lo * k; i < r.Hi*k; i++ {
 		var g T
@@ -75,7 +75,7 @@ func (Aggregate[T, L]) BackwardGates(_ *task.Ctx, a *aggregate.Backward[T, L], r
 }
 
 // BackwardExperts computes the gradients of the rows of experts.
-func (Aggregate[T, L]) BackwardExperts(_ *task.Ctx, a *aggregate.Backward[T, L], r task.Range) error {
+func (Aggregate[T, L]) BackwardExperts(_ *op.Ctx, a *aggregate.Backward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
 	for e := r.Lo; e < r.Hi; e++ {
 		routing.Rows(a.GateAssign, a.Place, e, a.Dims.P, func(row, i int) {

@@ -2,10 +2,10 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/aggregatespec"
+	"github.com/opgen/opgen/kernels/internal/routing"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/routing"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -13,12 +13,12 @@ import (
 type AggregateSpec[T dtype.Float, L dtype.Index] struct{}
 
 // ForwardPlace finds the rows of assignments.
-func (AggregateSpec[T, L]) ForwardPlace(_ *task.Ctx, a *aggregatespec.Forward[T, L], _ task.Range) error {
+func (AggregateSpec[T, L]) ForwardPlace(_ *op.Ctx, a *aggregatespec.Forward[T, L], _ op.Range) error {
 	return routing.Place("gate_assign", a.GateAssign, a.Attrs.N, a.Dims.P, func(i, _, row int) { a.Place.Set(i, int32(row)) })
 }
 
 // ForwardRows collects the rows of assignments.
-func (AggregateSpec[T, L]) ForwardRows(_ *task.Ctx, a *aggregatespec.Forward[T, L], r task.Range) error {
+func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
 	for i := r.Lo; i < r.Hi; i++ {
 		weigh(a.ExpPred, a.GateAssign, a.Place.RO(), i, 1, size, once, a.Output.Span(i*size, (i+1)*size).Set)
@@ -30,7 +30,7 @@ func (AggregateSpec[T, L]) ForwardRows(_ *task.Ctx, a *aggregatespec.Forward[T, 
 func once(int) float64 { return 1 }
 
 // Backward passes the gradients of rows on to the experts that made them.
-func (AggregateSpec[T, L]) Backward(_ *task.Ctx, a *aggregatespec.Backward[T, L], r task.Range) error {
+func (AggregateSpec[T, L]) Backward(_ *op.Ctx, a *aggregatespec.Backward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
 	for e := r.Lo; e < r.Hi; e++ {
 		routing.Rows(a.GateAssign, a.Place, e, a.Dims.P, func(row, i int) {

@@ -2,11 +2,11 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/batchmatmul"
+	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -15,7 +15,7 @@ import (
 type BatchMatmul[T dtype.Float] struct{}
 
 // eachMatrix calls f for the rows lo to hi-1 of every matrix that has rows in r.
-func eachMatrix(r task.Range, rows int, f func(matrix, lo, hi int)) {
+func eachMatrix(r op.Range, rows int, f func(matrix, lo, hi int)) {
 	for lo := r.Lo; lo < r.Hi; {
 		m := lo / rows
 		hi := min(r.Hi, (m+1)*rows)
@@ -25,7 +25,7 @@ func eachMatrix(r task.Range, rows int, f func(matrix, lo, hi int)) {
 }
 
 // Forward computes rows of the output.
-func (BatchMatmul[T]) Forward(_ *task.Ctx, a *batchmatmul.Forward[T], r task.Range) error {
+func (BatchMatmul[T]) Forward(_ *op.Ctx, a *batchmatmul.Forward[T], r op.Range) error {
 	d := &a.Dims
 	left, right := shape.BroadcastStrides(d.A, d.O), shape.BroadcastStrides(d.B, d.O)
 	eachMatrix(r, d.M, func(m, lo, hi int) {
@@ -38,7 +38,7 @@ func (BatchMatmul[T]) Forward(_ *task.Ctx, a *batchmatmul.Forward[T], r task.Ran
 
 // BackwardLhs computes rows of the gradient of lhs_input: grad * transpose(rhs), summed over the
 // matrices of the output into which one of lhs_input went.
-func (BatchMatmul[T]) BackwardLhs(_ *task.Ctx, a *batchmatmul.Backward[T], r task.Range) error {
+func (BatchMatmul[T]) BackwardLhs(_ *op.Ctx, a *batchmatmul.Backward[T], r op.Range) error {
 	d := &a.Dims
 	eachMatrix(r, d.M, func(m, lo, hi int) {
 		to := a.GradLhsInput.Mat(m*d.M*d.K, d.M, d.K).RowRange(lo, hi)
@@ -51,7 +51,7 @@ func (BatchMatmul[T]) BackwardLhs(_ *task.Ctx, a *batchmatmul.Backward[T], r tas
 }
 
 // BackwardRhs computes rows of the gradient of rhs_input: transpose(lhs) * grad, summed likewise.
-func (BatchMatmul[T]) BackwardRhs(_ *task.Ctx, a *batchmatmul.Backward[T], r task.Range) error {
+func (BatchMatmul[T]) BackwardRhs(_ *op.Ctx, a *batchmatmul.Backward[T], r op.Range) error {
 	d := &a.Dims
 	eachMatrix(r, d.K, func(m, lo, hi int) {
 		to := a.GradRhsInput.Mat(m*d.K*d.N, d.K, d.N).RowRange(lo, hi)

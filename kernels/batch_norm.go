@@ -4,11 +4,11 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/batchnorm"
+	"github.com/opgen/opgen/kernels/internal/index"
+	"github.com/opgen/opgen/kernels/internal/stats"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/stats"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // BatchNorm is the kernel of batch_norm. The elements of a channel are a group.
@@ -28,7 +28,7 @@ func batchWeight(at *batchnorm.Attrs, iteration int) float64 {
 }
 
 // Forward normalises channels.
-func (BatchNorm[T]) Forward(ctx *task.Ctx, a *batchnorm.Forward[T], r task.Range) error {
+func (BatchNorm[T]) Forward(ctx *op.Ctx, a *batchnorm.Forward[T], r op.Range) error {
 	biased, wantBiased := a.RunningVarBiased.Get()
 	weight := batchWeight(&a.Attrs, a.Iteration(ctx))
 	g := channels(&a.Dims, r.Lo)
@@ -61,7 +61,7 @@ func (BatchNorm[T]) Forward(ctx *task.Ctx, a *batchnorm.Forward[T], r task.Range
 }
 
 // Backward computes the gradient of channels of the input, and of their gamma and beta.
-func (BatchNorm[T]) Backward(ctx *task.Ctx, a *batchnorm.Backward[T], r task.Range) error {
+func (BatchNorm[T]) Backward(ctx *op.Ctx, a *batchnorm.Backward[T], r op.Range) error {
 	output, relu := a.Output.Get()
 	weight := batchWeight(&a.Attrs, a.Iteration(ctx))
 	h := func(_, i int) float64 {

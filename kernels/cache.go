@@ -2,15 +2,15 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/cache"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Cache is the kernel of cache.
 type Cache[T float32 | float64 | int32 | int64] struct{}
 
 // ForwardElements compares elements with those that are remembered, and remembers them.
-func (Cache[T]) ForwardElements(ctx *task.Ctx, a *cache.Forward[T], r task.Range) error {
+func (Cache[T]) ForwardElements(ctx *op.Ctx, a *cache.Forward[T], r op.Range) error {
 	first := a.Iteration(ctx) % a.Attrs.NumBatches * shape.Prod(a.Dims.N)
 	for i := r.Lo; i < r.Hi; i++ {
 		live, old := a.Input.At(i), a.Stored.At(first+i)
@@ -25,7 +25,7 @@ func (Cache[T]) ForwardElements(ctx *task.Ctx, a *cache.Forward[T], r task.Range
 }
 
 // ForwardScore works out the score.
-func (Cache[T]) ForwardScore(_ *task.Ctx, a *cache.Forward[T], _ task.Range) error {
+func (Cache[T]) ForwardScore(_ *op.Ctx, a *cache.Forward[T], _ op.Range) error {
 	score := a.Attrs.Gamma*a.Last.At(0) + 1 - a.Attrs.Gamma
 	for i := range a.Same.Len() {
 		if !a.Same.At(i) {

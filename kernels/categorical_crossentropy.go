@@ -3,8 +3,8 @@ package kernels
 import (
 	cce "github.com/opgen/opgen/generated/categoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // CategoricalCrossentropy is the kernel of categorical_crossentropy.
@@ -15,7 +15,7 @@ func cceScale(at *cce.Attrs, d *cce.Dims) float64 {
 }
 
 // ForwardRows computes the loss of rows.
-func (CategoricalCrossentropy[T]) ForwardRows(_ *task.Ctx, a *cce.Forward[T], r task.Range) error {
+func (CategoricalCrossentropy[T]) ForwardRows(_ *op.Ctx, a *cce.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		row, label := a.Logit.Lane(i), a.Label.Lane(i)
 		lse := keepLogSumExp(a.Lse, i, row)
@@ -26,14 +26,14 @@ func (CategoricalCrossentropy[T]) ForwardRows(_ *task.Ctx, a *cce.Forward[T], r 
 }
 
 // ForwardLoss sums the loss of all rows.
-func (CategoricalCrossentropy[T]) ForwardLoss(_ *task.Ctx, a *cce.Forward[T], _ task.Range) error {
+func (CategoricalCrossentropy[T]) ForwardLoss(_ *op.Ctx, a *cce.Forward[T], _ op.Range) error {
 	setLoss(a.Loss, a.RowLoss, cceScale(&a.Attrs, &a.Dims))
 	return nil
 }
 
 // Backward computes rows of the gradient: of the loss by the logarithm of probabilities, it is
 // -scale*label.
-func (CategoricalCrossentropy[T]) Backward(_ *task.Ctx, a *cce.Backward[T], r task.Range) error {
+func (CategoricalCrossentropy[T]) Backward(_ *op.Ctx, a *cce.Backward[T], r op.Range) error {
 	scale := float64(a.GradLoss.At(0)) * cceScale(&a.Attrs, &a.Dims)
 	for i := r.Lo; i < r.Hi; i++ {
 		label := a.Label.Lane(i)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -84,9 +85,9 @@ func (m *memory) param(slot int, grad bool) int {
 }
 
 // bodies binds the task of a registry to the memory.
-func (m *memory) bodies(t *testing.T, tasks *task.Registry) []task.Body {
+func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 	t.Helper()
-	v, err := tasks.Task(m.sig.ID).Variant(m.res.Types)
+	v, err := tasks.Task(m.sig.ID).Variant(op.CPU, m.res.Types)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func (m *memory) run(t *testing.T, tasks *task.Registry, number int) {
 	for step, b := range m.bodies(t, tasks) {
 		over := m.res.Work(number, step).Over
 		for lo := 0; lo < over; lo += 3 {
-			if err := b.Run(&task.Ctx{}, task.Range{Lo: lo, Hi: min(lo+3, over)}); err != nil {
+			if err := b.Run(&op.Ctx{}, op.Range{Lo: lo, Hi: min(lo+3, over)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -198,7 +199,7 @@ func TestElementwise(t *testing.T) {
 			}
 			tried++
 			whole := m.clone()
-			if err := whole.bodies(t, observed(t))[step].Run(&task.Ctx{}, task.Range{Lo: 0, Hi: over}); err != nil {
+			if err := whole.bodies(t, observed(t))[step].Run(&op.Ctx{}, op.Range{Lo: 0, Hi: over}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range over {
@@ -213,7 +214,7 @@ func TestElementwise(t *testing.T) {
 					}
 				}
 				before := one.clone()
-				if err := one.bodies(t, observed(t))[step].Run(&task.Ctx{}, task.Range{Lo: i, Hi: i + 1}); err != nil {
+				if err := one.bodies(t, observed(t))[step].Run(&op.Ctx{}, op.Range{Lo: i, Hi: i + 1}); err != nil {
 					t.Fatal(err)
 				}
 				for par, bs := range one.buffers {

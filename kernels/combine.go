@@ -3,8 +3,8 @@ package kernels
 import (
 	join "github.com/opgen/opgen/generated/combine"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -12,7 +12,7 @@ import (
 type Combine[T dtype.Float] struct{}
 
 // Forward copies elements of the output from the shards.
-func (Combine[T]) Forward(_ *task.Ctx, a *join.Forward[T], r task.Range) error {
+func (Combine[T]) Forward(_ *op.Ctx, a *join.Forward[T], r op.Range) error {
 	pieces(shards(a.Dims.R, a.Attrs.CombineDegree), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Copy(a.Output.Span(at, at+n), a.Shard[k].Span(from, from+n))
 	})
@@ -20,7 +20,7 @@ func (Combine[T]) Forward(_ *task.Ctx, a *join.Forward[T], r task.Range) error {
 }
 
 // Backward passes elements of the output's gradient on to the shards'.
-func (Combine[T]) Backward(_ *task.Ctx, a *join.Backward[T], r task.Range) error {
+func (Combine[T]) Backward(_ *op.Ctx, a *join.Backward[T], r op.Range) error {
 	pieces(shards(a.Dims.R, a.Attrs.CombineDegree), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradShard[k].Span(from, from+n), a.GradOutput.Span(at, at+n))
 	})

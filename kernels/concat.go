@@ -3,8 +3,8 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/concat"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -12,7 +12,7 @@ import (
 type Concat[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements of the output from the inputs.
-func (Concat[T]) Forward(_ *task.Ctx, a *concat.Forward[T], r task.Range) error {
+func (Concat[T]) Forward(_ *op.Ctx, a *concat.Forward[T], r op.Range) error {
 	pieces(a.Dims.C, shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Copy(a.Output.Span(at, at+n), a.Input[k].Span(from, from+n))
 	})
@@ -23,7 +23,7 @@ func (Concat[T]) Forward(_ *task.Ctx, a *concat.Forward[T], r task.Range) error 
 type ConcatBackward[T dtype.Float] struct{}
 
 // Backward passes elements of the output's gradient on to the inputs'.
-func (ConcatBackward[T]) Backward(_ *task.Ctx, a *concat.Backward[T], r task.Range) error {
+func (ConcatBackward[T]) Backward(_ *op.Ctx, a *concat.Backward[T], r op.Range) error {
 	pieces(a.Dims.C, shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradInput[k].Span(from, from+n), a.GradOutput.Span(at, at+n))
 	})

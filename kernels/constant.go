@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/constant"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -11,7 +11,7 @@ import (
 type Constant[T dtype.Float] struct{}
 
 // Forward sets elements.
-func (Constant[T]) Forward(_ *task.Ctx, a *constant.Forward[T], r task.Range) error {
+func (Constant[T]) Forward(_ *op.Ctx, a *constant.Forward[T], r op.Range) error {
 	vec.Fill(a.Tensor.Span(r.Lo, r.Hi), T(a.Attrs.Value))
 	return nil
 }

@@ -2,10 +2,10 @@ package kernels
 
 import (
 	conv2d "github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -60,7 +60,7 @@ func unfold[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, 
 }
 
 // Forward computes the output of images and groups.
-func (Conv2d[T]) Forward(ctx *task.Ctx, a *conv2d.Forward[T], r task.Range) error {
+func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 	s := newConvShape(&a.Attrs, &a.Dims)
 	cols := a.Columns.Of(ctx.Worker)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -76,7 +76,7 @@ func (Conv2d[T]) Forward(ctx *task.Ctx, a *conv2d.Forward[T], r task.Range) erro
 }
 
 // BackwardPre computes images of the gradient before the activation.
-func (Conv2d[T]) BackwardPre(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+func (Conv2d[T]) BackwardPre(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
 	pixels := a.Dims.P * a.Dims.Q
 	derivative[T]{a.Attrs.Activation, a.Output, a.Pre}.before(a.GradPre, a.GradOutput, r.Lo*pixels, r.Hi*pixels)
 	return nil
@@ -84,7 +84,7 @@ func (Conv2d[T]) BackwardPre(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) e
 
 // BackwardInput computes the gradient of the input of images and groups: the gradients of the columns,
 // each pixel's gathered.
-func (Conv2d[T]) BackwardInput(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
 	if !a.GradInput.Wanted() {
 		return nil
 	}
@@ -127,7 +127,7 @@ func fold[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
 }
 
 // BackwardParts computes the gradient of filter from parts of the batch.
-func (Conv2d[T]) BackwardParts(ctx *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
 	if !a.GradFilter.Wanted() {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (Conv2d[T]) BackwardParts(ctx *task.Ctx, a *conv2d.Backward[T], r task.Rang
 }
 
 // BackwardFilter sums the parts of the gradient of filter, and computes that of bias.
-func (Conv2d[T]) BackwardFilter(_ *task.Ctx, a *conv2d.Backward[T], r task.Range) error {
+func (Conv2d[T]) BackwardFilter(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
 	s := newConvShape(&a.Attrs, &a.Dims)
 	if a.GradFilter.Wanted() {
 		for i := r.Lo * s.patch; i < r.Hi*s.patch; i++ {

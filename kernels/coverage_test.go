@@ -12,6 +12,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -65,7 +66,7 @@ var ran = struct {
 // observed returns the catalogue's tasks, which note that they ran in the test that t is part of.
 func observed(t *testing.T) *task.Registry {
 	test, _, _ := strings.Cut(t.Name(), "/")
-	return rewired(test, func(a *task.Accessor, bodies []task.Body) []task.Body { note(test, a); return bodies })
+	return rewired(test, func(a *task.Accessor, bodies []op.Body) []op.Body { note(test, a); return bodies })
 }
 
 func note(test string, a *task.Accessor) {
@@ -83,22 +84,22 @@ func note(test string, a *task.Accessor) {
 
 // rewired returns a registry of the catalogue's tasks in which the result of bound takes the place of
 // their bodies. It is made once for each name.
-func rewired(name string, bound func(*task.Accessor, []task.Body) []task.Body) *task.Registry {
+func rewired(name string, bound func(*task.Accessor, []op.Body) []op.Body) *task.Registry {
 	r, _ := registries.LoadOrStore(name, sync.OnceValue(func() *task.Registry { return rewire(bound) }))
 	return r.(func() *task.Registry)()
 }
 
 var registries sync.Map // of functions that return *task.Registry, by name
 
-func rewire(bound func(*task.Accessor, []task.Body) []task.Body) *task.Registry {
+func rewire(bound func(*task.Accessor, []op.Body) []op.Body) *task.Registry {
 	var r task.Registry
-	for _, op := range catalogue.Operators() {
-		for _, sig := range op.Signatures {
+	for _, o := range catalogue.Operators() {
+		for _, sig := range o.Signatures {
 			t := registry().Task(sig.ID)
 			variants := slices.Clone(t.Variants)
 			for i := range variants {
 				bind := variants[i].Bind
-				variants[i].Bind = func(a *task.Accessor) ([]task.Body, error) {
+				variants[i].Bind = func(a *task.Accessor) ([]op.Body, error) {
 					bodies, err := bind(a)
 					if err != nil {
 						return nil, err
@@ -172,8 +173,8 @@ func gaps() []string {
 
 // each calls f for every task of the catalogue.
 func each(f func(*task.Registered)) {
-	for _, op := range catalogue.Operators() {
-		for _, sig := range op.Signatures {
+	for _, o := range catalogue.Operators() {
+		for _, sig := range o.Signatures {
 			f(registry().Task(sig.ID))
 		}
 	}

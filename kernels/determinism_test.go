@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -36,7 +37,7 @@ func TestDeterminism(t *testing.T) {
 // time, as the workers that it is spread over have one scratch memory each.
 func spreading(workers int) *task.Registry {
 	var one sync.Mutex
-	return rewired(fmt.Sprintf("spread over %d workers", workers), func(_ *task.Accessor, bodies []task.Body) []task.Body {
+	return rewired(fmt.Sprintf("spread over %d workers", workers), func(_ *task.Accessor, bodies []op.Body) []op.Body {
 		for i, b := range bodies {
 			bodies[i] = &spreadBody{b, workers, &one}
 		}
@@ -45,22 +46,22 @@ func spreading(workers int) *task.Registry {
 }
 
 type spreadBody struct {
-	task.Body
+	op.Body
 	workers int
 	one     *sync.Mutex
 }
 
 // Run deals the indices out to workers, the last ones first.
-func (b *spreadBody) Run(ctx *task.Ctx, r task.Range) error {
+func (b *spreadBody) Run(ctx *op.Ctx, r op.Range) error {
 	b.one.Lock()
 	defer b.one.Unlock()
 	var wg sync.WaitGroup
 	errs := make([]error, b.workers)
 	for w := range b.workers {
 		wg.Go(func() {
-			own := task.Ctx{Worker: w, Step: ctx.Step}
+			own := op.Ctx{Worker: w, Step: ctx.Step}
 			for i := r.Hi - 1 - w; i >= r.Lo && errs[w] == nil; i -= b.workers {
-				errs[w] = b.Body.Run(&own, task.Range{Lo: i, Hi: i + 1})
+				errs[w] = b.Body.Run(&own, op.Range{Lo: i, Hi: i + 1})
 			}
 		})
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/opgen/opgen/generated/fan"
 	"github.com/opgen/opgen/generated/nonlinearity"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // draw sets elements to what sample makes of their numbers: nothing else decides what they become.
-func draw[T dtype.Float](to tensor.WO[T], r task.Range, seed int, sample func(s rng.Source, i uint64) float64) {
+func draw[T dtype.Float](to tensor.WO[T], r op.Range, seed int, sample func(s rng.Source, i uint64) float64) {
 	source := rng.New(uint64(seed), 0)
 	for i := r.Lo; i < r.Hi; i++ {
 		to.Set(i, T(sample(source, uint64(i))))
@@ -21,12 +21,12 @@ func draw[T dtype.Float](to tensor.WO[T], r task.Range, seed int, sample func(s 
 }
 
 // drawUniform draws elements evenly from [lo, hi).
-func drawUniform[T dtype.Float](to tensor.WO[T], r task.Range, seed int, lo, hi float64) {
+func drawUniform[T dtype.Float](to tensor.WO[T], r op.Range, seed int, lo, hi float64) {
 	draw(to, r, seed, func(s rng.Source, i uint64) float64 { return lo + (hi-lo)*s.Uniform(i) })
 }
 
 // drawNormal draws elements from a normal distribution.
-func drawNormal[T dtype.Float](to tensor.WO[T], r task.Range, seed int, mean, stddev float64) {
+func drawNormal[T dtype.Float](to tensor.WO[T], r op.Range, seed int, mean, stddev float64) {
 	draw(to, r, seed, func(s rng.Source, i uint64) float64 { return mean + stddev*s.Normal(i) })
 }
 

@@ -3,15 +3,15 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Dropout is the kernel of dropout.
 type Dropout[T dtype.Float] struct{}
 
 // Forward keeps or drops elements.
-func (Dropout[T]) Forward(ctx *task.Ctx, a *dropout.Forward[T], r task.Range) error {
+func (Dropout[T]) Forward(ctx *op.Ctx, a *dropout.Forward[T], r op.Range) error {
 	source := rng.New(uint64(a.Attrs.Seed), uint64(a.Iteration(ctx)))
 	mask, given := a.Mask.Get()
 	scale := dropoutScale[T](&a.Attrs)
@@ -35,7 +35,7 @@ func (Dropout[T]) Forward(ctx *task.Ctx, a *dropout.Forward[T], r task.Range) er
 }
 
 // Backward passes the gradient of kept elements on.
-func (Dropout[T]) Backward(_ *task.Ctx, a *dropout.Backward[T], r task.Range) error {
+func (Dropout[T]) Backward(_ *op.Ctx, a *dropout.Backward[T], r op.Range) error {
 	scale := dropoutScale[T](&a.Attrs)
 	for i := r.Lo; i < r.Hi; i++ {
 		var g T

@@ -6,11 +6,11 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/kernels/internal/elements"
+	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/elements"
-	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -18,7 +18,7 @@ import (
 type ElementBinary[T dtype.Float | dtype.Index] struct{}
 
 // Forward combines elements of the two sides.
-func (ElementBinary[T]) Forward(_ *task.Ctx, a *elementbinary.Forward[T], r task.Range) error {
+func (ElementBinary[T]) Forward(_ *op.Ctx, a *elementbinary.Forward[T], r op.Range) error {
 	var err error
 	elements.Zip(a.Output, a.LhsInput, a.RhsInput, r.Lo, r.Hi, combination[T](a.Attrs.Type, &err))
 	return err
@@ -75,7 +75,7 @@ func integerPower[T dtype.Number](x T, n int) T {
 type ElementBinaryBackward[T dtype.Float] struct{}
 
 // BackwardLhs computes elements of the gradient of lhs_input.
-func (ElementBinaryBackward[T]) BackwardLhs(_ *task.Ctx, a *elementbinary.Backward[T], r task.Range) error {
+func (ElementBinaryBackward[T]) BackwardLhs(_ *op.Ctx, a *elementbinary.Backward[T], r op.Range) error {
 	backwardSide(a, a.GradLhsInput, a.Dims.L, r, func(x, y float64) float64 {
 		switch a.Attrs.Type {
 		case elementbinary.TypeEwMul:
@@ -98,7 +98,7 @@ func (ElementBinaryBackward[T]) BackwardLhs(_ *task.Ctx, a *elementbinary.Backwa
 }
 
 // BackwardRhs computes elements of the gradient of rhs_input.
-func (ElementBinaryBackward[T]) BackwardRhs(_ *task.Ctx, a *elementbinary.Backward[T], r task.Range) error {
+func (ElementBinaryBackward[T]) BackwardRhs(_ *op.Ctx, a *elementbinary.Backward[T], r op.Range) error {
 	backwardSide(a, a.GradRhsInput, a.Dims.R, r, func(x, y float64) float64 {
 		switch a.Attrs.Type {
 		case elementbinary.TypeEwSub:
@@ -135,7 +135,7 @@ func share(x, y float64) float64 {
 
 // backwardSide sums, for elements of one side, gradient times derivative over all elements of the
 // output in which it was repeated.
-func backwardSide[T dtype.Float](a *elementbinary.Backward[T], to tensor.Grad[T], side []int, r task.Range, derivative func(x, y float64) float64) {
+func backwardSide[T dtype.Float](a *elementbinary.Backward[T], to tensor.Grad[T], side []int, r op.Range, derivative func(x, y float64) float64) {
 	if !to.Wanted() {
 		return
 	}

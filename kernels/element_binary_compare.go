@@ -2,16 +2,16 @@ package kernels
 
 import (
 	compare "github.com/opgen/opgen/generated/elementbinarycompare"
+	"github.com/opgen/opgen/kernels/internal/elements"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/elements"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // ElementBinaryCompare is the kernel of element_binary_compare.
 type ElementBinaryCompare[T dtype.Float | dtype.Index] struct{}
 
 // Forward compares elements of the two sides.
-func (ElementBinaryCompare[T]) Forward(_ *task.Ctx, a *compare.Forward[T], r task.Range) error {
+func (ElementBinaryCompare[T]) Forward(_ *op.Ctx, a *compare.Forward[T], r op.Range) error {
 	f := func(x, y T) bool { return x == y } // EW_EQUAL
 	switch a.Attrs.Type {
 	case compare.TypeEwGreater:

@@ -4,23 +4,23 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/kernels/internal/elements"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/elements"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // ElementUnary is the kernel of element_unary. It computes in float64.
 type ElementUnary[T dtype.Float] struct{}
 
 // Forward applies the function to elements.
-func (ElementUnary[T]) Forward(_ *task.Ctx, a *elementunary.Forward[T], r task.Range) error {
+func (ElementUnary[T]) Forward(_ *op.Ctx, a *elementunary.Forward[T], r op.Range) error {
 	f, _ := unary(&a.Attrs)
 	elements.Map(a.Output, a.Input, r.Lo, r.Hi, func(x T) T { return T(f(float64(x))) })
 	return nil
 }
 
 // Backward multiplies the gradient of elements by the derivative.
-func (ElementUnary[T]) Backward(_ *task.Ctx, a *elementunary.Backward[T], r task.Range) error {
+func (ElementUnary[T]) Backward(_ *op.Ctx, a *elementunary.Backward[T], r op.Range) error {
 	_, df := unary(&a.Attrs)
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(i, T(float64(a.GradOutput.At(i))*df(float64(a.Input.At(i)))))

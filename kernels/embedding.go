@@ -3,8 +3,8 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Embedding is the kernel of embedding. The entries that become one row of the output are a bag; without
@@ -20,7 +20,7 @@ func bagScale(at *embedding.Attrs, d *embedding.Dims) float64 {
 }
 
 // Forward computes rows of the output.
-func (Embedding[T, L]) Forward(_ *task.Ctx, a *embedding.Forward[T, L], r task.Range) error {
+func (Embedding[T, L]) Forward(_ *op.Ctx, a *embedding.Forward[T, L], r op.Range) error {
 	bag, channels := a.Dims.BAG, a.Attrs.OutChannels
 	scale := bagScale(&a.Attrs, &a.Dims)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -42,7 +42,7 @@ func (Embedding[T, L]) Forward(_ *task.Ctx, a *embedding.Forward[T, L], r task.R
 }
 
 // Backward computes columns of the gradient of weight.
-func (Embedding[T, L]) Backward(_ *task.Ctx, a *embedding.Backward[T, L], r task.Range) error {
+func (Embedding[T, L]) Backward(_ *op.Ctx, a *embedding.Backward[T, L], r op.Range) error {
 	d, channels := &a.Dims, a.Attrs.OutChannels
 	scale := bagScale(&a.Attrs, d)
 	for i := range shape.Prod(d.X[:d.LAST]) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/opgen/opgen/generated/errormetric"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -13,7 +13,7 @@ import (
 type ErrorMetric[T dtype.Float] struct{}
 
 // ForwardRows measures rows.
-func (ErrorMetric[T]) ForwardRows(_ *task.Ctx, a *errormetric.Forward[T], r task.Range) error {
+func (ErrorMetric[T]) ForwardRows(_ *op.Ctx, a *errormetric.Forward[T], r op.Range) error {
 	n := float64(max(a.Dims.K, 1))
 	for i := r.Lo; i < r.Hi; i++ {
 		x, y := a.Logit.Lane(i), a.Label.Lane(i)
@@ -32,7 +32,7 @@ func (ErrorMetric[T]) ForwardRows(_ *task.Ctx, a *errormetric.Forward[T], r task
 }
 
 // ForwardSum sums what was measured.
-func (ErrorMetric[T]) ForwardSum(_ *task.Ctx, a *errormetric.Forward[T], _ task.Range) error {
+func (ErrorMetric[T]) ForwardSum(_ *op.Ctx, a *errormetric.Forward[T], _ op.Range) error {
 	setLoss(a.Total, a.RowError, 1)
 	return nil
 }

@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -11,7 +11,7 @@ import (
 type Flat[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements.
-func (Flat[T]) Forward(_ *task.Ctx, a *flat.Forward[T], r task.Range) error {
+func (Flat[T]) Forward(_ *op.Ctx, a *flat.Forward[T], r op.Range) error {
 	vec.Copy(a.Output.Span(r.Lo, r.Hi), a.Input.Span(r.Lo, r.Hi))
 	return nil
 }
@@ -20,7 +20,7 @@ func (Flat[T]) Forward(_ *task.Ctx, a *flat.Forward[T], r task.Range) error {
 type FlatBackward[T dtype.Float] struct{}
 
 // Backward passes the gradient on.
-func (FlatBackward[T]) Backward(_ *task.Ctx, a *flat.Backward[T], r task.Range) error {
+func (FlatBackward[T]) Backward(_ *op.Ctx, a *flat.Backward[T], r op.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil
 }

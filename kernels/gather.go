@@ -5,7 +5,7 @@ import (
 
 	"github.com/opgen/opgen/generated/gather"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -13,7 +13,7 @@ import (
 type Gather[T dtype.Float | dtype.Index | bool, L dtype.Index] struct{}
 
 // Forward takes the elements of lanes.
-func (Gather[T, L]) Forward(_ *task.Ctx, a *gather.Forward[T, L], r task.Range) error {
+func (Gather[T, L]) Forward(_ *op.Ctx, a *gather.Forward[T, L], r op.Range) error {
 	along := len(a.Dims.A)
 	index, output := a.Index.Along(along), a.Output.Along(along)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -32,7 +32,7 @@ func (Gather[T, L]) Forward(_ *task.Ctx, a *gather.Forward[T, L], r task.Range) 
 type GatherBackward[T dtype.Float, L dtype.Index] struct{}
 
 // Backward adds the gradient of lanes to the elements that were taken.
-func (GatherBackward[T, L]) Backward(_ *task.Ctx, a *gather.Backward[T, L], r task.Range) error {
+func (GatherBackward[T, L]) Backward(_ *op.Ctx, a *gather.Backward[T, L], r op.Range) error {
 	along := len(a.Dims.A)
 	index, grad := a.Index.Along(along), a.GradOutput.Along(along)
 	for i := r.Lo; i < r.Hi; i++ {

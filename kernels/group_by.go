@@ -2,10 +2,10 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/groupby"
+	"github.com/opgen/opgen/kernels/internal/routing"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/routing"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 	"github.com/opgen/opgen/runtime/vec"
 )
@@ -14,7 +14,7 @@ import (
 type GroupBy[T dtype.Float, L dtype.Index] struct{}
 
 // ForwardPlace gives assignments their rows.
-func (GroupBy[T, L]) ForwardPlace(_ *task.Ctx, a *groupby.Forward[T, L], _ task.Range) error {
+func (GroupBy[T, L]) ForwardPlace(_ *op.Ctx, a *groupby.Forward[T, L], _ op.Range) error {
 	d := &a.Dims
 	vec.Fill(a.Source.Span(0, a.Source.Len()).WO(), routing.Dropped)
 	return routing.Place("assign", a.Assign, a.Attrs.N, d.P, func(i, expert, row int) {
@@ -26,7 +26,7 @@ func (GroupBy[T, L]) ForwardPlace(_ *task.Ctx, a *groupby.Forward[T, L], _ task.
 }
 
 // ForwardRows fills rows of the experts, counted one expert after the other.
-func (GroupBy[T, L]) ForwardRows(_ *task.Ctx, a *groupby.Forward[T, L], r task.Range) error {
+func (GroupBy[T, L]) ForwardRows(_ *op.Ctx, a *groupby.Forward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
 	for i := r.Lo; i < r.Hi; i++ {
 		expert, row := i/a.Dims.P, i%a.Dims.P
@@ -41,7 +41,7 @@ func (GroupBy[T, L]) ForwardRows(_ *task.Ctx, a *groupby.Forward[T, L], r task.R
 }
 
 // Backward sums, for rows of the input, the gradients of the rows that experts got.
-func (GroupBy[T, L]) Backward(_ *task.Ctx, a *groupby.Backward[T, L], r task.Range) error {
+func (GroupBy[T, L]) Backward(_ *op.Ctx, a *groupby.Backward[T, L], r op.Range) error {
 	size, k := shape.Prod(a.Dims.D), a.Dims.K
 	for b := r.Lo; b < r.Hi; b++ {
 		weigh(a.GradExpert, a.Assign, a.Place, b*k, k, size, once, a.GradInput.Span(b*size, (b+1)*size).Put)

@@ -3,8 +3,8 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/identityloss"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -20,7 +20,7 @@ func identityScale(at *identityloss.Attrs, d *identityloss.Dims) float64 {
 }
 
 // ForwardRows sums everything that belongs to indices of the first dimension.
-func (IdentityLoss[T]) ForwardRows(_ *task.Ctx, a *identityloss.Forward[T], r task.Range) error {
+func (IdentityLoss[T]) ForwardRows(_ *op.Ctx, a *identityloss.Forward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.N)
 	for i := r.Lo; i < r.Hi; i++ {
 		a.RowLoss.Set(i, vec.Total(a.Logit.Span(i*n, (i+1)*n)))
@@ -29,13 +29,13 @@ func (IdentityLoss[T]) ForwardRows(_ *task.Ctx, a *identityloss.Forward[T], r ta
 }
 
 // ForwardLoss sums the sums.
-func (IdentityLoss[T]) ForwardLoss(_ *task.Ctx, a *identityloss.Forward[T], _ task.Range) error {
+func (IdentityLoss[T]) ForwardLoss(_ *op.Ctx, a *identityloss.Forward[T], _ op.Range) error {
 	setLoss(a.Loss, a.RowLoss, identityScale(&a.Attrs, &a.Dims))
 	return nil
 }
 
 // Backward spreads the gradient over elements.
-func (IdentityLoss[T]) Backward(_ *task.Ctx, a *identityloss.Backward[T], r task.Range) error {
+func (IdentityLoss[T]) Backward(_ *op.Ctx, a *identityloss.Backward[T], r op.Range) error {
 	g := T(float64(a.GradLoss.At(0)) * identityScale(&a.Attrs, &a.Dims))
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradLogit.Put(i, g)

@@ -4,17 +4,17 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/layernorm"
+	"github.com/opgen/opgen/kernels/internal/index"
+	"github.com/opgen/opgen/kernels/internal/stats"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
-	"github.com/opgen/opgen/runtime/stats"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // LayerNorm is the kernel of layer_norm. Elements that are normalised together are a group.
 type LayerNorm[T dtype.Float] struct{}
 
 // Forward normalises groups.
-func (LayerNorm[T]) Forward(_ *task.Ctx, a *layernorm.Forward[T], r task.Range) error {
+func (LayerNorm[T]) Forward(_ *op.Ctx, a *layernorm.Forward[T], r op.Range) error {
 	mean, wantMean := a.Mean.Get()
 	inv, wantInv := a.InvStdDev.Get()
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
@@ -38,7 +38,7 @@ func (LayerNorm[T]) Forward(_ *task.Ctx, a *layernorm.Forward[T], r task.Range) 
 }
 
 // BackwardInput computes the gradient of groups of the input.
-func (LayerNorm[T]) BackwardInput(_ *task.Ctx, a *layernorm.Backward[T], r task.Range) error {
+func (LayerNorm[T]) BackwardInput(_ *op.Ctx, a *layernorm.Backward[T], r op.Range) error {
 	if !a.GradInput.Wanted() {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (LayerNorm[T]) BackwardInput(_ *task.Ctx, a *layernorm.Backward[T], r task.
 }
 
 // BackwardWeights computes elements of the gradients of gamma and beta: sums over all groups.
-func (LayerNorm[T]) BackwardWeights(_ *task.Ctx, a *layernorm.Backward[T], r task.Range) error {
+func (LayerNorm[T]) BackwardWeights(_ *op.Ctx, a *layernorm.Backward[T], r op.Range) error {
 	across := index.NewGroups(a.Dims.X, index.Others(a.Dims.AXES, len(a.Dims.X)), r.Lo)
 	for p := r.Lo; p < r.Hi; p++ {
 		a.GradGamma.Put(p, T(gradOfGamma(across, a.GradOutput, func(k int) normalized[T] {

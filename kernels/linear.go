@@ -2,11 +2,11 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -14,7 +14,7 @@ import (
 type Linear[T dtype.Float] struct{}
 
 // ForwardOutput computes rows of the output.
-func (Linear[T]) ForwardOutput(_ *task.Ctx, a *linear.Forward[T], r task.Range) error {
+func (Linear[T]) ForwardOutput(_ *op.Ctx, a *linear.Forward[T], r op.Range) error {
 	rows, in, out := r.Hi-r.Lo, a.Dims.K, a.Attrs.OutChannels
 	blas.Gemm(a.Output.Out(r.Lo*out, rows, out, tensor.Store), 1, a.Input.Mat(r.Lo*in, rows, in), a.Weight.Mat(0, out, in).T())
 	finish(a.Attrs.Activation, a.Output, a.Pre, a.Bias, r.Lo*out, r.Hi*out, func(i int) int { return i % out })
@@ -22,7 +22,7 @@ func (Linear[T]) ForwardOutput(_ *task.Ctx, a *linear.Forward[T], r task.Range) 
 }
 
 // ForwardRegularization computes the regulariser's term of the loss.
-func (Linear[T]) ForwardRegularization(_ *task.Ctx, a *linear.Forward[T], _ task.Range) error {
+func (Linear[T]) ForwardRegularization(_ *op.Ctx, a *linear.Forward[T], _ op.Range) error {
 	reg, _ := a.Attrs.Regularizer.Get()
 	out, _ := a.Regularization.Get()
 	out.Set(0, T(reg.Lambda*penaltyOf(reg.Type, a.Weight.Span(0, a.Weight.Len()))))
@@ -30,21 +30,21 @@ func (Linear[T]) ForwardRegularization(_ *task.Ctx, a *linear.Forward[T], _ task
 }
 
 // BackwardPre computes rows of the gradient before the activation.
-func (Linear[T]) BackwardPre(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
+func (Linear[T]) BackwardPre(_ *op.Ctx, a *linear.Backward[T], r op.Range) error {
 	out := a.Attrs.OutChannels
 	derivative[T]{a.Attrs.Activation, a.Output, a.Pre}.before(a.GradPre, a.GradOutput, r.Lo*out, r.Hi*out)
 	return nil
 }
 
 // BackwardInput computes rows of the gradient of input.
-func (Linear[T]) BackwardInput(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
+func (Linear[T]) BackwardInput(_ *op.Ctx, a *linear.Backward[T], r op.Range) error {
 	rows, in, out := r.Hi-r.Lo, a.Dims.K, a.Attrs.OutChannels
 	blas.Gemm(a.GradInput.Mat(r.Lo*in, rows, in), 1, gradBefore(a.GradPre, a.GradOutput).Mat(r.Lo*out, rows, out), a.Weight.Mat(0, out, in))
 	return nil
 }
 
 // BackwardWeight computes rows of the gradient of weight, and the same elements of that of bias.
-func (k Linear[T]) BackwardWeight(_ *task.Ctx, a *linear.Backward[T], r task.Range) error {
+func (k Linear[T]) BackwardWeight(_ *op.Ctx, a *linear.Backward[T], r op.Range) error {
 	rows, in, out := shape.Prod(a.Dims.N), a.Dims.K, a.Attrs.OutChannels
 	grad := gradBefore(a.GradPre, a.GradOutput)
 	if a.GradWeight.Wanted() {
@@ -55,7 +55,7 @@ func (k Linear[T]) BackwardWeight(_ *task.Ctx, a *linear.Backward[T], r task.Ran
 }
 
 // backwardWeight puts grad*input, plus the regulariser's part, into rows of the gradient of weight.
-func (Linear[T]) backwardWeight(a *linear.Backward[T], grad, input tensor.ROMat[T], r task.Range) {
+func (Linear[T]) backwardWeight(a *linear.Backward[T], grad, input tensor.ROMat[T], r op.Range) {
 	in := a.Dims.K
 	to := a.GradWeight.Mat(r.Lo*in, r.Hi-r.Lo, in)
 	if reg, ok := a.Attrs.Regularizer.Get(); ok {

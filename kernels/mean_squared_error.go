@@ -3,8 +3,8 @@ package kernels
 import (
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -20,7 +20,7 @@ func mseScale(at *mse.Attrs, d *mse.Dims) float64 {
 }
 
 // ForwardRows computes the sums of the squares of rows.
-func (MeanSquaredError[T]) ForwardRows(_ *task.Ctx, a *mse.Forward[T], r task.Range) error {
+func (MeanSquaredError[T]) ForwardRows(_ *op.Ctx, a *mse.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.RowLoss.Set(i, vec.SquaredDistance(a.Logit.Lane(i), a.Label.Lane(i)))
 	}
@@ -28,13 +28,13 @@ func (MeanSquaredError[T]) ForwardRows(_ *task.Ctx, a *mse.Forward[T], r task.Ra
 }
 
 // ForwardLoss sums the squares of all rows.
-func (MeanSquaredError[T]) ForwardLoss(_ *task.Ctx, a *mse.Forward[T], _ task.Range) error {
+func (MeanSquaredError[T]) ForwardLoss(_ *op.Ctx, a *mse.Forward[T], _ op.Range) error {
 	setLoss(a.Loss, a.RowLoss, mseScale(&a.Attrs, &a.Dims)/2)
 	return nil
 }
 
 // Backward computes rows of the gradient.
-func (MeanSquaredError[T]) Backward(_ *task.Ctx, a *mse.Backward[T], r task.Range) error {
+func (MeanSquaredError[T]) Backward(_ *op.Ctx, a *mse.Backward[T], r op.Range) error {
 	scale := float64(a.GradLoss.At(0)) * mseScale(&a.Attrs, &a.Dims)
 	for i := r.Lo * a.Dims.K; i < r.Hi*a.Dims.K; i++ {
 		a.GradLogit.Put(i, T(scale*(float64(a.Logit.At(i))-float64(a.Label.At(i)))))

@@ -4,11 +4,11 @@ import (
 	"math"
 
 	mha "github.com/opgen/opgen/generated/multiheadattention"
-	"github.com/opgen/opgen/runtime/attention"
+	"github.com/opgen/opgen/kernels/internal/attention"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -41,7 +41,7 @@ func optSpan[T dtype.Float](x tensor.Opt[tensor.RO[T]], lo, hi int) tensor.Opt[t
 }
 
 // ForwardProject projects examples, and appends what is added to keys and values.
-func (MultiheadAttention[T]) ForwardProject(_ *task.Ctx, a *mha.Forward[T], r task.Range) error {
+func (MultiheadAttention[T]) ForwardProject(_ *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	d, e := &a.Dims, a.Attrs.EmbedDim
 	for b := r.Lo; b < r.Hi; b++ {
 		project := func(number int, to tensor.RW[T], positions, rows int, x, w tensor.RO[T], size int) {
@@ -57,7 +57,7 @@ func (MultiheadAttention[T]) ForwardProject(_ *task.Ctx, a *mha.Forward[T], r ta
 }
 
 // ForwardAttend computes heads.
-func (MultiheadAttention[T]) ForwardAttend(ctx *task.Ctx, a *mha.Forward[T], r task.Range) error {
+func (MultiheadAttention[T]) ForwardAttend(ctx *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	h := mhaHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
 	for i := r.Lo; i < r.Hi; i++ {
 		p := attention.Projections[T]{Query: a.Q.RO(), Key: a.K.RO(), Value: a.V.RO()}
@@ -67,21 +67,21 @@ func (MultiheadAttention[T]) ForwardAttend(ctx *task.Ctx, a *mha.Forward[T], r t
 }
 
 // ForwardOutput computes rows of the output.
-func (MultiheadAttention[T]) ForwardOutput(_ *task.Ctx, a *mha.Forward[T], r task.Range) error {
+func (MultiheadAttention[T]) ForwardOutput(_ *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	rows, e := r.Hi-r.Lo, a.Attrs.EmbedDim
 	blas.Affine(a.Output.Mat(r.Lo*e, rows, e), a.Context.Mat(r.Lo*e, rows, e), a.OutProj.Mat(0, e, e).T(), optSpan(a.OutProjBias, 0, e))
 	return nil
 }
 
 // BackwardContext computes rows of the gradient of context.
-func (MultiheadAttention[T]) BackwardContext(_ *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttention[T]) BackwardContext(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	rows, e := r.Hi-r.Lo, a.Attrs.EmbedDim
 	blas.Gemm(a.GradContext.Out(r.Lo*e, rows, e, tensor.Store), 1, a.GradOutput.Mat(r.Lo*e, rows, e), a.OutProj.Mat(0, e, e))
 	return nil
 }
 
 // BackwardAttend computes the gradients of heads of q, k and v.
-func (MultiheadAttention[T]) BackwardAttend(ctx *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttention[T]) BackwardAttend(ctx *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	h := mhaHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
 	for i := r.Lo; i < r.Hi; i++ {
 		p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
@@ -92,7 +92,7 @@ func (MultiheadAttention[T]) BackwardAttend(ctx *task.Ctx, a *mha.Backward[T], r
 }
 
 // BackwardInputs computes the gradients of examples of the inputs.
-func (MultiheadAttention[T]) BackwardInputs(_ *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttention[T]) BackwardInputs(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	d, e := &a.Dims, a.Attrs.EmbedDim
 	for b := r.Lo; b < r.Hi; b++ {
 		put := func(to tensor.Grad[T], grad tensor.RW[T], positions, rows int, w tensor.RO[T], size int) {
@@ -106,7 +106,7 @@ func (MultiheadAttention[T]) BackwardInputs(_ *task.Ctx, a *mha.Backward[T], r t
 }
 
 // BackwardWeights computes rows of the gradients of projections, and the same elements of those of biases.
-func (MultiheadAttention[T]) BackwardWeights(_ *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttention[T]) BackwardWeights(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	d, e := &a.Dims, a.Attrs.EmbedDim
 	rows := r.Hi - r.Lo
 	put := func(number int, to tensor.Grad[T], grad tensor.RW[T], positions, n int, x tensor.RO[T], size int, extra tensor.Grad[T]) {

@@ -2,11 +2,11 @@ package kernels
 
 import (
 	mha "github.com/opgen/opgen/generated/multiheadattentiongeneral"
-	"github.com/opgen/opgen/runtime/attention"
+	"github.com/opgen/opgen/kernels/internal/attention"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -23,7 +23,7 @@ func mhagHeads(at *mha.Attrs, d *mha.Dims, iteration int) *attention.Heads {
 }
 
 // ForwardProject projects examples, and appends what is added to keys and values.
-func (MultiheadAttentionGeneral[T]) ForwardProject(_ *task.Ctx, a *mha.Forward[T], r task.Range) error {
+func (MultiheadAttentionGeneral[T]) ForwardProject(_ *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	for b := r.Lo; b < r.Hi; b++ {
 		project := func(to tensor.RW[T], positions, rows int, x, w tensor.RO[T], size, width, bias int) {
@@ -43,7 +43,7 @@ func (MultiheadAttentionGeneral[T]) ForwardProject(_ *task.Ctx, a *mha.Forward[T
 }
 
 // ForwardAttend computes heads.
-func (MultiheadAttentionGeneral[T]) ForwardAttend(ctx *task.Ctx, a *mha.Forward[T], r task.Range) error {
+func (MultiheadAttentionGeneral[T]) ForwardAttend(ctx *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	h := mhagHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
 	for i := r.Lo; i < r.Hi; i++ {
 		p := attention.Projections[T]{Query: a.Q.RO(), Key: a.K.RO(), Value: a.V.RO()}
@@ -53,21 +53,21 @@ func (MultiheadAttentionGeneral[T]) ForwardAttend(ctx *task.Ctx, a *mha.Forward[
 }
 
 // ForwardOutput computes rows of the output: wo is one matrix, with rows for all numbers of all heads.
-func (MultiheadAttentionGeneral[T]) ForwardOutput(_ *task.Ctx, a *mha.Forward[T], r task.Range) error {
+func (MultiheadAttentionGeneral[T]) ForwardOutput(_ *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	rows, e, values := r.Hi-r.Lo, a.Attrs.EmbedDim, a.Attrs.NumHeads*a.Attrs.Vdim
 	blas.Affine(a.Output.Mat(r.Lo*e, rows, e), a.Context.Mat(r.Lo*values, rows, values), a.Wo.Mat(0, values, e), optSpan(a.OutputBias, 0, e))
 	return nil
 }
 
 // BackwardContext computes rows of the gradient of context.
-func (MultiheadAttentionGeneral[T]) BackwardContext(_ *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttentionGeneral[T]) BackwardContext(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	rows, e, values := r.Hi-r.Lo, a.Attrs.EmbedDim, a.Attrs.NumHeads*a.Attrs.Vdim
 	blas.Gemm(a.GradContext.Out(r.Lo*values, rows, values, tensor.Store), 1, a.GradOutput.Mat(r.Lo*e, rows, e), a.Wo.Mat(0, values, e).T())
 	return nil
 }
 
 // BackwardAttend computes the gradients of heads of q, k and v.
-func (MultiheadAttentionGeneral[T]) BackwardAttend(ctx *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttentionGeneral[T]) BackwardAttend(ctx *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	h := mhagHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
 	for i := r.Lo; i < r.Hi; i++ {
 		p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
@@ -78,7 +78,7 @@ func (MultiheadAttentionGeneral[T]) BackwardAttend(ctx *task.Ctx, a *mha.Backwar
 }
 
 // BackwardInputs computes the gradients of examples of the inputs, to which all heads contribute.
-func (MultiheadAttentionGeneral[T]) BackwardInputs(_ *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttentionGeneral[T]) BackwardInputs(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	for b := r.Lo; b < r.Hi; b++ {
 		put := func(to tensor.Grad[T], grad tensor.RW[T], positions, rows int, w tensor.RO[T], size, width int) {
@@ -95,7 +95,7 @@ func (MultiheadAttentionGeneral[T]) BackwardInputs(_ *task.Ctx, a *mha.Backward[
 }
 
 // BackwardWeights computes heads of the gradients of projections, and of what is added to keys and values.
-func (MultiheadAttentionGeneral[T]) BackwardWeights(_ *task.Ctx, a *mha.Backward[T], r task.Range) error {
+func (MultiheadAttentionGeneral[T]) BackwardWeights(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	for h := r.Lo; h < r.Hi; h++ {
 		put := func(to tensor.Grad[T], grad tensor.RW[T], positions, n int, x tensor.RO[T], size, width int, extra tensor.Grad[T]) {
@@ -120,7 +120,7 @@ func (MultiheadAttentionGeneral[T]) BackwardWeights(_ *task.Ctx, a *mha.Backward
 }
 
 // BackwardBiases computes the gradients of biases. That of the projections is shared by all heads.
-func (MultiheadAttentionGeneral[T]) BackwardBiases(_ *task.Ctx, a *mha.Backward[T], _ task.Range) error {
+func (MultiheadAttentionGeneral[T]) BackwardBiases(_ *op.Ctx, a *mha.Backward[T], _ op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	put := func(grad tensor.RW[T], positions, n, width, bias int) {
 		for i := range width {

@@ -1,8 +1,8 @@
 package kernels
 
 import (
+	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -27,7 +27,7 @@ type pooling struct {
 
 // each calls f for every element of the output of images: its number, that of the first element of its
 // image, and its window.
-func (s *pooling) each(r task.Range, f func(i, image int, w window)) {
+func (s *pooling) each(r op.Range, f func(i, image int, w window)) {
 	for plane := r.Lo; plane < r.Hi; plane++ {
 		for p := range s.rows {
 			for q := range s.cols {
@@ -54,7 +54,7 @@ func largest[T dtype.Float](input tensor.RO[T], image, width int, w window) int 
 }
 
 // poolForward computes images of the output.
-func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], r task.Range) {
+func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], r op.Range) {
 	pre, keepPre := keep.Get()
 	s.each(r, func(i, image int, w window) {
 		var y T
@@ -78,7 +78,7 @@ func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO
 
 // poolBackward adds to images of the gradient of the input, which is there unless the operator takes
 // means. der is the activation's derivative.
-func poolBackward[T dtype.Float](s *pooling, input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], r task.Range) {
+func poolBackward[T dtype.Float](s *pooling, input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], r op.Range) {
 	x, _ := input.Get()
 	s.each(r, func(i, image int, w window) {
 		g := der.times(i, grad.At(i))

@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Pool2d is the kernel of pool_2d.
@@ -27,13 +27,13 @@ func newPooling(at *pool2d.Attrs, d *pool2d.Dims) *pooling {
 }
 
 // Forward computes images of the output.
-func (Pool2d[T]) Forward(_ *task.Ctx, a *pool2d.Forward[T], r task.Range) error {
+func (Pool2d[T]) Forward(_ *op.Ctx, a *pool2d.Forward[T], r op.Range) error {
 	poolForward(newPooling(&a.Attrs, &a.Dims), a.Input, a.Output, a.Pre, r)
 	return nil
 }
 
 // Backward adds to images of the gradient of input.
-func (Pool2d[T]) Backward(_ *task.Ctx, a *pool2d.Backward[T], r task.Range) error {
+func (Pool2d[T]) Backward(_ *op.Ctx, a *pool2d.Backward[T], r op.Range) error {
 	der := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
 	poolBackward(newPooling(&a.Attrs, &a.Dims), a.Input, a.GradOutput, a.GradInput, der, r)
 	return nil

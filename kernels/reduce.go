@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/reduce"
+	"github.com/opgen/opgen/kernels/internal/index"
+	"github.com/opgen/opgen/kernels/internal/stats"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
-	"github.com/opgen/opgen/runtime/stats"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -15,7 +15,7 @@ import (
 type Reduce[T dtype.Float | dtype.Index] struct{}
 
 // Forward reduces groups.
-func (Reduce[T]) Forward(_ *task.Ctx, a *reduce.Forward[T], r task.Range) error {
+func (Reduce[T]) Forward(_ *op.Ctx, a *reduce.Forward[T], r op.Range) error {
 	if dtype.Of[T]().IsFloat() {
 		reduceAs[T, float64](a, r, math.Inf(-1), math.Inf(1))
 	} else {
@@ -25,7 +25,7 @@ func (Reduce[T]) Forward(_ *task.Ctx, a *reduce.Forward[T], r task.Range) error 
 }
 
 // reduceAs reduces groups of T in arithmetic of A, whose values lie between lowest and highest.
-func reduceAs[T dtype.Float | dtype.Index, A dtype.Number](a *reduce.Forward[T], r task.Range, lowest, highest A) {
+func reduceAs[T dtype.Float | dtype.Index, A dtype.Number](a *reduce.Forward[T], r op.Range, lowest, highest A) {
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {
 		var y A
@@ -51,7 +51,7 @@ func reduceAs[T dtype.Float | dtype.Index, A dtype.Number](a *reduce.Forward[T],
 type ReduceBackward[T dtype.Float] struct{}
 
 // Backward computes the gradient of groups.
-func (ReduceBackward[T]) Backward(_ *task.Ctx, a *reduce.Backward[T], r task.Range) error {
+func (ReduceBackward[T]) Backward(_ *op.Ctx, a *reduce.Backward[T], r op.Range) error {
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {
 		grad := float64(a.GradOutput.At(i))

@@ -2,16 +2,16 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/reducearg"
+	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // ReduceArg is the kernel of reduce_arg.
 type ReduceArg[T dtype.Float | dtype.Index] struct{}
 
 // Forward finds the extrema of groups.
-func (ReduceArg[T]) Forward(_ *task.Ctx, a *reducearg.Forward[T], r task.Range) error {
+func (ReduceArg[T]) Forward(_ *op.Ctx, a *reducearg.Forward[T], r op.Range) error {
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {
 		var best T

@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/regularizer"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Regularizer is the kernel of regularizer.
@@ -13,7 +13,7 @@ type Regularizer[T dtype.Float] struct{}
 const regularizerPart = 4096
 
 // ForwardParts sums parts of the input.
-func (Regularizer[T]) ForwardParts(_ *task.Ctx, a *regularizer.Forward[T], r task.Range) error {
+func (Regularizer[T]) ForwardParts(_ *op.Ctx, a *regularizer.Forward[T], r op.Range) error {
 	for p := r.Lo; p < r.Hi; p++ {
 		lo := p * regularizerPart
 		hi := min(lo+regularizerPart, a.Input.Len())
@@ -23,13 +23,13 @@ func (Regularizer[T]) ForwardParts(_ *task.Ctx, a *regularizer.Forward[T], r tas
 }
 
 // ForwardTotal sums the parts.
-func (Regularizer[T]) ForwardTotal(_ *task.Ctx, a *regularizer.Forward[T], _ task.Range) error {
+func (Regularizer[T]) ForwardTotal(_ *op.Ctx, a *regularizer.Forward[T], _ op.Range) error {
 	setLoss(a.Penalty, a.Part, a.Attrs.Lambda)
 	return nil
 }
 
 // Backward computes the gradient of elements.
-func (Regularizer[T]) Backward(_ *task.Ctx, a *regularizer.Backward[T], r task.Range) error {
+func (Regularizer[T]) Backward(_ *op.Ctx, a *regularizer.Backward[T], r op.Range) error {
 	scale := a.GradPenalty.At(0) * T(a.Attrs.Lambda)
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(i, scale*penaltySlope(a.Attrs.Type, a.Input.At(i)))

@@ -5,8 +5,8 @@ import (
 
 	"github.com/opgen/opgen/generated/repartition"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -17,7 +17,7 @@ type Repartition[T dtype.Float] struct{}
 func shards(extent, n int) []int { return slices.Repeat([]int{extent}, n) }
 
 // Forward copies elements of the input to the shards.
-func (Repartition[T]) Forward(_ *task.Ctx, a *repartition.Forward[T], r task.Range) error {
+func (Repartition[T]) Forward(_ *op.Ctx, a *repartition.Forward[T], r op.Range) error {
 	n := a.Attrs.RepartitionDegree
 	pieces(shards(a.Dims.R/n, n), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Copy(a.Shard[k].Span(from, from+n), a.Input.Span(at, at+n))
@@ -26,7 +26,7 @@ func (Repartition[T]) Forward(_ *task.Ctx, a *repartition.Forward[T], r task.Ran
 }
 
 // Backward passes elements of the shards' gradients on to the input's.
-func (Repartition[T]) Backward(_ *task.Ctx, a *repartition.Backward[T], r task.Range) error {
+func (Repartition[T]) Backward(_ *op.Ctx, a *repartition.Backward[T], r op.Range) error {
 	n := a.Attrs.RepartitionDegree
 	pieces(shards(a.Dims.R/n, n), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradInput.Span(at, at+n), a.GradShard[k].Span(from, from+n))

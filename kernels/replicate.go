@@ -3,8 +3,8 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/replicate"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -13,7 +13,7 @@ import (
 type Replicate[T dtype.Float] struct{}
 
 // Forward copies elements.
-func (Replicate[T]) Forward(_ *task.Ctx, a *replicate.Forward[T], r task.Range) error {
+func (Replicate[T]) Forward(_ *op.Ctx, a *replicate.Forward[T], r op.Range) error {
 	pieces(shards(1, a.Attrs.ReplicateDegree), shape.Prod(a.Dims.N), r.Lo, r.Hi, func(k, from, _, n int) {
 		vec.Copy(a.Copy[k].Span(from, from+n), a.Input.Span(from, from+n))
 	})
@@ -21,7 +21,7 @@ func (Replicate[T]) Forward(_ *task.Ctx, a *replicate.Forward[T], r task.Range) 
 }
 
 // Backward sums the gradients of the copies.
-func (Replicate[T]) Backward(_ *task.Ctx, a *replicate.Backward[T], r task.Range) error {
+func (Replicate[T]) Backward(_ *op.Ctx, a *replicate.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(i, vec.TotalAt(a.GradCopy, i))
 	}

@@ -3,14 +3,14 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/reverse"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Reverse is the kernel of reverse. Lanes run along the reversed dimension.
 type Reverse[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies lanes.
-func (Reverse[T]) Forward(_ *task.Ctx, a *reverse.Forward[T], r task.Range) error {
+func (Reverse[T]) Forward(_ *op.Ctx, a *reverse.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		to, from := a.Output.Lane(i), a.Input.Lane(i)
 		for k := range from.Len() {
@@ -24,7 +24,7 @@ func (Reverse[T]) Forward(_ *task.Ctx, a *reverse.Forward[T], r task.Range) erro
 type ReverseBackward[T dtype.Float] struct{}
 
 // Backward passes the gradient of lanes on.
-func (ReverseBackward[T]) Backward(_ *task.Ctx, a *reverse.Backward[T], r task.Range) error {
+func (ReverseBackward[T]) Backward(_ *op.Ctx, a *reverse.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		to, from := a.GradInput.Lane(i), a.GradOutput.Lane(i)
 		for k := range from.Len() {

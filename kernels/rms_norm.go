@@ -4,17 +4,17 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/rmsnorm"
+	"github.com/opgen/opgen/kernels/internal/index"
+	"github.com/opgen/opgen/kernels/internal/stats"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
-	"github.com/opgen/opgen/runtime/stats"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // RmsNorm is the kernel of rms_norm. Elements that are normalised together are a group.
 type RmsNorm[T dtype.Float] struct{}
 
 // Forward normalises groups.
-func (RmsNorm[T]) Forward(_ *task.Ctx, a *rmsnorm.Forward[T], r task.Range) error {
+func (RmsNorm[T]) Forward(_ *op.Ctx, a *rmsnorm.Forward[T], r op.Range) error {
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for k := r.Lo; k < r.Hi; k++ {
 		n := normalized[T]{a.Input, 0, 1 / math.Sqrt(stats.MeanSquare(a.Input, g)+a.Attrs.Eps)}
@@ -28,7 +28,7 @@ func (RmsNorm[T]) Forward(_ *task.Ctx, a *rmsnorm.Forward[T], r task.Range) erro
 }
 
 // BackwardInput computes the gradient of groups of the input.
-func (RmsNorm[T]) BackwardInput(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Range) error {
+func (RmsNorm[T]) BackwardInput(_ *op.Ctx, a *rmsnorm.Backward[T], r op.Range) error {
 	if !a.GradInput.Wanted() {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (RmsNorm[T]) BackwardInput(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Rang
 }
 
 // BackwardGamma computes elements of the gradient of gamma: sums over all groups.
-func (RmsNorm[T]) BackwardGamma(_ *task.Ctx, a *rmsnorm.Backward[T], r task.Range) error {
+func (RmsNorm[T]) BackwardGamma(_ *op.Ctx, a *rmsnorm.Backward[T], r op.Range) error {
 	across := index.NewGroups(a.Dims.X, index.Others(a.Dims.AXES, len(a.Dims.X)), r.Lo)
 	for p := r.Lo; p < r.Hi; p++ {
 		a.GradGamma.Put(p, T(gradOfGamma(across, a.GradOutput, func(k int) normalized[T] {

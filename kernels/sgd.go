@@ -3,14 +3,14 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Sgd is the kernel of sgd.
 type Sgd[T dtype.Float] struct{}
 
 // Update updates elements of the weight.
-func (Sgd[T]) Update(_ *task.Ctx, a *sgd.Update[T], r task.Range) error {
+func (Sgd[T]) Update(_ *op.Ctx, a *sgd.Update[T], r op.Range) error {
 	at := &a.Attrs
 	v, hasV := a.SgdV.Get()
 	lr, momentum, decay := T(at.Lr), T(at.Momentum), T(at.WeightDecay)

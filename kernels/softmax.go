@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -11,7 +11,7 @@ import (
 type Softmax[T dtype.Float] struct{}
 
 // Forward normalises lanes.
-func (Softmax[T]) Forward(_ *task.Ctx, a *softmax.Forward[T], r task.Range) error {
+func (Softmax[T]) Forward(_ *op.Ctx, a *softmax.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		vec.ExpNorm(a.Output.Lane(i), a.Input.Lane(i))
 	}
@@ -19,7 +19,7 @@ func (Softmax[T]) Forward(_ *task.Ctx, a *softmax.Forward[T], r task.Range) erro
 }
 
 // Backward computes y * (gy - <y, gy>) for lanes.
-func (Softmax[T]) Backward(_ *task.Ctx, a *softmax.Backward[T], r task.Range) error {
+func (Softmax[T]) Backward(_ *op.Ctx, a *softmax.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		vec.ExpNormGrad(a.Output.Lane(i), a.GradOutput.Lane(i), a.GradInput.Lane(i).Put)
 	}

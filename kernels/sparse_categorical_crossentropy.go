@@ -5,8 +5,8 @@ import (
 
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -27,7 +27,7 @@ func classOf[L dtype.Index](label tensor.RO[L], row, classes int) (int, error) {
 }
 
 // ForwardRows computes the loss of rows.
-func (SparseCategoricalCrossentropy[T, L]) ForwardRows(_ *task.Ctx, a *scce.Forward[T, L], r task.Range) error {
+func (SparseCategoricalCrossentropy[T, L]) ForwardRows(_ *op.Ctx, a *scce.Forward[T, L], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		row := a.Logit.Lane(i)
 		class, err := classOf(a.Label, i, row.Len())
@@ -42,14 +42,14 @@ func (SparseCategoricalCrossentropy[T, L]) ForwardRows(_ *task.Ctx, a *scce.Forw
 }
 
 // ForwardLoss sums the loss of all rows.
-func (SparseCategoricalCrossentropy[T, L]) ForwardLoss(_ *task.Ctx, a *scce.Forward[T, L], _ task.Range) error {
+func (SparseCategoricalCrossentropy[T, L]) ForwardLoss(_ *op.Ctx, a *scce.Forward[T, L], _ op.Range) error {
 	setLoss(a.Loss, a.RowLoss, scceScale(&a.Attrs, &a.Dims))
 	return nil
 }
 
 // Backward computes rows of the gradient: of the loss by the logarithm of probabilities, it is -scale at
 // the label and 0 elsewhere.
-func (SparseCategoricalCrossentropy[T, L]) Backward(_ *task.Ctx, a *scce.Backward[T, L], r task.Range) error {
+func (SparseCategoricalCrossentropy[T, L]) Backward(_ *op.Ctx, a *scce.Backward[T, L], r op.Range) error {
 	scale := float64(a.GradLoss.At(0)) * scceScale(&a.Attrs, &a.Dims)
 	for i := r.Lo; i < r.Hi; i++ {
 		row := a.Logit.Lane(i)

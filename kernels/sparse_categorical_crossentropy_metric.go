@@ -3,14 +3,14 @@ package kernels
 import (
 	metric "github.com/opgen/opgen/generated/sparsecategoricalcrossentropymetric"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // SparseCategoricalCrossentropyMetric is the kernel of sparse_categorical_crossentropy_metric.
 type SparseCategoricalCrossentropyMetric[T dtype.Float, L dtype.Index] struct{}
 
 // ForwardRows computes the cross entropy of rows.
-func (SparseCategoricalCrossentropyMetric[T, L]) ForwardRows(_ *task.Ctx, a *metric.Forward[T, L], r task.Range) error {
+func (SparseCategoricalCrossentropyMetric[T, L]) ForwardRows(_ *op.Ctx, a *metric.Forward[T, L], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		row := a.Logit.Lane(i)
 		class, err := classOf(a.Label, i, row.Len())
@@ -23,7 +23,7 @@ func (SparseCategoricalCrossentropyMetric[T, L]) ForwardRows(_ *task.Ctx, a *met
 }
 
 // ForwardSum sums that of all rows.
-func (SparseCategoricalCrossentropyMetric[T, L]) ForwardSum(_ *task.Ctx, a *metric.Forward[T, L], _ task.Range) error {
+func (SparseCategoricalCrossentropyMetric[T, L]) ForwardSum(_ *op.Ctx, a *metric.Forward[T, L], _ op.Range) error {
 	setLoss(a.Total, a.RowLoss, 1)
 	return nil
 }

@@ -3,8 +3,8 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/split"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -12,7 +12,7 @@ import (
 type Split[T dtype.Float | dtype.Index | bool] struct{}
 
 // Forward copies elements of the input to the outputs.
-func (Split[T]) Forward(_ *task.Ctx, a *split.Forward[T], r task.Range) error {
+func (Split[T]) Forward(_ *op.Ctx, a *split.Forward[T], r op.Range) error {
 	pieces(a.Attrs.Splits.Values(), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Copy(a.Output[k].Span(from, from+n), a.Input.Span(at, at+n))
 	})
@@ -23,7 +23,7 @@ func (Split[T]) Forward(_ *task.Ctx, a *split.Forward[T], r task.Range) error {
 type SplitBackward[T dtype.Float] struct{}
 
 // Backward passes elements of the outputs' gradients on to the input's.
-func (SplitBackward[T]) Backward(_ *task.Ctx, a *split.Backward[T], r task.Range) error {
+func (SplitBackward[T]) Backward(_ *op.Ctx, a *split.Backward[T], r op.Range) error {
 	pieces(a.Attrs.Splits.Values(), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradInput.Span(at, at+n), a.GradOutput[k].Span(from, from+n))
 	})

@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/topk"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -11,7 +11,7 @@ import (
 type Topk[T dtype.Float | dtype.Index] struct{}
 
 // Forward finds the largest elements of rows.
-func (Topk[T]) Forward(ctx *task.Ctx, a *topk.Forward[T], r task.Range) error {
+func (Topk[T]) Forward(ctx *op.Ctx, a *topk.Forward[T], r op.Range) error {
 	order := a.Order.Of(ctx.Worker).Lane(0)
 	for i := r.Lo; i < r.Hi; i++ {
 		row := a.Input.Lane(i)
@@ -29,7 +29,7 @@ func (Topk[T]) Forward(ctx *task.Ctx, a *topk.Forward[T], r task.Range) error {
 type TopkBackward[T dtype.Float] struct{}
 
 // Backward adds the gradient of rows to the elements that were largest.
-func (TopkBackward[T]) Backward(_ *task.Ctx, a *topk.Backward[T], r task.Range) error {
+func (TopkBackward[T]) Backward(_ *op.Ctx, a *topk.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		for k := range a.Attrs.K {
 			a.GradInput.Lane(i).Add(int(a.Indices.Lane(i).At(k)), a.GradOutput.Lane(i).At(k))

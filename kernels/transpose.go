@@ -2,10 +2,10 @@ package kernels
 
 import (
 	"github.com/opgen/opgen/generated/transpose"
+	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/index"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Transpose is the kernel of transpose. It runs over the elements of the output.
@@ -17,7 +17,7 @@ func transposed(d *transpose.Dims, start int) *index.Walk {
 }
 
 // Forward copies elements.
-func (Transpose[T]) Forward(_ *task.Ctx, a *transpose.Forward[T], r task.Range) error {
+func (Transpose[T]) Forward(_ *op.Ctx, a *transpose.Forward[T], r op.Range) error {
 	w := transposed(&a.Dims, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {
 		a.Output.Set(i, a.Input.At(w.Offset(0)))
@@ -30,7 +30,7 @@ func (Transpose[T]) Forward(_ *task.Ctx, a *transpose.Forward[T], r task.Range) 
 type TransposeBackward[T dtype.Float] struct{}
 
 // Backward passes the gradient on.
-func (TransposeBackward[T]) Backward(_ *task.Ctx, a *transpose.Backward[T], r task.Range) error {
+func (TransposeBackward[T]) Backward(_ *op.Ctx, a *transpose.Backward[T], r op.Range) error {
 	w := transposed(&a.Dims, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(w.Offset(0), a.GradOutput.At(i))

@@ -5,15 +5,15 @@ import (
 
 	"github.com/opgen/opgen/generated/truncatednormal"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // TruncatedNormal is the kernel of truncated_normal.
 type TruncatedNormal[T dtype.Float] struct{}
 
 // Forward draws elements.
-func (TruncatedNormal[T]) Forward(_ *task.Ctx, a *truncatednormal.Forward[T], r task.Range) error {
+func (TruncatedNormal[T]) Forward(_ *op.Ctx, a *truncatednormal.Forward[T], r op.Range) error {
 	at := &a.Attrs
 	lo, hi := (at.MinCutoff-at.Mean)/at.Stddev, (at.MaxCutoff-at.Mean)/at.Stddev
 	if left := rng.NormalMass(lo, hi); left < 1e-10 {

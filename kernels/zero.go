@@ -3,7 +3,7 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/zero"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -11,7 +11,7 @@ import (
 type Zero[T dtype.Number] struct{}
 
 // Forward sets elements.
-func (Zero[T]) Forward(_ *task.Ctx, a *zero.Forward[T], r task.Range) error {
+func (Zero[T]) Forward(_ *op.Ctx, a *zero.Forward[T], r op.Range) error {
 	vec.Fill(a.Tensor.Span(r.Lo, r.Hi), 0)
 	return nil
 }

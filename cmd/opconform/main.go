@@ -33,9 +33,9 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/generated/catalogue"
-	"github.com/opgen/opgen/internal/conform"
 	"github.com/opgen/opgen/internal/parallel"
-	"github.com/opgen/opgen/internal/safetensors"
+	"github.com/opgen/opgen/runtime/conform"
+	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
 )
 

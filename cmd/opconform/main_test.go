@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/internal/safetensors"
+	"github.com/opgen/opgen/runtime/safetensors"
 )
 
-const cases = "../../internal/conform/testdata"
+const cases = "../../runtime/conform/testdata"
 
 // opconform runs the program and returns its exit status and what it prints, line by line.
 func opconform(t *testing.T, args ...string) (status int, stdout []string, stderr string) {

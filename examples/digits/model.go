@@ -14,11 +14,11 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
-	"github.com/opgen/opgen/runtime/batches"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plancache"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -74,8 +74,8 @@ func newNetwork(batch int, seed uint64) *network {
 // session is an engine with the network for training and for answering.
 type session struct {
 	engine *local.Engine
-	train  *batches.Cache[*network]
-	answer *batches.Cache[*network]
+	train  *plancache.Cache[*network]
+	answer *plancache.Cache[*network]
 }
 
 // newSession returns an engine whose plans, for batches of any size, share one set of weights.
@@ -85,12 +85,12 @@ func newSession(seed uint64, workers int, observer local.Observer, opts ...plan.
 		return nil, err
 	}
 	s := &session{engine: local.New(&registry, local.Config{Workers: workers, Profile: true, Observer: observer})}
-	s.train = batches.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
+	s.train = plancache.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
 		n := newNetwork(size, seed)
 		p, err := graph.Training(n.graph, n.loss, adam.Optimizer(adam.Defaults()), n.correctAnswers)
 		return n, p, err
 	}, opts...)
-	s.answer = batches.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
+	s.answer = plancache.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
 		n := newNetwork(size, seed)
 		p, err := graph.Inference(n.graph, n.logits)
 		return n, p, err

@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -281,8 +282,8 @@ func (o *operator) check() {
 // constraints such a name would stand for two things, unless the slot is all that the group holds.
 func (o *operator) groupNames() {
 	for _, s := range o.s.Slots {
-		g, group := task.ParseGroup(s.Name)
-		role := map[task.Group][]string{task.Inputs: {"input", "weight"}, task.Outputs: {"output", "saved"}}[g]
+		g, group := partition.ParseGroup(s.Name)
+		role := map[partition.Group][]string{partition.Inputs: {"input", "weight"}, partition.Outputs: {"output", "saved"}}[g]
 		if !group {
 			continue
 		}
@@ -294,7 +295,7 @@ func (o *operator) groupNames() {
 		}
 	}
 	for _, a := range o.s.Args {
-		if _, group := task.ParseGroup(a.Name); group {
+		if _, group := partition.ParseGroup(a.Name); group {
 			o.list.Add(diag.Reserved, a.Key, "argument cannot be named %s: that is a group of a task's arguments", a.Name)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -20,8 +22,8 @@ const gradTerm = "grad."
 
 // operands returns the declaration of a task's tensors, as its signature will have it, and the slot of
 // each operand.
-func (o *operator) operands(t *spec.Task) (*task.Declaration, map[string]*spec.Slot) {
-	var slots []task.DeclaredSlot
+func (o *operator) operands(t *spec.Task) (*partition.Declaration, map[string]*spec.Slot) {
+	var slots []partition.DeclaredSlot
 	of := map[string]*spec.Slot{}
 	add := func(name string, s *spec.Slot, p perm.Perm, absent bool) {
 		g, ok := task.GroupOf(p)
@@ -36,7 +38,7 @@ func (o *operator) operands(t *spec.Task) (*task.Declaration, map[string]*spec.S
 			}
 		}
 		of[name] = s
-		slots = append(slots, task.DeclaredSlot{Name: name, Group: g, Arity: r.Holds(absent)})
+		slots = append(slots, partition.DeclaredSlot{Name: name, Group: g, Arity: r.Holds(absent)})
 	}
 	for _, s := range o.s.Slots {
 		p, _ := Permission(t, s)
@@ -47,7 +49,7 @@ func (o *operator) operands(t *spec.Task) (*task.Declaration, map[string]*spec.S
 		p := o.gradPermission(t, s)
 		add(gradTerm+s.Name, s, p, p.Writes())
 	}
-	return task.NewDeclaration(o.s.Name.V+"."+t.Name, slots...), of
+	return partition.NewDeclaration(o.s.Name.V+"."+t.Name, slots...), of
 }
 
 // Limits returns how many tensors a variadic slot holds at least and, unless that is 0, at most. If their
@@ -75,7 +77,7 @@ func (o *operator) constraints(t *spec.Task) {
 		return
 	}
 	d, of := o.operands(t)
-	var good []task.Constraint
+	var good []partition.Constraint
 	for _, c := range t.Constraints {
 		if !o.terms(t, c, d, of) {
 			continue
@@ -91,8 +93,8 @@ func (o *operator) constraints(t *spec.Task) {
 		// Each constraint is judged beside those in front of it that are right.
 		if err := d.SetConstraints(append(slices.Clone(good), v)...).Validate(); err != nil {
 			code := diag.Contradiction
-			var e *task.Error
-			if errors.As(err, &e) && e.Code == task.IndexOutOfRange {
+			var e *op.Error
+			if errors.As(err, &e) && e.Code == partition.IndexOutOfRange {
 				code = diag.BadConstraint
 			}
 			o.constraintError(code, c, err)
@@ -103,7 +105,7 @@ func (o *operator) constraints(t *spec.Task) {
 }
 
 func (o *operator) constraintError(code diag.Code, c *spec.Constraint, err error) {
-	var e *task.Error
+	var e *op.Error
 	if !errors.As(err, &e) {
 		return
 	}
@@ -115,23 +117,23 @@ func (o *operator) constraintError(code diag.Code, c *spec.Constraint, err error
 }
 
 // terms checks that each term of a constraint names a tensor of the task, or a group.
-func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *task.Declaration, of map[string]*spec.Slot) bool {
+func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *partition.Declaration, of map[string]*spec.Slot) bool {
 	ok := true
 	for _, term := range c.Terms {
-		name := task.ParseTerm(term.V).Name
-		g, group := task.ParseGroup(name)
-		if group && of[name] != nil && slices.ContainsFunc(d.Slots(), func(s task.DeclaredSlot) bool { return s.Group == g && s.Name != name }) {
+		name := partition.ParseTerm(term.V).Name
+		g, group := partition.ParseGroup(name)
+		if group && of[name] != nil && slices.ContainsFunc(d.Slots(), func(s partition.DeclaredSlot) bool { return s.Group == g && s.Name != name }) {
 			o.list.Add(diag.BadConstraint, term.Span(), "in task %s, %s is a slot and the name of a group that holds more", t.Name, name)
 			ok = false
 			continue
 		}
-		if of[name] != nil || group && g != task.Scalars {
+		if of[name] != nil || group && g != partition.Scalars {
 			continue
 		}
 		ok = false
 		slot := strings.TrimPrefix(name, gradTerm)
 		switch what := o.sc.What(slot); {
-		case what == "argument" || name == task.Scalars.String():
+		case what == "argument" || name == partition.Scalars.String():
 			o.list.Add(diag.BadConstraint, term.Span(), "constraints are about tensors, and %s is none", name)
 		case what == "slot" && slot != name:
 			o.list.Add(diag.BadConstraint, term.Span(), "task %s has no gradient of %s", t.Name, slot)
@@ -188,14 +190,14 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 	before := o.list.Len()
 	var slots []*spec.Slot
 	for _, t := range c.Terms {
-		s := of[task.ParseTerm(t.V).Name]
+		s := of[partition.ParseTerm(t.V).Name]
 		if s == nil {
 			return true // a group: its tensors are known at launch
 		}
 		slots = append(slots, s)
 	}
 	first := rankOf(slots[0])
-	if c.Kind == task.Broadcast && c.Lists["axes"] != nil {
+	if c.Kind == partition.Broadcast && c.Lists["axes"] != nil {
 		for _, axis := range c.Lists["axes"].V {
 			if !first.open && axis >= first.n {
 				o.list.Add(diag.BadConstraint, c.Lists["axes"].Span, "%s has %v dimensions, so there is no axis %d", c.Terms[0].V, first, axis)
@@ -207,7 +209,7 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 			o.list.Add(diag.BadConstraint, l.Span, "want a number for each dimension, %v of %s, got %d", first, c.Terms[0].V, len(l.V))
 		}
 	}
-	if c.Kind == task.Image {
+	if c.Kind == partition.Image {
 		o.image(c, slots)
 		return o.list.Len() == before
 	}
@@ -215,7 +217,7 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 		r := rankOf(s)
 		if !first.open && !r.has(first.n) || !r.open && !first.has(r.n) {
 			o.list.Add(diag.BadConstraint, c.Terms[i+1].Span(), "%s has %v dimensions, %s has %v", c.Terms[0].V, first, c.Terms[i+1].V, r).See(slots[0].ShapeSpan, "the shape of %s", c.Terms[0].V)
-		} else if c.Kind == task.Align {
+		} else if c.Kind == partition.Align {
 			o.alignedExtents(c, slots[0], s, c.Terms[i+1])
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -114,7 +115,7 @@ func (e *emitter) argMethods(f *jen.File, t *model.Task) {
 			doc = ": " + lowerFirst(strings.TrimRight(a.Doc, "."))
 		}
 		comment(f, "%s returns the argument %s%s.", a.GoName, a.Name, doc)
-		f.Func().Params(jen.Op("*").Add(generic(t.GoName, e.typeArgs()))).Id(a.GoName).Params(jen.Id("ctx").Op("*").Add(e.task("Ctx"))).Int().Block(
+		f.Func().Params(jen.Op("*").Add(generic(t.GoName, e.typeArgs()))).Id(a.GoName).Params(jen.Id("ctx").Op("*").Add(e.opQ("Ctx"))).Int().Block(
 			jen.Return(jen.Int().Call(jen.Id("ctx").Dot("Step"))))
 	}
 }
@@ -229,7 +230,7 @@ func (e *emitter) constraintsValue(t *model.Task) *jen.Statement {
 		if len(t.Constraints.List) == 0 {
 			return
 		}
-		g.Id("List").Op(":").Index().Add(e.task("Constraint")).ValuesFunc(func(g *jen.Group) {
+		g.Id("List").Op(":").Index().Add(e.partition("Constraint")).ValuesFunc(func(g *jen.Group) {
 			for _, c := range t.Constraints.List {
 				g.Line().Add(e.constraintValue(c))
 			}
@@ -238,15 +239,15 @@ func (e *emitter) constraintsValue(t *model.Task) *jen.Statement {
 	})
 }
 
-func (e *emitter) constraintValue(c task.Constraint) *jen.Statement {
+func (e *emitter) constraintValue(c partition.Constraint) *jen.Statement {
 	return jen.ValuesFunc(func(g *jen.Group) {
-		g.Id("Kind").Op(":").Add(e.task(goname.Exported(c.Kind.String())))
-		g.Id("Terms").Op(":").Index().Add(e.task("Term")).ValuesFunc(func(g *jen.Group) {
+		g.Id("Kind").Op(":").Add(e.partition(goname.Exported(c.Kind.String())))
+		g.Id("Terms").Op(":").Index().Add(e.partition("Term")).ValuesFunc(func(g *jen.Group) {
 			for _, t := range c.Terms {
-				if t.Index == task.All {
-					g.Add(e.task("Whole")).Call(jen.Lit(t.Name))
+				if t.Index == partition.All {
+					g.Add(e.partition("Whole")).Call(jen.Lit(t.Name))
 				} else {
-					g.Add(e.task("At")).Call(jen.Lit(t.Name), jen.Lit(t.Index))
+					g.Add(e.partition("At")).Call(jen.Lit(t.Name), jen.Lit(t.Index))
 				}
 			}
 		})
@@ -263,8 +264,8 @@ func (e *emitter) constraintValue(c task.Constraint) *jen.Statement {
 				}
 			})
 		}
-		if c.Hint != task.NoHint {
-			g.Id("Hint").Op(":").Add(e.task(goname.Exported(c.Hint.String())))
+		if c.Hint != partition.NoHint {
+			g.Id("Hint").Op(":").Add(e.partition(goname.Exported(c.Hint.String())))
 		}
 	})
 }

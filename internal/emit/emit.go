@@ -72,7 +72,7 @@ func (e *emitter) files(pkg, source string, parts []part) ([]File, error) {
 	for _, p := range parts {
 		f := jen.NewFilePathName(e.paths.Generated+"/"+pkg, pkg)
 		f.HeaderComment(Header(source))
-		for _, name := range []string{"attr", "dtype", "graph", "perm", "region", "shape", "task", "tensor"} {
+		for _, name := range []string{"attr", "dtype", "graph", "op", "partition", "perm", "region", "shape", "task", "tensor"} {
 			f.ImportName(e.rt(name), name)
 		}
 		f.ImportName(e.paths.Kernels, path.Base(e.paths.Kernels))
@@ -137,10 +137,12 @@ func (e *emitter) gen(pkg string) string { return e.paths.Generated + "/" + pkg 
 // name adds the import name of a generated package, so that jennifer does not invent an alias.
 func (e *emitter) name(f *jen.File, pkg string) { f.ImportName(e.gen(pkg), pkg) }
 
-func (e *emitter) task(name string) *jen.Statement   { return jen.Qual(e.rt("task"), name) }
-func (e *emitter) tensor(name string) *jen.Statement { return jen.Qual(e.rt("tensor"), name) }
-func (e *emitter) graphQ(name string) *jen.Statement { return jen.Qual(e.rt("graph"), name) }
-func (e *emitter) perm(name string) *jen.Statement   { return jen.Qual(e.rt("perm"), name) }
+func (e *emitter) task(name string) *jen.Statement      { return jen.Qual(e.rt("task"), name) }
+func (e *emitter) opQ(name string) *jen.Statement       { return jen.Qual(e.rt("op"), name) }
+func (e *emitter) partition(name string) *jen.Statement { return jen.Qual(e.rt("partition"), name) }
+func (e *emitter) tensor(name string) *jen.Statement    { return jen.Qual(e.rt("tensor"), name) }
+func (e *emitter) graphQ(name string) *jen.Statement    { return jen.Qual(e.rt("graph"), name) }
+func (e *emitter) perm(name string) *jen.Statement      { return jen.Qual(e.rt("perm"), name) }
 
 // packageComment writes the comment of a package, wrapped at 100 columns.
 func packageComment(f *jen.File, text string) {

@@ -102,6 +102,7 @@ func (e *emitter) register(f *jen.File) {
 				for _, v := range variants(t.Types) {
 					kernel := variantName(e.kernelType(t), v)
 					g.Line().Add(e.task("Variant")).ValuesFunc(func(g *jen.Group) {
+						g.Id("Target").Op(":").Add(e.opQ("CPU"))
 						g.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
 							for _, t := range v {
 								g.Qual(e.rt("dtype"), dtypeConst(t))

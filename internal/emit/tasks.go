@@ -343,7 +343,7 @@ func (e *emitter) kernel(f *jen.File, name string, tasks []*model.Task) {
 					doc += ": " + lowerFirst(s.Doc)
 				}
 				comment(g, "%s", sentence(doc))
-				g.Id(s.GoName).Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("a").Op("*").Add(generic(t.GoName, e.typeArgs())), jen.Id("r").Add(e.task("Range"))).Error()
+				g.Id(s.GoName).Params(jen.Id("ctx").Op("*").Add(e.opQ("Ctx")), jen.Id("a").Op("*").Add(generic(t.GoName, e.typeArgs())), jen.Id("r").Add(e.opQ("Range"))).Error()
 			}
 		}
 	})
@@ -358,7 +358,7 @@ func (e *emitter) stateMethod(g *jen.Group, t *model.Task) {
 	} else {
 		comment(g, "%s frees what Init made, when the plan is closed.", t.GoName)
 	}
-	g.Id(t.GoName).Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("a").Op("*").Add(generic(t.GoName, e.typeArgs()))).Add(result)
+	g.Id(t.GoName).Params(jen.Id("ctx").Op("*").Add(e.opQ("Ctx")), jen.Id("a").Op("*").Add(generic(t.GoName, e.typeArgs()))).Add(result)
 }
 
 // bind emits the function that gives a task its arguments.
@@ -368,9 +368,9 @@ func (e *emitter) bind(f *jen.File, t *model.Task) {
 	if tp := e.typeParams(t.Types); len(tp) > 0 {
 		fn = fn.Types(tp...)
 	}
-	result := jen.Func().Params(jen.Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.task("Body")), jen.Error())
+	result := jen.Func().Params(jen.Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.opQ("Body")), jen.Error())
 	fn.Params(jen.Id("k").Add(generic(e.kernelType(t), e.typeArgs()))).Add(result).Block(
-		jen.Return(jen.Func().Params(jen.Id("acc").Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.task("Body")), jen.Error()).BlockFunc(func(g *jen.Group) {
+		jen.Return(jen.Func().Params(jen.Id("acc").Op("*").Add(e.task("Accessor"))).Params(jen.Index().Add(e.opQ("Body")), jen.Error()).BlockFunc(func(g *jen.Group) {
 			g.Id("d").Op(":=").Id("acc").Dot("Resolved").Dot("Dims").Assert(jen.Op("*").Id("Dims"))
 			g.Id("a").Op(":=").Op("&").Add(generic(t.GoName, e.typeArgs())).ValuesFunc(func(g *jen.Group) {
 				g.Line().Id("Attrs").Op(":").Id("acc").Dot("Attrs").Assert(jen.Id("Attrs"))
@@ -381,7 +381,7 @@ func (e *emitter) bind(f *jen.File, t *model.Task) {
 				e.argValues(g, t)
 				g.Line()
 			})
-			g.Return(jen.Index().Add(e.task("Body")).ValuesFunc(func(g *jen.Group) {
+			g.Return(jen.Index().Add(e.opQ("Body")).ValuesFunc(func(g *jen.Group) {
 				for _, s := range t.Steps {
 					if t.Returns != nil {
 						place := e.task("StateTo").Types(e.goType(t.Returns)).Call(jen.Id("acc"), jen.Id("Slot"+t.Returns.GoName))
@@ -449,7 +449,7 @@ func (e *emitter) body(f *jen.File, t *model.Task, s *model.Step) {
 		e.stateBody(f, t, s)
 		return
 	}
-	f.Func().Params(jen.Id("b").Op("*").Add(generic(bodyType(s), e.typeArgs()))).Id("Run").Params(jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("r").Add(e.task("Range"))).Error().Block(
+	f.Func().Params(jen.Id("b").Op("*").Add(generic(bodyType(s), e.typeArgs()))).Id("Run").Params(jen.Id("ctx").Op("*").Add(e.opQ("Ctx")), jen.Id("r").Add(e.opQ("Range"))).Error().Block(
 		jen.Return(jen.Id("b").Dot("kernel").Dot(s.GoName).Call(jen.Id("ctx"), jen.Id("b").Dot("args"), jen.Id("r"))))
 }
 
@@ -461,7 +461,7 @@ func (e *emitter) stateBody(f *jen.File, t *model.Task, s *model.Step) {
 	call := func() *jen.Statement {
 		return jen.Id("b").Dot("kernel").Dot(s.GoName).Call(jen.Id("ctx"), jen.Id("b").Dot("args"))
 	}
-	params := []jen.Code{jen.Id("ctx").Op("*").Add(e.task("Ctx")), jen.Id("_").Add(e.task("Range"))}
+	params := []jen.Code{jen.Id("ctx").Op("*").Add(e.opQ("Ctx")), jen.Id("_").Add(e.opQ("Range"))}
 	if t.Returns == nil {
 		receiver().Id("Run").Params(params...).Error().Block(jen.Return(call()))
 		return

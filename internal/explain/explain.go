@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -101,7 +102,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", paramName(p), perm, group, arity(p), ParamNotes(t, p))
 		}
 		for _, a := range t.Args {
-			fmt.Fprintf(tw, "  %s\targument\t%v\t%s\t%s\n", a.Name, task.Scalars, argArity(a), argNotes(a))
+			fmt.Fprintf(tw, "  %s\targument\t%v\t%s\t%s\n", a.Name, partition.Scalars, argArity(a), argNotes(a))
 		}
 		tw.Flush()
 		if t.Returns != nil {

@@ -6,13 +6,13 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/source"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/partition"
 )
 
 // Constraint says how launches of a task divide tensors.
 type Constraint struct {
 	Span  source.Span
-	Kind  task.ConstraintKind
+	Kind  partition.ConstraintKind
 	Key   source.Span // of the kind
 	Terms []Str       // slots, gradients of slots, groups, or single tensors of these
 	// The lists that a kind has, by name: axes, extents, factors, low, high.
@@ -35,18 +35,18 @@ func (c *Constraint) list(name string) []int {
 }
 
 // Value returns the constraint as the runtime knows it.
-func (c *Constraint) Value() task.Constraint {
-	v := task.Constraint{Kind: c.Kind, Axes: c.list("axes"), Extents: c.list("extents"), Factors: c.list("factors"), Low: c.list("low"), High: c.list("high")}
+func (c *Constraint) Value() partition.Constraint {
+	v := partition.Constraint{Kind: c.Kind, Axes: c.list("axes"), Extents: c.list("extents"), Factors: c.list("factors"), Low: c.list("low"), High: c.list("high")}
 	for _, t := range c.Terms {
-		v.Terms = append(v.Terms, task.ParseTerm(t.V))
+		v.Terms = append(v.Terms, partition.ParseTerm(t.V))
 	}
-	v.Hint, _ = task.ParseHint(c.Hint.V)
+	v.Hint, _ = partition.ParseHint(c.Hint.V)
 	return v
 }
 
 // constraintLists names the lists that each kind needs.
-var constraintLists = map[task.ConstraintKind][]string{
-	task.MinExtents: {"extents"}, task.Scale: {"factors"}, task.Bloat: {"low", "high"},
+var constraintLists = map[partition.ConstraintKind][]string{
+	partition.MinExtents: {"extents"}, partition.Scale: {"factors"}, partition.Bloat: {"low", "high"},
 }
 
 // constraints reads an array of constraints.
@@ -72,7 +72,7 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	c := &Constraint{Span: t.t.Span, Lists: map[string]*Ints{}}
 	before := r.list.Len()
 	var kinds []*source.Entry
-	for _, name := range task.ConstraintKinds() {
+	for _, name := range partition.ConstraintKinds() {
 		if e := t.take(name); e != nil {
 			kinds = append(kinds, e)
 		}
@@ -81,7 +81,7 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	case 0:
 		t.done("a constraint")
 		if r.list.Len() == before {
-			r.list.Add(diag.MissingKey, c.Span, "want one of %s", strings.Join(task.ConstraintKinds(), ", "))
+			r.list.Add(diag.MissingKey, c.Span, "want one of %s", strings.Join(partition.ConstraintKinds(), ", "))
 		}
 		return nil
 	case 1:
@@ -91,10 +91,10 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	}
 	e := kinds[0]
 	c.Key = e.KeySpan
-	c.Kind, _ = task.ParseConstraintKind(e.Key)
+	c.Kind, _ = partition.ParseConstraintKind(e.Key)
 	fields := t
 	switch {
-	case c.Kind == task.Align:
+	case c.Kind == partition.Align:
 		c.Terms = r.strings(e)
 	case c.Kind.Dependent():
 		if fields = r.sub(e); fields == nil {
@@ -111,14 +111,14 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 			fields.missing(name, "one number for each dimension")
 		}
 	}
-	if c.Kind == task.Broadcast {
+	if c.Kind == partition.Broadcast {
 		if l := t.take("axes"); l != nil {
 			c.Lists["axes"] = r.integers(l)
 		}
 	}
-	if c.Kind == task.Image {
+	if c.Kind == partition.Image {
 		if c.Hint = fields.str("hint"); c.Hint.Set() {
-			r.oneOf(c.Hint, task.Hints())
+			r.oneOf(c.Hint, partition.Hints())
 		}
 	}
 	if fields != t {

@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -19,7 +21,7 @@ type Invocation struct {
 	Passed map[int][]any
 	// Added lists the constraints that were added to those of the task. There are none if the task
 	// declares its constraints.
-	Added []task.Constraint
+	Added []partition.Constraint
 }
 
 // OpenInvocation is an invocation of a task that does not declare its constraints, so that the caller
@@ -27,7 +29,7 @@ type Invocation struct {
 type OpenInvocation struct{ *Invocation }
 
 // AddConstraint adds a constraint on how launches divide the invocation's tensors. Terms name slots.
-func (o *OpenInvocation) AddConstraint(c task.Constraint) error { return o.Invocation.add(c) }
+func (o *OpenInvocation) AddConstraint(c partition.Constraint) error { return o.Invocation.add(c) }
 
 // Close ends the adding of constraints. It takes what an Invoke function returns.
 func Close(o *OpenInvocation, err error) (*Invocation, error) {
@@ -38,7 +40,7 @@ func Close(o *OpenInvocation, err error) (*Invocation, error) {
 }
 
 // add adds a constraint, unless the task declares its own or has no such operands.
-func (inv *Invocation) add(c task.Constraint) error {
+func (inv *Invocation) add(c partition.Constraint) error {
 	l, err := inv.launch()
 	if err != nil {
 		return err
@@ -65,14 +67,14 @@ func NewBinding[S ~int](n *Node, kind task.Kind) *Binding[S] {
 	sig := n.Op.Signature(kind)
 	if sig == nil {
 		return &Binding[S]{op: n.Op, inv: &Invocation{Node: n, Signature: &task.Signature{Operator: &n.Op.Operator, Task: kind.String()}},
-			err: &task.Error{Operator: n.Op.Name, Want: "an operator with a task of kind " + kind.String(), Got: "none"}}
+			err: &op.Error{Operator: n.Op.Name, Want: "an operator with a task of kind " + kind.String(), Got: "none"}}
 	}
 	return &Binding[S]{op: n.Op, inv: &Invocation{Node: n, Signature: sig, Operands: make([][]Tensor, len(sig.Params))}}
 }
 
 func (b *Binding[S]) fail(slot int, want, got string) {
 	if b.err == nil {
-		b.err = &task.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Slot: b.op.Slots[slot].Name, Want: want, Got: got}
+		b.err = &op.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Slot: b.op.Slots[slot].Name, Want: want, Got: got}
 	}
 }
 
@@ -90,7 +92,7 @@ func (b *Binding[S]) BindGrad(slot S, tensors ...Tensor) *Binding[S] {
 func (b *Binding[S]) bind(slot int, grad bool, tensors []Tensor) *Binding[S] {
 	if slot < 0 || slot >= len(b.op.Slots) {
 		if b.err == nil {
-			b.err = &task.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(slot)}
+			b.err = &op.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(slot)}
 		}
 		return b
 	}
@@ -122,7 +124,7 @@ func (b *Binding[S]) BindArg(slot S, values ...any) *Binding[S] {
 		return b
 	}
 	if slot < 0 || int(slot) >= len(b.op.Slots) {
-		b.err = &task.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(int(slot))}
+		b.err = &op.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(int(slot))}
 		return b
 	}
 	arg := b.inv.Signature.Arg(int(slot))
@@ -144,7 +146,7 @@ func (b *Binding[S]) BindArg(slot S, values ...any) *Binding[S] {
 
 // AddConstraint adds a constraint on how launches divide the tensors that are bound so far. It fails,
 // when the invocation is made, if the task declares its constraints.
-func (b *Binding[S]) AddConstraint(c task.Constraint) *Binding[S] {
+func (b *Binding[S]) AddConstraint(c partition.Constraint) *Binding[S] {
 	if b.err == nil {
 		b.err = b.inv.add(c)
 	}
@@ -154,7 +156,7 @@ func (b *Binding[S]) AddConstraint(c task.Constraint) *Binding[S] {
 // Open is Invocation for a task that does not declare its constraints.
 func (b *Binding[S]) Open() (*OpenInvocation, error) {
 	if b.err == nil && b.inv.Signature.Constraints.Declared {
-		b.err = &task.Error{Code: task.ConstraintsLocked, Operator: b.op.Name, Task: b.inv.Signature.Task, Want: "a task that does not declare its constraints", Got: "one that does"}
+		b.err = &op.Error{Code: partition.ConstraintsLocked, Operator: b.op.Name, Task: b.inv.Signature.Task, Want: "a task that does not declare its constraints", Got: "one that does"}
 	}
 	inv, err := b.Invocation()
 	if err != nil {

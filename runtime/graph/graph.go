@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -350,7 +351,7 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 }
 
 func (in *Insertion[S]) fail(want, got string) {
-	in.errs = append(in.errs, &task.Error{Operator: in.op.Name, Want: want, Got: got})
+	in.errs = append(in.errs, &op.Error{Operator: in.op.Name, Want: want, Got: got})
 }
 
 // Bind binds an input slot to a tensor, or a variadic one to several. A tensor that is none because
@@ -401,7 +402,7 @@ func (in *Insertion[S]) checkArgs() error {
 	}
 	for _, slot := range slices.Sorted(maps.Keys(in.args)) {
 		if !taken[slot] {
-			return &task.Error{Operator: in.op.Name, Slot: in.op.Slots[slot].Name, Want: "an argument that the caller passes", Got: "one that no caller does"}
+			return &op.Error{Operator: in.op.Name, Slot: in.op.Slots[slot].Name, Want: "an argument that the caller passes", Got: "one that no caller does"}
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -88,7 +89,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("mistake %d:\n got %s\nwant %s", i, a, b)
 		}
 	}
-	var e *task.Error
+	var e *op.Error
 	if !errors.As(g.Err(), &e) || e.Operator != "linear" {
 		t.Errorf("the errors wrap %v", e)
 	}

@@ -2,14 +2,14 @@ package graph
 
 import (
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/launch"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // Launch returns the launch of an invocation: its tensors as stores, its constraints, and the values
-// that its caller passes. A launch.Checker tells how a machine divides it.
-func (inv *Invocation) Launch() (*launch.Launch, error) {
+// that its caller passes. A partition.Checker tells how a machine divides it.
+func (inv *Invocation) Launch() (*partition.Launch, error) {
 	l, err := inv.launch()
 	if err != nil {
 		return nil, err
@@ -23,10 +23,10 @@ func (inv *Invocation) Launch() (*launch.Launch, error) {
 }
 
 // launch is Launch without the added constraints.
-func (inv *Invocation) launch() (*launch.Launch, error) {
+func (inv *Invocation) launch() (*partition.Launch, error) {
 	sig := inv.Signature
-	l := launch.New(sig.Declaration())
-	stores := map[*info]*launch.Store{}
+	l := partition.New(sig.Declaration())
+	stores := map[*info]*partition.Store{}
 	for i, p := range sig.Params {
 		if p.Perm == perm.Scratch {
 			continue
@@ -37,7 +37,7 @@ func (inv *Invocation) launch() (*launch.Launch, error) {
 			}
 			s := stores[t.info]
 			if s == nil {
-				s = &launch.Store{Name: t.name, Shape: t.operand.Shape, Element: element(t.operand.Type)}
+				s = &partition.Store{Name: t.name, Shape: t.operand.Shape, Element: element(t.operand.Type)}
 				stores[t.info] = s
 			}
 			if err := l.Add(sig.ParamName(i), s); err != nil {
@@ -57,8 +57,8 @@ func (inv *Invocation) launch() (*launch.Launch, error) {
 
 // element returns an element type as launches see it: an integer points to an element of a tensor of
 // one dimension.
-func element(t dtype.Type) launch.Element {
-	e := launch.Element{Name: t.String(), Bytes: t.Size()}
+func element(t dtype.Type) partition.Element {
+	e := partition.Element{Name: t.String(), Bytes: t.Size()}
 	if t == dtype.I32 || t == dtype.I64 {
 		e.Points = 1
 	}

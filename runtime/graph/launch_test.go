@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/launch"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 )
 
 // eight returns an invocation of linear's backward with eight tensors, made by generated code.
@@ -38,7 +38,7 @@ func eight(tb testing.TB, rows int) *graph.OpenInvocation {
 	return inv
 }
 
-var machine = launch.Machine{Kind: "gpu", Procs: 4, Threshold: 1}
+var machine = partition.Machine{Kind: "gpu", Procs: 4, Threshold: 1}
 
 // TestCheckedLaunch launches what generated code has bound: the partition is worked out once, and then
 // found without allocating.
@@ -48,7 +48,7 @@ func TestCheckedLaunch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := launch.NewChecker(inv.Signature.Declaration(), machine)
+	c := partition.NewChecker(inv.Signature.Declaration(), machine)
 	first, err := c.Launch(l)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestCheckedLaunch(t *testing.T) {
 	if !slices.Equal(first.Domain, []int{4}) && first.Leaves() < 2 {
 		t.Errorf("the launch is not divided: %v", first.Domain)
 	}
-	var again *launch.Partition
+	var again *partition.Partition
 	if n := testing.AllocsPerRun(100, func() { again, err = c.Launch(l) }); n != 0 || again != first || err != nil {
 		t.Errorf("a launch like the last one allocates %v times, and gives %p, %v; want %p", n, again, err, first)
 	}
@@ -83,18 +83,18 @@ func TestCheckedLaunch(t *testing.T) {
 // TestAddConstraint adds constraints to an invocation of a task that declares none.
 func TestAddConstraint(t *testing.T) {
 	inv := eight(t, 64)
-	if err := inv.AddConstraint(task.Constraint{Kind: task.Broadcast, Terms: []task.Term{task.Whole("inputs")}}); err != nil {
+	if err := inv.AddConstraint(partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.Whole("inputs")}}); err != nil {
 		t.Fatal(err)
 	}
-	var e *task.Error
-	if err := inv.AddConstraint(task.Constraint{Kind: task.Broadcast, Terms: []task.Term{task.At("grad.input", 1)}}); !errors.As(err, &e) || e.Code != task.IndexOutOfRange {
-		t.Errorf("got %v, want an error of the code %s", err, task.IndexOutOfRange)
+	var e *op.Error
+	if err := inv.AddConstraint(partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.At("grad.input", 1)}}); !errors.As(err, &e) || e.Code != partition.IndexOutOfRange {
+		t.Errorf("got %v, want an error of the code %s", err, partition.IndexOutOfRange)
 	}
 	l, err := inv.Launch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := launch.NewChecker(inv.Signature.Declaration(), machine).Launch(l)
+	p, err := partition.NewChecker(inv.Signature.Declaration(), machine).Launch(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func BenchmarkCheckedLaunch(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("generated", func(b *testing.B) {
-		c := launch.NewChecker(d, machine)
+		c := partition.NewChecker(d, machine)
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := c.Launch(l); err != nil {
@@ -123,16 +123,16 @@ func BenchmarkCheckedLaunch(b *testing.B) {
 			}
 		}
 	})
-	dynamic := func(b *testing.B, finish func(*launch.Launch) error) {
+	dynamic := func(b *testing.B, finish func(*partition.Launch) error) {
 		p, err := l.Solve(machine)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.ReportAllocs()
 		for b.Loop() {
-			l := launch.New(d)
+			l := partition.New(d)
 			k := 0
-			for _, g := range []task.Group{task.Inputs, task.Outputs} {
+			for _, g := range []partition.Group{partition.Inputs, partition.Outputs} {
 				for _, s := range d.Slots() {
 					if s.Group == g && s.Name != "pre" {
 						if err := l.Add(s.Name, p.Argument(k).Store); err != nil {
@@ -148,10 +148,10 @@ func BenchmarkCheckedLaunch(b *testing.B) {
 		}
 	}
 	b.Run("dynamic", func(b *testing.B) {
-		c := launch.NewChecker(d, machine)
-		dynamic(b, func(l *launch.Launch) error { _, err := c.Launch(l); return err })
+		c := partition.NewChecker(d, machine)
+		dynamic(b, func(l *partition.Launch) error { _, err := c.Launch(l); return err })
 	})
 	b.Run("solved", func(b *testing.B) {
-		dynamic(b, func(l *launch.Launch) error { _, err := l.Solve(machine); return err })
+		dynamic(b, func(l *partition.Launch) error { _, err := l.Solve(machine); return err })
 	})
 }

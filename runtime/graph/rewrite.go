@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -52,11 +53,11 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 			c.slots[slot] = nil // absent under these attributes
 		}
 		if len(want) != len(c.slots[slot]) {
-			return nil, &task.Error{Operator: n.Op.Name, Slot: s.Name, Want: count(len(want)), Got: count(len(c.slots[slot]))}
+			return nil, &op.Error{Operator: n.Op.Name, Slot: s.Name, Want: count(len(want)), Got: count(len(c.slots[slot]))}
 		}
 		for k, t := range c.slots[slot] {
 			if want[k].Type != t.Type() || !shape.Equal(want[k].Shape, t.Shape()) {
-				return nil, &task.Error{Operator: n.Op.Name, Slot: s.Name, Want: want[k].String(), Got: t.String()}
+				return nil, &op.Error{Operator: n.Op.Name, Slot: s.Name, Want: want[k].String(), Got: t.String()}
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -25,12 +26,12 @@ type (
 	nothingBackward[T dtype.Float]              struct{}
 )
 
-func (nothing[T]) Forward(*task.Ctx, *flat.Forward[T], task.Range) error           { return nil }
-func (nothingBackward[T]) Backward(*task.Ctx, *flat.Backward[T], task.Range) error { return nil }
+func (nothing[T]) Forward(*op.Ctx, *flat.Forward[T], op.Range) error           { return nil }
+func (nothingBackward[T]) Backward(*op.Ctx, *flat.Backward[T], op.Range) error { return nil }
 
 // BenchmarkTask measures what it costs to run a task, without the work of its kernel.
 func BenchmarkTask(b *testing.B) {
-	ctx, r := &task.Ctx{}, task.Range{Lo: 0, Hi: 6}
+	ctx, r := &op.Ctx{}, op.Range{Lo: 0, Hi: 6}
 	b.Run("generated", func(b *testing.B) {
 		body := flatBody(b)
 		b.ReportAllocs()
@@ -57,28 +58,28 @@ func BenchmarkTask(b *testing.B) {
 func flatKernel() flat.Kernel[float32] { return nothing[float32]{} }
 
 // flatBody binds flat's forward task, as engines do.
-func flatBody(tb testing.TB) task.Body {
+func flatBody(tb testing.TB) op.Body {
 	tb.Helper()
 	var r task.Registry
 	if err := flat.Register(&r, nothing[float32]{}, nothing[float64]{}, nothing[int32]{}, nothing[int64]{}, nothing[bool]{},
 		nothingBackward[float32]{}, nothingBackward[float64]{}); err != nil {
 		tb.Fatal(err)
 	}
-	op := &flat.Operator.Operator
+	operator := &flat.Operator.Operator
 	x := task.Operand{Type: dtype.F32, Shape: []int{2, 3}}
-	given := task.NoneGiven(op)
+	given := task.NoneGiven(operator)
 	given.Operands[flat.SlotInput] = []task.Operand{x}
-	res, err := task.Resolve(op, flat.Defaults(), given)
+	res, err := task.Resolve(operator, flat.Defaults(), given)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	variant, err := r.Task(flat.ForwardTask).Variant(res.Types)
+	variant, err := r.Task(flat.ForwardTask).Variant(op.CPU, res.Types)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	alloc := local.NewAllocator(0)
 	bodies, err := variant.Bind(&task.Accessor{
-		Signature: op.Signature(task.KindForward),
+		Signature: operator.Signature(task.KindForward),
 		Attrs:     flat.Defaults(),
 		Resolved:  res,
 		Memory: func(slot int, _ bool) []task.Buffer {
@@ -98,8 +99,8 @@ func flatBody(tb testing.TB) task.Body {
 
 // TestTaskAllocatesNothing checks that running a task, and a whole plan, allocates no memory.
 func TestTaskAllocatesNothing(t *testing.T) {
-	body, ctx := flatBody(t), &task.Ctx{}
-	if n := testing.AllocsPerRun(100, func() { _ = body.Run(ctx, task.Range{Lo: 0, Hi: 6}) }); n != 0 {
+	body, ctx := flatBody(t), &op.Ctx{}
+	if n := testing.AllocsPerRun(100, func() { _ = body.Run(ctx, op.Range{Lo: 0, Hi: 6}) }); n != 0 {
 		t.Errorf("a task allocates %v times", n)
 	}
 	in := load(t, newEngine(t, registry(t, increment), local.Config{Workers: 2}), chain(t, 20, 50))

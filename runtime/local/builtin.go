@@ -5,9 +5,9 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // slice returns the memory of a tensor as elements. Engines align memory to more than any element.
@@ -22,12 +22,12 @@ func slice[T dtype.Element](b []byte) []T {
 var operands = map[string]int{"fill": 1, "add": 2, "convert": 2}
 
 // builtin returns the body of a built-in operation.
-func (in *Instance) builtin(t *plan.Task) (task.Body, error) {
+func (in *Instance) builtin(t *plan.Task) (op.Body, error) {
 	if t.Builtin.Op == "identity" {
 		return in.identity(t)
 	}
 	typ := func(i int) dtype.Type { return in.plan.Roots[t.Access[i].Root].Type }
-	wrong := func(i int) (task.Body, error) {
+	wrong := func(i int) (op.Body, error) {
 		return nil, fmt.Errorf("want %s of f32, f64, f16 or bf16, got %v", t.Builtin.Op, typ(i))
 	}
 	if n, ok := operands[t.Builtin.Op]; !ok {
@@ -74,7 +74,7 @@ func (in *Instance) builtin(t *plan.Task) (task.Body, error) {
 	return wrong(0)
 }
 
-func builtin[T dtype.Float](in *Instance, t *plan.Task) (task.Body, error) {
+func builtin[T dtype.Float](in *Instance, t *plan.Task) (op.Body, error) {
 	to := slice[T](in.data[t.Access[0].Root])
 	if t.Builtin.Op == "fill" {
 		return fill[T]{to, T(t.Builtin.Value)}, nil
@@ -90,7 +90,7 @@ type fill[T dtype.Number] struct {
 	value T
 }
 
-func (f fill[T]) Run(_ *task.Ctx, r task.Range) error {
+func (f fill[T]) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		f.to[i] = f.value
 	}
@@ -99,7 +99,7 @@ func (f fill[T]) Run(_ *task.Ctx, r task.Range) error {
 
 type add[T dtype.Float] struct{ to, from []T }
 
-func (a add[T]) Run(_ *task.Ctx, r task.Range) error {
+func (a add[T]) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.to[i] += a.from[i]
 	}

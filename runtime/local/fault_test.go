@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -31,17 +32,17 @@ type faults struct {
 }
 
 type faultyBody struct {
-	task.Body
+	op.Body
 	*faults
 	call, step int64
 }
 
-func (b *faultyBody) Run(ctx *task.Ctx, r task.Range) error {
+func (b *faultyBody) Run(ctx *op.Ctx, r op.Range) error {
 	if b.faults.call.Load() == b.call && b.faults.step.Load() == b.step {
 		if b.panics.Load() {
 			panic(errFault)
 		}
-		return &task.Error{Operator: "op", Slot: "input", Want: "none", Got: errFault.Error()}
+		return &op.Error{Operator: "op", Slot: "input", Want: "none", Got: errFault.Error()}
 	}
 	return b.Body.Run(ctx, r)
 }
@@ -54,8 +55,8 @@ func (f *faults) registry(t *testing.T) *task.Registry {
 	if err := catalogue.Register(&all); err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range all.Operators() {
-		for _, sig := range op.Signatures {
+	for _, o := range all.Operators() {
+		for _, sig := range o.Signatures {
 			reg := all.Task(sig.ID)
 			if reg == nil {
 				continue
@@ -63,7 +64,7 @@ func (f *faults) registry(t *testing.T) *task.Registry {
 			variants := append([]task.Variant{}, reg.Variants...)
 			for i := range variants {
 				bind := variants[i].Bind
-				variants[i].Bind = func(a *task.Accessor) ([]task.Body, error) {
+				variants[i].Bind = func(a *task.Accessor) ([]op.Body, error) {
 					bodies, err := bind(a)
 					for step, b := range bodies {
 						bodies[step] = &faultyBody{b, f, int64(f.bound), int64(step)}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // group returns the body of a fused task.
-func (in *Instance) group(g *plan.Group, bodies [][]task.Body) (task.Body, error) {
+func (in *Instance) group(g *plan.Group, bodies [][]op.Body) (op.Body, error) {
 	parts := make([]part, len(g.Parts))
 	end := 0
 	for i := range g.Parts {
@@ -35,7 +35,7 @@ func (in *Instance) group(g *plan.Group, bodies [][]task.Body) (task.Body, error
 
 // part is a task of a group.
 type part struct {
-	body task.Body
+	body op.Body
 	end  int // of its indices in a batch
 	task *plan.Task
 }
@@ -44,14 +44,14 @@ type part struct {
 // returned or the *PanicError that it raised.
 type partError struct {
 	task *plan.Task
-	at   task.Range
+	at   op.Range
 	err  error
 }
 
 func (e *partError) Error() string { return e.err.Error() }
 
 // run runs a range of the part.
-func (p *part) run(ctx *task.Ctx, r task.Range) (err error) {
+func (p *part) run(ctx *op.Ctx, r op.Range) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &partError{p.task, r, &PanicError{Value: v, Stack: debug.Stack()}}
@@ -66,7 +66,7 @@ func (p *part) run(ctx *task.Ctx, r task.Range) (err error) {
 // chain runs each range through all parts, so that what they hand on is in the cache.
 type chain struct{ parts []part }
 
-func (c chain) Run(ctx *task.Ctx, r task.Range) error {
+func (c chain) Run(ctx *op.Ctx, r op.Range) error {
 	for i := range c.parts {
 		if err := c.parts[i].run(ctx, r); err != nil {
 			return err
@@ -78,11 +78,11 @@ func (c chain) Run(ctx *task.Ctx, r task.Range) error {
 // batch runs parts whose indices lie one after the other.
 type batch struct{ parts []part }
 
-func (b batch) Run(ctx *task.Ctx, r task.Range) error {
+func (b batch) Run(ctx *op.Ctx, r op.Range) error {
 	begin := 0
 	for i := range b.parts {
 		p := &b.parts[i]
-		if own := (task.Range{Lo: max(r.Lo, begin) - begin, Hi: min(r.Hi, p.end) - begin}); own.Lo < own.Hi {
+		if own := (op.Range{Lo: max(r.Lo, begin) - begin, Hi: min(r.Hi, p.end) - begin}); own.Lo < own.Hi {
 			if err := p.run(ctx, own); err != nil {
 				return err
 			}

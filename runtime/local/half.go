@@ -1,6 +1,6 @@
 package local
 
-import "github.com/opgen/opgen/runtime/task"
+import "github.com/opgen/opgen/runtime/op"
 
 // half is a tensor whose elements are stored in 16 bits.
 type half struct {
@@ -14,7 +14,7 @@ type fillHalf struct {
 	bits uint16
 }
 
-func (f fillHalf) Run(_ *task.Ctx, r task.Range) error {
+func (f fillHalf) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		f.to.data[i] = f.bits
 	}
@@ -26,7 +26,7 @@ type toHalf struct {
 	from []float32
 }
 
-func (c toHalf) Run(_ *task.Ctx, r task.Range) error {
+func (c toHalf) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		c.to.data[i] = c.to.bits(c.from[i])
 	}
@@ -39,7 +39,7 @@ type fromHalf struct {
 	value func(uint16) float32
 }
 
-func (c fromHalf) Run(_ *task.Ctx, r task.Range) error {
+func (c fromHalf) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		c.to[i] = c.value(c.from[i])
 	}
@@ -52,7 +52,7 @@ type addToHalf struct {
 	from []float32
 }
 
-func (a addToHalf) Run(_ *task.Ctx, r task.Range) error {
+func (a addToHalf) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.to.data[i] = a.to.bits(a.to.value(a.to.data[i]) + a.from[i])
 	}
@@ -64,7 +64,7 @@ type addHalf struct {
 	from []uint16
 }
 
-func (a addHalf) Run(_ *task.Ctx, r task.Range) error {
+func (a addHalf) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.to.data[i] = a.to.bits(a.to.value(a.to.data[i]) + a.to.value(a.from[i]))
 	}

@@ -5,13 +5,13 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // identity returns the body that fills a tensor with what changes nothing under a reduction.
-func (in *Instance) identity(t *plan.Task) (task.Body, error) {
+func (in *Instance) identity(t *plan.Task) (op.Body, error) {
 	b := in.data[t.Access[0].Root]
 	switch typ := in.plan.Roots[t.Access[0].Root].Type; typ {
 	case dtype.F32:
@@ -39,7 +39,7 @@ func (in *Instance) identity(t *plan.Task) (task.Body, error) {
 	}
 }
 
-func identity[T dtype.Number](b []byte, op perm.Redop, least, greatest T) (task.Body, error) {
+func identity[T dtype.Number](b []byte, op perm.Redop, least, greatest T) (op.Body, error) {
 	values := map[perm.Redop]T{perm.Sum: 0, perm.Prod: 1, perm.Min: greatest, perm.Max: least}
 	v, ok := values[op]
 	if !ok {

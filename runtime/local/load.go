@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/opgen/opgen/runtime/exec"
+	"github.com/opgen/opgen/runtime/internal/exec"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -117,7 +118,7 @@ func arenaOwner(p *plan.Plan) string {
 // bind makes one body for each task of the plan.
 func (in *Instance) bind() error {
 	p, e := in.plan, in.engine
-	bodies := make([][]task.Body, len(p.Calls))
+	bodies := make([][]op.Body, len(p.Calls))
 	tasks := make([]exec.Task, len(p.Tasks))
 	if e.config.Profile {
 		in.times, in.took = make([]Timing, len(p.Tasks)), make([]time.Duration, len(p.Tasks))
@@ -142,7 +143,7 @@ func (in *Instance) bind() error {
 }
 
 // body returns what a task runs. The bodies of calls are kept for their other steps.
-func (in *Instance) body(t *plan.Task, bodies [][]task.Body) (task.Body, error) {
+func (in *Instance) body(t *plan.Task, bodies [][]op.Body) (op.Body, error) {
 	if t.Group != nil {
 		return in.group(t.Group, bodies)
 	}
@@ -165,38 +166,38 @@ func (in *Instance) body(t *plan.Task, bodies [][]task.Body) (task.Body, error) 
 	return bodies[t.Call][t.Step], nil
 }
 
-func (in *Instance) bindCall(c *plan.Call) ([]task.Body, error) {
+func (in *Instance) bindCall(c *plan.Call) ([]op.Body, error) {
 	reg := in.engine.registry.Task(c.ID)
 	if reg == nil {
 		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v", c.Operator, c.Task, c.ID)
 	}
 	sig := reg.Signature
-	op := sig.Operator
-	attrs, err := op.DecodeAttrs(c.Attrs)
+	operator := sig.Operator
+	attrs, err := operator.DecodeAttrs(c.Attrs)
 	if err != nil {
 		return nil, err
 	}
-	given := task.NoneGiven(op)
+	given := task.NoneGiven(operator)
 	for name, operands := range c.Given {
-		if s := op.SlotNamed(name); s >= 0 {
+		if s := operator.SlotNamed(name); s >= 0 {
 			given.Operands[s] = operands
 		}
 	}
 	for _, name := range c.Requested {
-		if s := op.SlotNamed(name); s >= 0 {
+		if s := operator.SlotNamed(name); s >= 0 {
 			given.Requested[s] = true
 		}
 	}
-	res, err := task.Resolve(op, attrs, given)
+	res, err := task.Resolve(operator, attrs, given)
 	if err != nil {
 		return nil, err
 	}
-	variant, err := reg.Variant(res.Types)
+	variant, err := reg.Variant(op.CPU, res.Types)
 	if err != nil {
 		return nil, err
 	}
 	if len(c.Params) != len(sig.Params) {
-		return nil, &task.Error{Operator: op.Name, Task: sig.Task, Want: fmt.Sprintf("%d parameters", len(sig.Params)), Got: fmt.Sprint(len(c.Params))}
+		return nil, &op.Error{Operator: operator.Name, Task: sig.Task, Want: fmt.Sprintf("%d parameters", len(sig.Params)), Got: fmt.Sprint(len(c.Params))}
 	}
 	if err := in.checkParams(c, sig, res); err != nil {
 		return nil, err
@@ -237,7 +238,7 @@ func passed(c *plan.Call, sig *task.Signature) (map[int][]any, error) {
 func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
 	for i, p := range sig.Params {
 		fail := func(want, got string) error {
-			return &task.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name, Want: want, Got: got}
+			return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name, Want: want, Got: got}
 		}
 		want := res.Operands(p.Slot)
 		if len(c.Params[i]) > len(want) {
@@ -268,7 +269,7 @@ func (in *Instance) checkAccess(t *plan.Task) error {
 			}) {
 				continue
 			}
-			return &task.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name,
+			return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name,
 				Want: fmt.Sprintf("an access to all of %s that permits to %v", in.plan.Roots[b.Root].Name, p.Perm), Got: "none"}
 		}
 	}

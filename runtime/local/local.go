@@ -14,7 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/opgen/opgen/runtime/exec"
+	"github.com/opgen/opgen/runtime/internal/exec"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
@@ -38,7 +39,7 @@ type Config struct {
 // Observer sees tasks run: Observe returns what runs in place of a body, which is a plan's task of the
 // given number; p is what Instance.Plan returns. It is called while the plan is loaded, task by task from 0.
 type Observer interface {
-	Observe(p *plan.Plan, number, workers int, body task.Body) task.Body
+	Observe(p *plan.Plan, number, workers int, body op.Body) op.Body
 }
 
 // Engine runs plans on this machine. Its variables are shared, by name, among its plans. One plan
@@ -135,7 +136,7 @@ type TaskError struct {
 	Operator string
 	Task     string
 	Slot     string // that the kernel's error names, or ""
-	Range    task.Range
+	Range    op.Range
 	Err      error
 }
 
@@ -149,7 +150,7 @@ func (e *TaskError) Unwrap() error { return e.Err }
 // locate fills in what is known of the call in which the error arose.
 func (e *TaskError) locate(c *plan.Call) {
 	e.Node, e.Operator, e.Task = c.Node, c.Operator, c.Task
-	var te *task.Error
+	var te *op.Error
 	if errors.As(e.Err, &te) {
 		e.Slot = te.Slot
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/shape"
@@ -52,7 +53,7 @@ type probeAttrs struct{}
 func (probeAttrs) Validate() error { return nil }
 
 // kernel is what a probe does with a range.
-type kernel func(ctx *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error
+type kernel func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error
 
 type probeBody struct {
 	kernel kernel
@@ -60,10 +61,10 @@ type probeBody struct {
 	y      tensor.WO[float32]
 }
 
-func (b *probeBody) Run(ctx *task.Ctx, r task.Range) error { return b.kernel(ctx, b.x, b.y, r) }
+func (b *probeBody) Run(ctx *op.Ctx, r op.Range) error { return b.kernel(ctx, b.x, b.y, r) }
 
 // increment is a kernel that adds 1.
-func increment(_ *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error {
+func increment(_ *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		y.Set(i, x.At(i)+1)
 	}
@@ -77,11 +78,11 @@ func registry(t testing.TB, k kernel) *task.Registry {
 	if err := catalogue.Register(&r); err != nil {
 		t.Fatal(err)
 	}
-	bind := func(a *task.Accessor) ([]task.Body, error) {
-		return []task.Body{&probeBody{k, task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)}}, a.Err()
+	bind := func(a *task.Accessor) ([]op.Body, error) {
+		return []op.Body{&probeBody{k, task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)}}, a.Err()
 	}
 	sig := probe.Signatures[0]
-	if err := r.RegisterTask(sig.ID, "probe forward", sig, task.Variant{Kernel: k, Bind: bind}); err != nil {
+	if err := r.RegisterTask(sig.ID, "probe forward", sig, task.Variant{Target: op.CPU, Kernel: k, Bind: bind}); err != nil {
 		t.Fatal(err)
 	}
 	return &r

@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -25,7 +25,7 @@ var errKernel = errors.New("the kernel failed")
 func TestKernelErrors(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		var broken atomic.Bool
-		e := newEngine(t, registry(t, func(ctx *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error {
+		e := newEngine(t, registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
 			if broken.Load() && x.At(r.Lo) > 13 { // of the second task, which adds 1: from 13 on
 				return fmt.Errorf("%w at %d", errKernel, r.Lo)
 			}
@@ -44,7 +44,7 @@ func TestKernelErrors(t *testing.T) {
 			if !errors.As(err, &te) || !errors.Is(err, errKernel) {
 				t.Fatalf("%d workers: %v", workers, err)
 			}
-			if te.Plan != "inference" || te.Label != "p1: probe.forward" || te.Range != (task.Range{Lo: 13, Hi: 14}) {
+			if te.Plan != "inference" || te.Label != "p1: probe.forward" || te.Range != (op.Range{Lo: 13, Hi: 14}) {
 				t.Errorf("%d workers: %+v", workers, te)
 			}
 			wantError(t, "the error", err, "plan inference, p1: probe.forward, range [13, 14): the kernel failed at 13")
@@ -62,7 +62,7 @@ func TestKernelErrors(t *testing.T) {
 func TestKernelPanics(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		var how atomic.Int32
-		e := newEngine(t, registry(t, func(ctx *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error {
+		e := newEngine(t, registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
 			if r.Lo >= 7 {
 				switch how.Load() {
 				case 1:
@@ -110,7 +110,7 @@ func TestKernelPanics(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ran := 0
 	var cancel context.CancelCauseFunc
-	e := newEngine(t, registry(t, func(ctx *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error {
+	e := newEngine(t, registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
 		ran++
 		if ran == 2 && cancel != nil {
 			cancel(errors.New("enough"))
@@ -146,7 +146,7 @@ func TestSteps(t *testing.T) {
 	var step atomic.Uint64
 	var fail atomic.Bool
 	const workers = 3
-	e := newEngine(t, registry(t, func(ctx *task.Ctx, x tensor.RO[float32], y tensor.WO[float32], r task.Range) error {
+	e := newEngine(t, registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
 		if ctx.Step != step.Load() || ctx.Worker < 0 || ctx.Worker >= workers {
 			return fmt.Errorf("step %d of worker %d, want step %d", ctx.Step, ctx.Worker, step.Load())
 		}

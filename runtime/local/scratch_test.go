@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -23,7 +24,7 @@ type scratchBody struct {
 }
 
 // Run fills the worker's memory, lets others run, and checks that nobody else wrote to it.
-func (b *scratchBody) Run(ctx *task.Ctx, r task.Range) error {
+func (b *scratchBody) Run(ctx *op.Ctx, r op.Range) error {
 	small, large := b.small.Of(ctx.Worker), b.large.Of(ctx.Worker)
 	if small.Len() != 3 || large.Len() != 5 {
 		return fmt.Errorf("scratch memory of %d and %d elements", small.Len(), large.Len())
@@ -54,7 +55,7 @@ func (b *scratchBody) Run(ctx *task.Ctx, r task.Range) error {
 
 func TestScratchMemory(t *testing.T) {
 	const n = 64
-	op := graph.NewOperator(graph.Operator{
+	scratch := graph.NewOperator(graph.Operator{
 		Operator: task.Operator{
 			Name: "scratch",
 			Slots: []task.Slot{
@@ -85,15 +86,15 @@ func TestScratchMemory(t *testing.T) {
 	if err := catalogue.Register(&r); err != nil {
 		t.Fatal(err)
 	}
-	bind := func(a *task.Accessor) ([]task.Body, error) {
-		return []task.Body{&scratchBody{task.Local[float32](a, 1), task.Local[float64](a, 3), task.ReadWrite[int32](a, 2), task.WriteOnly[float32](a, 4)}}, a.Err()
+	bind := func(a *task.Accessor) ([]op.Body, error) {
+		return []op.Body{&scratchBody{task.Local[float32](a, 1), task.Local[float64](a, 3), task.ReadWrite[int32](a, 2), task.WriteOnly[float32](a, 4)}}, a.Err()
 	}
-	sig := op.Signatures[0]
-	if err := r.RegisterTask(sig.ID, "scratch forward", sig, task.Variant{Kernel: bind, Bind: bind}); err != nil {
+	sig := scratch.Signatures[0]
+	if err := r.RegisterTask(sig.ID, "scratch forward", sig, task.Variant{Target: op.CPU, Kernel: bind, Bind: bind}); err != nil {
 		t.Fatal(err)
 	}
 	g := graph.New(1)
-	p := inference(t, g, graph.Insert[int](g, 0, op, probeAttrs{}).Bind(0, g.Input("x", dtype.F32, n)).Node().Tensor(4))
+	p := inference(t, g, graph.Insert[int](g, 0, scratch, probeAttrs{}).Bind(0, g.Input("x", dtype.F32, n)).Node().Tensor(4))
 	if got := build(t, p).WorkerBytes; got != 128 {
 		t.Errorf("a worker needs %d bytes, want 64 for each kind", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -26,7 +27,7 @@ func (in *Instance) makeStates() error {
 			return err
 		}
 		if !s.Set() {
-			return in.stateError(&s.plan.Init, &task.Error{Operator: s.plan.Init.Operator, Task: s.plan.Init.Task, Want: "an init task that puts a state", Got: "none"})
+			return in.stateError(&s.plan.Init, &op.Error{Operator: s.plan.Init.Operator, Task: s.plan.Init.Task, Want: "an init task that puts a state", Got: "none"})
 		}
 	}
 	return nil
@@ -59,7 +60,7 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 		return err
 	}
 	for _, b := range bodies {
-		if err := b.Run(&task.Ctx{}, task.Range{Lo: 0, Hi: 1}); err != nil {
+		if err := b.Run(&op.Ctx{}, op.Range{Lo: 0, Hi: 1}); err != nil {
 			return err
 		}
 	}
@@ -67,7 +68,7 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 }
 
 func (in *Instance) stateError(c *plan.Call, err error) error {
-	e := &TaskError{Plan: in.plan.Name, Label: fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task), Range: task.Range{Lo: 0, Hi: 1}, Err: err}
+	e := &TaskError{Plan: in.plan.Name, Label: fmt.Sprintf("%s: %s.%s", c.Node, c.Operator, c.Task), Range: op.Range{Lo: 0, Hi: 1}, Err: err}
 	e.locate(c)
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -64,19 +65,19 @@ var (
 	errCleanup = errors.New("cleanup failed")
 )
 
-type bodyFunc func(ctx *task.Ctx, r task.Range) error
+type bodyFunc func(ctx *op.Ctx, r op.Range) error
 
-func (f bodyFunc) Run(ctx *task.Ctx, r task.Range) error { return f(ctx, r) }
+func (f bodyFunc) Run(ctx *op.Ctx, r op.Range) error { return f(ctx, r) }
 
-func (s *tables) bind(a *task.Accessor) ([]task.Body, error) {
+func (s *tables) bind(a *task.Accessor) ([]op.Body, error) {
 	var body bodyFunc
 	switch a.Signature.Kind {
 	case task.KindInit:
 		to := task.StateTo[*table](a, 2)
-		body = func(_ *task.Ctx, r task.Range) error {
+		body = func(_ *op.Ctx, r op.Range) error {
 			n := len(s.made) + 1
 			switch {
-			case r != task.Range{Lo: 0, Hi: 1}:
+			case r != op.Range{Lo: 0, Hi: 1}:
 				return fmt.Errorf("range %v", r)
 			case n == s.failInit:
 				return errInit
@@ -93,7 +94,7 @@ func (s *tables) bind(a *task.Accessor) ([]task.Body, error) {
 		}
 	case task.KindCleanup:
 		t := task.StateOf[*table](a, 2)
-		body = func(*task.Ctx, task.Range) error {
+		body = func(*op.Ctx, op.Range) error {
 			s.log = append(s.log, fmt.Sprint("cleanup ", t.number))
 			if !t.open {
 				return errors.New("freed twice")
@@ -107,7 +108,7 @@ func (s *tables) bind(a *task.Accessor) ([]task.Body, error) {
 	default:
 		t := task.StateOf[*table](a, 2)
 		x, y := task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)
-		body = func(_ *task.Ctx, r task.Range) error {
+		body = func(_ *op.Ctx, r op.Range) error {
 			if s.failForward || !t.open {
 				return errKernel
 			}
@@ -117,7 +118,7 @@ func (s *tables) bind(a *task.Accessor) ([]task.Body, error) {
 			return nil
 		}
 	}
-	return []task.Body{body}, a.Err()
+	return []op.Body{body}, a.Err()
 }
 
 func (s *tables) registry(t *testing.T) *task.Registry {
@@ -127,7 +128,7 @@ func (s *tables) registry(t *testing.T) *task.Registry {
 		t.Fatal(err)
 	}
 	for _, sig := range counter.Signatures {
-		if err := r.RegisterTask(sig.ID, sig.Name(), sig, task.Variant{Kernel: s, Bind: s.bind}); err != nil {
+		if err := r.RegisterTask(sig.ID, sig.Name(), sig, task.Variant{Target: op.CPU, Kernel: s, Bind: s.bind}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/sched"
 )
 
 // brute says whether a plan's queues are right, in another way than Check and only for small plans: it

@@ -3,9 +3,9 @@ package plan
 import (
 	"slices"
 
+	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/sched"
 	"github.com/opgen/opgen/runtime/shape"
 )
 

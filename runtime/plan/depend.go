@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/opgen/opgen/runtime/deps"
+	"github.com/opgen/opgen/runtime/internal/deps"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/runtime/sched"
+	"github.com/opgen/opgen/runtime/internal/sched"
 )
 
 // mutator breaks a plan somewhere, if it finds a place.

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/sched"
 )
 
 // knowledge is what a worker knows to be over: a vector clock. It is not changed once made.

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/opgen/opgen/runtime/offsets"
+	"github.com/opgen/opgen/runtime/internal/memplan"
 	"github.com/opgen/opgen/runtime/region"
 )
 
@@ -14,14 +14,14 @@ func align(n int64) int64 { return (n + Align - 1) / Align * Align }
 //
 // Between the last task and the first, results are fetched and inputs fed. That is one more step, so that
 // what is fed for the next run does not destroy what the last run computed.
-func (p *Plan) buffers(unit int64) (roots []int, buffers []offsets.Buffer) {
+func (p *Plan) buffers(unit int64) (roots []int, buffers []memplan.Buffer) {
 	between := len(p.Tasks)
 	for i := range p.Roots {
 		r := &p.Roots[i]
 		if r.Use == Variable || r.Place.Bytes == 0 || r.First > r.Last {
 			continue
 		}
-		b := offsets.Buffer{Bytes: (r.Place.Bytes + unit - 1) / unit * unit, First: r.First, Last: r.Last}
+		b := memplan.Buffer{Bytes: (r.Place.Bytes + unit - 1) / unit * unit, First: r.First, Last: r.Last}
 		if r.First < 0 {
 			b.First = between
 			switch {
@@ -46,7 +46,7 @@ func place(p *Plan) error {
 		}
 	}
 	roots, buffers := p.buffers(Align)
-	l, err := offsets.Plan(buffers, offsets.Usual)
+	l, err := memplan.Plan(buffers, memplan.Usual)
 	if err != nil {
 		return fmt.Errorf("plan %s: %w", p.Name, err)
 	}
@@ -60,5 +60,5 @@ func place(p *Plan) error {
 // LowerBound returns the bytes that the arena needs at least: the most that are live at one time.
 func (p *Plan) LowerBound() int64 {
 	_, buffers := p.buffers(1)
-	return offsets.LowerBound(buffers)
+	return memplan.LowerBound(buffers)
 }

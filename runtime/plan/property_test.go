@@ -12,10 +12,10 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/exec"
+	"github.com/opgen/opgen/runtime/internal/exec"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // touched are the elements that an access touches, as pointers into the memory of its root.
@@ -32,7 +32,7 @@ type mixer struct {
 	access []touched
 }
 
-func (m *mixer) Run(_ *task.Ctx, r task.Range) error {
+func (m *mixer) Run(_ *op.Ctx, r op.Range) error {
 	mix := m.number*2654435761 + 1
 	for _, a := range m.access {
 		if a.perm == perm.Read {
@@ -170,7 +170,7 @@ func TestParallelEqualsSequential(t *testing.T) {
 			feedAll(p, memory, run == 0)
 			for _, x := range serial {
 				for lo := 0; lo < x.Over; lo += x.Grain {
-					if err := x.Body.Run(&task.Ctx{}, task.Range{Lo: lo, Hi: min(lo+x.Grain, x.Over)}); err != nil {
+					if err := x.Body.Run(&op.Ctx{}, op.Range{Lo: lo, Hi: min(lo+x.Grain, x.Over)}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/sched"
 )
 
 // Option changes how Build makes a plan.

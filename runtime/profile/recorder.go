@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Config says what a Recorder records.
@@ -47,7 +47,7 @@ type lane struct {
 type event struct {
 	task       int
 	run        uint64
-	at         task.Range
+	at         op.Range
 	begin, end time.Duration
 }
 
@@ -58,7 +58,7 @@ func New(c Config) *Recorder {
 
 // Observe returns a body that runs b, a step of a plan's task, and records it. Engines call it when they
 // load a plan, task by task. Of a plan that is loaded several times, the last one counts.
-func (r *Recorder) Observe(p *plan.Plan, number, workers int, b task.Body) task.Body {
+func (r *Recorder) Observe(p *plan.Plan, number, workers int, b op.Body) op.Body {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.plans, func(rec *recording) bool { return rec.plan == p })
@@ -78,10 +78,10 @@ type observed struct {
 	recorder  *Recorder
 	recording *recording
 	number    int
-	body      task.Body
+	body      op.Body
 }
 
-func (o *observed) Run(ctx *task.Ctx, at task.Range) error {
+func (o *observed) Run(ctx *op.Ctx, at op.Range) error {
 	r := o.recorder
 	if ctx.Step < r.warmup || ctx.Step-r.warmup >= r.runs {
 		return o.body.Run(ctx, at)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
@@ -49,7 +50,7 @@ func (a *Accessor) Err() error { return a.err }
 
 func (a *Accessor) fail(slot int, want, got string) {
 	if a.err == nil {
-		a.err = &Error{Operator: a.Signature.Operator.Name, Task: a.Signature.Task,
+		a.err = &op.Error{Operator: a.Signature.Operator.Name, Task: a.Signature.Task,
 			Slot: a.Signature.Operator.Slots[slot].tensor(a.at), Want: want, Got: got}
 	}
 }

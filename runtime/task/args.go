@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/region"
 )
 
@@ -61,7 +62,7 @@ type Handle struct {
 func (a *Arg) check(s *Signature, before []Arg) error {
 	slot := &s.Operator.Slots[a.Slot]
 	fail := func(want, got string) error {
-		return &Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
+		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
 	}
 	role := RoleArgument
 	if a.From == FromInit {
@@ -111,7 +112,7 @@ func pointer(t reflect.Type) string {
 func (a *Arg) Check(s *Signature, values []any) error {
 	slot := &s.Operator.Slots[a.Slot]
 	fail := func(want, got string) error {
-		return &Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
+		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
 	}
 	if n := slot.Holds(false); !n.Allows(len(values)) {
 		return fail(n.String()+" values", fmt.Sprint(len(values)))
@@ -128,7 +129,7 @@ func (a *Arg) Check(s *Signature, values []any) error {
 func (a *Arg) Decode(s *Signature, data json.RawMessage) ([]any, error) {
 	list := reflect.New(reflect.SliceOf(a.Type))
 	if err := json.Unmarshal(data, list.Interface()); err != nil {
-		return nil, &Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[a.Slot].Name, Want: "values of type " + a.Type.String(), Got: err.Error()}
+		return nil, &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[a.Slot].Name, Want: "values of type " + a.Type.String(), Got: err.Error()}
 	}
 	var values []any
 	for i := range list.Elem().Len() {

@@ -5,16 +5,18 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 )
 
-// Variant is the implementation of a task for one choice of element types: one type for each dtype
-// variable of the operator, in the spec's order.
+// Variant is the implementation of a task for one target and one choice of element types: one type for
+// each dtype variable of the operator, in the spec's order.
 type Variant struct {
-	Types []dtype.Type
+	Target op.Target
+	Types  []dtype.Type
 	// Kernel is the kernel that the bodies call.
 	Kernel any
 	// Bind gives the task its arguments and returns one body for each of its steps.
-	Bind func(*Accessor) ([]Body, error)
+	Bind func(*Accessor) ([]op.Body, error)
 }
 
 // Registered is a task with its implementations.
@@ -25,21 +27,22 @@ type Registered struct {
 	Variants  []Variant
 }
 
-// Variant returns the implementation for the given element types, or for those in which kernels compute
-// with them.
-func (t *Registered) Variant(types []dtype.Type) (Variant, error) {
+// Variant returns the implementation for a target and the given element types, or for those in which
+// kernels compute with them.
+func (t *Registered) Variant(target op.Target, types []dtype.Type) (Variant, error) {
 	types = dtype.ComputeTypes(types)
+	var have []string
 	for _, v := range t.Variants {
+		if v.Target != target {
+			continue
+		}
 		if slices.Equal(v.Types, types) {
 			return v, nil
 		}
-	}
-	var have []string
-	for _, v := range t.Variants {
 		have = append(have, "("+dtype.Format(v.Types)+")")
 	}
-	return Variant{}, &Error{Operator: t.Signature.Operator.Name, Task: t.Signature.Task,
-		Want: fmt.Sprintf("a kernel for element types (%s)", dtype.Format(types)), Got: fmt.Sprintf("kernels for %v", have)}
+	return Variant{}, &op.Error{Operator: t.Signature.Operator.Name, Task: t.Signature.Task,
+		Want: fmt.Sprintf("a kernel for target %s and element types (%s)", target, dtype.Format(types)), Got: fmt.Sprintf("kernels for %v", have)}
 }
 
 // Registry holds the tasks that an engine can run. The zero Registry is empty and ready to use. It
@@ -49,26 +52,36 @@ type Registry struct {
 	operators []*Operator
 }
 
-// RegisterTask adds a task: its id, a name for people, its signature and its implementations. It
-// fails if the signature contradicts itself, or if the id does not belong to it or is taken by another
+// RegisterTask adds a task: its id, a name for people, its signature and its implementations. A task that
+// is registered may be registered again with the same signature, which adds implementations, such as those
+// for another target. RegisterTask fails if the signature contradicts itself, or if the id does not belong to it or is taken by another
 // task.
 func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...Variant) error {
 	fail := func(want, got string) error {
-		return &Error{Operator: sig.Operator.Name, Task: sig.Task, Want: want, Got: got}
+		return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Want: want, Got: got}
 	}
 	if id != IDOf(sig.Operator.Name, sig.Task) || id != sig.ID {
 		return fail(fmt.Sprintf("task id %v", IDOf(sig.Operator.Name, sig.Task)), id.String())
 	}
-	if other, ok := r.tasks[id]; ok {
-		if other.Signature.Name() == sig.Name() {
-			return fail("a task that is not registered yet", "one that is")
-		}
+	other, again := r.tasks[id]
+	if again && other.Signature.Name() != sig.Name() {
 		return fail("a task id of its own", fmt.Sprintf("the id %v of %s", id, other.Signature.Name()))
 	}
 	if err := sig.Validate(); err != nil {
 		return err
 	}
+	if again && other.Signature != sig {
+		return fail("the signature under which the task is registered", "another")
+	}
+	all := variants
+	if again {
+		all = append(slices.Clip(other.Variants), variants...)
+	}
 	for i, v := range variants {
+		before := all[:len(all)-len(variants)+i]
+		if v.Target == "" {
+			return fail("a target for each variant", "none")
+		}
 		if v.Kernel == nil {
 			return fail("a kernel for element types ("+dtype.Format(v.Types)+")", "nil")
 		}
@@ -83,14 +96,14 @@ func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...
 		if !sig.Supports(v.Types) {
 			return fail("floating-point element types", dtype.Format(v.Types))
 		}
-		if slices.ContainsFunc(variants[:i], func(w Variant) bool { return slices.Equal(w.Types, v.Types) }) {
-			return fail("one variant for each choice of element types", "two for ("+dtype.Format(v.Types)+")")
+		if slices.ContainsFunc(before, func(w Variant) bool { return w.Target == v.Target && slices.Equal(w.Types, v.Types) }) {
+			return fail("one variant for each target and choice of element types", "two for "+string(v.Target)+" ("+dtype.Format(v.Types)+")")
 		}
 	}
 	if r.tasks == nil {
 		r.tasks = map[ID]*Registered{}
 	}
-	r.tasks[id] = &Registered{ID: id, Name: name, Signature: sig, Variants: variants}
+	r.tasks[id] = &Registered{ID: id, Name: name, Signature: sig, Variants: all}
 	if !slices.Contains(r.operators, sig.Operator) {
 		r.operators = append(r.operators, sig.Operator)
 	}

@@ -6,31 +6,32 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // two is an operator with two dtype variables.
 func two() *Operator {
-	op := &Operator{Name: "two", Types: []TypeVar{{Name: "T", Types: []dtype.Type{dtype.F32, dtype.F64}}, {Name: "L", Types: []dtype.Type{dtype.I32}}}}
-	op.Signatures = []*Signature{
-		{Operator: op, Task: "forward", ID: IDOf("two", "forward"), Kind: KindForward, Steps: []Step{{}}},
-		{Operator: op, Task: "backward", ID: IDOf("two", "backward"), Kind: KindBackward, Steps: []Step{{}}},
+	o := &Operator{Name: "two", Types: []TypeVar{{Name: "T", Types: []dtype.Type{dtype.F32, dtype.F64}}, {Name: "L", Types: []dtype.Type{dtype.I32}}}}
+	o.Signatures = []*Signature{
+		{Operator: o, Task: "forward", ID: IDOf("two", "forward"), Kind: KindForward, Steps: []Step{{}}},
+		{Operator: o, Task: "backward", ID: IDOf("two", "backward"), Kind: KindBackward, Steps: []Step{{}}},
 	}
-	return op
+	return o
 }
 
 func variant(types ...dtype.Type) Variant {
-	return Variant{Types: types, Kernel: 1, Bind: func(*Accessor) ([]Body, error) { return nil, nil }}
+	return Variant{Target: op.CPU, Types: types, Kernel: 1, Bind: func(*Accessor) ([]op.Body, error) { return nil, nil }}
 }
 
 func TestRegisterTask(t *testing.T) {
-	op := two()
-	forward, backward := op.Signatures[0], op.Signatures[1]
+	o := two()
+	forward, backward := o.Signatures[0], o.Signatures[1]
 	var r Registry
 	if r.Task(forward.ID) != nil || r.Operator("two") != nil || len(r.Operators()) != 0 {
 		t.Error("the zero Registry is not empty")
 	}
 	f32, f64 := variant(dtype.F32, dtype.I32), variant(dtype.F64, dtype.I32)
-	for _, s := range op.Signatures {
+	for _, s := range o.Signatures {
 		if err := r.RegisterTask(s.ID, "two "+s.Task, s, f32, f64); err != nil {
 			t.Fatal(err)
 		}
@@ -39,33 +40,33 @@ func TestRegisterTask(t *testing.T) {
 	if got == nil || got.Name != "two forward" || got.Signature != forward || got.ID != forward.ID || r.Task(backward.ID).Signature != backward {
 		t.Errorf("Task = %+v", got)
 	}
-	if ops := r.Operators(); len(ops) != 1 || ops[0] != op || r.Operator("two") != op || r.Operator("three") != nil {
+	if ops := r.Operators(); len(ops) != 1 || ops[0] != o || r.Operator("two") != o || r.Operator("three") != nil {
 		t.Errorf("Operators = %v", ops)
 	}
 	r.Operators()[0] = nil
-	if r.Operator("two") != op {
+	if r.Operator("two") != o {
 		t.Error("Operators hands out the registry's own list")
 	}
-	if v, err := got.Variant([]dtype.Type{dtype.F64, dtype.I32}); err != nil || v.Types[0] != dtype.F64 {
+	if v, err := got.Variant(op.CPU, []dtype.Type{dtype.F64, dtype.I32}); err != nil || v.Types[0] != dtype.F64 {
 		t.Errorf("Variant = %v, %v", v.Types, err)
 	}
-	if v, err := got.Variant([]dtype.Type{dtype.BF16, dtype.I32}); err != nil || v.Types[0] != dtype.F32 {
+	if v, err := got.Variant(op.CPU, []dtype.Type{dtype.BF16, dtype.I32}); err != nil || v.Types[0] != dtype.F32 {
 		t.Errorf("Variant = %v, %v", v.Types, err)
 	}
-	_, err := got.Variant([]dtype.Type{dtype.I8, dtype.I32})
-	if want := "operator two, task forward: want a kernel for element types (i8, i32), got kernels for [(f32, i32) (f64, i32)]"; err == nil || err.Error() != want {
+	_, err := got.Variant(op.CPU, []dtype.Type{dtype.I8, dtype.I32})
+	if want := "operator two, task forward: want a kernel for target cpu and element types (i8, i32), got kernels for [(f32, i32) (f64, i32)]"; err == nil || err.Error() != want {
 		t.Errorf("Variant: %v, want %s", err, want)
 	}
 }
 
 func TestRegisterTaskErrors(t *testing.T) {
-	op := two()
-	sig := op.Signatures[0]
+	o := two()
+	sig := o.Signatures[0]
 	clash := &Operator{Name: "other"}
 	other := &Signature{Operator: clash, Task: "forward", ID: IDOf("other", "forward")}
 	misnumbered := *sig
 	misnumbered.ID = 5
-	integers := *op.Signatures[1]
+	integers := *o.Signatures[1]
 	integers.Floating = []int{1}
 	f32 := variant(dtype.F32, dtype.I32)
 	nilKernel := f32
@@ -79,18 +80,18 @@ func TestRegisterTaskErrors(t *testing.T) {
 		want     string
 	}{
 		{"wrong id", 5, sig, nil, prefix + "task id " + sig.ID.String() + ", got 0000000000000005"},
-		{"id of another task", op.Signatures[1].ID, sig, nil, prefix + "task id " + sig.ID.String() + ", got " + op.Signatures[1].ID.String()},
+		{"id of another task", o.Signatures[1].ID, sig, nil, prefix + "task id " + sig.ID.String() + ", got " + o.Signatures[1].ID.String()},
 		{"wrong id in the signature", sig.ID, &misnumbered, nil, prefix + "task id " + sig.ID.String() + ", got " + sig.ID.String()},
 		{"nil kernel", sig.ID, sig, []Variant{nilKernel}, prefix + "a kernel for element types (f32, i32), got nil"},
 		{"too few types", sig.ID, sig, []Variant{variant(dtype.F32)}, prefix + "2 element types for each variant, got 1"},
 		{"a type that is not allowed", sig.ID, sig, []Variant{f32, variant(dtype.F32, dtype.I64)}, prefix + "L in i32, got i64"},
 		{"a type that the task does not support", integers.ID, &integers, []Variant{f32}, "operator two, task backward: want floating-point element types, got f32, i32"},
-		{"two variants", sig.ID, sig, []Variant{f32, variant(dtype.F64, dtype.I32), f32}, prefix + "one variant for each choice of element types, got two for (f32, i32)"},
+		{"two variants", sig.ID, sig, []Variant{f32, variant(dtype.F64, dtype.I32), f32}, prefix + "one variant for each target and choice of element types, got two for cpu (f32, i32)"},
 	}
 	for _, tt := range tests {
 		var r Registry
 		err := r.RegisterTask(tt.id, "", tt.sig, tt.variants...)
-		var e *Error
+		var e *op.Error
 		if !errors.As(err, &e) || err.Error() != tt.want {
 			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
 		}
@@ -103,7 +104,7 @@ func TestRegisterTaskErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := r.RegisterTask(sig.ID, "second", sig, f32)
-	if want := prefix + "a task that is not registered yet, got one that is"; err == nil || err.Error() != want {
+	if want := prefix + "one variant for each target and choice of element types, got two for cpu (f32, i32)"; err == nil || err.Error() != want {
 		t.Errorf("again: %v, want %s", err, want)
 	}
 	if got := r.Task(sig.ID).Name; got != "first" {
@@ -149,15 +150,15 @@ func TestNames(t *testing.T) {
 			t.Errorf("role %d is %q, want %q", uint8(r), r, want)
 		}
 	}
-	op := two()
-	if op.Signature(KindBackward) != op.Signatures[1] || op.Signature(KindUpdate) != nil || op.Signatures[0].Name() != "two.forward" {
+	o := two()
+	if o.Signature(KindBackward) != o.Signatures[1] || o.Signature(KindUpdate) != nil || o.Signatures[0].Name() != "two.forward" {
 		t.Error("Signature is wrong")
 	}
-	e := &Error{Operator: "op", Task: "forward", Slot: "x", Want: "a"}
+	e := &op.Error{Operator: "op", Task: "forward", Slot: "x", Want: "a"}
 	if e.Error() != "operator op, task forward, slot x: want a" {
 		t.Errorf("%v", e)
 	}
-	e = &Error{Operator: "op", Message: "all is lost", Want: "a"}
+	e = &op.Error{Operator: "op", Message: "all is lost", Want: "a"}
 	if e.Error() != "operator op: all is lost" || strings.Contains(e.Error(), "want") {
 		t.Errorf("%v", e)
 	}

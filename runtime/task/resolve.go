@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -125,7 +126,7 @@ func (s *Slot) arity() string {
 
 func (r *Resolution) fail(slot int, want, got string) {
 	if r.err == nil {
-		e := &Error{Operator: r.op.Name, Want: want, Got: got}
+		e := &op.Error{Operator: r.op.Name, Want: want, Got: got}
 		if slot >= 0 {
 			e.Slot = r.op.Slots[slot].tensor(r.at)
 		}
@@ -355,7 +356,7 @@ func (r *Resolution) Require(ok bool, format string, values ...any) {
 			values[i] = shape.Format(v.Values())
 		}
 	}
-	r.err = &Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
+	r.err = &op.Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
 }
 
 // maxTensors is how many tensors a slot has at most whose number an expression gives.

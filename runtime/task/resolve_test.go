@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // anyAttrs are attributes that are always right, except for a message.
@@ -65,7 +66,7 @@ func given(op *Operator) Given {
 }
 
 func TestResolve(t *testing.T) {
-	op := operator(func(r *Resolution) {
+	o := operator(func(r *Resolution) {
 		x, ok := Rank(r, slotX, 2)
 		if !ok {
 			t.Fatal("x has not 2 dimensions")
@@ -103,9 +104,9 @@ func TestResolve(t *testing.T) {
 		r.SetWork(0, 1, 5, 3)
 		r.SetCost(0, 20, 0)
 	})
-	g := given(op)
+	g := given(o)
 	g.Requested[slotAsked] = true
-	r, err := Resolve(op, anyAttrs{}, g)
+	r, err := Resolve(o, anyAttrs{}, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +142,8 @@ func TestWork(t *testing.T) {
 		want        Work
 	}{{0, 0, Work{0, 1}}, {-3, 0, Work{0, 1}}, {1, 0, Work{1, 1}}, {16, 0, Work{16, 1}}, {17, 0, Work{17, 2}}, {5, -2, Work{5, 1}}, {5, 100, Work{5, 100}}}
 	for _, tt := range tests {
-		op := operator(func(r *Resolution) { r.SetWork(0, 0, tt.over, tt.grain) })
-		r, err := Resolve(op, anyAttrs{}, given(op))
+		o := operator(func(r *Resolution) { r.SetWork(0, 0, tt.over, tt.grain) })
+		r, err := Resolve(o, anyAttrs{}, given(o))
 		if err != nil || r.Work(0, 0) != tt.want {
 			t.Errorf("SetWork(%d, %d) = %v, %v; want %v", tt.over, tt.grain, r.Work(0, 0), err, tt.want)
 		}
@@ -194,23 +195,23 @@ func TestResolveErrors(t *testing.T) {
 		}, "operator op: first"},
 	}
 	for _, tt := range tests {
-		op := operator(tt.resolve)
-		g := given(op)
+		o := operator(tt.resolve)
+		g := given(o)
 		if tt.change != nil {
 			tt.change(g)
 		}
-		r, err := Resolve(op, anyAttrs{}, g)
-		var e *Error
+		r, err := Resolve(o, anyAttrs{}, g)
+		var e *op.Error
 		if !errors.As(err, &e) || err.Error() != tt.want || r != nil {
 			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
 		}
 	}
-	op := operator(func(*Resolution) { t.Error("Resolve goes on after wrong attributes") })
-	if _, err := Resolve(op, anyAttrs{"bad attributes"}, given(op)); err == nil || err.Error() != "bad attributes" {
+	o := operator(func(*Resolution) { t.Error("Resolve goes on after wrong attributes") })
+	if _, err := Resolve(o, anyAttrs{"bad attributes"}, given(o)); err == nil || err.Error() != "bad attributes" {
 		t.Errorf("wrong attributes: %v", err)
 	}
 	// After an error, what functions return can be used without a panic.
-	op = operator(func(r *Resolution) {
+	o = operator(func(r *Resolution) {
 		r.Require(false, "first")
 		if _, ok := Rank(r, slotX, 2); ok {
 			t.Error("Rank goes on after an error")
@@ -219,7 +220,7 @@ func TestResolveErrors(t *testing.T) {
 			t.Error("a function goes on after an error")
 		}
 	})
-	if _, err := Resolve(op, anyAttrs{}, given(op)); err == nil {
+	if _, err := Resolve(o, anyAttrs{}, given(o)); err == nil {
 		t.Error("no error")
 	}
 }
@@ -238,13 +239,13 @@ func TestTypeFrom(t *testing.T) {
 		{nil, []dtype.Type{dtype.I32, dtype.F32}, 0, prefix + "element type T in f32, f64, got i32"},
 		{nil, []dtype.Type{dtype.Invalid}, 0, prefix + "an input or an attribute that says the element type T, got none"},
 	} {
-		op := operator(func(r *Resolution) {
+		o := operator(func(r *Resolution) {
 			copy(r.Types, c.bound)
 			if got := TypeFrom(r, 0, c.candidates...); got != c.want {
 				t.Errorf("%v, %v: got %v, want %v", c.bound, c.candidates, got, c.want)
 			}
 		})
-		if _, err := Resolve(op, anyAttrs{}, given(op)); (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+		if _, err := Resolve(o, anyAttrs{}, given(o)); (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
 			t.Errorf("%v, %v: got %v, want %s", c.bound, c.candidates, err, c.err)
 		}
 	}
@@ -252,7 +253,7 @@ func TestTypeFrom(t *testing.T) {
 
 // TestVariadic looks at the tensors of variadic slots one by one.
 func TestVariadic(t *testing.T) {
-	op := operator(func(r *Resolution) {
+	o := operator(func(r *Resolution) {
 		for i := range Each(r, slotPairs) {
 			if x, ok := Rank(r, slotPairs, 1); !ok || x[0] != i+1 {
 				t.Errorf("tensor %d is %v", i, x)
@@ -266,8 +267,8 @@ func TestVariadic(t *testing.T) {
 			Set(r, slotMade, dtype.F32, r.Run(runs, i)...)
 		}
 	})
-	op.Slots = append(op.Slots, Slot{Name: "made", Role: RoleOutput, Variadic: true, Max: Unbounded})
-	r, err := Resolve(op, anyAttrs{}, given(op))
+	o.Slots = append(o.Slots, Slot{Name: "made", Role: RoleOutput, Variadic: true, Max: Unbounded})
+	r, err := Resolve(o, anyAttrs{}, given(o))
 	if err != nil || fmt.Sprint(r.Operands(slotMade)) != "[f32[3] f32[]]" {
 		t.Errorf("made is %v, %v", r.Operands(slotMade), err)
 	}
@@ -294,9 +295,9 @@ func TestVariadicErrors(t *testing.T) {
 		{func(r *Resolution) { FixedType(r, slotPairs, dtype.I32) }, "slot pairs[0]: want element type i32, got f32"},
 		{func(r *Resolution) { Axis(r, slotMany, "axis", 1) }, "slot many[0]: want attribute axis between -1 and 0 for [1], got 1"},
 	} {
-		op := operator(c.resolve)
-		op.Slots = append(op.Slots, Slot{Name: "made", Role: RoleOutput, Variadic: true, Max: Unbounded})
-		if _, err := Resolve(op, anyAttrs{}, given(op)); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+		o := operator(c.resolve)
+		o.Slots = append(o.Slots, Slot{Name: "made", Role: RoleOutput, Variadic: true, Max: Unbounded})
+		if _, err := Resolve(o, anyAttrs{}, given(o)); err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("got %v\nwant %s", err, c.want)
 		}
 	}
@@ -304,14 +305,14 @@ func TestVariadicErrors(t *testing.T) {
 
 // TestDivisible lists where tensors may be divided among devices.
 func TestDivisible(t *testing.T) {
-	op := operator(func(r *Resolution) {
+	o := operator(func(r *Resolution) {
 		MayShard(r, 0, slotX, 0, 1)
 		MayShard(r, 0, slotExtra, 0, 1) // is absent
 		MayShard(r, 1, slotX, 1, 1)     // is a run of no dimensions
 		MayShard(r, 1, slotY, 0, 2)
 	})
-	op.Shards = []Shard{{Dim: "N"}, {Dim: "K", Partial: true}, {Dim: "M"}}
-	r, err := Resolve(op, anyAttrs{}, given(op))
+	o.Shards = []Shard{{Dim: "N"}, {Dim: "K", Partial: true}, {Dim: "M"}}
+	r, err := Resolve(o, anyAttrs{}, given(o))
 	if got := fmt.Sprint(r.Divisible()); err != nil || got != "[[{0 0 1}] [{1 0 2}] []]" {
 		t.Errorf("divisible are %s, %v", got, err)
 	}

@@ -3,6 +3,8 @@ package task
 import (
 	"fmt"
 
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 )
 
@@ -11,7 +13,7 @@ import (
 // in the list, are all that there will ever be.
 type Constraints struct {
 	Declared bool
-	List     []Constraint
+	List     []partition.Constraint
 }
 
 // gradPrefix stands before the name of a slot where its gradient is meant: grad.input.
@@ -19,14 +21,14 @@ const gradPrefix = "grad."
 
 // GroupOf returns the group of a parameter with permission p; ok is false if a launch does not pass
 // it.
-func GroupOf(p perm.Perm) (g Group, ok bool) {
+func GroupOf(p perm.Perm) (g partition.Group, ok bool) {
 	switch p {
 	case perm.Read:
-		return Inputs, true
+		return partition.Inputs, true
 	case perm.Write, perm.ReadWrite:
-		return Outputs, true
+		return partition.Outputs, true
 	case perm.Reduce:
-		return Redops, true
+		return partition.Redops, true
 	}
 	return 0, false
 }
@@ -43,8 +45,8 @@ func (s *Signature) ParamName(i int) string {
 
 // Declaration returns what the task declares about its launches. Which group a parameter belongs to
 // follows from the task's permission for it, how many tensors go into it from its slot.
-func (s *Signature) Declaration() *Declaration {
-	var slots []DeclaredSlot
+func (s *Signature) Declaration() *partition.Declaration {
+	var slots []partition.DeclaredSlot
 	for i, p := range s.Params {
 		g, ok := GroupOf(p.Perm)
 		slot := &s.Operator.Slots[p.Slot]
@@ -52,13 +54,13 @@ func (s *Signature) Declaration() *Declaration {
 			continue
 		}
 		unwanted := p.Grad && p.Perm.Writes() // a gradient that nobody wants is not passed
-		slots = append(slots, DeclaredSlot{Name: s.ParamName(i), Group: g, Arity: slot.Holds(p.Optional || unwanted)})
+		slots = append(slots, partition.DeclaredSlot{Name: s.ParamName(i), Group: g, Arity: slot.Holds(p.Optional || unwanted)})
 	}
 	for _, a := range s.Args {
 		slot := &s.Operator.Slots[a.Slot]
-		slots = append(slots, DeclaredSlot{Name: slot.Name, Group: Scalars, Arity: slot.Holds(false), Provided: a.From != FromCall})
+		slots = append(slots, partition.DeclaredSlot{Name: slot.Name, Group: partition.Scalars, Arity: slot.Holds(false), Provided: a.From != FromCall})
 	}
-	d := NewDeclaration(s.Name(), slots...)
+	d := partition.NewDeclaration(s.Name(), slots...)
 	if s.Constraints.Declared {
 		d.SetConstraints(s.Constraints.List...)
 	}
@@ -67,23 +69,23 @@ func (s *Signature) Declaration() *Declaration {
 
 // Holds returns how many tensors, or values of an argument, a slot holds. absent tells that it may
 // hold none for another reason than its own.
-func (s *Slot) Holds(absent bool) Arity {
+func (s *Slot) Holds(absent bool) partition.Arity {
 	lo, hi := 1, 1
 	if s.Variadic {
 		if lo, hi = s.Min, s.Max; hi == Unbounded {
-			hi = Unlimited
+			hi = partition.Unlimited
 		}
 	}
 	if s.Optional || absent {
 		lo = 0
 	}
 	switch {
-	case lo == 0 && hi == Unlimited:
-		return Arity{}
+	case lo == 0 && hi == partition.Unlimited:
+		return partition.Arity{}
 	case lo == hi:
-		return Exactly(lo)
+		return partition.Exactly(lo)
 	}
-	return Between(lo, hi)
+	return partition.Between(lo, hi)
 }
 
 // Validate checks that a signature makes sense: its parameters and arguments are slots of its
@@ -91,7 +93,7 @@ func (s *Slot) Holds(absent bool) Arity {
 // registered.
 func (s *Signature) Validate() error {
 	fail := func(slot, want, got string) error {
-		return &Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot, Want: want, Got: got}
+		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot, Want: want, Got: got}
 	}
 	n := len(s.Operator.Slots)
 	seen := map[Param]bool{}

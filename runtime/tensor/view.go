@@ -302,7 +302,7 @@ func (p PerWorker[T]) Along(dim int) PerWorker[T] {
 	return PerWorker[T]{own}
 }
 
-// Of returns the copy of the worker that runs the range (task.Ctx.Worker). Of memory whose slot is
+// Of returns the copy of the worker that runs the range (op.Ctx.Worker). Of memory whose slot is
 // absent, it has no elements.
 func (p PerWorker[T]) Of(worker int) RW[T] {
 	if len(p.own) == 0 {

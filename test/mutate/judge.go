@@ -55,7 +55,7 @@ func newJudge(ctx context.Context, dir string, timeout time.Duration, overlay ma
 	if err := os.WriteFile(file, data, 0o666); err != nil {
 		return nil, err
 	}
-	for pkg, program := range map[string]string{"kernels": j.kernels, "internal/conform": j.conform} {
+	for pkg, program := range map[string]string{"kernels": j.kernels, "runtime/conform": j.conform} {
 		if out, err := command(ctx, "", 0, "go", "test", "-c", "-vet=off", "-overlay", file, "-o", program, "./"+pkg); err != nil {
 			return nil, fmt.Errorf("%w\n%s", err, out)
 		}
@@ -74,7 +74,7 @@ func (j *judge) judge(ctx context.Context, i int, m *mutant) (verdict, error) {
 			return verdict("killed by " + first(out)), ctx.Err()
 		}
 	}
-	if out, err := j.test(ctx, j.conform, "internal/conform", i, "."); err != nil {
+	if out, err := j.test(ctx, j.conform, "runtime/conform", i, "."); err != nil {
 		return verdict("killed by conformance, " + first(out)), ctx.Err()
 	}
 	return survived, ctx.Err()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -67,8 +68,8 @@ var programs = []struct {
 	{"invoke", `func f(n *graph.Node, y softmax.Output, g softmax.GradOutput) { softmax.InvokeBackward(n, y, g, softmax.GradInput{}) }`, "cannot use g (variable of struct type softmax.GradOutput) as softmax.GradInput value in argument to softmax.InvokeBackward"},
 
 	// Constraints can be added only where the task declares none.
-	{"constraints", `func f(n *graph.Node, x softmax.Input, y softmax.Output, c task.Constraint) error { inv, err := softmax.InvokeForward(n, x, y); if err != nil { return err }; return inv.AddConstraint(c) }`, ""},
-	{"constraints", `func f(inv *graph.Invocation, c task.Constraint) error { return inv.AddConstraint(c) }`, "inv.AddConstraint undefined (type *graph.Invocation has no field or method AddConstraint)"},
+	{"constraints", `func f(n *graph.Node, x softmax.Input, y softmax.Output, c partition.Constraint) error { inv, err := softmax.InvokeForward(n, x, y); if err != nil { return err }; return inv.AddConstraint(c) }`, ""},
+	{"constraints", `func f(inv *graph.Invocation, c partition.Constraint) error { return inv.AddConstraint(c) }`, "inv.AddConstraint undefined (type *graph.Invocation has no field or method AddConstraint)"},
 
 	// Attributes have their types.
 	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: activation.Relu}`, ""},
@@ -79,7 +80,7 @@ var programs = []struct {
 	// Kernels are complete and of the right type, and so is the catalogue.
 	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float32]{}`, ""},
 	{"kernels", `type k struct{ kernels.Softmax[float32] }; func (k) Backward() {}; var _ softmax.Kernel[float32] = k{}`, "wrong type for method Backward"},
-	{"kernels", `type k struct{}; func (k) Forward(*task.Ctx, *softmax.Forward[float32], task.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, "missing method Backward"},
+	{"kernels", `type k struct{}; func (k) Forward(*op.Ctx, *softmax.Forward[float32], op.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, "missing method Backward"},
 	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float64]{}`, "wrong type for method BackwardInput"},
 	{"kernels", `var _ linear.Kernel[float32] = kernels.Softmax[float32]{}`, "missing method BackwardInput"},
 	{"kernels", `type k[T dtype.Float] struct{}; var _ softmax.Kernel[int32] = nil`, "int32 does not satisfy dtype.Float"},
@@ -93,7 +94,7 @@ var programs = []struct {
 // imports maps the package names that programs use to the folders of the packages.
 var imports = map[string]string{
 	"activation": "generated", "conv2d": "generated", "elementunary": "generated", "sparsecategoricalcrossentropy": "generated", "split": "generated", "dropout": "generated", "elementbinary": "generated", "linear": "generated", "pool2d": "generated", "softmax": "generated",
-	"dtype": "runtime", "graph": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
+	"dtype": "runtime", "graph": "runtime", "op": "runtime", "partition": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
 }
 
 const module = "github.com/opgen/opgen"
@@ -103,7 +104,7 @@ func source(code string) string {
 	var b strings.Builder
 	b.WriteString("package p\n\nimport (\n")
 	for name, folder := range imports {
-		if strings.Contains(code, name+".") {
+		if regexp.MustCompile(`\b` + name + `\.`).MatchString(code) {
 			fmt.Fprintf(&b, "\t%q\n", strings.ReplaceAll(module+"/"+folder+"/"+name, "//", "/"))
 		}
 	}

@@ -47,7 +47,7 @@ var drift = []struct {
 		spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\n[tasks.init]\nreturns = \"state\"\n[tasks.cleanup]\nargs = [\"state\"]", finding: "OP509: state holds per-device state, which is no plain data"},
 
 	// Read, but not in the signature.
-	{what: "batch_matmul: ITERATION_CONFIG read, not in the signature", code: `func f(ctx *task.Ctx, a *softmax.Forward[float32]) int { return a.Iteration(ctx) }`, want: "a.Iteration undefined"},
+	{what: "batch_matmul: ITERATION_CONFIG read, not in the signature", code: `func f(ctx *op.Ctx, a *softmax.Forward[float32]) int { return a.Iteration(ctx) }`, want: "a.Iteration undefined"},
 	{what: "element_unary: HANDLE read, not in the signature", code: `func f(a *elementunary.Forward[float32]) any { return a.Handle }`, want: "a.Handle undefined"},
 	{what: "element_unary init: PROFILING read, not in the signature", code: `func f(a *elementunary.Backward[float32]) any { return a.Profiling }`, want: "a.Profiling undefined"},
 	{what: "conv_2d init: a gradient read, not in the signature", spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"\naccess = { input = \"read\" }\n[tasks.cleanup]\nargs = [\"state\"]",
@@ -93,7 +93,7 @@ var drift = []struct {
 	// Backward.
 	{what: "embedding, pool_2d backward: a value where its gradient is needed", code: `func f(n *graph.Node, y softmax.Output) { softmax.InvokeBackward(n, y, softmax.GradInput{}, y) }`, want: "cannot use y (variable of struct type softmax.Output) as softmax.GradOutput value"},
 	{what: "linear backward: the bias passed as its gradient", code: `func f(n *graph.Node, b linear.Bias) { linear.InvokeBackward(n, linear.Input{}, linear.Weight{}, linear.Output{}, linear.Pre{}, linear.GradInput{}, linear.GradWeight{}, b, linear.GradOutput{}, linear.GradRegularization{}) }`, want: "cannot use b (variable of struct type linear.Bias) as linear.GradBias value"},
-	{what: "gather backward: calls the forward kernel", code: `func f(ctx *task.Ctx, a *softmax.Backward[float32], r task.Range) error { return kernels.Softmax[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
+	{what: "gather backward: calls the forward kernel", code: `func f(ctx *op.Ctx, a *softmax.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
 	{what: "infer_bwd_binding: integers get gradients", code: `func f(n *graph.Node) { _ = sparsecategoricalcrossentropy.GradLabel{} }`, want: "undefined: sparsecategoricalcrossentropy.GradLabel"},
 
 	// Optional and variadic slots.
@@ -125,7 +125,7 @@ var drift = []struct {
 	{what: "any: scratch memory that no task uses", spec: "[slots.one]\nrole = \"scratch\"\ntype = \"T\"\nshape = [\"N\"]", finding: "OP205: no task uses the scratch slot one"},
 
 	// Positional parameters, registration, ids.
-	{what: "batch_matmul, partition, linear init: parameters in another order in the header", code: `type k struct{ kernels.Softmax[float32] }; func (k) Forward(*softmax.Forward[float32], *task.Ctx, task.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, want: "wrong type for method Forward"},
+	{what: "batch_matmul, partition, linear init: parameters in another order in the header", code: `type k struct{ kernels.Softmax[float32] }; func (k) Forward(*softmax.Forward[float32], *op.Ctx, op.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, want: "wrong type for method Forward"},
 	{what: "partition, pool_2d, reduce, split, topk, transpose: backward not registered", code: `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float32]{}) }`, want: "not enough arguments in call to softmax.Register"},
 	{what: "replicate: registered with the kernel of CAST", code: `func f(r *task.Registry) error { return elementunary.Register(r, kernels.Softmax[float32]{}, kernels.Softmax[float64]{}) }`, want: "does not implement elementunary.Kernel[float32]"},
 	{what: "reduce: registered under the id of TRANSPOSE", want: "want task id", call: func() error {
@@ -134,7 +134,7 @@ var drift = []struct {
 	{what: "LAYERNORM_FWD: registered with another task's signature", want: "want task id", call: func() error {
 		return new(task.Registry).RegisterTask(linear.ForwardTask, "linear", linear.Operator.Signature(task.KindBackward))
 	}},
-	{what: "ELEMENTUNARY_BWD: runs element_binary's backward", code: `func f(ctx *task.Ctx, a *elementunary.Backward[float32], r task.Range) error { return kernels.Softmax[float32]{}.Backward(ctx, a, r) }`, want: "as *softmax.Backward[float32] value"},
+	{what: "ELEMENTUNARY_BWD: runs element_binary's backward", code: `func f(ctx *op.Ctx, a *elementunary.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Backward(ctx, a, r) }`, want: "as *softmax.Backward[float32] value"},
 	{what: "any: the enum value of another operator's slot", code: `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, want: "cannot use softmax.SlotInput"},
 	{what: "reverse: the same axis counted from different ends in forward and backward", spec: "[require.axis]\nthat = \"axs >= 0\"\nmessage = \"no axis\"", finding: "OP203: axs is not defined"},
 }

@@ -3,15 +3,15 @@ package kernels
 import (
 	"github.com/opgen/opgen/generated/prelu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Prelu is the kernel of prelu.
 type Prelu[T dtype.Float] struct{}
 
 // Forward computes the channels of images.
-func (Prelu[T]) Forward(_ *task.Ctx, a *prelu.Forward[T], r task.Range) error {
+func (Prelu[T]) Forward(_ *op.Ctx, a *prelu.Forward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for i := r.Lo; i < r.Hi; i++ {
 		slope := T(a.Attrs.Slope) + a.Weight.At(i%a.Dims.C)
@@ -27,7 +27,7 @@ func (Prelu[T]) Forward(_ *task.Ctx, a *prelu.Forward[T], r task.Range) error {
 }
 
 // BackwardInput computes the gradient of the channels of images.
-func (Prelu[T]) BackwardInput(_ *task.Ctx, a *prelu.Backward[T], r task.Range) error {
+func (Prelu[T]) BackwardInput(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for i := r.Lo; i < r.Hi; i++ {
 		slope := T(a.Attrs.Slope) + a.Weight.At(i%a.Dims.C)
@@ -43,7 +43,7 @@ func (Prelu[T]) BackwardInput(_ *task.Ctx, a *prelu.Backward[T], r task.Range) e
 }
 
 // BackwardWeight computes the gradient of slopes.
-func (Prelu[T]) BackwardWeight(_ *task.Ctx, a *prelu.Backward[T], r task.Range) error {
+func (Prelu[T]) BackwardWeight(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for c := r.Lo; c < r.Hi; c++ {
 		var sum T

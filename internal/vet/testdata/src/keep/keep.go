@@ -1,7 +1,7 @@
 package keep
 
 import (
-	"example.com/opgen/runtime/task"
+	"example.com/opgen/runtime/op"
 	"example.com/opgen/runtime/tensor"
 )
 
@@ -37,7 +37,7 @@ func view(a *Forward) tensor.RO[float32] { return a.Input }
 func both(a *Forward) (tensor.RO[float32], int) { return a.Input, 0 }
 
 // Forward keeps what it should not.
-func (k *Kernel) Forward(ctx *task.Ctx, a *Forward) error {
+func (k *Kernel) Forward(ctx *op.Ctx, a *Forward) error {
 	last = a.Input                                 // want `a.Input, tensor.RO\[float32\], is kept in the package variable last beyond the task, when its memory may be another tensor's`
 	last = view(a)                                 // want `view\(a\), tensor.RO\[float32\], is kept in the package variable last`
 	last, count = both(a)                          // want `last, tensor.RO\[float32\], is kept in the package variable last`
@@ -54,7 +54,7 @@ func (k *Kernel) Forward(ctx *task.Ctx, a *Forward) error {
 }
 
 // Backward keeps nothing beyond itself.
-func (k *Kernel) Backward(ctx *task.Ctx, a *Forward) error {
+func (k *Kernel) Backward(ctx *op.Ctx, a *Forward) error {
 	x := a.Input
 	local := state{last: x}
 	local.last = a.Input

@@ -2,15 +2,16 @@ package cpu
 
 import (
 	"example.com/outside/ops/scaleshift"
+
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // ScaleShift is the kernel of scale_shift.
 type ScaleShift[T dtype.Float] struct{}
 
 // Forward computes rows.
-func (ScaleShift[T]) Forward(_ *task.Ctx, a *scaleshift.Forward[T], r task.Range) error {
+func (ScaleShift[T]) Forward(_ *op.Ctx, a *scaleshift.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		in, out := a.Input.Lane(i), a.Output.Lane(i)
 		for c := range in.Len() {
@@ -21,7 +22,7 @@ func (ScaleShift[T]) Forward(_ *task.Ctx, a *scaleshift.Forward[T], r task.Range
 }
 
 // BackwardInput computes rows of the gradient of input.
-func (ScaleShift[T]) BackwardInput(_ *task.Ctx, a *scaleshift.Backward[T], r task.Range) error {
+func (ScaleShift[T]) BackwardInput(_ *op.Ctx, a *scaleshift.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		out := a.GradOutput.Lane(i)
 		for c := range out.Len() {
@@ -32,7 +33,7 @@ func (ScaleShift[T]) BackwardInput(_ *task.Ctx, a *scaleshift.Backward[T], r tas
 }
 
 // BackwardWeights computes elements of the gradients of scale and shift.
-func (ScaleShift[T]) BackwardWeights(_ *task.Ctx, a *scaleshift.Backward[T], r task.Range) error {
+func (ScaleShift[T]) BackwardWeights(_ *op.Ctx, a *scaleshift.Backward[T], r op.Range) error {
 	for c := r.Lo; c < r.Hi; c++ {
 		var scale, shift T
 		for i := c; i < a.Input.Len(); i += a.Dims.C {

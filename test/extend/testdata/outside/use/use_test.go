@@ -7,6 +7,7 @@ import (
 
 	"example.com/outside/ops/catalogue"
 	"example.com/outside/ops/scaleshift"
+
 	"github.com/opgen/opgen/generated/adam"
 	opgen "github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"

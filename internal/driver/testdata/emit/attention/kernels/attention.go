@@ -7,8 +7,9 @@ import (
 
 	"example.com/attention/device"
 	"example.com/attention/generated/attention"
+
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -16,7 +17,7 @@ import (
 type Attention[T dtype.Float] struct{}
 
 // Init makes what forward and backward find on the device.
-func (Attention[T]) Init(_ *task.Ctx, a *attention.Init[T]) (*device.MHAPerDeviceState, error) {
+func (Attention[T]) Init(_ *op.Ctx, a *attention.Init[T]) (*device.MHAPerDeviceState, error) {
 	q, k, v := a.QueryParallelTensorShape, a.KeyParallelTensorShape, a.ValueParallelTensorShape
 	if q.Degrees[2] != 1 || k.Degrees[2] != 1 || v.Degrees[2] != 1 {
 		return nil, fmt.Errorf("attention needs whole embeddings, got query %v, key %v, value %v", q, k, v)
@@ -31,7 +32,7 @@ func (Attention[T]) Init(_ *task.Ctx, a *attention.Init[T]) (*device.MHAPerDevic
 }
 
 // Cleanup marks the state as freed.
-func (Attention[T]) Cleanup(_ *task.Ctx, a *attention.Cleanup[T]) error {
+func (Attention[T]) Cleanup(_ *op.Ctx, a *attention.Cleanup[T]) error {
 	a.PerDeviceState.Freed = true
 	return nil
 }
@@ -130,7 +131,7 @@ func newHead[T dtype.Float](s *device.MHAPerDeviceState, d attention.Dims, query
 }
 
 // Forward computes elements r.Lo to r.Hi-1 of the batch.
-func (Attention[T]) Forward(_ *task.Ctx, a *attention.Forward[T], r task.Range) error {
+func (Attention[T]) Forward(_ *op.Ctx, a *attention.Forward[T], r op.Range) error {
 	s, d := a.PerDeviceState, a.Dims
 	for n := r.Lo; n < r.Hi; n++ {
 		out := newMatrix(d.L, s.O)
@@ -171,7 +172,7 @@ func put[T dtype.Float](to tensor.Grad[T], lo int, m matrix) {
 }
 
 // BackwardInputs computes the gradients of query, key and value of elements of the batch.
-func (Attention[T]) BackwardInputs(_ *task.Ctx, a *attention.Backward[T], r task.Range) error {
+func (Attention[T]) BackwardInputs(_ *op.Ctx, a *attention.Backward[T], r op.Range) error {
 	s, d := a.PerDeviceState, a.Dims
 	for n := r.Lo; n < r.Hi; n++ {
 		query, key, value := newMatrix(d.L, d.Q), newMatrix(d.S, d.K), newMatrix(d.S, d.V)
@@ -191,7 +192,7 @@ func (Attention[T]) BackwardInputs(_ *task.Ctx, a *attention.Backward[T], r task
 }
 
 // BackwardWeights computes the gradients of heads' weights.
-func (Attention[T]) BackwardWeights(_ *task.Ctx, a *attention.Backward[T], r task.Range) error {
+func (Attention[T]) BackwardWeights(_ *op.Ctx, a *attention.Backward[T], r op.Range) error {
 	s, d := a.PerDeviceState, a.Dims
 	for h := r.Lo; h < r.Hi; h++ {
 		sums := [4]matrix{newMatrix(d.Q, s.QProj), newMatrix(d.K, s.KProj), newMatrix(d.V, s.VProj), newMatrix(s.VProj, s.O)}

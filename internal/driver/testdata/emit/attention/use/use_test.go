@@ -12,10 +12,12 @@ import (
 	"example.com/attention/device"
 	"example.com/attention/generated/attention"
 	"example.com/attention/generated/catalogue"
+
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/launch"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
@@ -64,7 +66,7 @@ func newLayer(t *testing.T) *layer {
 func (l *layer) run(t *testing.T, id task.ID) {
 	t.Helper()
 	registered := l.registry.Task(id)
-	variant, err := registered.Variant(l.resolved.Types)
+	variant, err := registered.Variant(op.CPU, l.resolved.Types)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +88,11 @@ func (l *layer) run(t *testing.T, id task.ID) {
 	}
 	number := slices.Index(attention.Operator.Signatures, registered.Signature)
 	for step, b := range bodies {
-		r := task.Range{Hi: 1}
+		r := op.Range{Hi: 1}
 		if k := registered.Signature.Kind; k != task.KindInit && k != task.KindCleanup {
 			r.Hi = l.resolved.Work(number, step).Over
 		}
-		if err := b.Run(&task.Ctx{}, r); err != nil {
+		if err := b.Run(&op.Ctx{}, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,7 +155,7 @@ func TestTasks(t *testing.T) {
 func TestNoState(t *testing.T) {
 	l := newLayer(t)
 	f := l.registry.Task(attention.ForwardTask)
-	v, err := f.Variant(l.resolved.Types)
+	v, err := f.Variant(op.CPU, l.resolved.Types)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +256,7 @@ func TestLaunch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := launch.NewChecker(inv.Signature.Declaration(), launch.Machine{Kind: "gpu", Procs: 4, Threshold: 1}).Launch(l)
+	p, err := partition.NewChecker(inv.Signature.Declaration(), partition.Machine{Kind: "gpu", Procs: 4, Threshold: 1}).Launch(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,11 +275,11 @@ func TestLaunch(t *testing.T) {
 		}
 	}
 	// What is declared cannot be added to; backward declares nothing.
-	c := task.Constraint{Kind: task.Broadcast, Terms: []task.Term{task.Whole("query")}}
+	c := partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.Whole("query")}}
 	_, err = graph.NewBinding[int](n, task.KindForward).AddConstraint(c).Invocation()
-	var e *task.Error
-	if !errors.As(err, &e) || e.Code != task.ConstraintsLocked {
-		t.Errorf("got %v, want an error of the code %s", err, task.ConstraintsLocked)
+	var e *op.Error
+	if !errors.As(err, &e) || e.Code != partition.ConstraintsLocked {
+		t.Errorf("got %v, want an error of the code %s", err, partition.ConstraintsLocked)
 	}
 	back, err := attention.InvokeBackward(n, attention.Query(q), attention.Key(k), attention.Value(v), attention.Weights(w),
 		attention.GradQuery{}, attention.GradKey{}, attention.GradValue{}, attention.GradWeights{}, attention.GradOutput(out))
@@ -287,7 +289,7 @@ func TestLaunch(t *testing.T) {
 	if err := back.AddConstraint(c); err != nil {
 		t.Error(err)
 	}
-	if err := back.AddConstraint(task.Constraint{Kind: task.Broadcast, Terms: []task.Term{task.Whole("quarry")}}); !errors.As(err, &e) || e.Code != task.BadOperand {
-		t.Errorf("got %v, want an error of the code %s", err, task.BadOperand)
+	if err := back.AddConstraint(partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.Whole("quarry")}}); !errors.As(err, &e) || e.Code != partition.BadOperand {
+		t.Errorf("got %v, want an error of the code %s", err, partition.BadOperand)
 	}
 }

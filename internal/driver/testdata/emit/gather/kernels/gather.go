@@ -2,9 +2,10 @@ package kernels
 
 import (
 	"example.com/gather/generated/gather"
+
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Gather is the kernel of gather.
@@ -20,7 +21,7 @@ func parts(at *gather.Attrs, d *gather.Dims) (outer, along, inner int) {
 }
 
 // Forward copies the elements. Rows that mask rules out become 0.
-func (Gather[T, I]) Forward(_ *task.Ctx, a *gather.Forward[T, I], _ task.Range) error {
+func (Gather[T, I]) Forward(_ *op.Ctx, a *gather.Forward[T, I], _ op.Range) error {
 	outer, along, inner := parts(&a.Attrs, &a.Dims)
 	mask, masked := a.Mask.Get()
 	taken := int32(0)
@@ -46,7 +47,7 @@ func (Gather[T, I]) Forward(_ *task.Ctx, a *gather.Forward[T, I], _ task.Range) 
 }
 
 // Backward adds the gradient of every copy, as if nothing was masked.
-func (Gather[T, I]) Backward(_ *task.Ctx, a *gather.Backward[T, I], _ task.Range) error {
+func (Gather[T, I]) Backward(_ *op.Ctx, a *gather.Backward[T, I], _ op.Range) error {
 	outer, along, inner := parts(&a.Attrs, &a.Dims)
 	from := 0
 	for row := range outer {

@@ -2,7 +2,8 @@ package kernels
 
 import (
 	"example.com/gather/generated/windows"
-	"github.com/opgen/opgen/runtime/task"
+
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Windows is the kernel of windows, which has one element type and so needs no type parameter of
@@ -10,7 +11,7 @@ import (
 type Windows[T float64] struct{}
 
 // Forward writes the number of windows everywhere.
-func (Windows[T]) Forward(_ *task.Ctx, a *windows.Forward[T], _ task.Range) error {
+func (Windows[T]) Forward(_ *op.Ctx, a *windows.Forward[T], _ op.Range) error {
 	for i := range a.Output.Len() {
 		a.Output.Set(i, T(a.Dims.COUNT))
 	}
@@ -18,7 +19,7 @@ func (Windows[T]) Forward(_ *task.Ctx, a *windows.Forward[T], _ task.Range) erro
 }
 
 // Backward puts nothing: the number does not depend on the elements.
-func (Windows[T]) Backward(_ *task.Ctx, a *windows.Backward[T], r task.Range) error {
+func (Windows[T]) Backward(_ *op.Ctx, a *windows.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(i, 0)
 	}

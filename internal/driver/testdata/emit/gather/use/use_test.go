@@ -9,6 +9,7 @@ import (
 	"example.com/gather/generated/catalogue"
 	"example.com/gather/generated/gather"
 	"example.com/gather/generated/windows"
+
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"

@@ -5,15 +5,16 @@ import (
 
 	"example.com/lanes/generated/lanenorm"
 	"example.com/lanes/generated/normmode"
+
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // LaneNorm is the kernel of lane_norm.
 type LaneNorm[T dtype.Float] struct{}
 
 // ForwardLanes normalises lanes.
-func (LaneNorm[T]) ForwardLanes(ctx *task.Ctx, a *lanenorm.Forward[T], r task.Range) error {
+func (LaneNorm[T]) ForwardLanes(ctx *op.Ctx, a *lanenorm.Forward[T], r op.Range) error {
 	bias, shifted := a.Bias.Get()
 	residual, add := a.Residual.Get()
 	unit, wanted := a.Unit.Get()
@@ -53,7 +54,7 @@ func (LaneNorm[T]) ForwardLanes(ctx *task.Ctx, a *lanenorm.Forward[T], r task.Ra
 }
 
 // ForwardPenalty sums up the gains.
-func (LaneNorm[T]) ForwardPenalty(_ *task.Ctx, a *lanenorm.Forward[T], _ task.Range) error {
+func (LaneNorm[T]) ForwardPenalty(_ *op.Ctx, a *lanenorm.Forward[T], _ op.Range) error {
 	penalty, _ := a.Attrs.Penalty.Get()
 	var sum float64
 	for k := range a.Gain.Len() {
@@ -70,7 +71,7 @@ func (LaneNorm[T]) ForwardPenalty(_ *task.Ctx, a *lanenorm.Forward[T], _ task.Ra
 }
 
 // BackwardInput passes gradients on as if lengths were constant.
-func (LaneNorm[T]) BackwardInput(_ *task.Ctx, a *lanenorm.Backward[T], r task.Range) error {
+func (LaneNorm[T]) BackwardInput(_ *op.Ctx, a *lanenorm.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		out := a.GradOutput.Lane(i)
 		for k := range out.Len() {
@@ -84,7 +85,7 @@ func (LaneNorm[T]) BackwardInput(_ *task.Ctx, a *lanenorm.Backward[T], r task.Ra
 }
 
 // BackwardGain sums the gradient of gain, and drops that of bias.
-func (LaneNorm[T]) BackwardGain(_ *task.Ctx, a *lanenorm.Backward[T], r task.Range) error {
+func (LaneNorm[T]) BackwardGain(_ *op.Ctx, a *lanenorm.Backward[T], r op.Range) error {
 	for k := r.Lo; k < r.Hi; k++ {
 		var sum T
 		for i := range a.Length.Len() {

@@ -9,6 +9,7 @@ import (
 	"example.com/lanes/generated/catalogue"
 	"example.com/lanes/generated/lanenorm"
 	"example.com/lanes/generated/normmode"
+
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"

@@ -4,15 +4,16 @@ package kernels
 import (
 	"example.com/lists/generated/stack"
 	"example.com/lists/generated/weigh"
+
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Weigh is the kernel of weigh.
 type Weigh[T dtype.Float] struct{}
 
 // Forward multiplies.
-func (Weigh[T]) Forward(_ *task.Ctx, a *weigh.Forward[T], r task.Range) error {
+func (Weigh[T]) Forward(_ *op.Ctx, a *weigh.Forward[T], r op.Range) error {
 	for k := r.Lo; k < r.Hi; k++ {
 		var total T
 		for i := range a.Input[k].Len() {
@@ -26,7 +27,7 @@ func (Weigh[T]) Forward(_ *task.Ctx, a *weigh.Forward[T], r task.Range) error {
 }
 
 // Backward treats weights that are not given as ones.
-func (Weigh[T]) Backward(_ *task.Ctx, a *weigh.Backward[T], r task.Range) error {
+func (Weigh[T]) Backward(_ *op.Ctx, a *weigh.Backward[T], r op.Range) error {
 	for k := r.Lo; k < r.Hi; k++ {
 		for i := range a.Input[k].Len() {
 			g := a.GradProduct[k].At(i) + a.GradTotal.At(k)
@@ -47,7 +48,7 @@ func (Weigh[T]) Backward(_ *task.Ctx, a *weigh.Backward[T], r task.Range) error 
 type Stack struct{}
 
 // Forward copies lanes, each scaled by the first number of its matrix's scale, if there is one.
-func (Stack) Forward(_ *task.Ctx, a *stack.Forward, _ task.Range) error {
+func (Stack) Forward(_ *op.Ctx, a *stack.Forward, _ op.Range) error {
 	lanes := len(a.Dims.L)
 	for _, out := range a.Output {
 		at := 0

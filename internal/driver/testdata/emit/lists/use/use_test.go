@@ -9,6 +9,7 @@ import (
 	"example.com/lists/generated/catalogue"
 	"example.com/lists/generated/stack"
 	"example.com/lists/generated/weigh"
+
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/local"

@@ -5,15 +5,16 @@ import (
 	"example.com/mixed/generated/choose"
 	"example.com/mixed/generated/convert"
 	"example.com/mixed/generated/nothing"
+
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Choose is the kernel of choose.
 type Choose[D dtype.Index, T bool | int32 | float32, C dtype.Index] struct{}
 
 // Forward chooses.
-func (Choose[D, T, C]) Forward(_ *task.Ctx, a *choose.Forward[D, T, C], _ task.Range) error {
+func (Choose[D, T, C]) Forward(_ *op.Ctx, a *choose.Forward[D, T, C], _ op.Range) error {
 	var count C
 	for i := range a.Cond.Len() {
 		x, y := a.First.At(i), a.Second.At(i)
@@ -34,7 +35,7 @@ func (Choose[D, T, C]) Forward(_ *task.Ctx, a *choose.Forward[D, T, C], _ task.R
 type ChooseBackward[D dtype.Index, T float32, C dtype.Index] struct{}
 
 // Backward passes gradients on.
-func (ChooseBackward[D, T, C]) Backward(_ *task.Ctx, a *choose.Backward[D, T, C], r task.Range) error {
+func (ChooseBackward[D, T, C]) Backward(_ *op.Ctx, a *choose.Backward[D, T, C], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		g := a.GradOutput.At(i)
 		if a.Cond.At(i) {
@@ -55,7 +56,7 @@ func (ChooseBackward[D, T, C]) Backward(_ *task.Ctx, a *choose.Backward[D, T, C]
 type Nothing[T dtype.Element] struct{}
 
 // Forward writes zeroes.
-func (Nothing[T]) Forward(_ *task.Ctx, a *nothing.Forward[T], r task.Range) error {
+func (Nothing[T]) Forward(_ *op.Ctx, a *nothing.Forward[T], r op.Range) error {
 	var zero T
 	for i := r.Lo; i < r.Hi; i++ {
 		a.Output.Set(i, zero)
@@ -67,7 +68,7 @@ func (Nothing[T]) Forward(_ *task.Ctx, a *nothing.Forward[T], r task.Range) erro
 type Convert[T float32 | int64 | uint8, U dtype.Float | uint8] struct{}
 
 // Forward converts.
-func (Convert[T, U]) Forward(_ *task.Ctx, a *convert.Forward[T, U], r task.Range) error {
+func (Convert[T, U]) Forward(_ *op.Ctx, a *convert.Forward[T, U], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.Output.Set(i, U(a.Input.At(i)))
 	}
@@ -78,7 +79,7 @@ func (Convert[T, U]) Forward(_ *task.Ctx, a *convert.Forward[T, U], r task.Range
 type ConvertBackward[T float32, U dtype.Float] struct{}
 
 // BackwardOnly converts gradients back.
-func (ConvertBackward[T, U]) BackwardOnly(_ *task.Ctx, a *convert.Backward[T, U], r task.Range) error {
+func (ConvertBackward[T, U]) BackwardOnly(_ *op.Ctx, a *convert.Backward[T, U], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(i, T(a.GradOutput.At(i)))
 	}

@@ -9,6 +9,7 @@ import (
 	"example.com/mixed/generated/catalogue"
 	"example.com/mixed/generated/choose"
 	"example.com/mixed/generated/convert"
+
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"

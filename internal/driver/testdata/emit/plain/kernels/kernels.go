@@ -8,14 +8,15 @@ import (
 	"example.com/plain/generated/ramp"
 	"example.com/plain/generated/shape"
 	"example.com/plain/generated/zeroes"
-	"github.com/opgen/opgen/runtime/task"
+
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Any is the kernel of any.
 type Any[B bool | uint8] struct{}
 
 // Forward looks for an element that differs from the zero value.
-func (Any[B]) Forward(_ *task.Ctx, a *any.Forward[B], _ task.Range) error {
+func (Any[B]) Forward(_ *op.Ctx, a *any.Forward[B], _ op.Range) error {
 	found := a.Type.At(0)
 	var zero B
 	for i := range a.Func.Len() {
@@ -31,7 +32,7 @@ func (Any[B]) Forward(_ *task.Ctx, a *any.Forward[B], _ task.Range) error {
 type Shape struct{}
 
 // Forward writes the extents.
-func (Shape) Forward(_ *task.Ctx, a *shape.Forward, _ task.Range) error {
+func (Shape) Forward(_ *op.Ctx, a *shape.Forward, _ op.Range) error {
 	for i, n := range a.Dims.X {
 		a.Extents.Set(i, int64(n))
 	}
@@ -43,7 +44,7 @@ func (Shape) Forward(_ *task.Ctx, a *shape.Forward, _ task.Range) error {
 type Ramp struct{}
 
 // Forward counts.
-func (Ramp) Forward(_ *task.Ctx, a *ramp.Forward, r task.Range) error {
+func (Ramp) Forward(_ *op.Ctx, a *ramp.Forward, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.Output.Set(i, float64(i))
 	}
@@ -54,7 +55,7 @@ func (Ramp) Forward(_ *task.Ctx, a *ramp.Forward, r task.Range) error {
 type Momentum[T float64] struct{}
 
 // Update moves the weight; the velocity is held back in the first steps.
-func (Momentum[T]) Update(ctx *task.Ctx, a *momentum.Update[T], r task.Range) error {
+func (Momentum[T]) Update(ctx *op.Ctx, a *momentum.Update[T], r op.Range) error {
 	keep := T(1 - math.Exp(-float64(a.Iteration(ctx))))
 	for i := r.Lo; i < r.Hi; i++ {
 		v := keep*a.Velocity.At(i) - T(a.Attrs.Lr)*a.Grad.At(i)
@@ -68,7 +69,7 @@ func (Momentum[T]) Update(ctx *task.Ctx, a *momentum.Update[T], r task.Range) er
 type Zeroes[T float64] struct{}
 
 // Forward sets elements to 0.
-func (Zeroes[T]) Forward(_ *task.Ctx, a *zeroes.Forward[T], r task.Range) error {
+func (Zeroes[T]) Forward(_ *op.Ctx, a *zeroes.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.Tensor.Set(i, 0)
 	}

@@ -11,6 +11,7 @@ import (
 	"example.com/plain/generated/momentum"
 	"example.com/plain/generated/ramp"
 	"example.com/plain/generated/shape"
+
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"

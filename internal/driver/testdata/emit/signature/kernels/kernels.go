@@ -6,15 +6,16 @@ import (
 
 	"example.com/signature/generated/blend"
 	"example.com/signature/generated/tally"
+
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // Blend is the kernel of blend.
 type Blend[T dtype.Float] struct{}
 
 // Forward computes all outputs.
-func (Blend[T]) Forward(_ *task.Ctx, a *blend.Forward[T], _ task.Range) error {
+func (Blend[T]) Forward(_ *op.Ctx, a *blend.Forward[T], _ op.Range) error {
 	var rest T
 	for _, w := range a.Weights[1:] {
 		rest += T(w)
@@ -34,7 +35,7 @@ func (Blend[T]) Forward(_ *task.Ctx, a *blend.Forward[T], _ task.Range) error {
 type Tally[T dtype.Float] struct{}
 
 // Forward folds elements r.Lo to r.Hi-1 of all parts.
-func (Tally[T]) Forward(_ *task.Ctx, a *tally.Forward[T], r task.Range) error {
+func (Tally[T]) Forward(_ *op.Ctx, a *tally.Forward[T], r op.Range) error {
 	if len(a.RowSizes) != int(a.Ratio)-1 {
 		return fmt.Errorf("%s: want a ratio of %d, got %v", a.Label, len(a.RowSizes)+1, a.Ratio)
 	}

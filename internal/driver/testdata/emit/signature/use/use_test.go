@@ -11,10 +11,12 @@ import (
 	"example.com/signature/generated/blend"
 	"example.com/signature/generated/catalogue"
 	"example.com/signature/generated/tally"
+
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/launch"
 	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -150,36 +152,36 @@ func TestRefusedValues(t *testing.T) {
 }
 
 // stores returns n stores of one shape.
-func stores(n int) []*launch.Store {
-	var out []*launch.Store
+func stores(n int) []*partition.Store {
+	var out []*partition.Store
 	for range n {
-		out = append(out, &launch.Store{Shape: []int{4, 6, 8}, Element: launch.Element{Name: "f32", Bytes: 4}})
+		out = append(out, &partition.Store{Shape: []int{4, 6, 8}, Element: partition.Element{Name: "f32", Bytes: 4}})
 	}
 	return out
 }
 
 // documented is the signature of Legate's documentation, built from data.
-func documented() *task.Declaration {
-	return (&task.Declaration{Task: "blend.forward"}).
-		SetCount("inputs", task.Exactly(2)).
-		SetCount("outputs", task.Between(3, 5)).
-		SetCount("scalars", task.AtLeast(1)).
+func documented() *partition.Declaration {
+	return (&partition.Declaration{Task: "blend.forward"}).
+		SetCount("inputs", partition.Exactly(2)).
+		SetCount("outputs", partition.Between(3, 5)).
+		SetCount("scalars", partition.AtLeast(1)).
 		SetConstraints(
-			task.Constraint{Kind: task.Align, Terms: []task.Term{task.At("inputs", 0), task.At("outputs", 0)}},
-			task.Constraint{Kind: task.Broadcast, Terms: []task.Term{task.Whole("inputs")}},
-			task.Constraint{Kind: task.Scale, Factors: []int{1, 2, 3}, Terms: []task.Term{task.At("outputs", 1), task.At("inputs", 1)}})
+			partition.Constraint{Kind: partition.Align, Terms: []partition.Term{partition.At("inputs", 0), partition.At("outputs", 0)}},
+			partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.Whole("inputs")}},
+			partition.Constraint{Kind: partition.Scale, Factors: []int{1, 2, 3}, Terms: []partition.Term{partition.At("outputs", 1), partition.At("inputs", 1)}})
 }
 
 // TestDocumentedExample launches the example of Legate's TaskSignature, as a spec and built from data, with
 // the numbers of arguments that it allows, and with others.
 func TestDocumentedExample(t *testing.T) {
-	machine := launch.Machine{Kind: "gpu", Procs: 4, Threshold: 1}
+	machine := partition.Machine{Kind: "gpu", Procs: 4, Threshold: 1}
 	fromData := func(inputs, outputs, scalars int) error {
 		d := documented()
 		if err := d.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		l := launch.New(d)
+		l := partition.New(d)
 		if err := errors.Join(l.Add("inputs", stores(inputs)...), l.Add("outputs", stores(outputs)...), l.AddScalars("scalars", scalars)); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +189,7 @@ func TestDocumentedExample(t *testing.T) {
 		return err
 	}
 	fromSpec := func(inputs, outputs, scalars int) error {
-		l := launch.New(blend.Operator.Signature(task.KindForward).Declaration())
+		l := partition.New(blend.Operator.Signature(task.KindForward).Declaration())
 		in := stores(inputs)
 		if err := errors.Join(l.Add("first", in[:1]...), l.Add("second", in[1:]...), l.Add("mixed", stores(outputs)...), l.AddScalars("weights", scalars)); err != nil {
 			t.Fatal(err)
@@ -217,18 +219,18 @@ func TestDocumentedExample(t *testing.T) {
 				}
 				continue
 			}
-			var e *task.Error
-			if !errors.As(err, &e) || e.Code != task.CountMismatch || err.Error() != "task blend.forward: "+side.want {
+			var e *op.Error
+			if !errors.As(err, &e) || e.Code != partition.CountMismatch || err.Error() != "task blend.forward: "+side.want {
 				t.Errorf("%d inputs, %d outputs, %d scalars: got %v, want ...%s", c.inputs, c.outputs, c.scalars, err, side.want)
 			}
 		}
 	}
 	// Its constraints are declared, so a launch adds none.
-	var e *task.Error
-	c := task.Constraint{Kind: task.Broadcast, Terms: []task.Term{task.Whole("outputs")}}
-	for _, d := range []*task.Declaration{documented(), blend.Operator.Signature(task.KindForward).Declaration(), tally.Operator.Signature(task.KindForward).Declaration()} {
-		if err := launch.New(d).AddConstraint(c); !errors.As(err, &e) || e.Code != task.ConstraintsLocked {
-			t.Errorf("got %v, want an error of the code %s", err, task.ConstraintsLocked)
+	var e *op.Error
+	c := partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.Whole("outputs")}}
+	for _, d := range []*partition.Declaration{documented(), blend.Operator.Signature(task.KindForward).Declaration(), tally.Operator.Signature(task.KindForward).Declaration()} {
+		if err := partition.New(d).AddConstraint(c); !errors.As(err, &e) || e.Code != partition.ConstraintsLocked {
+			t.Errorf("got %v, want an error of the code %s", err, partition.ConstraintsLocked)
 		}
 	}
 }

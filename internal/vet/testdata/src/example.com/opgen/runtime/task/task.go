@@ -7,5 +7,3 @@ type Arg struct {
 	Type      reflect.Type
 	Unchecked bool
 }
-
-type Ctx struct{ Worker int }

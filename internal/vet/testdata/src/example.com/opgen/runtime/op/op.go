@@ -1,0 +1,3 @@
+package op
+
+type Ctx struct{ Worker int }

@@ -1,0 +1,78 @@
+// Package conform runs conformance cases of operators through the generated API on an engine.
+//
+// A case is a safetensors file: inputs, weights and gradients of outputs go in; outputs and gradients
+// of inputs and weights are compared with what the file holds, each within its tolerance.
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/runtime/safetensors"
+)
+
+// Case is a case as its file gives it.
+type Case struct {
+	Path    string // relative to the folder of cases, with slashes
+	Op      string
+	Sub     string
+	Attrs   map[string]json.RawMessage
+	Tags    []string
+	Tol     map[string]Tolerance
+	Check   string // "tolerance" or "statistical"
+	Stat    Statistics
+	Source  string
+	Tensors map[string]safetensors.Tensor
+}
+
+// Tolerance bounds the difference of a tensor's elements: |got - want| <= Abs + Rel*|want|.
+type Tolerance struct {
+	Rel float64 `json:"rtol"`
+	Abs float64 `json:"atol"`
+}
+
+// Statistics bounds what a random mask may look like.
+type Statistics struct {
+	KeepLo      float64 `json:"keep_count_lo"`
+	KeepHi      float64 `json:"keep_count_hi"`
+	Scale       float64 `json:"scale"`
+	Lag1Max     float64 `json:"lag1_corr_max"`
+	AgreementLo float64 `json:"seed_agreement_lo"`
+	AgreementHi float64 `json:"seed_agreement_hi"`
+}
+
+// Has reports whether a case has a tag.
+func (c *Case) Has(tag string) bool { return slices.Contains(c.Tags, tag) }
+
+// Name returns the case's name: its path without the suffix.
+func (c *Case) Name() string { return strings.TrimSuffix(c.Path, ".safetensors") }
+
+// Load reads a case.
+func Load(file, rel string) (*Case, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := safetensors.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", rel, err)
+	}
+	c := &Case{Path: rel, Op: f.Metadata["op"], Sub: f.Metadata["sub"], Check: f.Metadata["check"], Source: f.Metadata["source"], Tensors: f.Tensors}
+	for _, m := range []struct {
+		key  string
+		into any
+	}{{"attrs", &c.Attrs}, {"tags", &c.Tags}, {"tol", &c.Tol}, {"stat", &c.Stat}} {
+		if text := f.Metadata[m.key]; text != "" {
+			if err := json.Unmarshal([]byte(text), m.into); err != nil {
+				return nil, fmt.Errorf("%s: metadata %s: %w", rel, m.key, err)
+			}
+		}
+	}
+	if c.Op == "" {
+		return nil, fmt.Errorf("%s: metadata names no op", rel)
+	}
+	return c, nil
+}

@@ -1,0 +1,529 @@
+package conform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/safetensors"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Status is how a case ended.
+type Status uint8
+
+const (
+	Passed Status = iota
+	Failed
+	Skipped // the operator cannot do this, or nothing is expected of it
+)
+
+// Result is how a case ended, and what was computed.
+type Result struct {
+	Case   *Case
+	Status Status
+	Reason string
+	// Computed holds what the operator computed, under the names of the case.
+	Computed map[string]safetensors.Tensor
+}
+
+// Runner runs cases.
+type Runner struct {
+	Registry  *task.Registry
+	Operators []*graph.Operator
+	// Double computes in float64 what a case gives in float32, and tightens the tolerances of
+	// references that were computed in float64 by a factor of 1000.
+	Double  bool
+	Workers int
+}
+
+// unsupported is an error that makes a case skipped rather than failed.
+type unsupported struct{ error }
+
+func unsupportedf(format string, args ...any) error {
+	return unsupported{fmt.Errorf(format, args...)}
+}
+
+// Run runs a case. It never panics on what a case holds.
+func (r *Runner) Run(ctx context.Context, c *Case) *Result {
+	res := &Result{Case: c}
+	computed, err := r.run(ctx, c)
+	res.Computed = computed
+	var u unsupported
+	switch {
+	case errors.As(err, &u):
+		res.Status, res.Reason = Skipped, err.Error()
+	case err != nil:
+		res.Status, res.Reason = Failed, err.Error()
+	}
+	return res
+}
+
+func (r *Runner) run(ctx context.Context, c *Case) (map[string]safetensors.Tensor, error) {
+	op, attrs, err := r.operator(c)
+	if err != nil {
+		return nil, err
+	}
+	x := &execution{runner: r, c: c, op: op, attrs: attrs}
+	var computed map[string]safetensors.Tensor
+	switch {
+	case op.Signature(task.KindUpdate) != nil:
+		computed, err = x.optimizer(ctx)
+	case c.Check == "statistical":
+		return x.statistical(ctx)
+	case c.Has("unsorted"):
+		c, computed, err = x.unsorted(ctx)
+	default:
+		computed, err = x.plain(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return computed, r.compare(c, computed)
+}
+
+// protocol lists attributes of cases that say how to run an operator rather than what it is.
+var protocol = []string{"steps", "per_step"}
+
+// operator finds the operator of a case: by its name, or among those of its family by what
+// attributes they accept.
+func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
+	object := maps.Clone(c.Attrs)
+	for _, p := range protocol {
+		delete(object, p)
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := false
+	var errs []error
+	for _, op := range r.Operators {
+		if op.Name != c.Op && op.Family != c.Op {
+			continue
+		}
+		found = true
+		attrs, err := op.DecodeAttrs(data)
+		if err == nil {
+			return op, r.retype(op, attrs), nil
+		}
+		errs = append(errs, err)
+	}
+	if !found {
+		return nil, nil, unsupportedf("no operator %s", c.Op)
+	}
+	return nil, nil, unsupported{errors.Join(errs...)}
+}
+
+// retype makes attributes that name element types follow the tensors to float64, unless they say what an
+// output is converted to: rounding to float32 is what the case is about then.
+func (r *Runner) retype(op *graph.Operator, attrs task.Attrs) task.Attrs {
+	if !r.Double {
+		return attrs
+	}
+	v := reflect.New(reflect.TypeOf(attrs)).Elem()
+	v.Set(reflect.ValueOf(attrs))
+	for i := range v.NumField() {
+		if t, ok := v.Field(i).Interface().(dtype.Type); ok && t == dtype.F32 && !converts(op, op.AttrNames[i]) {
+			v.Field(i).Set(reflect.ValueOf(dtype.F64))
+		}
+	}
+	return v.Interface().(task.Attrs)
+}
+
+// converts reports whether an attribute gives outputs their type, and nothing else.
+func converts(op *graph.Operator, attr string) bool {
+	return slices.ContainsFunc(op.Types, func(v task.TypeVar) bool {
+		other := func(s task.Slot) bool { return s.Type == v.Name && s.Role != task.RoleOutput }
+		return slices.Contains(v.From, attr) && !slices.ContainsFunc(op.Slots, other)
+	})
+}
+
+// storage returns the element type in which a tensor of a case is fed.
+func (r *Runner) storage(t dtype.Type) dtype.Type {
+	if r.Double && t == dtype.F32 {
+		return dtype.F64
+	}
+	return t
+}
+
+// execution is one case on its way through an engine.
+type execution struct {
+	runner *Runner
+	c      *Case
+	op     *graph.Operator
+	attrs  task.Attrs
+
+	g     *graph.Graph
+	node  *graph.Node
+	feeds []feed
+}
+
+type feed struct {
+	name   string
+	typ    dtype.Type // of the graph's tensor
+	tensor safetensors.Tensor
+}
+
+// names returns the tensors of the case for a slot: prefix.slot, or prefix.slot_0, prefix.slot_1, ...
+// for a variadic one.
+func (x *execution) names(prefix string, s *task.Slot) []string {
+	if !s.Variadic {
+		if _, ok := x.c.Tensors[prefix+s.Name]; ok {
+			return []string{prefix + s.Name}
+		}
+		return nil
+	}
+	var names []string
+	for i := 0; ; i++ {
+		n := prefix + s.Name + "_" + strconv.Itoa(i)
+		if _, ok := x.c.Tensors[n]; !ok {
+			return names
+		}
+		names = append(names, n)
+	}
+}
+
+// input adds a tensor of the case as an input of the graph.
+func (x *execution) input(name string, typ dtype.Type, t safetensors.Tensor) graph.Tensor {
+	in := x.g.Input(name, typ, t.Shape...)
+	x.feeds = append(x.feeds, feed{in.Name(), typ, t})
+	return in
+}
+
+// build inserts the operator into a new graph, with the case's inputs. extra names tensors that
+// belong to the protocol rather than to a slot.
+func (x *execution) build(extra ...string) error {
+	x.g, x.feeds = graph.New(0), nil
+	var opts []graph.Option
+	for i := range x.op.Slots {
+		if s := &x.op.Slots[i]; s.OnRequest && x.wants(s) {
+			opts = append(opts, graph.Request(i))
+		}
+	}
+	in := graph.Insert[int](x.g, 0, x.op, x.attrs, opts...)
+	used := map[string]bool{}
+	for i := range x.op.Slots {
+		s := &x.op.Slots[i]
+		if s.Role != task.RoleInput {
+			continue
+		}
+		names := x.names("in.", s)
+		if len(names) == 0 && x.c.Has("given_mask") && s.Optional {
+			names = x.names("out.", s) // a mask that the reference drew
+		}
+		for _, n := range names {
+			used[n] = true
+			in.Bind(i, x.input(n, x.runner.storage(x.c.Tensors[n].Type), x.c.Tensors[n]))
+		}
+	}
+	x.node = in.Node()
+	if err := x.g.Err(); err != nil {
+		return unsupported{err}
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.c.Tensors)) {
+		kind, slot, _ := strings.Cut(name, ".")
+		if kind != "in" && kind != "weight" || used[name] || slices.Contains(extra, name) {
+			continue
+		}
+		i := x.op.SlotNamed(slot)
+		if i < 0 || x.op.Slots[i].Role != task.RoleWeight {
+			return unsupportedf("operator %s has no slot for %s", x.op.Name, name)
+		}
+		v := x.node.Tensor(i)
+		if !v.Valid() {
+			return unsupportedf("operator %s has no %s with these attributes", x.op.Name, slot)
+		}
+		if t := x.c.Tensors[name]; !slices.Equal(v.Shape(), t.Shape) {
+			return fmt.Errorf("%s has shape %v, the operator's rules give %v", name, t.Shape, v.Shape())
+		}
+		x.feeds = append(x.feeds, feed{v.Name(), v.Type(), x.c.Tensors[name]})
+	}
+	return nil
+}
+
+// wants reports whether an output that is made on request is to be made: if the case has it, or has
+// no outputs at all, so that what it wants is not known.
+func (x *execution) wants(s *task.Slot) bool {
+	if len(x.names("out.", s)) > 0 {
+		return true
+	}
+	for name := range x.c.Tensors {
+		if strings.HasPrefix(name, "out.") {
+			return false
+		}
+	}
+	return true
+}
+
+// load plans programs and loads them into a new engine, with variables initialised and fed.
+func (x *execution) load(ctx context.Context, p *graph.Program) (*local.Engine, *local.Instance, error) {
+	e := local.New(x.runner.Registry, local.Config{Workers: x.runner.Workers})
+	fail := func(err error) (*local.Engine, *local.Instance, error) {
+		e.Close()
+		return nil, nil, err
+	}
+	if len(p.Variables) > 0 {
+		init, err := graph.Initialization(p)
+		if err != nil {
+			return fail(err)
+		}
+		in, err := loadPlan(e, init)
+		if err != nil {
+			return fail(err)
+		}
+		err = in.Run(ctx)
+		in.Close()
+		if err != nil {
+			return fail(err)
+		}
+	}
+	in, err := loadPlan(e, p)
+	if err != nil {
+		return fail(err)
+	}
+	for _, f := range x.feeds {
+		if err := x.feed(in, f); err != nil {
+			return fail(err)
+		}
+	}
+	return e, in, nil
+}
+
+func loadPlan(e *local.Engine, p *graph.Program) (*local.Instance, error) {
+	pl, err := plan.Build(p)
+	if err != nil {
+		return nil, err
+	}
+	return e.Load(pl)
+}
+
+func (x *execution) feed(in *local.Instance, f feed) error {
+	switch f.typ {
+	case dtype.Bool:
+		return feedAs[bool](in, f)
+	case dtype.I32:
+		return feedAs[int32](in, f)
+	case dtype.I64:
+		return feedAs[int64](in, f)
+	case dtype.F32, dtype.F16, dtype.BF16:
+		return feedAs[float32](in, f)
+	case dtype.F64:
+		return feedAs[float64](in, f)
+	}
+	return unsupportedf("%s holds %v", f.name, f.tensor.Type)
+}
+
+func feedAs[T dtype.Element](in *local.Instance, f feed) error {
+	if !in.Uses(f.name) {
+		return nil // a tensor that no task reads: a weight that only a gradient would need, say
+	}
+	data, err := safetensors.Elements[T](f.tensor)
+	if err != nil {
+		return err
+	}
+	return local.Feed(in, f.name, data)
+}
+
+func fetch(in *local.Instance, t graph.Tensor) (safetensors.Tensor, error) {
+	switch t.Type() {
+	case dtype.Bool:
+		return fetchAs[bool](in, t)
+	case dtype.I32:
+		return fetchAs[int32](in, t)
+	case dtype.I64:
+		return fetchAs[int64](in, t)
+	case dtype.F16, dtype.BF16:
+		data, err := local.Fetch[float32](in, t.Name())
+		if err != nil {
+			return safetensors.Tensor{}, err
+		}
+		return safetensors.Halves(t.Type(), t.Shape(), data)
+	case dtype.F32:
+		return fetchAs[float32](in, t)
+	case dtype.F64:
+		return fetchAs[float64](in, t)
+	}
+	return safetensors.Tensor{}, fmt.Errorf("cannot fetch %v", t)
+}
+
+func fetchAs[T dtype.Element](in *local.Instance, t graph.Tensor) (safetensors.Tensor, error) {
+	data, err := local.Fetch[T](in, t.Name())
+	if err != nil {
+		return safetensors.Tensor{}, err
+	}
+	return safetensors.Of(t.Shape(), data)
+}
+
+// plain runs an operator forward and, if the case gives gradients of outputs, backward.
+func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, error) {
+	if err := x.build(); err != nil {
+		return nil, err
+	}
+	want := map[string]graph.Tensor{}
+	add := func(prefix string, slot int, ts []graph.Tensor) {
+		s := &x.op.Slots[slot]
+		for i, t := range ts {
+			name := prefix + s.Name
+			if s.Variadic {
+				name += "_" + strconv.Itoa(i)
+			}
+			want[name] = t
+		}
+	}
+	state := map[string]graph.Tensor{} // weights that forward changes
+	seeds := map[graph.Tensor]graph.Tensor{}
+	for i := range x.op.Slots {
+		s := &x.op.Slots[i]
+		if s.Role == task.RoleWeight && x.changes(i) {
+			state["out."+s.Name] = x.node.Tensor(i)
+		}
+		if s.Role != task.RoleOutput {
+			continue
+		}
+		add("out.", i, x.node.Tensors(i))
+		for k, n := range x.names("grad_out.", s) {
+			if k < len(x.node.Tensors(i)) {
+				of := x.node.Tensors(i)[k]
+				seeds[of] = x.input(n, of.Type(), x.c.Tensors[n])
+			}
+		}
+	}
+	program, err := x.program(want, seeds, add)
+	if err != nil {
+		return nil, err
+	}
+	e, in, err := x.load(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	if err := in.Run(ctx); err != nil {
+		return nil, err
+	}
+	computed := map[string]safetensors.Tensor{}
+	for name, t := range want {
+		if computed[name], err = fetch(in, t); err != nil {
+			return nil, err
+		}
+	}
+	for name, t := range state {
+		if computed[name], err = fetch(in, t); err != nil {
+			return nil, err
+		}
+	}
+	return computed, nil
+}
+
+// changes reports whether the operator's forward changes a weight.
+func (x *execution) changes(slot int) bool {
+	return slices.ContainsFunc(x.op.Signature(task.KindForward).Params, func(p task.Param) bool { return p.Slot == slot && !p.Grad && p.Perm.Writes() })
+}
+
+// program returns the program that computes what is wanted, and adds the gradients to it.
+func (x *execution) program(want map[string]graph.Tensor, seeds map[graph.Tensor]graph.Tensor, add func(string, int, []graph.Tensor)) (*graph.Program, error) {
+	var outputs []graph.Tensor
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		outputs = append(outputs, want[name])
+	}
+	if len(seeds) == 0 {
+		return graph.Whole(x.g, outputs...) // with the attributes of the case, whatever inference changes
+	}
+	if x.op.Backward == nil {
+		return nil, unsupportedf("operator %s has no gradient", x.op.Name)
+	}
+	var wrt []graph.Tensor
+	for i := range x.op.Slots {
+		if x.op.Slots[i].Trainable {
+			wrt = append(wrt, x.node.Tensors(i)...)
+		}
+	}
+	p, grads, err := graph.Gradients(x.g, seeds, wrt, outputs...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range x.op.Slots {
+		s := &x.op.Slots[i]
+		var ts []graph.Tensor
+		for _, t := range x.node.Tensors(i) {
+			if g, ok := grads[t]; ok && s.Trainable {
+				ts = append(ts, g)
+			}
+		}
+		switch s.Role {
+		case task.RoleInput:
+			add("grad_in.", i, ts)
+		case task.RoleWeight:
+			add("grad_weight.", i, ts)
+		}
+	}
+	return p, nil
+}
+
+// optimizer takes the steps of an optimiser case: step t is given in.grad_t.
+func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tensor, error) {
+	var grads []string
+	for {
+		n := fmt.Sprintf("in.grad_%d", len(grads))
+		if _, ok := x.c.Tensors[n]; !ok {
+			break
+		}
+		grads = append(grads, n)
+	}
+	if len(grads) == 0 {
+		return nil, unsupportedf("the case has no in.grad_0")
+	}
+	x.c.Tensors["in.grad"] = x.c.Tensors[grads[0]]
+	defer delete(x.c.Tensors, "in.grad")
+	if err := x.build(grads...); err != nil {
+		return nil, err
+	}
+	weight, grad := x.node.Tensor(x.op.SlotNamed("weight")), x.node.Tensor(x.op.SlotNamed("grad"))
+	if !weight.Valid() || !grad.Valid() {
+		return nil, fmt.Errorf("optimizer %s has no slots weight and grad", x.op.Name)
+	}
+	program, err := graph.Whole(x.g, weight)
+	if err != nil {
+		return nil, err
+	}
+	e, in, err := x.load(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	computed := map[string]safetensors.Tensor{}
+	for t, n := range grads {
+		if err := x.feed(in, feed{grad.Name(), grad.Type(), x.c.Tensors[n]}); err != nil {
+			return nil, err
+		}
+		if err := in.Run(ctx); err != nil {
+			return nil, err
+		}
+		w, err := fetch(in, weight)
+		if err != nil {
+			return nil, err
+		}
+		computed[fmt.Sprintf("out.weight_%d", t)] = w
+		if err := x.feed(in, feed{weight.Name(), weight.Type(), w}); err != nil {
+			return nil, err
+		}
+		for i := range x.op.Slots {
+			if v := x.node.Tensor(i); x.op.Slots[i].Role == task.RoleWeight && v.Valid() {
+				if computed[fmt.Sprintf("out.%s_%d", x.op.Slots[i].Name, t)], err = fetch(in, v); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return computed, nil
+}

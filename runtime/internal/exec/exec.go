@@ -1,0 +1,444 @@
+// Package exec runs schedules: a pool of persistent workers walks the queues of a program.
+//
+// Between tasks there is no scheduler: a worker takes the next entry of its queue, and looks at what
+// another worker has done only where its queue says so. Ranges of a shared task are taken by whoever
+// comes; since ranges are fixed, results do not depend on who does.
+package exec
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/opgen/opgen/runtime/internal/sched"
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// Task is what a number of a schedule stands for: a body that runs over [0, Over) in ranges of Grain.
+type Task struct {
+	Body        op.Body
+	Over, Grain int
+}
+
+// ranges returns how many ranges the task has.
+func (t *Task) ranges() int64 { return int64((t.Over + t.Grain - 1) / t.Grain) }
+
+// line keeps counters of different workers in cache lines of their own.
+type line struct {
+	v atomic.Int64
+	_ [120]byte
+}
+
+// worker keeps what bodies of different workers see in cache lines of their own.
+type worker struct {
+	op.Ctx
+	_ [112]byte
+}
+
+// shared counts the ranges of a shared task.
+type shared struct {
+	next line // the next range to take
+	done line // how many are finished
+}
+
+// Program is a schedule with its tasks, ready to run. It is run by one pool at a time.
+type Program struct {
+	schedule *sched.Schedule
+	tasks    []Task
+	progress []line // per worker: position of its queue that it has signalled
+	shared   []shared
+	slot     []int32 // per task: index into shared; only if there are any
+	serial   bool    // all tasks are worker 0's
+	times    [][]time.Duration
+}
+
+// NewProgram binds a schedule to its tasks.
+func NewProgram(s *sched.Schedule, tasks []Task) (*Program, error) {
+	if s.Tasks != len(tasks) {
+		return nil, fmt.Errorf("exec: want %d tasks, got %d", s.Tasks, len(tasks))
+	}
+	for i := range tasks {
+		if t := &tasks[i]; t.Body == nil || t.Over < 0 || t.Grain < 1 {
+			return nil, fmt.Errorf("exec: task %d: want a body and ranges, got %v over %d by %d", i, t.Body, t.Over, t.Grain)
+		}
+	}
+	p := &Program{schedule: s, tasks: tasks, progress: make([]line, s.Workers()), shared: make([]shared, len(s.Shared))}
+	p.serial = true
+	for _, q := range s.Queues[1:] {
+		p.serial = p.serial && len(q) == 0
+	}
+	if len(s.Shared) > 0 {
+		p.slot = make([]int32, len(tasks))
+		for k, t := range s.Shared {
+			p.slot[t] = int32(k)
+		}
+	}
+	return p, nil
+}
+
+// Error is the error of a task: which one, in which range, and what its body returned or the *Panic
+// that it raised.
+type Error struct {
+	Task  int
+	Range op.Range
+	Err   error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("task %d, range [%d, %d): %v", e.Task, e.Range.Lo, e.Range.Hi, e.Err)
+}
+
+// Unwrap returns the body's error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Panic is what a body panicked with.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("the kernel panicked: %v", p.Value) }
+
+// Pool is a set of workers that outlive programs. The goroutine that calls Run is worker 0.
+type Pool struct {
+	workers int
+	mu      sync.Mutex // one program at a time
+	closed  bool
+
+	job     job
+	epoch   atomic.Uint64   // number of the current job; a change starts it
+	parked  []chan struct{} // per helper; a token wakes it
+	asleep  []atomic.Bool   // per helper
+	stopped sync.WaitGroup
+}
+
+// job is one run of a program. A pool has one, which helpers touch only between the change of epoch
+// that starts it and their count in left.
+type job struct {
+	program *Program
+	ctx     []*op.Ctx // per worker
+	timed   bool
+	done    <-chan struct{} // of the context
+	end     bool            // tells helpers to stop for good
+	abort   atomic.Bool
+	left    atomic.Int64 // helpers that have not finished
+
+	mu  sync.Mutex
+	err *Error
+}
+
+// NewPool returns a pool of workers, of which all but one are goroutines of its own.
+func NewPool(workers int) *Pool {
+	p := &Pool{workers: max(workers, 1)}
+	p.parked = make([]chan struct{}, p.workers)
+	p.asleep = make([]atomic.Bool, p.workers)
+	for w := range p.workers {
+		p.job.ctx = append(p.job.ctx, &new(worker).Ctx)
+		p.job.ctx[w].Worker = w
+	}
+	for w := 1; w < p.workers; w++ {
+		p.parked[w] = make(chan struct{}, 1)
+		p.stopped.Add(1)
+		go p.help(w)
+	}
+	return p
+}
+
+// Workers returns the number of workers.
+func (p *Pool) Workers() int { return p.workers }
+
+// Close stops the workers, after the program that is running, and waits until they have.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.closed = true
+	p.job.end = true
+	p.release()
+	p.stopped.Wait()
+}
+
+// release hands the job to the helpers.
+func (p *Pool) release() {
+	p.job.left.Store(int64(p.workers - 1))
+	p.epoch.Add(1)
+	for w := 1; w < p.workers; w++ {
+		if p.asleep[w].Load() && p.asleep[w].CompareAndSwap(true, false) {
+			p.parked[w] <- struct{}{}
+		}
+	}
+}
+
+// How long a helper looks for work before it sleeps: some turns of busy waiting, then some in which it
+// lets other goroutines run.
+const (
+	spinTurns  = 300
+	yieldTurns = 2000
+)
+
+func (p *Pool) help(w int) {
+	defer p.stopped.Done()
+	j := &p.job
+	var last uint64
+	for turns := 0; ; turns++ {
+		if e := p.epoch.Load(); e != last {
+			last, turns = e, 0
+			if j.end {
+				return
+			}
+			j.run(w)
+			j.left.Add(-1)
+			continue
+		}
+		switch {
+		case turns < spinTurns:
+		case turns < spinTurns+yieldTurns:
+			runtime.Gosched()
+		default:
+			p.asleep[w].Store(true)
+			if p.epoch.Load() != last && p.asleep[w].CompareAndSwap(true, false) {
+				continue // a job came in between, and nobody has sent a token for it
+			}
+			<-p.parked[w]
+			turns = 0
+		}
+	}
+}
+
+// Run runs a program once. step is what bodies see as op.Ctx.Step. If a body fails or panics, or ctx
+// is done, workers stop before their next range; the error is an *Error, or the context's cause. The
+// pool is then ready for the next run.
+func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
+	return p.run(ctx, prog, step, false)
+}
+
+// RunTimed is Run, and measures the time of every task, which Times returns.
+func (p *Pool) RunTimed(ctx context.Context, prog *Program, step uint64) error {
+	return p.run(ctx, prog, step, true)
+}
+
+func (p *Pool) run(ctx context.Context, prog *Program, step uint64, timed bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return fmt.Errorf("exec: the pool is closed")
+	}
+	if w := prog.schedule.Workers(); w != p.workers {
+		return fmt.Errorf("exec: a program for %d workers in a pool of %d", w, p.workers)
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	prog.reset(timed)
+	j := &p.job
+	j.program, j.timed, j.done, j.err = prog, timed, ctx.Done(), nil
+	for _, c := range j.ctx {
+		c.Step = step
+	}
+	j.abort.Store(false)
+	if prog.serial {
+		j.run(0)
+	} else {
+		p.release()
+		j.run(0)
+		for turns := 0; j.left.Load() > 0; turns++ {
+			if turns > spinTurns {
+				runtime.Gosched()
+			}
+		}
+	}
+	j.program, j.done = nil, nil
+	switch {
+	case j.err != nil:
+		return j.err
+	case j.abort.Load():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (p *Program) reset(timed bool) {
+	for w := range p.progress {
+		p.progress[w].v.Store(0)
+	}
+	for k := range p.shared {
+		p.shared[k].next.v.Store(0)
+		p.shared[k].done.v.Store(0)
+	}
+	if timed && p.times == nil {
+		p.times = make([][]time.Duration, len(p.progress))
+		for w := range p.times {
+			p.times[w] = make([]time.Duration, len(p.tasks))
+		}
+	}
+	for w := range p.times {
+		clear(p.times[w])
+	}
+}
+
+// Times adds the time that each task took in the last RunTimed to total, by task number: of a shared
+// task, the sum over its workers.
+func (p *Program) Times(total []time.Duration) {
+	for w := range p.times {
+		for t, d := range p.times[w] {
+			total[t] += d
+		}
+	}
+}
+
+// run walks the queue of worker w.
+func (j *job) run(w int) {
+	var at place
+	defer func() {
+		if v := recover(); v != nil {
+			j.fail(at.task, at.Range, &Panic{v, debug.Stack()})
+		}
+	}()
+	p, ctx := j.program, j.ctx[w]
+	tasks, queue := p.tasks, p.schedule.Queues[w]
+	plain := !j.timed && j.done == nil
+	for i := 0; i < len(queue); i++ {
+		code := queue[i]
+		if code < 0 {
+			if !j.other(w, i, &at) {
+				return
+			}
+			continue
+		}
+		t := &tasks[code]
+		at.task = int(code)
+		if !plain || t.Over > t.Grain || t.Over == 0 {
+			if !j.ranges(ctx, t, &at) {
+				return
+			}
+			continue
+		}
+		// One range, and nothing to look at beside the job's end: what most short tasks are.
+		if j.abort.Load() {
+			return
+		}
+		at.Range = op.Range{Hi: t.Over}
+		if err := t.Body.Run(ctx, at.Range); err != nil {
+			j.fail(at.task, at.Range, err)
+			return
+		}
+	}
+}
+
+// place is what a worker is at: a task and a range of it.
+type place struct {
+	task int
+	op.Range
+}
+
+// ranges runs a task, one range after the other. It returns false if the job is to end.
+func (j *job) ranges(ctx *op.Ctx, t *Task, at *place) bool {
+	var start time.Time
+	if j.timed {
+		start = time.Now()
+	}
+	for at.Lo = 0; at.Lo < t.Over; at.Lo = at.Hi {
+		at.Hi = min(at.Lo+t.Grain, t.Over)
+		if j.stopped() {
+			return false
+		}
+		if err := t.Body.Run(ctx, at.Range); err != nil {
+			j.fail(at.task, at.Range, err)
+			return false
+		}
+	}
+	if j.timed {
+		j.program.times[ctx.Worker][at.task] += time.Since(start)
+	}
+	return true
+}
+
+// other does what entry i of the queue of worker w says, which is not to run a task alone. It returns
+// false if the job is to end.
+func (j *job) other(w, i int, at *place) bool {
+	p := j.program
+	switch kind, n := p.schedule.Queues[w][i].Decode(); kind {
+	case sched.Signal:
+		p.progress[w].v.Store(int64(i + 1))
+	case sched.WaitFor:
+		wait := p.schedule.Waits[n]
+		return j.await(&p.progress[wait.Worker].v, int64(wait.Position))
+	case sched.WaitShared:
+		return j.await(&p.shared[p.slot[n]].done.v, p.tasks[n].ranges())
+	case sched.Share:
+		at.task = n
+		return j.share(j.ctx[w], n, &at.Range)
+	}
+	return true
+}
+
+// share takes ranges of a shared task until none is left.
+func (j *job) share(ctx *op.Ctx, n int, at *op.Range) bool {
+	p := j.program
+	t, s := &p.tasks[n], &p.shared[p.slot[n]]
+	var start time.Time
+	if j.timed {
+		start = time.Now()
+		defer func() { p.times[ctx.Worker][n] += time.Since(start) }()
+	}
+	for {
+		if j.stopped() {
+			return false
+		}
+		at.Lo = int(s.next.v.Add(1)-1) * t.Grain
+		if at.Lo >= t.Over {
+			return true
+		}
+		at.Hi = min(at.Lo+t.Grain, t.Over)
+		if err := t.Body.Run(ctx, *at); err != nil {
+			j.fail(n, *at, err)
+			return false
+		}
+		s.done.v.Add(1)
+	}
+}
+
+// await waits until a counter reaches a value. It returns false if the job is aborted before.
+func (j *job) await(counter *atomic.Int64, value int64) bool {
+	for turns := 0; counter.Load() < value; turns++ {
+		if j.abort.Load() {
+			return false
+		}
+		if turns > spinTurns {
+			if j.stopped() {
+				return false
+			}
+			runtime.Gosched()
+		}
+	}
+	return true
+}
+
+// stopped reports whether the job is aborted, and aborts it if its context is done.
+func (j *job) stopped() bool { return j.abort.Load() || j.done != nil && j.cancelled() }
+
+func (j *job) cancelled() bool {
+	select {
+	case <-j.done:
+		j.abort.Store(true)
+		return true
+	default:
+		return false
+	}
+}
+
+// fail keeps the error of the earliest task and range, and stops the job.
+func (j *job) fail(n int, at op.Range, err error) {
+	j.mu.Lock()
+	if j.err == nil || n < j.err.Task || n == j.err.Task && at.Lo < j.err.Range.Lo {
+		j.err = &Error{n, at, err}
+	}
+	j.mu.Unlock()
+	j.abort.Store(true)
+}

@@ -1,0 +1,229 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opgen/opgen/runtime/internal/deps"
+	"github.com/opgen/opgen/runtime/internal/sched"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+type bodyFunc func(ctx *op.Ctx, r op.Range) error
+
+func (f bodyFunc) Run(ctx *op.Ctx, r op.Range) error { return f(ctx, r) }
+
+// chain returns a program of tasks that all write one root, scheduled as if each took a long time: those of
+// several ranges are shared among all workers.
+func chain(t *testing.T, workers int, tasks ...Task) *Program {
+	t.Helper()
+	d := deps.NewBuilder(1, len(tasks))
+	c := sched.Costs{}
+	for i := range tasks {
+		if _, err := d.Task([]deps.Access{{Root: 0, Perm: perm.ReadWrite}}); err != nil {
+			t.Fatal(err)
+		}
+		c.Time = append(c.Time, 1e6)
+		c.Ranges = append(c.Ranges, int(tasks[i].ranges()))
+	}
+	s, err := sched.New(d.Graph(), workers, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewProgram(s, tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestEveryIndexOnce runs tasks of many sizes: every index is done once, in ranges of the grain that begin
+// at its multiples, and all of a task before the next begins.
+func TestEveryIndexOnce(t *testing.T) {
+	t.Parallel()
+	for workers := 1; workers <= 8; workers++ {
+		pool := NewPool(workers)
+		for n := range 20 {
+			var tasks []Task
+			done := make([]atomic.Int32, n)
+			var before int32
+			for _, grain := range []int{1, 2, 7, 100} {
+				tasks = append(tasks, Task{bodyFunc(func(ctx *op.Ctx, r op.Range) error {
+					if r.Lo%grain != 0 || r.Hi != min(r.Lo+grain, n) || ctx.Worker < 0 || ctx.Worker >= workers || ctx.Step != uint64(n) {
+						return fmt.Errorf("%d workers: range %v of %d, grain %d, in %+v", workers, r, n, grain, *ctx)
+					}
+					for i := r.Lo; i < r.Hi; i++ {
+						done[i].Add(1)
+					}
+					return nil
+				}), n, grain}, Task{bodyFunc(func(*op.Ctx, op.Range) error {
+					before++
+					for i := range done {
+						if got := done[i].Load(); got != before {
+							return fmt.Errorf("%d workers: index %d of %d was done %d times, want %d", workers, i, n, got, before)
+						}
+					}
+					return nil
+				}), 1, 1})
+			}
+			if err := pool.Run(context.Background(), chain(t, workers, tasks...), uint64(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pool.Close()
+	}
+}
+
+// TestStress runs one program very often, with pauses in which workers sleep. Its tasks change memory
+// without atomic operations, so that the race detector sees whether they are ordered.
+func TestStress(t *testing.T) {
+	t.Parallel()
+	for workers := 1; workers <= 8; workers *= 2 {
+		pool := NewPool(workers)
+		cells := make([]int, 16)
+		add := bodyFunc(func(_ *op.Ctx, r op.Range) error {
+			for i := r.Lo; i < r.Hi; i++ {
+				cells[i]++
+			}
+			return nil
+		})
+		var tasks []Task
+		for i := range 50 {
+			tasks = append(tasks, Task{add, len(cells), 1 + i%5})
+		}
+		p := chain(t, workers, tasks...)
+		for run := range 40 {
+			if err := pool.Run(context.Background(), p, 0); err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range cells {
+				if c != (run+1)*len(tasks) {
+					t.Fatalf("%d workers, run %d: cell %d is %d", workers, run, i, c)
+				}
+			}
+			if run%10 == 0 {
+				time.Sleep(2 * time.Millisecond)
+			}
+		}
+		pool.Close()
+	}
+}
+
+// TestLowestError lets several ranges of a task fail. The lowest is reported, always the same, whether it
+// is the first to fail or not, and the pool goes on.
+func TestLowestError(t *testing.T) {
+	t.Parallel()
+	for workers := 1; workers <= 8; workers++ {
+		pool := NewPool(workers)
+		for run := range 50 {
+			late := atomic.Bool{}
+			p := chain(t, workers, Task{bodyFunc(func(_ *op.Ctx, r op.Range) error {
+				switch {
+				case r.Lo < 10:
+					return nil
+				case r.Lo == 10:
+					for turns := 0; workers > 1 && !late.Load() && turns < 100; turns++ {
+						runtime.Gosched() // until a later range has failed
+					}
+					return errors.New("error at 10")
+				}
+				late.Store(true)
+				panic(fmt.Sprint("panic at ", r.Lo))
+			}), 40, 2 + run%2*3})
+			err := pool.Run(context.Background(), p, 0)
+			var e *Error
+			if !errors.As(err, &e) || e.Task != 0 || e.Range.Lo != 10 || err.Error() != fmt.Sprintf("task 0, range [10, %d): error at 10", e.Range.Hi) {
+				t.Fatalf("%d workers: %v", workers, err)
+			}
+			if err := pool.Run(context.Background(), chain(t, workers, Task{bodyFunc(func(*op.Ctx, op.Range) error { return nil }), 40, 1}), 0); err != nil {
+				t.Fatalf("%d workers: the error stayed: %v", workers, err)
+			}
+		}
+		pool.Close()
+	}
+}
+
+// TestSideBySide checks that workers share a task's ranges: every range waits until all workers have one.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	const workers = 4
+	pool := NewPool(workers)
+	defer pool.Close()
+	for range 20 {
+		var all sync.WaitGroup
+		all.Add(workers)
+		var by [workers]atomic.Int32
+		p := chain(t, workers, Task{bodyFunc(func(ctx *op.Ctx, _ op.Range) error {
+			by[ctx.Worker].Add(1)
+			all.Done()
+			all.Wait()
+			return nil
+		}), workers, 1})
+		if err := pool.RunTimed(context.Background(), p, 0); err != nil {
+			t.Fatal(err)
+		}
+		for w := range by {
+			if by[w].Load() != 1 {
+				t.Fatalf("worker %d had %d ranges", w, by[w].Load())
+			}
+		}
+		took := make([]time.Duration, 1)
+		if p.Times(took); took[0] <= 0 {
+			t.Errorf("the task took %v", took[0])
+		}
+	}
+}
+
+// TestMisuse runs what cannot be run.
+func TestMisuse(t *testing.T) {
+	t.Parallel()
+	body := bodyFunc(func(*op.Ctx, op.Range) error { return nil })
+	pool := NewPool(2)
+	check := func(err error, want string) {
+		t.Helper()
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	}
+	check(pool.Run(context.Background(), chain(t, 3, Task{body, 1, 1}), 0), "exec: a program for 3 workers in a pool of 2")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("enough"))
+	check(pool.Run(ctx, chain(t, 2, Task{body, 1, 1}), 0), "enough")
+	p := chain(t, 2, Task{body, 1, 1})
+	_, err := NewProgram(p.schedule, nil)
+	check(err, "exec: want 1 tasks, got 0")
+	_, err = NewProgram(p.schedule, []Task{{nil, 1, 1}})
+	check(err, "exec: task 0: want a body and ranges, got <nil> over 1 by 1")
+	pool.Close()
+	pool.Close()
+	check(pool.Run(context.Background(), p, 0), "exec: the pool is closed")
+}
+
+// TestNoGoroutinesLeft closes pools whose workers are busy waiting, or asleep.
+func TestNoGoroutinesLeft(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for i := range 20 {
+		pool := NewPool(6)
+		if err := pool.Run(context.Background(), chain(t, 6, Task{bodyFunc(func(*op.Ctx, op.Range) error { return nil }), 10, 1}), 0); err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			time.Sleep(3 * time.Millisecond)
+		}
+		pool.Close() // waits for its workers
+	}
+	for range 200 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(5 * time.Millisecond) // they have said that they stop, and are about to
+	}
+	t.Errorf("%d goroutines, before there were %d", runtime.NumGoroutine(), before)
+}

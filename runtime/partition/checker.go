@@ -1,0 +1,152 @@
+package partition
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// Checker checks launches of one task on one machine, again and again. It remembers how stores of the
+// same shapes, passed in the same pattern, were divided, so that only the first such launch is solved.
+// It may be used by several goroutines.
+//
+// Launches whose division depends on more than shapes are solved each time: those with added
+// constraints, of a domain of their own, or with stores that hold a partition or the values of an
+// image.
+type Checker struct {
+	declaration *Declaration
+	machine     Machine
+
+	last   atomic.Pointer[entry]
+	mu     sync.Mutex
+	solved map[uint64][]*entry
+}
+
+// entry is a launch that was solved.
+type entry struct {
+	key       []int
+	pattern   int // how much of the key is the pattern in which stores were passed
+	partition *Partition
+	err       error
+}
+
+// NewChecker returns a Checker for the launches of a task on a machine.
+func NewChecker(d *Declaration, m Machine) *Checker {
+	return &Checker{declaration: d, machine: m, solved: map[uint64][]*entry{}}
+}
+
+// maxSolved is how many launches a checker remembers. Beyond that it begins anew.
+const maxSolved = 4096
+
+// Launch checks a launch of the checker's task and returns how its stores are divided. Of launches
+// that are alike, all get the partition of the first: arguments are the same by number, though the
+// stores may be others.
+func (c *Checker) Launch(l *Launch) (*Partition, error) {
+	if e := c.last.Load(); e != nil && l.checker == c && l.matches(e) {
+		return e.partition, e.err
+	}
+	if l.checker != c {
+		if l.Declaration.Task != c.declaration.Task || !l.Declaration.Equal(c.declaration) {
+			return nil, &op.Error{Task: c.declaration.Task, Want: "a launch of the task, as it is declared", Got: "one of " + l.Declaration.Task}
+		}
+		l.checker = c
+		l.flatten()
+	}
+	key, ok := l.key()
+	if !ok {
+		return l.Solve(c.machine)
+	}
+	hash := uint64(len(key))
+	for _, n := range key {
+		hash = (hash ^ uint64(n)) * 0x100000001b3
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.solved[hash] {
+		if slices.Equal(e.key, key) {
+			c.last.Store(e)
+			return e.partition, e.err
+		}
+	}
+	if len(c.solved) >= maxSolved {
+		clear(c.solved)
+	}
+	e := &entry{key: key, pattern: len(l.pattern)}
+	e.partition, e.err = l.Solve(c.machine)
+	c.solved[hash] = append(c.solved[hash], e)
+	c.last.Store(e)
+	return e.partition, e.err
+}
+
+// plain reports whether nothing but shapes and the pattern of its stores decides about a launch.
+func (l *Launch) plain() bool { return !l.Manual && len(l.added) == 0 }
+
+// plain reports whether nothing but its shape and its element type matters about a store.
+func (s *Store) plain() bool { return s.Held == nil && s.Values == nil }
+
+// flatten notes the pattern in which stores are passed: for each slot how many scalars and stores it has,
+// and of each store which of those before it is the same. That changes only with Add, unlike the shapes
+// of stores, which anybody may change.
+func (l *Launch) flatten() {
+	l.pattern, l.distinct = nil, nil
+	for slot, stores := range l.stores {
+		l.pattern = append(l.pattern, l.scalars[slot], len(stores))
+		for _, s := range stores {
+			i := slices.Index(l.distinct, s)
+			if i < 0 {
+				i = len(l.distinct)
+				l.distinct = append(l.distinct, s)
+			}
+			l.pattern = append(l.pattern, i)
+		}
+	}
+}
+
+// key describes what decides about a launch: the pattern, and of each store what it is and its extents.
+// ok is false if more than that decides.
+func (l *Launch) key() (key []int, ok bool) {
+	if !l.plain() {
+		return nil, false
+	}
+	key = slices.Clone(l.pattern)
+	for _, s := range l.distinct {
+		if !s.plain() {
+			return nil, false
+		}
+		key = append(key, s.form())
+		key = append(key, s.Shape...)
+	}
+	return key, true
+}
+
+// form packs what a store is beside its extents, their number included.
+func (s *Store) form() int {
+	n := s.Element.Bytes<<32 | s.Element.Points<<24 | s.Element.Rects<<16 | s.Rank<<9 | len(s.Shape)<<1
+	if s.Unbound {
+		n |= 1
+	}
+	return n
+}
+
+// matches reports whether a launch has the key of an entry. It allocates nothing.
+func (l *Launch) matches(e *entry) bool {
+	if !l.plain() || e.pattern != len(l.pattern) || !slices.Equal(l.pattern, e.key[:e.pattern]) {
+		return false
+	}
+	key := e.key[e.pattern:]
+	for _, s := range l.distinct {
+		n := len(s.Shape)
+		if n >= len(key) || key[0] != s.form() || !s.plain() {
+			return false
+		}
+		for d, extent := range s.Shape {
+			if key[d+1] != extent {
+				return false
+			}
+		}
+		key = key[n+1:]
+	}
+	return len(key) == 0
+}

@@ -1,0 +1,336 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// DeclaredSlot is a slot as a declaration knows it: the arguments that go into it are counted, and
+// constraints may name it.
+type DeclaredSlot struct {
+	Name  string
+	Group Group
+	Arity Arity
+	// Provided tells that an engine fills the slot, so that launches do not.
+	Provided bool
+}
+
+// single reports whether the slot holds one tensor at most, so that its name needs no index. Slots that
+// stand for groups always have one.
+func (s *DeclaredSlot) single() bool {
+	_, group := ParseGroup(s.Name)
+	return !group && (s.Arity == Exactly(1) || s.Arity == Between(0, 1))
+}
+
+// Declaration is what a task declares about its launches: how many arguments go into each slot, and
+// how stores are divided. It is the part of a signature that Legate calls a TaskSignature.
+//
+// Generated signatures carry one that follows from the spec. Tools build one step by step; the first
+// mistake is kept, and Err returns it. The zero Declaration has one slot for each group, named after
+// it, checks no counts, and lets launches add constraints.
+type Declaration struct {
+	// Task names the task in errors.
+	Task string
+
+	slots       []DeclaredSlot
+	constraints []Constraint
+	// declared tells that constraints were given, even if none: launches may not add any.
+	declared bool
+	err      error
+}
+
+// groupSlots are the slots of a declaration that names none.
+var groupSlots = []DeclaredSlot{{Name: "inputs", Group: Inputs}, {Name: "outputs", Group: Outputs}, {Name: "redops", Group: Redops}, {Name: "scalars", Group: Scalars}}
+
+// NewDeclaration returns the declaration of a task with named slots. Within a group, arguments are
+// numbered in the order of the slots.
+func NewDeclaration(task string, slots ...DeclaredSlot) *Declaration {
+	return &Declaration{Task: task, slots: slots}
+}
+
+// Slots returns the slots. The caller must not change them.
+func (d *Declaration) Slots() []DeclaredSlot {
+	if d.slots == nil {
+		return groupSlots
+	}
+	return d.slots
+}
+
+// Err returns the first mistake, or nil.
+func (d *Declaration) Err() error { return d.err }
+
+func (d *Declaration) keep(err error) *Declaration {
+	if d.err == nil {
+		d.err = err
+	}
+	return d
+}
+
+// SetCount sets the arity of the slot of the given name; of a declaration without named slots, that
+// of a group. The last call for a slot counts.
+func (d *Declaration) SetCount(slot string, a Arity) *Declaration {
+	if err := a.check(d.Task, slot); err != nil {
+		return d.keep(err)
+	}
+	if d.slots == nil {
+		d.slots = slices.Clone(groupSlots)
+	}
+	for i := range d.slots {
+		if d.slots[i].Name == slot {
+			d.slots[i].Arity = a
+			return d
+		}
+	}
+	return d.keep(&op.Error{Task: d.Task, Slot: slot, Want: "a slot of the task", Got: "none of this name"})
+}
+
+// SetConstraints declares the constraints of every launch; none is a declaration, too. After
+// UnsetConstraints, or without either, launches may add constraints.
+func (d *Declaration) SetConstraints(cs ...Constraint) *Declaration {
+	for _, c := range cs {
+		if err := d.CheckForm(c); err != nil {
+			return d.keep(err)
+		}
+	}
+	d.constraints, d.declared = slices.Clone(cs), true
+	return d
+}
+
+// UnsetConstraints takes back what SetConstraints declared.
+func (d *Declaration) UnsetConstraints() *Declaration {
+	d.constraints, d.declared = nil, false
+	return d
+}
+
+// CheckForm reports a constraint that has not the right form, or names what is no store argument.
+func (d *Declaration) CheckForm(c Constraint) error {
+	return c.check(d.Task, func(name string) bool { return len(d.named(name)) > 0 })
+}
+
+// named returns the numbers of the slots of stores that a term's name stands for: a slot, or all
+// slots of a group.
+func (d *Declaration) named(name string) []int {
+	var out []int
+	g, isGroup := ParseGroup(name)
+	for i, s := range d.Slots() {
+		switch {
+		case s.Group == Scalars:
+		case s.Name == name:
+			return []int{i}
+		case isGroup && s.Group == g:
+			out = append(out, i)
+		}
+	}
+	if isGroup && g != Scalars && out == nil {
+		return []int{} // a group without slots is known, and empty
+	}
+	return out
+}
+
+// Arity returns how many arguments a slot or group may have.
+func (d *Declaration) Arity(name string) Arity {
+	slots := d.named(name)
+	if len(slots) == 1 {
+		return d.Slots()[slots[0]].Arity
+	}
+	sum := Exactly(0)
+	for _, i := range slots {
+		a := d.Slots()[i].Arity
+		switch {
+		case !a.Checked():
+			return Arity{}
+		case a.form == exact && sum.form == exact:
+			sum = Exactly(sum.lo + a.lo)
+		case a.form == atLeast || sum.form == atLeast:
+			sum = AtLeast(sum.lo + a.lo)
+		default:
+			sum = Between(sum.lo+a.lo, sum.hi+a.hi)
+		}
+	}
+	return sum
+}
+
+// Constraints returns the declared constraints, and whether any were declared: if not, launches may
+// add some. The caller must not change them.
+func (d *Declaration) Constraints() (list []Constraint, declared bool) {
+	return d.constraints, d.declared
+}
+
+// Clone returns a copy that later changes of d do not touch.
+func (d *Declaration) Clone() *Declaration {
+	c := *d
+	c.slots, c.constraints = slices.Clone(d.slots), slices.Clone(d.constraints)
+	return &c
+}
+
+// Equal reports whether two declarations say the same.
+func (d *Declaration) Equal(e *Declaration) bool {
+	return slices.Equal(d.Slots(), e.Slots()) && d.declared == e.declared && slices.EqualFunc(d.constraints, e.constraints, Constraint.Equal)
+}
+
+// Argument returns the term that names argument i of slot number slot in messages.
+func (d *Declaration) Argument(slot, i int) Term {
+	s := &d.Slots()[slot]
+	if s.single() {
+		return Whole(s.Name)
+	}
+	return At(s.Name, i)
+}
+
+// Locate returns the slot and the number within it of what a term with an index stands for, given how
+// many arguments each slot has. ok is false if there is no such argument.
+func (d *Declaration) Locate(t Term, counts func(slot int) int) (slot, i int, ok bool) {
+	i = t.Index
+	if i < 0 {
+		return 0, 0, false
+	}
+	for _, slot := range d.named(t.Name) {
+		n := counts(slot)
+		if i < n {
+			return slot, i, true
+		}
+		i -= n
+	}
+	return 0, 0, false
+}
+
+// NamedSlots returns the numbers of the slots that a term's name stands for.
+func (d *Declaration) NamedSlots(name string) []int { return d.named(name) }
+
+// canonical returns the term of a single argument in one spelling, as far as that is known before a
+// launch. ok is false if the term stands for several arguments.
+func (d *Declaration) canonical(t Term) (Term, bool) {
+	slots := d.named(t.Name)
+	if t.Index == All {
+		if len(slots) == 1 && d.Slots()[slots[0]].single() {
+			return d.Argument(slots[0], 0), true
+		}
+		return t, false
+	}
+	i := t.Index
+	for _, slot := range slots {
+		a := d.Slots()[slot].Arity
+		if len(slots) == 1 || a.form == exact && i < a.hi {
+			return d.Argument(slot, i), true
+		}
+		if a.form != exact {
+			return t, true
+		}
+		i -= a.hi
+	}
+	return t, true
+}
+
+// Validate checks what can be checked before a launch: that every index of a term can exist, and that
+// the constraints on single arguments do not contradict each other. It is called when a task is
+// registered.
+func (d *Declaration) Validate() error {
+	if d.err != nil {
+		return d.err
+	}
+	for _, c := range d.constraints {
+		for _, t := range c.Terms {
+			if a := d.Arity(t.Name); t.Index != All && !a.HasIndex(t.Index) {
+				return &op.Error{Code: IndexOutOfRange, Task: d.Task, Slot: t.String(),
+					Want: fmt.Sprintf("an index that %v %s can have, for %v", a, t.Name, c.Kind), Got: fmt.Sprint(t.Index)}
+			}
+		}
+	}
+	var single []Constraint
+	for _, c := range d.constraints {
+		all := true
+		terms := slices.Clone(c.Terms)
+		for i, t := range terms {
+			var one bool
+			terms[i], one = d.canonical(t)
+			all = all && one
+		}
+		c.Terms = terms
+		if !all || c.Kind.Dependent() && allSame(terms) {
+			continue // groups are known at launch; an argument does not constrain itself
+		}
+		single = append(single, c)
+	}
+	if err := CheckDependents(d.Task, single); err != nil {
+		return err
+	}
+	for _, c := range d.constraints {
+		if !c.Grows() || c.Terms[0].Index != All && allSame(c.Terms) {
+			continue
+		}
+		for _, slot := range d.named(c.Terms[1].Name) {
+			if d.Slots()[slot].Group == Outputs {
+				return overlapping(d.Task, c.Terms[1].String())
+			}
+		}
+	}
+	return nil
+}
+
+func overlapping(task, output string) error {
+	return &op.Error{Code: OverlappingWrite, Task: task, Slot: output, Want: "an output whose tiles do not overlap", Got: "one that a bloat grows"}
+}
+
+// CheckDependents checks constraints whose terms each stand for one thing: an argument, or, at launch,
+// a store. A target has one source, and neither an align nor a min_extents; nothing is scaled or
+// bloated from an image; dependent constraints form no cycle.
+func CheckDependents(task string, cs []Constraint) error {
+	targets := map[Term]Constraint{}
+	for _, c := range cs {
+		if !c.Kind.Dependent() {
+			continue
+		}
+		t := c.Terms[1]
+		if first, ok := targets[t]; ok && !first.Equal(c) {
+			return &op.Error{Code: DependentConflict, Task: task, Slot: t.String(), Want: "one constraint that derives its tiles", Got: first.String() + " and " + c.String()}
+		}
+		targets[t] = c
+	}
+	for _, c := range cs {
+		if c.Kind != MinExtents && (c.Kind != Align || len(c.Terms) < 2) {
+			continue
+		}
+		for _, t := range c.Terms {
+			if dep, ok := targets[t]; ok && !(c.Kind == Align && allSame(c.Terms)) {
+				return &op.Error{Code: DependentConflict, Task: task, Slot: t.String(), Want: "no " + c.Kind.String() + " beside " + dep.String(), Got: c.String()}
+			}
+		}
+	}
+	for _, c := range cs {
+		if c.Kind != Scale && c.Kind != Bloat {
+			continue
+		}
+		if from, ok := targets[c.Terms[0]]; ok && from.Kind == Image {
+			return &op.Error{Code: UnsupportedSource, Task: task, Slot: c.Terms[0].String(), Want: "a source for " + c.Kind.String() + " that is not itself an image", Got: from.String()}
+		}
+	}
+	return checkCycle(task, cs, targets)
+}
+
+func allSame(terms []Term) bool {
+	return !slices.ContainsFunc(terms, func(t Term) bool { return t != terms[0] })
+}
+
+// checkCycle follows every target to its source, and so on.
+func checkCycle(task string, cs []Constraint, targets map[Term]Constraint) error {
+	for _, c := range cs {
+		if !c.Kind.Dependent() {
+			continue
+		}
+		start := c.Terms[1]
+		trail := []string{start.String()}
+		for at := c.Terms[0]; len(trail) <= len(targets); at = targets[at].Terms[0] {
+			if at == start {
+				return &op.Error{Code: DependentCycle, Task: task, Slot: start.String(), Want: "sources that do not depend on their targets", Got: strings.Join(trail, " from ") + " from " + start.String()}
+			}
+			if _, ok := targets[at]; !ok {
+				break
+			}
+			trail = append(trail, at.String())
+		}
+	}
+	return nil
+}

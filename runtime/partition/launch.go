@@ -1,0 +1,461 @@
+// Package partition checks launches of tasks against their declarations, and divides their stores into
+// tiles: from the shapes, the constraints and the machine, it works out the shape of the launch and
+// the tile of every store in every leaf.
+//
+// The rules are those of Legate's documentation; docs/signature.md lists where its code differs. Ties
+// follow the order of declaration: inputs, outputs, redops.
+package partition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// Element is the element type of a store as far as launches care: its size, and whether elements
+// point into another store.
+type Element struct {
+	Name  string
+	Bytes int
+	// Points is the rank of the points that elements are, Rects that of the rectangles; 0 otherwise.
+	Points, Rects int
+}
+
+// PointElement is the type of points of a rank.
+func PointElement(rank int) Element {
+	return Element{Name: fmt.Sprintf("point%d", rank), Bytes: 8 * rank, Points: rank}
+}
+
+// RectElement is the type of rectangles of a rank.
+func RectElement(rank int) Element {
+	return Element{Name: fmt.Sprintf("rect%d", rank), Bytes: 16 * rank, Rects: rank}
+}
+
+// Box is the set of indices lo <= i < hi.
+type Box = region.Box
+
+// Store is an array that a launch is given. Stores are compared by identity: one that is passed twice
+// is one store.
+type Store struct {
+	Name    string
+	Shape   []int // nil if unbound
+	Rank    int   // of an unbound store
+	Unbound bool
+	Element Element
+	// Held is the partition that the store already has, or nil.
+	Held *Held
+	// Values lists, for a store of points or rectangles, where its elements point, row-major. A point
+	// is a box of one element.
+	Values []Box
+}
+
+// rank returns the number of axes.
+func (s *Store) rank() int {
+	if s.Unbound {
+		return s.Rank
+	}
+	return len(s.Shape)
+}
+
+// Held is a partition that a store already has: its tile, and the number of processors it was made
+// for.
+type Held struct {
+	Tile   []int
+	Pieces int
+}
+
+// Machine is what a launch runs on.
+type Machine struct {
+	Kind  string // of its processors: "cpu", "omp", "gpu"
+	Procs int
+	// Threshold is the number of elements below which a store is not divided.
+	Threshold int
+}
+
+// DefaultThreshold returns the usual threshold of a kind of processor.
+func DefaultThreshold(kind string) int {
+	switch kind {
+	case "gpu":
+		return 1 << 20
+	case "omp":
+		return 1 << 17
+	}
+	return 1 << 14
+}
+
+// Launch is a task given its arguments.
+type Launch struct {
+	Declaration *Declaration
+	// Manual launches are told their shape, Domain, and divide nothing.
+	Manual bool
+	Domain []int
+
+	stores  [][]*Store // per slot
+	scalars []int      // per slot
+	added   []Constraint
+
+	checker  *Checker // that the declaration was compared with, and for which the next two were made
+	pattern  []int    // in which stores are passed
+	distinct []*Store // each once
+}
+
+// New returns a launch without arguments.
+func New(d *Declaration) *Launch {
+	n := len(d.Slots())
+	return &Launch{Declaration: d, stores: make([][]*Store, n), scalars: make([]int, n)}
+}
+
+// Add passes stores as the next arguments of the slot of a name.
+func (l *Launch) Add(slot string, stores ...*Store) error {
+	i, err := l.slot(slot, false)
+	if err == nil {
+		l.stores[i] = append(l.stores[i], stores...)
+		l.checker = nil
+	}
+	return err
+}
+
+// AddScalars passes n scalars as the next arguments of the slot of a name.
+func (l *Launch) AddScalars(slot string, n int) error {
+	i, err := l.slot(slot, true)
+	if err == nil {
+		l.scalars[i] += n
+		l.checker = nil
+	}
+	return err
+}
+
+func (l *Launch) slot(name string, scalar bool) (int, error) {
+	for i, s := range l.Declaration.Slots() {
+		if s.Name == name && (s.Group == Scalars) == scalar && !s.Provided {
+			return i, nil
+		}
+	}
+	return 0, &op.Error{Task: l.Declaration.Task, Slot: name, Want: "a slot of the task", Got: "none of this name and kind"}
+}
+
+// AddConstraint adds a constraint to this launch. It fails if the task declares its constraints, even
+// if it declares none.
+func (l *Launch) AddConstraint(c Constraint) error {
+	d := l.Declaration
+	if l.Manual {
+		return &op.Error{Code: ConstraintsUnsupported, Task: d.Task, Want: "no constraints for a manual launch", Got: c.String()}
+	}
+	if _, declared := d.Constraints(); declared {
+		return &op.Error{Code: ConstraintsLocked, Task: d.Task, Want: "only the constraints that the task declares", Got: c.String()}
+	}
+	if err := d.CheckForm(c); err != nil {
+		return err
+	}
+	for _, t := range c.Terms {
+		if t.Index == All {
+			continue
+		}
+		if _, _, ok := d.Locate(t, l.passed); !ok {
+			n := 0
+			for _, slot := range d.NamedSlots(t.Name) {
+				n += l.passed(slot)
+			}
+			return &op.Error{Code: IndexOutOfRange, Task: d.Task, Slot: t.String(),
+				Want: fmt.Sprintf("one of the %d %s that are passed, for %v", n, t.Name, c.Kind), Got: fmt.Sprint(t.Index)}
+		}
+	}
+	l.added = append(l.added, c)
+	return nil
+}
+
+// passed returns how many stores a slot was given.
+func (l *Launch) passed(slot int) int { return len(l.stores[slot]) }
+
+// argument is a store as one argument of the launch.
+type argument struct {
+	term  Term
+	group Group
+	store *Store
+}
+
+func (l *Launch) argument(slot, i int) argument {
+	return argument{l.Declaration.Argument(slot, i), l.Declaration.Slots()[slot].Group, l.stores[slot][i]}
+}
+
+// arguments lists all arguments in order of declaration: inputs, outputs, redops.
+func (l *Launch) arguments() []argument {
+	var out []argument
+	for _, g := range []Group{Inputs, Outputs, Redops} {
+		for slot, s := range l.Declaration.Slots() {
+			if s.Group == g {
+				for i := range l.stores[slot] {
+					out = append(out, l.argument(slot, i))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// check does the checks that come before constraints: the machine, unbound arguments, counts, and the
+// domain of a manual launch.
+func (l *Launch) check(m Machine, args []argument) error {
+	d := l.Declaration
+	if m.Procs < 1 {
+		return &op.Error{Code: EmptyMachine, Task: d.Task, Want: "a machine with processors", Got: fmt.Sprintf("%d of kind %s", m.Procs, m.Kind)}
+	}
+	for _, a := range args {
+		if a.store.Unbound && a.group != Outputs {
+			return &op.Error{Code: UnboundArgument, Task: d.Task, Slot: a.term.String(), Want: "a bound store", Got: "an unbound one"}
+		}
+	}
+	if err := l.counts(); err != nil {
+		return err
+	}
+	if l.Manual && (len(l.Domain) == 0 || slices.Contains(l.Domain, 0)) {
+		return &op.Error{Code: EmptyDomain, Task: d.Task, Want: "a domain with leaves for a manual launch", Got: fmt.Sprint(l.Domain)}
+	}
+	return nil
+}
+
+// counts reports all slots with a wrong number of arguments at once.
+func (l *Launch) counts() error {
+	var want, got []string
+	for i, s := range l.Declaration.Slots() {
+		if s.Provided {
+			continue
+		}
+		n := l.passed(i)
+		if s.Group == Scalars {
+			n = l.scalars[i]
+		}
+		if !s.Arity.Allows(n) {
+			want = append(want, fmt.Sprintf("%v %s", s.Arity, s.Name))
+			got = append(got, fmt.Sprintf("%d %s", n, s.Name))
+		}
+	}
+	if want == nil {
+		return nil
+	}
+	return &op.Error{Code: CountMismatch, Task: l.Declaration.Task, Want: strings.Join(want, ", "), Got: strings.Join(got, ", ")}
+}
+
+// pair is a constraint between stores: of one, or of two if the kind has two.
+type pair struct {
+	c    Constraint
+	a, b argument // b.store is nil for constraints on one store
+}
+
+// expand turns the constraints on terms into constraints on arguments.
+func (l *Launch) expand() ([]pair, error) {
+	declared, _ := l.Declaration.Constraints()
+	var out []pair
+	for _, c := range append(slices.Clone(l.added), declared...) {
+		groups, ok, err := l.resolve(c)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if c.Kind == Align && len(groups) == 1 {
+			if len(groups[0]) == 0 {
+				continue
+			}
+			groups = [][]argument{groups[0][:1], groups[0]}
+		}
+		if len(groups) == 1 {
+			for _, a := range groups[0] {
+				out = append(out, pair{c: c, a: a})
+			}
+			continue
+		}
+		for _, later := range groups[1:] {
+			for _, a := range groups[0] {
+				for _, b := range later {
+					if a.term != b.term || a.group != b.group {
+						out = append(out, pair{c, a, b})
+					}
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// resolve returns the arguments of a constraint's terms. ok is false if the constraint does not apply,
+// because it names an argument that this launch, as it may, leaves out.
+func (l *Launch) resolve(c Constraint) (groups [][]argument, ok bool, err error) {
+	missing, optional := "", false
+	for _, t := range c.Terms {
+		var args []argument
+		if t.Index == All {
+			for _, slot := range l.Declaration.NamedSlots(t.Name) {
+				for i := range l.stores[slot] {
+					args = append(args, l.argument(slot, i))
+				}
+			}
+		} else if slot, i, found := l.Declaration.Locate(t, l.passed); found {
+			args = []argument{l.argument(slot, i)}
+		} else {
+			if missing == "" {
+				missing = t.String()
+			}
+			optional = optional || l.Declaration.Arity(t.Name).Ranged()
+		}
+		groups = append(groups, args)
+	}
+	if missing != "" && !optional {
+		return nil, false, &op.Error{Code: MissingArgument, Task: l.Declaration.Task, Slot: missing, Want: "the argument that " + c.String() + " names", Got: "none"}
+	}
+	return groups, missing == "", nil
+}
+
+// checkPair checks a constraint against the stores that it is about.
+func (l *Launch) checkPair(p pair) error {
+	name := l.Declaration.Task
+	both := p.a.term.String()
+	if p.b.store != nil {
+		both += " and " + p.b.term.String()
+	}
+	fail := func(code op.Code, slot, want, got string) error {
+		return &op.Error{Code: code, Task: name, Slot: slot, Want: want + " for " + p.c.Kind.String(), Got: got}
+	}
+	ranks := func() error {
+		return fail(RankMismatch, both, "stores of the same rank", fmt.Sprintf("%d and %d", p.a.store.rank(), p.b.store.rank()))
+	}
+	a, b := p.a.store, p.b.store
+	length := func(what string, n int) error {
+		if n == a.rank() {
+			return nil
+		}
+		return fail(LengthMismatch, both, fmt.Sprintf("%d %s, one for each axis,", a.rank(), what), fmt.Sprint(n))
+	}
+	switch p.c.Kind {
+	case Align:
+		switch {
+		case a == b:
+		case a.Unbound != b.Unbound:
+			return fail(AlignUnbound, both, "stores that are both bound or both unbound", "one of each")
+		case a.Unbound && a.rank() != b.rank():
+			return ranks()
+		case a.rank() != b.rank():
+			return fail(AlignShape, both, "stores of the same shape", fmt.Sprintf("ranks %d and %d", a.rank(), b.rank()))
+		case !slices.Equal(a.Shape, b.Shape):
+			return fail(AlignShape, both, "stores of the same shape", fmt.Sprintf("%v and %v", a.Shape, b.Shape))
+		}
+		return nil
+	case Broadcast:
+		for _, axis := range p.c.Axes {
+			if axis >= a.rank() {
+				return fail(AxisOutOfRange, both, fmt.Sprintf("an axis of a store of rank %d", a.rank()), fmt.Sprintf("axis %d", axis))
+			}
+		}
+		return nil
+	case MinExtents:
+		return length("extents", len(p.c.Extents))
+	}
+	if a == b {
+		return fail(AliasedOperands, both, "different stores", "the same store twice")
+	}
+	for _, x := range []argument{p.a, p.b} {
+		if x.store.Unbound {
+			return fail(DependentUnbound, x.term.String(), "a bound store", "an unbound one")
+		}
+	}
+	if p.c.Kind == Image {
+		if e := a.Element; e.Points != b.rank() && e.Rects != b.rank() || e.Points+e.Rects == 0 {
+			return fail(ImageType, p.a.term.String(), fmt.Sprintf("points or rects of rank %d", b.rank()), e.Name)
+		}
+		return nil
+	}
+	if a.rank() != b.rank() {
+		return ranks()
+	}
+	if p.c.Kind == Scale {
+		return length("factors", len(p.c.Factors))
+	}
+	if err := length("offsets below", len(p.c.Low)); err != nil {
+		return err
+	}
+	return length("offsets above", len(p.c.High))
+}
+
+// onStores restates expanded constraints in terms of stores, each named after the first argument that
+// holds it, so that a store that is passed twice is one operand.
+func onStores(args []argument, pairs []pair) []Constraint {
+	first := map[*Store]Term{}
+	for _, a := range args {
+		if _, ok := first[a.store]; !ok {
+			first[a.store] = a.term
+		}
+	}
+	var out []Constraint
+	for _, p := range pairs {
+		c := p.c
+		c.Terms = []Term{first[p.a.store]}
+		if p.b.store != nil {
+			c.Terms = append(c.Terms, first[p.b.store])
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// overlaps reports an output that is written through overlapping tiles: the target of a bloat that
+// grows tiles, or of a scale or bloat from such a target.
+func (l *Launch) overlaps(args []argument, pairs []pair) error {
+	grown := map[*Store]bool{}
+	for changed := true; changed; {
+		changed = false
+		for _, p := range pairs {
+			if p.b.store != nil && !grown[p.b.store] && (p.c.Grows() || grown[p.a.store] && (p.c.Kind == Scale || p.c.Kind == Bloat)) {
+				grown[p.b.store], changed = true, true
+			}
+		}
+	}
+	for _, a := range args {
+		if a.group == Outputs && grown[a.store] {
+			return &op.Error{Code: OverlappingWrite, Task: l.Declaration.Task, Slot: a.term.String(),
+				Want: "an output whose tiles do not overlap", Got: "one that a bloat grows"}
+		}
+	}
+	return nil
+}
+
+// Solve checks the launch and divides its stores among the processors of a machine.
+func (l *Launch) Solve(m Machine) (*Partition, error) {
+	args := l.arguments()
+	if err := l.check(m, args); err != nil {
+		return nil, err
+	}
+	if l.Manual {
+		p := &Partition{}
+		if shape.Prod(l.Domain) > 1 {
+			p.Domain = slices.Clone(l.Domain) // a launch of one leaf is a single task
+		}
+		for _, a := range args {
+			p.add(a.store, Division{Whole: !a.store.Unbound, Unbound: a.store.Unbound})
+		}
+		p.number(args)
+		return p, nil
+	}
+	pairs, err := l.expand()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
+		if err := l.checkPair(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := CheckDependents(l.Declaration.Task, onStores(args, pairs)); err != nil {
+		return nil, err
+	}
+	if err := l.overlaps(args, pairs); err != nil {
+		return nil, err
+	}
+	p := newSolver(l, m, args, pairs).solve()
+	p.number(args)
+	return p, nil
+}
