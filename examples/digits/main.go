@@ -17,7 +17,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/profile"
 )
 
@@ -66,7 +66,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
-	var observer local.Observer // none costs no time
+	var observer engine.Observer // none costs no time
 	recorder := profile.New(profile.Config{Warmup: 5, Runs: 10})
 	if o.trace != "" {
 		observer = recorder

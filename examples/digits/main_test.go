@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/plan"
 )
 
@@ -117,7 +117,7 @@ func TestWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers, err := local.Fetch[float32](a.Instance, a.Net.logits.Name())
+		answers, err := engine.Fetch[float32](a.Instance, a.Net.logits.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,10 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plancache"
 	"github.com/opgen/opgen/runtime/task"
@@ -73,18 +74,18 @@ func newNetwork(batch int, seed uint64) *network {
 
 // session is an engine with the network for training and for answering.
 type session struct {
-	engine *local.Engine
+	engine *engine.Engine
 	train  *plancache.Cache[*network]
 	answer *plancache.Cache[*network]
 }
 
 // newSession returns an engine whose plans, for batches of any size, share one set of weights.
-func newSession(seed uint64, workers int, observer local.Observer, opts ...plan.Option) (*session, error) {
+func newSession(seed uint64, workers int, observer engine.Observer, opts ...plan.Option) (*session, error) {
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		return nil, err
 	}
-	s := &session{engine: local.New(&registry, local.Config{Workers: workers, Profile: true, Observer: observer})}
+	s := &session{engine: engine.New(&registry, cpu.New(cpu.Config{Workers: workers}), engine.Config{Profile: true, Observer: observer})}
 	s.train = plancache.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
 		n := newNetwork(size, seed)
 		p, err := graph.Training(n.graph, n.loss, adam.Optimizer(adam.Defaults()), n.correctAnswers)
@@ -110,25 +111,25 @@ func (s *session) step(ctx context.Context, batch dataset) (loss float32, correc
 	if err := t.Run(ctx); err != nil {
 		return 0, 0, err
 	}
-	l, err := local.Fetch[float32](t.Instance, t.Net.loss.Name())
+	l, err := engine.Fetch[float32](t.Instance, t.Net.loss.Name())
 	if err != nil {
 		return 0, 0, err
 	}
-	c, err := local.Fetch[int32](t.Instance, t.Net.correctAnswers.Name())
+	c, err := engine.Fetch[int32](t.Instance, t.Net.correctAnswers.Name())
 	if err != nil {
 		return 0, 0, err
 	}
 	return l[0], int(c[0]), nil
 }
 
-func feed(in *local.Instance, n *network, d dataset) error {
-	if err := local.Feed(in, n.image.Name(), d.images); err != nil {
+func feed(in *engine.Instance, n *network, d dataset) error {
+	if err := engine.Feed(in, n.image.Name(), d.images); err != nil {
 		return err
 	}
 	if !in.Uses(n.label.Name()) {
 		return nil // answering needs no labels
 	}
-	return local.Feed(in, n.label.Name(), d.labels)
+	return engine.Feed(in, n.label.Name(), d.labels)
 }
 
 // answers returns the class that the network finds for each image.
@@ -143,7 +144,7 @@ func (s *session) answers(ctx context.Context, d dataset) ([]int, error) {
 	if err := t.Run(ctx); err != nil {
 		return nil, err
 	}
-	logits, err := local.Fetch[float32](t.Instance, t.Net.logits.Name())
+	logits, err := engine.Fetch[float32](t.Instance, t.Net.logits.Name())
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,10 @@ import (
 	"github.com/opgen/opgen/generated/penalty"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plancache"
 	"github.com/opgen/opgen/runtime/task"
@@ -57,13 +58,13 @@ func training(rate float64) plancache.Build[network] {
 	}
 }
 
-func newEngine(t *testing.T) *local.Engine {
+func newEngine(t *testing.T) *engine.Engine {
 	t.Helper()
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(&registry, local.Config{Workers: 1})
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 1}), engine.Config{})
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -84,24 +85,24 @@ func samples(lo, hi int) (x []float32, label []int32) {
 	return x, label
 }
 
-func feed(t *testing.T, in *local.Instance, n network, lo, hi int) {
+func feed(t *testing.T, in *engine.Instance, n network, lo, hi int) {
 	t.Helper()
 	x, label := samples(lo, hi)
-	if err := local.Feed(in, n.x.Name(), x); err != nil {
+	if err := engine.Feed(in, n.x.Name(), x); err != nil {
 		t.Fatal(err)
 	}
 	if in.Uses(n.label.Name()) {
-		if err := local.Feed(in, n.label.Name(), label); err != nil {
+		if err := engine.Feed(in, n.label.Name(), label); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func weights(t *testing.T, e *local.Engine) []float32 {
+func weights(t *testing.T, e *engine.Engine) []float32 {
 	t.Helper()
 	var all []float32
 	for _, name := range []string{"hidden.weight", "hidden.bias", "out.weight", "out.bias"} {
-		w, _, err := local.Variable[float32](e, name)
+		w, _, err := engine.Variable[float32](e, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,9 +249,9 @@ func TestAccumulation(t *testing.T) {
 	}
 }
 
-func lossOf(t *testing.T, in *local.Instance, n network) float64 {
+func lossOf(t *testing.T, in *engine.Instance, n network) float64 {
 	t.Helper()
-	v, err := local.Fetch[float32](in, n.loss.Name())
+	v, err := engine.Fetch[float32](in, n.loss.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func run(t *testing.T, s *plancache.Sized[network]) []float32 {
 	if err := s.Run(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	v, err := local.Fetch[float32](s.Instance, s.Net.logits.Name())
+	v, err := engine.Fetch[float32](s.Instance, s.Net.logits.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 )
 
@@ -24,7 +24,7 @@ type Build[N any] func(size int) (N, *graph.Program, error)
 // Cache holds the plans of a program for batches of several sizes. It is safe for concurrent use; what
 // For returns is not.
 type Cache[N any] struct {
-	engine *local.Engine
+	engine *engine.Engine
 	build  Build[N]
 	limit  int
 	opts   []plan.Option
@@ -38,14 +38,14 @@ type Cache[N any] struct {
 // Sized is the program for batches of one size, loaded into the engine.
 type Sized[N any] struct {
 	Net      N
-	Instance *local.Instance
+	Instance *engine.Instance
 	cache    *Cache[N]
 }
 
 // New returns an empty cache that keeps at most limit plans loaded, 0 meaning any number: the one that
 // was not wanted for the longest time goes first. The options are those of plan.Build;
 // plans are scheduled for the engine's workers.
-func New[N any](e *local.Engine, limit int, build Build[N], opts ...plan.Option) *Cache[N] {
+func New[N any](e *engine.Engine, limit int, build Build[N], opts ...plan.Option) *Cache[N] {
 	return &Cache[N]{engine: e, build: build, limit: limit, opts: opts, sizes: map[int]*Sized[N]{}}
 }
 
@@ -62,7 +62,7 @@ func (c *Cache[N]) For(ctx context.Context, size int) (*Sized[N], error) {
 	if err == nil {
 		err = c.initialize(ctx, prog)
 	}
-	var in *local.Instance
+	var in *engine.Instance
 	if err == nil {
 		in, err = load(c.engine, prog, c.opts...)
 	}
@@ -106,7 +106,7 @@ func (c *Cache[N]) initialize(ctx context.Context, prog *graph.Program) error {
 	return errors.Join(in.Run(ctx), in.Close())
 }
 
-func load(e *local.Engine, prog *graph.Program, opts ...plan.Option) (*local.Instance, error) {
+func load(e *engine.Engine, prog *graph.Program, opts ...plan.Option) (*engine.Instance, error) {
 	p, err := plan.Build(prog, append([]plan.Option{plan.Workers(e.Workers())}, opts...)...)
 	if err != nil {
 		return nil, err
