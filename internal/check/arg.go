@@ -39,7 +39,7 @@ func TypeOf(a *spec.Arg) string {
 		return a.Type.V
 	}
 	if from, _ := SourceOf(a); from == task.FromShape {
-		return "region.Parallel"
+		return "partition.Partition"
 	}
 	return sourceTypes[a.From.V].goType
 }
