@@ -137,6 +137,28 @@ func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
 	return data, append([]int{}, v.operand.Shape...), err
 }
 
+// SetVariable writes an engine's variable, which a loaded plan has. One of f16 or bf16 takes float32, which is
+// rounded.
+func SetVariable[T dtype.Element](e *Engine, name string, data []T) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v := e.variables[name]
+	if v == nil {
+		return fmt.Errorf("engine: no variable %s", name)
+	}
+	if err := holds[T]("variable", name, v.operand.Type); err != nil {
+		return err
+	}
+	if n := elements(v.operand.Type, v.memory); len(data) != n {
+		return fmt.Errorf("engine: variable %s: want %d elements, got %d", name, n, len(data))
+	}
+	if err := write(e.backend, v.operand.Type, v.memory, data); err != nil {
+		return fmt.Errorf("engine: variable %s: %w", name, err)
+	}
+	v.set = true
+	return nil
+}
+
 // Written reports whether the engine has a variable of this name that was given values.
 func (e *Engine) Written(name string) bool {
 	e.mu.Lock()
