@@ -1,9 +1,9 @@
 //go:build tools
 
-// Package tools pins the programs that building and testing this repository runs, beside the tool
-// lines of go.mod, for tools that read only one of the two.
-package tools
+package opgen
 
+// The programs that building and testing this repository runs, beside the tool lines of go.mod, for tools
+// that read only one of the two.
 import (
 	_ "golang.org/x/tools/cmd/deadcode"
 

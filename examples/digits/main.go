@@ -8,6 +8,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -17,7 +18,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/profile"
 )
 
@@ -31,6 +33,9 @@ type options struct {
 	dot     string
 	memory  string
 	cost    bool
+	fuse    bool
+	save    string
+	load    string
 }
 
 func main() {
@@ -44,6 +49,9 @@ func main() {
 	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
 	flag.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
 	flag.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
+	flag.BoolVar(&o.fuse, "fuse", true, "fuse each activation into the operator before, which is faster and gives the same losses")
+	flag.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
+	flag.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
 	flag.Parse()
 	if flag.NArg() > 0 || o.workers < 1 || o.epochs < 1 || o.batch < 1 {
 		flag.Usage()
@@ -66,20 +74,20 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
-	var observer local.Observer // none costs no time
+	opts := []opgen.Option{opgen.Workers(o.workers), opgen.Profile()}
 	recorder := profile.New(profile.Config{Warmup: 5, Runs: 10})
 	if o.trace != "" {
-		observer = recorder
+		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}
-	s, err := newSession(o.seed, o.workers, observer)
+	if o.fuse {
+		opts = append(opts, opgen.Fuse())
+	}
+	session, err := opgen.Open(catalogue.Register, opts...)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := s.engine.Close(); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = errors.Join(err, session.Close()) }()
+	s := newClassifier(session, o.seed)
 	curve := io.Discard
 	if o.curve != "" {
 		f, err := os.Create(o.curve)
@@ -88,19 +96,20 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		}
 		buffered := bufio.NewWriter(f)
 		curve = buffered
-		defer func() {
-			if e := buffered.Flush(); err == nil {
-				err = e
-			}
-			if e := f.Close(); err == nil {
-				err = e
-			}
-		}()
+		defer func() { err = errors.Join(err, buffered.Flush(), f.Close()) }()
 	}
 	fmt.Fprintf(w, "%d images to train on, %d to test; seed %d, batches of %d, workers: %d\n", train.len(), test.len(), o.seed, o.batch, o.workers)
 	order := rand.New(rand.NewPCG(o.seed, 2))
 	steps := (train.len() + o.batch - 1) / o.batch // the last one may be smaller
 	bar := newProgress(w, o.epochs, steps)
+	if o.load != "" {
+		if _, err := s.train.For(ctx, o.batch); err != nil {
+			return err
+		}
+		if err := session.LoadVariables(o.load); err != nil {
+			return err
+		}
+	}
 	for epoch := 1; epoch <= o.epochs; epoch++ {
 		perm := order.Perm(train.len())
 		var losses float64
@@ -118,6 +127,11 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 			bar.update(epoch, step, batch.len(), losses/float64(seen), float64(correct)/float64(seen))
 		}
 	}
+	if o.save != "" {
+		if err := session.SaveVariables(o.save); err != nil {
+			return err
+		}
+	}
 	answers, err := s.answers(ctx, test)
 	if err != nil {
 		return err
@@ -133,9 +147,9 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	step := usual.Instance.Plan()
-	writeTimes(w, usual.Instance.Timings())
-	writeMemory(w, s.engine.Memory(), step)
+	step := usual.Plan()
+	writeTimes(w, usual.Timings())
+	writeMemory(w, session.Memory(), step)
 	if o.trace != "" {
 		writeSpread(w, recorder.Tasks(step))
 	}

@@ -12,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/plan"
 )
 
 var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
 
-// TestRun trains for an epoch and checks the curve and what is printed.
+// TestRun trains for an epoch without and with fusion, and checks that the curves are equal, and what is printed.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	curve := filepath.Join(t.TempDir(), "curve")
@@ -40,6 +41,13 @@ func TestRun(t *testing.T) {
 	}
 	if steps := 1437/32 + 1; len(losses) != steps {
 		t.Fatalf("the curve has %d losses, want %d", len(losses), steps)
+	}
+	o := options{seed: 1, workers: 2, epochs: 1, batch: 32, curve: curve, fuse: true}
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	if fused, err := os.ReadFile(curve); err != nil || !bytes.Equal(fused, data) {
+		t.Errorf("with fusion the losses are %s, %v, without %s", fused, err, data)
 	}
 	first, last := losses[0], losses[len(losses)-1]
 	if math.Abs(first-math.Log(classes)) > 0.5 || last > 0.75*first {
@@ -94,11 +102,7 @@ func TestWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := newSession(seed, workers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.engine.Close()
+		s := newClassifier(openSession(t, workers), seed)
 		numbers := make([]int, batch)
 		for step := range steps {
 			for i := range numbers {
@@ -110,14 +114,7 @@ func TestWorkers(t *testing.T) {
 			}
 			losses = append(losses, math.Float32bits(loss))
 		}
-		if _, err := s.answers(t.Context(), test); err != nil {
-			t.Fatal(err)
-		}
-		a, err := s.answer.For(t.Context(), test.len())
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers, err := local.Fetch[float32](a.Instance, a.Net.logits.Name())
+		answers, err := s.logits(t.Context(), test)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,6 +136,49 @@ func TestWorkers(t *testing.T) {
 	if l, _ := train(2, 1); slices.Equal(l, losses) {
 		t.Errorf("two seeds give the same losses, %x", l)
 	}
+}
+
+// TestSave trains for two epochs, and for one whose weights are saved and one that begins with them: the second begins
+// where the first ended.
+func TestSave(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weights")
+	var first, second bytes.Buffer
+	if err := run(t.Context(), options{seed: 1, workers: 1, epochs: 1, batch: 32, fuse: true, save: path}, &first); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), options{seed: 1, workers: 1, epochs: 1, batch: 32, fuse: true, load: path}, &second); err != nil {
+		t.Fatal(err)
+	}
+	accuracy := func(b bytes.Buffer) float64 {
+		m := lastLine.FindStringSubmatch(b.String())
+		if m == nil {
+			t.Fatalf("the last line is not the accuracy:\n%s", &b)
+		}
+		a, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if a, b := accuracy(first), accuracy(second); b < a+0.02 {
+		t.Errorf("test accuracy %g after an epoch, and %g after another", a, b)
+	}
+}
+
+// openSession opens a session that is closed at the end of a test.
+func openSession(t testing.TB, workers int) *opgen.Session {
+	t.Helper()
+	s, err := opgen.Open(catalogue.Register, opgen.Workers(workers), opgen.Profile(), opgen.Fuse())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // TestSplit checks that every image is either trained on or tested with.
@@ -202,11 +242,7 @@ func BenchmarkStep(b *testing.B) {
 			name, opts = "plain", []plan.Option{plan.Plain()}
 		}
 		b.Run(name, func(b *testing.B) {
-			s, err := newSession(1, 1, nil, opts...)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer s.engine.Close()
+			s := newClassifier(openSession(b, 1), 1, opts...)
 			t, err := s.train.For(b.Context(), batch)
 			if err != nil {
 				b.Fatal(err)
@@ -216,8 +252,8 @@ func BenchmarkStep(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(len(t.Instance.Plan().Tasks)), "tasks")
-			b.ReportMetric(float64(t.Instance.Plan().ArenaBytes)/1024, "arena-KiB")
+			b.ReportMetric(float64(len(t.Plan().Tasks)), "tasks")
+			b.ReportMetric(float64(t.Plan().ArenaBytes)/1024, "arena-KiB")
 		})
 	}
 }

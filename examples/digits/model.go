@@ -2,24 +2,20 @@ package main
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/accuracy"
-	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/generated/adam"
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/plancache"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // network is the classifier for batches of one size.
@@ -30,7 +26,7 @@ type network struct {
 }
 
 // newNetwork builds the classifier. Its nodes have names, so that networks for different batch sizes
-// share their weights within an engine.
+// share their weights within a session.
 func newNetwork(batch int, seed uint64) *network {
 	g := graph.New(seed)
 	n := &network{graph: g}
@@ -40,11 +36,12 @@ func newNetwork(batch int, seed uint64) *network {
 	conv := conv2d.Defaults()
 	conv.OutChannels, conv.KernelH, conv.KernelW = 16, 3, 3
 	conv.PaddingH, conv.PaddingW = 1, 1
-	conv.Activation = activation.Relu
 	x := conv2d.Apply(g, conv, n.image, graph.Named("conv1"))
+	x = relu(g, x, "relu1")
 
 	conv.OutChannels = 32
 	x = conv2d.Apply(g, conv, x, graph.Named("conv2"))
+	x = relu(g, x, "relu2")
 
 	pool := pool2d.Defaults()
 	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW = 2, 2, 2, 2
@@ -55,8 +52,9 @@ func newNetwork(batch int, seed uint64) *network {
 	x = flat.Apply(g, join, x, graph.Named("flat"))
 
 	hidden := linear.Defaults()
-	hidden.OutChannels, hidden.Activation = 64, activation.Relu
+	hidden.OutChannels = 64
 	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
+	x = relu(g, x, "relu3")
 
 	drop := dropout.Defaults()
 	drop.Rate, drop.Seed = 0.3, int(seed)
@@ -71,84 +69,70 @@ func newNetwork(batch int, seed uint64) *network {
 	return n
 }
 
-// session is an engine with the network for training and for answering.
-type session struct {
-	engine *local.Engine
-	train  *plancache.Cache[*network]
-	answer *plancache.Cache[*network]
+// relu replaces negative elements by 0. Fusion makes it a part of the operator before.
+func relu(g *graph.Graph, x graph.Tensor, name string) graph.Tensor {
+	return elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeRelu}, x, graph.Named(name))
 }
 
-// newSession returns an engine whose plans, for batches of any size, share one set of weights.
-func newSession(seed uint64, workers int, observer local.Observer, opts ...plan.Option) (*session, error) {
-	var registry task.Registry
-	if err := catalogue.Register(&registry); err != nil {
-		return nil, err
+// classifier is the network for training and for answering, with one set of weights.
+type classifier struct {
+	train  *opgen.Batches[*network]
+	answer *opgen.Batches[*network]
+}
+
+// newClassifier returns a classifier whose programs take batches of any size.
+func newClassifier(s *opgen.Session, seed uint64, opts ...plan.Option) *classifier {
+	return &classifier{
+		train: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {
+			n := newNetwork(size, seed)
+			p, err := graph.Training(n.graph, n.loss, adam.Optimizer(adam.Defaults()), n.correctAnswers)
+			return n, p, err
+		}, opts...),
+		answer: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {
+			n := newNetwork(size, seed)
+			p, err := graph.Inference(n.graph, n.logits)
+			return n, p, err
+		}, opts...),
 	}
-	s := &session{engine: local.New(&registry, local.Config{Workers: workers, Profile: true, Observer: observer})}
-	s.train = plancache.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
-		n := newNetwork(size, seed)
-		p, err := graph.Training(n.graph, n.loss, adam.Optimizer(adam.Defaults()), n.correctAnswers)
-		return n, p, err
-	}, opts...)
-	s.answer = plancache.New(s.engine, 0, func(size int) (*network, *graph.Program, error) {
-		n := newNetwork(size, seed)
-		p, err := graph.Inference(n.graph, n.logits)
-		return n, p, err
-	}, opts...)
-	return s, nil
 }
 
 // step trains on a batch and returns the loss and how many answers were right.
-func (s *session) step(ctx context.Context, batch dataset) (loss float32, correct int, err error) {
-	t, err := s.train.For(ctx, batch.len())
+func (c *classifier) step(ctx context.Context, batch dataset) (loss float32, correct int, err error) {
+	p, err := c.train.For(ctx, batch.len())
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := feed(t.Instance, t.Net, batch); err != nil {
+	if err := p.Run(ctx, opgen.With(p.Net.image, batch.images), opgen.With(p.Net.label, batch.labels)); err != nil {
 		return 0, 0, err
 	}
-	if err := t.Run(ctx); err != nil {
-		return 0, 0, err
-	}
-	l, err := local.Fetch[float32](t.Instance, t.Net.loss.Name())
+	losses, err := opgen.Fetch[float32](p.Program, p.Net.loss)
 	if err != nil {
 		return 0, 0, err
 	}
-	c, err := local.Fetch[int32](t.Instance, t.Net.correctAnswers.Name())
+	right, err := opgen.Fetch[int32](p.Program, p.Net.correctAnswers)
 	if err != nil {
 		return 0, 0, err
 	}
-	return l[0], int(c[0]), nil
+	return losses[0], int(right[0]), nil
 }
 
-func feed(in *local.Instance, n *network, d dataset) error {
-	if err := local.Feed(in, n.image.Name(), d.images); err != nil {
-		return err
+// logits returns what the network gives for each image and class.
+func (c *classifier) logits(ctx context.Context, d dataset) ([]float32, error) {
+	p, err := c.answer.For(ctx, d.len())
+	if err != nil {
+		return nil, err
 	}
-	if !in.Uses(n.label.Name()) {
-		return nil // answering needs no labels
+	if err := p.Run(ctx, opgen.With(p.Net.image, d.images)); err != nil {
+		return nil, err
 	}
-	return local.Feed(in, n.label.Name(), d.labels)
+	return opgen.Fetch[float32](p.Program, p.Net.logits)
 }
 
 // answers returns the class that the network finds for each image.
-func (s *session) answers(ctx context.Context, d dataset) ([]int, error) {
-	t, err := s.answer.For(ctx, d.len())
+func (c *classifier) answers(ctx context.Context, d dataset) ([]int, error) {
+	logits, err := c.logits(ctx, d)
 	if err != nil {
 		return nil, err
-	}
-	if err := feed(t.Instance, t.Net, d); err != nil {
-		return nil, err
-	}
-	if err := t.Run(ctx); err != nil {
-		return nil, err
-	}
-	logits, err := local.Fetch[float32](t.Instance, t.Net.logits.Name())
-	if err != nil {
-		return nil, err
-	}
-	if len(logits) != d.len()*classes {
-		return nil, fmt.Errorf("want %d logits, got %d", d.len()*classes, len(logits))
 	}
 	out := make([]int, d.len())
 	for i := range out {

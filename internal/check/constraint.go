@@ -170,35 +170,37 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 		slots = append(slots, s)
 	}
 	first := rankOf(slots[0])
-	if c.Kind == partition.Broadcast && c.Lists["axes"] != nil {
-		for _, axis := range c.Lists["axes"].V {
-			if !first.open && axis >= first.n {
-				o.list.Add(diag.BadConstraint, c.Lists["axes"].Span, "%s has %v dimensions, so there is no axis %d", c.Terms[0].V, first, axis)
+	form := c.Kind.Form()
+	for _, f := range form.Fields {
+		l := c.Lists[f.Name]
+		if l == nil {
+			continue
+		}
+		if f.Required && !first.has(len(l.V)) {
+			o.list.Add(diag.BadConstraint, l.Span, "want a number for each dimension, %v of %s, got %d", first, c.Terms[0].V, len(l.V))
+		}
+		for _, axis := range l.V {
+			if !f.Required && !first.open && axis >= first.n {
+				o.list.Add(diag.BadConstraint, l.Span, "%s has %v dimensions, so there is no axis %d", c.Terms[0].V, first, axis)
 			}
 		}
 	}
-	for _, name := range []string{"extents", "factors", "low", "high"} {
-		if l := c.Lists[name]; l != nil && !first.has(len(l.V)) {
-			o.list.Add(diag.BadConstraint, l.Span, "want a number for each dimension, %v of %s, got %d", first, c.Terms[0].V, len(l.V))
-		}
-	}
-	if c.Kind == partition.Image {
-		o.image(c, slots)
-		return o.list.Len() == before
+	if form.Points {
+		o.points(c, slots)
 	}
 	for i, s := range slots[1:] {
 		r := rankOf(s)
-		if !first.open && !r.has(first.n) || !r.open && !first.has(r.n) {
+		if form.SameRank && (!first.open && !r.has(first.n) || !r.open && !first.has(r.n)) {
 			o.list.Add(diag.BadConstraint, c.Terms[i+1].Span(), "%s has %v dimensions, %s has %v", c.Terms[0].V, first, c.Terms[i+1].V, r).See(slots[0].ShapeSpan, "the shape of %s", c.Terms[0].V)
-		} else if c.Kind == partition.Align {
+		} else if form.SameExtents {
 			o.alignedExtents(c, slots[0], s, c.Terms[i+1])
 		}
 	}
 	return o.list.Len() == before
 }
 
-// image checks that a source holds integers, which point into a target of one dimension.
-func (o *operator) image(c *spec.Constraint, slots []*spec.Slot) {
+// points checks that the source holds integers, which point into a target of one dimension.
+func (o *operator) points(c *spec.Constraint, slots []*spec.Slot) {
 	if !o.certain(slots[0]) {
 		return
 	}

@@ -34,7 +34,7 @@ func (e *emitter) goType(a *model.Arg) *jen.Statement {
 	switch pkg {
 	case "":
 		return s.Id(name)
-	case "task", "region":
+	case "task", "partition":
 		return s.Qual(e.rt(pkg), name)
 	}
 	return s.Qual(pkg, name)

@@ -45,7 +45,7 @@ func TypeOf(a *spec.Arg) string {
 // SourceType returns the Go type that the source of an argument determines; "" if it determines none.
 func SourceType(a *spec.Arg) string {
 	if from, _ := SourceOf(a); from == task.FromShape {
-		return "region.Parallel"
+		return "partition.Partition"
 	}
 	return sources[a.From.V].goType
 }

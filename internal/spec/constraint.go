@@ -12,10 +12,10 @@ import (
 // Constraint says how launches of a task divide tensors.
 type Constraint struct {
 	Span  source.Span
-	Kind  partition.ConstraintKind
+	Kind  partition.Kind
 	Key   source.Span // of the kind
 	Terms []Str       // slots, gradients of slots, groups, or single tensors of these
-	// The lists that a kind has, by name: axes, extents, factors, low, high.
+	// Lists holds the kind's fields by name.
 	Lists map[string]*Ints
 	Hint  Str // of an image
 }
@@ -26,27 +26,19 @@ type Ints struct {
 	V    []int
 }
 
-// list returns a list's values; nil if it was not given.
-func (c *Constraint) list(name string) []int {
-	if l := c.Lists[name]; l != nil {
-		return l.V
-	}
-	return nil
-}
-
 // Value returns the constraint as the runtime knows it.
 func (c *Constraint) Value() partition.Constraint {
-	v := partition.Constraint{Kind: c.Kind, Axes: c.list("axes"), Extents: c.list("extents"), Factors: c.list("factors"), Low: c.list("low"), High: c.list("high")}
+	v := partition.Constraint{Kind: c.Kind}
+	for _, f := range c.Kind.Form().Fields {
+		if l := c.Lists[f.Name]; l != nil {
+			*f.Of(&v) = l.V
+		}
+	}
 	for _, t := range c.Terms {
 		v.Terms = append(v.Terms, partition.ParseTerm(t.V))
 	}
 	v.Hint, _ = partition.ParseHint(c.Hint.V)
 	return v
-}
-
-// constraintLists names the lists that each kind needs.
-var constraintLists = map[partition.ConstraintKind][]string{
-	partition.MinExtents: {"extents"}, partition.Scale: {"factors"}, partition.Bloat: {"low", "high"},
 }
 
 // constraints reads an array of constraints.
@@ -72,7 +64,7 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	c := &Constraint{Span: t.t.Span, Lists: map[string]*Ints{}}
 	before := r.list.Len()
 	var kinds []*source.Entry
-	for _, name := range partition.ConstraintKinds() {
+	for _, name := range partition.Kinds() {
 		if e := t.take(name); e != nil {
 			kinds = append(kinds, e)
 		}
@@ -81,7 +73,7 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	case 0:
 		t.done("a constraint")
 		if r.list.Len() == before {
-			r.list.Add(diag.MissingKey, c.Span, "want one of %s", strings.Join(partition.ConstraintKinds(), ", "))
+			r.list.Add(diag.MissingKey, c.Span, "want one of %s", strings.Join(partition.Kinds(), ", "))
 		}
 		return nil
 	case 1:
@@ -91,12 +83,13 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	}
 	e := kinds[0]
 	c.Key = e.KeySpan
-	c.Kind, _ = partition.ParseConstraintKind(e.Key)
+	c.Kind, _ = partition.ParseKind(e.Key)
+	form := c.Kind.Form()
 	fields := t
-	switch {
-	case c.Kind == partition.Align:
+	switch form.Terms {
+	case partition.AnyTerms:
 		c.Terms = r.strings(e)
-	case c.Kind.Dependent():
+	case partition.SourceTarget:
 		if fields = r.sub(e); fields == nil {
 			return nil
 		}
@@ -104,19 +97,14 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	default:
 		c.Terms = []Str{r.str(e)}
 	}
-	for _, name := range constraintLists[c.Kind] {
-		if l := fields.take(name); l != nil {
-			c.Lists[name] = r.integers(l)
-		} else {
-			fields.missing(name, "one number for each dimension")
+	for _, f := range form.Fields {
+		if l := fields.take(f.Name); l != nil {
+			c.Lists[f.Name] = r.integers(l)
+		} else if f.Required {
+			fields.missing(f.Name, "one number for each dimension")
 		}
 	}
-	if c.Kind == partition.Broadcast {
-		if l := t.take("axes"); l != nil {
-			c.Lists["axes"] = r.integers(l)
-		}
-	}
-	if c.Kind == partition.Image {
+	if form.Hints {
 		if c.Hint = fields.str("hint"); c.Hint.Set() {
 			r.oneOf(c.Hint, partition.Hints())
 		}

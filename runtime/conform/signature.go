@@ -38,16 +38,8 @@ type signature struct {
 	Constraints json.RawMessage `json:"constraints"`
 }
 
-type constraint struct {
-	Kind    string   `json:"kind"`
-	Args    []string `json:"args"`
-	Axes    []int    `json:"axes"`
-	Extents []int    `json:"extents"`
-	Factors []int    `json:"factors"`
-	Low     []int    `json:"low"`
-	High    []int    `json:"high"`
-	Hint    string   `json:"hint"`
-}
+// constraint has the members kind, args and hint, and the lists of its kind.
+type constraint map[string]json.RawMessage
 
 type launchSpec struct {
 	Inputs         []storeSpec  `json:"inputs"`
@@ -277,21 +269,33 @@ func set(d *partition.Declaration, name string, raw json.RawMessage) error {
 	return nil
 }
 
-func (c *constraint) constraint() (partition.Constraint, error) {
-	kind, ok := partition.ParseConstraintKind(c.Kind)
-	if !ok {
-		return partition.Constraint{}, fmt.Errorf("there is no constraint %q", c.Kind)
-	}
-	out := partition.Constraint{Kind: kind, Axes: c.Axes, Extents: c.Extents, Factors: c.Factors, Low: c.Low, High: c.High}
-	for _, a := range c.Args {
-		out.Terms = append(out.Terms, partition.ParseTerm(a))
-	}
-	if c.Hint != "" {
-		if out.Hint, ok = partition.ParseHint(c.Hint); !ok {
-			return out, fmt.Errorf("there is no hint %q", c.Hint)
+func (c constraint) constraint() (out partition.Constraint, err error) {
+	var kind, hint string
+	var args []string
+	read := func(name string, into any) {
+		if raw := c[name]; raw != nil && err == nil {
+			err = json.Unmarshal(raw, into)
 		}
 	}
-	return out, nil
+	read("kind", &kind)
+	read("args", &args)
+	read("hint", &hint)
+	var ok bool
+	if out.Kind, ok = partition.ParseKind(kind); !ok {
+		return out, fmt.Errorf("there is no constraint %q", kind)
+	}
+	for _, a := range args {
+		out.Terms = append(out.Terms, partition.ParseTerm(a))
+	}
+	for _, f := range out.Kind.Form().Fields {
+		read(f.Name, f.Of(&out))
+	}
+	if hint != "" {
+		if out.Hint, ok = partition.ParseHint(hint); !ok {
+			return out, fmt.Errorf("there is no hint %q", hint)
+		}
+	}
+	return out, err
 }
 
 func (s *Scenario) launch(d *partition.Declaration) (*partition.Launch, partition.Machine, error) {
@@ -390,25 +394,24 @@ func element(dtype string) (partition.Element, error) {
 	return partition.Element{Name: dtype, Bytes: n / 8}, nil
 }
 
-func partitionJSON(p *partition.Partition) *PartitionJSON {
+func partitionJSON(p *partition.Strategy) *PartitionJSON {
 	out := &PartitionJSON{Launch: p.Domain, Stores: map[string]map[string]any{}}
 	for _, s := range p.Stores {
-		d := s.Division
 		m := map[string]any{}
 		switch {
-		case d.Unbound:
+		case s.Store.Unbound:
 			m["unbound"] = true
-		case d.Whole:
+		case s.Whole():
 			m["whole"] = true
-		case d.Points != nil:
-			m["points"] = d.Points
+		case s.Points != nil:
+			m["points"] = s.Points
 		default:
-			if d.Tile != nil {
-				m["tile"] = d.Tile
+			if s.Tile != nil {
+				m["tile"] = s.Tile
 			}
 			tiles := []any{}
-			for _, b := range d.Tiles {
-				if b.Empty() {
+			for i := range s.Parts() {
+				if b := s.Part(0, i); b.Empty() {
 					tiles = append(tiles, nil)
 				} else {
 					tiles = append(tiles, [2][]int{b.Lo, b.Hi})

@@ -56,7 +56,7 @@ func TestCheckedLaunch(t *testing.T) {
 	if !slices.Equal(first.Domain, []int{4}) && first.Leaves() < 2 {
 		t.Errorf("the launch is not divided: %v", first.Domain)
 	}
-	var again *partition.Partition
+	var again *partition.Strategy
 	if n := testing.AllocsPerRun(100, func() { again, err = c.Launch(l) }); n != 0 || again != first || err != nil {
 		t.Errorf("a launch like the last one allocates %v times, and gives %p, %v; want %p", n, again, err, first)
 	}
@@ -99,8 +99,8 @@ func TestAddConstraint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if d := p.Argument(i); !d.Division.Whole {
-			t.Errorf("input %d, %s, is divided as %v in spite of the constraint", i, d.Store.Name, d.Parallel)
+		if d := p.Argument(i); !d.Whole() {
+			t.Errorf("input %d, %s, is divided as %v in spite of the constraint", i, d.Store.Name, d.Partition)
 		}
 	}
 }

@@ -116,6 +116,26 @@ func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
 	return read[T](v.operand.Type, v.bytes), append([]int{}, v.operand.Shape...), nil
 }
 
+// SetVariable writes an engine's variable, which a loaded plan has. One of f16 or bf16 takes float32, which is
+// rounded.
+func SetVariable[T dtype.Element](e *Engine, name string, data []T) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v := e.variables[name]
+	if v == nil {
+		return fmt.Errorf("local: no variable %s", name)
+	}
+	if err := holds[T]("variable", name, v.operand.Type); err != nil {
+		return err
+	}
+	if n := elements(v.operand.Type, v.bytes); len(data) != n {
+		return fmt.Errorf("local: variable %s: want %d elements, got %d", name, n, len(data))
+	}
+	write(v.operand.Type, v.bytes, data)
+	v.set = true
+	return nil
+}
+
 // Written reports whether the engine has a variable of this name that was given values.
 func (e *Engine) Written(name string) bool {
 	e.mu.Lock()

@@ -8,13 +8,12 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Checker checks launches of one task on one machine, again and again. It remembers how stores of the
-// same shapes, passed in the same pattern, were divided, so that only the first such launch is solved.
-// It may be used by several goroutines.
+// Checker checks the launches of one task on one machine. It keeps the strategies of launches, so that
+// of the launches with stores of the same shapes in the same pattern only the first is solved. It may
+// be used by several goroutines.
 //
-// Launches whose division depends on more than shapes are solved each time: those with added
-// constraints, of a domain of their own, or with stores that hold a partition or the values of an
-// image.
+// A launch whose strategy depends on more than shapes is solved each time: one with added constraints,
+// a manual one, or one with a store that holds a partition or the values of an image.
 type Checker struct {
 	declaration *Declaration
 	machine     Machine
@@ -26,10 +25,10 @@ type Checker struct {
 
 // entry is a launch that was solved.
 type entry struct {
-	key       []int
-	pattern   int // how much of the key is the pattern in which stores were passed
-	partition *Partition
-	err       error
+	key      []int
+	pattern  int // how much of the key is the pattern in which stores were passed
+	strategy *Strategy
+	err      error
 }
 
 // NewChecker returns a Checker for the launches of a task on a machine.
@@ -37,15 +36,14 @@ func NewChecker(d *Declaration, m Machine) *Checker {
 	return &Checker{declaration: d, machine: m, solved: map[uint64][]*entry{}}
 }
 
-// maxSolved is how many launches a checker remembers. Beyond that it begins anew.
+// maxSolved is the number of launches that a checker keeps. One more empties it.
 const maxSolved = 4096
 
-// Launch checks a launch of the checker's task and returns how its stores are divided. Of launches
-// that are alike, all get the partition of the first: arguments are the same by number, though the
-// stores may be others.
-func (c *Checker) Launch(l *Launch) (*Partition, error) {
+// Launch checks a launch of the checker's task and returns its strategy. Equal launches share the
+// strategy of the first: arguments are the same by number, but the stores may differ.
+func (c *Checker) Launch(l *Launch) (*Strategy, error) {
 	if e := c.last.Load(); e != nil && l.checker == c && l.matches(e) {
-		return e.partition, e.err
+		return e.strategy, e.err
 	}
 	if l.checker != c {
 		if l.Declaration.Task != c.declaration.Task || !l.Declaration.Equal(c.declaration) {
@@ -67,28 +65,28 @@ func (c *Checker) Launch(l *Launch) (*Partition, error) {
 	for _, e := range c.solved[hash] {
 		if slices.Equal(e.key, key) {
 			c.last.Store(e)
-			return e.partition, e.err
+			return e.strategy, e.err
 		}
 	}
 	if len(c.solved) >= maxSolved {
 		clear(c.solved)
 	}
 	e := &entry{key: key, pattern: len(l.pattern)}
-	e.partition, e.err = l.Solve(c.machine)
+	e.strategy, e.err = l.Solve(c.machine)
 	c.solved[hash] = append(c.solved[hash], e)
 	c.last.Store(e)
-	return e.partition, e.err
+	return e.strategy, e.err
 }
 
-// plain reports whether nothing but shapes and the pattern of its stores decides about a launch.
+// plain reports whether the strategy depends only on the shapes of the stores and their pattern.
 func (l *Launch) plain() bool { return !l.Manual && len(l.added) == 0 }
 
-// plain reports whether nothing but its shape and its element type matters about a store.
+// plain reports whether strategies depend only on the store's shape and element type.
 func (s *Store) plain() bool { return s.Held == nil && s.Values == nil }
 
-// flatten notes the pattern in which stores are passed: for each slot how many scalars and stores it has,
-// and of each store which of those before it is the same. That changes only with Add, unlike the shapes
-// of stores, which anybody may change.
+// flatten sets the pattern in which stores are passed: for each slot the number of its scalars and
+// stores, and for each store the number of the equal store before it. The pattern changes only with
+// Add; the shapes of stores may change at any time.
 func (l *Launch) flatten() {
 	l.pattern, l.distinct = nil, nil
 	for slot, stores := range l.stores {
@@ -104,8 +102,8 @@ func (l *Launch) flatten() {
 	}
 }
 
-// key describes what decides about a launch: the pattern, and of each store what it is and its extents.
-// ok is false if more than that decides.
+// key returns what the strategy depends on: the pattern, and the form and extents of each store. ok is
+// false if it depends on more.
 func (l *Launch) key() (key []int, ok bool) {
 	if !l.plain() {
 		return nil, false
@@ -121,7 +119,7 @@ func (l *Launch) key() (key []int, ok bool) {
 	return key, true
 }
 
-// form packs what a store is beside its extents, their number included.
+// form packs the element type and the number of extents of a store.
 func (s *Store) form() int {
 	n := s.Element.Bytes<<32 | s.Element.Points<<24 | s.Element.Rects<<16 | s.Rank<<9 | len(s.Shape)<<1
 	if s.Unbound {

@@ -290,21 +290,23 @@ func CheckDependents(task string, cs []Constraint) error {
 		targets[t] = c
 	}
 	for _, c := range cs {
-		if c.Kind != MinExtents && (c.Kind != Align || len(c.Terms) < 2) {
+		aligns := c.Kind.Form().Terms == AnyTerms
+		if c.Kind != MinExtents && (!aligns || len(c.Terms) < 2) {
 			continue
 		}
 		for _, t := range c.Terms {
-			if dep, ok := targets[t]; ok && !(c.Kind == Align && allSame(c.Terms)) {
+			if dep, ok := targets[t]; ok && !(aligns && allSame(c.Terms)) {
 				return &op.Error{Code: DependentConflict, Task: task, Slot: t.String(), Want: "no " + c.Kind.String() + " beside " + dep.String(), Got: c.String()}
 			}
 		}
 	}
 	for _, c := range cs {
-		if c.Kind != Scale && c.Kind != Bloat {
+		if kinds[c.Kind].box == nil {
 			continue
 		}
-		if from, ok := targets[c.Terms[0]]; ok && from.Kind == Image {
-			return &op.Error{Code: UnsupportedSource, Task: task, Slot: c.Terms[0].String(), Want: "a source for " + c.Kind.String() + " that is not itself an image", Got: from.String()}
+		if from, ok := targets[c.Terms[0]]; ok && kinds[from.Kind].box == nil {
+			return &op.Error{Code: UnsupportedSource, Task: task, Slot: c.Terms[0].String(),
+				Want: "a source for " + c.Kind.String() + " that is not itself an image", Got: from.String()}
 		}
 	}
 	return checkCycle(task, cs, targets)

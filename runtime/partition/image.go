@@ -3,51 +3,49 @@ package partition
 import (
 	"slices"
 
-	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// image divides a target by what the elements of the source's tiles point to.
-//
-// Of a source whose values nobody told, every leaf gets all of the target.
-func image(c *class, x, source *Store, from Division) Division {
+// image derives the tiles of a target from what the elements in the source's tiles point to. If the
+// source's values are unknown, every leaf gets the whole target.
+func image(cl *class, target, source *Store, from tiling) tiling {
+	var to tiling
 	if source.Values == nil && shape.Prod(source.Shape) > 0 {
-		return Division{Whole: true}
+		return to
 	}
-	var d Division
-	for leaf := range max(len(from.Tiles), len(from.Points)) {
+	for leaf := range max(len(from.tiles), len(from.points)) {
 		var hits []Box
 		for _, i := range from.elements(leaf, source.Shape) {
 			if i < len(source.Values) && !source.Values[i].Empty() {
 				hits = append(hits, source.Values[i])
 			}
 		}
-		switch c.target.c.Hint {
+		switch cl.target.c.Hint {
 		case NoHint:
 			for k := range hits {
-				hits[k] = widen(hits[k].Clip(x.Shape), c.broadcast, x.Shape)
+				hits[k] = widen(hits[k].Clip(target.Shape), cl.broadcast, target.Shape)
 			}
-			d.Points = append(d.Points, points(hits))
+			to.points = append(to.points, points(hits))
 			continue
 		case FirstLast:
 			if len(hits) > 2 {
 				hits = []Box{hits[0], hits[len(hits)-1]}
 			}
 		}
-		box := around(hits, len(x.Shape)).Clip(x.Shape)
-		d.Tiles = append(d.Tiles, widen(box, c.broadcast, x.Shape))
+		box := around(hits, len(target.Shape)).Clip(target.Shape)
+		to.tiles = append(to.tiles, widen(box, cl.broadcast, target.Shape))
 	}
-	return d
+	return to
 }
 
 // elements returns the row-major numbers of the elements that a leaf sees.
-func (d *Division) elements(leaf int, extents []int) []int {
-	if d.Points == nil {
-		return elements(d.Tiles[leaf], extents)
+func (t *tiling) elements(leaf int, extents []int) []int {
+	if t.points == nil {
+		return elements(t.tiles[leaf], extents)
 	}
 	var out []int
 	strides := shape.Strides(extents)
-	for _, p := range d.Points[leaf] {
+	for _, p := range t.points[leaf] {
 		n := 0
 		for axis, i := range p {
 			n += i * strides[axis]
@@ -109,8 +107,8 @@ func points(boxes []Box) [][]int {
 	return slices.CompactFunc(out, func(a, b []int) bool { return slices.Equal(a, b) })
 }
 
-// around returns the smallest box that holds all boxes; of none, an empty one.
-func around(boxes []Box, rank int) region.Box {
+// around returns the smallest box that holds all boxes, or an empty one if there are none.
+func around(boxes []Box, rank int) Box {
 	if len(boxes) == 0 {
 		return Box{Lo: make([]int, rank), Hi: make([]int, rank)}
 	}

@@ -1,9 +1,14 @@
-// Package partition checks launches of tasks against their declarations, and divides their stores into
-// tiles: from the shapes, the constraints and the machine, it works out the shape of the launch and
-// the tile of every store in every leaf.
+// Package partition says how tensors are divided into tiles.
 //
-// The rules are those of Legate's documentation; docs/signature.md lists where its code differs. Ties
-// follow the order of declaration: inputs, outputs, redops.
+// A Partition is the division of one tensor. A Declaration says which arguments a task takes, and how
+// they may be partitioned; a Launch is checked against it. A Launch also yields a Strategy: from the
+// shapes, the constraints and the machine follow the shape of the launch and the partition of every
+// store.
+//
+// The rules are those of [Legate]'s documentation; docs/signature.md lists where its code differs.
+// Ties follow the order of declaration: inputs, outputs, redops.
+//
+// [Legate]: https://docs.nvidia.com/legate/latest/
 package partition
 
 import (
@@ -16,12 +21,11 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Element is the element type of a store as far as launches care: its size, and whether elements
-// point into another store.
+// Element is the element type of a store: its size, and whether elements point into another store.
 type Element struct {
 	Name  string
 	Bytes int
-	// Points is the rank of the points that elements are, Rects that of the rectangles; 0 otherwise.
+	// Points is the rank of elements that are points, and Rects that of rectangles. Both are 0 otherwise.
 	Points, Rects int
 }
 
@@ -38,18 +42,18 @@ func RectElement(rank int) Element {
 // Box is the set of indices lo <= i < hi.
 type Box = region.Box
 
-// Store is an array that a launch is given. Stores are compared by identity: one that is passed twice
-// is one store.
+// Store is an array that is passed to a launch. Stores are compared by identity: one that is passed
+// twice is one store.
 type Store struct {
 	Name    string
 	Shape   []int // nil if unbound
 	Rank    int   // of an unbound store
 	Unbound bool
 	Element Element
-	// Held is the partition that the store already has, or nil.
+	// Held is the partition that the store has before the launch, or nil.
 	Held *Held
-	// Values lists, for a store of points or rectangles, where its elements point, row-major. A point
-	// is a box of one element.
+	// Values lists where the elements of a store of points or rectangles point, row-major. A point is a
+	// box of one element.
 	Values []Box
 }
 
@@ -61,8 +65,8 @@ func (s *Store) rank() int {
 	return len(s.Shape)
 }
 
-// Held is a partition that a store already has: its tile, and the number of processors it was made
-// for.
+// Held is the partition that a store has before a launch: its tile, and the number of processors that
+// it was made for.
 type Held struct {
 	Tile   []int
 	Pieces int
@@ -90,7 +94,7 @@ func DefaultThreshold(kind string) int {
 // Launch is a task given its arguments.
 type Launch struct {
 	Declaration *Declaration
-	// Manual launches are told their shape, Domain, and divide nothing.
+	// Manual means that the caller sets the shape of the launch, Domain, and that nothing is partitioned.
 	Manual bool
 	Domain []int
 
@@ -98,7 +102,7 @@ type Launch struct {
 	scalars []int      // per slot
 	added   []Constraint
 
-	checker  *Checker // that the declaration was compared with, and for which the next two were made
+	checker  *Checker // whose declaration is equal to this one; it made the next two fields
 	pattern  []int    // in which stores are passed
 	distinct []*Store // each once
 }
@@ -197,8 +201,7 @@ func (l *Launch) arguments() []argument {
 	return out
 }
 
-// check does the checks that come before constraints: the machine, unbound arguments, counts, and the
-// domain of a manual launch.
+// check checks the machine, unbound arguments, counts, and the domain of a manual launch.
 func (l *Launch) check(m Machine, args []argument) error {
 	d := l.Declaration
 	if m.Procs < 1 {
@@ -240,12 +243,6 @@ func (l *Launch) counts() error {
 	return &op.Error{Code: CountMismatch, Task: l.Declaration.Task, Want: strings.Join(want, ", "), Got: strings.Join(got, ", ")}
 }
 
-// pair is a constraint between stores: of one, or of two if the kind has two.
-type pair struct {
-	c    Constraint
-	a, b argument // b.store is nil for constraints on one store
-}
-
 // expand turns the constraints on terms into constraints on arguments.
 func (l *Launch) expand() ([]pair, error) {
 	declared, _ := l.Declaration.Constraints()
@@ -258,7 +255,7 @@ func (l *Launch) expand() ([]pair, error) {
 		if !ok {
 			continue
 		}
-		if c.Kind == Align && len(groups) == 1 {
+		if c.Kind.Form().Terms == AnyTerms && len(groups) == 1 {
 			if len(groups[0]) == 0 {
 				continue
 			}
@@ -283,8 +280,8 @@ func (l *Launch) expand() ([]pair, error) {
 	return out, nil
 }
 
-// resolve returns the arguments of a constraint's terms. ok is false if the constraint does not apply,
-// because it names an argument that this launch, as it may, leaves out.
+// resolve returns the arguments of a constraint's terms. ok is false if the constraint does not apply
+// because it names an optional argument that this launch does not pass.
 func (l *Launch) resolve(c Constraint) (groups [][]argument, ok bool, err error) {
 	missing, optional := "", false
 	for _, t := range c.Terms {
@@ -311,78 +308,8 @@ func (l *Launch) resolve(c Constraint) (groups [][]argument, ok bool, err error)
 	return groups, missing == "", nil
 }
 
-// checkPair checks a constraint against the stores that it is about.
-func (l *Launch) checkPair(p pair) error {
-	name := l.Declaration.Task
-	both := p.a.term.String()
-	if p.b.store != nil {
-		both += " and " + p.b.term.String()
-	}
-	fail := func(code op.Code, slot, want, got string) error {
-		return &op.Error{Code: code, Task: name, Slot: slot, Want: want + " for " + p.c.Kind.String(), Got: got}
-	}
-	ranks := func() error {
-		return fail(RankMismatch, both, "stores of the same rank", fmt.Sprintf("%d and %d", p.a.store.rank(), p.b.store.rank()))
-	}
-	a, b := p.a.store, p.b.store
-	length := func(what string, n int) error {
-		if n == a.rank() {
-			return nil
-		}
-		return fail(LengthMismatch, both, fmt.Sprintf("%d %s, one for each axis,", a.rank(), what), fmt.Sprint(n))
-	}
-	switch p.c.Kind {
-	case Align:
-		switch {
-		case a == b:
-		case a.Unbound != b.Unbound:
-			return fail(AlignUnbound, both, "stores that are both bound or both unbound", "one of each")
-		case a.Unbound && a.rank() != b.rank():
-			return ranks()
-		case a.rank() != b.rank():
-			return fail(AlignShape, both, "stores of the same shape", fmt.Sprintf("ranks %d and %d", a.rank(), b.rank()))
-		case !slices.Equal(a.Shape, b.Shape):
-			return fail(AlignShape, both, "stores of the same shape", fmt.Sprintf("%v and %v", a.Shape, b.Shape))
-		}
-		return nil
-	case Broadcast:
-		for _, axis := range p.c.Axes {
-			if axis >= a.rank() {
-				return fail(AxisOutOfRange, both, fmt.Sprintf("an axis of a store of rank %d", a.rank()), fmt.Sprintf("axis %d", axis))
-			}
-		}
-		return nil
-	case MinExtents:
-		return length("extents", len(p.c.Extents))
-	}
-	if a == b {
-		return fail(AliasedOperands, both, "different stores", "the same store twice")
-	}
-	for _, x := range []argument{p.a, p.b} {
-		if x.store.Unbound {
-			return fail(DependentUnbound, x.term.String(), "a bound store", "an unbound one")
-		}
-	}
-	if p.c.Kind == Image {
-		if e := a.Element; e.Points != b.rank() && e.Rects != b.rank() || e.Points+e.Rects == 0 {
-			return fail(ImageType, p.a.term.String(), fmt.Sprintf("points or rects of rank %d", b.rank()), e.Name)
-		}
-		return nil
-	}
-	if a.rank() != b.rank() {
-		return ranks()
-	}
-	if p.c.Kind == Scale {
-		return length("factors", len(p.c.Factors))
-	}
-	if err := length("offsets below", len(p.c.Low)); err != nil {
-		return err
-	}
-	return length("offsets above", len(p.c.High))
-}
-
-// onStores restates expanded constraints in terms of stores, each named after the first argument that
-// holds it, so that a store that is passed twice is one operand.
+// onStores returns the expanded constraints with stores as operands. A store has the name of the first
+// argument that holds it, so a store that is passed twice is one operand.
 func onStores(args []argument, pairs []pair) []Constraint {
 	first := map[*Store]Term{}
 	for _, a := range args {
@@ -402,50 +329,46 @@ func onStores(args []argument, pairs []pair) []Constraint {
 	return out
 }
 
-// overlaps reports an output that is written through overlapping tiles: the target of a bloat that
-// grows tiles, or of a scale or bloat from such a target.
+// overlaps reports an output that is written through overlapping tiles: the target of a constraint
+// that grows tiles, or of one whose source is such a target.
 func (l *Launch) overlaps(args []argument, pairs []pair) error {
 	grown := map[*Store]bool{}
 	for changed := true; changed; {
 		changed = false
 		for _, p := range pairs {
-			if p.b.store != nil && !grown[p.b.store] && (p.c.Grows() || grown[p.a.store] && (p.c.Kind == Scale || p.c.Kind == Bloat)) {
+			if p.b.store != nil && !grown[p.b.store] && (p.c.Grows() || grown[p.a.store] && kinds[p.c.Kind].box != nil) {
 				grown[p.b.store], changed = true, true
 			}
 		}
 	}
 	for _, a := range args {
 		if a.group == Outputs && grown[a.store] {
-			return &op.Error{Code: OverlappingWrite, Task: l.Declaration.Task, Slot: a.term.String(),
-				Want: "an output whose tiles do not overlap", Got: "one that a bloat grows"}
+			return overlapping(l.Declaration.Task, a.term.String())
 		}
 	}
 	return nil
 }
 
-// Solve checks the launch and divides its stores among the processors of a machine.
-func (l *Launch) Solve(m Machine) (*Partition, error) {
+// Solve checks the launch and partitions its stores among the processors of a machine.
+func (l *Launch) Solve(m Machine) (*Strategy, error) {
 	args := l.arguments()
 	if err := l.check(m, args); err != nil {
 		return nil, err
 	}
 	if l.Manual {
-		p := &Partition{}
-		if shape.Prod(l.Domain) > 1 {
-			p.Domain = slices.Clone(l.Domain) // a launch of one leaf is a single task
+		domain := slices.Clone(l.Domain)
+		if shape.Prod(domain) <= 1 {
+			domain = nil // a launch of one leaf is a single task
 		}
-		for _, a := range args {
-			p.add(a.store, Division{Whole: !a.store.Unbound, Unbound: a.store.Unbound})
-		}
-		p.number(args)
-		return p, nil
+		return newStrategy(domain, args, nil), nil
 	}
 	pairs, err := l.expand()
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range pairs {
-		if err := l.checkPair(p); err != nil {
+		if err := p.check(); err != nil {
+			err.Task = l.Declaration.Task
 			return nil, err
 		}
 	}
@@ -455,7 +378,7 @@ func (l *Launch) Solve(m Machine) (*Partition, error) {
 	if err := l.overlaps(args, pairs); err != nil {
 		return nil, err
 	}
-	p := newSolver(l, m, args, pairs).solve()
-	p.number(args)
-	return p, nil
+	s := newSolver(m, args, pairs)
+	domain := s.solve()
+	return newStrategy(domain, args, s.tilings), nil
 }

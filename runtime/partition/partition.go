@@ -1,135 +1,129 @@
 package partition
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Partition is how a launch divides its stores.
+// Partition says how a tensor is divided into parts. Like [FlexFlow]'s parallel tensor shape, it has a
+// degree for each dimension, replicas and partial sums. Like a partition of [Legion], it may also
+// consist of any tiles, which need not form a grid.
+//
+// Parts are numbered with the sums outermost, then the replicas, then the tiles of the grid, row-major.
+//
+// [FlexFlow]: https://flexflow.ai
+// [Legion]: https://legion.stanford.edu
 type Partition struct {
-	// Domain is the shape of the launch; nil is a single task, in which every argument is whole.
-	Domain []int
-	// Stores lists the stores in order of declaration, each once, with its division.
-	Stores []Divided
-
-	// args holds the number in Stores of each argument, in order of declaration.
-	args []int
+	// Extents is the shape of the whole tensor.
+	Extents []int `json:"extents"`
+	// Degrees is the number of tiles along each dimension. All but the last have ceil(extent/degree)
+	// indices; the last has the rest. Trailing tiles may be empty.
+	Degrees []int `json:"degrees"`
+	// Replicas is the number of copies of each tile; 0 means 1.
+	Replicas int `json:"replicas,omitempty"`
+	// Sums is the number of terms: tensors of this shape that are added, element by element, to give the
+	// tensor's values. 0 means 1.
+	Sums int `json:"sums,omitempty"`
+	// Tiles lists the tiles if they do not form such a grid. They may overlap, or leave elements out.
+	Tiles []Box `json:"tiles,omitempty"`
 }
 
-// Leaves returns the number of the launch's leaves: 1 for a single task.
-func (p *Partition) Leaves() int { return shape.Prod(p.Domain) }
-
-// Argument returns the store of argument i and how it is divided. Arguments are numbered in order of
-// declaration: inputs, outputs, reductions.
-func (p *Partition) Argument(i int) *Divided { return &p.Stores[p.args[i]] }
-
-// number notes which store each argument is, and how the launch divides each of them.
-func (p *Partition) number(args []argument) {
-	p.args = make([]int, len(args))
-	reduced := map[*Store]bool{}
-	for i, a := range args {
-		p.args[i] = slices.IndexFunc(p.Stores, func(d Divided) bool { return d.Store == a.store })
-		reduced[a.store] = reduced[a.store] || a.group == Redops
+// Undivided returns the tensor of the given shape in one part.
+func Undivided(extents []int) Partition {
+	p := Partition{Extents: slices.Clone(extents), Degrees: make([]int, len(extents))}
+	for d := range p.Degrees {
+		p.Degrees[d] = 1
 	}
-	for i := range p.Stores {
-		d := &p.Stores[i]
-		if !d.Store.Unbound {
-			d.Parallel = d.parallel(p.Leaves(), reduced[d.Store])
-		}
-	}
-}
-
-// Divided is a store with its division.
-type Divided struct {
-	Store    *Store
-	Division Division
-	// Parallel is the division as one of regions: a grid of tiles if it is one, else a list of them. A
-	// store that is whole in every leaf has replicas or, if leaves reduce into it, terms of a sum. Of an
-	// image without hint, tiles are the boxes around its points. An unbound store has none.
-	Parallel region.Parallel
-}
-
-// parallel returns the regions of a store's division among the leaves of a launch.
-func (d *Divided) parallel(leaves int, reduced bool) region.Parallel {
-	p := region.Undivided(d.Store.Shape)
-	switch {
-	case d.Division.Whole && reduced:
-		p.Sums = leaves
-		return p
-	case d.Division.Whole:
-		p.Replicas = leaves
-		return p
-	}
-	tiles := d.Division.Tiles
-	for _, points := range d.Division.Points {
-		var boxes []Box
-		for _, at := range points {
-			b := Box{Lo: at, Hi: slices.Clone(at)}
-			for i := range b.Hi {
-				b.Hi[i]++
-			}
-			boxes = append(boxes, b)
-		}
-		tiles = append(tiles, around(boxes, len(d.Store.Shape)))
-	}
-	if grid, ok := regular(d.Store.Shape, d.Division.Tile, tiles); ok {
-		return grid
-	}
-	p.Tiles = tiles
 	return p
 }
 
-// regular returns tiles as a grid, if they are one.
-func regular(extents, tile []int, tiles []Box) (region.Parallel, bool) {
-	p := region.Undivided(extents)
-	if len(tile) != len(extents) || len(tiles) == 0 {
-		return p, false
+// Check reports negative extents, degrees, replicas or sums, and tiles outside of the tensor.
+func (p Partition) Check() error {
+	if len(p.Degrees) != len(p.Extents) {
+		return fmt.Errorf("partition %v: want a degree for each of %d dimensions, got %d", p, len(p.Extents), len(p.Degrees))
 	}
-	last := tiles[len(tiles)-1]
-	for d := range extents {
-		// The last tile may be empty; its lower bound still tells how many there are.
-		if tile[d] > 0 {
-			p.Degrees[d] = max(shape.CeilDiv(last.Lo[d], tile[d])+1, 1)
+	for d := range p.Extents {
+		if p.Extents[d] < 0 || p.Degrees[d] < 1 {
+			return fmt.Errorf("partition %v: want extents of 0 or more and degrees of 1 or more", p)
 		}
 	}
-	if p.Parts() != len(tiles) {
-		return p, false
+	if p.Replicas < 0 || p.Sums < 0 {
+		return fmt.Errorf("partition %v: want replicas and sums of 0 or more", p)
 	}
-	for i, t := range tiles {
-		r := p.Part(0, i)
-		if b := (Box{Lo: r.Lo, Hi: r.Hi}); t.Empty() != b.Empty() || !t.Empty() && (!slices.Equal(t.Lo, b.Lo) || !slices.Equal(t.Hi, b.Hi)) {
-			return p, false
+	for _, t := range p.Tiles {
+		if len(t.Lo) != len(p.Extents) || len(t.Hi) != len(p.Extents) {
+			return fmt.Errorf("partition %v: want tiles of %d dimensions, got %v", p, len(p.Extents), t)
+		}
+		for d := range t.Lo {
+			if !t.Empty() && (t.Lo[d] < 0 || t.Hi[d] > p.Extents[d]) {
+				return fmt.Errorf("partition %v: want tiles within the tensor, got %v", p, t)
+			}
 		}
 	}
-	return p, true
+	return nil
 }
 
-// Division is how a store is divided among the leaves of a launch, which are in row-major order.
-type Division struct {
-	Whole   bool // every leaf sees all of it
-	Unbound bool
-	// Tile is the size of a tile before clipping; nil for an image.
-	Tile []int
-	// Tiles has one box for each leaf, empty where there is nothing.
-	Tiles []Box
-	// Points has, for an image without hint, the points of each leaf, sorted.
-	Points [][][]int
-}
-
-func (p *Partition) add(s *Store, d Division) {
-	if _, ok := p.Of(s); !ok {
-		p.Stores = append(p.Stores, Divided{Store: s, Division: d})
+// tiles returns the number of tiles.
+func (p Partition) tiles() int {
+	if p.Tiles != nil {
+		return len(p.Tiles)
 	}
+	n := 1
+	for _, d := range p.Degrees {
+		n *= d
+	}
+	return n
 }
 
-// Of returns the division of a store.
-func (p *Partition) Of(s *Store) (Division, bool) {
-	for _, d := range p.Stores {
-		if d.Store == s {
-			return d.Division, true
+// Parts returns the number of parts: tiles, times replicas, times sums.
+func (p Partition) Parts() int { return p.tiles() * max(p.Replicas, 1) * max(p.Sums, 1) }
+
+// Part returns the region of part i within the root that holds the tensor. Replicas and terms of a sum
+// have the same region, each in memory of its own.
+func (p Partition) Part(root region.Root, i int) region.Region {
+	i %= p.tiles()
+	if p.Tiles != nil {
+		return region.Region{Root: root, Lo: slices.Clone(p.Tiles[i].Lo), Hi: slices.Clone(p.Tiles[i].Hi)}
+	}
+	r := region.Whole(root, p.Extents)
+	for d := len(p.Extents) - 1; d >= 0; d-- {
+		at := i % p.Degrees[d]
+		i /= p.Degrees[d]
+		tile := (p.Extents[d] + p.Degrees[d] - 1) / p.Degrees[d]
+		r.Lo[d], r.Hi[d] = min(at*tile, p.Extents[d]), min((at+1)*tile, p.Extents[d])
+	}
+	return r
+}
+
+// Equal reports whether two partitions are the same.
+func (p Partition) Equal(q Partition) bool {
+	return slices.Equal(p.Extents, q.Extents) && slices.Equal(p.Degrees, q.Degrees) &&
+		max(p.Replicas, 1) == max(q.Replicas, 1) && max(p.Sums, 1) == max(q.Sums, 1) && (p.Tiles == nil) == (q.Tiles == nil) &&
+		slices.EqualFunc(p.Tiles, q.Tiles, func(a, b Box) bool { return slices.Equal(a.Lo, b.Lo) && slices.Equal(a.Hi, b.Hi) })
+}
+
+// String formats the partition as [8/2, 3] x2 replicas x4 sums: 2 tiles along the dimension of 8.
+func (p Partition) String() string {
+	var parts []string
+	for d, n := range p.Extents {
+		s := fmt.Sprint(n)
+		if d < len(p.Degrees) && p.Degrees[d] != 1 {
+			s += fmt.Sprintf("/%d", p.Degrees[d])
 		}
+		parts = append(parts, s)
 	}
-	return Division{}, false
+	s := "[" + strings.Join(parts, ", ") + "]"
+	if p.Tiles != nil {
+		s += fmt.Sprintf(" in %d tiles", len(p.Tiles))
+	}
+	if p.Replicas > 1 {
+		s += fmt.Sprintf(" x%d replicas", p.Replicas)
+	}
+	if p.Sums > 1 {
+		s += fmt.Sprintf(" x%d sums", p.Sums)
+	}
+	return s
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
-	"github.com/opgen/opgen/runtime/region"
 )
 
 // limits are the numbers of arguments that a slot may have; hi < 0 is no limit.
@@ -115,7 +114,7 @@ func TestDependents(t *testing.T) {
 			if a == b {
 				continue
 			}
-			c := partition.Constraint{Kind: []partition.ConstraintKind{partition.Scale, partition.Bloat, partition.Image, partition.Align}[r.IntN(4)],
+			c := partition.Constraint{Kind: []partition.Kind{partition.Scale, partition.Bloat, partition.Image, partition.Align}[r.IntN(4)],
 				Terms: []partition.Term{partition.Whole(slots[a].Name), partition.Whole(slots[b].Name)}}
 			switch c.Kind {
 			case partition.Scale:
@@ -248,8 +247,8 @@ func TestCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, wide, halo, out, sum := p.Argument(0).Parallel, p.Argument(1).Parallel, p.Argument(2).Parallel, p.Argument(3).Parallel, p.Argument(4).Parallel
-		if !sum.Equal(region.Parallel{Extents: []int{3}, Degrees: []int{1}, Sums: p.Leaves()}) {
+		a, wide, halo, out, sum := p.Argument(0).Partition, p.Argument(1).Partition, p.Argument(2).Partition, p.Argument(3).Partition, p.Argument(4).Partition
+		if !sum.Equal(partition.Partition{Extents: []int{3}, Degrees: []int{1}, Sums: p.Leaves()}) {
 			t.Errorf("a reduction among %d leaves is divided as %v", p.Leaves(), sum)
 		}
 		if p.Leaves() == 1 {
@@ -259,7 +258,7 @@ func TestCoverage(t *testing.T) {
 		if !a.Equal(out) {
 			t.Errorf("aligned stores are divided as %v and %v", a, out)
 		}
-		for _, x := range []region.Parallel{a, wide, halo} {
+		for _, x := range []partition.Partition{a, wide, halo} {
 			if err := x.Check(); err != nil || x.Parts() != p.Leaves() {
 				t.Errorf("%v has %d parts in a launch of %d leaves, %v", x, x.Parts(), p.Leaves(), err)
 			}
@@ -300,7 +299,7 @@ func TestCoverage(t *testing.T) {
 }
 
 // visits counts, for every element, the parts that hold it.
-func visits(p region.Parallel) []int {
+func visits(p partition.Partition) []int {
 	n := 1
 	for _, e := range p.Extents {
 		n *= e

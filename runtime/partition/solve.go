@@ -8,30 +8,37 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// class is a set of aligned stores, which are divided alike.
+// class is a set of aligned stores, which have the same tiles.
 type class struct {
 	stores    []*Store // in order of declaration
 	broadcast []bool   // axes that are not divided
 	extents   []int    // the least extent of a tile on each axis
 	target    *pair    // the constraint that derives its tiles, or nil
-	// What solve finds: colours and tile; nil colours mean that the class is whole.
-	colours []int
-	tile    []int
+	// The solver finds the number of tiles on each axis, colors, and their size. A class without colors
+	// is whole.
+	colors []int
+	tile   []int
 }
 
 // unclipped is a box before clipping to the store's shape.
 type unclipped = Box
 
+// tiling holds the tiles of a store. The zero tiling has none: every leaf gets the whole store.
+type tiling struct {
+	tile   []int     // the size of a tile before clipping; nil for an image
+	tiles  []Box     // one for each leaf, in row-major order; empty where there is nothing
+	points [][][]int // of an image without hint: the points of each leaf, sorted
+}
+
 type solver struct {
-	launch  *Launch
 	machine Machine
 	args    []argument
 	classes []*class
 	of      map[*Store]*class
 	access  map[*Store]int // write before reduce before read
 	// tiles before clipping, for each store that is divided into boxes
-	boxes map[*Store][]unclipped
-	parts map[*Store]Division
+	boxes   map[*Store][]unclipped
+	tilings map[*Store]tiling
 }
 
 // Accesses in order of precedence.
@@ -41,8 +48,9 @@ const (
 	writes
 )
 
-func newSolver(l *Launch, m Machine, args []argument, pairs []pair) *solver {
-	s := &solver{launch: l, machine: m, args: args, of: map[*Store]*class{}, access: map[*Store]int{}, boxes: map[*Store][]unclipped{}, parts: map[*Store]Division{}}
+func newSolver(m Machine, args []argument, pairs []pair) *solver {
+	s := &solver{machine: m, args: args, of: map[*Store]*class{}, access: map[*Store]int{},
+		boxes: map[*Store][]unclipped{}, tilings: map[*Store]tiling{}}
 	for _, a := range args {
 		access := reads
 		switch a.group {
@@ -60,27 +68,16 @@ func newSolver(l *Launch, m Machine, args []argument, pairs []pair) *solver {
 		}
 	}
 	for i := range pairs {
-		if pairs[i].c.Kind == Align {
+		if kinds[pairs[i].c.Kind].Terms == AnyTerms {
 			s.join(s.of[pairs[i].a.store], s.of[pairs[i].b.store])
 		}
 	}
 	for i := range pairs {
 		p := &pairs[i]
-		c := s.of[p.a.store]
-		switch {
-		case p.c.Kind == Broadcast && p.c.Axes == nil:
-			for d := range c.broadcast {
-				c.broadcast[d] = true
-			}
-		case p.c.Kind == Broadcast:
-			for _, d := range p.c.Axes {
-				c.broadcast[d] = true
-			}
-		case p.c.Kind == MinExtents:
-			for d, e := range p.c.Extents {
-				c.extents[d] = max(c.extents[d], e)
-			}
-		case p.c.Kind.Dependent():
+		switch k := &kinds[p.c.Kind]; k.Terms {
+		case OneTerm:
+			k.restrict(s.of[p.a.store], &p.c)
+		case SourceTarget:
 			s.of[p.b.store].target = p
 		}
 	}
@@ -103,19 +100,16 @@ func (s *solver) join(a, b *class) {
 	s.classes = slices.DeleteFunc(s.classes, func(c *class) bool { return c == b })
 }
 
-func (s *solver) solve() *Partition {
+// solve finds the tiles of all stores, and returns the shape of the launch: nil for a single task.
+func (s *solver) solve() []int {
 	for _, c := range s.classes {
 		if c.target == nil && !c.stores[0].Unbound {
 			s.divide(c)
 		}
 	}
 	domain := s.domain()
-	p := &Partition{Domain: domain}
 	if domain == nil {
-		for _, a := range s.args {
-			p.add(a.store, Division{Whole: !a.store.Unbound, Unbound: a.store.Unbound})
-		}
-		return p
+		return nil
 	}
 	for _, c := range s.classes {
 		if c.target == nil {
@@ -123,12 +117,12 @@ func (s *solver) solve() *Partition {
 		}
 	}
 	for _, a := range s.args {
-		p.add(a.store, s.division(a.store))
+		s.tilingOf(a.store)
 	}
-	return p
+	return domain
 }
 
-// divide chooses the colours and the tile of a class that is no target.
+// divide chooses the colors and the tile of a class that is no target.
 func (s *solver) divide(c *class) {
 	key := c.stores[0]
 	for _, x := range c.stores[1:] {
@@ -139,26 +133,26 @@ func (s *solver) divide(c *class) {
 	if s.usable(c, key) {
 		c.tile = slices.Clone(key.Held.Tile)
 		for d, e := range key.Shape {
-			c.colours = append(c.colours, shape.CeilDiv(e, key.Held.Tile[d]))
+			c.colors = append(c.colors, shape.CeilDiv(e, key.Held.Tile[d]))
 		}
 		return
 	}
-	colours := Colours(key.Shape, c.broadcast, s.machine)
-	if colours == nil {
+	colors := Colors(key.Shape, c.broadcast, s.machine)
+	if colors == nil {
 		return
 	}
-	tile := make([]int, len(colours))
+	tile := make([]int, len(colors))
 	for d, e := range key.Shape {
-		tile[d] = shape.CeilDiv(e, colours[d])
-		if smallest(e, colours[d], tile[d]) < c.extents[d] {
+		tile[d] = shape.CeilDiv(e, colors[d])
+		if smallest(e, colors[d], tile[d]) < c.extents[d] {
 			return // the class is whole; there is no second try
 		}
 	}
-	c.colours, c.tile = colours, tile
+	c.colors, c.tile = colors, tile
 }
 
-// before reports whether a class is divided after x rather than y: the greater in bytes, then one with
-// a partition that can be used, then the one with the stronger access.
+// before reports whether x rather than y decides about the tiles of a class: the greater in bytes, then
+// one that holds a usable partition, then the one with the stronger access.
 func (s *solver) before(c *class, x, y *Store) bool {
 	bytes := func(s *Store) int { return shape.Prod(s.Shape) * s.Element.Bytes }
 	held := func(x *Store) int {
@@ -170,7 +164,7 @@ func (s *solver) before(c *class, x, y *Store) bool {
 	return cmp.Or(cmp.Compare(bytes(x), bytes(y)), cmp.Compare(held(x), held(y)), cmp.Compare(s.access[x], s.access[y])) > 0
 }
 
-// usable reports whether a store's existing partition fits the class.
+// usable reports whether the partition that a store holds fits the class.
 func (s *solver) usable(c *class, x *Store) bool {
 	if x.Held == nil || x.Held.Pieces != s.machine.Procs || len(x.Held.Tile) != len(x.Shape) {
 		return false
@@ -180,8 +174,8 @@ func (s *solver) usable(c *class, x *Store) bool {
 		if tile < 1 {
 			return false
 		}
-		colours := shape.CeilDiv(e, tile)
-		if c.broadcast[d] && colours > 1 || smallest(e, colours, tile) < c.extents[d] {
+		colors := shape.CeilDiv(e, tile)
+		if c.broadcast[d] && colors > 1 || smallest(e, colors, tile) < c.extents[d] {
 			return false
 		}
 	}
@@ -189,11 +183,11 @@ func (s *solver) usable(c *class, x *Store) bool {
 }
 
 // smallest returns the extent of the last tile of an axis.
-func smallest(extent, colours, tile int) int { return max(0, extent-(colours-1)*tile) }
+func smallest(extent, colors, tile int) int { return max(0, extent-(colors-1)*tile) }
 
-// Colours returns into how many tiles each axis of a store is divided, or nil if it is not divided at
-// all. Axes that broadcast marks are not divided.
-func Colours(extents []int, broadcast []bool, m Machine) []int {
+// Colors returns the number of tiles on each axis of a store, or nil if the store is whole. Axes that
+// broadcast marks are not divided.
+func Colors(extents []int, broadcast []bool, m Machine) []int {
 	volume := shape.Prod(extents)
 	if m.Procs == 1 || volume == 0 || volume < m.Threshold {
 		return nil
@@ -207,9 +201,9 @@ func Colours(extents []int, broadcast []bool, m Machine) []int {
 	if len(axes) == 0 {
 		return nil
 	}
-	colours := make([]int, len(extents))
-	for d := range colours {
-		colours[d] = 1
+	colors := make([]int, len(extents))
+	for d := range colors {
+		colors[d] = 1
 	}
 	left := make([]int, len(axes))
 	for i, d := range axes {
@@ -220,18 +214,18 @@ func Colours(extents []int, broadcast []bool, m Machine) []int {
 	case 1:
 		on = []int{min(left[0], m.Procs)}
 	case 2:
-		on = colours2(left, m.Procs)
+		on = colors2(left, m.Procs)
 	default:
-		on = coloursN(left, m.Procs)
+		on = colorsN(left, m.Procs)
 	}
 	for i, d := range axes {
-		colours[d] = on[i]
+		colors[d] = on[i]
 	}
-	return colours
+	return colors
 }
 
-// colours2 divides two axes so that tiles are about square and the colours divide the processors.
-func colours2(e []int, procs int) []int {
+// colors2 divides two axes so that tiles are about square and the colors divide the processors.
+func colors2(e []int, procs int) []int {
 	if e[0]*e[1] < procs {
 		return slices.Clone(e)
 	}
@@ -265,17 +259,17 @@ func colours2(e []int, procs int) []int {
 	return out
 }
 
-// coloursN divides three or more axes: prime factors of the processors, greatest first, each go to
-// the axis with the longest tile. The last axis keeps runs of 32.
-func coloursN(e []int, procs int) []int {
-	colours := make([]int, len(e))
-	for d := range colours {
-		colours[d] = 1
+// colorsN divides three or more axes. Each prime factor of the number of processors, greatest first,
+// divides the axis with the longest tile. The last axis keeps runs of 32.
+func colorsN(e []int, procs int) []int {
+	colors := make([]int, len(e))
+	for d := range colors {
+		colors[d] = 1
 	}
 	longest := func(n int) (axis, length int) {
 		axis = -1
 		for d := range n {
-			if r := shape.CeilDiv(e[d], colours[d]); axis < 0 || r > length {
+			if r := shape.CeilDiv(e[d], colors[d]); axis < 0 || r > length {
 				axis, length = d, r
 			}
 		}
@@ -289,9 +283,9 @@ func coloursN(e []int, procs int) []int {
 				axis = other
 			}
 		}
-		colours[axis] *= f
+		colors[axis] *= f
 	}
-	return colours
+	return colors
 }
 
 // primeFactors returns the prime factors of n with repetition, greatest first.
@@ -331,11 +325,11 @@ func (s *solver) domain() []int {
 			rank = n
 			continue
 		}
-		if c.colours == nil {
+		if c.colors == nil {
 			continue
 		}
 		var offer []int
-		for d, n := range c.colours {
+		for d, n := range c.colors {
 			if !c.broadcast[d] {
 				offer = append(offer, n)
 			}
@@ -369,11 +363,11 @@ func (s *solver) domain() []int {
 
 // place gives the stores of a divided class their tiles.
 func (s *solver) place(c *class) {
-	if c.colours == nil {
+	if c.colors == nil {
 		return
 	}
-	boxes := make([]unclipped, 0, shape.Prod(c.colours))
-	at := make([]int, len(c.colours))
+	boxes := make([]unclipped, 0, shape.Prod(c.colors))
+	at := make([]int, len(c.colors))
 	for range cap(boxes) {
 		b := Box{Lo: make([]int, len(at)), Hi: make([]int, len(at))}
 		for d, k := range at {
@@ -381,7 +375,7 @@ func (s *solver) place(c *class) {
 		}
 		boxes = append(boxes, b)
 		for d := len(at) - 1; d >= 0; d-- {
-			if at[d]++; at[d] < c.colours[d] {
+			if at[d]++; at[d] < c.colors[d] {
 				break
 			}
 			at[d] = 0
@@ -389,7 +383,7 @@ func (s *solver) place(c *class) {
 	}
 	for _, x := range c.stores {
 		s.boxes[x] = boxes
-		s.parts[x] = Division{Tile: c.tile, Tiles: clip(boxes, x.Shape)}
+		s.tilings[x] = tiling{tile: c.tile, tiles: clip(boxes, x.Shape)}
 	}
 }
 
@@ -401,46 +395,43 @@ func clip(boxes []unclipped, extents []int) []Box {
 	return out
 }
 
-// division returns how a store is divided, which for a target follows from its source.
-func (s *solver) division(x *Store) Division {
-	if d, ok := s.parts[x]; ok {
-		return d
+// tilingOf returns the tiles of a store; those of a target follow from its source.
+func (s *solver) tilingOf(x *Store) tiling {
+	if t, ok := s.tilings[x]; ok {
+		return t
 	}
-	c := s.of[x]
-	d := Division{Whole: !x.Unbound, Unbound: x.Unbound}
-	if c.target != nil && slices.Contains(c.broadcast, false) {
+	var t tiling
+	if c := s.of[x]; c.target != nil && slices.Contains(c.broadcast, false) {
 		source := c.target.a.store
-		if from := s.division(source); !from.Whole {
-			d = s.derive(c, x, source, from)
+		from := s.tilingOf(source)
+		switch derive := kinds[c.target.c.Kind].derive; {
+		case from.tiles == nil && from.points == nil: // the source is whole
+		case derive != nil:
+			t = derive(c, x, source, from)
+		default:
+			t = s.boxwise(c, x, source, from)
 		}
 	}
-	s.parts[x] = d
-	return d
+	s.tilings[x] = t
+	return t
 }
 
-// derive divides a target after its source.
-func (s *solver) derive(c *class, x, source *Store, from Division) Division {
-	if c.target.c.Kind == Image {
-		return image(c, x, source, from)
-	}
+// boxwise derives the tiles of a target from those of its source, box by box.
+func (s *solver) boxwise(c *class, x, source *Store, from tiling) tiling {
 	var boxes []unclipped
-	tile := slices.Clone(from.Tile)
+	tile := slices.Clone(from.tile)
 	for _, b := range s.boxes[source] {
-		grown := Box{Lo: slices.Clone(b.Lo), Hi: slices.Clone(b.Hi)}
-		for d := range grown.Lo {
-			switch {
-			case c.broadcast[d]:
-				grown.Lo[d], grown.Hi[d] = 0, x.Shape[d]
-			case c.target.c.Kind == Scale:
-				f := c.target.c.Factors[d]
-				grown.Lo[d], grown.Hi[d] = grown.Lo[d]*f, grown.Hi[d]*f
-			default:
-				grown.Lo[d], grown.Hi[d] = grown.Lo[d]-c.target.c.Low[d], grown.Hi[d]+c.target.c.High[d]
+		to := Box{Lo: slices.Clone(b.Lo), Hi: slices.Clone(b.Hi)}
+		for d := range to.Lo {
+			if c.broadcast[d] {
+				to.Lo[d], to.Hi[d] = 0, x.Shape[d]
+			} else {
+				to.Lo[d], to.Hi[d] = kinds[c.target.c.Kind].box(&c.target.c, d, b.Lo[d], b.Hi[d])
 			}
-			tile[d] = grown.Hi[d] - grown.Lo[d]
+			tile[d] = to.Hi[d] - to.Lo[d]
 		}
-		boxes = append(boxes, grown)
+		boxes = append(boxes, to)
 	}
 	s.boxes[x] = boxes
-	return Division{Tile: tile, Tiles: clip(boxes, x.Shape)}
+	return tiling{tile: tile, tiles: clip(boxes, x.Shape)}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
-	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -35,8 +35,8 @@ type Accessor struct {
 	State func(slot int) *State
 	// Passed holds the values of the arguments that the caller passes, by slot.
 	Passed map[int][]any
-	// Division says how the tensor of a slot is divided; nil if nothing is.
-	Division func(slot int) region.Parallel
+	// Partition returns the partition of the tensor of a slot; nil if no tensor is divided.
+	Partition func(slot int) partition.Partition
 	// Profiling and Handle are the arguments of these sources.
 	Profiling Profiling
 	Handle    Handle

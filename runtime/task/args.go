@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/partition"
 )
 
 // Source says where the value of an argument comes from.
@@ -15,7 +15,7 @@ type Source uint8
 const (
 	FromExpr      Source = iota // an expression over attributes and shapes
 	FromAttrs                   // the operator's attributes as a whole
-	FromShape                   // how a slot's tensor is divided: a region.Parallel
+	FromShape                   // the partition.Partition of a slot's tensor
 	FromIteration               // the training step, from 0
 	FromProfiling               // how the engine measures tasks: a Profiling
 	FromHandle                  // the device that the task runs on: a Handle
@@ -172,15 +172,15 @@ func (a *Accessor) value(slot int, arg *Arg) any {
 	return nil
 }
 
-// shape returns how a slot's tensor is divided: not at all, unless the engine says otherwise.
-func (a *Accessor) shape(slot int) region.Parallel {
-	if a.Division != nil {
-		return a.Division(slot)
+// shape returns the partition of a slot's tensor: one part, unless the engine sets another.
+func (a *Accessor) shape(slot int) partition.Partition {
+	if a.Partition != nil {
+		return a.Partition(slot)
 	}
 	if o := a.Resolved.Operands(slot); len(o) > 0 {
-		return region.Undivided(o[0].Shape)
+		return partition.Undivided(o[0].Shape)
 	}
-	return region.Parallel{}
+	return partition.Partition{}
 }
 
 // The functions below are called by generated code.

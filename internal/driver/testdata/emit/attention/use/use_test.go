@@ -19,7 +19,6 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -263,14 +262,14 @@ func TestLaunch(t *testing.T) {
 	if !slices.Equal(p.Domain, []int{4}) {
 		t.Errorf("the launch has the shape %v, want [4]", p.Domain)
 	}
-	for i, want := range []region.Parallel{
+	for i, want := range []partition.Partition{
 		{Extents: []int{8, 3, 4}, Degrees: []int{4, 1, 1}},
 		{Extents: []int{8, 5, 3}, Degrees: []int{4, 1, 1}},
 		{Extents: []int{8, 5, 2}, Degrees: []int{4, 1, 1}},
 		{Extents: []int{2, 29}, Degrees: []int{1, 1}, Replicas: 4},
 		{Extents: []int{8, 3, 3}, Degrees: []int{4, 1, 1}},
 	} {
-		if got := p.Argument(i).Parallel; !got.Equal(want) {
+		if got := p.Argument(i).Partition; !got.Equal(want) {
 			t.Errorf("argument %d is divided as %v, want %v", i, got, want)
 		}
 	}

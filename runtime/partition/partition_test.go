@@ -1,15 +1,17 @@
-package region
+package partition
 
 import (
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/opgen/opgen/runtime/region"
 )
 
-// TestParallelParts checks, on random divisions, that each element lies in exactly one tile, so in as many
+// TestPartitionParts checks, on random partitions, that each element lies in exactly one tile, so in as many
 // parts as there are replicas and terms of the sum.
-func TestParallelParts(t *testing.T) {
+func TestPartitionParts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -26,8 +28,8 @@ func TestParallelParts(t *testing.T) {
 		copies, total := max(p.Replicas, 1)*max(p.Sums, 1), 0
 		for i := range p.Parts() {
 			a := p.Part(1, i)
-			total += Box{a.Lo, a.Hi}.Volume()
-			if !Whole(1, p.Extents).Contains(a) {
+			total += Box{Lo: a.Lo, Hi: a.Hi}.Volume()
+			if !region.Whole(1, p.Extents).Contains(a) {
 				t.Errorf("%v: part %d, %v, is not within the tensor", p, i, a)
 			}
 			for k := range i {
@@ -40,33 +42,33 @@ func TestParallelParts(t *testing.T) {
 			t.Errorf("%v: parts hold %d elements, want %d", p, total, copies*volume)
 		}
 		data, err := json.Marshal(p)
-		var back Parallel
+		var back Partition
 		if err != nil || json.Unmarshal(data, &back) != nil || !back.Equal(p) {
 			t.Errorf("%v becomes %s, %v", p, data, err)
 		}
 	}
 }
 
-func TestParallelCheck(t *testing.T) {
+func TestPartitionCheck(t *testing.T) {
 	t.Parallel()
-	good := Parallel{Extents: []int{8, 3}, Degrees: []int{2, 1}, Replicas: 2, Sums: 4}
+	good := Partition{Extents: []int{8, 3}, Degrees: []int{2, 1}, Replicas: 2, Sums: 4}
 	if got, want := good.String(), "[8/2, 3] x2 replicas x4 sums"; got != want || good.Check() != nil {
 		t.Errorf("got %s, %v, want %s", got, good.Check(), want)
 	}
-	for want, p := range map[string]Parallel{
+	for want, p := range map[string]Partition{
 		"a degree for each":  {Extents: []int{8, 3}, Degrees: []int{2}},
 		"degrees of 1":       {Extents: []int{8}, Degrees: []int{0}},
 		"extents of 0":       {Extents: []int{-1}, Degrees: []int{1}},
 		"replicas and sums":  {Extents: []int{8}, Degrees: []int{1}, Sums: -1},
-		"tiles of 1":         {Extents: []int{8}, Degrees: []int{1}, Tiles: []Box{{[]int{0, 0}, []int{1, 1}}}},
-		"tiles within":       {Extents: []int{8}, Degrees: []int{1}, Tiles: []Box{{[]int{4}, []int{9}}}},
-		"[8] in 1 tiles: wa": {Extents: []int{8}, Degrees: []int{1}, Tiles: []Box{{[]int{-1}, []int{9}}}},
+		"tiles of 1":         {Extents: []int{8}, Degrees: []int{1}, Tiles: []Box{{Lo: []int{0, 0}, Hi: []int{1, 1}}}},
+		"tiles within":       {Extents: []int{8}, Degrees: []int{1}, Tiles: []Box{{Lo: []int{4}, Hi: []int{9}}}},
+		"[8] in 1 tiles: wa": {Extents: []int{8}, Degrees: []int{1}, Tiles: []Box{{Lo: []int{-1}, Hi: []int{9}}}},
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want ...%s", p, err, want)
 		}
 	}
-	if good.Equal(Undivided(good.Extents)) || !Undivided(nil).Equal(Parallel{Replicas: 1}) {
-		t.Error("Equal tells divisions apart wrongly")
+	if good.Equal(Undivided(good.Extents)) || !Undivided(nil).Equal(Partition{Replicas: 1}) {
+		t.Error("Equal is wrong")
 	}
 }

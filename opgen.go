@@ -1,0 +1,201 @@
+// Package opgen trains and runs networks of generated operators.
+//
+// A program builds a graph with package graph and the Apply functions of the generated operators. Then it
+// opens a session, loads what the graph is for, and runs that step by step:
+//
+//	session, err := opgen.Open(catalogue.Register)
+//	...
+//	train, err := session.Training(ctx, g, loss, adam.Optimizer(adam.Defaults()))
+//	...
+//	err = train.Run(ctx, opgen.With(x, inputs), opgen.With(y, labels))
+//	...
+//	losses, err := opgen.Fetch[float32](train, loss)
+//
+// The example of this package is a whole program. A session holds the variables (weights and what an
+// optimizer keeps) by name. All programs of a session share them, so a program for inference answers with the
+// weights that a program for training has learned. [Session.SaveVariables] writes them to a file.
+//
+// [Batches] runs one network for batches of several sizes.
+package opgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/opgen/opgen/runtime/fuse"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Session runs programs and holds their variables. It is safe for concurrent use; one program runs at a time.
+type Session struct {
+	engine *local.Engine
+	fuse   bool
+
+	mu        sync.Mutex
+	variables map[string]graph.Tensor // one for each name
+	counters  map[string]*counter
+}
+
+type options struct {
+	config local.Config
+	fuse   bool
+}
+
+// Option changes how Open makes a session.
+type Option func(*options)
+
+// Workers sets the number of workers, which is otherwise that of the CPUs that Go may use. Results do not depend
+// on it.
+func Workers(n int) Option { return func(o *options) { o.config.Workers = n } }
+
+// MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
+func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
+
+// Profile measures the time of every task, for Program.Timings.
+func Profile() Option { return func(o *options) { o.config.Profile = true } }
+
+// Observe shows every task to an observer, such as a profile.Recorder.
+func Observe(observer local.Observer) Option {
+	return func(o *options) { o.config.Observer = observer }
+}
+
+// Fuse fuses pairs of operators in every program, as package fuse does. Results stay within the tolerances that
+// the specs of the operators give, but may differ in rounding.
+func Fuse() Option { return func(o *options) { o.fuse = true } }
+
+// Open returns a session for the operators that register registers: a catalogue's Register function, or one
+// that calls those of several catalogues. Close the session to free its memory and to stop its workers.
+func Open(register func(*task.Registry) error, opts ...Option) (*Session, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	var registry task.Registry
+	if err := register(&registry); err != nil {
+		return nil, err
+	}
+	return &Session{
+		engine:    local.New(&registry, o.config),
+		fuse:      o.fuse,
+		variables: map[string]graph.Tensor{},
+		counters:  map[string]*counter{},
+	}, nil
+}
+
+// Close unloads the programs and frees the variables. Using the session or its programs afterwards is an error.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.Close()
+}
+
+// Memory returns how much memory the tensors of the session take.
+func (s *Session) Memory() local.Memory { return s.engine.Memory() }
+
+// Training loads the program of one training step: it computes the scalar loss and its gradients, and updates every
+// trainable weight that the loss depends on. The loss and the given tensors can be fetched after a step.
+// Package graph says more, and has other programs to Load.
+func (s *Session) Training(ctx context.Context, g *graph.Graph, loss graph.Tensor, optimizer graph.Optimizer, fetch ...graph.Tensor) (*Program, error) {
+	p, err := graph.Training(g, loss, optimizer, fetch...)
+	if err != nil {
+		return nil, err
+	}
+	return s.Load(ctx, p)
+}
+
+// Inference loads the program that computes the given tensors with the weights of the session. Operators that behave
+// otherwise in training, such as dropout, are applied as their specs say for inference.
+func (s *Session) Inference(ctx context.Context, g *graph.Graph, fetch ...graph.Tensor) (*Program, error) {
+	p, err := graph.Inference(g, fetch...)
+	if err != nil {
+		return nil, err
+	}
+	return s.Load(ctx, p)
+}
+
+// Load plans a program and loads it. Variables of the program that the session does not have yet get their first
+// values, as the specs of the operators say. The options are those of plan.Build.
+func (s *Session) Load(ctx context.Context, prog *graph.Program, opts ...plan.Option) (*Program, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.load(ctx, prog, s.counter(prog.Name), opts)
+}
+
+// load is Load for a caller that holds the lock. The runs of the program count in c.
+func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, opts []plan.Option) (*Program, error) {
+	if s.fuse {
+		var err error
+		if prog, _, err = fuse.Program(prog); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.initialize(ctx, prog); err != nil {
+		return nil, err
+	}
+	in, err := s.instance(prog, opts)
+	if err != nil {
+		return nil, err
+	}
+	c.used = true
+	for _, v := range prog.Variables {
+		s.variables[v.Name()] = v
+	}
+	return &Program{session: s, graph: prog, instance: in, counter: c}, nil
+}
+
+// initialize gives variables of a program that nothing has written their first values.
+func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
+	fresh := &graph.Program{}
+	for _, v := range prog.Variables {
+		if !s.engine.Written(v.Name()) {
+			fresh.Variables = append(fresh.Variables, v)
+		}
+	}
+	if len(fresh.Variables) == 0 {
+		return nil
+	}
+	first, err := graph.Initialization(fresh)
+	if err != nil {
+		return err
+	}
+	in, err := s.instance(first, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(in.Run(ctx), in.Close())
+}
+
+// instance plans a program and loads the plan.
+func (s *Session) instance(prog *graph.Program, opts []plan.Option) (*local.Instance, error) {
+	p, err := plan.Build(prog, append([]plan.Option{plan.Workers(s.engine.Workers())}, opts...)...)
+	if err != nil {
+		return nil, err
+	}
+	return s.engine.Load(p)
+}
+
+// counter counts the runs of a program, or of the programs of a Batches: the steps, on which the corrections of an
+// optimizer and what dropout draws depend.
+type counter struct {
+	steps uint64
+	used  bool // by a loaded program
+}
+
+// counter returns the first counter of the given name that no loaded program uses: the n-th program of a name
+// has the n-th counter, also in a session that loads the variables of this one.
+func (s *Session) counter(name string) *counter {
+	for n := 1; ; n++ {
+		key := fmt.Sprintf("%s %d", name, n)
+		if s.counters[key] == nil {
+			s.counters[key] = &counter{}
+		}
+		if c := s.counters[key]; !c.used {
+			return c
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package opgen
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/plan"
+)
+
+// Program is a program that a session has loaded.
+type Program struct {
+	session  *Session
+	graph    *graph.Program
+	instance *local.Instance
+	counter  *counter
+}
+
+// Value is a tensor of a program together with its elements.
+type Value struct {
+	tensor graph.Tensor
+	feed   func(*local.Instance) error
+}
+
+// With gives an input, or a variable, its elements in row-major order. A tensor of f16 or bf16 takes float32,
+// which are rounded.
+func With[T dtype.Element](t graph.Tensor, elements []T) Value {
+	return Value{t, func(in *local.Instance) error { return local.Feed(in, t.Name(), elements) }}
+}
+
+// Run runs the program once. Every input needs a value in every run; variables keep theirs from run to run. It is
+// an error if a tensor is of another graph, or if the elements do not have its type and number. An error of a kernel is a
+// *local.TaskError. After it, what the program wrote is undefined, but the session remains usable.
+func (p *Program) Run(ctx context.Context, values ...Value) error {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	for _, v := range values {
+		if err := p.has(v.tensor, "an input or a variable", p.graph.Fed, p.graph.Variables); err != nil {
+			return err
+		}
+		if err := v.feed(p.instance); err != nil {
+			return err
+		}
+	}
+	p.instance.SetStep(p.counter.steps)
+	if err := p.instance.Run(ctx); err != nil {
+		return err
+	}
+	p.counter.steps++
+	return nil
+}
+
+// Fetch returns the elements of a tensor in row-major order, after a run. The tensor is one that the program was made
+// to fetch, such as the loss, or a variable. A tensor of f16 or bf16 gives float32.
+func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	if err := p.has(t, "a fetched tensor or a variable", p.graph.Fetched, p.graph.Variables); err != nil {
+		return nil, err
+	}
+	return local.Fetch[T](p.instance, t.Name())
+}
+
+// has checks that a tensor is among those of the program. Another graph may have one of the same name.
+func (p *Program) has(t graph.Tensor, want string, among ...[]graph.Tensor) error {
+	for _, tensors := range among {
+		if slices.Contains(tensors, t) {
+			return nil
+		}
+	}
+	return fmt.Errorf("opgen: program %s: want %s of its graph, got %v", p.graph.Name, want, t)
+}
+
+// Close unloads the program and frees its memory. Its variables stay with the session.
+func (p *Program) Close() error {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	p.counter.used = false
+	return p.instance.Close()
+}
+
+// Plan returns the plan of the program, for tools such as profile.WriteDOT.
+func (p *Program) Plan() *plan.Plan { return p.instance.Plan() }
+
+// Timings returns the time of every task; nil unless the session was opened with Profile.
+func (p *Program) Timings() []local.Timing { return p.instance.Timings() }

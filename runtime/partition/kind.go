@@ -1,0 +1,216 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// Terms is how many terms a kind of constraint has.
+type Terms uint8
+
+const (
+	AnyTerms     Terms = iota // one or more, of equal standing
+	OneTerm                   // one
+	SourceTarget              // two: the source's tiles determine those of the target
+)
+
+// Form is what readers of constraints know about a kind.
+type Form struct {
+	Name   string // of the kind, which is its key in specs
+	Terms  Terms
+	Fields []Field
+	// Hints reports that the constraint may have a hint.
+	Hints bool
+	// SameRank and SameExtents demand that all terms have as many dimensions, or the same shape.
+	SameRank, SameExtents bool
+	// Points demands that the source's elements are integers which point into the target.
+	Points bool
+}
+
+// Field is a list of integers in a constraint.
+type Field struct {
+	Name     string // its key in specs
+	Of       func(*Constraint) *[]int
+	Least    int  // the least number it may hold
+	Required bool // a required field has a number for each axis; another lists axes
+}
+
+// kind is a form with the functions that launches need.
+type kind struct {
+	Form
+	// check reports stores that the constraint does not fit.
+	check func(p *pair) *op.Error
+	// restrict notes, of a constraint with one term, what it demands from the tiles of the store.
+	restrict func(cl *class, c *Constraint)
+	// A target's tiles follow in one of two ways: box returns the bounds on an axis of the target's
+	// tile from those of the source's tile; derive returns all tiles.
+	box    func(c *Constraint, axis, lo, hi int) (int, int)
+	derive func(cl *class, target, source *Store, from tiling) tiling
+	// grows reports whether tiles of the target overlap where those of the source do not.
+	grows func(c *Constraint) bool
+}
+
+var kinds [numKinds]kind
+
+// The table is filled here because its functions, in turn, read names from it.
+func init() {
+	axes := Field{Name: "axes", Of: func(c *Constraint) *[]int { return &c.Axes }}
+	extents := Field{Name: "extents", Of: func(c *Constraint) *[]int { return &c.Extents }, Required: true}
+	factors := Field{Name: "factors", Of: func(c *Constraint) *[]int { return &c.Factors }, Required: true, Least: 1}
+	low := Field{Name: "low", Of: func(c *Constraint) *[]int { return &c.Low }, Required: true}
+	high := Field{Name: "high", Of: func(c *Constraint) *[]int { return &c.High }, Required: true}
+	kinds = [numKinds]kind{
+		Align: {Form: Form{Name: "align", Terms: AnyTerms, SameRank: true, SameExtents: true}, check: checkAlign},
+		Broadcast: {Form: Form{Name: "broadcast", Terms: OneTerm, Fields: []Field{axes}},
+			check: checkAxes, restrict: broadcast},
+		MinExtents: {Form: Form{Name: "min_extents", Terms: OneTerm, Fields: []Field{extents}},
+			check: checkLists, restrict: minExtents},
+		Scale: {Form: Form{Name: "scale", Terms: SourceTarget, Fields: []Field{factors}, SameRank: true},
+			check: checkLists, box: scale},
+		Bloat: {Form: Form{Name: "bloat", Terms: SourceTarget, Fields: []Field{low, high}, SameRank: true},
+			check: checkLists, box: bloat, grows: bloats},
+		Image: {Form: Form{Name: "image", Terms: SourceTarget, Hints: true, Points: true}, check: checkImage, derive: image},
+	}
+}
+
+// String returns the name that specs use.
+func (k Kind) String() string {
+	if k < numKinds {
+		return kinds[k].Name
+	}
+	return fmt.Sprintf("partition.Kind(%d)", uint8(k))
+}
+
+// Form returns what constraints of the kind look like.
+func (k Kind) Form() *Form { return &kinds[k].Form }
+
+// Dependent reports whether the constraint derives the tiles of its second term, the target, from
+// those of its first, the source.
+func (k Kind) Dependent() bool { return kinds[k].Terms == SourceTarget }
+
+// Kinds lists the names of the kinds.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// ParseKind returns the kind of a name.
+func ParseKind(name string) (Kind, bool) {
+	i := slices.Index(Kinds(), name)
+	return Kind(max(i, 0)), i >= 0
+}
+
+// Grows reports whether the target's tiles overlap where those of the source do not.
+func (c Constraint) Grows() bool {
+	grows := kinds[c.Kind].grows
+	return grows != nil && grows(&c)
+}
+
+// pair is a constraint between stores: of one, or of two if the kind has two.
+type pair struct {
+	c    Constraint
+	a, b argument // b.store is nil for constraints on one store
+}
+
+// both names the stores in an error.
+func (p *pair) both() string {
+	if p.b.store == nil {
+		return p.a.term.String()
+	}
+	return p.a.term.String() + " and " + p.b.term.String()
+}
+
+func (p *pair) fail(code op.Code, slot, want, got string) *op.Error {
+	return &op.Error{Code: code, Slot: slot, Want: want + " for " + p.c.Kind.String(), Got: got}
+}
+
+// check reports stores that the constraint does not fit.
+func (p *pair) check() *op.Error {
+	if p.c.Kind.Dependent() {
+		if p.a.store == p.b.store {
+			return p.fail(AliasedOperands, p.both(), "different stores", "the same store twice")
+		}
+		for _, x := range []argument{p.a, p.b} {
+			if x.store.Unbound {
+				return p.fail(DependentUnbound, x.term.String(), "a bound store", "an unbound one")
+			}
+		}
+	}
+	return kinds[p.c.Kind].check(p)
+}
+
+func checkAlign(p *pair) *op.Error {
+	a, b := p.a.store, p.b.store
+	ranks := fmt.Sprintf("ranks %d and %d", a.rank(), b.rank())
+	switch {
+	case a == b:
+	case a.Unbound != b.Unbound:
+		return p.fail(AlignUnbound, p.both(), "stores that are both bound or both unbound", "one of each")
+	case a.Unbound && a.rank() != b.rank():
+		return p.fail(RankMismatch, p.both(), "stores of the same rank", ranks)
+	case a.rank() != b.rank():
+		return p.fail(AlignShape, p.both(), "stores of the same shape", ranks)
+	case !slices.Equal(a.Shape, b.Shape):
+		return p.fail(AlignShape, p.both(), "stores of the same shape", fmt.Sprintf("%v and %v", a.Shape, b.Shape))
+	}
+	return nil
+}
+
+func checkAxes(p *pair) *op.Error {
+	for _, axis := range p.c.Axes {
+		if n := p.a.store.rank(); axis >= n {
+			return p.fail(AxisOutOfRange, p.both(), fmt.Sprintf("an axis of a store of rank %d", n), fmt.Sprintf("axis %d", axis))
+		}
+	}
+	return nil
+}
+
+// checkLists checks that all stores have the same rank and that each list has a number for each axis.
+func checkLists(p *pair) *op.Error {
+	n := p.a.store.rank()
+	if b := p.b.store; b != nil && b.rank() != n {
+		return p.fail(RankMismatch, p.both(), "stores of the same rank", fmt.Sprintf("%d and %d", n, b.rank()))
+	}
+	for _, f := range p.c.Kind.Form().Fields {
+		if got := len(*f.Of(&p.c)); got != n {
+			return p.fail(LengthMismatch, p.both(), fmt.Sprintf("%d numbers in %s, one for each axis,", n, f.Name), fmt.Sprint(got))
+		}
+	}
+	return nil
+}
+
+func checkImage(p *pair) *op.Error {
+	e, rank := p.a.store.Element, p.b.store.rank()
+	if e.Points != rank && e.Rects != rank || e.Points+e.Rects == 0 {
+		return p.fail(ImageType, p.a.term.String(), fmt.Sprintf("points or rects of rank %d", rank), e.Name)
+	}
+	return nil
+}
+
+func broadcast(cl *class, c *Constraint) {
+	for d := range cl.broadcast {
+		cl.broadcast[d] = cl.broadcast[d] || c.Axes == nil || slices.Contains(c.Axes, d)
+	}
+}
+
+func minExtents(cl *class, c *Constraint) {
+	for d, e := range c.Extents {
+		cl.extents[d] = max(cl.extents[d], e)
+	}
+}
+
+func scale(c *Constraint, axis, lo, hi int) (int, int) {
+	return lo * c.Factors[axis], hi * c.Factors[axis]
+}
+
+func bloat(c *Constraint, axis, lo, hi int) (int, int) { return lo - c.Low[axis], hi + c.High[axis] }
+
+func bloats(c *Constraint) bool {
+	positive := func(v int) bool { return v > 0 }
+	return slices.ContainsFunc(c.Low, positive) || slices.ContainsFunc(c.High, positive)
+}

@@ -1,0 +1,282 @@
+package opgen_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/safetensors"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+func want(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("got error %v, want one with %q", err, part)
+		}
+	}
+}
+
+// TestVariables trains 3 steps, saves, and trains 3 more, and loads the file into a new session that trains on: the
+// weights are equal bit for bit, so the file holds what the optimizer keeps and the number of steps. A session
+// for inference answers with the weights of the file.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "variables")
+	run := func(b *opgen.Batches[network], from int) (last *opgen.Batch[network]) {
+		for i := from; i < from+3; i++ {
+			last = step(t, b, 5, 5*i, 5*i+5, true)
+		}
+		return last
+	}
+	first := open(t)
+	b := opgen.NewBatches(first, 0, training(0.4))
+	middle := weights(t, run(b, 0))
+	if err := first.SaveVariables(path); err != nil {
+		t.Fatal(err)
+	}
+	last := weights(t, run(b, 3))
+	for _, early := range []bool{true, false} {
+		s := open(t)
+		b := opgen.NewBatches(s, 0, training(0.4))
+		if early {
+			run(b, 0) // what the session has learned so far is replaced
+		} else if _, err := b.For(t.Context(), 5); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.LoadVariables(path); err != nil {
+			t.Fatal(err)
+		}
+		if got := weights(t, run(b, 3)); !slices.Equal(got, last) {
+			t.Errorf("a session that goes on learns %v, want %v", got, last)
+		}
+	}
+	s := open(t)
+	p, err := opgen.NewBatches(s, 0, inference(0.4)).For(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.LoadVariables(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := weights(t, p); !slices.Equal(got, middle) {
+		t.Errorf("inference has the weights %v, want %v", got, middle)
+	}
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("saving left %v, %v", files, err)
+	}
+}
+
+// affine returns a graph of one linear operator for the given element type.
+func affine(typ dtype.Type, channels int) (g *graph.Graph, x, y graph.Tensor) {
+	g = graph.New(1)
+	x = g.Input("x", typ, 2, 3)
+	return g, x, linear.Apply(g, linear.Attrs{OutChannels: channels, UseBias: true}, x, graph.Named("affine"))
+}
+
+// TestVariableTypes saves and loads variables of every type that operators have weights of.
+func TestVariableTypes(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []dtype.Type{dtype.F16, dtype.BF16, dtype.F32, dtype.F64} {
+		path := filepath.Join(t.TempDir(), "variables")
+		s := open(t)
+		g, _, y := affine(typ, 4)
+		if _, err := s.Inference(t.Context(), g, y); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SaveVariables(path); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := safetensors.Decode(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := f.Tensors["affine.weight"]; w.Type != typ || !slices.Equal(w.Shape, []int{4, 3}) || len(f.Tensors) != 2 {
+			t.Errorf("%v: the file holds %v", typ, f.Tensors)
+		}
+		if err := errors.Join(s.LoadVariables(path), s.SaveVariables(path)); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, before) {
+			t.Errorf("%v: the variables change when they are loaded and saved: %v", typ, err)
+		}
+	}
+}
+
+// TestVariableErrors loads files that do not fit: the error lists all that is wrong, and no variable changes.
+func TestVariableErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "variables")
+	s := open(t)
+	want(t, s.LoadVariables(path), path, "no such file")
+	g, _, y := affine(dtype.F32, 4)
+	p, err := s.Inference(t.Context(), g, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weight := y.Node().Tensor(int(linear.SlotWeight))
+	before := fetch(t, p, weight)
+	write := func(f safetensors.File) {
+		t.Helper()
+		data, err := f.Encode()
+		if err == nil {
+			err = os.WriteFile(path, data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	of := func(dims ...int) safetensors.Tensor {
+		n := 1
+		for _, d := range dims {
+			n *= d
+		}
+		out, err := safetensors.Of(dims, make([]float32, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	write(safetensors.File{Tensors: map[string]safetensors.Tensor{"affine.weight": of(3, 4)}})
+	want(t, s.LoadVariables(path), "variable affine.weight: want f32[4, 3], got f32[3 4]", "variable affine.bias: want f32[4], got none")
+	double, err := safetensors.Of([]int{4}, make([]float64, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(safetensors.File{Tensors: map[string]safetensors.Tensor{"affine.weight": of(4, 3), "affine.bias": double}})
+	want(t, s.LoadVariables(path), "variable affine.bias: want f32[4], got f64[4]")
+	write(safetensors.File{Metadata: map[string]string{"steps of inference 1": "-1"}, Tensors: map[string]safetensors.Tensor{"affine.weight": of(4, 3), "affine.bias": of(4)}})
+	want(t, s.LoadVariables(path), "steps of inference 1", "invalid syntax")
+	if got := fetch(t, p, weight); !slices.Equal(got, before) {
+		t.Errorf("files that do not fit change the weights to %v, from %v", got, before)
+	}
+	if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want(t, s.LoadVariables(path), path, "want at least 8 bytes, got 2")
+	want(t, open(t).LoadVariables(path), "want at least 8 bytes, got 2")
+	write(safetensors.File{})
+	want(t, open(t).LoadVariables(path), "load a program first")
+	want(t, s.SaveVariables(filepath.Join(dir, "no", "variables")), "no such file")
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	want(t, s.SaveVariables(filepath.Join(dir, "folder")), "folder")
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("a save that failed left %v, %v", files, err)
+	}
+}
+
+// TestValues gives a program values that do not fit, and fetches what it does not have.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	g, x, y := affine(dtype.F32, 1)
+	p, err := s.Inference(t.Context(), g, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, other, otherY := affine(dtype.F32, 1)
+	six := make([]float32, 6)
+	want(t, p.Run(t.Context()), "input x, which has not been fed")
+	want(t, p.Run(t.Context(), opgen.With(other, six)), "program inference", "an input or a variable of its graph, got x f32[2, 3]")
+	want(t, p.Run(t.Context(), opgen.With(y, six)), "an input or a variable of its graph, got affine.output")
+	want(t, p.Run(t.Context(), opgen.With(x, six[1:])), "want 6 elements, got 5")
+	want(t, p.Run(t.Context(), opgen.With(x, make([]int32, 6))), "f32, not i32")
+	weight := y.Node().Tensor(int(linear.SlotWeight))
+	values := []opgen.Value{opgen.With(x, []float32{1, 2, 3, 4, 5, 6}), opgen.With(weight, []float32{1, 10, 100})}
+	if err := p.Run(t.Context(), values...); err != nil {
+		t.Fatal(err)
+	}
+	if got := fetch(t, p, y); !slices.Equal(got, []float32{321, 654}) {
+		t.Errorf("got %v", got)
+	}
+	_, err = opgen.Fetch[float32](p, x)
+	want(t, err, "a fetched tensor or a variable of its graph, got x f32[2, 3]")
+	_, err = opgen.Fetch[float32](p, otherY)
+	want(t, err, "of its graph")
+	_, err = opgen.Fetch[float64](p, y)
+	want(t, err, "f32, not f64")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, p.Run(t.Context(), values...), "closed")
+	_, err = opgen.Fetch[float32](p, y)
+	want(t, err, "closed")
+}
+
+// TestOpenErrors checks that what a session needs and does not have is an error.
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	if _, err := opgen.Open(func(*task.Registry) error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("got %v, want the error of register", err)
+	}
+	g, _, y := affine(dtype.F32, 4)
+	s, err := opgen.Open(func(*task.Registry) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Inference(t.Context(), g, y)
+	want(t, err, "want a registered task")
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err = s.Inference(t.Context(), g, y)
+	want(t, err, "closed")
+	_, err = open(t, opgen.MemoryLimit(32)).Inference(t.Context(), g, y)
+	want(t, err, "32")
+	_, err = open(t).Training(t.Context(), g, y, nil)
+	want(t, err, "want a floating-point scalar as loss")
+	bad := graph.New(1)
+	linear.Apply(bad, linear.Attrs{}, bad.Input("x", dtype.F32, 2, 3))
+	_, err = open(t).Inference(t.Context(), bad, y)
+	want(t, err, "out_channels")
+}
+
+// TestFuse runs an affine map and a function of its output with and without fusion: one task does both, and the
+// results are nearly equal.
+func TestFuse(t *testing.T) {
+	t.Parallel()
+	run := func(opts ...opgen.Option) ([]float32, int) {
+		g, x, y := affine(dtype.F32, 4)
+		z := elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeTanh}, y)
+		s := open(t, append(opts, opgen.Profile())...)
+		p, err := s.Inference(t.Context(), g, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Run(t.Context(), opgen.With(x, []float32{1, 2, 3, 4, 5, 6})); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(p.Plan().Calls); n != len(p.Timings()) {
+			t.Errorf("%d calls, but the times of %d tasks", n, len(p.Timings()))
+		}
+		return fetch(t, p, z), len(p.Plan().Calls)
+	}
+	plain, two := run()
+	fused, one := run(opgen.Fuse())
+	if two != 2 || one != 1 {
+		t.Errorf("%d calls, and %d with fusion; want 2 and 1", two, one)
+	}
+	for i, x := range fused {
+		if math.Abs(float64(x-plain[i])) > 1e-5 {
+			t.Errorf("element %d is %v with fusion, %v without", i, x, plain[i])
+		}
+	}
+}
