@@ -11,9 +11,6 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/version"
-	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/engine"
-	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
@@ -31,11 +28,11 @@ func (s *Session) SaveVariables(path string) error {
 		f.Metadata[stepsOf+name] = strconv.FormatUint(c.steps, 10)
 	}
 	for name, v := range s.variables {
-		t, err := storages[v.Type().Compute()].read(s.engine, v)
+		data, err := s.engine.VariableBytes(name)
 		if err != nil {
 			return fmt.Errorf("save variable %s: %w", name, err)
 		}
-		f.Tensors[name] = t
+		f.Tensors[name] = safetensors.Tensor{Type: v.Type(), Shape: v.Shape(), Data: data}
 	}
 	data, err := f.Encode()
 	if err != nil {
@@ -104,8 +101,7 @@ func (s *Session) LoadVariables(path string) error {
 		return errors.Join(errs...)
 	}
 	for _, name := range names {
-		v := s.variables[name]
-		if err := storages[v.Type().Compute()].write(s.engine, v, f.Tensors[name]); err != nil {
+		if err := s.engine.SetVariableBytes(name, f.Tensors[name].Data); err != nil {
 			return fmt.Errorf("%s: variable %s: %w", path, name, err)
 		}
 	}
@@ -116,47 +112,4 @@ func (s *Session) LoadVariables(path string) error {
 		s.counters[name].steps = c.steps
 	}
 	return nil
-}
-
-// storage moves a variable between an engine and a file.
-type storage struct {
-	read  func(*engine.Engine, graph.Tensor) (safetensors.Tensor, error)
-	write func(*engine.Engine, graph.Tensor, safetensors.Tensor) error
-}
-
-// storages holds, by the type in which engines hand out elements, how variables are moved.
-var storages = map[dtype.Type]storage{
-	dtype.Bool: storageOf[bool](),
-	dtype.I8:   storageOf[int8](),
-	dtype.I16:  storageOf[int16](),
-	dtype.I32:  storageOf[int32](),
-	dtype.I64:  storageOf[int64](),
-	dtype.U8:   storageOf[uint8](),
-	dtype.U16:  storageOf[uint16](),
-	dtype.U32:  storageOf[uint32](),
-	dtype.U64:  storageOf[uint64](),
-	dtype.F32:  storageOf[float32](),
-	dtype.F64:  storageOf[float64](),
-}
-
-func storageOf[T dtype.Element]() storage {
-	return storage{
-		read: func(e *engine.Engine, v graph.Tensor) (safetensors.Tensor, error) {
-			elements, dims, err := engine.Variable[T](e, v.Name())
-			if err != nil {
-				return safetensors.Tensor{}, err
-			}
-			if v.Type() != v.Type().Compute() {
-				return safetensors.Halves(v.Type(), dims, any(elements).([]float32))
-			}
-			return safetensors.Of(dims, elements)
-		},
-		write: func(e *engine.Engine, v graph.Tensor, t safetensors.Tensor) error {
-			elements, err := safetensors.Elements[T](t)
-			if err != nil {
-				return err
-			}
-			return engine.SetVariable(e, v.Name(), elements)
-		},
-	}
 }

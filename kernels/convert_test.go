@@ -1,97 +1,29 @@
 package kernels_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/graph"
 )
 
 // feed writes numbers to a tensor of any type.
 func feed(in *engine.Instance, name string, typ dtype.Type, v []float64) error {
-	switch typ {
-	case dtype.Bool:
-		b := make([]bool, len(v))
-		for i, x := range v {
-			b[i] = x != 0
-		}
-		return engine.Feed(in, name, b)
-	case dtype.I8:
-		return feedAs[int8](in, name, v)
-	case dtype.I16:
-		return feedAs[int16](in, name, v)
-	case dtype.I32:
-		return feedAs[int32](in, name, v)
-	case dtype.I64:
-		return feedAs[int64](in, name, v)
-	case dtype.U8:
-		return feedAs[uint8](in, name, v)
-	case dtype.U16:
-		return feedAs[uint16](in, name, v)
-	case dtype.U32:
-		return feedAs[uint32](in, name, v)
-	case dtype.U64:
-		return feedAs[uint64](in, name, v)
-	case dtype.F32, dtype.F16, dtype.BF16:
-		return feedAs[float32](in, name, v)
-	case dtype.F64:
-		return feedAs[float64](in, name, v)
-	}
-	return fmt.Errorf("cannot feed %v", typ)
-}
-
-func feedAs[T dtype.Number](in *engine.Instance, name string, v []float64) error {
-	data := make([]T, len(v))
+	data := make([]byte, len(v)*typ.Size())
 	for i, x := range v {
-		data[i] = T(x)
+		typ.PutFloat64(data[i*typ.Size():], x)
 	}
-	return engine.Feed(in, name, data)
+	return in.FeedBytes(name, data)
 }
 
 // fetch reads a tensor of any type as numbers.
 func fetch(in *engine.Instance, t graph.Tensor) ([]float64, error) {
-	switch t.Type() {
-	case dtype.Bool:
-		b, err := engine.Fetch[bool](in, t.Name())
-		v := make([]float64, len(b))
-		for i := range b {
-			if b[i] {
-				v[i] = 1
-			}
-		}
-		return v, err
-	case dtype.I8:
-		return fetchAs[int8](in, t)
-	case dtype.I16:
-		return fetchAs[int16](in, t)
-	case dtype.I32:
-		return fetchAs[int32](in, t)
-	case dtype.I64:
-		return fetchAs[int64](in, t)
-	case dtype.U8:
-		return fetchAs[uint8](in, t)
-	case dtype.U16:
-		return fetchAs[uint16](in, t)
-	case dtype.U32:
-		return fetchAs[uint32](in, t)
-	case dtype.U64:
-		return fetchAs[uint64](in, t)
-	case dtype.F32, dtype.F16, dtype.BF16:
-		return fetchAs[float32](in, t)
-	case dtype.F64:
-		return fetchAs[float64](in, t)
-	}
-	return nil, fmt.Errorf("cannot fetch %v", t)
-}
-
-func fetchAs[T dtype.Number](in *engine.Instance, t graph.Tensor) ([]float64, error) {
-	data, err := engine.Fetch[T](in, t.Name())
-	v := make([]float64, len(data))
-	for i, x := range data {
-		v[i] = float64(x)
+	data, err := in.FetchBytes(t.Name())
+	v := make([]float64, len(data)/t.Type().Size())
+	for i := range v {
+		v[i] = t.Type().Float64(data[i*t.Type().Size():])
 	}
 	return v, err
 }

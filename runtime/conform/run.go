@@ -320,60 +320,19 @@ func loadPlan(e *engine.Engine, p *graph.Program) (*engine.Instance, error) {
 }
 
 func (x *execution) feed(in *engine.Instance, f feed) error {
-	switch f.typ {
-	case dtype.Bool:
-		return feedAs[bool](in, f)
-	case dtype.I32:
-		return feedAs[int32](in, f)
-	case dtype.I64:
-		return feedAs[int64](in, f)
-	case dtype.F32, dtype.F16, dtype.BF16:
-		return feedAs[float32](in, f)
-	case dtype.F64:
-		return feedAs[float64](in, f)
-	}
-	return unsupportedf("%s holds %v", f.name, f.tensor.Type)
-}
-
-func feedAs[T dtype.Element](in *engine.Instance, f feed) error {
 	if !in.Uses(f.name) {
-		return nil // a tensor that no task reads: a weight that only a gradient would need, say
+		return nil // a weight that only a gradient would need, for example
 	}
-	data, err := safetensors.Elements[T](f.tensor)
+	t, err := f.tensor.As(f.typ)
 	if err != nil {
 		return err
 	}
-	return engine.Feed(in, f.name, data)
+	return in.FeedBytes(f.name, t.Data)
 }
 
 func fetch(in *engine.Instance, t graph.Tensor) (safetensors.Tensor, error) {
-	switch t.Type() {
-	case dtype.Bool:
-		return fetchAs[bool](in, t)
-	case dtype.I32:
-		return fetchAs[int32](in, t)
-	case dtype.I64:
-		return fetchAs[int64](in, t)
-	case dtype.F16, dtype.BF16:
-		data, err := engine.Fetch[float32](in, t.Name())
-		if err != nil {
-			return safetensors.Tensor{}, err
-		}
-		return safetensors.Halves(t.Type(), t.Shape(), data)
-	case dtype.F32:
-		return fetchAs[float32](in, t)
-	case dtype.F64:
-		return fetchAs[float64](in, t)
-	}
-	return safetensors.Tensor{}, fmt.Errorf("cannot fetch %v", t)
-}
-
-func fetchAs[T dtype.Element](in *engine.Instance, t graph.Tensor) (safetensors.Tensor, error) {
-	data, err := engine.Fetch[T](in, t.Name())
-	if err != nil {
-		return safetensors.Tensor{}, err
-	}
-	return safetensors.Of(t.Shape(), data)
+	data, err := in.FetchBytes(t.Name())
+	return safetensors.Tensor{Type: t.Type(), Shape: t.Shape(), Data: data}, err
 }
 
 // plain runs an operator forward and, if the case gives gradients of outputs, backward.

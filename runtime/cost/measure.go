@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -161,50 +162,28 @@ func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Progr
 	return in.Plan(), nil
 }
 
-// feed feeds an input with values that any operator should take: reals between 0.5 and 1.5, integers between 0 and
-// their bound, and 1 where they have none, as something may be divided by them.
+// feed feeds an input with values that any operator takes: reals between 0.5 and 1.5, and integers
+// between 0 and their bound. Integers without a bound are 1, since they may be divisors.
 func (x *single) feed(in *engine.Instance, t graph.Tensor, stream uint64) error {
-	bound := x.below[t.Name()] // 0 if there is none
-	switch t.Type() {
-	case dtype.F32:
-		return fill(in, t, stream, func(u float64) float32 { return float32(u) + 0.5 })
-	case dtype.F64:
-		return fill(in, t, stream, func(u float64) float64 { return u + 0.5 })
-	case dtype.Bool:
-		return fill(in, t, stream, func(u float64) bool { return u < 0.5 })
-	case dtype.I8:
-		return fill(in, t, stream, below[int8](bound))
-	case dtype.I16:
-		return fill(in, t, stream, below[int16](bound))
-	case dtype.I32:
-		return fill(in, t, stream, below[int32](bound))
-	case dtype.I64:
-		return fill(in, t, stream, below[int64](bound))
-	case dtype.U8:
-		return fill(in, t, stream, below[uint8](bound))
-	case dtype.U16:
-		return fill(in, t, stream, below[uint16](bound))
-	case dtype.U32:
-		return fill(in, t, stream, below[uint32](bound))
-	case dtype.U64:
-		return fill(in, t, stream, below[uint64](bound))
+	typ, bound := t.Type(), float64(x.below[t.Name()]) // 0 if there is none
+	if typ.GoType() == "" {
+		return fmt.Errorf("input %s: want an element type that engines store, got %v", t.Name(), typ)
 	}
-	return fmt.Errorf("input %s: want an element type of fixed size, got %v", t.Name(), t.Type())
-}
-
-// below returns the function that makes integers below a bound of numbers between 0 and 1; without a bound, they are 1.
-func below[T dtype.Integer](bound int) func(float64) T {
-	if bound <= 0 {
-		return func(float64) T { return 1 }
-	}
-	return func(u float64) T { return T(u * float64(bound)) }
-}
-
-func fill[T dtype.Element](in *engine.Instance, t graph.Tensor, stream uint64, value func(uniform float64) T) error {
 	source := rng.New(1, stream)
-	data := make([]T, t.Operand().Bytes()/int64(t.Type().Size()))
-	for i := range data {
-		data[i] = value(source.Uniform(uint64(i)))
+	data := make([]byte, t.Operand().Bytes())
+	for i := 0; i < len(data)/typ.Size(); i++ {
+		v := source.Uniform(uint64(i))
+		switch {
+		case typ.IsFloat():
+			v += 0.5
+		case typ == dtype.Bool:
+			v = math.Round(v)
+		case bound > 0:
+			v *= bound
+		default:
+			v = 1
+		}
+		typ.PutFloat64(data[i*typ.Size():], v)
 	}
-	return engine.Feed(in, t.Name(), data)
+	return in.FeedBytes(t.Name(), data)
 }

@@ -2,11 +2,13 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
 )
 
 // slice returns the memory of a tensor as elements. Engines align memory to more than any element.
@@ -24,65 +26,64 @@ func (b *Backend) BindBuiltin(t *engine.Builtin) (engine.Launchable, error) {
 }
 
 func builtin(t *engine.Builtin) (op.Body, error) {
-	if t.Op == "identity" {
-		return identity(t)
-	}
-	typ := func(i int) dtype.Type { return t.Tensors[i].Type }
-	wrong := func(i int) (op.Body, error) {
-		return nil, fmt.Errorf("want %s of f32, f64, f16 or bf16, got %v", t.Op, typ(i))
-	}
+	typ := t.Tensors[0].Type
 	to := host(t.Tensors[0].Region)
-	if bits, value, ok := typ(0).Half(); ok {
-		to := half{slice[uint16](to), bits, value}
-		if t.Op == "fill" {
-			return fillHalf{to, bits(float32(t.Value))}, nil
-		}
-		from := host(t.Tensors[1].Region)
+	switch t.Op {
+	case "identity":
+		v, ok := identities[t.Redop]
 		switch {
-		case typ(1) == dtype.F32 && t.Op == "convert":
-			return toHalf{to, slice[float32](from)}, nil
-		case typ(1) == dtype.F32 && t.Op == "add":
-			return addToHalf{to, slice[float32](from)}, nil
-		case typ(1) == typ(0) && t.Op == "add":
-			return addHalf{to, slice[uint16](from)}, nil
+		case !ok:
+			return nil, fmt.Errorf("want a reduction operator, got %q", t.Redop)
+		case !typ.IsInteger() && !typ.IsFloat():
+			return nil, fmt.Errorf("want a reduction of numbers, got %v", typ)
 		}
-		return wrong(1)
-	}
-	if t.Op == "convert" {
-		_, value, ok := typ(1).Half()
-		if !ok || typ(0) != dtype.F32 {
-			return wrong(1)
+		return newFill(typ, to, v), nil
+	case "fill":
+		if typ.IsFloat() {
+			return newFill(typ, to, t.Value), nil
 		}
-		return fromHalf{slice[float32](to), slice[uint16](host(t.Tensors[1].Region)), value}, nil
+		return nil, wrong(t, typ)
 	}
-	switch typ(0) {
-	case dtype.F32:
-		return fillOrAdd[float32](t)
-	case dtype.F64:
-		return fillOrAdd[float64](t)
+	from, source := t.Tensors[1].Type, host(t.Tensors[1].Region)
+	p, packed := typ.Packed()
+	q, fromPacked := from.Packed()
+	switch {
+	case t.Op == "convert" && packed && from == dtype.F32:
+		return &encode{p, typ.Size(), to, slice[float32](source)}, nil
+	case t.Op == "convert" && fromPacked && typ == dtype.F32:
+		return &decode{q, from.Size(), slice[float32](to), source}, nil
+	case t.Op == "add" && packed && (from == typ || from == dtype.F32):
+		return &addPacked{p, typ.Size(), to, source, from == typ}, nil
+	case t.Op == "add" && from == typ && typ == dtype.F32:
+		return add[float32]{slice[float32](to), slice[float32](source)}, nil
+	case t.Op == "add" && from == typ && typ == dtype.F64:
+		return add[float64]{slice[float64](to), slice[float64](source)}, nil
 	}
-	return wrong(0)
+	return nil, wrong(t, typ, from)
 }
 
-func fillOrAdd[T dtype.Float](t *engine.Builtin) (op.Body, error) {
-	to := slice[T](host(t.Tensors[0].Region))
-	if t.Op == "fill" {
-		return fill[T]{to, T(t.Value)}, nil
-	}
-	if from := t.Tensors[1].Type; from != dtype.Of[T]() {
-		return nil, fmt.Errorf("want add of two tensors of %v, got %v", dtype.Of[T](), from)
-	}
-	return add[T]{to, slice[T](host(t.Tensors[1].Region))}, nil
+func wrong(t *engine.Builtin, got ...dtype.Type) error {
+	return fmt.Errorf("want %s of f32, f64, f16 or bf16, got %s", t.Op, dtype.Format(got))
 }
 
-type fill[T dtype.Number] struct {
-	to    []T
-	value T
+// identities holds the values that change nothing under a reduction. In an integer type, an infinity is
+// the bound of the type.
+var identities = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1)}
+
+// fill repeats an element.
+type fill struct{ to, element []byte }
+
+func newFill(typ dtype.Type, to []byte, v float64) fill {
+	element := make([]byte, typ.Size())
+	typ.PutFloat64(element, v)
+	return fill{to, element}
 }
 
-func (f fill[T]) Run(_ *op.Ctx, r op.Range) error {
-	for i := r.Lo; i < r.Hi; i++ {
-		f.to[i] = f.value
+func (f fill) Run(_ *op.Ctx, r op.Range) error {
+	n := len(f.element)
+	to := f.to[r.Lo*n : r.Hi*n]
+	for done := copy(to, f.element); done < len(to); done *= 2 {
+		copy(to[done:], to[:done])
 	}
 	return nil
 }
@@ -92,6 +93,58 @@ type add[T dtype.Float] struct{ to, from []T }
 func (a add[T]) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.to[i] += a.from[i]
+	}
+	return nil
+}
+
+type encode struct {
+	p    *dtype.Packed
+	size int
+	to   []byte
+	from []float32
+}
+
+func (c *encode) Run(_ *op.Ctx, r op.Range) error {
+	c.p.Encode(c.to[r.Lo*c.size:r.Hi*c.size], c.from[r.Lo:r.Hi])
+	return nil
+}
+
+type decode struct {
+	p    *dtype.Packed
+	size int
+	to   []float32
+	from []byte
+}
+
+func (c *decode) Run(_ *op.Ctx, r op.Range) error {
+	c.p.Decode(c.to[r.Lo:r.Hi], c.from[r.Lo*c.size:r.Hi*c.size])
+	return nil
+}
+
+// addPacked adds, in 32 bits, a tensor to a packed one.
+type addPacked struct {
+	p        *dtype.Packed
+	size     int
+	to, from []byte
+	packed   bool // from is packed, too
+}
+
+func (a *addPacked) Run(_ *op.Ctx, r op.Range) error {
+	var sum, terms [256]float32
+	for lo := r.Lo; lo < r.Hi; lo += len(sum) {
+		hi := min(lo+len(sum), r.Hi)
+		s, t := sum[:hi-lo], terms[:hi-lo]
+		to := a.to[lo*a.size : hi*a.size]
+		if a.packed {
+			a.p.Decode(t, a.from[lo*a.size:hi*a.size])
+		} else {
+			t = slice[float32](a.from)[lo:hi]
+		}
+		a.p.Decode(s, to)
+		for i := range s {
+			s[i] += t[i]
+		}
+		a.p.Encode(to, s)
 	}
 	return nil
 }

@@ -58,14 +58,6 @@ func (t Type) Packed() (p *Packed, ok bool) {
 	return s.packed, s.packed != nil
 }
 
-// Half returns the functions that write and read an element of t; ok is false if t is not packed.
-func (t Type) Half() (bits func(float32) uint16, value func(uint16) float32, ok bool) {
-	if p, ok := t.Packed(); ok {
-		return p.bits, p.value, true
-	}
-	return nil, nil, false
-}
-
 // Encode writes the elements of src to dst, which has their size in the packed type.
 func (p *Packed) Encode(dst []byte, src []float32) {
 	if p.size == 1 {

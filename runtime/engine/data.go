@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -18,8 +19,21 @@ func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
 	return r, &in.plan.Roots[r], nil
 }
 
-// Feed writes a fed tensor or a variable. One of f16 or bf16 is fed with float32, which is rounded.
+// Feed writes a fed tensor or a variable. A tensor of f16 or bf16 takes float32, which is rounded.
 func Feed[T dtype.Element](in *Instance, name string, data []T) error {
+	_, root, err := in.root(name)
+	if err == nil {
+		err = holds[T]("tensor", name, root.Type)
+	}
+	if err != nil {
+		return err
+	}
+	return in.FeedBytes(name, encode(root.Type, data))
+}
+
+// FeedBytes writes a fed tensor or a variable. data holds the elements, little endian, in the type of
+// the tensor.
+func (in *Instance) FeedBytes(name string, data []byte) error {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
 	r, root, err := in.root(name)
@@ -32,12 +46,6 @@ func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 	if in.data == nil {
 		return errInstanceClosed
 	}
-	if err := holds[T]("tensor", name, root.Type); err != nil {
-		return err
-	}
-	if n := elements(root.Type, in.data[r]); len(data) != n {
-		return fmt.Errorf("engine: tensor %s: want %d elements, got %d", name, n, len(data))
-	}
 	if err := write(in.engine.backend, root.Type, in.data[r], data); err != nil {
 		return fmt.Errorf("engine: tensor %s: %w", name, err)
 	}
@@ -48,8 +56,22 @@ func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 	return nil
 }
 
-// Fetch returns a copy of a fetched tensor or of a variable; of f16 and bf16, as float32.
+// Fetch returns a copy of a fetched tensor or of a variable. A tensor of f16 or bf16 gives float32.
 func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
+	_, root, err := in.root(name)
+	if err == nil {
+		err = holds[T]("tensor", name, root.Type)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := in.FetchBytes(name)
+	return decode[T](root.Type, data), err
+}
+
+// FetchBytes returns a copy of a fetched tensor or of a variable: the elements, little endian, in the
+// type of the tensor.
+func (in *Instance) FetchBytes(name string) ([]byte, error) {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
 	r, root, err := in.root(name)
@@ -62,10 +84,7 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	if in.data == nil {
 		return nil, errInstanceClosed
 	}
-	if err := holds[T]("tensor", name, root.Type); err != nil {
-		return nil, err
-	}
-	return read[T](in.engine.backend, root.Type, in.data[r])
+	return read(in.engine.backend, in.data[r])
 }
 
 var errInstanceClosed = errors.New("engine: the instance is closed")
@@ -73,7 +92,7 @@ var errInstanceClosed = errors.New("engine: the instance is closed")
 // holds checks that a tensor of an element type is fed and fetched as elements of T.
 func holds[T dtype.Element](what, name string, typ dtype.Type) error {
 	want := typ
-	if _, _, ok := typ.Half(); ok {
+	if _, ok := typ.Packed(); ok {
 		want = dtype.F32
 	}
 	if got := dtype.Of[T](); got != want {
@@ -82,75 +101,95 @@ func holds[T dtype.Element](what, name string, typ dtype.Type) error {
 	return nil
 }
 
-func elements(typ dtype.Type, r Region) int { return int(r.Size) / typ.Size() }
-
 // bytesOf returns the memory of elements.
 func bytesOf[T dtype.Element](data []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*dtype.Of[T]().Size())
 }
 
-// write stores elements in the memory of a tensor.
-func write[T dtype.Element](b Backend, typ dtype.Type, to Region, data []T) error {
+// encode returns elements in the form in which a tensor of type typ stores them.
+func encode[T dtype.Element](typ dtype.Type, data []T) []byte {
+	p, ok := typ.Packed()
+	if !ok {
+		return bytesOf(data)
+	}
+	stored := make([]byte, len(data)*typ.Size())
+	p.Encode(stored, any(data).([]float32))
+	return stored
+}
+
+// decode returns the elements of a tensor of type typ.
+func decode[T dtype.Element](typ dtype.Type, stored []byte) []T {
+	out := make([]T, len(stored)/typ.Size())
+	if p, ok := typ.Packed(); ok {
+		p.Decode(any(out).([]float32), stored)
+	} else {
+		copy(bytesOf(out), stored)
+	}
+	return out
+}
+
+// write copies stored elements to the memory of a tensor.
+func write(b Backend, typ dtype.Type, to Region, data []byte) error {
+	if int64(len(data)) != to.Size {
+		return fmt.Errorf("want %d elements, got %d", int(to.Size)/typ.Size(), len(data)/typ.Size())
+	}
 	if len(data) == 0 {
 		return nil
 	}
-	if bits, _, ok := typ.Half(); ok {
-		stored := make([]uint16, len(data))
-		for i, x := range any(data).([]float32) {
-			stored[i] = bits(x)
-		}
-		return b.Write(to, bytesOf(stored))
-	}
-	return b.Write(to, bytesOf(data))
+	return b.Write(to, data)
 }
 
-// read returns a copy of the elements in the memory of a tensor.
-func read[T dtype.Element](b Backend, typ dtype.Type, from Region) ([]T, error) {
-	out := make([]T, elements(typ, from))
+// read returns a copy of the memory of a tensor.
+func read(b Backend, from Region) ([]byte, error) {
+	out := make([]byte, from.Size)
 	if len(out) == 0 {
 		return out, nil
 	}
-	_, value, ok := typ.Half()
-	if !ok {
-		return out, b.Read(bytesOf(out), from)
-	}
-	stored := make([]uint16, len(out))
-	err := b.Read(bytesOf(stored), from)
-	for i, h := range stored {
-		any(out).([]float32)[i] = value(h)
-	}
-	return out, err
+	return out, b.Read(out, from)
 }
 
 // Variable returns a copy of an engine's variable and its shape.
 func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	v := e.variables[name]
-	if v == nil {
-		return nil, nil, fmt.Errorf("engine: no variable %s", name)
+	v, err := e.variable(name)
+	if err == nil {
+		err = holds[T]("variable", name, v.operand.Type)
 	}
-	if err := holds[T]("variable", name, v.operand.Type); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
-	data, err := read[T](e.backend, v.operand.Type, v.memory)
-	return data, append([]int{}, v.operand.Shape...), err
+	data, err := read(e.backend, v.memory)
+	return decode[T](v.operand.Type, data), slices.Clone(v.operand.Shape), err
 }
 
-// SetVariable writes an engine's variable, which a loaded plan has. One of f16 or bf16 takes float32, which is
-// rounded.
-func SetVariable[T dtype.Element](e *Engine, name string, data []T) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (e *Engine) variable(name string) (*variable, error) {
 	v := e.variables[name]
 	if v == nil {
-		return fmt.Errorf("engine: no variable %s", name)
+		return nil, fmt.Errorf("engine: no variable %s", name)
 	}
-	if err := holds[T]("variable", name, v.operand.Type); err != nil {
+	return v, nil
+}
+
+// VariableBytes returns a copy of a variable: the elements, little endian, in the type of the variable.
+func (e *Engine) VariableBytes(name string) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v, err := e.variable(name)
+	if err != nil {
+		return nil, err
+	}
+	return read(e.backend, v.memory)
+}
+
+// SetVariableBytes writes a variable of a loaded plan. data holds the elements, little endian, in the
+// type of the variable.
+func (e *Engine) SetVariableBytes(name string, data []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	v, err := e.variable(name)
+	if err != nil {
 		return err
-	}
-	if n := elements(v.operand.Type, v.memory); len(data) != n {
-		return fmt.Errorf("engine: variable %s: want %d elements, got %d", name, n, len(data))
 	}
 	if err := write(e.backend, v.operand.Type, v.memory, data); err != nil {
 		return fmt.Errorf("engine: variable %s: %w", name, err)

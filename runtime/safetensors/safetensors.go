@@ -141,34 +141,28 @@ func Of[T dtype.Element](dims []int, elems []T) (Tensor, error) {
 	return Tensor{dtype.Of[T](), dims, b.Bytes()}, err
 }
 
-// Halves returns a tensor of type t, f16 or bf16, of the given elements, which are rounded.
-func Halves(t dtype.Type, dims []int, elems []float32) (Tensor, error) {
-	p, ok := t.Packed()
-	if !ok {
-		return Tensor{}, fmt.Errorf("safetensors: want f16 or bf16, got %v", t)
+// As returns the tensor with elements of another type. Only floating-point types are converted.
+func (t Tensor) As(typ dtype.Type) (Tensor, error) {
+	if t.Type == typ {
+		return t, nil
 	}
-	out := Tensor{Type: t, Shape: dims, Data: make([]byte, len(elems)*t.Size())}
-	p.Encode(out.Data, elems)
+	if !typ.IsFloat() || !t.Type.IsFloat() || typ.GoType() == "" {
+		return Tensor{}, fmt.Errorf("safetensors: want elements of %v, got %v", typ, t.Type)
+	}
+	elems := t.Float64s()
+	out := Tensor{typ, t.Shape, make([]byte, len(elems)*typ.Size())}
+	for i, v := range elems {
+		typ.PutFloat64(out.Data[i*typ.Size():], v)
+	}
 	return out, nil
 }
 
-// Elements returns the elements of a tensor of type T, converting between float32 and float64.
+// Elements returns the elements of a tensor as As(dtype.Of[T]()) has them.
 func Elements[T dtype.Element](t Tensor) ([]T, error) {
-	want := dtype.Of[T]()
+	t, err := t.As(dtype.Of[T]())
+	if err != nil {
+		return nil, err
+	}
 	out := make([]T, shape.Prod(t.Shape))
-	if t.Type == want {
-		return out, binary.Read(bytes.NewReader(t.Data), binary.LittleEndian, out)
-	}
-	if !want.IsFloat() || !t.Type.IsFloat() {
-		return nil, fmt.Errorf("safetensors: want elements of %v, got %v", want, t.Type)
-	}
-	for i, f := range t.Float64s() {
-		switch o := any(out).(type) {
-		case []float32:
-			o[i] = float32(f)
-		case []float64:
-			o[i] = f
-		}
-	}
-	return out, nil
+	return out, binary.Read(bytes.NewReader(t.Data), binary.LittleEndian, out)
 }
