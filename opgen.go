@@ -42,8 +42,9 @@ type Session struct {
 }
 
 type options struct {
-	config local.Config
-	fuse   bool
+	config   local.Config
+	fuse     bool
+	register []func(*task.Registry) error
 }
 
 // Option changes how Open makes a session.
@@ -64,20 +65,27 @@ func Observe(observer local.Observer) Option {
 	return func(o *options) { o.config.Observer = observer }
 }
 
+// Register adds the operators of another catalogue, such as that of the program's own module.
+func Register(register func(*task.Registry) error) Option {
+	return func(o *options) { o.register = append(o.register, register) }
+}
+
 // Fuse fuses pairs of operators in every program, as package fuse does. Results stay within the tolerances that
 // the specs of the operators give, but may differ in rounding.
 func Fuse() Option { return func(o *options) { o.fuse = true } }
 
-// Open returns a session for the operators that register registers: a catalogue's Register function, or one
-// that calls those of several catalogues. Close the session to free its memory and to stop its workers.
+// Open returns a session for the operators of a catalogue: register is the Register function of a generated package
+// catalogue. Close the session to free its memory and to stop its workers.
 func Open(register func(*task.Registry) error, opts ...Option) (*Session, error) {
-	var o options
+	o := options{register: []func(*task.Registry) error{register}}
 	for _, opt := range opts {
 		opt(&o)
 	}
 	var registry task.Registry
-	if err := register(&registry); err != nil {
-		return nil, err
+	for _, register := range o.register {
+		if err := register(&registry); err != nil {
+			return nil, err
+		}
 	}
 	return &Session{
 		engine:    local.New(&registry, o.config),
