@@ -24,16 +24,17 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // Session runs programs and holds their variables. It is safe for concurrent use; one program runs at a time.
 type Session struct {
-	engine *local.Engine
+	engine *engine.Engine
 	fuse   bool
 
 	mu        sync.Mutex
@@ -42,7 +43,9 @@ type Session struct {
 }
 
 type options struct {
-	config   local.Config
+	workers  int
+	backend  engine.Backend
+	config   engine.Config
 	fuse     bool
 	register []func(*task.Registry) error
 }
@@ -50,9 +53,13 @@ type options struct {
 // Option changes how Open makes a session.
 type Option func(*options)
 
-// Workers sets the number of workers, which is otherwise that of the CPUs that Go may use. Results do not depend
-// on it.
-func Workers(n int) Option { return func(o *options) { o.config.Workers = n } }
+// Backend runs programs on a backend, which then belongs to the session. Without it, the CPUs of this machine run
+// them.
+func Backend(b engine.Backend) Option { return func(o *options) { o.backend = b } }
+
+// Workers sets how many workers run programs on the CPUs of this machine, unless Backend gives another backend. By
+// default it is the number of CPUs that Go may use. Results do not depend on it.
+func Workers(n int) Option { return func(o *options) { o.workers = n } }
 
 // MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
 func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
@@ -61,7 +68,7 @@ func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.Memory
 func Profile() Option { return func(o *options) { o.config.Profile = true } }
 
 // Observe shows every task to an observer, such as a profile.Recorder.
-func Observe(observer local.Observer) Option {
+func Observe(observer engine.Observer) Option {
 	return func(o *options) { o.config.Observer = observer }
 }
 
@@ -81,14 +88,17 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	for _, opt := range opts {
 		opt(&o)
 	}
+	if o.backend == nil {
+		o.backend = cpu.New(cpu.Config{Workers: o.workers})
+	}
 	var registry task.Registry
 	for _, register := range o.register {
 		if err := register(&registry); err != nil {
-			return nil, err
+			return nil, errors.Join(err, o.backend.Close())
 		}
 	}
 	return &Session{
-		engine:    local.New(&registry, o.config),
+		engine:    engine.New(&registry, o.backend, o.config),
 		fuse:      o.fuse,
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},
@@ -103,7 +113,7 @@ func (s *Session) Close() error {
 }
 
 // Memory returns how much memory the tensors of the session take.
-func (s *Session) Memory() local.Memory { return s.engine.Memory() }
+func (s *Session) Memory() engine.Usage { return s.engine.Memory() }
 
 // Training loads the program of one training step: it computes the scalar loss and its gradients, and updates every
 // trainable weight that the loss depends on. The loss and the given tensors can be fetched after a step.
@@ -179,7 +189,7 @@ func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 }
 
 // instance plans a program and loads the plan.
-func (s *Session) instance(prog *graph.Program, opts []plan.Option) (*local.Instance, error) {
+func (s *Session) instance(prog *graph.Program, opts []plan.Option) (*engine.Instance, error) {
 	p, err := plan.Build(prog, append([]plan.Option{plan.Workers(s.engine.Workers())}, opts...)...)
 	if err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 )
 
@@ -15,25 +15,25 @@ import (
 type Program struct {
 	session  *Session
 	graph    *graph.Program
-	instance *local.Instance
+	instance *engine.Instance
 	counter  *counter
 }
 
 // Value is a tensor of a program together with its elements.
 type Value struct {
 	tensor graph.Tensor
-	feed   func(*local.Instance) error
+	feed   func(*engine.Instance) error
 }
 
 // With gives an input, or a variable, its elements in row-major order. A tensor of f16 or bf16 takes float32,
 // which are rounded.
 func With[T dtype.Element](t graph.Tensor, elements []T) Value {
-	return Value{t, func(in *local.Instance) error { return local.Feed(in, t.Name(), elements) }}
+	return Value{t, func(in *engine.Instance) error { return engine.Feed(in, t.Name(), elements) }}
 }
 
 // Run runs the program once. Every input needs a value in every run; variables keep theirs from run to run. It is
 // an error if a tensor is of another graph, or if the elements do not have its type and number. An error of a kernel is a
-// *local.TaskError. After it, what the program wrote is undefined, but the session remains usable.
+// *engine.TaskError. After it, what the program wrote is undefined, but the session remains usable.
 func (p *Program) Run(ctx context.Context, values ...Value) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
@@ -61,7 +61,7 @@ func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {
 	if err := p.has(t, "a fetched tensor or a variable", p.graph.Fetched, p.graph.Variables); err != nil {
 		return nil, err
 	}
-	return local.Fetch[T](p.instance, t.Name())
+	return engine.Fetch[T](p.instance, t.Name())
 }
 
 // has checks that a tensor is among those of the program. Another graph may have one of the same name.
@@ -86,4 +86,4 @@ func (p *Program) Close() error {
 func (p *Program) Plan() *plan.Plan { return p.instance.Plan() }
 
 // Timings returns the time of every task; nil unless the session was opened with Profile.
-func (p *Program) Timings() []local.Timing { return p.instance.Timings() }
+func (p *Program) Timings() []engine.Timing { return p.instance.Timings() }

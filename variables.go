@@ -12,8 +12,8 @@ import (
 
 	"github.com/opgen/opgen/internal/version"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
@@ -120,8 +120,8 @@ func (s *Session) LoadVariables(path string) error {
 
 // storage moves a variable between an engine and a file.
 type storage struct {
-	read  func(*local.Engine, graph.Tensor) (safetensors.Tensor, error)
-	write func(*local.Engine, graph.Tensor, safetensors.Tensor) error
+	read  func(*engine.Engine, graph.Tensor) (safetensors.Tensor, error)
+	write func(*engine.Engine, graph.Tensor, safetensors.Tensor) error
 }
 
 // storages holds, by the type in which engines hand out elements, how variables are moved.
@@ -141,8 +141,8 @@ var storages = map[dtype.Type]storage{
 
 func storageOf[T dtype.Element]() storage {
 	return storage{
-		read: func(e *local.Engine, v graph.Tensor) (safetensors.Tensor, error) {
-			elements, dims, err := local.Variable[T](e, v.Name())
+		read: func(e *engine.Engine, v graph.Tensor) (safetensors.Tensor, error) {
+			elements, dims, err := engine.Variable[T](e, v.Name())
 			if err != nil {
 				return safetensors.Tensor{}, err
 			}
@@ -151,12 +151,12 @@ func storageOf[T dtype.Element]() storage {
 			}
 			return safetensors.Of(dims, elements)
 		},
-		write: func(e *local.Engine, v graph.Tensor, t safetensors.Tensor) error {
+		write: func(e *engine.Engine, v graph.Tensor, t safetensors.Tensor) error {
 			elements, err := safetensors.Elements[T](t)
 			if err != nil {
 				return err
 			}
-			return local.SetVariable(e, v.Name(), elements)
+			return engine.SetVariable(e, v.Name(), elements)
 		},
 	}
 }

@@ -7,18 +7,18 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
+	"github.com/opgen/opgen/runtime/engine"
 )
 
 // feed writes numbers to a tensor of any type.
-func feed(in *local.Instance, name string, typ dtype.Type, v []float64) error {
+func feed(in *engine.Instance, name string, typ dtype.Type, v []float64) error {
 	switch typ {
 	case dtype.Bool:
 		b := make([]bool, len(v))
 		for i, x := range v {
 			b[i] = x != 0
 		}
-		return local.Feed(in, name, b)
+		return engine.Feed(in, name, b)
 	case dtype.I8:
 		return feedAs[int8](in, name, v)
 	case dtype.I16:
@@ -43,19 +43,19 @@ func feed(in *local.Instance, name string, typ dtype.Type, v []float64) error {
 	return fmt.Errorf("cannot feed %v", typ)
 }
 
-func feedAs[T dtype.Number](in *local.Instance, name string, v []float64) error {
+func feedAs[T dtype.Number](in *engine.Instance, name string, v []float64) error {
 	data := make([]T, len(v))
 	for i, x := range v {
 		data[i] = T(x)
 	}
-	return local.Feed(in, name, data)
+	return engine.Feed(in, name, data)
 }
 
 // fetch reads a tensor of any type as numbers.
-func fetch(in *local.Instance, t graph.Tensor) ([]float64, error) {
+func fetch(in *engine.Instance, t graph.Tensor) ([]float64, error) {
 	switch t.Type() {
 	case dtype.Bool:
-		b, err := local.Fetch[bool](in, t.Name())
+		b, err := engine.Fetch[bool](in, t.Name())
 		v := make([]float64, len(b))
 		for i := range b {
 			if b[i] {
@@ -87,8 +87,8 @@ func fetch(in *local.Instance, t graph.Tensor) ([]float64, error) {
 	return nil, fmt.Errorf("cannot fetch %v", t)
 }
 
-func fetchAs[T dtype.Number](in *local.Instance, t graph.Tensor) ([]float64, error) {
-	data, err := local.Fetch[T](in, t.Name())
+func fetchAs[T dtype.Number](in *engine.Instance, t graph.Tensor) ([]float64, error) {
+	data, err := engine.Fetch[T](in, t.Name())
 	v := make([]float64, len(data))
 	for i, x := range data {
 		v[i] = float64(x)

@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -74,8 +75,8 @@ const step = 1e-5
 type differences struct {
 	f      *fixture
 	seeds  map[graph.Tensor]graph.Tensor
-	engine *local.Engine
-	init   *local.Instance // nil if there are no variables
+	engine *engine.Engine
+	init   *engine.Instance // nil if there are no variables
 	plan   *plan.Plan
 	fed    []graph.Tensor
 }
@@ -83,7 +84,7 @@ type differences struct {
 func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) *differences {
 	t.Helper()
 	p := f.forward(t)
-	d := &differences{f: f, seeds: seeds, engine: local.New(observed(t), local.Config{Workers: 1}), fed: slices.Concat(p.Fed, p.Variables)}
+	d := &differences{f: f, seeds: seeds, engine: engine.New(observed(t), cpu.New(cpu.Config{Workers: 1}), engine.Config{}), fed: slices.Concat(p.Fed, p.Variables)}
 	t.Cleanup(func() {
 		if err := d.engine.Close(); err != nil {
 			t.Error(err)

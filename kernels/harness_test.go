@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -275,7 +276,7 @@ func run(p *graph.Program, fed values, x execution) (values, error) {
 	if x.spread {
 		reg, x.grain = spreading(x.workers), math.MaxInt
 	}
-	e := local.New(reg, local.Config{Workers: max(x.workers, 1)})
+	e := engine.New(reg, cpu.New(cpu.Config{Workers: max(x.workers, 1)}), engine.Config{})
 	defer e.Close()
 	if len(p.Variables) > 0 {
 		init, err := graph.Initialization(p)
@@ -289,7 +290,7 @@ func run(p *graph.Program, fed values, x execution) (values, error) {
 	return runIn(e, p, fed, x)
 }
 
-func runIn(e *local.Engine, p *graph.Program, fed values, x execution) (values, error) {
+func runIn(e *engine.Engine, p *graph.Program, fed values, x execution) (values, error) {
 	pl, err := plan.Build(p)
 	if err != nil {
 		return nil, err

@@ -20,9 +20,10 @@ import (
 	"github.com/opgen/opgen/generated/truncatednormal"
 	"github.com/opgen/opgen/generated/uniform"
 	"github.com/opgen/opgen/generated/zero"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -246,14 +247,14 @@ func TestWeightSeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := local.New(registry(), local.Config{Workers: 2})
+		e := engine.New(registry(), cpu.New(cpu.Config{Workers: 2}), engine.Config{})
 		defer e.Close()
 		if _, err := runIn(e, init, nil, execution{}); err != nil {
 			t.Fatal(err)
 		}
 		out := values{}
 		for _, name := range names {
-			w, shape, err := local.Variable[float32](e, name+".weight")
+			w, shape, err := engine.Variable[float32](e, name+".weight")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,9 +11,10 @@ import (
 	"github.com/opgen/opgen/generated/adamw"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -141,7 +142,7 @@ func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(registry(), local.Config{Workers: 3})
+	e := engine.New(registry(), cpu.New(cpu.Config{Workers: 3}), engine.Config{})
 	defer e.Close()
 	if _, err := runIn(e, init, nil, execution{}); err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func (e *emitter) signature(f *jen.File, t *model.Task) {
 
 // floating returns the field Floating of a task's signature, or nothing.
 func (e *emitter) floating(t *model.Task) jen.Code {
-	vars := e.op.Floating(t)
+	vars := t.Floating
 	if len(vars) == 0 {
 		return jen.Null()
 	}
@@ -233,7 +233,7 @@ func view(p *model.Param) (typ, get string, optional bool) {
 func (e *emitter) viewType(p *model.Param) *jen.Statement {
 	typ, _, optional := view(p)
 	v := e.tensor(typ).Types(e.element(p.Slot))
-	if p.Slot.Variadic != nil {
+	if p.Slot.Variadic {
 		return jen.Index().Add(v)
 	}
 	if optional {
@@ -246,7 +246,7 @@ func paramDoc(p *model.Param) string {
 	s := p.Slot
 	if p.Grad {
 		of := s.Name
-		if s.Variadic != nil {
+		if s.Variadic {
 			of = "each tensor of " + of
 		}
 		return fmt.Sprintf("%s is the gradient of %s, %s%s%s.", p.GoName, of, s.Type, s.Shape, presence(s))
@@ -285,7 +285,7 @@ func (e *emitter) arguments(f *jen.File, t *model.Task) {
 // fewer element types than the operator has one of its own, since its methods would not make sense, or
 // not even compile, for the others.
 func (e *emitter) kernelType(t *model.Task) string {
-	if len(e.op.Floating(t)) > 0 {
+	if len(t.Floating) > 0 {
 		return t.GoName + "Kernel"
 	}
 	return "Kernel"
@@ -401,7 +401,7 @@ func (e *emitter) get(p *model.Param) *jen.Statement {
 	slot := jen.Id("Slot" + p.Slot.GoName)
 	var v *jen.Statement
 	switch {
-	case p.Slot.Variadic != nil:
+	case p.Slot.Variadic:
 		list := "List"
 		if p.OnlyIf != nil {
 			list = "ListIf"
@@ -419,7 +419,7 @@ func (e *emitter) get(p *model.Param) *jen.Statement {
 	}
 	dim := jen.Len(jen.Id("d").Dot(p.Slot.Lane))
 	switch {
-	case p.Slot.Variadic != nil:
+	case p.Slot.Variadic:
 		return e.tensor("AlongEach").Call(v, dim)
 	case optional:
 		return e.tensor("Along").Call(v, dim)

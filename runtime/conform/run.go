@@ -11,9 +11,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
@@ -267,9 +268,9 @@ func (x *execution) wants(s *task.Slot) bool {
 }
 
 // load plans programs and loads them into a new engine, with variables initialised and fed.
-func (x *execution) load(ctx context.Context, p *graph.Program) (*local.Engine, *local.Instance, error) {
-	e := local.New(x.runner.Registry, local.Config{Workers: x.runner.Workers})
-	fail := func(err error) (*local.Engine, *local.Instance, error) {
+func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine, *engine.Instance, error) {
+	e := engine.New(x.runner.Registry, cpu.New(cpu.Config{Workers: x.runner.Workers}), engine.Config{})
+	fail := func(err error) (*engine.Engine, *engine.Instance, error) {
 		e.Close()
 		return nil, nil, err
 	}
@@ -300,7 +301,7 @@ func (x *execution) load(ctx context.Context, p *graph.Program) (*local.Engine, 
 	return e, in, nil
 }
 
-func loadPlan(e *local.Engine, p *graph.Program) (*local.Instance, error) {
+func loadPlan(e *engine.Engine, p *graph.Program) (*engine.Instance, error) {
 	pl, err := plan.Build(p)
 	if err != nil {
 		return nil, err
@@ -308,7 +309,7 @@ func loadPlan(e *local.Engine, p *graph.Program) (*local.Instance, error) {
 	return e.Load(pl)
 }
 
-func (x *execution) feed(in *local.Instance, f feed) error {
+func (x *execution) feed(in *engine.Instance, f feed) error {
 	switch f.typ {
 	case dtype.Bool:
 		return feedAs[bool](in, f)
@@ -324,7 +325,7 @@ func (x *execution) feed(in *local.Instance, f feed) error {
 	return unsupportedf("%s holds %v", f.name, f.tensor.Type)
 }
 
-func feedAs[T dtype.Element](in *local.Instance, f feed) error {
+func feedAs[T dtype.Element](in *engine.Instance, f feed) error {
 	if !in.Uses(f.name) {
 		return nil // a tensor that no task reads: a weight that only a gradient would need, say
 	}
@@ -332,10 +333,10 @@ func feedAs[T dtype.Element](in *local.Instance, f feed) error {
 	if err != nil {
 		return err
 	}
-	return local.Feed(in, f.name, data)
+	return engine.Feed(in, f.name, data)
 }
 
-func fetch(in *local.Instance, t graph.Tensor) (safetensors.Tensor, error) {
+func fetch(in *engine.Instance, t graph.Tensor) (safetensors.Tensor, error) {
 	switch t.Type() {
 	case dtype.Bool:
 		return fetchAs[bool](in, t)
@@ -344,7 +345,7 @@ func fetch(in *local.Instance, t graph.Tensor) (safetensors.Tensor, error) {
 	case dtype.I64:
 		return fetchAs[int64](in, t)
 	case dtype.F16, dtype.BF16:
-		data, err := local.Fetch[float32](in, t.Name())
+		data, err := engine.Fetch[float32](in, t.Name())
 		if err != nil {
 			return safetensors.Tensor{}, err
 		}
@@ -357,8 +358,8 @@ func fetch(in *local.Instance, t graph.Tensor) (safetensors.Tensor, error) {
 	return safetensors.Tensor{}, fmt.Errorf("cannot fetch %v", t)
 }
 
-func fetchAs[T dtype.Element](in *local.Instance, t graph.Tensor) (safetensors.Tensor, error) {
-	data, err := local.Fetch[T](in, t.Name())
+func fetchAs[T dtype.Element](in *engine.Instance, t graph.Tensor) (safetensors.Tensor, error) {
+	data, err := engine.Fetch[T](in, t.Name())
 	if err != nil {
 		return safetensors.Tensor{}, err
 	}

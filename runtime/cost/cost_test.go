@@ -18,9 +18,10 @@ import (
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/cost"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -184,9 +185,9 @@ func TestApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := local.New(r, local.Config{Workers: 1})
+		e := engine.New(r, cpu.New(cpu.Config{Workers: 1}), engine.Config{})
 		defer e.Close()
-		var in *local.Instance
+		var in *engine.Instance
 		for _, program := range []*graph.Program{init, p} {
 			pl, err := plan.Build(program)
 			if err == nil {
@@ -208,12 +209,12 @@ func TestApart(t *testing.T) {
 			for i := range data {
 				data[i] = float32((i*5+step)%11) / 8
 			}
-			if err := errors.Join(local.Feed(in, "x", data), local.Feed(in, "label", []int32{0, 1, 2, 3}), in.Run(t.Context())); err != nil {
+			if err := errors.Join(engine.Feed(in, "x", data), engine.Feed(in, "label", []int32{0, 1, 2, 3}), in.Run(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 			between(g)
 			for _, name := range []string{"loss.loss", "linear.weight", "linear.weight.adam.adam_v"} {
-				v, err := local.Fetch[float32](in, name)
+				v, err := engine.Fetch[float32](in, name)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/rng"
@@ -21,18 +22,18 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 		return Metrics{}, err
 	}
 	recorder := profile.New(profile.Config{Warmup: m.config.Warmup, Runs: m.config.Runs})
-	engine := local.New(m.registry, local.Config{Workers: m.config.Workers, MemoryLimit: m.config.MemoryLimit, Observer: recorder})
-	defer func() { err = errors.Join(err, engine.Close()) }()
+	e := engine.New(m.registry, cpu.New(cpu.Config{Workers: m.config.Workers}), engine.Config{MemoryLimit: m.config.MemoryLimit, Observer: recorder})
+	defer func() { err = errors.Join(err, e.Close()) }()
 	if len(x.program.Variables) > 0 {
 		init, err := graph.Initialization(x.program)
 		if err != nil {
 			return Metrics{}, err
 		}
-		if _, err := x.run(ctx, engine, init, 1); err != nil {
+		if _, err := x.run(ctx, e, init, 1); err != nil {
 			return Metrics{}, err
 		}
 	}
-	p, err := x.run(ctx, engine, x.program, m.config.Warmup+m.config.Runs)
+	p, err := x.run(ctx, e, x.program, m.config.Warmup+m.config.Runs)
 	if err != nil {
 		return Metrics{}, err
 	}
@@ -41,7 +42,7 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 		first = n.Op.Signature(task.KindUpdate)
 	}
 	isFirst := func(i int) bool { return p.Tasks[i].Call >= 0 && p.Calls[p.Tasks[i].Call].ID == first.ID }
-	got = Metrics{Memory: memory(n, engine.Workers()), Sync: m.config.sync(n)}
+	got = Metrics{Memory: memory(n, e.Workers()), Sync: m.config.sync(n)}
 	got.Forward.Time = recorder.Sum(p, isFirst)
 	m.config.compare(&got.Forward, n, first.Kind, moved(p, isFirst))
 	if x.backward {
@@ -137,7 +138,7 @@ func alone(n *graph.Node) (*single, error) {
 }
 
 // run runs a program a number of times and returns its plan, as the engine ran it.
-func (x *single) run(ctx context.Context, e *local.Engine, program *graph.Program, times int) (_ *plan.Plan, err error) {
+func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Program, times int) (_ *plan.Plan, err error) {
 	p, err := plan.Build(program, plan.Plain())
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (x *single) run(ctx context.Context, e *local.Engine, program *graph.Progra
 
 // feed feeds an input with values that any operator should take: reals between 0.5 and 1.5, integers between 0 and
 // their bound, and 1 where they have none, as something may be divided by them.
-func (x *single) feed(in *local.Instance, t graph.Tensor, stream uint64) error {
+func (x *single) feed(in *engine.Instance, t graph.Tensor, stream uint64) error {
 	bound := x.below[t.Name()] // 0 if there is none
 	switch t.Type() {
 	case dtype.F32:
@@ -199,11 +200,11 @@ func below[T dtype.Integer](bound int) func(float64) T {
 	return func(u float64) T { return T(u * float64(bound)) }
 }
 
-func fill[T dtype.Element](in *local.Instance, t graph.Tensor, stream uint64, value func(uniform float64) T) error {
+func fill[T dtype.Element](in *engine.Instance, t graph.Tensor, stream uint64, value func(uniform float64) T) error {
 	source := rng.New(1, stream)
 	data := make([]T, t.Operand().Bytes()/int64(t.Type().Size()))
 	for i := range data {
 		data[i] = value(source.Uniform(uint64(i)))
 	}
-	return local.Feed(in, t.Name(), data)
+	return engine.Feed(in, t.Name(), data)
 }

@@ -19,10 +19,11 @@ import (
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -204,13 +205,13 @@ func run(t *testing.T, p *graph.Program) map[string][]float32 {
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(&registry, local.Config{Workers: 1})
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 1}), engine.Config{})
 	defer e.Close()
 	init, err := graph.Initialization(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in *local.Instance
+	var in *engine.Instance
 	for _, prog := range []*graph.Program{init, p, p} {
 		pl, err := plan.Build(prog)
 		if err != nil {
@@ -223,13 +224,13 @@ func run(t *testing.T, p *graph.Program) map[string][]float32 {
 		for _, x := range prog.Fed {
 			n := shape.Prod(x.Shape())
 			if x.Type() == dtype.I32 {
-				err = local.Feed(in, x.Name(), make([]int32, n))
+				err = engine.Feed(in, x.Name(), make([]int32, n))
 			} else {
 				data := make([]float32, n)
 				for i := range data {
 					data[i] = float32(r.NormFloat64())
 				}
-				err = local.Feed(in, x.Name(), data)
+				err = engine.Feed(in, x.Name(), data)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +242,7 @@ func run(t *testing.T, p *graph.Program) map[string][]float32 {
 	}
 	out := map[string][]float32{}
 	for _, x := range slices.Concat(p.Fetched, p.Variables) {
-		if out[x.Name()], err = local.Fetch[float32](in, x.Name()); err != nil {
+		if out[x.Name()], err = engine.Fetch[float32](in, x.Name()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,34 +14,35 @@ import (
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// engine runs programs and fails the test on any error.
-type engine struct {
+// harness runs programs and fails the test on any error.
+type harness struct {
 	*testing.T
-	*local.Engine
+	*engine.Engine
 }
 
-func newEngine(t *testing.T) engine {
+func newEngine(t *testing.T) harness {
 	var r task.Registry
 	if err := catalogue.Register(&r); err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(&r, local.Config{Workers: 2})
+	e := engine.New(&r, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return engine{t, e}
+	return harness{t, e}
 }
 
-func (e engine) load(p *graph.Program) *local.Instance {
+func (e harness) load(p *graph.Program) *engine.Instance {
 	e.Helper()
 	pl, err := plan.Build(p)
 	if err != nil {
@@ -54,23 +55,23 @@ func (e engine) load(p *graph.Program) *local.Instance {
 	return in
 }
 
-func (e engine) feed(in *local.Instance, x graph.Tensor, data ...float64) {
+func (e harness) feed(in *engine.Instance, x graph.Tensor, data ...float64) {
 	e.Helper()
-	if err := local.Feed(in, x.Name(), data); err != nil {
+	if err := engine.Feed(in, x.Name(), data); err != nil {
 		e.Fatal(err)
 	}
 }
 
-func (e engine) run(in *local.Instance) {
+func (e harness) run(in *engine.Instance) {
 	e.Helper()
 	if err := in.Run(context.Background()); err != nil {
 		e.Fatal(err)
 	}
 }
 
-func (e engine) want(in *local.Instance, x graph.Tensor, want ...float64) {
+func (e harness) want(in *engine.Instance, x graph.Tensor, want ...float64) {
 	e.Helper()
-	got, err := local.Fetch[float64](in, x.Name())
+	got, err := engine.Fetch[float64](in, x.Name())
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestUnusedOutputs(t *testing.T) {
 	in := e.load(p)
 	e.feed(in, x, 0, 0, 0, 0, 0, 0)
 	e.feed(in, seed, 3, 0, 0, 0, 0, 0)
-	if err := local.Feed(in, "label", []int32{0, 0}); err != nil {
+	if err := engine.Feed(in, "label", []int32{0, 0}); err != nil {
 		t.Fatal(err)
 	}
 	e.run(in)

@@ -13,9 +13,10 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -46,7 +47,7 @@ func losses(t *testing.T, typ dtype.Type, workers int) []float32 {
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(&registry, local.Config{Workers: workers})
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: workers}), engine.Config{})
 	defer e.Close()
 	init, err := graph.Initialization(p)
 	if err != nil {
@@ -70,16 +71,16 @@ func losses(t *testing.T, typ dtype.Type, workers int) []float32 {
 	}
 	var out []float32
 	for range 40 {
-		if err := local.Feed(in, "x", x); err != nil {
+		if err := engine.Feed(in, "x", x); err != nil {
 			t.Fatal(err)
 		}
-		if err := local.Feed(in, "label", label); err != nil {
+		if err := engine.Feed(in, "label", label); err != nil {
 			t.Fatal(err)
 		}
 		if err := in.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		l, err := local.Fetch[float32](in, p.Fetched[0].Name())
+		l, err := engine.Fetch[float32](in, p.Fetched[0].Name())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,9 +20,10 @@ import (
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
@@ -216,10 +217,10 @@ func train(t testing.TB, p *graph.Program, pl *plan.Plan) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(&registry, local.Config{Workers: 1})
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 1}), engine.Config{})
 	defer e.Close()
 	var out strings.Builder
-	load := func(p *plan.Plan) *local.Instance {
+	load := func(p *plan.Plan) *engine.Instance {
 		in, err := e.Load(p)
 		if err != nil {
 			t.Fatal(err)
@@ -234,13 +235,13 @@ func train(t testing.TB, p *graph.Program, pl *plan.Plan) string {
 		for _, x := range p.Fed {
 			n := shape.Prod(x.Shape())
 			if x.Type() == dtype.I32 {
-				err = local.Feed(in, x.Name(), make([]int32, n))
+				err = engine.Feed(in, x.Name(), make([]int32, n))
 			} else {
 				data := make([]float32, n)
 				for i := range data {
 					data[i] = float32(i%7) - 3
 				}
-				err = local.Feed(in, x.Name(), data)
+				err = engine.Feed(in, x.Name(), data)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -250,7 +251,7 @@ func train(t testing.TB, p *graph.Program, pl *plan.Plan) string {
 			t.Fatal(err)
 		}
 		for _, x := range append(p.Variables, p.Fetched...) {
-			v, err := local.Fetch[float32](in, x.Name())
+			v, err := engine.Fetch[float32](in, x.Name())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,9 +18,10 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/task"
@@ -62,7 +63,7 @@ func record(t *testing.T, r *profile.Recorder, workers, runs int) *plan.Plan {
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(&registry, local.Config{Workers: workers, Observer: r})
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: workers}), engine.Config{Observer: r})
 	defer e.Close()
 	init, step := training(t)
 	first, err := e.Load(init)
@@ -77,7 +78,7 @@ func record(t *testing.T, r *profile.Recorder, workers, runs int) *plan.Plan {
 		t.Fatal(err)
 	}
 	for range runs {
-		if err := errors.Join(local.Feed(in, "x", make([]float32, 120)), local.Feed(in, "label", make([]int32, 40)), in.Run(t.Context())); err != nil {
+		if err := errors.Join(engine.Feed(in, "x", make([]float32, 120)), engine.Feed(in, "label", make([]int32, 40)), in.Run(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 	}

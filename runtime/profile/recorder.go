@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 )
@@ -56,42 +57,24 @@ func New(c Config) *Recorder {
 	return &Recorder{warmup: uint64(max(c.Warmup, 0)), runs: uint64(max(c.Runs, 1)), start: time.Now()}
 }
 
-// Observe returns a body that runs b, a step of a plan's task, and records it. Engines call it when they
-// load a plan, task by task. Of a plan that is loaded several times, the last one counts.
-func (r *Recorder) Observe(p *plan.Plan, number, workers int, b op.Body) op.Body {
+// Observe returns the function that records the ranges of a plan's tasks. Engines call it when they load a
+// plan. Of a plan that is loaded several times, the last one counts.
+func (r *Recorder) Observe(p *plan.Plan, workers int) func(engine.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.plans, func(rec *recording) bool { return rec.plan == p })
-	if i < 0 || number == 0 {
-		rec := &recording{plan: p, workers: make([]lane, workers)}
-		if i < 0 {
-			i, r.plans = len(r.plans), append(r.plans, rec)
-		} else {
-			r.plans[i] = rec
+	rec := &recording{plan: p, workers: make([]lane, workers)}
+	if i := slices.IndexFunc(r.plans, func(rec *recording) bool { return rec.plan == p }); i >= 0 {
+		r.plans[i] = rec
+	} else {
+		r.plans = append(r.plans, rec)
+	}
+	return func(e engine.Event) {
+		if e.Step < r.warmup || e.Step-r.warmup >= r.runs {
+			return
 		}
+		l := &rec.workers[e.Worker]
+		l.events = append(l.events, event{e.Task, e.Step - r.warmup, e.Range, e.Begin.Sub(r.start), e.End.Sub(r.start)})
 	}
-	return &observed{r, r.plans[i], number, b}
-}
-
-// observed is a body whose ranges are recorded.
-type observed struct {
-	recorder  *Recorder
-	recording *recording
-	number    int
-	body      op.Body
-}
-
-func (o *observed) Run(ctx *op.Ctx, at op.Range) error {
-	r := o.recorder
-	if ctx.Step < r.warmup || ctx.Step-r.warmup >= r.runs {
-		return o.body.Run(ctx, at)
-	}
-	begin := time.Since(r.start)
-	err := o.body.Run(ctx, at)
-	end := time.Since(r.start)
-	l := &o.recording.workers[ctx.Worker]
-	l.events = append(l.events, event{o.number, ctx.Step - r.warmup, at, begin, end})
-	return err
 }
 
 // Time is how long something took in several runs.

@@ -24,9 +24,10 @@ import (
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -104,15 +105,15 @@ func TestApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			engine := local.New(&registry, local.Config{Workers: 2})
-			defer engine.Close()
-			var in *local.Instance
+			e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+			defer e.Close()
+			var in *engine.Instance
 			for _, p := range []*graph.Program{start, step} {
 				pl, err := plan.Build(p)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if in, err = engine.Load(pl); err != nil {
+				if in, err = e.Load(pl); err != nil {
 					t.Fatal(err)
 				}
 				if p == start {
@@ -127,13 +128,13 @@ func TestApply(t *testing.T) {
 			}
 			var losses []float32
 			for range 5 {
-				if err := local.Feed(in, n.image.Name(), image); err != nil {
+				if err := engine.Feed(in, n.image.Name(), image); err != nil {
 					t.Fatal(err)
 				}
-				if err := local.Feed(in, n.label.Name(), []int64{2, 0}); err != nil {
+				if err := engine.Feed(in, n.label.Name(), []int64{2, 0}); err != nil {
 					t.Fatal(err)
 				}
-				if err := local.Feed(in, n.mask.Name(), slices.Repeat([]bool{true, true, false, true}, 4)); err != nil {
+				if err := engine.Feed(in, n.mask.Name(), slices.Repeat([]bool{true, true, false, true}, 4)); err != nil {
 					t.Fatal(err)
 				}
 				if err := in.Run(ctx); err != nil {
@@ -160,9 +161,9 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func fetch[T dtype.Element](t *testing.T, in *local.Instance, x graph.Tensor) []T {
+func fetch[T dtype.Element](t *testing.T, in *engine.Instance, x graph.Tensor) []T {
 	t.Helper()
-	data, err := local.Fetch[T](in, x.Name())
+	data, err := engine.Fetch[T](in, x.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/opgen/opgen/generated/prelu"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -49,15 +50,15 @@ func train() error {
 	if err := catalogue.Register(&registry); err != nil {
 		return err
 	}
-	engine := local.New(&registry, local.Config{Workers: 2})
-	defer engine.Close()
-	var in *local.Instance
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	defer e.Close()
+	var in *engine.Instance
 	for _, p := range []*graph.Program{start, step} {
 		pl, err := plan.Build(p)
 		if err != nil {
 			return err
 		}
-		if in, err = engine.Load(pl); err != nil {
+		if in, err = e.Load(pl); err != nil {
 			return err
 		}
 		if p == start {
@@ -67,22 +68,22 @@ func train() error {
 		}
 	}
 	for range 8 {
-		if err := local.Feed(in, x.Name(), []float32{1, 2, -1, -2, 0, 1, 3, -1, 0, -1, -1, -1}); err != nil {
+		if err := engine.Feed(in, x.Name(), []float32{1, 2, -1, -2, 0, 1, 3, -1, 0, -1, -1, -1}); err != nil {
 			return err
 		}
-		if err := local.Feed(in, label.Name(), []int32{0, 1, 0, 1}); err != nil {
+		if err := engine.Feed(in, label.Name(), []int32{0, 1, 0, 1}); err != nil {
 			return err
 		}
 		if err := in.Run(context.Background()); err != nil {
 			return err
 		}
-		l, err := local.Fetch[float32](in, loss.Name())
+		l, err := engine.Fetch[float32](in, loss.Name())
 		if err != nil {
 			return err
 		}
 		fmt.Println("loss", l[0])
 	}
-	slopes, _, err := local.Variable[float32](engine, "prelu.weight")
+	slopes, _, err := engine.Variable[float32](e, "prelu.weight")
 	if err != nil {
 		return err
 	}

@@ -12,15 +12,16 @@ import (
 	opgen "github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// engine returns an engine that knows this module's operators and opgen's.
-func engine(t *testing.T) *local.Engine {
+// newEngine returns an engine that knows this module's operators and opgen's.
+func newEngine(t *testing.T) *engine.Engine {
 	t.Helper()
 	var registry task.Registry
 	if err := opgen.Register(&registry); err != nil {
@@ -29,12 +30,12 @@ func engine(t *testing.T) *local.Engine {
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	e := local.New(&registry, local.Config{Workers: 2})
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
 	t.Cleanup(func() { e.Close() })
 	return e
 }
 
-func load(t *testing.T, e *local.Engine, p *graph.Program, err error) *local.Instance {
+func load(t *testing.T, e *engine.Engine, p *graph.Program, err error) *engine.Instance {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -50,23 +51,23 @@ func load(t *testing.T, e *local.Engine, p *graph.Program, err error) *local.Ins
 	return in
 }
 
-func run(t *testing.T, in *local.Instance) {
+func run(t *testing.T, in *engine.Instance) {
 	t.Helper()
 	if err := in.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func feed[T dtype.Element](t *testing.T, in *local.Instance, name string, data []T) {
+func feed[T dtype.Element](t *testing.T, in *engine.Instance, name string, data []T) {
 	t.Helper()
-	if err := local.Feed(in, name, data); err != nil {
+	if err := engine.Feed(in, name, data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func fetch(t *testing.T, in *local.Instance, name string) []float64 {
+func fetch(t *testing.T, in *engine.Instance, name string) []float64 {
 	t.Helper()
-	data, err := local.Fetch[float64](in, name)
+	data, err := engine.Fetch[float64](in, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := engine(t)
+	e := newEngine(t)
 	start, err := graph.Initialization(step)
 	run(t, load(t, e, start, err))
 	in := load(t, e, step, nil)
@@ -101,7 +102,7 @@ func TestTraining(t *testing.T) {
 		}
 		last = l
 	}
-	shift, _, err := local.Variable[float64](e, "scale_shift.shift")
+	shift, _, err := engine.Variable[float64](e, "scale_shift.shift")
 	if err != nil || shift[0] == 0 || shift[1] == 0 {
 		t.Errorf("shift = %v, %v: not trained", shift, err)
 	}
@@ -117,7 +118,7 @@ func TestGradient(t *testing.T) {
 	weights := []float64{1, -1, 2, 3, 0.5, -2}
 	wrt := []graph.Tensor{x, n.Tensor(int(scaleshift.SlotScale)), n.Tensor(int(scaleshift.SlotShift))}
 	p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{y: seed}, wrt, y)
-	in := load(t, engine(t), p, err)
+	in := load(t, newEngine(t), p, err)
 	sum := func() (s float64) {
 		feed(t, in, "seed", weights)
 		for name, v := range values {

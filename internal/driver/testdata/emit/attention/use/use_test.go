@@ -13,9 +13,10 @@ import (
 	"example.com/attention/generated/attention"
 	"example.com/attention/generated/catalogue"
 
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
@@ -181,15 +182,15 @@ func TestEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := local.New(&l.registry, local.Config{Workers: 2})
-	defer engine.Close()
-	var in *local.Instance
+	e := engine.New(&l.registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	defer e.Close()
+	var in *engine.Instance
 	for _, p := range []*graph.Program{start, p} {
 		built, err := plan.Build(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if in, err = engine.Load(built); err != nil {
+		if in, err = e.Load(built); err != nil {
 			t.Fatal(err)
 		}
 		if p == start {
@@ -199,18 +200,18 @@ func TestEngine(t *testing.T) {
 		}
 	}
 	for slot, x := range map[attention.Slot]graph.Tensor{attention.SlotQuery: q, attention.SlotKey: k, attention.SlotValue: v} {
-		if err := local.Feed(in, x.Name(), l.values[int(slot)]); err != nil {
+		if err := engine.Feed(in, x.Name(), l.values[int(slot)]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := in.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := local.Fetch[float64](in, out.Name())
+	got, err := engine.Fetch[float64](in, out.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights, err := local.Fetch[float64](in, out.Node().Tensor(int(attention.SlotWeights)).Name())
+	weights, err := engine.Fetch[float64](in, out.Node().Tensor(int(attention.SlotWeights)).Name())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,42 +11,43 @@ import (
 	"example.com/gather/generated/windows"
 
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-func load(t *testing.T, p *graph.Program) *local.Instance {
+func load(t *testing.T, p *graph.Program) *engine.Instance {
 	t.Helper()
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	engine := local.New(&registry, local.Config{Workers: 2})
-	t.Cleanup(func() { engine.Close() })
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	t.Cleanup(func() { e.Close() })
 	pl, err := plan.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := engine.Load(pl)
+	in, err := e.Load(pl)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return in
 }
 
-func feed[T dtype.Element](t *testing.T, in *local.Instance, to graph.Tensor, data ...T) {
+func feed[T dtype.Element](t *testing.T, in *engine.Instance, to graph.Tensor, data ...T) {
 	t.Helper()
-	if err := local.Feed(in, to.Name(), data); err != nil {
+	if err := engine.Feed(in, to.Name(), data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func expect[T dtype.Element](t *testing.T, in *local.Instance, from graph.Tensor, want ...T) {
+func expect[T dtype.Element](t *testing.T, in *engine.Instance, from graph.Tensor, want ...T) {
 	t.Helper()
-	got, err := local.Fetch[T](in, from.Name())
+	got, err := engine.Fetch[T](in, from.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

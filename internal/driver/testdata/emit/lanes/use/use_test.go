@@ -11,28 +11,29 @@ import (
 	"example.com/lanes/generated/normmode"
 
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-func run(t *testing.T, programs ...*graph.Program) *local.Instance {
+func run(t *testing.T, programs ...*graph.Program) *engine.Instance {
 	t.Helper()
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	engine := local.New(&registry, local.Config{Workers: 2})
-	t.Cleanup(func() { engine.Close() })
-	var last *local.Instance
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	t.Cleanup(func() { e.Close() })
+	var last *engine.Instance
 	for i, p := range programs {
 		pl, err := plan.Build(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last, err = engine.Load(pl); err != nil {
+		if last, err = e.Load(pl); err != nil {
 			t.Fatal(err)
 		}
 		if i < len(programs)-1 {
@@ -44,16 +45,16 @@ func run(t *testing.T, programs ...*graph.Program) *local.Instance {
 	return last
 }
 
-func feed(t *testing.T, in *local.Instance, to graph.Tensor, data ...float64) {
+func feed(t *testing.T, in *engine.Instance, to graph.Tensor, data ...float64) {
 	t.Helper()
-	if err := local.Feed(in, to.Name(), data); err != nil {
+	if err := engine.Feed(in, to.Name(), data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func fetch(t *testing.T, in *local.Instance, from graph.Tensor) []float64 {
+func fetch(t *testing.T, in *engine.Instance, from graph.Tensor) []float64 {
 	t.Helper()
-	data, err := local.Fetch[float64](in, from.Name())
+	data, err := engine.Fetch[float64](in, from.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

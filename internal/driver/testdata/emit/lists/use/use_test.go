@@ -10,22 +10,23 @@ import (
 	"example.com/lists/generated/stack"
 	"example.com/lists/generated/weigh"
 
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // load loads a program's plan as it is read back from its bytes.
-func load(t *testing.T, p *graph.Program) *local.Instance {
+func load(t *testing.T, p *graph.Program) *engine.Instance {
 	t.Helper()
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	engine := local.New(&registry, local.Config{Workers: 2})
-	t.Cleanup(func() { engine.Close() })
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	t.Cleanup(func() { e.Close() })
 	pl, err := plan.Build(p)
 	if err != nil {
 		t.Fatal(err)
@@ -37,23 +38,23 @@ func load(t *testing.T, p *graph.Program) *local.Instance {
 	if pl, err = plan.Decode(data); err != nil {
 		t.Fatal(err)
 	}
-	in, err := engine.Load(pl)
+	in, err := e.Load(pl)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return in
 }
 
-func feed(t *testing.T, in *local.Instance, to graph.Tensor, data ...float64) {
+func feed(t *testing.T, in *engine.Instance, to graph.Tensor, data ...float64) {
 	t.Helper()
-	if err := local.Feed(in, to.Name(), data); err != nil {
+	if err := engine.Feed(in, to.Name(), data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func expect(t *testing.T, in *local.Instance, from graph.Tensor, want ...float64) {
+func expect(t *testing.T, in *engine.Instance, from graph.Tensor, want ...float64) {
 	t.Helper()
-	got, err := local.Fetch[float64](in, from.Name())
+	got, err := engine.Fetch[float64](in, from.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

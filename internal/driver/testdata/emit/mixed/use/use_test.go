@@ -11,33 +11,34 @@ import (
 	"example.com/mixed/generated/convert"
 
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // load loads a program, with variables initialised.
-func load(t *testing.T, p *graph.Program) *local.Instance {
+func load(t *testing.T, p *graph.Program) *engine.Instance {
 	t.Helper()
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	engine := local.New(&registry, local.Config{Workers: 2})
-	t.Cleanup(func() { engine.Close() })
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	t.Cleanup(func() { e.Close() })
 	init, err := graph.Initialization(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in *local.Instance
+	var in *engine.Instance
 	for _, p := range []*graph.Program{init, p} {
 		pl, err := plan.Build(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if in, err = engine.Load(pl); err != nil {
+		if in, err = e.Load(pl); err != nil {
 			t.Fatal(err)
 		}
 		if p == init {
@@ -47,23 +48,23 @@ func load(t *testing.T, p *graph.Program) *local.Instance {
 	return in
 }
 
-func run(t *testing.T, in *local.Instance) {
+func run(t *testing.T, in *engine.Instance) {
 	t.Helper()
 	if err := in.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func feed[T dtype.Element](t *testing.T, in *local.Instance, to graph.Tensor, data ...T) {
+func feed[T dtype.Element](t *testing.T, in *engine.Instance, to graph.Tensor, data ...T) {
 	t.Helper()
-	if err := local.Feed(in, to.Name(), data); err != nil {
+	if err := engine.Feed(in, to.Name(), data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func expect[T dtype.Element](t *testing.T, in *local.Instance, from graph.Tensor, want ...T) {
+func expect[T dtype.Element](t *testing.T, in *engine.Instance, from graph.Tensor, want ...T) {
 	t.Helper()
-	got, err := local.Fetch[T](in, from.Name())
+	got, err := engine.Fetch[T](in, from.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

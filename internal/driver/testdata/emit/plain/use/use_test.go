@@ -13,23 +13,24 @@ import (
 	"example.com/plain/generated/shape"
 
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-func feed[T dtype.Element](t *testing.T, in *local.Instance, to graph.Tensor, data ...T) {
+func feed[T dtype.Element](t *testing.T, in *engine.Instance, to graph.Tensor, data ...T) {
 	t.Helper()
-	if err := local.Feed(in, to.Name(), data); err != nil {
+	if err := engine.Feed(in, to.Name(), data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func expect[T dtype.Element](t *testing.T, in *local.Instance, from graph.Tensor, want ...T) {
+func expect[T dtype.Element](t *testing.T, in *engine.Instance, from graph.Tensor, want ...T) {
 	t.Helper()
-	got, err := local.Fetch[T](in, from.Name())
+	got, err := engine.Fetch[T](in, from.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +57,13 @@ func TestRun(t *testing.T) {
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	engine := local.New(&registry, local.Config{Workers: 2})
-	defer engine.Close()
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	defer e.Close()
 	pl, err := plan.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := engine.Load(pl)
+	in, err := e.Load(pl)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,23 +12,24 @@ import (
 	"example.com/signature/generated/catalogue"
 	"example.com/signature/generated/tally"
 
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-func run(t *testing.T, p *graph.Program, feed map[string][]float64) *local.Instance {
+func run(t *testing.T, p *graph.Program, feed map[string][]float64) *engine.Instance {
 	t.Helper()
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	engine := local.New(&registry, local.Config{Workers: 2})
-	t.Cleanup(func() { engine.Close() })
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+	t.Cleanup(func() { e.Close() })
 	built, err := plan.Build(p)
 	if err != nil {
 		t.Fatal(err)
@@ -40,13 +41,13 @@ func run(t *testing.T, p *graph.Program, feed map[string][]float64) *local.Insta
 	if built, err = plan.Decode(data); err != nil { // arguments travel with the plan
 		t.Fatal(err)
 	}
-	in, err := engine.Load(built)
+	in, err := e.Load(built)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // reductions begin anew in each run
 		for name, values := range feed {
-			if err := local.Feed(in, name, values); err != nil {
+			if err := engine.Feed(in, name, values); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -57,9 +58,9 @@ func run(t *testing.T, p *graph.Program, feed map[string][]float64) *local.Insta
 	return in
 }
 
-func number(t *testing.T, in *local.Instance, from graph.Tensor) float64 {
+func number(t *testing.T, in *engine.Instance, from graph.Tensor) float64 {
 	t.Helper()
-	v, err := local.Fetch[float64](in, from.Name())
+	v, err := engine.Fetch[float64](in, from.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestReductions(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, c.want)
 		}
 	}
-	if v, err := local.Fetch[int64](in, out.Positive.Name()); err != nil || v[0] != 7 {
+	if v, err := engine.Fetch[int64](in, out.Positive.Name()); err != nil || v[0] != 7 {
 		t.Errorf("positive is %v, %v, want 7", v, err)
 	}
 }
@@ -120,7 +121,7 @@ func TestPassed(t *testing.T) {
 	}
 	in := run(t, p, map[string][]float64{"first": {1, 2}, "second": {3, 4}})
 	for k := range out {
-		v, err := local.Fetch[float64](in, out[k].Name())
+		v, err := engine.Fetch[float64](in, out[k].Name())
 		if want := []float64{2 + 37*float64(k), 4 + 37*float64(k)}; err != nil || !slices.Equal(v, want) {
 			t.Errorf("output %d is %v, %v, want %v", k, v, err, want)
 		}

@@ -1,16 +1,15 @@
-package local
+package engine
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/opgen/opgen/runtime/internal/exec"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -21,17 +20,17 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, fmt.Errorf("local: the engine is closed")
+		return nil, fmt.Errorf("engine: the engine is closed")
 	}
 	if err := plan.Check(p); err != nil {
-		return nil, fmt.Errorf("local: %w", err)
+		return nil, fmt.Errorf("engine: %w", err)
 	}
-	if p.Schedule.Workers() != e.config.Workers {
-		if p, err = p.Reschedule(plan.Workers(e.config.Workers)); err != nil {
-			return nil, fmt.Errorf("local: %w", err)
+	if p.Schedule.Workers() != e.Workers() {
+		if p, err = p.Reschedule(plan.Workers(e.Workers())); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
 		}
 	}
-	in = &Instance{engine: e, plan: p, data: make([][]byte, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+	in = &Instance{engine: e, plan: p, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
 	var undo []func() error
 	defer func() {
@@ -46,12 +45,12 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 			in = nil
 		}
 	}()
-	allocate := func(owner string, n int64) ([]byte, error) {
-		b, err := e.alloc.Allocate(owner, n)
+	allocate := func(owner string, n int64) (Region, error) {
+		r, err := e.alloc.allocate(0, owner, n)
 		if err == nil {
-			undo = append(undo, func() error { return e.alloc.Free(b) })
+			undo = append(undo, func() error { return e.alloc.free(r) })
 		}
-		return b, err
+		return r, err
 	}
 	for i := range p.Roots {
 		r := &p.Roots[i]
@@ -66,26 +65,26 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		if v == nil {
 			v = &variable{operand: r.Operand()}
 			v.set = v.operand.Bytes() == 0 // nothing is left to write
-			if v.bytes, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
+			if v.memory, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
 				return nil, err
 			}
 			e.variables[r.Name] = v
 			undo = append(undo, func() error { delete(e.variables, r.Name); return nil })
 		}
 		if v.operand.String() != r.Operand().String() {
-			return nil, fmt.Errorf("local: variable %s: plan %s wants %v, the engine holds %v", r.Name, p.Name, r.Operand(), v.operand)
+			return nil, fmt.Errorf("engine: variable %s: plan %s wants %v, the engine holds %v", r.Name, p.Name, r.Operand(), v.operand)
 		}
-		in.vars[i], in.data[i] = v, v.bytes
+		in.vars[i], in.data[i] = v, v.memory
 	}
 	if in.arena, err = allocate(arenaOwner(p), p.ArenaBytes); err != nil {
 		return nil, err
 	}
 	for i := range p.Roots {
 		if pl := p.Roots[i].Place; pl.Space == region.Arena && p.Roots[i].First <= p.Roots[i].Last {
-			in.data[i] = in.arena[pl.Off : pl.Off+pl.Bytes : pl.Off+pl.Bytes]
+			in.data[i] = Region{in.arena.Memory, pl.Off, pl.Bytes}
 		}
 	}
-	in.scratch = make([][]byte, e.config.Workers)
+	in.scratch = make([]Region, e.Workers())
 	for w := range in.scratch {
 		if in.scratch[w], err = allocate(fmt.Sprintf("scratch of worker %d for plan %s", w, p.Name), p.WorkerBytes); err != nil {
 			return nil, err
@@ -115,58 +114,93 @@ func arenaOwner(p *plan.Plan) string {
 	return owner
 }
 
-// bind makes one body for each task of the plan.
+// bind binds the tasks of the plan.
 func (in *Instance) bind() error {
-	p, e := in.plan, in.engine
-	bodies := make([][]op.Body, len(p.Calls))
-	tasks := make([]exec.Task, len(p.Tasks))
-	if e.config.Profile {
-		in.times, in.took = make([]Timing, len(p.Tasks)), make([]time.Duration, len(p.Tasks))
-	}
+	p := in.plan
+	calls := make([][]Launchable, len(p.Calls))
+	q := &Queues{Plan: p, Tasks: make([]Launchable, len(p.Tasks)), Observe: in.observe()}
 	for i := range p.Tasks {
-		t := &p.Tasks[i]
-		body, err := in.body(t, bodies)
+		l, err := in.bindTask(&p.Tasks[i], calls)
 		if err != nil {
 			return fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(i), err)
 		}
-		if o := e.config.Observer; o != nil {
-			body = o.Observe(p, i, e.config.Workers, body)
-		}
-		tasks[i] = exec.Task{Body: body, Over: t.Over, Grain: t.Grain}
-		if in.times != nil {
-			in.times[i].Label = p.Label(i)
-		}
+		q.Tasks[i] = l
 	}
 	var err error
-	in.program, err = exec.NewProgram(&p.Schedule, tasks)
+	in.program, err = in.engine.backend.Compile(q)
 	return err
 }
 
-// body returns what a task runs. The bodies of calls are kept for their other steps.
-func (in *Instance) body(t *plan.Task, bodies [][]op.Body) (op.Body, error) {
-	if t.Group != nil {
-		return in.group(t.Group, bodies)
+// bindTask binds a task. What calls are bound to is kept for their other steps.
+func (in *Instance) bindTask(t *plan.Task, calls [][]Launchable) (Launchable, error) {
+	switch {
+	case t.Group != nil:
+		return in.bindGroup(t.Group, calls)
+	case t.Builtin != nil:
+		return in.bindBuiltin(t)
 	}
-	if t.Builtin != nil {
-		return in.builtin(t)
-	}
-	if bodies[t.Call] == nil {
-		b, err := in.bindCall(&in.plan.Calls[t.Call])
+	if calls[t.Call] == nil {
+		c, err := in.resolve(&in.plan.Calls[t.Call])
 		if err != nil {
 			return nil, err
 		}
-		bodies[t.Call] = b
+		if calls[t.Call], err = in.engine.backend.BindCall(c); err != nil {
+			return nil, err
+		}
 	}
 	if err := in.checkAccess(t); err != nil {
 		return nil, err
 	}
-	if t.Step >= len(bodies[t.Call]) {
-		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(bodies[t.Call]))
+	if t.Step >= len(calls[t.Call]) {
+		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(calls[t.Call]))
 	}
-	return bodies[t.Call][t.Step], nil
+	return calls[t.Call][t.Step], nil
 }
 
-func (in *Instance) bindCall(c *plan.Call) ([]op.Body, error) {
+func (in *Instance) bindGroup(g *plan.Group, calls [][]Launchable) (Launchable, error) {
+	if g.Form != plan.Chain && g.Form != plan.Batch {
+		return nil, fmt.Errorf("unknown form of a group %q", g.Form)
+	}
+	parts, over := make([]Launchable, len(g.Parts)), make([]int, len(g.Parts))
+	for i := range g.Parts {
+		t := &g.Parts[i]
+		if t.Group != nil {
+			return nil, fmt.Errorf("want tasks as parts of a group, got a group")
+		}
+		var err error
+		if parts[i], err = in.bindTask(t, calls); err != nil {
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+		over[i] = t.Over
+	}
+	return in.engine.backend.BindGroup(g.Form, parts, over)
+}
+
+// builtins says how many tensors each built-in operation takes.
+var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2}
+
+func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
+	if n, ok := builtins[t.Builtin.Op]; !ok {
+		return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
+	} else if len(t.Access) != n {
+		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, n, len(t.Access))
+	}
+	b := &Builtin{Builtin: t.Builtin, Over: t.Over}
+	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)
+	for i := range t.Access {
+		a := &t.Access[i]
+		root := &in.plan.Roots[a.Root]
+		if !in.permits(a, a.Root, i == 0) || shape.Prod(root.Shape) != n || t.Over != n {
+			return nil, fmt.Errorf("want tensors of one size, all of them touched and the first written, got %v %v over %d", a.Perm, a.Region, t.Over)
+		}
+		b.Tensors = append(b.Tensors, Tensor{Operand: root.Operand(), Region: in.data[a.Root]})
+	}
+	return in.engine.backend.BindBuiltin(b)
+}
+
+// resolve finds the kernel of a call and applies its operator again to what it was given. That says which
+// tensors the call must have.
+func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	reg := in.engine.registry.Task(c.ID)
 	if reg == nil {
 		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v", c.Operator, c.Task, c.ID)
@@ -192,7 +226,7 @@ func (in *Instance) bindCall(c *plan.Call) ([]op.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	variant, err := reg.Variant(op.CPU, res.Types)
+	variant, err := reg.Variant(in.engine.backend.Target(), res.Types)
 	if err != nil {
 		return nil, err
 	}
@@ -206,12 +240,11 @@ func (in *Instance) bindCall(c *plan.Call) ([]op.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	acc := &task.Accessor{Signature: sig, Attrs: attrs, Resolved: res, Memory: in.memory(c, sig), Workers: in.workers(sig, res), Passed: passed, State: in.state(c)}
-	bodies, err := variant.Bind(acc)
-	if err == nil {
-		err = acc.Err()
+	call := &Call{Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res)}
+	if s := in.states[c.Node]; s != nil {
+		call.State = &s.State
 	}
-	return bodies, err
+	return call, nil
 }
 
 // passed returns the values of the arguments that the caller of a task passed, by slot.
@@ -284,65 +317,34 @@ func (in *Instance) permits(a *region.Access, root region.Root, write bool) bool
 	return a.Contains(region.Whole(root, in.plan.Roots[root].Shape))
 }
 
-// memory returns the function that finds the buffers of a call's parameters.
-func (in *Instance) memory(c *plan.Call, sig *task.Signature) func(int, bool) []task.Buffer {
-	return func(slot int, grad bool) []task.Buffer {
-		for i, p := range sig.Params {
-			if p.Slot != slot || p.Grad != grad {
-				continue
+// tensors returns the memory of a call's parameters.
+func (in *Instance) tensors(c *plan.Call, sig *task.Signature, res *task.Resolution) [][]Tensor {
+	out := make([][]Tensor, len(sig.Params))
+	var off int64 // within each worker's scratch memory
+	for i, p := range sig.Params {
+		for _, b := range c.Params[i] {
+			var t Tensor // of an unused gradient
+			if b.Root != plan.NoRoot {
+				t = Tensor{in.plan.Operand(b), in.data[b.Root], b.Mode}
 			}
-			var buffers []task.Buffer
-			for _, b := range c.Params[i] {
-				if b.Root == plan.NoRoot {
-					buffers = append(buffers, task.Buffer{})
-					continue
-				}
-				buffers = append(buffers, task.Buffer{Operand: in.plan.Operand(b), Bytes: in.data[b.Root], Mode: b.Mode})
-			}
-			return buffers
+			out[i] = append(out[i], t)
 		}
-		return nil
-	}
-}
-
-// state returns the function that finds the per-device state of a call's node.
-func (in *Instance) state(c *plan.Call) func(int) *task.State {
-	return func(int) *task.State {
-		if s := in.states[c.Node]; s != nil {
-			return &s.State
+		if !sig.Operator.Slots[p.Slot].PerWorker {
+			continue
 		}
-		return nil
-	}
-}
-
-// workers returns the function that lays out a call's scratch memory in each worker's.
-func (in *Instance) workers(sig *task.Signature, res *task.Resolution) func(int) []task.Buffer {
-	return func(slot int) []task.Buffer {
-		var off int64
-		for _, p := range sig.Params {
-			if p.Slot == slot {
-				break
-			}
-			if sig.Operator.Slots[p.Slot].PerWorker {
-				for _, o := range res.Operands(p.Slot) {
-					o = o.Compute()
-					off += (o.Bytes() + plan.Align - 1) / plan.Align * plan.Align
-				}
-			}
-		}
-		var buffers []task.Buffer
-		for _, o := range res.Operands(slot) {
+		for _, o := range res.Operands(p.Slot) {
 			o = o.Compute()
 			for _, s := range in.scratch {
-				b := task.Buffer{Operand: o} // without bytes, if the plan asks for too few
-				if end := off + o.Bytes(); end <= int64(len(s)) {
-					b.Bytes = s[off:end]
+				t := Tensor{Operand: o} // without bytes, if the plan asks for too few
+				if off+o.Bytes() <= s.Size {
+					t.Region = Region{s.Memory, s.Off + off, o.Bytes()}
 				}
-				buffers = append(buffers, b)
+				out[i] = append(out[i], t)
 			}
+			off += (o.Bytes() + plan.Align - 1) / plan.Align * plan.Align
 		}
-		return buffers
 	}
+	return out
 }
 
 // writeSets notes which variables the plan reads before it writes them, and which it writes.

@@ -1,4 +1,4 @@
-package local
+package cpu
 
 import "github.com/opgen/opgen/runtime/op"
 

@@ -1,4 +1,4 @@
-package local_test
+package cpu_test
 
 import (
 	"context"
@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
@@ -84,8 +85,8 @@ func (f *faults) registry(t *testing.T) *task.Registry {
 // training is a training step of a small classifier in an engine, and what it should compute.
 type training struct {
 	program     *graph.Program
-	engine      *local.Engine
-	in          *local.Instance
+	engine      *engine.Engine
+	in          *engine.Instance
 	start       map[string][]float32 // variables before the step
 	want        map[string][]float32 // and after its first run, with the loss
 	undisturbed *training            // runs as many steps on one worker; nil for itself
@@ -97,7 +98,7 @@ const (
 )
 
 // begin loads and runs the initialisation, and loads the step.
-func (s *training) begin(e *local.Engine) error {
+func (s *training) begin(e *engine.Engine) error {
 	init, err := graph.Initialization(s.program)
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (s *training) begin(e *local.Engine) error {
 // step sets all variables as they were at first, feeds the inputs and runs.
 func (s *training) step(ctx context.Context) error {
 	for name, v := range s.start {
-		if err := local.Feed(s.in, name, v); err != nil {
+		if err := engine.Feed(s.in, name, v); err != nil {
 			return err
 		}
 	}
@@ -136,7 +137,7 @@ func (s *training) step(ctx context.Context) error {
 		images[i] = float32(i*7%17) / 16
 		labels[i/64] = int32(i / 64 % 10)
 	}
-	if err := errors.Join(local.Feed(s.in, "image", images), local.Feed(s.in, "label", labels)); err != nil {
+	if err := errors.Join(engine.Feed(s.in, "image", images), engine.Feed(s.in, "label", labels)); err != nil {
 		return err
 	}
 	return s.in.Run(ctx)
@@ -188,7 +189,7 @@ func (s *training) compare(t *testing.T, what string) {
 // reference runs the step once, undisturbed and on one worker.
 func reference(t *testing.T) *training {
 	t.Helper()
-	s := &training{program: digits(t, faultBatch), engine: newEngine(t, registry(t, increment), local.Config{Workers: 1})}
+	s := &training{program: digits(t, faultBatch), engine: newEngine(t, registry(t, increment), 1, engine.Config{})}
 	if err := s.begin(s.engine); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func reference(t *testing.T) *training {
 
 // beside returns a training that is to be run in another engine, and compared with a reference of its
 // own after each step.
-func beside(t *testing.T, e *local.Engine) *training {
+func beside(t *testing.T, e *engine.Engine) *training {
 	t.Helper()
 	ref := reference(t)
 	if err := ref.begin(ref.engine); err != nil { // from the first step on
@@ -223,9 +224,9 @@ func TestAllocationFaults(t *testing.T) {
 	reg := registry(t, increment)
 	for refused := 0; ; refused++ {
 		count, owner := 0, ""
-		var e *local.Engine
+		var e *engine.Engine
 		var before int64
-		e = local.New(reg, local.Config{Workers: 3, Admit: func(o string, _ int64) error {
+		e = engine.New(reg, cpu.New(cpu.Config{Workers: 3}), engine.Config{Admit: func(o string, _ int64) error {
 			count++
 			if count-1 == refused {
 				owner = o
@@ -249,7 +250,7 @@ func TestAllocationFaults(t *testing.T) {
 		}
 		// Variables that the initialisation made stay; all else is gone.
 		for _, v := range s.program.Variables {
-			if data, _, err := local.Variable[float32](e, v.Name()); err == nil {
+			if data, _, err := engine.Variable[float32](e, v.Name()); err == nil {
 				before += int64(4 * len(data))
 			}
 		}
@@ -270,7 +271,7 @@ func TestAllocationFaults(t *testing.T) {
 func TestTaskFaults(t *testing.T) {
 	t.Parallel()
 	var f faults
-	e := local.New(f.registry(t), local.Config{Workers: 3})
+	e := engine.New(f.registry(t), cpu.New(cpu.Config{Workers: 3}), engine.Config{})
 	s := beside(t, e)
 	p := s.in.Plan()
 	f.bound = 0
@@ -308,8 +309,8 @@ func TestTaskFaults(t *testing.T) {
 			err := s.step(t.Context())
 			f.call.Store(-1)
 			c := &p.Calls[x.Call]
-			var te *local.TaskError
-			var pe *local.PanicError
+			var te *engine.TaskError
+			var pe *engine.PanicError
 			if !errors.As(err, &te) || errors.As(err, &pe) != panics {
 				t.Fatalf("task %d, panic %v: %v", i, panics, err)
 			}
@@ -338,7 +339,7 @@ func TestCancelAnywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	stopped := 0
 	for _, workers := range []int{1, 2, 5} {
-		e := local.New(registry(t, increment), local.Config{Workers: workers})
+		e := engine.New(registry(t, increment), cpu.New(cpu.Config{Workers: workers}), engine.Config{})
 		s := beside(t, e)
 		start := time.Now()
 		s.check(t, "before any")

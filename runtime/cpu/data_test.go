@@ -1,4 +1,4 @@
-package local_test
+package cpu_test
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -27,27 +27,27 @@ func affine(t testing.TB, batch, in, out int) *graph.Program {
 }
 
 func TestFeedAndFetchErrors(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	e := newEngine(t, registry(t, increment), 1, engine.Config{})
 	in := load(t, e, chain(t, 3, 4))
-	wantError(t, "unknown name", local.Feed(in, "y", make([]float32, 4)), "local: plan inference has no tensor y")
-	wantError(t, "wrong type", local.Feed(in, "x", make([]float64, 4)), "local: tensor x holds f32, not f64")
-	wantError(t, "too short", local.Feed(in, "x", make([]float32, 3)), "local: tensor x: want 4 elements, got 3")
-	wantError(t, "too long", local.Feed(in, "x", make([]float32, 5)), "local: tensor x: want 4 elements, got 5")
+	wantError(t, "unknown name", engine.Feed(in, "y", make([]float32, 4)), "engine: plan inference has no tensor y")
+	wantError(t, "wrong type", engine.Feed(in, "x", make([]float64, 4)), "engine: tensor x holds f32, not f64")
+	wantError(t, "too short", engine.Feed(in, "x", make([]float32, 3)), "engine: tensor x: want 4 elements, got 3")
+	wantError(t, "too long", engine.Feed(in, "x", make([]float32, 5)), "engine: tensor x: want 4 elements, got 5")
 	for _, name := range []string{"p0.output", "p2.output"} {
-		wantError(t, "computed", local.Feed(in, name, make([]float32, 4)), "local: plan inference: want an input or a variable to feed, got "+name+", which the plan computes")
+		wantError(t, "computed", engine.Feed(in, name, make([]float32, 4)), "engine: plan inference: want an input or a variable to feed, got "+name+", which the plan computes")
 	}
 	for name, want := range map[string]string{
-		"y":         "local: plan inference has no tensor y",
-		"p0.output": "local: plan inference: want a fetched tensor or a variable, got p0.output, whose memory is reused",
-		"x":         "local: plan inference: want a fetched tensor or a variable, got x, whose memory is reused",
+		"y":         "engine: plan inference has no tensor y",
+		"p0.output": "engine: plan inference: want a fetched tensor or a variable, got p0.output, whose memory is reused",
+		"x":         "engine: plan inference: want a fetched tensor or a variable, got x, whose memory is reused",
 	} {
-		_, err := local.Fetch[float32](in, name)
+		_, err := engine.Fetch[float32](in, name)
 		wantError(t, "fetching "+name, err, want)
 	}
-	_, err := local.Fetch[int32](in, "p2.output")
-	wantError(t, "fetching another type", err, "local: tensor p2.output holds f32, not i32")
-	_, _, err = local.Variable[float32](e, "w")
-	wantError(t, "unknown variable", err, "local: no variable w")
+	_, err := engine.Fetch[int32](in, "p2.output")
+	wantError(t, "fetching another type", err, "engine: tensor p2.output holds f32, not i32")
+	_, _, err = engine.Variable[float32](e, "w")
+	wantError(t, "unknown variable", err, "engine: no variable w")
 	// What is fed and fetched is copied.
 	data := []float32{1, 2, 3, 4}
 	feed(t, in, "x", data...)
@@ -62,9 +62,9 @@ func TestFeedAndFetchErrors(t *testing.T) {
 
 // TestInputsMustBeFed runs a plan whose inputs were not fed, never or not again.
 func TestInputsMustBeFed(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	e := newEngine(t, registry(t, increment), 1, engine.Config{})
 	in := load(t, e, chain(t, 3, 4))
-	const want = "local: plan inference reads input x, which has not been fed since the last run"
+	const want = "engine: plan inference reads input x, which has not been fed since the last run"
 	wantError(t, "never", in.Run(t.Context()), want)
 	feed(t, in, "x", 1, 2, 3, float32(4))
 	run(t, in)
@@ -84,7 +84,7 @@ func TestInputsMustBeFed(t *testing.T) {
 // TestFeedBeforeFetch feeds the next run before the results of the last are fetched, in a plan whose
 // input and output do not live at the same time.
 func TestFeedBeforeFetch(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	e := newEngine(t, registry(t, increment), 1, engine.Config{})
 	in := load(t, e, chain(t, 4, 1000))
 	feed(t, in, "x", make([]float32, 1000)...)
 	run(t, in)
@@ -99,11 +99,11 @@ func TestFeedBeforeFetch(t *testing.T) {
 }
 
 func TestUnsetVariables(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	e := newEngine(t, registry(t, increment), 1, engine.Config{})
 	p := affine(t, 1, 2, 1)
 	in := load(t, e, p)
 	feed(t, in, "x", 10, float32(100))
-	const want = "local: plan inference reads variable %s, which nothing has written yet"
+	const want = "engine: plan inference reads variable %s, which nothing has written yet"
 	wantError(t, "no variable is set", in.Run(t.Context()), fmt.Sprintf(want, "fc.weight"))
 	feed(t, in, "fc.weight", 1, float32(2))
 	wantError(t, "one variable is set", in.Run(t.Context()), fmt.Sprintf(want, "fc.bias"))
@@ -113,7 +113,7 @@ func TestUnsetVariables(t *testing.T) {
 		t.Errorf("the plan computes %v", got)
 	}
 	// An initialisation sets them as well, and Load of another plan does not.
-	e = newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	e = newEngine(t, registry(t, increment), 1, engine.Config{})
 	init, err := graph.Initialization(p)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestUnsetVariables(t *testing.T) {
 
 // TestEmptyVariables runs a plan with a variable that has no elements, so nothing can write it.
 func TestEmptyVariables(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	e := newEngine(t, registry(t, increment), 1, engine.Config{})
 	in := load(t, e, affine(t, 1, 0, 1))
 	feed(t, in, "fc.bias", float32(2))
 	feed[float32](t, in, "x")
@@ -137,7 +137,7 @@ func TestEmptyVariables(t *testing.T) {
 
 // TestVariableWrittenFirst runs a plan that reads a variable only after it has written it.
 func TestVariableWrittenFirst(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 1})
+	e := newEngine(t, registry(t, increment), 1, engine.Config{})
 	v := region.Access{Region: region.Whole(0, []int{2}), Perm: perm.Write}
 	sum := region.Access{Region: region.Whole(1, []int{2}), Perm: perm.Write}
 	read, change := v, sum
@@ -160,7 +160,7 @@ func TestVariableWrittenFirst(t *testing.T) {
 
 // TestSharedVariables lets two plans for different batches work on the same weights.
 func TestSharedVariables(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 2})
+	e := newEngine(t, registry(t, increment), 2, engine.Config{})
 	small, large := affine(t, 1, 2, 1), affine(t, 3, 2, 1)
 	one := load(t, e, small)
 	used := e.Memory().Used
@@ -184,16 +184,16 @@ func TestSharedVariables(t *testing.T) {
 	if got := fetch[float32](t, three, "fc.weight"); !slices.Equal(got, []float32{1, 2}) {
 		t.Errorf("fc.weight = %v", got)
 	}
-	w, shape, err := local.Variable[float32](e, "fc.weight")
+	w, shape, err := engine.Variable[float32](e, "fc.weight")
 	if err != nil || !slices.Equal(w, []float32{1, 2}) || !slices.Equal(shape, []int{1, 2}) {
 		t.Errorf("fc.weight = %v of shape %v, %v", w, shape, err)
 	}
-	_, _, err = local.Variable[float64](e, "fc.weight")
-	wantError(t, "another type", err, "local: variable fc.weight holds f32, not f64")
+	_, _, err = engine.Variable[float64](e, "fc.weight")
+	wantError(t, "another type", err, "engine: variable fc.weight holds f32, not f64")
 	// A plan that wants another shape is refused, and leaves no trace.
 	used = e.Memory().Used
 	_, err = e.Load(build(t, affine(t, 1, 5, 1)))
-	wantError(t, "another shape", err, "local: variable fc.weight: plan inference wants f32[1, 5], the engine holds f32[1, 2]")
+	wantError(t, "another shape", err, "engine: variable fc.weight: plan inference wants f32[1, 5], the engine holds f32[1, 2]")
 	if got := e.Memory().Used; got != used {
 		t.Errorf("%d bytes are in use, want %d", got, used)
 	}
@@ -217,7 +217,7 @@ func TestTrainingChangesVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 2})
+	e := newEngine(t, registry(t, increment), 2, engine.Config{})
 	start := load(t, e, init)
 	run(t, start)
 	start.Close()
@@ -245,9 +245,9 @@ func TestTrainingChangesVariables(t *testing.T) {
 
 // TestConcurrentInstances runs, feeds and reads two instances of one engine from several goroutines.
 func TestConcurrentInstances(t *testing.T) {
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 3})
+	e := newEngine(t, registry(t, increment), 3, engine.Config{})
 	p := chain(t, 5, 64)
-	instances := make([]*local.Instance, 4)
+	instances := make([]*engine.Instance, 4)
 	for k := range instances {
 		instances[k] = load(t, e, p)
 	}
@@ -259,7 +259,7 @@ func TestConcurrentInstances(t *testing.T) {
 				for j := range data {
 					data[j] = float32(1000*k + i + j)
 				}
-				if err := local.Feed(in, "x", data); err != nil {
+				if err := engine.Feed(in, "x", data); err != nil {
 					t.Error(err)
 					return
 				}
@@ -267,7 +267,7 @@ func TestConcurrentInstances(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				got, err := local.Fetch[float32](in, "p4.output")
+				got, err := engine.Fetch[float32](in, "p4.output")
 				if err != nil || got[0] != data[0]+5 || got[63] != data[63]+5 {
 					t.Errorf("goroutine %d, run %d: %v, %v", k, i, got, err)
 					return
@@ -287,7 +287,7 @@ func TestConcurrentInstances(t *testing.T) {
 // TestBuiltins runs the operations that every engine knows, cut into several ranges.
 func TestBuiltins(t *testing.T) {
 	const n = 40000 // more than two ranges
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 3})
+	e := newEngine(t, registry(t, increment), 3, engine.Config{})
 	p := &plan.Plan{Format: plan.Format, Name: "builtins"}
 	add := func(name string, typ dtype.Type, use plan.Use, last int) region.Access {
 		bytes := int64(n * typ.Size())

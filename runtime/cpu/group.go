@@ -1,49 +1,38 @@
-package local
+package cpu
 
 import (
-	"fmt"
 	"runtime/debug"
 
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 )
 
-// group returns the body of a fused task.
-func (in *Instance) group(g *plan.Group, bodies [][]op.Body) (op.Body, error) {
-	parts := make([]part, len(g.Parts))
+// BindGroup returns the body of a fused task.
+func (b *Backend) BindGroup(form plan.Form, launchables []engine.Launchable, over []int) (engine.Launchable, error) {
+	parts := make([]part, len(launchables))
 	end := 0
-	for i := range g.Parts {
-		t := &g.Parts[i]
-		if t.Group != nil {
-			return nil, fmt.Errorf("want tasks as parts of a group, got a group")
-		}
-		body, err := in.body(t, bodies)
-		if err != nil {
-			return nil, fmt.Errorf("part %d: %w", i, err)
-		}
-		end += t.Over
-		parts[i] = part{body, end, t}
+	for i, l := range launchables {
+		end += over[i]
+		parts[i] = part{l.(launchable).Body, end, i}
 	}
-	switch g.Form {
-	case plan.Chain:
-		return chain{parts}, nil
-	case plan.Batch:
-		return batch{parts}, nil
+	if form == plan.Chain {
+		return launchable{chain{parts}}, nil
 	}
-	return nil, fmt.Errorf("unknown form of a group %q", g.Form)
+	return launchable{batch{parts}}, nil
 }
 
 // part is a task of a group.
 type part struct {
-	body op.Body
-	end  int // of its indices in a batch
-	task *plan.Task
+	body   op.Body
+	end    int // of its indices in a batch
+	number int
 }
 
 // partError is the error of a part of a group: which one, in which range of its own, and what its body
-// returned or the *PanicError that it raised.
+// returned or the *engine.PanicError that it raised.
 type partError struct {
-	task *plan.Task
+	part int
 	at   op.Range
 	err  error
 }
@@ -54,11 +43,11 @@ func (e *partError) Error() string { return e.err.Error() }
 func (p *part) run(ctx *op.Ctx, r op.Range) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &partError{p.task, r, &PanicError{Value: v, Stack: debug.Stack()}}
+			err = &partError{p.number, r, &engine.PanicError{Value: v, Stack: debug.Stack()}}
 		}
 	}()
 	if err := p.body.Run(ctx, r); err != nil {
-		return &partError{p.task, r, err}
+		return &partError{p.number, r, err}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package local_test
+package cpu_test
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
@@ -77,18 +77,13 @@ func flatBody(tb testing.TB) op.Body {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	alloc := local.NewAllocator(0)
 	bodies, err := variant.Bind(&task.Accessor{
 		Signature: operator.Signature(task.KindForward),
 		Attrs:     flat.Defaults(),
 		Resolved:  res,
 		Memory: func(slot int, _ bool) []task.Buffer {
 			o := res.Operands(slot)[0]
-			data, err := alloc.Allocate("benchmark", o.Bytes())
-			if err != nil {
-				tb.Fatal(err)
-			}
-			return []task.Buffer{{Operand: o, Bytes: data}}
+			return []task.Buffer{{Operand: o, Bytes: make([]byte, o.Bytes())}}
 		},
 	})
 	if err != nil || len(bodies) != 1 {
@@ -103,10 +98,10 @@ func TestTaskAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { _ = body.Run(ctx, op.Range{Lo: 0, Hi: 6}) }); n != 0 {
 		t.Errorf("a task allocates %v times", n)
 	}
-	in := load(t, newEngine(t, registry(t, increment), local.Config{Workers: 2}), chain(t, 20, 50))
+	in := load(t, newEngine(t, registry(t, increment), 2, engine.Config{}), chain(t, 20, 50))
 	data := make([]float32, 50)
 	if n := testing.AllocsPerRun(100, func() {
-		if local.Feed(in, "x", data) != nil || in.Run(t.Context()) != nil {
+		if engine.Feed(in, "x", data) != nil || in.Run(t.Context()) != nil {
 			t.Error("a run failed")
 		}
 	}); n != 0 {
@@ -120,7 +115,7 @@ func BenchmarkRun(b *testing.B) {
 	for _, workers := range []int{1, 2} {
 		for _, size := range []int{1, 16} {
 			b.Run(fmt.Sprintf("workers=%d/ranges=%d", workers, size), func(b *testing.B) {
-				in := load(b, newEngine(b, registry(b, increment), local.Config{Workers: workers}), chain(b, 100, size))
+				in := load(b, newEngine(b, registry(b, increment), workers, engine.Config{}), chain(b, 100, size))
 				data := make([]float32, size)
 				b.ReportAllocs()
 				for b.Loop() {
@@ -181,7 +176,7 @@ func BenchmarkDigitsStep(b *testing.B) {
 	}
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			e := newEngine(b, registry(b, increment), local.Config{Workers: workers})
+			e := newEngine(b, registry(b, increment), workers, engine.Config{})
 			run(b, load(b, e, init))
 			in := load(b, e, p)
 			b.ReportAllocs()
@@ -206,7 +201,7 @@ func BenchmarkPlanStep(b *testing.B) {
 		}
 	})
 	b.Run("load", func(b *testing.B) {
-		e := newEngine(b, registry(b, increment), local.Config{Workers: 1})
+		e := newEngine(b, registry(b, increment), 1, engine.Config{})
 		pl := build(b, p)
 		for b.Loop() {
 			in, err := e.Load(pl)

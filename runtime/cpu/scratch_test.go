@@ -1,4 +1,4 @@
-package local_test
+package cpu_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
@@ -99,7 +99,7 @@ func TestScratchMemory(t *testing.T) {
 		t.Errorf("a worker needs %d bytes, want 64 for each kind", got)
 	}
 	for _, workers := range []int{1, 2, 5} {
-		in := load(t, newEngine(t, &r, local.Config{Workers: workers}), p)
+		in := load(t, newEngine(t, &r, workers, engine.Config{}), p)
 		for range 20 {
 			feed(t, in, "x", make([]float32, n)...)
 			run(t, in)

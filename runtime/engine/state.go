@@ -1,4 +1,4 @@
-package local
+package engine
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// state is the per-device state of a node. This engine has one device.
+// state is the per-device state of a node.
 type state struct {
 	task.State
 	plan *plan.State
@@ -55,12 +55,16 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 			err = in.stateError(c, err)
 		}
 	}()
-	bodies, err := in.bindCall(c)
+	call, err := in.resolve(c)
 	if err != nil {
 		return err
 	}
-	for _, b := range bodies {
-		if err := b.Run(&op.Ctx{}, op.Range{Lo: 0, Hi: 1}); err != nil {
+	steps, err := in.engine.backend.BindCall(call)
+	if err != nil {
+		return err
+	}
+	for _, l := range steps {
+		if err := l.Launch(); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,9 @@
-package local
+package engine
 
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/plan"
@@ -12,7 +13,7 @@ import (
 func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
 	r, ok := in.roots[name]
 	if !ok {
-		return 0, nil, fmt.Errorf("local: plan %s has no tensor %s", in.plan.Name, name)
+		return 0, nil, fmt.Errorf("engine: plan %s has no tensor %s", in.plan.Name, name)
 	}
 	return r, &in.plan.Roots[r], nil
 }
@@ -26,7 +27,7 @@ func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 		return err
 	}
 	if root.Use != plan.Fed && root.Use != plan.Variable {
-		return fmt.Errorf("local: plan %s: want an input or a variable to feed, got %s, which the plan computes", in.plan.Name, name)
+		return fmt.Errorf("engine: plan %s: want an input or a variable to feed, got %s, which the plan computes", in.plan.Name, name)
 	}
 	if in.data == nil {
 		return errInstanceClosed
@@ -35,9 +36,11 @@ func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 		return err
 	}
 	if n := elements(root.Type, in.data[r]); len(data) != n {
-		return fmt.Errorf("local: tensor %s: want %d elements, got %d", name, n, len(data))
+		return fmt.Errorf("engine: tensor %s: want %d elements, got %d", name, n, len(data))
 	}
-	write(root.Type, in.data[r], data)
+	if err := write(in.engine.backend, root.Type, in.data[r], data); err != nil {
+		return fmt.Errorf("engine: tensor %s: %w", name, err)
+	}
 	in.fed[r] = true
 	if v := in.vars[r]; v != nil {
 		v.set = true
@@ -54,7 +57,7 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 		return nil, err
 	}
 	if root.Use != plan.Variable && root.Last < len(in.plan.Tasks) {
-		return nil, fmt.Errorf("local: plan %s: want a fetched tensor or a variable, got %s, whose memory is reused", in.plan.Name, name)
+		return nil, fmt.Errorf("engine: plan %s: want a fetched tensor or a variable, got %s, whose memory is reused", in.plan.Name, name)
 	}
 	if in.data == nil {
 		return nil, errInstanceClosed
@@ -62,44 +65,61 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	if err := holds[T]("tensor", name, root.Type); err != nil {
 		return nil, err
 	}
-	return read[T](root.Type, in.data[r]), nil
+	return read[T](in.engine.backend, root.Type, in.data[r])
 }
 
-var errInstanceClosed = errors.New("local: the instance is closed")
+var errInstanceClosed = errors.New("engine: the instance is closed")
 
 // holds checks that a tensor of an element type is fed and fetched as elements of T.
 func holds[T dtype.Element](what, name string, typ dtype.Type) error {
-	if want := dtype.Of[T](); typ.Compute() != want {
-		return fmt.Errorf("local: %s %s holds %v, not %v", what, name, typ, want)
+	want := typ
+	if _, _, ok := typ.Half(); ok {
+		want = dtype.F32
+	}
+	if got := dtype.Of[T](); got != want {
+		return fmt.Errorf("engine: %s %s holds %v, not %v", what, name, typ, got)
 	}
 	return nil
 }
 
-func elements(typ dtype.Type, memory []byte) int { return len(memory) / typ.Size() }
+func elements(typ dtype.Type, r Region) int { return int(r.Size) / typ.Size() }
+
+// bytesOf returns the memory of elements.
+func bytesOf[T dtype.Element](data []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*dtype.Of[T]().Size())
+}
 
 // write stores elements in the memory of a tensor.
-func write[T dtype.Element](typ dtype.Type, memory []byte, data []T) {
-	if bits, _, ok := typ.Half(); ok {
-		for i, x := range any(data).([]float32) {
-			slice[uint16](memory)[i] = bits(x)
-		}
-		return
+func write[T dtype.Element](b Backend, typ dtype.Type, to Region, data []T) error {
+	if len(data) == 0 {
+		return nil
 	}
-	copy(slice[T](memory), data)
+	if bits, _, ok := typ.Half(); ok {
+		stored := make([]uint16, len(data))
+		for i, x := range any(data).([]float32) {
+			stored[i] = bits(x)
+		}
+		return b.Write(to, bytesOf(stored))
+	}
+	return b.Write(to, bytesOf(data))
 }
 
 // read returns a copy of the elements in the memory of a tensor.
-func read[T dtype.Element](typ dtype.Type, memory []byte) []T {
-	out := make([]T, elements(typ, memory))
-	if _, value, ok := typ.Half(); ok {
-		to := any(out).([]float32)
-		for i, h := range slice[uint16](memory) {
-			to[i] = value(h)
-		}
-		return out
+func read[T dtype.Element](b Backend, typ dtype.Type, from Region) ([]T, error) {
+	out := make([]T, elements(typ, from))
+	if len(out) == 0 {
+		return out, nil
 	}
-	copy(out, slice[T](memory))
-	return out
+	_, value, ok := typ.Half()
+	if !ok {
+		return out, b.Read(bytesOf(out), from)
+	}
+	stored := make([]uint16, len(out))
+	err := b.Read(bytesOf(stored), from)
+	for i, h := range stored {
+		any(out).([]float32)[i] = value(h)
+	}
+	return out, err
 }
 
 // Variable returns a copy of an engine's variable and its shape.
@@ -108,12 +128,13 @@ func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
 	defer e.mu.Unlock()
 	v := e.variables[name]
 	if v == nil {
-		return nil, nil, fmt.Errorf("local: no variable %s", name)
+		return nil, nil, fmt.Errorf("engine: no variable %s", name)
 	}
 	if err := holds[T]("variable", name, v.operand.Type); err != nil {
 		return nil, nil, err
 	}
-	return read[T](v.operand.Type, v.bytes), append([]int{}, v.operand.Shape...), nil
+	data, err := read[T](e.backend, v.operand.Type, v.memory)
+	return data, append([]int{}, v.operand.Shape...), err
 }
 
 // SetVariable writes an engine's variable, which a loaded plan has. One of f16 or bf16 takes float32, which is
@@ -123,15 +144,17 @@ func SetVariable[T dtype.Element](e *Engine, name string, data []T) error {
 	defer e.mu.Unlock()
 	v := e.variables[name]
 	if v == nil {
-		return fmt.Errorf("local: no variable %s", name)
+		return fmt.Errorf("engine: no variable %s", name)
 	}
 	if err := holds[T]("variable", name, v.operand.Type); err != nil {
 		return err
 	}
-	if n := elements(v.operand.Type, v.bytes); len(data) != n {
-		return fmt.Errorf("local: variable %s: want %d elements, got %d", name, n, len(data))
+	if n := elements(v.operand.Type, v.memory); len(data) != n {
+		return fmt.Errorf("engine: variable %s: want %d elements, got %d", name, n, len(data))
 	}
-	write(v.operand.Type, v.bytes, data)
+	if err := write(e.backend, v.operand.Type, v.memory, data); err != nil {
+		return fmt.Errorf("engine: variable %s: %w", name, err)
+	}
 	v.set = true
 	return nil
 }

@@ -1,4 +1,4 @@
-package local_test
+package cpu_test
 
 import (
 	"errors"
@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/shape"
@@ -158,7 +159,7 @@ func (s *tables) open() (n int) {
 
 func TestState(t *testing.T) {
 	s := &tables{}
-	e := local.New(s.registry(t), local.Config{Workers: 2})
+	e := engine.New(s.registry(t), cpu.New(cpu.Config{Workers: 2}), engine.Config{})
 	p := counters(t, 3)
 	in, other := load(t, e, p), load(t, e, p)
 	for range 2 {
@@ -210,7 +211,7 @@ func TestStateErrors(t *testing.T) {
 		"both":     {tables{failInit: 3, failCleanup: 2}, errCleanup, "plan inference, counter_2: counter.init, range [0, 1): init failed\nplan inference, counter_1: counter.cleanup, range [0, 1): cleanup failed", "init 1 init 2 cleanup 2 cleanup 1"},
 	} {
 		s := &tt.s
-		e := local.New(s.registry(t), local.Config{Workers: 1})
+		e := engine.New(s.registry(t), cpu.New(cpu.Config{Workers: 1}), engine.Config{})
 		in, err := e.Load(build(t, counters(t, 3)))
 		wantError(t, name, err, tt.want)
 		if in != nil || tt.cause != nil && !errors.Is(err, tt.cause) {
@@ -231,7 +232,7 @@ func TestStateErrors(t *testing.T) {
 	}
 	// A body that asks for a state of another type, or that nobody made, is an error of Load.
 	s := &tables{}
-	e := newEngine(t, s.registry(t), local.Config{Workers: 1})
+	e := newEngine(t, s.registry(t), 1, engine.Config{})
 	p := build(t, counters(t, 1))
 	p.States = nil
 	_, err := e.Load(p)

@@ -1,4 +1,4 @@
-package local_test
+package cpu_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -30,7 +30,7 @@ func TestKernelErrors(t *testing.T) {
 				return fmt.Errorf("%w at %d", errKernel, r.Lo)
 			}
 			return increment(ctx, x, y, r)
-		}), local.Config{Workers: workers})
+		}), workers, engine.Config{})
 		in := load(t, e, chain(t, 2, 40))
 		data := make([]float32, 40)
 		for i := range data {
@@ -40,7 +40,7 @@ func TestKernelErrors(t *testing.T) {
 			broken.Store(true)
 			feed(t, in, "x", data...)
 			err := in.Run(t.Context())
-			var te *local.TaskError
+			var te *engine.TaskError
 			if !errors.As(err, &te) || !errors.Is(err, errKernel) {
 				t.Fatalf("%d workers: %v", workers, err)
 			}
@@ -72,7 +72,7 @@ func TestKernelPanics(t *testing.T) {
 				}
 			}
 			return increment(ctx, x, y, r)
-		}), local.Config{Workers: workers})
+		}), workers, engine.Config{})
 		in := load(t, e, chain(t, 1, 40))
 		data := make([]float32, 40)
 		for mode, want := range map[int32]string{
@@ -83,8 +83,8 @@ func TestKernelPanics(t *testing.T) {
 			feed(t, in, "x", data...)
 			err := in.Run(t.Context())
 			wantError(t, fmt.Sprintf("%d workers", workers), err, want)
-			var pe *local.PanicError
-			var te *local.TaskError
+			var pe *engine.PanicError
+			var te *engine.TaskError
 			if !errors.As(err, &pe) || !errors.As(err, &te) || te.Err != error(pe) {
 				t.Fatalf("%v", err)
 			}
@@ -116,7 +116,7 @@ func TestCancel(t *testing.T) {
 			cancel(errors.New("enough"))
 		}
 		return increment(ctx, x, y, r)
-	}), local.Config{Workers: 1})
+	}), 1, engine.Config{})
 	in := load(t, e, chain(t, 4, 1))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -154,10 +154,10 @@ func TestSteps(t *testing.T) {
 			return errKernel
 		}
 		return nil
-	}), local.Config{Workers: workers})
+	}), workers, engine.Config{})
 	p := chain(t, 2, 20)
 	in, other := load(t, e, p), load(t, e, p)
-	try := func(in *local.Instance, at uint64) {
+	try := func(in *engine.Instance, at uint64) {
 		t.Helper()
 		step.Store(at)
 		feed(t, in, "x", make([]float32, 20)...)
@@ -182,7 +182,7 @@ func TestSteps(t *testing.T) {
 
 func TestTimings(t *testing.T) {
 	p := chain(t, 2, 20)
-	e := newEngine(t, registry(t, increment), local.Config{Workers: 2, Profile: true})
+	e := newEngine(t, registry(t, increment), 2, engine.Config{Profile: true})
 	in := load(t, e, p)
 	for range 3 {
 		feed(t, in, "x", make([]float32, 20)...)
@@ -201,7 +201,7 @@ func TestTimings(t *testing.T) {
 	if in.Timings()[0].Runs != 3 {
 		t.Error("Timings hands out the instance's own")
 	}
-	plain := load(t, newEngine(t, registry(t, increment), local.Config{Workers: 1}), p)
+	plain := load(t, newEngine(t, registry(t, increment), 1, engine.Config{}), p)
 	if plain.Timings() != nil {
 		t.Error("an engine that does not profile has timings")
 	}
@@ -247,19 +247,19 @@ func TestLoadErrors(t *testing.T) {
 		{"no parameters", func(p *plan.Plan) { p.Calls[0].Params = nil }, "plan gradients, fc: linear.forward: operator linear, task forward: want 6 parameters, got 0"},
 		{"no input", func(p *plan.Plan) { p.Calls[0].Params[0] = nil }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want one tensor, got 0"},
 		{"no such step", func(p *plan.Plan) { p.Tasks[0].Step = 7 }, "plan gradients, fc: linear.forward: want step 7, the task has 2"},
-		{"outside the arena", func(p *plan.Plan) { p.Roots[0].Place.Off = p.ArenaBytes }, "local: plan gradients: want a place within the 256 bytes of the arena, got 24 bytes at 256: x"},
-		{"not aligned", func(p *plan.Plan) { p.Roots[0].Place.Off = 2 }, "local: plan gradients: want an offset that is a multiple of 64, got 2: x"},
-		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "local: plan gradients: want 24 bytes, got 20: x"},
+		{"outside the arena", func(p *plan.Plan) { p.Roots[0].Place.Off = p.ArenaBytes }, "engine: plan gradients: want a place within the 256 bytes of the arena, got 24 bytes at 256: x"},
+		{"not aligned", func(p *plan.Plan) { p.Roots[0].Place.Off = 2 }, "engine: plan gradients: want an offset that is a multiple of 64, got 2: x"},
+		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "engine: plan gradients: want 24 bytes, got 20: x"},
 		{"secret reader", func(p *plan.Plan) { p.Tasks[0].Access = p.Tasks[0].Access[1:] }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want an access to all of x that permits to read, got none"},
-		{"no such root", func(p *plan.Plan) { p.Calls[0].Params[0][0].Root = 99 }, "local: plan gradients: want roots from 0 to"},
+		{"no such root", func(p *plan.Plan) { p.Calls[0].Params[0][0].Root = 99 }, "engine: plan gradients: want roots from 0 to"},
 		{"unknown operation", func(p *plan.Plan) { p.Tasks[fill].Builtin.Op = "sub" }, `plan gradients, sub grad of fc.output: unknown built-in operation "sub"`},
 		{"operation on integers", func(p *plan.Plan) { p.Roots[p.Tasks[fill].Access[0].Root].Type = dtype.I32 }, "plan gradients, fill grad of fc.output: want fill of f32, f64, f16 or bf16, got i32"},
-		{"unknown group", group("ring"), `local: plan gradients, : : want a chain or a batch of tasks, got "ring" of 0`},
-		{"group in a group", group(plan.Chain, plan.Task{Call: -1, Group: &plan.Group{Form: plan.Chain, Parts: []plan.Task{add}}}), "local: plan gradients, grad of fc.output: add: want calls and built-in operations as parts, got something else as part 0"},
+		{"unknown group", group("ring"), `engine: plan gradients, : : want a chain or a batch of tasks, got "ring" of 0`},
+		{"group in a group", group(plan.Chain, plan.Task{Call: -1, Group: &plan.Group{Form: plan.Chain, Parts: []plan.Task{add}}}), "engine: plan gradients, grad of fc.output: add: want calls and built-in operations as parts, got something else as part 0"},
 	}
 	reg := registry(t, increment)
 	for _, tt := range tests {
-		e := newEngine(t, reg, local.Config{Workers: 1})
+		e := newEngine(t, reg, 1, engine.Config{})
 		bad := copyOf(t, p)
 		tt.change(bad)
 		in, err := e.Load(bad)

@@ -1,4 +1,4 @@
-package local_test
+package cpu_test
 
 import (
 	"context"
@@ -8,9 +8,10 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/local"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -132,9 +133,9 @@ func schedule(t testing.TB, p *plan.Plan) *plan.Plan {
 	return p
 }
 
-func newEngine(t testing.TB, r *task.Registry, c local.Config) *local.Engine {
+func newEngine(t testing.TB, r *task.Registry, workers int, c engine.Config) *engine.Engine {
 	t.Helper()
-	e := local.New(r, c)
+	e := engine.New(r, cpu.New(cpu.Config{Workers: workers}), c)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -143,7 +144,7 @@ func newEngine(t testing.TB, r *task.Registry, c local.Config) *local.Engine {
 	return e
 }
 
-func load(t testing.TB, e *local.Engine, p *graph.Program) *local.Instance {
+func load(t testing.TB, e *engine.Engine, p *graph.Program) *engine.Instance {
 	t.Helper()
 	in, err := e.Load(build(t, p))
 	if err != nil {
@@ -152,23 +153,23 @@ func load(t testing.TB, e *local.Engine, p *graph.Program) *local.Instance {
 	return in
 }
 
-func feed[T dtype.Element](t testing.TB, in *local.Instance, name string, data ...T) {
+func feed[T dtype.Element](t testing.TB, in *engine.Instance, name string, data ...T) {
 	t.Helper()
-	if err := local.Feed(in, name, data); err != nil {
+	if err := engine.Feed(in, name, data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func fetch[T dtype.Element](t testing.TB, in *local.Instance, name string) []T {
+func fetch[T dtype.Element](t testing.TB, in *engine.Instance, name string) []T {
 	t.Helper()
-	v, err := local.Fetch[T](in, name)
+	v, err := engine.Fetch[T](in, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func run(t testing.TB, in *local.Instance) {
+func run(t testing.TB, in *engine.Instance) {
 	t.Helper()
 	if err := in.Run(context.Background()); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,159 @@
+// Package cpu runs plans on the CPUs of this machine, in pure Go. It is a backend of package engine.
+//
+// Workers walk the queues of the plan: tasks that do not depend on each other run side by side, and the
+// ranges of long ones are shared. As ranges are cut by shapes alone, and whatever depends on order is
+// ordered, results do not depend on the number of workers.
+package cpu
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/internal/exec"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan"
+)
+
+// Config configures a backend.
+type Config struct {
+	// Workers is the number of workers; 0 means one for each CPU that Go may use.
+	Workers int
+}
+
+// Backend runs kernels that are written in Go.
+type Backend struct{ pool *exec.Pool }
+
+// New returns a backend, whose workers run until it is closed.
+func New(c Config) *Backend {
+	if c.Workers <= 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	return &Backend{exec.NewPool(c.Workers)}
+}
+
+// Target returns op.CPU.
+func (b *Backend) Target() op.Target { return op.CPU }
+
+// Devices returns 1.
+func (b *Backend) Devices() int { return 1 }
+
+// Workers returns the number of workers.
+func (b *Backend) Workers() int { return b.pool.Workers() }
+
+// memory is what Alloc returns: a pointer, since slices cannot be compared.
+type memory struct{ bytes []byte }
+
+// Alloc returns memory of the Go heap.
+func (b *Backend) Alloc(_ int, n int64) (engine.Memory, error) {
+	raw := make([]byte, n+plan.Align-1)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % plan.Align
+	return &memory{raw[skip : int64(skip)+n : int64(skip)+n]}, nil
+}
+
+// Free lets go of memory. It is collected when nothing refers to it.
+func (b *Backend) Free(m engine.Memory) error {
+	m.(*memory).bytes = nil
+	return nil
+}
+
+// host returns the bytes of a region.
+func host(r engine.Region) []byte {
+	if r.Size == 0 {
+		return nil
+	}
+	return r.Memory.(*memory).bytes[r.Off : r.Off+r.Size : r.Off+r.Size]
+}
+
+// Write copies to a region.
+func (b *Backend) Write(to engine.Region, from []byte) error {
+	copy(host(to), from)
+	return nil
+}
+
+// Read copies from a region.
+func (b *Backend) Read(to []byte, from engine.Region) error {
+	copy(to, host(from))
+	return nil
+}
+
+// launchable is a body.
+type launchable struct{ op.Body }
+
+// Launch runs the body on the goroutine that calls.
+func (l launchable) Launch() error { return l.Run(&op.Ctx{}, op.Range{Lo: 0, Hi: 1}) }
+
+// BindCall returns the bodies that generated code binds.
+func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
+	a := c.Accessor(host)
+	bodies, err := c.Variant.Bind(a)
+	if err == nil {
+		err = a.Err()
+	}
+	steps := make([]engine.Launchable, len(bodies))
+	for i := range bodies {
+		steps[i] = launchable{bodies[i]}
+	}
+	return steps, err
+}
+
+// executable is a program of the pool.
+type executable struct {
+	pool    *exec.Pool
+	program *exec.Program
+}
+
+// Compile makes a program of the pool.
+func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
+	tasks := make([]exec.Task, len(q.Tasks))
+	for i, l := range q.Tasks {
+		t := &q.Plan.Tasks[i]
+		body := l.(launchable).Body
+		if q.Observe != nil {
+			body = &observed{i, body, q.Observe}
+		}
+		tasks[i] = exec.Task{Body: body, Over: t.Over, Grain: t.Grain}
+	}
+	program, err := exec.NewProgram(&q.Plan.Schedule, tasks)
+	return &executable{b.pool, program}, err
+}
+
+// Run runs the program once.
+func (x *executable) Run(ctx context.Context, step uint64) error {
+	err := x.pool.Run(ctx, x.program, step)
+	if err == nil {
+		return nil
+	}
+	var te *exec.Error
+	if !errors.As(err, &te) {
+		return err
+	}
+	e := &engine.RangeError{Task: te.Task, Range: te.Range, Err: te.Err}
+	if pe, ok := te.Err.(*partError); ok {
+		e.Part, e.Range, e.Err = pe.part, pe.at, pe.err
+	}
+	return e
+}
+
+// observed is a body that reports its ranges.
+type observed struct {
+	task    int
+	body    op.Body
+	observe func(engine.Event)
+}
+
+func (o *observed) Run(ctx *op.Ctx, r op.Range) error {
+	begin := time.Now()
+	err := o.body.Run(ctx, r)
+	o.observe(engine.Event{Task: o.task, Worker: ctx.Worker, Step: ctx.Step, Range: r, Begin: begin, End: time.Now()})
+	return err
+}
+
+// Close stops the workers.
+func (b *Backend) Close() error {
+	b.pool.Close()
+	return nil
+}

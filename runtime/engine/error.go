@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/internal/exec"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan"
+)
+
+// TaskError reports which task of a plan failed. It wraps the kernel's error, or a *PanicError.
+type TaskError struct {
+	Plan     string
+	Label    string // of the task, for people
+	Node     string // "" for a built-in operation, like Operator and Task
+	Operator string
+	Task     string
+	Slot     string // that the kernel's error names, or ""
+	Range    op.Range
+	Err      error
+}
+
+func (e *TaskError) Error() string {
+	return fmt.Sprintf("plan %s, %s, range [%d, %d): %v", e.Plan, e.Label, e.Range.Lo, e.Range.Hi, e.Err)
+}
+
+// Unwrap returns the kernel's error.
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// locate fills in what is known of the call in which the error arose.
+func (e *TaskError) locate(c *plan.Call) {
+	e.Node, e.Operator, e.Task = c.Node, c.Operator, c.Task
+	var te *op.Error
+	if errors.As(e.Err, &te) {
+		e.Slot = te.Slot
+	}
+}
+
+// PanicError is a panic of a kernel.
+type PanicError = exec.Panic
+
+// RangeError is how a backend reports the error of a task: what its kernel returned, or a *PanicError.
+type RangeError struct {
+	Task  int
+	Part  int // of a group; otherwise 0
+	Range op.Range
+	Err   error
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("task %d, range [%d, %d): %v", e.Task, e.Range.Lo, e.Range.Hi, e.Err)
+}
+
+// Unwrap returns the kernel's error.
+func (e *RangeError) Unwrap() error { return e.Err }
+
+// failure says which task of the plan an error of the backend comes from.
+func (in *Instance) failure(err error) error {
+	var re *RangeError
+	if !errors.As(err, &re) {
+		return fmt.Errorf("plan %s stopped: %w", in.plan.Name, err)
+	}
+	t := &in.plan.Tasks[re.Task]
+	label := in.plan.Label(re.Task)
+	if t.Group != nil {
+		t = &t.Group.Parts[re.Part]
+		label = in.plan.LabelOf(t)
+	}
+	e := &TaskError{Plan: in.plan.Name, Label: label, Range: re.Range, Err: re.Err}
+	if t.Call >= 0 {
+		e.locate(&in.plan.Calls[t.Call])
+	}
+	return e
+}
