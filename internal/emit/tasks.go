@@ -79,26 +79,14 @@ func generic(name string, args []jen.Code) *jen.Statement {
 	return s
 }
 
-// constraints lists the named constraints of package dtype, widest first.
-var constraints = []struct {
-	name  string
-	types []dtype.Type
-}{
-	{"Element", []dtype.Type{dtype.Bool, dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64, dtype.F32, dtype.F64}},
-	{"Number", []dtype.Type{dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64, dtype.F32, dtype.F64}},
-	{"Integer", []dtype.Type{dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64}},
-	{"Float", []dtype.Type{dtype.F32, dtype.F64}},
-	{"Index", []dtype.Type{dtype.I32, dtype.I64}},
-}
-
 // constraint returns the constraint of a dtype variable: a union of named constraints and of types.
 func (e *emitter) constraint(types []dtype.Type) *jen.Statement {
 	rest := slices.Clone(types)
 	var parts []jen.Code
-	for _, c := range constraints {
-		if !slices.ContainsFunc(c.types, func(t dtype.Type) bool { return !slices.Contains(rest, t) }) {
-			parts = append(parts, jen.Qual(e.rt("dtype"), c.name))
-			rest = slices.DeleteFunc(rest, func(t dtype.Type) bool { return slices.Contains(c.types, t) })
+	for _, c := range dtype.TypeSets() {
+		if !slices.ContainsFunc(c.Types, func(t dtype.Type) bool { return !slices.Contains(rest, t) }) {
+			parts = append(parts, jen.Qual(e.rt("dtype"), c.Name))
+			rest = slices.DeleteFunc(rest, func(t dtype.Type) bool { return slices.Contains(c.Types, t) })
 		}
 	}
 	for _, t := range rest {
