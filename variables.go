@@ -31,7 +31,7 @@ func (s *Session) SaveVariables(path string) error {
 		f.Metadata[stepsOf+name] = strconv.FormatUint(c.steps, 10)
 	}
 	for name, v := range s.variables {
-		t, err := storages[v.Type().Compute()].read(s.engine, v)
+		t, err := storages[v.Type().Host()].read(s.engine, v)
 		if err != nil {
 			return fmt.Errorf("save variable %s: %w", name, err)
 		}
@@ -105,7 +105,7 @@ func (s *Session) LoadVariables(path string) error {
 	}
 	for _, name := range names {
 		v := s.variables[name]
-		if err := storages[v.Type().Compute()].write(s.engine, v, f.Tensors[name]); err != nil {
+		if err := storages[v.Type().Host()].write(s.engine, v, f.Tensors[name]); err != nil {
 			return fmt.Errorf("%s: variable %s: %w", path, name, err)
 		}
 	}
@@ -146,7 +146,7 @@ func storageOf[T dtype.Element]() storage {
 			if err != nil {
 				return safetensors.Tensor{}, err
 			}
-			if v.Type() != v.Type().Compute() {
+			if v.Type() != v.Type().Host() {
 				return safetensors.Halves(v.Type(), dims, any(elements).([]float32))
 			}
 			return safetensors.Of(dims, elements)

@@ -218,7 +218,7 @@ func Of[E Element]() Type {
 // GoType returns the Go type in which kernels see elements of t ("float32", also of f16), or "" if
 // there are no tensors of t yet.
 func (t Type) GoType() string {
-	switch t = t.Compute(); t {
+	switch t = t.Host(); t {
 	case Bool:
 		return "bool"
 	case I8, I16, I32, I64:

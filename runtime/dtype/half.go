@@ -2,22 +2,13 @@ package dtype
 
 import "math"
 
-// Compute returns the type in which kernels compute with elements of type t: F32 for the types of 16
-// bits, in which tensors are only stored, and otherwise t.
-func (t Type) Compute() Type {
+// Host returns the type whose elements stand for those of t in Go: F32 for the floating-point types of 16
+// bits, which Go does not have, and otherwise t.
+func (t Type) Host() Type {
 	if t == F16 || t == BF16 {
 		return F32
 	}
 	return t
-}
-
-// ComputeTypes returns the types in which kernels compute with elements of the given ones.
-func ComputeTypes(types []Type) []Type {
-	out := make([]Type, len(types))
-	for i, t := range types {
-		out[i] = t.Compute()
-	}
-	return out
 }
 
 // Half returns the functions that write and read elements of t, F16 or BF16; ok is false for others.

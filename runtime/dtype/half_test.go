@@ -118,14 +118,14 @@ func TestHalfRounds(t *testing.T) {
 	}
 }
 
-func TestCompute(t *testing.T) {
-	got := ComputeTypes([]Type{F16, BF16, F32, F64, I32, Bool})
-	if Format(got) != "f32, f32, f32, f64, i32, bool" {
-		t.Errorf("types to compute with are %v", got)
-	}
+func TestHost(t *testing.T) {
 	for i := range infos {
-		if _, _, ok := Type(i).Half(); ok != (Type(i).Compute() != Type(i)) {
-			t.Errorf("%v: stored as a half %v, computed in %v", Type(i), ok, Type(i).Compute())
+		want := Type(i)
+		if _, _, ok := want.Half(); ok {
+			want = F32
+		}
+		if got := Type(i).Host(); got != want {
+			t.Errorf("%v is %v in Go, want %v", Type(i), got, want)
 		}
 	}
 }
