@@ -6,49 +6,11 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
-
-// sourceTypes lists the sources of arguments that are words, and the Go type of each; "" is any.
-var sourceTypes = map[string]struct {
-	source task.Source
-	goType string
-}{
-	"attrs": {task.FromAttrs, "Attrs"}, "iteration": {task.FromIteration, "int"}, "profiling": {task.FromProfiling, "task.Profiling"},
-	"handle": {task.FromHandle, "task.Handle"}, "init": {task.FromInit, ""}, "call": {task.FromCall, ""},
-}
-
-// SourceOf returns where an argument's value comes from. slot is that of a shape.
-func SourceOf(a *spec.Arg) (from task.Source, slot string) {
-	if s, ok := sourceTypes[a.From.V]; ok {
-		return s.source, ""
-	}
-	if inner, ok := strings.CutPrefix(a.From.V, "shape("); ok && strings.HasSuffix(inner, ")") {
-		return task.FromShape, strings.TrimSpace(strings.TrimSuffix(inner, ")"))
-	}
-	return task.FromExpr, ""
-}
-
-// TypeOf returns the Go type of an argument: the one that the spec gives or, without one, that of the
-// source.
-func TypeOf(a *spec.Arg) string {
-	if a.Type.Set() {
-		return a.Type.V
-	}
-	if from, _ := SourceOf(a); from == task.FromShape {
-		return "partition.Partition"
-	}
-	return sourceTypes[a.From.V].goType
-}
-
-// exprTypes lists the Go types of arguments from expressions.
-var exprTypes = map[string]expr.Kind{"int": expr.Int, "float64": expr.Float, "bool": expr.Bool, "string": expr.String, "[]int": expr.Dims}
-
-// ExprKind returns the type that the expression of an argument must have.
-func ExprKind(a *spec.Arg) expr.Kind { return exprTypes[a.Type.V] }
 
 var (
 	plainType = regexp.MustCompile(`^(\[\])*(bool|string|u?int(8|16|32|64)?|float(32|64)|complex(64|128))$`)
@@ -61,11 +23,11 @@ func (o *operator) arg(a *spec.Arg) {
 	if !a.From.Set() {
 		return
 	}
-	from, slot := SourceOf(a)
+	from, slot := rules.SourceOf(a)
 	if a.Variadic != nil {
 		o.argArity(a, from)
 	}
-	fixed := TypeOf(&spec.Arg{From: a.From})
+	fixed := rules.SourceType(a)
 	switch from {
 	case task.FromExpr:
 		o.exprArg(a)
@@ -137,7 +99,7 @@ func (o *operator) plain(a *spec.Arg, from task.Source) {
 
 // exprArg checks an argument from an expression.
 func (o *operator) exprArg(a *spec.Arg) {
-	switch want, ok := exprTypes[a.Type.V]; {
+	switch want, ok := rules.ExprKinds[a.Type.V]; {
 	case !a.Type.Set():
 		if !a.Bad {
 			o.list.Add(diag.MissingKey, a.Key, "type is missing: that of the expression, one of %s", strings.Join(exprTypeNames, ", "))
@@ -154,7 +116,7 @@ func (o *operator) exprArg(a *spec.Arg) {
 	default:
 		before := o.list.Len()
 		o.sc.Expr(a.From, want)
-		if words := sourceWords(); o.list.Len() > before && snake.MatchString(a.From.V) {
+		if words := rules.SourceWords(); o.list.Len() > before && snake.MatchString(a.From.V) {
 			if h := scope.Hint(a.From.V, "sources", words); h != "" && strings.HasPrefix(h, "did") {
 				o.list.Last().Hinted("%s", h)
 			}
@@ -163,15 +125,6 @@ func (o *operator) exprArg(a *spec.Arg) {
 }
 
 var exprTypeNames = []string{"int", "float64", "bool", "string", "[]int"}
-
-func sourceWords() []string {
-	var words []string
-	for w := range sourceTypes {
-		words = append(words, w)
-	}
-	slices.Sort(words)
-	return words
-}
 
 // argArity checks how many values an argument has.
 func (o *operator) argArity(a *spec.Arg, from task.Source) {
@@ -200,7 +153,7 @@ func (o *operator) taskArgs(t *spec.Task) {
 			o.list.Add(diag.Duplicate, n.Span(), "argument %s is listed twice", n.V)
 		}
 		seen[n.V] = true
-		from, _ := SourceOf(o.s.Args[i])
+		from, _ := rules.SourceOf(o.s.Args[i])
 		stateless := t.Name == "init" || t.Name == "cleanup"
 		switch {
 		case from == task.FromCall && o.s.Kind != spec.Operator:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -183,10 +184,10 @@ func (o *operator) axis(a *spec.Attr) {
 	if a.Binds.Set() && a.End.V {
 		o.list.Add(diag.ExclusiveKey, a.End.Span, "an axis that binds a dimension is that dimension, not the end of a range")
 	}
-	of := AxisSlot(o.s, a)
+	of := rules.AxisSlot(o.s, a)
 	switch {
 	case o.sc.Lenient():
-	case of != nil && a.Of.Set() && a.Binds.Set() && !hasDim(of, a.Binds.V):
+	case of != nil && a.Of.Set() && a.Binds.Set() && !rules.HasAxisDim(of, a.Binds.V):
 		o.list.Add(diag.UnboundDim, a.Binds.Span(), "the shape of %s has no dimension %s", of.Name, a.Binds.V).See(of.ShapeSpan, "its shape")
 	case of != nil:
 	case a.Of.Set():
@@ -201,31 +202,4 @@ func (o *operator) axis(a *spec.Attr) {
 	case !a.Binds.Set(): // otherwise its dimension is unbound, too
 		o.list.Add(diag.Undefined, a.Key, "%s %s belongs to no input", a.Type.V, a.Name)
 	}
-}
-
-// AxisSlot returns the slot of whose shape an axis attribute names a dimension: the one it names, or
-// the first whose shape the caller gives and, if it binds a dimension, that has it.
-func AxisSlot(s *spec.Spec, a *spec.Attr) *spec.Slot {
-	for _, sl := range s.Slots {
-		if !scope.Provided(s, sl) {
-			continue
-		}
-		if a.Of.Set() && sl.Name == a.Of.V || !a.Of.Set() && (!a.Binds.Set() || hasDim(sl, a.Binds.V)) {
-			return sl
-		}
-	}
-	return nil
-}
-
-// hasDim reports whether a slot's shape has a dimension of the given name, "R" or "R[i]".
-func hasDim(s *spec.Slot, name string) bool {
-	return slices.ContainsFunc(s.Shape, func(n source.Node) bool {
-		sc, ok := n.(*source.Scalar)
-		if !ok {
-			return false
-		}
-		text, _ := sc.Value.(string)
-		dim, _, _ := strings.Cut(text, "[")
-		return strings.TrimSpace(dim) == name
-	})
 }

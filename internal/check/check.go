@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -18,8 +19,16 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Check checks specs, all of one module together.
-func Check(specs []*spec.Spec, list *diag.List) {
+// Result is what checking works out about specs. Package model goes on from it if nothing was found.
+type Result struct {
+	Enums []*spec.Spec
+	// Scopes holds the scope of every other spec, with its expressions and shapes typed.
+	Scopes []*scope.Scope
+}
+
+// Check checks specs, all of one module together. Findings go to list.
+func Check(specs []*spec.Spec, list *diag.List) *Result {
+	r := &Result{}
 	c := &checker{list: list, enums: map[string]*spec.Spec{}, specs: map[string]*spec.Spec{}}
 	for _, s := range specs {
 		name := s.Name.V
@@ -54,11 +63,15 @@ func Check(specs []*spec.Spec, list *diag.List) {
 			continue
 		case spec.Enum:
 			c.enum(s)
+			r.Enums = append(r.Enums, s)
 			continue
 		}
-		(&operator{checker: c, s: s, sc: scope.New(s, c.enums, list)}).check()
+		o := &operator{checker: c, s: s, sc: scope.New(s, c.enums, list)}
+		o.check()
+		r.Scopes = append(r.Scopes, o.sc)
 	}
 	c.taskIDs(specs, task.IDOf)
+	return r
 }
 
 // kernelTypes returns the names of the kernel types that a spec may have.
@@ -306,7 +319,7 @@ func (o *operator) message(m spec.Str) {
 	if !m.Set() {
 		return
 	}
-	_, names, ok := SplitMessage(m.V)
+	_, names, ok := rules.SplitMessage(m.V)
 	if !ok {
 		at := strings.LastIndexByte(m.V, '{')
 		o.list.Add(diag.BadExpr, m.Node.Within(at, at+1), "a '{' without '}' in the message")
@@ -331,23 +344,5 @@ func (o *operator) message(m spec.Str) {
 		case sym.Class == expr.SlotName:
 			o.list.Add(diag.ExprType, span, "a message can give the values of attributes, dimensions and dtype variables, but %s is %s", n, articled(o.sc.What(n)))
 		}
-	}
-}
-
-// SplitMessage returns a message as a format of package fmt, with %v for each {name}, and the names.
-func SplitMessage(m string) (format string, names []string, ok bool) {
-	for {
-		before, rest, found := strings.Cut(m, "{")
-		format += strings.ReplaceAll(before, "%", "%%")
-		if !found {
-			return format, names, true
-		}
-		name, after, closed := strings.Cut(rest, "}")
-		if !closed {
-			return format, names, false
-		}
-		format += "%v"
-		names = append(names, name)
-		m = after
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
-	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -25,50 +25,23 @@ const gradTerm = "grad."
 func (o *operator) operands(t *spec.Task) (*partition.Declaration, map[string]*spec.Slot) {
 	var slots []partition.DeclaredSlot
 	of := map[string]*spec.Slot{}
-	add := func(name string, s *spec.Slot, p perm.Perm, absent bool) {
-		g, ok := task.GroupOf(p)
+	for _, p := range rules.Params(o.s, t) {
+		g, ok := task.GroupOf(p.Perm)
 		if !ok {
-			return
+			continue
 		}
-		r := task.Slot{Optional: s.Present.Set()}
-		if v := s.Variadic; v != nil {
-			r.Variadic = true
-			if r.Min, r.Max = Limits(o.s, v); r.Max == 0 {
-				r.Max = task.Unbounded
-			}
+		name := p.Slot.Name
+		if p.Grad {
+			name = gradTerm + name
 		}
-		of[name] = s
-		slots = append(slots, partition.DeclaredSlot{Name: name, Group: g, Arity: r.Holds(absent)})
-	}
-	for _, s := range o.s.Slots {
-		p, _ := Permission(t, s)
-		sometimes := t.Name == "backward" && Saved(s) != "true" && Saved(s) != ""
-		add(s.Name, s, p, sometimes)
-	}
-	for _, s := range o.s.Slots {
-		p := o.gradPermission(t, s)
-		add(gradTerm+s.Name, s, p, p.Writes())
+		r := task.Slot{Optional: p.Slot.Present.Set(), Variadic: p.Slot.Variadic != nil}
+		if r.Variadic {
+			r.Min, r.Max = rules.Limits(o.s, p.Slot.Variadic)
+		}
+		of[name] = p.Slot
+		slots = append(slots, partition.DeclaredSlot{Name: name, Group: g, Arity: r.Holds(p.Optional || p.Grad && p.Perm.Writes())})
 	}
 	return partition.NewDeclaration(o.s.Name.V+"."+t.Name, slots...), of
-}
-
-// Limits returns how many tensors a variadic slot holds at least and, unless that is 0, at most. If their
-// number is an attribute, it has the attribute's limits.
-func Limits(s *spec.Spec, v *spec.Variadic) (lo, hi int) {
-	if !v.Count.Set() {
-		return int(v.Min.V), int(v.Max.V)
-	}
-	for _, a := range s.Attrs {
-		if a.Name == strings.TrimSpace(v.Count.V) && a.Type.V == "int" && !a.List.V {
-			if n, ok := extentOf(a.Min); ok {
-				lo = max(int(n), 0)
-			}
-			if n, ok := extentOf(a.Max); ok {
-				hi = max(int(n), 0)
-			}
-		}
-	}
-	return lo, hi
 }
 
 // constraints checks that the constraints of a task fit its tensors and each other.
@@ -255,25 +228,11 @@ func (o *operator) alignedExtents(c *spec.Constraint, a, b *spec.Slot, at spec.S
 		return
 	}
 	for i := range a.Shape {
-		x, okX := extentOf(a.Shape[i])
-		y, okY := extentOf(b.Shape[i])
+		x, okX := rules.Extent(a.Shape[i])
+		y, okY := rules.Extent(b.Shape[i])
 		if okX && okY && x != y {
 			o.list.Add(diag.BadConstraint, at.Span(), "dimension %d of %s is %d, that of %s is %d", i, c.Terms[0].V, x, at.V, y)
 			return
 		}
 	}
-}
-
-// extentOf returns the extent that an element of a shape writes down.
-func extentOf(n source.Node) (int64, bool) {
-	s, ok := n.(*source.Scalar)
-	if !ok {
-		return 0, false
-	}
-	if text, ok := s.Value.(string); ok {
-		v, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		return v, err == nil
-	}
-	v, ok := s.Value.(int64)
-	return v, ok
 }

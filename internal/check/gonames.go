@@ -5,6 +5,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -123,7 +124,7 @@ func (o *operator) slotNames(pkg *goScope) {
 		if s.Role.V != "scratch" {
 			pkg.claim(g, "slot "+s.Name, s.Key)
 		}
-		if backward && (o.trainable(s) || s.Role.V == "output" && o.floatable(s.Type)) {
+		if backward && (rules.Trainable(o.s, s) || s.Role.V == "output" && rules.MayBeFloat(o.s, s.Type)) {
 			args.claim("Grad"+g, "the gradient of "+s.Name, s.Key)
 			pkg.claim("Grad"+g, "the gradient of "+s.Name, s.Key)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -63,19 +64,9 @@ func (o *operator) inPlace(p *spec.InPlace, role, ofRole, rule string) {
 		o.list.Add(diag.BadValue, p.Of.Span(), "tensors of one type may share memory, but %s is %s and %s is %s", s.Name, s.Type.V, of.Name, of.Type.V)
 	case s.Variadic != nil || of.Variadic != nil:
 		o.list.Add(diag.ExclusiveKey, p.Of.Span(), "variadic slots share no memory")
-	case role == "input" && o.scatters(s.Name):
+	case role == "input" && slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return rules.Scatters(t, s.Name) }):
 		o.list.Add(diag.BadGrad, p.Key, "the gradient of %s is scattered into, so it starts from zeroes and not from that of %s", s.Name, of.Name)
 	}
-}
-
-// scatters reports whether backward scatters the gradient of a slot.
-func (o *operator) scatters(slot string) bool {
-	for _, t := range o.s.Tasks {
-		if slices.ContainsFunc(t.Grads, func(g *spec.Access) bool { return g.Slot == slot && g.Value.V == "scatter" }) {
-			return true
-		}
-	}
-	return false
 }
 
 // attrOf returns the attribute of a spec that has a name, or nil with a finding.

@@ -7,6 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -114,7 +115,7 @@ func (o *operator) slotKeys(s *spec.Slot) {
 	if s.Role.V == "weight" && s.Init == nil && !s.Bad {
 		o.list.Add(diag.MissingKey, s.Span, "init is missing: the initialiser of %s", s.Name)
 	}
-	if s.Trainable.V && o.certain(s) && !o.floatable(s.Type) {
+	if s.Trainable.V && o.certain(s) && !rules.MayBeFloat(o.s, s.Type) {
 		o.list.Add(diag.BadGrad, s.Trainable.Span, "%s is not floating-point, so %s cannot be trained", s.Type.V, s.Name)
 	}
 }

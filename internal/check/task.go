@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -70,7 +71,7 @@ func (o *operator) tasks() {
 // unused reports scratch slots and arguments that no task uses.
 func (o *operator) unused() {
 	for _, s := range o.s.Slots {
-		if s.Role.V == "scratch" && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return accessOf(t, s.Name) != nil }) {
+		if s.Role.V == "scratch" && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return rules.Access(t, s.Name) != nil }) {
 			o.list.Add(diag.Unused, s.Key, "no task uses the scratch slot %s", s.Name).Hinted("give it access in a task: access = { %s = \"scratch\" }", s.Name)
 		}
 	}
@@ -121,15 +122,6 @@ func (o *operator) initializerSlots() {
 	default:
 		o.list.Add(diag.BadRole, outputs[1].Key, "an initialiser has one output, this one has %d", len(outputs)).See(outputs[0].Key, "the first one")
 	}
-}
-
-func accessOf(t *spec.Task, slot string) *spec.Access {
-	for _, a := range t.Access {
-		if a.Slot == slot {
-			return a
-		}
-	}
-	return nil
 }
 
 func (o *operator) task(t *spec.Task) {
@@ -201,7 +193,7 @@ func (o *operator) access(t *spec.Task, a *spec.Access) {
 	if s == nil || !a.Value.Set() || !slices.Contains(spec.Roles, s.Role.V) {
 		return
 	}
-	if op, reduce := reduction(a.Value.V); reduce {
+	if op, reduce := rules.Reduction(a.Value.V); reduce {
 		o.reduce(t, a, s, op)
 		return
 	}
@@ -294,7 +286,7 @@ func forbidden(task, role string, p perm.Perm) string {
 func (o *operator) backward(t *spec.Task) {
 	any := o.s.Unread["slots"]
 	for _, s := range o.s.Slots {
-		any = any || o.trainable(s) || !o.certain(s)
+		any = any || rules.Trainable(o.s, s) || !o.certain(s)
 	}
 	if !any {
 		o.list.Add(diag.BadGrad, t.Key, "no slot is trainable, so backward has nothing to compute")
@@ -304,33 +296,21 @@ func (o *operator) backward(t *spec.Task) {
 		if s == nil {
 			continue
 		}
-		if g.Value.Set() && !slices.Contains(GradModes, g.Value.V) {
-			d := o.list.Add(diag.BadValue, g.Value.Span(), "want one of %s, got %q", strings.Join(GradModes, ", "), g.Value.V)
-			if n := nearest.Name(g.Value.V, GradModes); n != "" {
+		if g.Value.Set() && !slices.Contains(gradModes, g.Value.V) {
+			d := o.list.Add(diag.BadValue, g.Value.Span(), "want one of %s, got %q", strings.Join(gradModes, ", "), g.Value.V)
+			if n := nearest.Name(g.Value.V, gradModes); n != "" {
 				d.Hinted("did you mean %s?", n)
 			}
 		}
-		if !o.trainable(s) && o.certain(s) {
+		if !rules.Trainable(o.s, s) && o.certain(s) {
 			o.list.Add(diag.BadGrad, g.Key, "%s gets no gradient: %s", s.Name, o.whyNot(s))
 		}
 	}
 }
 
-// GradModes lists how a task contributes to a gradient: by putting each element once, or by adding
+// gradModes lists how a task contributes to a gradient: by putting each element once, or by adding
 // to any element any number of times.
-var GradModes = []string{"once", "scatter"}
-
-// Trainable reports whether a slot gets a gradient: a floating-point input or weight, unless the spec
-// says otherwise.
-func (o *operator) trainable(s *spec.Slot) bool {
-	if s.Role.V != "input" && s.Role.V != "weight" {
-		return false
-	}
-	if s.Trainable.Set() {
-		return s.Trainable.V
-	}
-	return o.floatable(s.Type)
-}
+var gradModes = []string{"once", "scatter"}
 
 // certain reports whether the role and the type of a slot are known. If not, that was reported.
 func (o *operator) certain(s *spec.Slot) bool {

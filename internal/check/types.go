@@ -252,20 +252,6 @@ func (o *operator) cycle(v *spec.TypeVar) []string {
 	return visit(v)
 }
 
-// floatable reports whether a slot of a type may be floating-point, as far as is known.
-func (o *operator) floatable(s spec.Str) bool {
-	for _, v := range o.s.Types {
-		if v.Name == s.V {
-			return len(v.Types) == 0 || slices.ContainsFunc(v.Types, func(t spec.Str) bool {
-				p, err := dtype.Parse(t.V)
-				return p.IsFloat() || err != nil && !strings.Contains(t.V, "(")
-			})
-		}
-	}
-	t, err := dtype.Parse(s.V)
-	return err == nil && t.IsFloat()
-}
-
 // typesCertain reports whether role and type of all slots are known. If not, what any of them has to
 // do with a dtype variable is uncertain.
 func (o *operator) typesCertain() bool {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -164,38 +163,6 @@ func outside(a *spec.Attr, n source.Node) *flaw {
 	}
 	if hi, ok := number(a.Max); ok && v > hi {
 		return flawf(n, "%v is above max = %v", v, hi)
-	}
-	return nil
-}
-
-// JSON returns a TOML value as JSON.
-func JSON(n source.Node) string {
-	data, err := json.Marshal(plain(n))
-	if err != nil {
-		return "null"
-	}
-	return string(data)
-}
-
-func plain(n source.Node) any {
-	switch n := n.(type) {
-	case *source.Table:
-		m := map[string]any{}
-		for _, e := range n.Entries {
-			m[e.Key] = plain(e.Value)
-		}
-		return m
-	case *source.Array:
-		l := []any{}
-		for _, e := range n.Elems {
-			l = append(l, plain(e))
-		}
-		return l
-	case *source.Scalar:
-		if f, ok := n.Value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			return nil
-		}
-		return n.Value
 	}
 	return nil
 }

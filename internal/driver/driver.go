@@ -58,8 +58,8 @@ func ReadSpecs(c *config.Config) ([]Input, error) {
 	return in, err
 }
 
-// Read reads and checks specs. Of specs with the same name it returns the first.
-func Read(inputs []Input, list *diag.List) []*spec.Spec {
+// Read reads and checks specs. Of specs with the same name it takes the first.
+func Read(inputs []Input, list *diag.List) *check.Result {
 	inputs = slices.Clone(inputs)
 	slices.SortFunc(inputs, func(a, b Input) int { return cmp.Compare(a.Path, b.Path) })
 	read := make([]*spec.Spec, len(inputs))
@@ -86,17 +86,16 @@ func Read(inputs []Input, list *diag.List) []*spec.Spec {
 			d.Hinted("a spec has the name of its file, here %s", s.Base)
 		}
 	}
-	check.Check(specs, list)
-	return specs
+	return check.Check(specs, list)
 }
 
 // Resolve reads, checks and resolves specs. The module is nil if anything was found.
 func Resolve(inputs []Input, list *diag.List) *model.Module {
-	specs := Read(inputs, list)
+	checked := Read(inputs, list)
 	if !list.Empty() {
 		return nil
 	}
-	return model.Resolve(specs)
+	return model.Resolve(checked)
 }
 
 // Emit returns all generated files of a module, signed, by path.
@@ -259,12 +258,7 @@ func Check(root string) (*Result, error) {
 	if err != nil {
 		return r, err
 	}
-	specs := Read(inputs, r.Findings)
-	for _, s := range specs {
-		if s.Kind != spec.Enum {
-			r.Operators++
-		}
-	}
+	r.Operators = len(Read(inputs, r.Findings).Scopes)
 	return r, nil
 }
 

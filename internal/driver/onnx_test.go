@@ -46,9 +46,9 @@ func onnxInputs(t *testing.T) []driver.Input {
 // version does not support yet, and they are those in findings.golden.
 func TestONNXFindings(t *testing.T) {
 	var list diag.List
-	specs := driver.Read(onnxInputs(t), &list)
-	if len(specs) != 30 {
-		t.Errorf("read %d specs, want 30", len(specs))
+	scopes := driver.Read(onnxInputs(t), &list).Scopes
+	if len(scopes) != 30 {
+		t.Errorf("read %d specs, want 30", len(scopes))
 	}
 	var b bytes.Buffer
 	unfinished := map[string]bool{}
@@ -74,8 +74,8 @@ func TestONNXFindings(t *testing.T) {
 		t.Errorf("%s", d)
 	}
 	var complete []string
-	for _, s := range specs {
-		if !unfinished[s.File.Path] {
+	for _, sc := range scopes {
+		if s := sc.Spec; !unfinished[s.File.Path] {
 			complete = append(complete, s.Name.V)
 		}
 	}
@@ -87,8 +87,8 @@ func TestONNXFindings(t *testing.T) {
 // TestONNXSchemas checks that the specs say what ONNX's schemas say.
 func TestONNXSchemas(t *testing.T) {
 	specs := map[string]*spec.Spec{}
-	for _, s := range driver.Read(onnxInputs(t), &diag.List{}) {
-		specs[s.Name.V] = s
+	for _, sc := range driver.Read(onnxInputs(t), &diag.List{}).Scopes {
+		specs[sc.Spec.Name.V] = sc.Spec
 	}
 	for _, sc := range onnxSchemas(t) {
 		name := snake(sc.Name)
@@ -159,9 +159,9 @@ func TestONNXMistakes(t *testing.T) {
 			t.Errorf("%s: %q stands in it %d times, want once", c.spec, c.old, strings.Count(text, c.old))
 			continue
 		}
-		specs := driver.Read([]driver.Input{{Path: p, Text: strings.Replace(text, c.old, c.new, 1)}}, &diag.List{})
+		checked := driver.Read([]driver.Input{{Path: p, Text: strings.Replace(text, c.old, c.new, 1)}}, &diag.List{})
 		sc := schemas[c.spec]
-		if got := sc.mismatches(specs[0]); !slices.Equal(got, c.want) {
+		if got := sc.mismatches(checked.Scopes[0].Spec); !slices.Equal(got, c.want) {
 			t.Errorf("%s with %q for %q:\ngot  %q\nwant %q", c.spec, c.new, c.old, got, c.want)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 func (e *emitter) graph(f *jen.File) {
 	o := e.op
 	for _, s := range o.Slots {
-		if s.Init != nil {
-			e.name(f, s.Init.Package)
+		if s.Init.Operator != "" {
+			e.name(f, goname.Package(s.Init.Operator))
 		}
 	}
 	e.operator(f)
@@ -125,8 +125,8 @@ func (e *emitter) operator(f *jen.File) {
 	}
 	var inits []jen.Code
 	for _, s := range o.Slots {
-		if s.Init != nil {
-			inits = append(inits, jen.Line().Int().Call(jen.Id("Slot"+s.GoName)).Op(":").Qual(e.gen(s.Init.Package), "Operator"))
+		if s.Init.Operator != "" {
+			inits = append(inits, jen.Line().Int().Call(jen.Id("Slot"+s.GoName)).Op(":").Qual(e.gen(goname.Package(s.Init.Operator)), "Operator"))
 		}
 	}
 	if len(inits) > 0 {
@@ -145,22 +145,18 @@ func (e *emitter) slotValue(s *model.Slot) *jen.Statement {
 		for _, flag := range []struct {
 			name string
 			set  bool
-		}{{"Optional", s.Optional}, {"OnRequest", s.OnRequest}, {"Provided", s.Provided}, {"Trainable", s.Trainable}, {"PerWorker", s.PerWorker}, {"AuxLoss", s.AuxLoss}, {"Variadic", s.Variadic != nil}} {
+		}{{"Optional", s.Optional}, {"OnRequest", s.OnRequest}, {"Provided", s.Provided}, {"Trainable", s.Trainable}, {"PerWorker", s.PerWorker}, {"AuxLoss", s.AuxLoss}, {"Variadic", s.Variadic}} {
 			if flag.set {
 				g.Id(flag.name).Op(":").True()
 			}
 		}
-		if v := s.Variadic; v != nil {
-			if v.Min > 0 {
-				g.Id("Min").Op(":").Lit(v.Min)
+		if s.Variadic {
+			if s.Min > 0 {
+				g.Id("Min").Op(":").Lit(s.Min)
 			}
-			if v.Max > 0 {
-				g.Id("Max").Op(":").Lit(v.Max)
-			} else {
-				g.Id("Max").Op(":").Add(e.task("Unbounded"))
-			}
+			g.Id("Max").Op(":").Add(e.limit(s.Max))
 		}
-		if s.Init != nil {
+		if s.Init.Operator != "" {
 			g.Id("Init").Op(":").Add(e.task("Init")).ValuesFunc(func(g *jen.Group) {
 				g.Id("Operator").Op(":").Lit(s.Init.Operator)
 				if s.Init.Attrs != "" {
@@ -171,15 +167,19 @@ func (e *emitter) slotValue(s *model.Slot) *jen.Statement {
 	})
 }
 
-func (e *emitter) example(x model.Example) *jen.Statement {
+func (e *emitter) example(x task.Example) *jen.Statement {
 	return jen.ValuesFunc(func(g *jen.Group) {
 		g.Id("Attrs").Op(":").Add(raw(x.Attrs))
 		g.Id("Shapes").Op(":").Map(jen.String()).Index().Int().ValuesFunc(func(g *jen.Group) {
 			for _, s := range e.op.Slots {
-				for i, dims := range x.Shapes[s.Name] {
+				for i := 0; ; i++ {
 					name := s.Name
-					if s.Variadic != nil {
+					if s.Variadic {
 						name += fmt.Sprintf(".%d", i)
+					}
+					dims, ok := x.Shapes[name]
+					if !ok || i > 0 && !s.Variadic {
+						break
 					}
 					g.Lit(name).Op(":").ValuesFunc(func(g *jen.Group) {
 						for _, n := range dims {
@@ -219,7 +219,7 @@ func (e *emitter) tensorTypes(f *jen.File) {
 				if p.Grad {
 					what = "the gradient of " + p.Name
 				}
-				if p.Slot.Variadic != nil {
+				if p.Slot.Variadic {
 					comment(g, "%s are tensors for %s.", p.GoName, what)
 				} else {
 					comment(g, "%s is a tensor for %s.", p.GoName, what)
@@ -240,7 +240,7 @@ func (e *emitter) tensorTypes(f *jen.File) {
 
 // tensors returns the type of what is bound to a slot: a tensor, or several.
 func (e *emitter) tensors(s *model.Slot) *jen.Statement {
-	if s.Variadic != nil {
+	if s.Variadic {
 		return jen.Index().Add(e.graphQ("Tensor"))
 	}
 	return e.graphQ("Tensor")
@@ -266,7 +266,7 @@ func (e *emitter) apply(f *jen.File) {
 		f.Type().Id("Outputs").StructFunc(func(g *jen.Group) {
 			var names []jen.Code
 			for _, s := range outs {
-				if s.Variadic == nil {
+				if !s.Variadic {
 					names = append(names, jen.Id(s.GoName))
 				}
 			}
@@ -274,7 +274,7 @@ func (e *emitter) apply(f *jen.File) {
 				g.List(names...).Add(e.graphQ("Tensor"))
 			}
 			for _, s := range outs {
-				if s.Variadic != nil {
+				if s.Variadic {
 					g.Id(s.GoName).Add(e.tensors(s))
 				}
 			}
@@ -319,7 +319,7 @@ func (e *emitter) apply(f *jen.File) {
 		}
 		v := jen.Id(param(s.Name))
 		switch {
-		case s.Variadic != nil:
+		case s.Variadic:
 			v = v.Op("...")
 		case necessary > 1:
 			v = e.graphQ("Tensor").Call(v)
@@ -357,7 +357,7 @@ func nodeTensor(s *model.Slot) *jen.Statement {
 
 // plural is the end of the names of methods that concern the tensors of a variadic slot.
 func plural(s *model.Slot) string {
-	if s.Variadic != nil {
+	if s.Variadic {
 		return "s"
 	}
 	return ""
@@ -416,7 +416,7 @@ func (e *emitter) invoke(f *jen.File, t *model.Task) {
 				method = "BindGrad"
 			}
 			v := e.graphQ("Tensor").Call(jen.Id(param(p.GoName)))
-			if p.Slot.Variadic != nil {
+			if p.Slot.Variadic {
 				v = jen.Id(param(p.GoName)).Op("...")
 			}
 			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), v)

@@ -118,7 +118,7 @@ func (e *emitter) match(g *jen.Group, x *exprs, s *model.Slot) {
 	default:
 		return
 	}
-	if s.Variadic == nil {
+	if !s.Variadic {
 		g.Add(one)
 		return
 	}
@@ -159,7 +159,7 @@ func (e *emitter) matchElems(m *matcher, s *model.Slot) []jen.Code {
 	}
 	if len(left) > 0 {
 		bind := jen.List(left...).Op("=").List(right...)
-		if s.Variadic != nil {
+		if s.Variadic {
 			m.position = true
 			bind = jen.If(jen.Id("i").Op("==").Lit(0)).Block(bind).Else().Block(same...)
 		}

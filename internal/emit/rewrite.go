@@ -4,6 +4,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // inPlaceField returns the field of a signature that says what the task may do in place; nothing if
@@ -20,8 +21,8 @@ func (e *emitter) inPlace(t *model.Task) *jen.Statement {
 	return jen.Index().Add(e.task("InPlace")).ValuesFunc(func(g *jen.Group) {
 		for _, p := range t.InPlace {
 			g.ValuesFunc(func(g *jen.Group) {
-				g.Id("Slot").Op(":").Int().Call(jen.Id("Slot" + p.Slot.GoName))
-				g.Id("Of").Op(":").Int().Call(jen.Id("Slot" + p.Of.GoName))
+				g.Id("Slot").Op(":").Int().Call(jen.Id("Slot" + e.op.Slots[p.Slot].GoName))
+				g.Id("Of").Op(":").Int().Call(jen.Id("Slot" + e.op.Slots[p.Of].GoName))
 				if p.View {
 					g.Id("View").Op(":").True()
 				}
@@ -32,10 +33,10 @@ func (e *emitter) inPlace(t *model.Task) *jen.Statement {
 
 // fusions returns the fusions of the operator, as a slice.
 func (e *emitter) fusions() *jen.Statement {
-	pairs := func(list []model.Pair) *jen.Statement {
+	pairs := func(list []task.FusionSlot) *jen.Statement {
 		return jen.Index().Add(e.task("FusionSlot")).ValuesFunc(func(g *jen.Group) {
 			for _, p := range list {
-				g.Values(jen.Id("Other").Op(":").Lit(p.Other), jen.Id("Own").Op(":").Int().Call(jen.Id("Slot"+p.Slot.GoName)))
+				g.Values(jen.Id("Other").Op(":").Lit(p.Other), jen.Id("Own").Op(":").Int().Call(jen.Id("Slot"+e.op.Slots[p.Own].GoName)))
 			}
 		})
 	}
@@ -47,7 +48,7 @@ func (e *emitter) fusions() *jen.Statement {
 				field("Other", jen.Lit(x.Other))
 				field("Share", pairs(x.Share))
 				field("Make", pairs(x.Make))
-				conditions := func(name string, list []model.FusionWhen) {
+				conditions := func(name string, list []task.FusionWhen) {
 					if len(list) > 0 {
 						field(name, jen.Index().Add(e.task("FusionWhen")).ValuesFunc(func(g *jen.Group) {
 							for _, w := range list {

@@ -53,9 +53,9 @@ func nodes(o *model.Operator) []expr.Node {
 		add(d.Node)
 	}
 	for _, s := range o.Slots {
-		add(s.PresentIf, s.BelowExpr)
-		if s.Variadic != nil {
-			add(s.Variadic.Node)
+		add(s.PresentIf, s.BelowX)
+		if s.Variadic {
+			add(s.CountX)
 		}
 		for _, x := range s.Dims {
 			add(x.Node)
@@ -152,8 +152,8 @@ func (e *emitter) resolve(g *jen.Group) {
 		})
 	}
 	for _, s := range o.Slots {
-		if s.BelowExpr != nil {
-			g.Add(e.task("SetBelow").Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.BelowExpr, 0)))
+		if s.BelowX != nil {
+			g.Add(e.task("SetBelow").Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.BelowX, 0)))
 		}
 	}
 	e.setSlots(g, x)
@@ -340,7 +340,7 @@ func (e *emitter) bindTypes(g *jen.Group) {
 // setSlots emits the shapes of slots that the operator makes. Neighbours with one condition share an if.
 func (e *emitter) setSlots(g *jen.Group, x *exprs) {
 	made := slices.DeleteFunc(slices.Clone(e.op.Slots), func(s *model.Slot) bool { return s.Pattern != nil })
-	conditional := func(s *model.Slot) bool { return s.Variadic == nil && !s.OnRequest && s.PresentIf != nil }
+	conditional := func(s *model.Slot) bool { return !s.Variadic && !s.OnRequest && s.PresentIf != nil }
 	for len(made) > 0 {
 		first, n := made[0], 1
 		if !conditional(first) {
@@ -372,8 +372,8 @@ func (e *emitter) setCall(x *exprs, s *model.Slot) *jen.Statement {
 func (e *emitter) setSlot(g *jen.Group, x *exprs, s *model.Slot) {
 	set := e.setCall(x, s)
 	switch {
-	case s.Variadic != nil:
-		each := jen.Range().Add(e.task("Count")).Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.Variadic.Node, 0))
+	case s.Variadic:
+		each := jen.Range().Add(e.task("Count")).Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.CountX, 0))
 		if slices.ContainsFunc(s.Dims, func(d scope.ShapeExpr) bool { return uses(ofClass(expr.Position), d.Node) }) {
 			each = jen.Id("i").Op(":=").Add(each)
 		}

@@ -29,8 +29,8 @@ var roles = map[task.Role]string{
 
 // kindOfSlot says what a slot is: an input, T[N..., K].
 func kindOfSlot(s *model.Slot) string {
-	if s.Variadic != nil {
-		return fmt.Sprintf("a list of %ss, %s, each %s%s", s.Role, s.Variadic.Words(), s.Type, s.Shape)
+	if s.Variadic {
+		return fmt.Sprintf("a list of %ss, %s, each %s%s", s.Role, s.Tensors(), s.Type, s.Shape)
 	}
 	return fmt.Sprintf("%s, %s%s%s", roles[s.Role], s.Type, s.Shape, presence(s))
 }

@@ -79,26 +79,14 @@ func generic(name string, args []jen.Code) *jen.Statement {
 	return s
 }
 
-// constraints lists the named constraints of package dtype, widest first.
-var constraints = []struct {
-	name  string
-	types []dtype.Type
-}{
-	{"Element", []dtype.Type{dtype.Bool, dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64, dtype.F32, dtype.F64}},
-	{"Number", []dtype.Type{dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64, dtype.F32, dtype.F64}},
-	{"Integer", []dtype.Type{dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64}},
-	{"Float", []dtype.Type{dtype.F32, dtype.F64}},
-	{"Index", []dtype.Type{dtype.I32, dtype.I64}},
-}
-
 // constraint returns the constraint of a dtype variable: a union of named constraints and of types.
 func (e *emitter) constraint(types []dtype.Type) *jen.Statement {
 	rest := slices.Clone(types)
 	var parts []jen.Code
-	for _, c := range constraints {
-		if !slices.ContainsFunc(c.types, func(t dtype.Type) bool { return !slices.Contains(rest, t) }) {
-			parts = append(parts, jen.Qual(e.rt("dtype"), c.name))
-			rest = slices.DeleteFunc(rest, func(t dtype.Type) bool { return slices.Contains(c.types, t) })
+	for _, c := range dtype.TypeSets() {
+		if !slices.ContainsFunc(c.Types, func(t dtype.Type) bool { return !slices.Contains(rest, t) }) {
+			parts = append(parts, jen.Qual(e.rt("dtype"), c.Name))
+			rest = slices.DeleteFunc(rest, func(t dtype.Type) bool { return slices.Contains(c.Types, t) })
 		}
 	}
 	for _, t := range rest {
@@ -139,7 +127,7 @@ func (e *emitter) signature(f *jen.File, t *model.Task) {
 
 // floating returns the field Floating of a task's signature, or nothing.
 func (e *emitter) floating(t *model.Task) jen.Code {
-	vars := e.op.Floating(t)
+	vars := t.Floating
 	if len(vars) == 0 {
 		return jen.Null()
 	}
@@ -233,7 +221,7 @@ func view(p *model.Param) (typ, get string, optional bool) {
 func (e *emitter) viewType(p *model.Param) *jen.Statement {
 	typ, _, optional := view(p)
 	v := e.tensor(typ).Types(e.element(p.Slot))
-	if p.Slot.Variadic != nil {
+	if p.Slot.Variadic {
 		return jen.Index().Add(v)
 	}
 	if optional {
@@ -246,7 +234,7 @@ func paramDoc(p *model.Param) string {
 	s := p.Slot
 	if p.Grad {
 		of := s.Name
-		if s.Variadic != nil {
+		if s.Variadic {
 			of = "each tensor of " + of
 		}
 		return fmt.Sprintf("%s is the gradient of %s, %s%s%s.", p.GoName, of, s.Type, s.Shape, presence(s))
@@ -285,7 +273,7 @@ func (e *emitter) arguments(f *jen.File, t *model.Task) {
 // fewer element types than the operator has one of its own, since its methods would not make sense, or
 // not even compile, for the others.
 func (e *emitter) kernelType(t *model.Task) string {
-	if len(e.op.Floating(t)) > 0 {
+	if len(t.Floating) > 0 {
 		return t.GoName + "Kernel"
 	}
 	return "Kernel"
@@ -401,7 +389,7 @@ func (e *emitter) get(p *model.Param) *jen.Statement {
 	slot := jen.Id("Slot" + p.Slot.GoName)
 	var v *jen.Statement
 	switch {
-	case p.Slot.Variadic != nil:
+	case p.Slot.Variadic:
 		list := "List"
 		if p.OnlyIf != nil {
 			list = "ListIf"
@@ -419,7 +407,7 @@ func (e *emitter) get(p *model.Param) *jen.Statement {
 	}
 	dim := jen.Len(jen.Id("d").Dot(p.Slot.Lane))
 	switch {
-	case p.Slot.Variadic != nil:
+	case p.Slot.Variadic:
 		return e.tensor("AlongEach").Call(v, dim)
 	case optional:
 		return e.tensor("Along").Call(v, dim)

@@ -53,7 +53,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 	table("Attributes", rows)
 	rows = nil
 	for _, s := range o.Slots {
-		rows = append(rows, []string{s.Name, s.RoleName, s.Type + s.Shape, SlotNotes(s)})
+		rows = append(rows, []string{s.Name, s.Role.String(), s.Type + s.Shape, SlotNotes(s)})
 	}
 	for _, a := range o.Args {
 		rows = append(rows, []string{a.Name, "argument", a.Type, "from " + a.From})
@@ -102,14 +102,14 @@ func Operator(w io.Writer, o *model.Operator) error {
 			fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", paramName(p), perm, group, arity(p), ParamNotes(t, p))
 		}
 		for _, a := range t.Args {
-			fmt.Fprintf(tw, "  %s\targument\t%v\t%s\t%s\n", a.Name, partition.Scalars, argArity(a), argNotes(a))
+			fmt.Fprintf(tw, "  %s\targument\t%v\t%v\t%s\n", a.Name, partition.Scalars, a.Holds(false), argNotes(a))
 		}
 		tw.Flush()
 		if t.Returns != nil {
 			fmt.Fprintf(&b, "  makes the per-device state %s\n", t.Returns.Name)
 		}
 		constraints(&b, t)
-		for _, v := range o.Floating(t) {
+		for _, v := range t.Floating {
 			fmt.Fprintf(&b, "  only where %s is %s\n", o.Types[v].Name, strings.Join(t.Types[v].Names, ", "))
 		}
 		for _, s := range t.Steps {
@@ -202,11 +202,11 @@ func SlotNotes(s *model.Slot) string {
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-	add(s.Present == "caller" && s.OnRequest, "made on request")
+	add(s.OnRequest, "made on request")
 	add(s.Present == "caller" && !s.OnRequest, "optional")
 	add(s.Present != "" && s.Present != "caller", "if %s", s.Present)
-	if s.Variadic != nil {
-		add(true, "%s tensors", s.Variadic.Words())
+	if s.Variadic {
+		add(true, "%s tensors", s.Tensors())
 	}
 	add(s.Provided, "provided by the caller")
 	add(s.Trainable, "trainable")
@@ -217,9 +217,7 @@ func SlotNotes(s *model.Slot) string {
 	add(s.PerWorker, "one for each worker")
 	add(s.AuxLoss, "added to the loss")
 	add(s.Below != "", "values below %s", s.Below)
-	if s.Init != nil {
-		add(true, "begins as %s", strings.TrimSpace(s.Init.Operator+" "+s.Init.Attrs))
-	}
+	add(s.Init.Operator != "", "begins as %s", strings.TrimSpace(s.Init.Operator+" "+s.Init.Attrs))
 	return strings.Join(notes, "; ")
 }
 

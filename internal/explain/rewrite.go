@@ -12,7 +12,7 @@ import (
 func inPlace(o *model.Operator) (rows [][]string) {
 	for _, t := range o.Tasks {
 		for _, p := range t.InPlace {
-			slot, of := p.Name, p.From
+			slot, of := o.Slots[p.Slot].Name, o.Slots[p.Of].Name
 			if t.Kind == task.KindBackward {
 				slot, of = "grad of "+slot, "grad of "+of
 			}
@@ -40,10 +40,10 @@ func fusions(o *model.Operator) (rows [][]string) {
 			how = append(how, "if "+a+" is absent")
 		}
 		for _, p := range f.Share {
-			how = append(how, fmt.Sprintf("its %s is %s", p.Other, p.Own))
+			how = append(how, fmt.Sprintf("its %s is %s", p.Other, o.Slots[p.Own].Name))
 		}
 		for _, p := range f.Make {
-			how = append(how, fmt.Sprintf("its %s becomes %s", p.Other, p.Own))
+			how = append(how, fmt.Sprintf("its %s becomes %s", p.Other, o.Slots[p.Own].Name))
 		}
 		for _, c := range f.Copy {
 			how = append(how, c.Attr+" becomes its "+c.From)

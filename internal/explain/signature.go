@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // paramName returns the name that constraints and messages use.
@@ -18,20 +17,13 @@ func paramName(p *model.Param) string {
 
 // arity says how many tensors a launch passes for a parameter.
 func arity(p *model.Param) string {
-	absent := p.Slot.Optional || p.OnlyIf != nil || p.Grad && p.Perm.Writes()
-	if v := p.Slot.Variadic; v != nil {
-		return v.Words()
-	}
-	if absent {
+	switch {
+	case p.Slot.Variadic:
+		return p.Slot.Tensors()
+	case p.Slot.Optional || p.Optional || p.Grad && p.Perm.Writes():
 		return "0 or 1"
 	}
 	return "1"
-}
-
-// argArity says how many values an argument has.
-func argArity(a *model.Arg) string {
-	s := task.Slot{Variadic: a.Variadic, Min: a.Min, Max: a.Max}
-	return s.Holds(false).String()
 }
 
 func argNotes(a *model.Arg) string {
@@ -47,12 +39,10 @@ func argNotes(a *model.Arg) string {
 	return note
 }
 
-// constraints prints how launches of a task divide tensors.
+// constraints prints what a task declares about how launches divide tensors.
 func constraints(b *strings.Builder, t *model.Task) {
 	switch {
-	case !t.Invoked():
 	case !t.Constraints.Declared:
-		fmt.Fprintln(b, "  declares no constraints: invocations may add some")
 	case len(t.Constraints.List) == 0:
 		fmt.Fprintln(b, "  has no constraints, and invocations add none")
 	default:

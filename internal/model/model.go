@@ -1,5 +1,6 @@
-// Package model holds the resolved model of an operator: everything that its spec says, and what
-// follows from it. Emitters read nothing else, and opgen explain prints it.
+// Package model holds the resolved model of an operator: the description that generated code holds at run time,
+// and what else the spec says and what follows from it: Go names, documentation, typed expressions, positions.
+// Emitters, opgen explain, reference pages and plug-ins read it.
 package model
 
 import (
@@ -7,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
@@ -14,8 +16,8 @@ import (
 
 // Module is what one run of the generator works on.
 type Module struct {
-	Operators []*Operator // by name
-	Enums     []*Enum     // by name
+	Operators []*Operator `json:"operators"` // by name
+	Enums     []*Enum     `json:"enums"`     // by name
 }
 
 // Enum is a shared enum, or one that belongs to an attribute.
@@ -26,49 +28,46 @@ type Enum struct {
 	Doc     string      `json:"doc,omitempty"`
 	Source  string      `json:"-"` // path of the spec
 	Values  []EnumValue `json:"values"`
+	Pos     source.Pos  `json:"pos"`
 }
 
 // EnumValue is a value of an enum.
 type EnumValue struct {
-	Name   string `json:"name"`
-	GoName string `json:"go_name"`
-	Doc    string `json:"doc,omitempty"`
+	Name   string     `json:"name"`
+	GoName string     `json:"go_name"`
+	Doc    string     `json:"doc,omitempty"`
+	Pos    source.Pos `json:"pos"`
 }
 
-// Operator is a resolved operator.
+// Operator is a resolved operator: its description, and what else the spec says. Fields of the same name as
+// one of the description's hold more than that.
 type Operator struct {
-	Name     string    `json:"name"`
-	Kind     string    `json:"kind"`
-	Package  string    `json:"package"`
-	GoName   string    `json:"go_name"` // of its kernel type
-	Source   string    `json:"source"`
-	Doc      string    `json:"doc"`
-	Family   string    `json:"family,omitempty"`
-	Category string    `json:"category,omitempty"`
-	Formula  string    `json:"formula,omitempty"`
-	Since    string    `json:"since,omitempty"`
-	Deprec   string    `json:"deprecated,omitempty"`
-	Types    []TypeVar `json:"types"`
-	Attrs    []*Attr   `json:"attrs"`
-	Dims     []Dim     `json:"dims"`
-	Slots    []*Slot   `json:"slots"`
-	Args     []*Arg    `json:"args,omitempty"`
-	Requires []Require `json:"require,omitempty"`
-	Tasks    []*Task   `json:"tasks"`
-	Examples []Example `json:"examples,omitempty"`
-	// Inference holds the attributes that inference changes, as a JSON object; "" if there are none.
-	Inference string    `json:"inference,omitempty"`
-	Fusions   []*Fusion `json:"fuse,omitempty"`
-	Shards    []Shard   `json:"sharding,omitempty"`
+	*task.Operator
+	Kind     string     `json:"kind"`
+	Package  string     `json:"package"`
+	GoName   string     `json:"go_name"` // of its kernel type
+	Source   string     `json:"source"`
+	Category string     `json:"category,omitempty"`
+	Formula  string     `json:"formula,omitempty"`
+	Since    string     `json:"since,omitempty"`
+	Deprec   string     `json:"deprecated,omitempty"`
+	Types    []TypeVar  `json:"types"`
+	Attrs    []*Attr    `json:"attrs"`
+	Dims     []Dim      `json:"dims"`
+	Slots    []*Slot    `json:"slots"`
+	Args     []*Arg     `json:"args,omitempty"`
+	Requires []Require  `json:"require,omitempty"`
+	Tasks    []*Task    `json:"tasks"`
+	Fusions  []Fusion   `json:"fuse,omitempty"`
+	Shards   []Shard    `json:"sharding,omitempty"`
+	Pos      source.Pos `json:"pos"`
 }
 
 // TypeVar is a dtype variable.
 type TypeVar struct {
-	Name  string       `json:"name"`
-	Types []dtype.Type `json:"-"`
-	Names []string     `json:"types"`
-	// From lists what says the type if no input does: attributes, dtype variables and element types.
-	From []string `json:"from,omitempty"`
+	*task.TypeVar
+	Names []string   `json:"types"` // of its types, as specs spell them
+	Pos   source.Pos `json:"pos"`
 }
 
 // Kernels returns the types for which kernels are instantiated, those in which they compute.
@@ -82,32 +81,21 @@ func (v TypeVar) Kernels() []dtype.Type {
 	return out
 }
 
-// floats returns the floating-point types that the variable may stand for.
-func (v TypeVar) floats() TypeVar {
-	f := TypeVar{Name: v.Name, From: v.From}
-	for i, t := range v.Types {
-		if t.IsFloat() {
-			f.Types, f.Names = append(f.Types, t), append(f.Names, v.Names[i])
-		}
-	}
-	return f
-}
-
 // Attr is an attribute.
 type Attr struct {
-	Name     string   `json:"name"`
-	GoName   string   `json:"go_name"`
-	Type     string   `json:"type"`
-	Doc      string   `json:"doc,omitempty"`
-	Optional bool     `json:"optional,omitempty"`
-	List     bool     `json:"list,omitempty"`
-	Default  any      `json:"default,omitempty"`
-	Min      any      `json:"min,omitempty"`
-	Max      any      `json:"max,omitempty"`
-	Enum     *Enum    `json:"enum,omitempty"`
-	Axis     *Axis    `json:"axis,omitempty"`
-	Fields   []*Attr  `json:"fields,omitempty"`
-	Values   []string `json:"-"`
+	Name     string     `json:"name"`
+	GoName   string     `json:"go_name"`
+	Type     string     `json:"type"`
+	Doc      string     `json:"doc,omitempty"`
+	Optional bool       `json:"optional,omitempty"`
+	List     bool       `json:"list,omitempty"`
+	Default  any        `json:"default,omitempty"`
+	Min      any        `json:"min,omitempty"`
+	Max      any        `json:"max,omitempty"`
+	Enum     *Enum      `json:"enum,omitempty"`
+	Axis     *Axis      `json:"axis,omitempty"`
+	Fields   []*Attr    `json:"fields,omitempty"`
+	Pos      source.Pos `json:"pos"`
 }
 
 // Axis says what an axis attribute names.
@@ -119,77 +107,62 @@ type Axis struct {
 
 // Dim is a dimension, or a run of them.
 type Dim struct {
-	Name string    `json:"name"`
-	Rest bool      `json:"run,omitempty"`
-	Each bool      `json:"each,omitempty"` // a list: what it is in each tensor of a variadic slot
-	From string    `json:"from"`           // the slot that binds it, or "" if an expression defines it
-	Text string    `json:"expr,omitempty"` // of that expression
-	Node expr.Node `json:"-"`
+	Name string     `json:"name"`
+	Rest bool       `json:"run,omitempty"`
+	Each bool       `json:"each,omitempty"` // a list: what it is in each tensor of a variadic slot
+	From string     `json:"from"`           // the slot that binds it, or "" if an expression defines it
+	Text string     `json:"expr,omitempty"` // of that expression
+	Node expr.Node  `json:"-"`
+	Pos  source.Pos `json:"pos"`
 }
 
 // Slot is a tensor slot.
 type Slot struct {
-	Name      string            `json:"name"`
-	GoName    string            `json:"go_name"`
-	Role      task.Role         `json:"-"`
-	RoleName  string            `json:"role"`
-	Type      string            `json:"type"`
-	Var       int               `json:"-"` // number of the dtype variable, -1 if Type is fixed
-	Fixed     dtype.Type        `json:"-"`
-	Shape     string            `json:"shape"` // as the spec writes it
-	Doc       string            `json:"doc,omitempty"`
-	Provided  bool              `json:"provided,omitempty"` // an initialiser's output
-	Optional  bool              `json:"optional,omitempty"`
-	OnRequest bool              `json:"on_request,omitempty"`
-	Present   string            `json:"present,omitempty"`
-	Trainable bool              `json:"trainable,omitempty"`
-	Saved     string            `json:"saved,omitempty"` // "true", or the condition
-	Variadic  *Variadic         `json:"variadic,omitempty"`
-	PerWorker bool              `json:"per_worker,omitempty"`
-	AuxLoss   bool              `json:"aux_loss,omitempty"`
-	Init      *Init             `json:"init,omitempty"`
-	Below     string            `json:"below,omitempty"`
+	*task.Slot
+	Number  int        `json:"number"`
+	GoName  string     `json:"go_name"`
+	Doc     string     `json:"doc,omitempty"`
+	Var     int        `json:"-"` // number of the dtype variable, -1 if Type is fixed
+	Fixed   dtype.Type `json:"-"`
+	Present string     `json:"present,omitempty"` // "caller", or the condition
+	Saved   string     `json:"saved,omitempty"`   // "true", or the condition
+	Count   string     `json:"count,omitempty"`   // how many tensors a variadic output has
+	Below   string     `json:"below,omitempty"`
+	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
+	// run along the last dimension.
+	Lane string     `json:"lanes_after,omitempty"`
+	Pos  source.Pos `json:"pos"`
+
 	Pattern   *scope.Pattern    `json:"-"` // of inputs
 	Dims      []scope.ShapeExpr `json:"-"` // of all others
 	PresentIf expr.Node         `json:"-"`
 	SavedIf   expr.Node         `json:"-"`
-	BelowExpr expr.Node         `json:"-"`
+	CountX    expr.Node         `json:"-"`
+	BelowX    expr.Node         `json:"-"`
 	// DimNames holds the names of the shape's dimensions and runs, "" where one is an expression.
 	DimNames []string `json:"-"`
-	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
-	// run along the last dimension.
-	Lane string `json:"lanes_after,omitempty"`
 }
 
-// Variadic says how many tensors a slot holds.
-type Variadic struct {
-	Min   int       `json:"min,omitempty"`
-	Max   int       `json:"max,omitempty"` // 0: any number
-	Count string    `json:"count,omitempty"`
-	Node  expr.Node `json:"-"` // of Count
-}
-
-// Words says how many tensors there are: "2 to 8", "at least 1", "len(splits)".
-func (v *Variadic) Words() string {
+// Tensors says how many tensors a variadic slot holds: "2 to 8", "at least 1", "len(splits)".
+func (s *Slot) Tensors() string {
 	switch {
-	case v.Count != "":
-		return v.Count
-	case v.Max == 0 && v.Min == 0:
+	case s.Count != "":
+		return s.Count
+	case s.Max == task.Unbounded && s.Min == 0:
 		return "any number"
-	case v.Max == 0:
-		return fmt.Sprintf("at least %d", v.Min)
-	case v.Max == v.Min:
-		return fmt.Sprint(v.Min)
+	case s.Max == task.Unbounded:
+		return fmt.Sprintf("at least %d", s.Min)
+	case s.Max == s.Min:
+		return fmt.Sprint(s.Min)
 	}
-	return fmt.Sprintf("%d to %d", v.Min, v.Max)
+	return fmt.Sprintf("%d to %d", s.Min, s.Max)
 }
 
 // Shard is a dimension along which an operator may be divided among devices.
 type Shard struct {
-	Dim     string    `json:"dim"`
-	Partial bool      `json:"partial,omitempty"` // dividing it leaves partial sums
-	When    string    `json:"when,omitempty"`
-	WhenX   expr.Node `json:"-"`
+	*task.Shard
+	When  string    `json:"when,omitempty"`
+	WhenX expr.Node `json:"-"`
 }
 
 // Words says what becomes of outputs if the dimension is divided.
@@ -200,64 +173,59 @@ func (s Shard) Words() string {
 	return "divides outputs"
 }
 
-// Init names a weight's initialiser.
-type Init struct {
-	Operator string `json:"operator"`
-	Package  string `json:"-"`
-	Attrs    string `json:"attrs,omitempty"` // JSON
+// Fusion is the work of another operator that this one can do as well.
+type Fusion struct {
+	*task.Fusion
+	Doc string     `json:"doc,omitempty"`
+	Pos source.Pos `json:"pos"`
 }
 
-// Arg is an argument slot.
+// Arg is an argument. The type of its slot is the Go type of one value.
 type Arg struct {
-	Name      string      `json:"name"`
+	*task.Slot
+	Number    int         `json:"number"`
 	GoName    string      `json:"go_name"`
-	Type      string      `json:"type"` // the Go type of one value
 	From      string      `json:"from"` // as the spec writes it
-	Source    task.Source `json:"-"`
+	Source    task.Source `json:"source"`
 	Of        *Slot       `json:"-"` // of a shape
 	Expr      expr.Node   `json:"-"` // of an expression
 	Unchecked bool        `json:"unchecked,omitempty"`
-	Variadic  bool        `json:"variadic,omitempty"`
-	Min       int         `json:"min,omitempty"`
-	Max       int         `json:"max,omitempty"` // task.Unbounded if there is no limit
 	Doc       string      `json:"doc,omitempty"`
+	Pos       source.Pos  `json:"pos"`
 }
 
 // State reports whether the argument is per-device state.
-func (a *Arg) State() bool { return a.Source == task.FromInit }
+func (a *Arg) State() bool { return a.Role == task.RoleState }
 
 // Require is a condition on attributes and shapes.
 type Require struct {
-	Name    string    `json:"name"`
-	Text    string    `json:"that"`
-	Message string    `json:"message"`
-	Format  string    `json:"-"` // the message as a format of package fmt
-	Names   []string  `json:"-"` // whose values the message reports
-	Node    expr.Node `json:"-"`
+	Name    string     `json:"name"`
+	Text    string     `json:"that"`
+	Message string     `json:"message"`
+	Pos     source.Pos `json:"pos"`
+	Format  string     `json:"-"` // the message as a format of package fmt
+	Names   []string   `json:"-"` // whose values the message reports
+	Node    expr.Node  `json:"-"`
 }
 
 // Task is a task with its signature.
 type Task struct {
-	Name   string    `json:"name"`
-	GoName string    `json:"go_name"`
-	Kind   task.Kind `json:"-"`
-	ID     task.ID   `json:"id"`
-	Doc    string    `json:"doc,omitempty"`
+	*task.Signature
+	Name   string `json:"name"`
+	GoName string `json:"go_name"`
+	Doc    string `json:"doc,omitempty"`
 	// Types lists what the dtype variables may stand for in this task. Backward exists only where what
 	// is differentiated is floating-point.
-	Types  []TypeVar `json:"-"`
-	Params []*Param  `json:"params"`
-	Args   []*Arg    `json:"args,omitempty"`
-	Steps  []*Step   `json:"steps"`
-	Flops  string    `json:"flops,omitempty"`
-	Bytes  string    `json:"bytes,omitempty"`
-	FlopsX expr.Node `json:"-"`
-	BytesX expr.Node `json:"-"`
-	// InPlace lists what the task may do in place.
-	InPlace []InPlace `json:"inplace,omitempty"`
-	// Constraints of launches; unless they are declared, whoever invokes the task may add some.
-	Constraints task.Constraints `json:"-"`
-	Returns     *Arg             `json:"-"` // the per-device state that init makes
+	Types   []TypeVar  `json:"-"`
+	Params  []*Param   `json:"params"`
+	Args    []*Arg     `json:"-"`
+	Returns *Arg       `json:"-"` // the per-device state that init makes
+	Steps   []*Step    `json:"steps"`
+	Flops   string     `json:"flops,omitempty"`
+	Bytes   string     `json:"bytes,omitempty"`
+	Pos     source.Pos `json:"pos"`
+	FlopsX  expr.Node  `json:"-"`
+	BytesX  expr.Node  `json:"-"`
 }
 
 // Invoked reports whether graphs invoke the task. The others make and free per-device state.
@@ -275,15 +243,11 @@ func (t *Task) Reduces() bool {
 
 // Param is a slot as a task sees it.
 type Param struct {
-	Slot     *Slot      `json:"-"`
-	Number   int        `json:"-"` // of the slot
-	Name     string     `json:"slot"`
-	GoName   string     `json:"-"`
-	Grad     bool       `json:"grad,omitempty"`
-	Perm     perm.Perm  `json:"perm"`
-	Redop    perm.Redop `json:"redop,omitempty"`
-	Scatter  bool       `json:"scatter,omitempty"`
-	Inferred bool       `json:"inferred,omitempty"` // rather than written in the spec
+	*task.Param
+	Slot     *Slot  `json:"-"`
+	Name     string `json:"slot"`
+	GoName   string `json:"go_name"`
+	Inferred bool   `json:"inferred,omitempty"` // rather than written in the spec
 	// OnlyIf is the condition under which backward is given a forward value.
 	OnlyIf expr.Node `json:"-"`
 	IfText string    `json:"only_if,omitempty"`
@@ -291,23 +255,16 @@ type Param struct {
 
 // Step is a step of a task.
 type Step struct {
-	Name   string `json:"name,omitempty"`
-	GoName string `json:"method"`
-	Over   string `json:"over"`
-	Grain  string `json:"grain,omitempty"`
-	When   string `json:"when,omitempty"`
-	Doc    string `json:"doc,omitempty"`
-	// Elementwise says that index i touches element i only.
-	Elementwise bool      `json:"elementwise,omitempty"`
-	OverX       expr.Node `json:"-"`
-	GrainX      expr.Node `json:"-"`
-	WhenX       expr.Node `json:"-"`
-}
-
-// Example is an attribute and shape combination.
-type Example struct {
-	Attrs  string             `json:"attrs"`
-	Shapes map[string][][]int `json:"shapes"` // of each slot's tensors
+	*task.Step
+	GoName string     `json:"method"`
+	Over   string     `json:"over"`
+	Grain  string     `json:"grain,omitempty"`
+	When   string     `json:"when,omitempty"`
+	Doc    string     `json:"doc,omitempty"`
+	Pos    source.Pos `json:"pos"`
+	OverX  expr.Node  `json:"-"`
+	GrainX expr.Node  `json:"-"`
+	WhenX  expr.Node  `json:"-"`
 }
 
 // Task returns the task of a kind, or nil.
@@ -320,18 +277,7 @@ func (o *Operator) Task(k task.Kind) *Task {
 	return nil
 }
 
-// Floating lists the dtype variables of which the task allows only the floating-point types.
-func (o *Operator) Floating(t *Task) []int {
-	var vars []int
-	for i, v := range o.Types {
-		if len(t.Types[i].Types) < len(v.Types) {
-			vars = append(vars, i)
-		}
-	}
-	return vars
-}
-
-// Main returns the task that graphs invoke first: forward, or an optimiser's update.
+// Main returns the task that graphs invoke first: forward, or an optimizer's update.
 func (o *Operator) Main() *Task {
 	for _, t := range o.Tasks {
 		if t.Kind == task.KindForward || t.Kind == task.KindUpdate {

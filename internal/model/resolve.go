@@ -3,134 +3,123 @@ package model
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // Resolve builds the model of specs that were checked without a finding.
-func Resolve(specs []*spec.Spec) *Module {
-	r := &resolver{specs: map[string]*spec.Spec{}, enums: map[string]*Enum{}, enumSpecs: map[string]*spec.Spec{}}
-	m := &Module{}
-	for _, s := range specs {
-		r.specs[s.Name.V] = s
-		if s.Kind == spec.Enum {
-			e := enum(s)
-			r.enums[s.Name.V], r.enumSpecs[s.Name.V] = e, s
-			m.Enums = append(m.Enums, e)
-		}
+func Resolve(checked *check.Result) *Module {
+	enums := map[string]*Enum{}
+	m := &Module{Operators: []*Operator{}, Enums: []*Enum{}}
+	for _, s := range checked.Enums {
+		e := enum(s)
+		enums[e.Name] = e
+		m.Enums = append(m.Enums, e)
 	}
-	for _, s := range specs {
-		if s.Kind != spec.Enum {
-			m.Operators = append(m.Operators, r.operator(s))
-		}
+	for _, sc := range checked.Scopes {
+		m.Operators = append(m.Operators, operator(sc, enums))
 	}
 	slices.SortFunc(m.Operators, func(a, b *Operator) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(m.Enums, func(a, b *Enum) int { return cmp.Compare(a.Name, b.Name) })
 	return m
 }
 
-type resolver struct {
-	specs     map[string]*spec.Spec
-	enums     map[string]*Enum
-	enumSpecs map[string]*spec.Spec
-}
-
 func enum(s *spec.Spec) *Enum {
-	e := &Enum{Name: s.Name.V, Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V), Doc: s.Doc.V, Source: s.File.Path}
+	e := &Enum{Name: s.Name.V, Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V), Doc: s.Doc.V,
+		Source: s.File.Path, Pos: s.Name.Span().Pos()}
 	for _, v := range s.Values {
-		e.Values = append(e.Values, EnumValue{Name: v.Name.V, GoName: goname.Exported(v.Name.V), Doc: v.Doc.V})
+		e.Values = append(e.Values, EnumValue{v.Name.V, goname.Exported(v.Name.V), v.Doc.V, v.Name.Span().Pos()})
 	}
 	return e
 }
 
-func (r *resolver) operator(s *spec.Spec) *Operator {
-	sc := scope.New(s, r.enumSpecs, nil)
+func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
+	s := sc.Spec
 	o := &Operator{
-		Name: s.Name.V, Kind: string(s.Kind), Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V),
-		Source: s.File.Path, Doc: s.Doc.V, Family: s.Family.V, Category: s.Category.V, Formula: s.Formula.V, Since: s.Since.V, Deprec: s.Deprecated.V,
-		Types: []TypeVar{}, Attrs: []*Attr{}, Dims: []Dim{},
+		Operator: describe(s), Kind: string(s.Kind), Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V),
+		Source: s.File.Path, Category: s.Category.V, Formula: s.Formula.V, Since: s.Since.V, Deprec: s.Deprecated.V,
+		Types: []TypeVar{}, Attrs: []*Attr{}, Dims: []Dim{}, Pos: s.Name.Span().Pos(),
 	}
-	for _, v := range s.Types {
-		tv := TypeVar{Name: v.Name}
-		for _, t := range v.Types {
-			p, _ := dtype.Parse(t.V)
-			tv.Types, tv.Names = append(tv.Types, p), append(tv.Names, t.V)
-		}
-		for _, f := range v.From {
-			tv.From = append(tv.From, f.V)
-		}
-		o.Types = append(o.Types, tv)
+	for i, v := range s.Types {
+		o.Types = append(o.Types, typeVar(&o.Operator.Types[i], v.Key.Pos()))
 	}
 	for _, a := range s.Attrs {
-		o.Attrs = append(o.Attrs, r.attr(s, a))
+		o.Attrs = append(o.Attrs, attr(s, a, enums))
 	}
 	for _, p := range sc.Inputs {
 		for _, e := range p.Elems {
 			switch e.Kind {
 			case scope.Bind, scope.BindEach, scope.AxisDim:
-				o.Dims = append(o.Dims, Dim{Name: e.Name, Each: e.Each, From: p.Slot.Name})
+				o.Dims = append(o.Dims, Dim{Name: e.Name, Each: e.Each, From: p.Slot.Name, Pos: e.Span.Pos()})
 			case scope.BindRest, scope.BindEachRest:
-				o.Dims = append(o.Dims, Dim{Name: e.Name, Rest: true, Each: e.Each, From: p.Slot.Name})
+				o.Dims = append(o.Dims, Dim{Name: e.Name, Rest: true, Each: e.Each, From: p.Slot.Name, Pos: e.Span.Pos()})
 			}
 		}
 	}
 	for i, l := range sc.Lets {
-		o.Dims = append(o.Dims, Dim{Name: l.Name, Rest: l.Rest, Text: s.Dims[i].Expr.V, Node: l.Node})
+		o.Dims = append(o.Dims, Dim{Name: l.Name, Rest: l.Rest, Text: s.Dims[i].Expr.V, Node: l.Node, Pos: s.Dims[i].Key.Pos()})
 	}
-	for _, sl := range s.Slots {
-		o.Slots = append(o.Slots, r.slot(s, sc, sl, o.Types))
+	for i, sl := range s.Slots {
+		o.Slots = append(o.Slots, o.slot(sc, i, sl))
 	}
-	for _, a := range s.Args {
-		o.Args = append(o.Args, o.arg(sc, a))
+	for i, a := range s.Args {
+		o.Args = append(o.Args, o.arg(sc, len(s.Slots)+i, a))
 	}
 	for _, q := range s.Requires {
-		format, names, _ := check.SplitMessage(q.Message.V)
-		o.Requires = append(o.Requires, Require{Name: q.Name, Text: q.That.V, Message: q.Message.V, Format: format, Names: names, Node: sc.Expr(q.That, expr.Bool)})
+		format, names, _ := rules.SplitMessage(q.Message.V)
+		o.Requires = append(o.Requires, Require{Name: q.Name, Text: q.That.V, Message: q.Message.V, Format: format, Names: names,
+			Node: sc.Typed(q.That), Pos: q.Key.Pos()})
 	}
-	for _, t := range s.Tasks {
-		o.Tasks = append(o.Tasks, o.task(s, sc, t))
+	for i, t := range s.Tasks {
+		o.Tasks = append(o.Tasks, o.task(sc, o.Signatures[i], t))
 	}
-	for _, x := range s.Shards {
-		o.Shards = append(o.Shards, Shard{Dim: x.Dim.V, Partial: x.Partial, When: x.When.V, WhenX: sc.Expr(x.When, expr.Bool)})
+	for i, x := range s.Shards {
+		o.Shards = append(o.Shards, Shard{Shard: &o.Operator.Shards[i], When: x.When.V, WhenX: sc.Typed(x.When)})
 	}
-	for _, x := range s.Examples {
-		o.Examples = append(o.Examples, example(s, x))
+	for i, f := range s.Fusions {
+		o.Fusions = append(o.Fusions, Fusion{Fusion: &o.Operator.Fusions[i], Doc: f.Doc.V, Pos: f.Key.Pos()})
 	}
-	o.rewrites(s)
 	return o
 }
 
-func (r *resolver) attr(s *spec.Spec, a *spec.Attr) *Attr {
+func typeVar(v *task.TypeVar, at source.Pos) TypeVar {
+	t := TypeVar{TypeVar: v, Pos: at}
+	for _, x := range v.Types {
+		t.Names = append(t.Names, x.String())
+	}
+	return t
+}
+
+func attr(s *spec.Spec, a *spec.Attr, enums map[string]*Enum) *Attr {
 	m := &Attr{Name: a.Name, GoName: goname.Exported(a.Name), Type: a.Type.V, Doc: a.Doc.V, Optional: a.Optional.V, List: a.List.V,
-		Default: value(a.Default), Min: value(a.Min), Max: value(a.Max)}
+		Default: value(a.Default), Min: value(a.Min), Max: value(a.Max), Pos: a.Key.Pos()}
 	switch a.Type.V {
 	case "enum":
 		if a.Enum.Set() {
-			m.Enum = r.enums[a.Enum.V]
+			m.Enum = enums[a.Enum.V]
 			break
 		}
-		m.Enum = &Enum{Name: a.Name, GoName: goname.Exported(a.Name), Doc: a.Doc.V}
+		m.Enum = &Enum{Name: a.Name, GoName: goname.Exported(a.Name), Doc: a.Doc.V, Pos: a.Key.Pos()}
 		for _, v := range a.Values {
-			m.Enum.Values = append(m.Enum.Values, EnumValue{Name: v.V, GoName: goname.Exported(v.V)})
+			m.Enum.Values = append(m.Enum.Values, EnumValue{Name: v.V, GoName: goname.Exported(v.V), Pos: v.Span().Pos()})
 		}
 	case "axis", "axes":
-		if of := check.AxisSlot(s, a); of != nil { // a field of a record has none
+		if of := rules.AxisSlot(s, a); of != nil { // a field of a record has none
 			m.Axis = &Axis{Slot: of.Name, Binds: a.Binds.V, End: a.End.V}
 		}
 	case "record":
 		for _, f := range a.Fields {
-			x := r.attr(s, f)
+			x := attr(s, f, enums)
 			if x.Enum != nil && x.Enum.Package == "" {
 				x.Enum.Name = a.Name + "_" + f.Name
 				x.Enum.GoName = m.GoName + x.GoName
@@ -146,7 +135,7 @@ func value(n source.Node) any {
 		return nil
 	}
 	var v any
-	d := json.NewDecoder(strings.NewReader(check.JSON(n)))
+	d := json.NewDecoder(strings.NewReader(source.JSON(n)))
 	d.UseNumber()
 	if d.Decode(&v) != nil {
 		return nil
@@ -154,58 +143,37 @@ func value(n source.Node) any {
 	return v
 }
 
-func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []TypeVar) *Slot {
+func (o *Operator) slot(sc *scope.Scope, number int, sl *spec.Slot) *Slot {
 	m := &Slot{
-		Name: sl.Name, GoName: goname.Exported(sl.Name), RoleName: sl.Role.V, Type: sl.Type.V, Doc: sl.Doc.V, Shape: shapeText(sl),
-		Var: slices.IndexFunc(types, func(v TypeVar) bool { return v.Name == sl.Type.V }),
-		// Presence.
-		OnRequest: sl.Role.V == "output" && sl.Present.V == "caller",
-		Optional:  sl.Present.Set(),
-		PerWorker: sl.Per.V == "worker", AuxLoss: sl.AuxLoss.V, Below: sl.Below.V,
-		BelowExpr: sc.Expr(sl.Below, expr.Int),
+		Slot: &o.Operator.Slots[number], Number: number, GoName: goname.Exported(sl.Name), Doc: sl.Doc.V, Pos: sl.Key.Pos(),
+		Var:    slices.IndexFunc(o.Types, func(v TypeVar) bool { return v.Name == sl.Type.V }),
+		Saved:  rules.Saved(sl),
+		Below:  sl.Below.V,
+		BelowX: sc.Typed(sl.Below),
 	}
-	m.Role = map[string]task.Role{"input": task.RoleInput, "weight": task.RoleWeight, "output": task.RoleOutput, "saved": task.RoleSaved, "scratch": task.RoleScratch}[sl.Role.V]
 	if m.Var < 0 {
 		m.Fixed, _ = dtype.Parse(sl.Type.V)
 	}
 	if sl.Present.Set() {
-		m.Present = sl.Present.V
-		if sl.Present.V != "caller" {
-			m.PresentIf = sc.Expr(sl.Present, expr.Bool)
-		}
-	}
-	m.Provided = s.Kind == spec.Initializer && m.Role == task.RoleOutput
-	if s.Kind == spec.Operator && (m.Role == task.RoleInput || m.Role == task.RoleWeight) {
-		m.Trainable = floating(types, m)
-		if sl.Trainable.Set() {
-			m.Trainable = sl.Trainable.V
-		}
+		m.Present, m.PresentIf = sl.Present.V, sc.Typed(sl.Present)
 	}
 	if v := sl.Variadic; v != nil {
-		m.Variadic = &Variadic{Count: v.Count.V, Node: sc.Expr(v.Count, expr.Int)}
-		m.Variadic.Min, m.Variadic.Max = check.Limits(s, v)
+		m.Count, m.CountX = v.Count.V, sc.Typed(v.Count)
 	}
-	m.Saved = check.Saved(sl)
-	if cond, ok := sl.Saved.(*source.Scalar); ok && m.Saved != "" && m.Saved != "true" {
-		m.SavedIf = sc.Expr(spec.Str{V: m.Saved, Node: cond}, expr.Bool)
+	if cond, ok := sl.Saved.(*source.Scalar); ok {
+		m.SavedIf = sc.Typed(spec.Str{Node: cond})
 	}
 	for _, n := range sl.Shape {
 		m.DimNames = append(m.DimNames, scope.DimName(n))
 	}
-	if sl.Init != nil {
-		m.Init = &Init{Operator: sl.Init.Name.V, Package: goname.Package(sl.Init.Name.V)}
-		if len(sl.Init.Attrs) > 0 {
-			m.Init.Attrs = object(sl.Init.Attrs)
-		}
-	}
 	for _, p := range sc.Inputs {
 		if p.Slot == sl {
-			m.Pattern, m.Lane = p, laneOfPattern(s, p.Elems)
+			m.Pattern, m.Lane = p, laneOfPattern(sc.Spec, p.Elems)
 		}
 	}
 	if m.Pattern == nil {
 		m.Dims = sc.Shape(sl)
-		m.Lane = laneOf(s, m.Dims)
+		m.Lane = laneOf(sc.Spec, m.Dims)
 	}
 	return m
 }
@@ -213,10 +181,8 @@ func (r *resolver) slot(s *spec.Spec, sc *scope.Scope, sl *spec.Slot, types []Ty
 // laneOfPattern is laneOf for the pattern of an input: the first that has the shape binds it, others
 // repeat it.
 func laneOfPattern(s *spec.Spec, elems []scope.Elem) string {
-	if len(elems) != 3 || elems[0].Kind != scope.BindRest && elems[0].Kind != scope.MatchAll || elems[2].Kind != scope.BindRest && elems[2].Kind != scope.MatchAll {
-		return ""
-	}
-	if !slices.ContainsFunc(s.Attrs, func(a *spec.Attr) bool { return a.Type.V == "axis" && a.Binds.Set() && a.Binds.V == elems[1].Name }) {
+	run := func(e scope.Elem) bool { return e.Kind == scope.BindRest || e.Kind == scope.MatchAll }
+	if len(elems) != 3 || !run(elems[0]) || !run(elems[2]) || !bindsAxis(s, elems[1].Name) {
 		return ""
 	}
 	return elems[0].Name
@@ -230,122 +196,66 @@ func laneOf(s *spec.Spec, shape []scope.ShapeExpr) string {
 	}
 	run, ok1 := shape[0].Node.(*expr.Ident)
 	dim, ok2 := shape[1].Node.(*expr.Ident)
-	if ok1 && ok2 && slices.ContainsFunc(s.Attrs, func(a *spec.Attr) bool { return a.Type.V == "axis" && a.Binds.Set() && a.Binds.V == dim.Name }) {
+	if ok1 && ok2 && bindsAxis(s, dim.Name) {
 		return run.Name
 	}
 	return ""
 }
 
-func shapeText(sl *spec.Slot) string {
-	var parts []string
-	for _, n := range sl.Shape {
-		if s, ok := n.(*source.Scalar); ok {
-			parts = append(parts, fmt.Sprint(s.Value))
-		}
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
+// bindsAxis reports whether an axis attribute binds a dimension.
+func bindsAxis(s *spec.Spec, dim string) bool {
+	return slices.ContainsFunc(s.Attrs, func(a *spec.Attr) bool { return a.Type.V == "axis" && a.Binds.Set() && a.Binds.V == dim })
 }
 
-var kinds = map[string]task.Kind{"forward": task.KindForward, "backward": task.KindBackward, "update": task.KindUpdate, "init": task.KindInit, "cleanup": task.KindCleanup}
-
-func (o *Operator) task(s *spec.Spec, sc *scope.Scope, t *spec.Task) *Task {
-	m := &Task{Name: t.Name, GoName: goname.Exported(t.Name), Kind: kinds[t.Name], ID: task.IDOf(s.Name.V, t.Name), Doc: t.Doc.V, Types: o.Types}
-	scatter := map[string]bool{}
-	for _, g := range t.Grads {
-		scatter[g.Slot] = g.Value.V == "scatter"
+func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Task {
+	m := &Task{Signature: sig, Name: t.Name, GoName: goname.Exported(t.Name), Doc: t.Doc.V, Pos: t.Key.Pos()}
+	for i, v := range o.Types {
+		if slices.Contains(sig.Floating, i) {
+			v = typeVar(&task.TypeVar{Name: v.Name, From: v.From, Types: floats(v.TypeVar.Types)}, v.Pos)
+		}
+		m.Types = append(m.Types, v)
 	}
-	for i, sl := range o.Slots {
-		p := &Param{Slot: sl, Number: i, Name: sl.Name, GoName: sl.GoName, Perm: check.Inferred(t.Name, s.Slots[i]), Inferred: true}
-		if d, op, ok := check.Declared(t, sl.Name); ok {
-			p.Inferred = d == p.Perm
-			p.Perm, p.Redop = d, op
+	for i, p := range rules.Params(sc.Spec, t) {
+		sl := o.Slots[p.Param.Slot]
+		x := &Param{Param: &sig.Params[i], Slot: sl, Name: sl.Name, GoName: sl.GoName, Inferred: p.Inferred}
+		if p.Grad {
+			x.GoName = "Grad" + sl.GoName
 		}
-		if m.Kind == task.KindBackward && p.Perm == perm.Read && sl.SavedIf != nil && p.Inferred {
-			p.OnlyIf, p.IfText = sl.SavedIf, sl.Saved
+		if p.Optional {
+			x.OnlyIf, x.IfText = sl.SavedIf, sl.Saved
 		}
-		if p.Perm != perm.None {
-			m.Params = append(m.Params, p)
-		}
-	}
-	if m.Kind == task.KindBackward {
-		m.Types = o.differentiable()
-		for i, sl := range o.Slots {
-			p := &Param{Slot: sl, Number: i, Name: sl.Name, GoName: "Grad" + sl.GoName, Grad: true, Inferred: true}
-			switch {
-			case sl.Role == task.RoleOutput && floating(o.Types, sl):
-				p.Perm = perm.Read
-			case sl.Trainable:
-				p.Perm, p.Scatter = perm.Write, scatter[sl.Name]
-			default:
-				continue
-			}
-			m.Params = append(m.Params, p)
-		}
+		m.Params = append(m.Params, x)
 	}
 	for _, n := range t.Args {
 		m.Args = append(m.Args, o.argNamed(n.V))
 	}
 	m.Returns = o.argNamed(t.Returns.V)
-	m.Constraints.Declared = t.Declared
-	for _, c := range t.Constraints {
-		m.Constraints.List = append(m.Constraints.List, c.Value())
-	}
-	if !m.Invoked() {
-		m.Steps = []*Step{{GoName: m.GoName, Over: "1"}}
-		return m
-	}
-	if len(t.Steps) == 0 {
-		m.Steps = []*Step{{GoName: m.GoName, Over: t.Over.V, Grain: t.Grain.V, Elementwise: t.Elementwise.V, OverX: sc.Expr(t.Over, expr.Int), GrainX: sc.Expr(t.Grain, expr.Int)}}
+	step := func(name string, over, grain, when, doc spec.Str, at source.Span) {
+		m.Steps = append(m.Steps, &Step{Step: &sig.Steps[len(m.Steps)], GoName: m.GoName + goname.Exported(name), Doc: doc.V, Pos: at.Pos(),
+			Over: cmp.Or(over.V, "1"), OverX: sc.Typed(over), Grain: grain.V, GrainX: sc.Typed(grain), When: when.V, WhenX: sc.Typed(when)})
 	}
 	for _, st := range t.Steps {
-		m.Steps = append(m.Steps, &Step{Name: st.Name, GoName: m.GoName + goname.Exported(st.Name), Over: st.Over.V, Grain: st.Grain.V, When: st.When.V, Doc: st.Doc.V, Elementwise: st.Elementwise.V,
-			OverX: sc.Expr(st.Over, expr.Int), GrainX: sc.Expr(st.Grain, expr.Int), WhenX: sc.Expr(st.When, expr.Bool)})
+		step(st.Name, st.Over, st.Grain, st.When, st.Doc, st.Key)
 	}
-	for _, c := range s.Costs {
+	if len(t.Steps) == 0 {
+		step("", t.Over, t.Grain, spec.Str{}, spec.Str{}, t.Key)
+	}
+	for _, c := range sc.Spec.Costs {
 		if c.Task == t.Name {
-			m.Flops, m.Bytes = c.Flops.V, c.Bytes.V
-			m.FlopsX, m.BytesX = sc.Expr(c.Flops, expr.Float), sc.Expr(c.Bytes, expr.Float)
+			m.Flops, m.FlopsX = c.Flops.V, sc.Typed(c.Flops)
+			m.Bytes, m.BytesX = c.Bytes.V, sc.Typed(c.Bytes)
 		}
 	}
 	return m
 }
 
-// floating reports whether a slot's tensor may be floating-point.
-func floating(types []TypeVar, s *Slot) bool {
-	if s.Var < 0 {
-		return s.Fixed.IsFloat()
-	}
-	return slices.ContainsFunc(types[s.Var].Types, dtype.Type.IsFloat)
-}
-
-// differentiable returns what the dtype variables stand for in backward: those of outputs and of what
-// is trained for floating-point types, if they have such.
-func (o *Operator) differentiable() []TypeVar {
-	types := slices.Clone(o.Types)
-	for _, s := range o.Slots {
-		if s.Var >= 0 && (s.Trainable || s.Role == task.RoleOutput) && floating(o.Types, s) {
-			types[s.Var] = o.Types[s.Var].floats()
-		}
-	}
-	return types
-}
-
-// arg resolves an argument.
-func (o *Operator) arg(sc *scope.Scope, a *spec.Arg) *Arg {
-	m := &Arg{Name: a.Name, GoName: goname.Exported(a.Name), Type: check.TypeOf(a), From: a.From.V, Unchecked: a.Unchecked.V, Doc: a.Doc.V}
+// arg resolves an argument, whose slot has a number.
+func (o *Operator) arg(sc *scope.Scope, number int, a *spec.Arg) *Arg {
+	m := &Arg{Slot: &o.Operator.Slots[number], Number: number, GoName: goname.Exported(a.Name), From: a.From.V,
+		Unchecked: a.Unchecked.V, Doc: a.Doc.V, Expr: sc.Typed(a.From), Pos: a.Key.Pos()}
 	var of string
-	m.Source, of = check.SourceOf(a)
-	switch m.Source {
-	case task.FromShape:
-		m.Of = o.Slots[slices.IndexFunc(o.Slots, func(s *Slot) bool { return s.Name == of })]
-	case task.FromExpr:
-		m.Expr = sc.Expr(a.From, check.ExprKind(a))
-	}
-	if v := a.Variadic; v != nil {
-		m.Variadic, m.Min, m.Max = true, int(v.Min.V), task.Unbounded
-		if v.Max.Set() {
-			m.Max = int(v.Max.V)
-		}
+	if m.Source, of = rules.SourceOf(a); m.Source == task.FromShape {
+		m.Of = o.Slots[o.SlotNamed(of)]
 	}
 	return m
 }
@@ -359,29 +269,3 @@ func (o *Operator) argNamed(name string) *Arg {
 	}
 	return nil
 }
-
-func example(s *spec.Spec, x *spec.Example) Example {
-	m := Example{Attrs: object(x.Attrs), Shapes: map[string][][]int{}}
-	for _, e := range x.Inputs {
-		shapes := []source.Node{e.Value}
-		if i := slices.IndexFunc(s.Slots, func(sl *spec.Slot) bool { return sl.Name == e.Key }); s.Slots[i].Variadic != nil {
-			shapes = e.Value.(*source.Array).Elems
-		}
-		m.Shapes[e.Key] = [][]int{}
-		for _, n := range shapes {
-			m.Shapes[e.Key] = append(m.Shapes[e.Key], extents(n))
-		}
-	}
-	return m
-}
-
-// extents returns the extents of a shape.
-func extents(n source.Node) []int {
-	dims := []int{}
-	for _, e := range n.(*source.Array).Elems {
-		dims = append(dims, int(e.(*source.Scalar).Value.(int64)))
-	}
-	return dims
-}
-
-func object(entries []*source.Entry) string { return check.JSON(&source.Table{Entries: entries}) }

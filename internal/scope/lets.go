@@ -44,7 +44,7 @@ func (sc *Scope) letExpr(l *spec.Let) expr.Node {
 	if n, err := expr.Parse(l.Expr.V); err == nil && expr.Check(n, sc, expr.Dims) == nil {
 		want = expr.Dims
 	}
-	return sc.Expr(l.Expr, want)
+	return sc.exprAt(l.Expr.Node, l.Expr.V, 0, want)
 }
 
 // cycle returns the dimensions, beginning with l, each of which is defined by the next and the last

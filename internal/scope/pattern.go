@@ -261,9 +261,13 @@ type ShapeExpr struct {
 	Rest bool
 }
 
-// Shape reads the shape of a slot whose shape follows from others.
+// Shape reads the shape of a slot whose shape follows from others. Shapes are read once.
 func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
-	var out []ShapeExpr
+	out, read := sc.shapes[sl]
+	if read {
+		return out
+	}
+	defer func() { sc.shapes[sl] = out }()
 	sc.each = sl.Variadic != nil
 	defer func() { sc.each = false }()
 	for _, n := range sl.Shape {

@@ -22,7 +22,11 @@ type Scope struct {
 
 	list  *diag.List
 	names []string
-	decls map[string]*decl
+	// typed holds the expressions that were typed, by their text's place, and shapes the shapes of slots that
+	// follow from others.
+	typed  map[*source.Scalar]expr.Node
+	shapes map[*spec.Slot][]ShapeExpr
+	decls  map[string]*decl
 	// lenient tells that something is wrong with what binds dimensions, which was or will be
 	// reported. Then nothing is said about dimensions that nothing binds.
 	lenient bool
@@ -81,12 +85,9 @@ func Provided(s *spec.Spec, slot *spec.Slot) bool {
 	return slot.Role.V == "input" || s.Kind == spec.Initializer && slot.Role.V == "output"
 }
 
-// New builds the scope of a spec. Findings go to list, which may be nil for a spec that was checked.
+// New builds the scope of a spec. Findings go to list.
 func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
-	if list == nil {
-		list = &diag.List{}
-	}
-	sc := &Scope{Spec: s, list: list, decls: map[string]*decl{}}
+	sc := &Scope{Spec: s, list: list, decls: map[string]*decl{}, typed: map[*source.Scalar]expr.Node{}, shapes: map[*spec.Slot][]ShapeExpr{}}
 	for _, v := range s.Types {
 		sc.declare(v.Name, "dtype variable", v.Key, expr.Symbol{Class: expr.TypeVar, Type: expr.Type{Kind: expr.DType}})
 	}
@@ -230,14 +231,19 @@ func (sc *Scope) IsRest(name string) bool {
 	return d != nil && d.symbol.Class == expr.Dim && d.symbol.Type.Kind == expr.Dims
 }
 
-// Expr parses and checks an expression, which must have the type want. It returns nil after a
-// finding.
-func (sc *Scope) Expr(s spec.Str, want expr.Kind) expr.Node {
+// Expr parses and types an expression, which must have the type want. Typed returns its tree afterwards;
+// after a finding, and for an expression that is not given, there is none.
+func (sc *Scope) Expr(s spec.Str, want expr.Kind) {
 	if !s.Set() {
-		return nil
+		return
 	}
-	return sc.exprAt(s.Node, s.V, 0, want)
+	if n := sc.exprAt(s.Node, s.V, 0, want); n != nil {
+		sc.typed[s.Node] = n
+	}
 }
+
+// Typed returns the tree of an expression that Expr has typed, or nil.
+func (sc *Scope) Typed(s spec.Str) expr.Node { return sc.typed[s.Node] }
 
 // exprAt is Expr for the part of a string that begins at byte offset.
 func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Kind) expr.Node {

@@ -5,7 +5,9 @@
 package source
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -29,6 +31,27 @@ func (f *File) Position(offset int) (line, col int) {
 	offset = min(max(offset, 0), len(f.Text))
 	start := strings.LastIndexByte(f.Text[:offset], '\n') + 1
 	return strings.Count(f.Text[:offset], "\n") + 1, utf8.RuneCountInString(f.Text[start:offset]) + 1
+}
+
+// Pos is a place in a file, for people and tools. Line and column count from 1; columns count characters.
+type Pos struct {
+	File         string
+	Line, Column int
+}
+
+// String formats the place as file:line:column.
+func (p Pos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
+// MarshalText writes what String returns.
+func (p Pos) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// Pos returns the place where the span begins.
+func (s Span) Pos() Pos {
+	if s.File == nil {
+		return Pos{}
+	}
+	line, col := s.File.Position(s.Start)
+	return Pos{s.File.Path, line, col}
 }
 
 // Line returns the text of a line, numbered from 1, without its end.
@@ -74,6 +97,38 @@ func (s *Scalar) span() Span { return s.Span }
 
 // SpanOf returns where a node stands.
 func SpanOf(n Node) Span { return n.span() }
+
+// JSON returns a value as JSON. Numbers that JSON does not have become null.
+func JSON(n Node) string {
+	data, err := json.Marshal(plain(n))
+	if err != nil {
+		return "null"
+	}
+	return string(data)
+}
+
+func plain(n Node) any {
+	switch n := n.(type) {
+	case *Table:
+		m := map[string]any{}
+		for _, e := range n.Entries {
+			m[e.Key] = plain(e.Value)
+		}
+		return m
+	case *Array:
+		l := []any{}
+		for _, e := range n.Elems {
+			l = append(l, plain(e))
+		}
+		return l
+	case *Scalar:
+		if f, ok := n.Value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+			return nil
+		}
+		return n.Value
+	}
+	return nil
+}
 
 // Get returns the entry of a key, or nil.
 func (t *Table) Get(key string) *Entry {

@@ -96,12 +96,22 @@ func (r *Runner) run(ctx context.Context, c *Case) (map[string]safetensors.Tenso
 // protocol lists attributes of cases that say how to run an operator rather than what it is.
 var protocol = []string{"steps", "per_step"}
 
-// operator finds the operator of a case: by its name, or among those of its family by what
-// attributes they accept.
+// flexflowTypes gives the element types of FlexFlow's DataType names, which are values in cases.
+var flexflowTypes = map[string]dtype.Type{
+	`"BOOL"`: dtype.Bool, `"INT32"`: dtype.I32, `"INT64"`: dtype.I64, `"HALF"`: dtype.F16, `"FLOAT"`: dtype.F32, `"DOUBLE"`: dtype.F64,
+}
+
+// operator finds the operator of a case by its name. Of a family of operators, it takes the first that
+// accepts the attributes.
 func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 	object := maps.Clone(c.Attrs)
 	for _, p := range protocol {
 		delete(object, p)
+	}
+	for name, value := range object {
+		if t, ok := flexflowTypes[string(value)]; ok {
+			object[name], _ = json.Marshal(t)
+		}
 	}
 	data, err := json.Marshal(object)
 	if err != nil {

@@ -38,10 +38,7 @@ func (x *execution) statistical(ctx context.Context) (map[string]safetensors.Ten
 	if err != nil {
 		return first, err
 	}
-	in, err := x.c.Tensors["in.input"].Float64s()
-	if err != nil {
-		return first, err
-	}
+	in := x.c.Tensors["in.input"].Float64s()
 	kept, err := x.mask(first, in)
 	if err != nil {
 		return first, err
@@ -60,10 +57,7 @@ func (x *execution) statistical(ctx context.Context) (map[string]safetensors.Ten
 // mask returns which elements were kept, after checking that the kept ones, and their gradients, were
 // scaled and the others are 0.
 func (x *execution) mask(computed map[string]safetensors.Tensor, in []float64) ([]bool, error) {
-	out, err := computed["out.output"].Float64s()
-	if err != nil {
-		return nil, err
-	}
+	out := computed["out.output"].Float64s()
 	if len(out) != len(in) {
 		return nil, fmt.Errorf("out.output: want %d elements, got %d", len(in), len(out))
 	}
@@ -88,13 +82,9 @@ func (x *execution) mask(computed map[string]safetensors.Tensor, in []float64) (
 	if !ok {
 		return kept, nil
 	}
-	g, err := gradOut.Float64s()
-	if err != nil {
-		return nil, err
-	}
-	gi, err := computed["grad_in.input"].Float64s()
-	if err != nil {
-		return nil, err
+	g, gi := gradOut.Float64s(), computed["grad_in.input"].Float64s()
+	if len(g) != len(in) || len(gi) != len(in) {
+		return nil, fmt.Errorf("grad_in.input: want %d elements, got %d from %d", len(in), len(gi), len(g))
 	}
 	for i := range g {
 		if err := scaled("grad_in.input", i, gi[i], g[i]); err != nil {

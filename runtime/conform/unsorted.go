@@ -45,14 +45,7 @@ func order(theirs, ours safetensors.Tensor) ([]int, error) {
 	if !slices.Equal(theirs.Shape, ours.Shape) || len(ours.Shape) == 0 {
 		return nil, fmt.Errorf("out.indices: want shape %v, got %v", theirs.Shape, ours.Shape)
 	}
-	want, err := theirs.Float64s()
-	if err != nil {
-		return nil, err
-	}
-	have, err := ours.Float64s()
-	if err != nil {
-		return nil, err
-	}
+	want, have := theirs.Float64s(), ours.Float64s()
 	k := ours.Shape[len(ours.Shape)-1]
 	places := make([]int, len(have))
 	for i, v := range have {

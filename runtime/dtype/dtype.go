@@ -1,7 +1,6 @@
-// Package dtype names the element types of tensors.
+// Package dtype names the element types of tensors, and says how their elements are stored.
 //
-// It is plain vocabulary: the generator, the generated code and the engines all use it, and it
-// imports nothing of them.
+// The generator, the generated code and the engines use it. It imports none of them.
 package dtype
 
 import (
@@ -34,8 +33,8 @@ const (
 	C64
 	C128
 	String
-	// Types of quantised models, which no engine stores yet. FN in a name says that there are no
-	// infinities, UZ that there is no negative zero.
+	// Types of quantized models, which no engine stores yet. A name with FN has no infinities, one with
+	// UZ no negative zero.
 	F8E4M3FNUZ
 	F8E5M2FNUZ
 	F8E8M0 // powers of two, for scales
@@ -46,11 +45,13 @@ const (
 	U2
 )
 
+// info holds the facts about a type. A new row, with a constant above, is all that specs need to name
+// a type; with a storage, engines store it.
 type info struct {
-	name     string
-	flexflow string // FlexFlow's DataType enumerator, "" where it has none
-	size     int    // bytes per element, 0 if elements have no fixed size or several share a byte
-	class    class
+	name    string
+	size    int // bytes per element; 0 if elements have no fixed size or several share a byte
+	class   class
+	storage *storage // nil if no engine stores the type
 }
 
 type class uint8
@@ -66,32 +67,32 @@ const (
 
 var infos = [...]info{
 	Invalid:    {name: "invalid"},
-	Bool:       {"bool", "BOOL", 1, classBool},
-	I8:         {"i8", "", 1, classInt},
-	I16:        {"i16", "", 2, classInt},
-	I32:        {"i32", "INT32", 4, classInt},
-	I64:        {"i64", "INT64", 8, classInt},
-	U8:         {"u8", "", 1, classInt},
-	U16:        {"u16", "", 2, classInt},
-	U32:        {"u32", "", 4, classInt},
-	U64:        {"u64", "", 8, classInt},
-	F8E4M3:     {"f8e4m3", "", 1, classFloat},
-	F8E5M2:     {"f8e5m2", "", 1, classFloat},
-	F16:        {"f16", "HALF", 2, classFloat},
-	BF16:       {"bf16", "", 2, classFloat},
-	F32:        {"f32", "FLOAT", 4, classFloat},
-	F64:        {"f64", "DOUBLE", 8, classFloat},
-	C64:        {"c64", "", 8, classComplex},
-	C128:       {"c128", "", 16, classComplex},
-	String:     {"string", "", 0, classString},
-	F8E4M3FNUZ: {"f8e4m3fnuz", "", 1, classFloat},
-	F8E5M2FNUZ: {"f8e5m2fnuz", "", 1, classFloat},
-	F8E8M0:     {"f8e8m0", "", 1, classFloat},
-	F4E2M1:     {"f4e2m1", "", 0, classFloat},
-	I4:         {"i4", "", 0, classInt},
-	U4:         {"u4", "", 0, classInt},
-	I2:         {"i2", "", 0, classInt},
-	U2:         {"u2", "", 0, classInt},
+	Bool:       {"bool", 1, classBool, boolean},
+	I8:         {"i8", 1, classInt, integer[int8]()},
+	I16:        {"i16", 2, classInt, integer[int16]()},
+	I32:        {"i32", 4, classInt, integer[int32]()},
+	I64:        {"i64", 8, classInt, integer[int64]()},
+	U8:         {"u8", 1, classInt, integer[uint8]()},
+	U16:        {"u16", 2, classInt, integer[uint16]()},
+	U32:        {"u32", 4, classInt, integer[uint32]()},
+	U64:        {"u64", 8, classInt, integer[uint64]()},
+	F8E4M3:     {"f8e4m3", 1, classFloat, nil},
+	F8E5M2:     {"f8e5m2", 1, classFloat, nil},
+	F16:        {"f16", 2, classFloat, packed(2, f16Bits, f16Value)},
+	BF16:       {"bf16", 2, classFloat, packed(2, bf16Bits, bf16Value)},
+	F32:        {"f32", 4, classFloat, single},
+	F64:        {"f64", 8, classFloat, double},
+	C64:        {"c64", 8, classComplex, nil},
+	C128:       {"c128", 16, classComplex, nil},
+	String:     {"string", 0, classString, nil},
+	F8E4M3FNUZ: {"f8e4m3fnuz", 1, classFloat, nil},
+	F8E5M2FNUZ: {"f8e5m2fnuz", 1, classFloat, nil},
+	F8E8M0:     {"f8e8m0", 1, classFloat, nil},
+	F4E2M1:     {"f4e2m1", 0, classFloat, nil},
+	I4:         {"i4", 0, classInt, nil},
+	U4:         {"u4", 0, classInt, nil},
+	I2:         {"i2", 0, classInt, nil},
+	U2:         {"u2", 0, classInt, nil},
 }
 
 func (t Type) info() info {
@@ -109,8 +110,8 @@ func (t Type) String() string {
 	return infos[t].name
 }
 
-// Size returns the bytes of one element, or 0 for Invalid, for strings, which have no fixed size, and
-// for the types of 2 and 4 bits, of which several share a byte.
+// Size returns the bytes of one element. It is 0 for Invalid, for strings, which have no fixed size, and
+// for the types of 2 and 4 bits, which share bytes.
 func (t Type) Size() int { return t.info().size }
 
 // IsFloat reports whether t holds real floating-point numbers. Only such tensors have gradients.
@@ -128,37 +129,28 @@ func Names() []string {
 	return names
 }
 
-// Parse returns the type of a name: a spec's ("f32") or FlexFlow's DataType ("FLOAT").
+// Parse returns the type of a name, such as "f32".
 func Parse(name string) (Type, error) {
-	if name != "" {
-		for i, in := range infos[1:] {
-			if name == in.name || name == in.flexflow {
-				return Type(i + 1), nil
-			}
+	for i, in := range infos[1:] {
+		if name == in.name {
+			return Type(i + 1), nil
 		}
 	}
 	return Invalid, fmt.Errorf("unknown element type %q", name)
 }
 
-// MarshalText writes t as FlexFlow's DataType where it has one ("FLOAT"), otherwise as specs do,
-// because attributes keep FlexFlow's values.
-func (t Type) MarshalText() ([]byte, error) {
-	if ff := t.info().flexflow; ff != "" {
-		return []byte(ff), nil
-	}
-	return []byte(t.String()), nil
-}
+// MarshalText writes the name.
+func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// MarshalJSON writes null for Invalid, which stands for an absent attribute, and the text otherwise.
+// MarshalJSON writes the name, or null for Invalid, which is the value of an absent attribute.
 func (t Type) MarshalJSON() ([]byte, error) {
 	if t == Invalid {
 		return []byte("null"), nil
 	}
-	text, err := t.MarshalText()
-	return strconv.AppendQuote(nil, string(text)), err
+	return strconv.AppendQuote(nil, t.String()), nil
 }
 
-// UnmarshalText reads what Parse accepts.
+// UnmarshalText reads a name.
 func (t *Type) UnmarshalText(text []byte) error {
 	p, err := Parse(string(text))
 	if err != nil {
@@ -168,15 +160,15 @@ func (t *Type) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Element lists the Go types in which tensors are stored.
+// Element lists the Go types in which kernels read and write elements.
 type Element interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// Float lists the types in which kernels compute with real numbers.
+// Float lists the types of real numbers.
 type Float interface{ float32 | float64 }
 
-// Integer lists the integer storage types.
+// Integer lists the types of integers.
 type Integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
@@ -186,6 +178,25 @@ type Index interface{ int32 | int64 }
 
 // Number lists the types with arithmetic.
 type Number interface{ Float | Integer }
+
+// TypeSet is one of the constraints above, with the element types of its Go types.
+type TypeSet struct {
+	Name  string
+	Types []Type
+}
+
+// TypeSets returns the constraints above, widest first.
+func TypeSets() []TypeSet {
+	sets := []TypeSet{{Name: "Element"}, {Name: "Number"}, {Name: "Integer"}, {Name: "Float"}, {"Index", []Type{I32, I64}}}
+	for _, t := range Stored() {
+		for i, in := range []bool{true, t != Bool, t.IsInteger(), t.IsFloat()} {
+			if in && t.Host() == t {
+				sets[i].Types = append(sets[i].Types, t)
+			}
+		}
+	}
+	return sets
+}
 
 // Of returns the element type that the Go type E stores.
 func Of[E Element]() Type {
@@ -215,20 +226,24 @@ func Of[E Element]() Type {
 	return F64
 }
 
-// GoType returns the Go type in which kernels see elements of t ("float32", also of f16), or "" if
-// there are no tensors of t yet.
+// GoType returns the Go type in which kernels see elements of t ("float32", also for f16). It returns ""
+// if no engine stores t.
 func (t Type) GoType() string {
-	switch t = t.Host(); t {
-	case Bool:
-		return "bool"
-	case I8, I16, I32, I64:
-		return "int" + t.String()[1:]
-	case U8, U16, U32, U64:
-		return "uint" + t.String()[1:]
-	case F32, F64:
-		return "float" + t.String()[1:]
+	if s := t.info().storage; s != nil {
+		return s.goType
 	}
 	return ""
+}
+
+// Stored returns the types that engines store, in declaration order.
+func Stored() []Type {
+	var types []Type
+	for i, in := range infos {
+		if in.storage != nil {
+			types = append(types, Type(i))
+		}
+	}
+	return types
 }
 
 // Format returns the names of types joined by ", ".

@@ -2,28 +2,6 @@ package dtype
 
 import "math"
 
-// Host returns the type whose elements stand for those of t in Go: F32 for the floating-point types of 16
-// bits, which Go does not have, and otherwise t.
-func (t Type) Host() Type {
-	if t == F16 || t == BF16 {
-		return F32
-	}
-	return t
-}
-
-// Half returns the functions that write and read elements of t, F16 or BF16; ok is false for others.
-// Writing rounds to the nearest number, to even where two are as near; numbers beyond the largest
-// become infinite.
-func (t Type) Half() (bits func(float32) uint16, value func(uint16) float32, ok bool) {
-	switch t {
-	case F16:
-		return f16Bits, f16Value, true
-	case BF16:
-		return bf16Bits, bf16Value, true
-	}
-	return nil, nil, false
-}
-
 // f16Bits returns x as IEEE 754 binary16: a sign, 5 bits of exponent, 10 of fraction.
 func f16Bits(x float32) uint16 {
 	b := math.Float32bits(x)

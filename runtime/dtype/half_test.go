@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// format describes a type of 16 bits, for a conversion that is slow and obvious.
+// format describes a type of 16 bits, for a slow and simple conversion.
 type format struct {
 	typ          Type
 	fraction     int // bits
@@ -25,10 +25,11 @@ func formats(t *testing.T) []format {
 		{typ: BF16, fraction: 7, least: -126, quiet: 0x40, infinity: 0x7f80, beforeBounds: math.Ldexp(2-math.Ldexp(1, -8), 127)},
 	}
 	for i := range f {
-		var ok bool
-		if f[i].bits, f[i].value, ok = f[i].typ.Half(); !ok {
-			t.Fatalf("%v is no type of 16 bits", f[i].typ)
+		p, ok := f[i].typ.Packed()
+		if !ok {
+			t.Fatalf("%v is not packed", f[i].typ)
 		}
+		f[i].bits, f[i].value = p.bits, p.value
 	}
 	return f
 }
@@ -114,18 +115,6 @@ func TestHalfRounds(t *testing.T) {
 		}
 		if nan := f.bits(math.Float32frombits(0x7f800001)); f.value(nan) == f.value(nan) {
 			t.Errorf("%v: a NaN becomes %v", f.typ, f.value(nan))
-		}
-	}
-}
-
-func TestHost(t *testing.T) {
-	for i := range infos {
-		want := Type(i)
-		if _, _, ok := want.Half(); ok {
-			want = F32
-		}
-		if got := Type(i).Host(); got != want {
-			t.Errorf("%v is %v in Go, want %v", Type(i), got, want)
 		}
 	}
 }

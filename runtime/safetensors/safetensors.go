@@ -7,9 +7,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
@@ -28,18 +28,17 @@ type File struct {
 	Tensors  map[string]Tensor
 }
 
-var typeNames = map[string]dtype.Type{
-	"BOOL": dtype.Bool, "U8": dtype.U8, "I8": dtype.I8, "I16": dtype.I16, "U16": dtype.U16, "I32": dtype.I32, "U32": dtype.U32,
-	"I64": dtype.I64, "U64": dtype.U64, "F16": dtype.F16, "BF16": dtype.BF16, "F32": dtype.F32, "F64": dtype.F64,
-}
+// typeName returns the name of an element type in files.
+func typeName(t dtype.Type) string { return strings.ToUpper(t.String()) }
 
-func typeName(t dtype.Type) string {
-	for n, u := range typeNames {
-		if u == t {
-			return n
+// stored returns the element type of a name in files; ok is false if engines do not store it.
+func stored(name string) (t dtype.Type, ok bool) {
+	for _, t := range dtype.Stored() {
+		if typeName(t) == name {
+			return t, true
 		}
 	}
-	return ""
+	return dtype.Invalid, false
 }
 
 type entry struct {
@@ -74,7 +73,7 @@ func Decode(data []byte) (*File, error) {
 		if err := json.Unmarshal(msg, &e); err != nil {
 			return nil, fmt.Errorf("safetensors: tensor %s: %w", name, err)
 		}
-		t, ok := typeNames[e.DType]
+		t, ok := stored(e.DType)
 		if !ok {
 			return nil, fmt.Errorf("safetensors: tensor %s: unknown type %q", name, e.DType)
 		}
@@ -103,7 +102,7 @@ func (f *File) Encode() ([]byte, error) {
 	for _, n := range names {
 		t := f.Tensors[n]
 		name := typeName(t.Type)
-		if name == "" || len(t.Data) != shape.Prod(t.Shape)*t.Type.Size() {
+		if _, ok := stored(name); !ok || len(t.Data) != shape.Prod(t.Shape)*t.Type.Size() {
 			return nil, fmt.Errorf("safetensors: tensor %s of %v%v cannot hold %d bytes", n, t.Type, t.Shape, len(t.Data))
 		}
 		header[n] = entry{name, append([]int{}, t.Shape...), [2]int{off, off + len(t.Data)}}
@@ -122,41 +121,17 @@ func (f *File) Encode() ([]byte, error) {
 	return out, nil
 }
 
-// Float64s returns the elements as float64; of bool, 0 or 1. 64-bit integers beyond 2^53 lose digits.
-func (t Tensor) Float64s() ([]float64, error) {
-	out := make([]float64, shape.Prod(t.Shape))
-	le := binary.LittleEndian
-	for i := range out {
-		b := t.Data[i*t.Type.Size():]
-		switch t.Type {
-		case dtype.Bool, dtype.U8:
-			out[i] = float64(b[0])
-		case dtype.I8:
-			out[i] = float64(int8(b[0]))
-		case dtype.I16:
-			out[i] = float64(int16(le.Uint16(b)))
-		case dtype.U16:
-			out[i] = float64(le.Uint16(b))
-		case dtype.I32:
-			out[i] = float64(int32(le.Uint32(b)))
-		case dtype.U32:
-			out[i] = float64(le.Uint32(b))
-		case dtype.I64:
-			out[i] = float64(int64(le.Uint64(b)))
-		case dtype.U64:
-			out[i] = float64(le.Uint64(b))
-		case dtype.F16, dtype.BF16:
-			_, value, _ := t.Type.Half()
-			out[i] = float64(value(le.Uint16(b)))
-		case dtype.F32:
-			out[i] = float64(math.Float32frombits(le.Uint32(b)))
-		case dtype.F64:
-			out[i] = math.Float64frombits(le.Uint64(b))
-		default:
-			return nil, fmt.Errorf("safetensors: elements of %v have no float64 form here", t.Type)
-		}
+// Float64s returns the elements as float64, with 0 or 1 for bool. 64-bit integers beyond 2^53 lose
+// digits. The zero Tensor has none.
+func (t Tensor) Float64s() []float64 {
+	if len(t.Data) == 0 {
+		return nil
 	}
-	return out, nil
+	out := make([]float64, len(t.Data)/t.Type.Size())
+	for i := range out {
+		out[i] = t.Type.Float64(t.Data[i*t.Type.Size():])
+	}
+	return out
 }
 
 // Of returns a tensor of the given elements.
@@ -168,33 +143,26 @@ func Of[T dtype.Element](dims []int, elems []T) (Tensor, error) {
 
 // Halves returns a tensor of type t, f16 or bf16, of the given elements, which are rounded.
 func Halves(t dtype.Type, dims []int, elems []float32) (Tensor, error) {
-	bits, _, ok := t.Half()
+	p, ok := t.Packed()
 	if !ok {
 		return Tensor{}, fmt.Errorf("safetensors: want f16 or bf16, got %v", t)
 	}
-	out := Tensor{Type: t, Shape: dims}
-	for _, x := range elems {
-		out.Data = binary.LittleEndian.AppendUint16(out.Data, bits(x))
-	}
+	out := Tensor{Type: t, Shape: dims, Data: make([]byte, len(elems)*t.Size())}
+	p.Encode(out.Data, elems)
 	return out, nil
 }
 
 // Elements returns the elements of a tensor of type T, converting between float32 and float64.
 func Elements[T dtype.Element](t Tensor) ([]T, error) {
 	want := dtype.Of[T]()
+	out := make([]T, shape.Prod(t.Shape))
 	if t.Type == want {
-		out := make([]T, shape.Prod(t.Shape))
 		return out, binary.Read(bytes.NewReader(t.Data), binary.LittleEndian, out)
 	}
 	if !want.IsFloat() || !t.Type.IsFloat() {
 		return nil, fmt.Errorf("safetensors: want elements of %v, got %v", want, t.Type)
 	}
-	fs, err := t.Float64s()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]T, len(fs))
-	for i, f := range fs {
+	for i, f := range t.Float64s() {
 		switch o := any(out).(type) {
 		case []float32:
 			o[i] = float32(f)

@@ -33,15 +33,18 @@ func (s Source) String() string {
 	return fmt.Sprintf("task.Source(%d)", uint8(s))
 }
 
+// MarshalText writes the name that specs use.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Arg is an argument as one task sees it: a value that is no tensor. Its slot says how many values a
 // variadic one has.
 type Arg struct {
-	Slot int          // number of the slot, of role argument or state
-	Type reflect.Type // of one value
-	From Source
-	Of   int // the slot whose division FromShape is
+	Slot int          `json:"slot"` // number of the slot, of role argument or state
+	Type reflect.Type `json:"-"`    // of one value
+	From Source       `json:"from"`
+	Of   int          `json:"of,omitempty"` // the slot whose division FromShape is
 	// Unchecked arguments may hold pointers; others are plain data, which plans can carry.
-	Unchecked bool
+	Unchecked bool `json:"unchecked,omitempty"`
 }
 
 // Profiling says how an engine measures tasks.

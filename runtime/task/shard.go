@@ -2,11 +2,11 @@ package task
 
 // Shard is a dimension along which an operator may be divided among devices.
 type Shard struct {
-	Dim string // its name in the spec
+	Dim string `json:"dim"` // its name in the spec
 	// Partial tells that each device is left with a partial sum of the outputs that do not have the
 	// dimension. Otherwise these are the same everywhere. Of the outputs that have it, and of the weight
 	// that an optimiser changes, each has its part.
-	Partial bool
+	Partial bool `json:"partial,omitempty"`
 }
 
 // ShardAxes says where a slot's tensors have a dimension that may be divided: axes Lo to Hi-1, more than

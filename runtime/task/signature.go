@@ -12,8 +12,8 @@ import (
 // declare nothing: whoever invokes the task may add constraints. Declared ones, even if there are none
 // in the list, are all that there will ever be.
 type Constraints struct {
-	Declared bool
-	List     []partition.Constraint
+	Declared bool                   `json:"declared"`
+	List     []partition.Constraint `json:"list"`
 }
 
 // gradPrefix stands before the name of a slot where its gradient is meant: grad.input.

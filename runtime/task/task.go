@@ -60,6 +60,9 @@ func (k Kind) String() string {
 	return fmt.Sprintf("task.Kind(%d)", uint8(k))
 }
 
+// MarshalText writes the name that specs use.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // Role says what a slot is to its operator.
 type Role uint8
 
@@ -83,71 +86,75 @@ func (r Role) String() string {
 	return fmt.Sprintf("task.Role(%d)", uint8(r))
 }
 
+// MarshalText writes the name that specs use.
+func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // Unbounded is the upper limit of a variadic slot that has none.
 const Unbounded = 1<<31 - 1
 
 // Slot describes a slot of an operator.
 type Slot struct {
-	Name      string
-	Role      Role
-	Type      string // element type, or the variable that stands for it
-	Shape     string // as the spec writes it; for messages
-	Optional  bool   // may be absent
-	OnRequest bool   // an output that is made only if the caller asks for it
-	Provided  bool   // an output whose shape the caller gives, as for an initialiser
-	Variadic  bool   // holds Min to Max tensors rather than one
-	Min, Max  int
-	Trainable bool // its tensor gets a gradient
-	PerWorker bool // scratch of which every worker has its own
-	AuxLoss   bool // a scalar output that training adds to the loss
-	Init      Init // how a weight begins
+	Name      string `json:"name"`
+	Role      Role   `json:"role"`
+	Type      string `json:"type"`                 // element type, or the variable that stands for it
+	Shape     string `json:"shape,omitempty"`      // as the spec writes it; for messages
+	Optional  bool   `json:"optional,omitempty"`   // may be absent
+	OnRequest bool   `json:"on_request,omitempty"` // an output that is made only if the caller asks for it
+	Provided  bool   `json:"provided,omitempty"`   // an output whose shape the caller gives, as for an initializer
+	Variadic  bool   `json:"variadic,omitempty"`   // holds Min to Max tensors rather than one
+	Min       int    `json:"min,omitempty"`
+	Max       int    `json:"max,omitempty"`
+	Trainable bool   `json:"trainable,omitempty"`  // its tensor gets a gradient
+	PerWorker bool   `json:"per_worker,omitempty"` // scratch of which every worker has its own
+	AuxLoss   bool   `json:"aux_loss,omitempty"`   // a scalar output that training adds to the loss
+	Init      Init   `json:"init,omitzero"`        // how a weight begins
 }
 
 // Init names the initialiser of a weight and gives its attributes as JSON.
 type Init struct {
-	Operator string
-	Attrs    string
+	Operator string `json:"operator"`
+	Attrs    string `json:"attrs,omitempty"`
 }
 
 // Param is a slot as one task sees it.
 type Param struct {
-	Slot     int  // number of the slot
-	Grad     bool // the slot's gradient rather than its value
-	Perm     perm.Perm
-	Redop    perm.Redop
-	Scatter  bool // a gradient that is added to element by element, starting from zero
-	Optional bool // may be absent
+	Slot     int        `json:"slot"`           // number of the slot
+	Grad     bool       `json:"grad,omitempty"` // the slot's gradient rather than its value
+	Perm     perm.Perm  `json:"perm"`
+	Redop    perm.Redop `json:"redop,omitempty"`
+	Scatter  bool       `json:"scatter,omitempty"`  // a gradient that is added to element by element, starting from zero
+	Optional bool       `json:"optional,omitempty"` // may be absent
 }
 
 // Step is one part of a task. The steps of a task run one after the other; each is cut into ranges
 // that may run side by side.
 type Step struct {
-	Name string
+	Name string `json:"name,omitempty"`
 	// Elementwise says that index i touches element i only, of every tensor that has as many elements
 	// as there are indices, and that others are only read.
-	Elementwise bool
+	Elementwise bool `json:"elementwise,omitempty"`
 }
 
 // Signature describes a task: its slots with permissions, its arguments, what its launches must keep
 // to, and its steps. It must not be changed once it is registered.
 type Signature struct {
-	Operator *Operator
-	Task     string
-	ID       ID
-	Kind     Kind
-	Params   []Param
-	Args     []Arg
+	Operator *Operator `json:"-"`
+	Task     string    `json:"name"`
+	ID       ID        `json:"id"`
+	Kind     Kind      `json:"kind"`
+	Params   []Param   `json:"params"`
+	Args     []Arg     `json:"args,omitempty"`
 	// Constraints say how launches divide the task's tensors.
-	Constraints Constraints
+	Constraints Constraints `json:"constraints,omitzero"`
 	// Returns is the number of the slot of per-device state that an init task makes, plus one; 0 if
 	// the task makes none.
-	Returns int
-	Steps   []Step
+	Returns int    `json:"returns,omitempty"`
+	Steps   []Step `json:"steps"`
 	// InPlace lists the tensors that may lie where others lay.
-	InPlace []InPlace
+	InPlace []InPlace `json:"inplace,omitempty"`
 	// Floating lists the dtype variables that stand for floating-point types in this task, though the
 	// operator allows others: the task exists for those only.
-	Floating []int
+	Floating []int `json:"floating,omitempty"`
 }
 
 // Supports reports whether the task exists for the given types of the operator's dtype variables.
@@ -171,43 +178,43 @@ type Attrs interface {
 // Operator describes an operator to passes, engines and tools. It is generated and must not be
 // changed.
 type Operator struct {
-	Name   string
-	Family string // the name under which FlexFlow groups it, if another
-	Doc    string
-	Slots  []Slot
+	Name   string `json:"name"`
+	Family string `json:"family,omitempty"` // the name under which FlexFlow groups it, if another
+	Doc    string `json:"doc"`
+	Slots  []Slot `json:"slots"`
 	// AttrNames lists the attributes in the spec's order.
-	AttrNames []string
+	AttrNames []string `json:"-"`
 	// Types lists the allowed element types of each dtype variable, in the spec's order.
-	Types []TypeVar
+	Types []TypeVar `json:"types"`
 	// Signatures lists the tasks in the spec's order.
-	Signatures []*Signature
+	Signatures []*Signature `json:"tasks"`
 	// DecodeAttrs reads attributes from a JSON object on top of the defaults and validates them.
-	DecodeAttrs func(data []byte) (Attrs, error)
+	DecodeAttrs func(data []byte) (Attrs, error) `json:"-"`
 	// Resolve works out the shapes and types of all slots from those of the inputs.
-	Resolve func(Attrs, *Resolution)
+	Resolve func(Attrs, *Resolution) `json:"-"`
 	// Shards lists the dimensions along which the operator may be divided among devices.
-	Shards []Shard
+	Shards []Shard `json:"sharding,omitempty"`
 	// Examples are attribute and shape combinations from which tests are made.
-	Examples []Example
+	Examples []Example `json:"examples,omitempty"`
 	// Inference holds, as a JSON object, the attributes that inference changes; "" if there are none.
-	Inference string
+	Inference string `json:"inference,omitempty"`
 	// Fusions lists the work of other operators that this one can do as well.
-	Fusions []Fusion
+	Fusions []Fusion `json:"fuse,omitempty"`
 }
 
 // TypeVar is a dtype variable and the types it may stand for.
 type TypeVar struct {
-	Name  string
-	Types []dtype.Type
+	Name  string       `json:"name"`
+	Types []dtype.Type `json:"types"`
 	// From lists what says the type if no input does, the first that is given: attributes, other
 	// variables, element types.
-	From []string
+	From []string `json:"from,omitempty"`
 }
 
 // Example is one of a spec's examples.
 type Example struct {
-	Attrs  string           // JSON
-	Shapes map[string][]int // per input slot; a variadic slot's are numbered name.0, name.1, ...
+	Attrs  string           `json:"attrs"`  // JSON
+	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
 }
 
 // SlotNamed returns the number of the slot of the given name, or -1.

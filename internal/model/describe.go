@@ -1,0 +1,223 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// describe returns the description of an operator, which generated code holds at run time: slots of tensors and
+// then those of arguments, signatures, and what passes and engines may do with the operator. Its functions, and
+// the Go types of arguments, exist in generated code only; here they are nil.
+func describe(s *spec.Spec) *task.Operator {
+	o := &task.Operator{Name: s.Name.V, Family: s.Family.V, Doc: strings.TrimSpace(s.Doc.V), Types: []task.TypeVar{}}
+	for _, v := range s.Types {
+		t := task.TypeVar{Name: v.Name, From: texts(v.From)}
+		for _, name := range v.Types {
+			p, _ := dtype.Parse(name.V)
+			t.Types = append(t.Types, p)
+		}
+		o.Types = append(o.Types, t)
+	}
+	for _, sl := range s.Slots {
+		o.Slots = append(o.Slots, describeSlot(s, sl))
+	}
+	for _, a := range s.Args {
+		o.Slots = append(o.Slots, describeArg(s, a))
+	}
+	for _, a := range s.Attrs {
+		o.AttrNames = append(o.AttrNames, a.Name)
+	}
+	for _, x := range s.Shards {
+		o.Shards = append(o.Shards, task.Shard{Dim: x.Dim.V, Partial: x.Partial})
+	}
+	for _, x := range s.Examples {
+		o.Examples = append(o.Examples, describeExample(o, x))
+	}
+	if len(s.Inference) > 0 {
+		o.Inference = object(s.Inference)
+	}
+	for _, f := range s.Fusions {
+		o.Fusions = append(o.Fusions, describeFusion(o, f))
+	}
+	for _, t := range s.Tasks {
+		o.Signatures = append(o.Signatures, describeTask(o, s, t))
+	}
+	return o
+}
+
+var (
+	roles = map[string]task.Role{"input": task.RoleInput, "weight": task.RoleWeight, "output": task.RoleOutput, "saved": task.RoleSaved, "scratch": task.RoleScratch}
+	kinds = map[string]task.Kind{"forward": task.KindForward, "backward": task.KindBackward, "update": task.KindUpdate, "init": task.KindInit, "cleanup": task.KindCleanup}
+)
+
+func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
+	d := task.Slot{Name: sl.Name, Role: roles[sl.Role.V], Type: sl.Type.V, Shape: shapeText(sl), Optional: sl.Present.Set(),
+		OnRequest: sl.Role.V == "output" && sl.Present.V == "caller",
+		Provided:  s.Kind == spec.Initializer && sl.Role.V == "output",
+		Trainable: s.Kind == spec.Operator && rules.Trainable(s, sl),
+		PerWorker: sl.Per.V == "worker", AuxLoss: sl.AuxLoss.V}
+	if sl.Variadic != nil {
+		d.Variadic = true
+		d.Min, d.Max = rules.Limits(s, sl.Variadic)
+	}
+	if sl.Init != nil {
+		d.Init.Operator = sl.Init.Name.V
+		if len(sl.Init.Attrs) > 0 {
+			d.Init.Attrs = object(sl.Init.Attrs)
+		}
+	}
+	return d
+}
+
+func describeArg(s *spec.Spec, a *spec.Arg) task.Slot {
+	d := task.Slot{Name: a.Name, Role: task.RoleArgument, Type: rules.TypeOf(a)}
+	if from, _ := rules.SourceOf(a); from == task.FromInit {
+		d.Role = task.RoleState
+	}
+	if a.Variadic != nil {
+		d.Variadic = true
+		d.Min, d.Max = rules.Limits(s, a.Variadic)
+	}
+	return d
+}
+
+func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature {
+	d := &task.Signature{Operator: o, Task: t.Name, ID: task.IDOf(o.Name, t.Name), Kind: kinds[t.Name], Params: []task.Param{}}
+	for _, p := range rules.Params(s, t) {
+		d.Params = append(d.Params, p.Param)
+	}
+	for _, n := range t.Args {
+		a := s.Args[slices.IndexFunc(s.Args, func(a *spec.Arg) bool { return a.Name == n.V })]
+		from, of := rules.SourceOf(a)
+		d.Args = append(d.Args, task.Arg{Slot: o.SlotNamed(n.V), From: from, Of: max(o.SlotNamed(of), 0), Unchecked: a.Unchecked.V})
+	}
+	d.Constraints.Declared = t.Declared
+	for _, c := range t.Constraints {
+		d.Constraints.List = append(d.Constraints.List, c.Value())
+	}
+	if t.Returns.Set() {
+		d.Returns = o.SlotNamed(t.Returns.V) + 1
+	}
+	for _, st := range t.Steps {
+		d.Steps = append(d.Steps, task.Step{Name: st.Name, Elementwise: st.Elementwise.V})
+	}
+	if len(t.Steps) == 0 {
+		d.Steps = []task.Step{{Elementwise: t.Elementwise.V}}
+	}
+	pairs := map[task.Kind][]*spec.InPlace{task.KindForward: s.InPlace, task.KindBackward: s.InPlaceGrads}
+	for _, p := range pairs[d.Kind] {
+		d.InPlace = append(d.InPlace, task.InPlace{Slot: o.SlotNamed(p.Slot), Of: o.SlotNamed(p.Of.V), View: p.View.V})
+	}
+	if d.Kind == task.KindBackward {
+		d.Floating = floating(o)
+	}
+	return d
+}
+
+// floating returns the dtype variables of which backward allows fewer types than the operator: those of outputs
+// and of what is trained, if they have floating-point types and others.
+func floating(o *task.Operator) []int {
+	var vars []int
+	for i, v := range o.Types {
+		differentiable := slices.ContainsFunc(o.Slots, func(s task.Slot) bool {
+			return s.Type == v.Name && (s.Trainable || s.Role == task.RoleOutput)
+		})
+		if floats := len(floats(v.Types)); differentiable && floats > 0 && floats < len(v.Types) {
+			vars = append(vars, i)
+		}
+	}
+	return vars
+}
+
+func floats(types []dtype.Type) []dtype.Type {
+	return slices.DeleteFunc(slices.Clone(types), func(t dtype.Type) bool { return !t.IsFloat() })
+}
+
+func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
+	d := task.Fusion{Name: f.Name, Other: f.Other.V, Absent: texts(f.Absent)}
+	pairs := func(list []*spec.Access) (out []task.FusionSlot) {
+		for _, p := range list {
+			out = append(out, task.FusionSlot{Other: p.Slot, Own: o.SlotNamed(p.Value.V)})
+		}
+		return out
+	}
+	d.Share, d.Make = pairs(f.Share), pairs(f.Make)
+	conditions := func(list []*source.Entry) (out []task.FusionWhen) {
+		for _, e := range list {
+			values, ok := e.Value.(*source.Array)
+			if !ok {
+				values = &source.Array{Elems: []source.Node{e.Value}}
+			}
+			out = append(out, task.FusionWhen{Attr: e.Key, Values: source.JSON(values)})
+		}
+		return out
+	}
+	d.When, d.Own = conditions(f.When), conditions(f.Own)
+	var literal []*source.Entry
+	for _, e := range f.Set {
+		if from, ok := e.Value.(*source.Scalar); ok {
+			if name, ok := from.Value.(string); ok {
+				d.Copy = append(d.Copy, task.FusionCopy{Attr: e.Key, From: name})
+				continue
+			}
+		}
+		literal = append(literal, e)
+	}
+	if len(literal) > 0 {
+		d.Set = object(literal)
+	}
+	if f.Tolerance != nil {
+		fmt.Sscan(source.JSON(f.Tolerance), &d.Tolerance)
+	}
+	return d
+}
+
+func describeExample(o *task.Operator, x *spec.Example) task.Example {
+	d := task.Example{Attrs: object(x.Attrs), Shapes: map[string][]int{}}
+	for _, e := range x.Inputs {
+		if !o.Slots[o.SlotNamed(e.Key)].Variadic {
+			d.Shapes[e.Key] = extents(e.Value)
+			continue
+		}
+		for i, n := range e.Value.(*source.Array).Elems {
+			d.Shapes[fmt.Sprintf("%s.%d", e.Key, i)] = extents(n)
+		}
+	}
+	return d
+}
+
+// extents returns the extents of a shape.
+func extents(n source.Node) []int {
+	dims := []int{}
+	for _, e := range n.(*source.Array).Elems {
+		dims = append(dims, int(e.(*source.Scalar).Value.(int64)))
+	}
+	return dims
+}
+
+func shapeText(sl *spec.Slot) string {
+	var parts []string
+	for _, n := range sl.Shape {
+		if s, ok := n.(*source.Scalar); ok {
+			parts = append(parts, fmt.Sprint(s.Value))
+		}
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func texts(list []spec.Str) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, s.V)
+	}
+	return out
+}
+
+func object(entries []*source.Entry) string { return source.JSON(&source.Table{Entries: entries}) }
