@@ -43,16 +43,22 @@ type Session struct {
 }
 
 type options struct {
-	workers int
-	config  engine.Config
-	fuse    bool
+	workers  int
+	backend  engine.Backend
+	config   engine.Config
+	fuse     bool
+	register []func(*task.Registry) error
 }
 
 // Option changes how Open makes a session.
 type Option func(*options)
 
-// Workers sets the number of workers, which is otherwise that of the CPUs that Go may use. Results do not depend
-// on it.
+// Backend runs programs on a backend, which then belongs to the session. Without it, the CPUs of this machine run
+// them.
+func Backend(b engine.Backend) Option { return func(o *options) { o.backend = b } }
+
+// Workers sets how many workers run programs on the CPUs of this machine, unless Backend gives another backend. By
+// default it is the number of CPUs that Go may use. Results do not depend on it.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
 
 // MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
@@ -66,23 +72,33 @@ func Observe(observer engine.Observer) Option {
 	return func(o *options) { o.config.Observer = observer }
 }
 
+// Register adds the operators of another catalogue, such as that of the program's own module.
+func Register(register func(*task.Registry) error) Option {
+	return func(o *options) { o.register = append(o.register, register) }
+}
+
 // Fuse fuses pairs of operators in every program, as package fuse does. Results stay within the tolerances that
 // the specs of the operators give, but may differ in rounding.
 func Fuse() Option { return func(o *options) { o.fuse = true } }
 
-// Open returns a session for the operators that register registers: a catalogue's Register function, or one
-// that calls those of several catalogues. Close the session to free its memory and to stop its workers.
+// Open returns a session for the operators of a catalogue: register is the Register function of a generated package
+// catalogue. Close the session to free its memory and to stop its workers.
 func Open(register func(*task.Registry) error, opts ...Option) (*Session, error) {
-	var o options
+	o := options{register: []func(*task.Registry) error{register}}
 	for _, opt := range opts {
 		opt(&o)
 	}
+	if o.backend == nil {
+		o.backend = cpu.New(cpu.Config{Workers: o.workers})
+	}
 	var registry task.Registry
-	if err := register(&registry); err != nil {
-		return nil, err
+	for _, register := range o.register {
+		if err := register(&registry); err != nil {
+			return nil, errors.Join(err, o.backend.Close())
+		}
 	}
 	return &Session{
-		engine:    engine.New(&registry, cpu.New(cpu.Config{Workers: o.workers}), o.config),
+		engine:    engine.New(&registry, o.backend, o.config),
 		fuse:      o.fuse,
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},

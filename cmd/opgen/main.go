@@ -42,6 +42,7 @@ import (
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/scaffold"
+	"github.com/opgen/opgen/internal/version"
 	"github.com/opgen/opgen/internal/vet"
 )
 
@@ -366,15 +367,14 @@ func (c *command) new() int {
 }
 
 func (c *command) version() int {
-	version := "unknown"
+	text := version.Version
 	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				version += " " + s.Value
+				text += " " + s.Value
 			}
 		}
 	}
-	fmt.Fprintf(c.stdout, "opgen %s, spec edition 1\n", version)
+	fmt.Fprintf(c.stdout, "opgen %s, spec edition 1\n", text)
 	return clean
 }

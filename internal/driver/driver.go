@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
@@ -99,29 +100,29 @@ func Resolve(inputs []Input, list *diag.List) *model.Module {
 }
 
 // Emit returns all generated files of a module, signed, by path.
-func Emit(c *config.Config, m *model.Module) ([]emit.File, error) {
+func Emit(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	paths := emit.Paths{Runtime: c.Runtime, Generated: c.GeneratedImport, Kernels: c.KernelsImport}
-	type job func() ([]emit.File, error)
+	type job func() ([]artifact.Artifact, error)
 	var jobs []job
 	for _, o := range m.Operators {
-		jobs = append(jobs, func() ([]emit.File, error) { return emit.Operator(paths, o) })
+		jobs = append(jobs, func() ([]artifact.Artifact, error) { return emit.Operator(paths, o) })
 	}
 	for _, en := range m.Enums {
-		jobs = append(jobs, func() ([]emit.File, error) { return emit.Enum(paths, en) })
+		jobs = append(jobs, func() ([]artifact.Artifact, error) { return emit.Enum(paths, en) })
 	}
 	if len(m.Operators) > 0 {
-		jobs = append(jobs, func() ([]emit.File, error) { return emit.Catalogue(paths, m, c.Specs) })
+		jobs = append(jobs, func() ([]artifact.Artifact, error) { return emit.Catalogue(paths, m, c.Specs) })
 	}
-	results := make([][]emit.File, len(jobs))
+	results := make([][]artifact.Artifact, len(jobs))
 	errs := make([]error, len(jobs))
 	parallel.Do(len(jobs), func(i int) {
 		results[i], errs[i] = jobs[i]()
 		for k := range results[i] {
-			results[i][k].Data = output.Sign(results[i][k].Data)
+			results[i][k] = results[i][k].Sign()
 		}
 	})
 	files := slices.Concat(results...)
-	slices.SortFunc(files, func(a, b emit.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b artifact.Artifact) int { return cmp.Compare(a.Path, b.Path) })
 	return files, errors.Join(errs...)
 }
 
@@ -207,11 +208,11 @@ func compare(root string) (*Result, []*output.Dir, error) {
 	}
 	var dirs []*output.Dir
 	for _, t := range []struct {
-		folder, ext string
-		files       func() ([]emit.File, error)
+		folder string
+		files  func() ([]artifact.Artifact, error)
 	}{
-		{c.Output, ".go", func() ([]emit.File, error) { return Emit(c, m) }},
-		{c.Pages, ".md", func() ([]emit.File, error) { return Pages(c, m) }},
+		{c.Output, func() ([]artifact.Artifact, error) { return Emit(c, m) }},
+		{c.Pages, func() ([]artifact.Artifact, error) { return Pages(c, m) }},
 	} {
 		if t.folder == "" {
 			continue
@@ -223,7 +224,7 @@ func compare(root string) (*Result, []*output.Dir, error) {
 		for _, f := range files {
 			r.sums[path.Join(t.folder, f.Path)] = sum(f.Data)
 		}
-		dir, err := output.Open(root, t.folder, t.ext)
+		dir, err := output.Open(root, t.folder)
 		if err != nil {
 			return r, dirs, err
 		}
@@ -238,10 +239,10 @@ func compare(root string) (*Result, []*output.Dir, error) {
 }
 
 // Pages returns the pages of a module's operators, signed, by path.
-func Pages(c *config.Config, m *model.Module) ([]emit.File, error) {
+func Pages(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	files, err := page.Files(m, c.Specs)
 	for i := range files {
-		files[i].Data = output.Sign(files[i].Data)
+		files[i] = files[i].Sign()
 	}
 	return files, err
 }

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/emit"
 	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/source"
 )
@@ -195,7 +195,7 @@ func checkFindings(t testing.TB, ds []*diag.Diagnostic) {
 
 // checkWritten writes generated files and checks that they land in the output folder, all of them and
 // nothing else.
-func checkWritten(t testing.TB, files []emit.File) {
+func checkWritten(t testing.TB, files []artifact.Artifact) {
 	t.Helper()
 	want := map[string]string{}
 	for _, f := range files {
@@ -205,7 +205,7 @@ func checkWritten(t testing.TB, files []emit.File) {
 		want["generated/"+f.Path] = string(f.Data)
 	}
 	root := t.TempDir()
-	dir, err := output.Open(root, "generated", ".go")
+	dir, err := output.Open(root, "generated")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,9 +223,9 @@ func checkWritten(t testing.TB, files []emit.File) {
 }
 
 // checkCompiles type-checks generated packages; the catalogue, which needs kernels, is only parsed.
-func checkCompiles(t testing.TB, files []emit.File) {
+func checkCompiles(t testing.TB, files []artifact.Artifact) {
 	t.Helper()
-	c := &compiler{t: t, files: map[string][]emit.File{}, done: map[string]*types.Package{}}
+	c := &compiler{t: t, files: map[string][]artifact.Artifact{}, done: map[string]*types.Package{}}
 	for _, f := range files {
 		c.files[path.Dir(f.Path)] = append(c.files[path.Dir(f.Path)], f)
 	}
@@ -239,7 +239,7 @@ func checkCompiles(t testing.TB, files []emit.File) {
 // compiler imports generated packages from memory, and all others from where they are.
 type compiler struct {
 	t     testing.TB
-	files map[string][]emit.File
+	files map[string][]artifact.Artifact
 	done  map[string]*types.Package
 }
 

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/emit"
 )
 
 // TestCheckedIn checks that generated/ is what the specs generate. If not, run opgen generate.
@@ -100,7 +100,7 @@ func TestOrder(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	random := rand.New(rand.NewPCG(1, 2))
-	var first []emit.File
+	var first []artifact.Artifact
 	for i := range 20 {
 		runtime.GOMAXPROCS(1 + i%2)
 		m := driver.Resolve(inputs, &list)
@@ -114,7 +114,7 @@ func TestOrder(t *testing.T) {
 		if first == nil {
 			first = files
 		}
-		if !slices.EqualFunc(first, files, func(a, b emit.File) bool { return a.Path == b.Path && bytes.Equal(a.Data, b.Data) }) {
+		if !slices.EqualFunc(first, files, func(a, b artifact.Artifact) bool { return a.Path == b.Path && bytes.Equal(a.Data, b.Data) }) {
 			t.Fatalf("run %d gave other files", i)
 		}
 		random.Shuffle(len(inputs), func(a, b int) { inputs[a], inputs[b] = inputs[b], inputs[a] })

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/opgen/opgen/internal/emit"
+	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/task"
@@ -29,14 +29,14 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(templates.FS, "*.md.tmpl"))
 
 // Files returns the pages of all operators and their index, by path. specs is the folder of the specs.
-func Files(m *model.Module, specs string) ([]emit.File, error) {
-	var files []emit.File
+func Files(m *model.Module, specs string) ([]artifact.Artifact, error) {
+	var files []artifact.Artifact
 	for _, o := range m.Operators {
 		data, err := render("operator.md.tmpl", view{o})
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, emit.File{Path: o.Name + ".md", Source: o.Source, Data: data})
+		files = append(files, artifact.Artifact{Path: o.Name + ".md", Source: o.Source, Data: data})
 	}
 	data, err := render("index.md.tmpl", struct {
 		Specs      string
@@ -45,7 +45,7 @@ func Files(m *model.Module, specs string) ([]emit.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(files, emit.File{Path: "README.md", Source: specs, Data: data}), nil
+	return append(files, artifact.Artifact{Path: "README.md", Source: specs, Data: data}), nil
 }
 
 func render(name string, data any) ([]byte, error) {
