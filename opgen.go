@@ -190,7 +190,7 @@ func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 
 // instance plans a program and loads the plan.
 func (s *Session) instance(prog *graph.Program, opts []plan.Option) (*engine.Instance, error) {
-	p, err := plan.Build(prog, append([]plan.Option{plan.Workers(s.engine.Workers())}, opts...)...)
+	p, err := plan.Build(prog, append(s.engine.Options(), opts...)...)
 	if err != nil {
 		return nil, err
 	}

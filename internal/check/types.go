@@ -94,7 +94,7 @@ func (o *operator) typeAt(at *source.Scalar, text string, offset int, orVar bool
 // ofGo returns the element type that has the given name in Go, or "".
 func ofGo(name string) string {
 	for _, n := range dtype.Names() {
-		if t, err := dtype.Parse(n); err == nil && t.Compute() == t && t.GoType() == name {
+		if t, err := dtype.Parse(n); err == nil && t.Host() == t && t.GoType() == name {
 			return n
 		}
 	}

@@ -74,7 +74,7 @@ type TypeVar struct {
 func (v TypeVar) Kernels() []dtype.Type {
 	var out []dtype.Type
 	for _, t := range v.Types {
-		if t = t.Compute(); !dtype.Contains(out, t) {
+		if t = t.Host(); !dtype.Contains(out, t) {
 			out = append(out, t)
 		}
 	}

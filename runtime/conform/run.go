@@ -312,7 +312,7 @@ func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine,
 }
 
 func loadPlan(e *engine.Engine, p *graph.Program) (*engine.Instance, error) {
-	pl, err := plan.Build(p)
+	pl, err := plan.Build(p, e.Options()...)
 	if err != nil {
 		return nil, err
 	}

@@ -140,7 +140,7 @@ func alone(n *graph.Node) (*single, error) {
 
 // run runs a program a number of times and returns its plan, as the engine ran it.
 func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Program, times int) (_ *plan.Plan, err error) {
-	p, err := plan.Build(program, plan.Plain())
+	p, err := plan.Build(program, append(e.Options(), plan.Plain())...)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/internal/exec"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/target"
 )
 
 // Config configures a backend.
@@ -35,8 +36,8 @@ func New(c Config) *Backend {
 	return &Backend{exec.NewPool(c.Workers)}
 }
 
-// Target returns op.CPU.
-func (b *Backend) Target() op.Target { return op.CPU }
+// Target returns target.CPU.
+func (b *Backend) Target() target.Target { return target.CPU }
 
 // Devices returns 1.
 func (b *Backend) Devices() int { return 1 }

@@ -12,6 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -145,7 +146,7 @@ func TestVariableWrittenFirst(t *testing.T) {
 	fill := func(value float64, to region.Access) plan.Task {
 		return plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: value}, Over: 2, Grain: 2, Access: []region.Access{to}}
 	}
-	in, err := e.Load(schedule(t, &plan.Plan{Format: plan.Format, Name: "by hand", ArenaBytes: 64, Roots: []plan.Root{
+	in, err := e.Load(schedule(t, &plan.Plan{Format: plan.Format, Name: "by hand", Target: op.CPU, ArenaBytes: 64, Roots: []plan.Root{
 		{Name: "v", Type: dtype.F32, Shape: []int{2}, Use: plan.Variable, Place: region.Place{Space: region.Variable, Bytes: 8}, Last: 2},
 		{Name: "sum", Type: dtype.F32, Shape: []int{2}, Use: plan.Fetched, Place: region.Place{Bytes: 8}, First: 1, Last: 3},
 	}, Tasks: []plan.Task{fill(3, v), fill(4, sum), {Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: 2, Grain: 2, Access: []region.Access{change, read}}}}))
@@ -288,7 +289,7 @@ func TestConcurrentInstances(t *testing.T) {
 func TestBuiltins(t *testing.T) {
 	const n = 40000 // more than two ranges
 	e := newEngine(t, registry(t, increment), 3, engine.Config{})
-	p := &plan.Plan{Format: plan.Format, Name: "builtins"}
+	p := &plan.Plan{Format: plan.Format, Name: "builtins", Target: op.CPU}
 	add := func(name string, typ dtype.Type, use plan.Use, last int) region.Access {
 		bytes := int64(n * typ.Size())
 		p.Roots = append(p.Roots, plan.Root{Name: name, Type: typ, Shape: []int{n}, Use: use, Place: region.Place{Off: p.ArenaBytes, Bytes: bytes}, First: 0, Last: last})

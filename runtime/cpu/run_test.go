@@ -240,6 +240,7 @@ func TestLoadErrors(t *testing.T) {
 		want   string
 	}{
 		{"unknown task", func(p *plan.Plan) { p.Calls[0].ID = 5 }, "plan gradients, fc: linear.forward: want a registered task linear.forward, got none of id 0000000000000005"},
+		{"another target", func(p *plan.Plan) { p.Target = "cuda" }, `engine: plan gradients: want a plan for target "cpu", got one for "cuda"`},
 		{"wrong attributes", func(p *plan.Plan) { p.Calls[0].Attrs = []byte(`{"out_channels": 0}`) }, "plan gradients, fc: linear.forward: operator linear: attribute out_channels: want at least 1, got 0"},
 		{"other attributes", func(p *plan.Plan) { p.Calls[0].Attrs = []byte(`{"out_channels": 5}`) }, "plan gradients, fc: linear.forward: operator linear, task forward, slot weight: want f32[5, 3], got fc.weight f32[2, 3]"},
 		{"too many tensors", func(p *plan.Plan) { p.Calls[0].Params[0] = append(p.Calls[0].Params[0], p.Calls[0].Params[0]...) }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want 1 tensors, got 2"},

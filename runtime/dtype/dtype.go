@@ -190,7 +190,7 @@ func TypeSets() []TypeSet {
 	sets := []TypeSet{{Name: "Element"}, {Name: "Number"}, {Name: "Integer"}, {Name: "Float"}, {"Index", []Type{I32, I64}}}
 	for _, t := range Stored() {
 		for i, in := range []bool{true, t != Bool, t.IsInteger(), t.IsFloat()} {
-			if in && t.Compute() == t {
+			if in && t.Host() == t {
 				sets[i].Types = append(sets[i].Types, t)
 			}
 		}

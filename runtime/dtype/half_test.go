@@ -118,10 +118,3 @@ func TestHalfRounds(t *testing.T) {
 		}
 	}
 }
-
-func TestCompute(t *testing.T) {
-	got := ComputeTypes([]Type{F16, BF16, F32, F64, I32, Bool})
-	if Format(got) != "f32, f32, f32, f64, i32, bool" {
-		t.Errorf("types to compute with are %v", got)
-	}
-}

@@ -23,22 +23,13 @@ func (t Type) Float64(b []byte) float64 { return t.info().storage.get(b) }
 // bool is true unless v is 0. t must be stored.
 func (t Type) PutFloat64(b []byte, v float64) { t.info().storage.put(b, v) }
 
-// Compute returns the type in which kernels compute with elements of type t: F32 for packed types, and
-// t itself for all others.
-func (t Type) Compute() Type {
+// Host returns the type of the Go elements with which tensors of t are fed and fetched: F32 for packed
+// types, and t itself for all others.
+func (t Type) Host() Type {
 	if _, ok := t.Packed(); ok {
 		return F32
 	}
 	return t
-}
-
-// ComputeTypes returns the types in which kernels compute with elements of the given ones.
-func ComputeTypes(types []Type) []Type {
-	out := make([]Type, len(types))
-	for i, t := range types {
-		out[i] = t.Compute()
-	}
-	return out
 }
 
 // Packed converts between float32 and a type that is only stored. Conversion to it rounds to the

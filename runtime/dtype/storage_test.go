@@ -57,8 +57,8 @@ func TestStored(t *testing.T) {
 		if b[typ.Size()] != 0xa5 {
 			t.Errorf("%v: more than %d bytes are written", typ, typ.Size())
 		}
-		if c := typ.Compute(); c.GoType() != typ.GoType() || c.Compute() != c {
-			t.Errorf("%v of Go type %s is computed in %v of Go type %s", typ, typ.GoType(), c, c.GoType())
+		if c := typ.Host(); c.GoType() != typ.GoType() || c.Host() != c {
+			t.Errorf("%v of Go type %s is fed as %v of Go type %s", typ, typ.GoType(), c, c.GoType())
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -17,8 +18,8 @@ import (
 // The memory of a device need not be addressable by the host: only Write and Read move bytes between the
 // two.
 type Backend interface {
-	// Target names the kernels that the backend runs.
-	Target() op.Target
+	// Target says how plans for the backend are lowered, and whose kernels it runs.
+	Target() target.Target
 	// Devices returns the number of devices, each of which has memory of its own.
 	Devices() int
 	// Workers returns the number of queues for which plans are scheduled.

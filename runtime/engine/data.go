@@ -91,11 +91,7 @@ var errInstanceClosed = errors.New("engine: the instance is closed")
 
 // holds checks that a tensor of an element type is fed and fetched as elements of T.
 func holds[T dtype.Element](what, name string, typ dtype.Type) error {
-	want := typ
-	if _, ok := typ.Packed(); ok {
-		want = dtype.F32
-	}
-	if got := dtype.Of[T](); got != want {
+	if got := dtype.Of[T](); got != typ.Host() {
 		return fmt.Errorf("engine: %s %s holds %v, not %v", what, name, typ, got)
 	}
 	return nil

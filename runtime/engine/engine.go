@@ -15,6 +15,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -42,6 +43,7 @@ type Observer interface {
 type Engine struct {
 	registry *task.Registry
 	backend  Backend
+	target   target.Target
 	config   Config
 	alloc    *allocator
 
@@ -63,6 +65,7 @@ func New(registry *task.Registry, backend Backend, config Config) *Engine {
 	return &Engine{
 		registry:  registry,
 		backend:   backend,
+		target:    backend.Target(),
 		config:    config,
 		alloc:     &allocator{backend: backend, admit: config.Admit, limit: config.MemoryLimit, blocks: map[Memory]block{}},
 		variables: map[string]*variable{},
@@ -88,6 +91,11 @@ func (e *Engine) Close() error {
 	}
 	e.variables = nil
 	return errors.Join(append(errs, e.alloc.leak(), e.backend.Close())...)
+}
+
+// Options returns the options with which plan.Build makes plans for the engine.
+func (e *Engine) Options() []plan.Option {
+	return []plan.Option{plan.For(e.target), plan.Workers(e.Workers())}
 }
 
 // Workers returns the number of workers.

@@ -25,8 +25,11 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if err := plan.Check(p); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
+	if p.Target != e.target.Name {
+		return nil, fmt.Errorf("engine: plan %s: want a plan for target %q, got one for %q", p.Name, e.target.Name, p.Target)
+	}
 	if p.Schedule.Workers() != e.Workers() {
-		if p, err = p.Reschedule(plan.Workers(e.Workers())); err != nil {
+		if p, err = p.Reschedule(e.Options()...); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
 		}
 	}
@@ -226,7 +229,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	variant, err := reg.Variant(in.engine.backend.Target(), res.Types)
+	variant, err := reg.Variant(in.engine.target.Name, in.engine.target.Types(res.Types))
 	if err != nil {
 		return nil, err
 	}
@@ -281,7 +284,7 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 			if b.Root == plan.NoRoot && p.Grad && p.Perm.Writes() {
 				continue
 			}
-			if got, want := in.plan.Operand(b).String(), want[k].Compute().String(); got != want {
+			if got, want := in.plan.Operand(b).String(), in.engine.target.Operand(want[k]).String(); got != want {
 				return fail(want, in.plan.Roots[b.Root].Name+" "+got)
 			}
 		}
@@ -333,7 +336,7 @@ func (in *Instance) tensors(c *plan.Call, sig *task.Signature, res *task.Resolut
 			continue
 		}
 		for _, o := range res.Operands(p.Slot) {
-			o = o.Compute()
+			o = in.engine.target.Operand(o)
 			for _, s := range in.scratch {
 				t := Tensor{Operand: o} // without bytes, if the plan asks for too few
 				if off+o.Bytes() <= s.Size {

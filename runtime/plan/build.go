@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -20,7 +21,8 @@ const Align = 64
 func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 	o := apply(opts)
 	b := &builder{
-		plan:    &Plan{Format: Format, Name: prog.Name},
+		plan:    &Plan{Format: Format, Name: prog.Name, Target: o.target.Name},
+		target:  &o.target,
 		roots:   map[graph.Tensor]region.Root{},
 		tasks:   map[*graph.Node][2]int{},
 		aliases: &aliases{},
@@ -55,7 +57,7 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if !o.plain {
+	if o.target.Fuse && !o.plain {
 		b.group()
 	}
 	for _, t := range prog.Fetched {
@@ -80,6 +82,7 @@ func Build(prog *graph.Program, opts ...Option) (*Plan, error) {
 
 type builder struct {
 	plan    *Plan
+	target  *target.Target
 	roots   map[graph.Tensor]region.Root
 	tasks   map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
 	aliases *aliases
@@ -192,7 +195,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 	if err := c.pass(inv); err != nil {
 		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 	}
-	inPlace = unconverted(inv, inPlace)
+	inPlace = b.unconverted(inv, inPlace)
 	c.InPlace = inPlace
 	var access []region.Access
 	var made []int // accesses of tensors that the call makes and reads
@@ -201,7 +204,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 	for i, p := range sig.Params {
 		if p.Perm == perm.Scratch {
 			for _, o := range res.Operands(p.Slot) {
-				o = o.Compute()
+				o = b.target.Operand(o)
 				if op.Slots[p.Slot].PerWorker {
 					worker += align(o.Bytes())
 					continue
@@ -220,7 +223,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []Pai
 				continue
 			}
 			var bound Bound
-			if isConverted(t) {
+			if b.isConverted(t) {
 				bound = b.convert(&conv, &c, inv, i, k, t, makes)
 			} else {
 				bound.Root = b.root(t)

@@ -7,7 +7,6 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -25,7 +24,7 @@ func (b *builder) convert(c *conversions, call *Call, inv *graph.Invocation, i, 
 	if inv.Signature.Operator.Slots[p.Slot].Variadic {
 		name += fmt.Sprintf(".%d", k)
 	}
-	computed := task.Operand{Type: t.Type().Compute(), Shape: t.Shape()}
+	computed := b.target.Operand(t.Operand())
 	own := b.add(Root{Name: name + " as " + computed.Type.String(), Type: computed.Type, Shape: computed.Shape})
 	stored := b.root(t)
 	before := func(op Builtin, access ...region.Access) { c.before = b.appendBuiltin(c.before, op, access...) }
@@ -54,9 +53,9 @@ func (b *builder) convert(c *conversions, call *Call, inv *graph.Invocation, i, 
 }
 
 // isConverted reports whether a call works on other memory than that in which a tensor is stored.
-func isConverted(t graph.Tensor) bool { return t.Type() != t.Type().Compute() }
+func (b *builder) isConverted(t graph.Tensor) bool { return t.Type() != b.target.Type(t.Type()) }
 
 // unconverted returns the pairs of parameters of a call that share memory.
-func unconverted(inv *graph.Invocation, inPlace []Pair) []Pair {
-	return slices.DeleteFunc(slices.Clone(inPlace), func(p Pair) bool { return isConverted(inv.Operands[p.Param][0]) })
+func (b *builder) unconverted(inv *graph.Invocation, inPlace []Pair) []Pair {
+	return slices.DeleteFunc(slices.Clone(inPlace), func(p Pair) bool { return b.isConverted(inv.Operands[p.Param][0]) })
 }

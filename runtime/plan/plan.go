@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/deps"
 	"github.com/opgen/opgen/runtime/internal/sched"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
@@ -26,6 +27,8 @@ const Format = 1
 type Plan struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
+	// Target is that of the kernels for which the program was lowered. Other engines refuse the plan.
+	Target op.Target `json:"target"`
 	// Roots lists the tensors that have memory; a region.Root is an index into it.
 	Roots []Root `json:"roots"`
 	// Calls lists the task invocations; Tasks refers to them.

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/target"
 )
 
 // Option changes how Build makes a plan.
@@ -10,6 +11,7 @@ type Option func(*options)
 
 type options struct {
 	workers int
+	target  target.Target
 	time    []float64
 	plain   bool
 }
@@ -22,12 +24,15 @@ func Workers(n int) Option { return func(o *options) { o.workers = n } }
 // divided among workers. Without them they are estimated from the memory that tasks touch.
 func Times(ns []float64) Option { return func(o *options) { o.time = ns } }
 
+// For makes the plan for a target, which is otherwise target.CPU.
+func For(t target.Target) Option { return func(o *options) { o.target = t } }
+
 // Plain gives every tensor memory of its own and lets every task run by itself, as if operators had
 // declared nothing about memory in place and element by element. The plan computes the same.
 func Plain() Option { return func(o *options) { o.plain = true } }
 
 func apply(opts []Option) options {
-	o := options{workers: 1}
+	o := options{workers: 1, target: target.CPU}
 	for _, f := range opts {
 		f(&o)
 	}
@@ -54,9 +59,9 @@ func (p *Plan) schedule(o options) error {
 		return err
 	}
 	if o.time == nil {
-		o.time = p.estimate()
+		o.time = p.estimate(&o.target)
 	}
-	costs := sched.Costs{Time: o.time, Ranges: make([]int, len(p.Tasks))}
+	costs := sched.Costs{Time: o.time, Latency: o.target.Latency, Ranges: make([]int, len(p.Tasks))}
 	for i := range p.Tasks {
 		costs.Ranges[i] = p.Tasks[i].Ranges()
 	}
@@ -71,18 +76,14 @@ func (p *Plan) schedule(o options) error {
 // Ranges returns the number of ranges of a task.
 func (t *Task) Ranges() int { return (t.Over + t.Grain - 1) / t.Grain }
 
-// callTime is what a task takes at least, in nanoseconds.
-const callTime = 50
-
-// estimate returns the estimated time of each task in nanoseconds: a byte takes one. That is long for
-// tasks that only move memory and short for matrix products, but both then are divided where it pays.
-func (p *Plan) estimate() []float64 {
+// estimate returns the estimated time of each task in nanoseconds.
+func (p *Plan) estimate(on *target.Target) []float64 {
 	ns := make([]float64, len(p.Tasks))
 	for t := range p.Tasks {
-		ns[t] = callTime
+		ns[t] = on.TaskTime
 		for i := range p.Tasks[t].Access {
 			a := &p.Tasks[t].Access[i]
-			ns[t] += float64(region.Box{Lo: a.Lo, Hi: a.Hi}.Volume() * p.Roots[a.Root].Type.Size())
+			ns[t] += on.ByteTime * float64(region.Box{Lo: a.Lo, Hi: a.Hi}.Volume()*p.Roots[a.Root].Type.Size())
 		}
 	}
 	return ns

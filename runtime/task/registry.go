@@ -27,10 +27,8 @@ type Registered struct {
 	Variants  []Variant
 }
 
-// Variant returns the implementation for a target and the given element types, or for those in which
-// kernels compute with them.
+// Variant returns the implementation for a target and the given element types, in which kernels compute.
 func (t *Registered) Variant(target op.Target, types []dtype.Type) (Variant, error) {
-	types = dtype.ComputeTypes(types)
 	var have []string
 	for _, v := range t.Variants {
 		if v.Target != target {
@@ -89,7 +87,7 @@ func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...
 			return fail(fmt.Sprintf("%d element types for each variant", len(sig.Operator.Types)), fmt.Sprint(len(v.Types)))
 		}
 		for j, t := range v.Types {
-			if tv := sig.Operator.Types[j]; !dtype.Contains(dtype.ComputeTypes(tv.Types), t) {
+			if tv := sig.Operator.Types[j]; !slices.ContainsFunc(tv.Types, func(s dtype.Type) bool { return t == s || t == s.Host() }) {
 				return fail(fmt.Sprintf("%s in %s", tv.Name, dtype.Format(tv.Types)), t.String())
 			}
 		}

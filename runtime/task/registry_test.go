@@ -50,9 +50,6 @@ func TestRegisterTask(t *testing.T) {
 	if v, err := got.Variant(op.CPU, []dtype.Type{dtype.F64, dtype.I32}); err != nil || v.Types[0] != dtype.F64 {
 		t.Errorf("Variant = %v, %v", v.Types, err)
 	}
-	if v, err := got.Variant(op.CPU, []dtype.Type{dtype.BF16, dtype.I32}); err != nil || v.Types[0] != dtype.F32 {
-		t.Errorf("Variant = %v, %v", v.Types, err)
-	}
 	_, err := got.Variant(op.CPU, []dtype.Type{dtype.I8, dtype.I32})
 	if want := "operator two, task forward: want a kernel for target cpu and element types (i8, i32), got kernels for [(f32, i32) (f64, i32)]"; err == nil || err.Error() != want {
 		t.Errorf("Variant: %v, want %s", err, want)

@@ -15,9 +15,6 @@ type Operand struct {
 	Shape []int
 }
 
-// Compute returns the operand as kernels see it: of the type in which they compute.
-func (o Operand) Compute() Operand { return Operand{o.Type.Compute(), o.Shape} }
-
 // Bytes returns the size of the tensor.
 func (o Operand) Bytes() int64 { return int64(shape.Prod(o.Shape)) * int64(o.Type.Size()) }
 
