@@ -250,19 +250,19 @@ func TestErrors(t *testing.T) {
 	stop()
 	for want, f := range map[string]func() error{
 		"cost: want a node, got none": func() error {
-			_, err := cost.NewMeter(registry(t), cost.Config{}).MeasureCost(t.Context(), nil)
+			_, err := cost.NewMeter(registry(t), cost.Config{Backend: workers(1)}).MeasureCost(t.Context(), nil)
 			return err
 		},
 		"cost of operator linear: ": func() error {
-			_, err := cost.NewMeter(&task.Registry{}, cost.Config{}).MeasureCost(t.Context(), node)
+			_, err := cost.NewMeter(&task.Registry{}, cost.Config{Backend: workers(1)}).MeasureCost(t.Context(), node)
 			return err
 		},
 		"context canceled": func() error {
-			_, err := cost.NewMeter(registry(t), cost.Config{}).MeasureCost(stopped, node)
+			_, err := cost.NewMeter(registry(t), cost.Config{Backend: workers(1)}).MeasureCost(stopped, node)
 			return err
 		},
 		"linear": func() error {
-			_, err := cost.NewMeter(registry(t), cost.Config{MemoryLimit: 100}).MeasureCost(t.Context(), node)
+			_, err := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), MemoryLimit: 100}).MeasureCost(t.Context(), node)
 			return err
 		},
 	} {
