@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
 )
 
 // Batches holds the programs of a network for batches of several sizes, since a program is for batches of one size.
@@ -18,7 +17,6 @@ type Batches[N any] struct {
 	session *Session
 	build   func(size int) (N, *graph.Program, error)
 	limit   int
-	opts    []plan.Option
 
 	mu      sync.Mutex
 	sizes   map[int]*Batch[N]
@@ -35,9 +33,9 @@ type Batch[N any] struct {
 // NewBatches returns an empty set of programs. At most limit programs stay loaded, or any number if limit is 0; the least
 // recently used one goes first. Build returns the program for batches of a size, and what the caller needs to know of
 // it, such as the tensors to feed and to fetch. Nodes must have the same names for every size, since variables are
-// shared by name. The options are those of plan.Build.
-func NewBatches[N any](s *Session, limit int, build func(size int) (N, *graph.Program, error), opts ...plan.Option) *Batches[N] {
-	return &Batches[N]{session: s, build: build, limit: limit, opts: opts, sizes: map[int]*Batch[N]{}}
+// shared by name.
+func NewBatches[N any](s *Session, limit int, build func(size int) (N, *graph.Program, error)) *Batches[N] {
+	return &Batches[N]{session: s, build: build, limit: limit, sizes: map[int]*Batch[N]{}}
 }
 
 // For returns the program for batches of a size. The first call for a size builds and loads it.
@@ -76,7 +74,7 @@ func (b *Batches[N]) load(ctx context.Context, size int) (*Batch[N], error) {
 	if b.counter == nil {
 		b.counter = b.session.counter(prog.Name)
 	}
-	p, err := b.session.load(ctx, prog, b.counter, b.opts)
+	p, err := b.session.load(ctx, prog, b.counter)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -154,12 +153,12 @@ func TestStepsCountTogether(t *testing.T) {
 // TestBatches checks which programs stay loaded, that memory is given back, and that errors name the size.
 func TestBatches(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := open(t, opgen.Plain())
 	built := []int{}
 	b := opgen.NewBatches(s, 2, func(size int) (network, *graph.Program, error) {
 		built = append(built, size)
 		return training(0)(size)
-	}, plan.Plain())
+	})
 	used := int64(0)
 	for _, size := range []int{4, 2, 4, 3, 4, 2, 3} {
 		p := step(t, b, size, 0, size, true)

@@ -34,8 +34,9 @@ import (
 
 // Session runs programs and holds their variables. It is safe for concurrent use; one program runs at a time.
 type Session struct {
-	engine *engine.Engine
-	fuse   bool
+	engine   *engine.Engine
+	fuse     bool
+	planning []plan.Option
 
 	mu        sync.Mutex
 	variables map[string]graph.Tensor // one for each name
@@ -47,6 +48,7 @@ type options struct {
 	backend  engine.Backend
 	config   engine.Config
 	fuse     bool
+	planning []plan.Option
 	register []func(*task.Registry) error
 }
 
@@ -81,6 +83,15 @@ func Register(register func(*task.Registry) error) Option {
 // the specs of the operators give, but may differ in rounding.
 func Fuse() Option { return func(o *options) { o.fuse = true } }
 
+// Plain gives every tensor memory of its own and lets every task run by itself, which is slower. Results are the same.
+func Plain() Option { return func(o *options) { o.planning = append(o.planning, plan.Plain()) } }
+
+// Timing is the time that a task took over all runs.
+type Timing = engine.Timing
+
+// Usage is the memory of tensors, in bytes.
+type Usage = engine.Usage
+
 // Open returns a session for the operators of a catalogue: register is the Register function of a generated package
 // catalogue. Close the session to free its memory and to stop its workers.
 func Open(register func(*task.Registry) error, opts ...Option) (*Session, error) {
@@ -100,6 +111,7 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	return &Session{
 		engine:    engine.New(&registry, o.backend, o.config),
 		fuse:      o.fuse,
+		planning:  o.planning,
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},
 	}, nil
@@ -113,7 +125,7 @@ func (s *Session) Close() error {
 }
 
 // Memory returns how much memory the tensors of the session take.
-func (s *Session) Memory() engine.Usage { return s.engine.Memory() }
+func (s *Session) Memory() Usage { return s.engine.Memory() }
 
 // Training loads the program of one training step: it computes the scalar loss and its gradients, and updates every
 // trainable weight that the loss depends on. The loss and the given tensors can be fetched after a step.
@@ -137,15 +149,15 @@ func (s *Session) Inference(ctx context.Context, g *graph.Graph, fetch ...graph.
 }
 
 // Load plans a program and loads it. Variables of the program that the session does not have yet get their first
-// values, as the specs of the operators say. The options are those of plan.Build.
-func (s *Session) Load(ctx context.Context, prog *graph.Program, opts ...plan.Option) (*Program, error) {
+// values, as the specs of the operators say.
+func (s *Session) Load(ctx context.Context, prog *graph.Program) (*Program, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.load(ctx, prog, s.counter(prog.Name), opts)
+	return s.load(ctx, prog, s.counter(prog.Name))
 }
 
 // load is Load for a caller that holds the lock. The runs of the program count in c.
-func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, opts []plan.Option) (*Program, error) {
+func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter) (*Program, error) {
 	if s.fuse {
 		var err error
 		if prog, _, err = fuse.Program(prog); err != nil {
@@ -155,7 +167,7 @@ func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, opt
 	if err := s.initialize(ctx, prog); err != nil {
 		return nil, err
 	}
-	in, err := s.instance(prog, opts)
+	in, err := s.instance(prog)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +193,7 @@ func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 	if err != nil {
 		return err
 	}
-	in, err := s.instance(first, nil)
+	in, err := s.instance(first)
 	if err != nil {
 		return err
 	}
@@ -189,8 +201,8 @@ func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 }
 
 // instance plans a program and loads the plan.
-func (s *Session) instance(prog *graph.Program, opts []plan.Option) (*engine.Instance, error) {
-	p, err := plan.Build(prog, append(s.engine.Options(), opts...)...)
+func (s *Session) instance(prog *graph.Program) (*engine.Instance, error) {
+	p, err := plan.Build(prog, append(s.engine.Options(), s.planning...)...)
 	if err != nil {
 		return nil, err
 	}

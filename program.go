@@ -86,4 +86,4 @@ func (p *Program) Close() error {
 func (p *Program) Plan() *plan.Plan { return p.instance.Plan() }
 
 // Timings returns the time of every task; nil unless the session was opened with Profile.
-func (p *Program) Timings() []engine.Timing { return p.instance.Timings() }
+func (p *Program) Timings() []Timing { return p.instance.Timings() }

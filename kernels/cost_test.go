@@ -4,13 +4,16 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/runtime/cost"
+	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // TestCosts measures every operator by itself, as tools do. What specs say about floating-point operations and bytes
 // makes sense, and backward has been measured exactly if there is one.
 func TestCosts(t *testing.T) {
-	meter := cost.NewMeter(observed(t), cost.Config{Workers: 2, Runs: 1, Machine: cost.Machine{F32: 1e9, F64: 1e9, Bandwidth: 1e9}})
+	backend := func() engine.Backend { return cpu.New(cpu.Config{Workers: 2}) }
+	meter := cost.NewMeter(observed(t), cost.Config{Backend: backend, Runs: 1, Machine: cost.Machine{F32: 1e9, F64: 1e9, Bandwidth: 1e9}})
 	forEachSample(t, func(t *testing.T, s sample) {
 		f, err := newFixture(s, domains[0])
 		if err != nil {

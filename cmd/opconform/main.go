@@ -26,6 +26,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -35,6 +36,8 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/runtime/conform"
+	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -45,8 +48,10 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// engines lists the engines that cases can run on.
-var engines = []string{"local"}
+// engines holds the engines that cases can run on: functions that make the backend of one, with so many workers.
+var engines = map[string]func(workers int) engine.Backend{
+	"cpu": func(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers}) },
+}
 
 type options struct {
 	engine, op, dtype, answers string
@@ -59,6 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "opconform:", err)
 		return 2
 	}
+	known := strings.Join(slices.Sorted(maps.Keys(engines)), ", ")
 	var o options
 	flags := flag.NewFlagSet("opconform", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -66,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: opconform [flags] DIR")
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.engine, "engine", "local", "the `engine` to run on: "+strings.Join(engines, ", "))
+	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known)
 	flags.StringVar(&o.op, "op", "", "run the cases of these `operators` only, separated by commas")
 	flags.StringVar(&o.dtype, "dtype", "float32", "the `type` in which floating-point cases are computed: float32 or float64")
 	flags.StringVar(&o.answers, "answers", "", "write what was computed into this `folder`, one file for each case")
@@ -90,8 +96,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.Usage()
 		return 2
 	}
-	if !slices.Contains(engines, o.engine) {
-		return trouble(fmt.Errorf("there is no engine %q; engines are %s", o.engine, strings.Join(engines, ", ")))
+	backend, ok := engines[o.engine]
+	if !ok {
+		return trouble(fmt.Errorf("there is no engine %q; engines are %s", o.engine, known))
 	}
 	if o.dtype != "float32" && o.dtype != "float64" {
 		return trouble(fmt.Errorf("--dtype: want float32 or float64, got %q", o.dtype))
@@ -100,7 +107,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := catalogue.Register(&registry); err != nil {
 		return trouble(err)
 	}
-	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64", Workers: o.workers}
+	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64",
+		Backend: func() engine.Backend { return backend(o.workers) }}
 	var ops []string
 	if o.op != "" {
 		ops = strings.Split(o.op, ",")

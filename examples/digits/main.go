@@ -34,6 +34,7 @@ type options struct {
 	memory  string
 	cost    bool
 	fuse    bool
+	plain   bool
 	save    string
 	load    string
 }
@@ -50,6 +51,7 @@ func main() {
 	flag.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
 	flag.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
 	flag.BoolVar(&o.fuse, "fuse", true, "fuse each activation into the operator before, which is faster and gives the same losses")
+	flag.BoolVar(&o.plain, "plain", false, "give every tensor memory of its own and let every task run by itself, which is slower")
 	flag.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	flag.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
 	flag.Parse()
@@ -81,6 +83,9 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	if o.fuse {
 		opts = append(opts, opgen.Fuse())
+	}
+	if o.plain {
+		opts = append(opts, opgen.Plain())
 	}
 	session, err := opgen.Open(catalogue.Register, opts...)
 	if err != nil {
@@ -149,7 +154,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	step := usual.Plan()
 	writeTimes(w, usual.Timings())
-	writeMemory(w, session.Memory(), step)
+	writeMemory(w, session.Memory(), usual.Program)
 	if o.trace != "" {
 		writeSpread(w, recorder.Tasks(step))
 	}

@@ -14,12 +14,11 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
-	"github.com/opgen/opgen/runtime/plan"
 )
 
 var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
 
-// TestRun trains for an epoch without and with fusion, and checks that the curves are equal, and what is printed.
+// TestRun trains for an epoch, and again with fusion and tasks by themselves, and checks that the curves are equal, and what is printed.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	curve := filepath.Join(t.TempDir(), "curve")
@@ -42,7 +41,7 @@ func TestRun(t *testing.T) {
 	if steps := 1437/32 + 1; len(losses) != steps {
 		t.Fatalf("the curve has %d losses, want %d", len(losses), steps)
 	}
-	o := options{seed: 1, workers: 2, epochs: 1, batch: 32, curve: curve, fuse: true}
+	o := options{seed: 1, workers: 2, epochs: 1, batch: 32, curve: curve, fuse: true, plain: true}
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -167,9 +166,9 @@ func TestSave(t *testing.T) {
 }
 
 // openSession opens a session that is closed at the end of a test.
-func openSession(t testing.TB, workers int) *opgen.Session {
+func openSession(t testing.TB, workers int, opts ...opgen.Option) *opgen.Session {
 	t.Helper()
-	s, err := opgen.Open(catalogue.Register, opgen.Workers(workers), opgen.Profile(), opgen.Fuse())
+	s, err := opgen.Open(catalogue.Register, append(opts, opgen.Workers(workers), opgen.Profile(), opgen.Fuse())...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,13 +235,13 @@ func BenchmarkStep(b *testing.B) {
 	}
 	images := training.pick(numbers)
 	for _, plain := range []bool{true, false} {
-		var opts []plan.Option
+		var opts []opgen.Option
 		name := "fused"
 		if plain {
-			name, opts = "plain", []plan.Option{plan.Plain()}
+			name, opts = "plain", []opgen.Option{opgen.Plain()}
 		}
 		b.Run(name, func(b *testing.B) {
-			s := newClassifier(openSession(b, 1), 1, opts...)
+			s := newClassifier(openSession(b, 1, opts...), 1)
 			t, err := s.train.For(b.Context(), batch)
 			if err != nil {
 				b.Fatal(err)

@@ -15,7 +15,6 @@ import (
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
 )
 
 // network is the classifier for batches of one size.
@@ -81,18 +80,18 @@ type classifier struct {
 }
 
 // newClassifier returns a classifier whose programs take batches of any size.
-func newClassifier(s *opgen.Session, seed uint64, opts ...plan.Option) *classifier {
+func newClassifier(s *opgen.Session, seed uint64) *classifier {
 	return &classifier{
 		train: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {
 			n := newNetwork(size, seed)
 			p, err := graph.Training(n.graph, n.loss, adam.Optimizer(adam.Defaults()), n.correctAnswers)
 			return n, p, err
-		}, opts...),
+		}),
 		answer: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {
 			n := newNetwork(size, seed)
 			p, err := graph.Inference(n.graph, n.logits)
 			return n, p, err
-		}, opts...),
+		}),
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/opgen/opgen/runtime/engine"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/runtime/profile"
 )
 
@@ -83,7 +82,7 @@ func writeConfusion(w io.Writer, labels []int32, answers []int) {
 }
 
 // writeTimes prints where the time went, by operator task, longest first.
-func writeTimes(w io.Writer, timings []engine.Timing) {
+func writeTimes(w io.Writer, timings []opgen.Timing) {
 	total := map[string]time.Duration{}
 	runs := map[string]int{}
 	var sum time.Duration
@@ -128,8 +127,9 @@ func writeSpread(w io.Writer, tasks []profile.Task) {
 }
 
 // writeMemory prints what the tensors took, with a training step's part.
-func writeMemory(w io.Writer, m engine.Usage, step *plan.Plan) {
+func writeMemory(w io.Writer, m opgen.Usage, step *opgen.Program) {
+	p := step.Plan()
 	kib := func(n int64) float64 { return float64(n) / 1024 }
 	fmt.Fprintf(w, "\npeak memory of tensors %.0f KiB: training plan %.0f (lower bound %.0f), variables %.0f, the rest a smaller last batch, testing and scratch\n",
-		kib(m.Peak), kib(step.ArenaBytes), kib(step.LowerBound()), kib(step.VariableBytes()))
+		kib(m.Peak), kib(p.ArenaBytes), kib(p.LowerBound()), kib(p.VariableBytes()))
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/conform"
+	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -22,13 +24,18 @@ var (
 	wantScenarios = 137
 )
 
+// workers returns a function that makes backends of so many workers.
+func workers(n int) func() engine.Backend {
+	return func() engine.Backend { return cpu.New(cpu.Config{Workers: n}) }
+}
+
 func newRunner(t *testing.T) *conform.Runner {
 	t.Helper()
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	return &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Workers: 1}
+	return &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Backend: workers(1)}
 }
 
 func load(t *testing.T, ops ...string) ([]*conform.Case, []*conform.Scenario) {
@@ -46,7 +53,7 @@ func TestCases(t *testing.T) {
 	for name, change := range map[string]func(*conform.Runner){
 		"float32":   func(*conform.Runner) {},
 		"float64":   func(r *conform.Runner) { r.Double = true },
-		"2 workers": func(r *conform.Runner) { r.Workers = 2 },
+		"2 workers": func(r *conform.Runner) { r.Backend = workers(2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

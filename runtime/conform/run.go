@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
@@ -44,8 +43,9 @@ type Runner struct {
 	Operators []*graph.Operator
 	// Double computes in float64 what a case gives in float32, and tightens the tolerances of
 	// references that were computed in float64 by a factor of 1000.
-	Double  bool
-	Workers int
+	Double bool
+	// Backend makes the backend of an engine. Every case has an engine of its own.
+	Backend func() engine.Backend
 }
 
 // unsupported is an error that makes a case skipped rather than failed.
@@ -279,7 +279,7 @@ func (x *execution) wants(s *task.Slot) bool {
 
 // load plans programs and loads them into a new engine, with variables initialised and fed.
 func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine, *engine.Instance, error) {
-	e := engine.New(x.runner.Registry, cpu.New(cpu.Config{Workers: x.runner.Workers}), engine.Config{})
+	e := engine.New(x.runner.Registry, x.runner.Backend(), engine.Config{})
 	fail := func(err error) (*engine.Engine, *engine.Instance, error) {
 		e.Close()
 		return nil, nil, err

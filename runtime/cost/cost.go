@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/task"
@@ -19,8 +20,8 @@ import (
 
 // Config says how a Meter measures.
 type Config struct {
-	// Workers is the number of workers; 0 means one for each CPU that Go may use.
-	Workers int
+	// Backend makes the backend on which operators are measured, one for each operator.
+	Backend func() engine.Backend
 	// Warmup is how many runs pass before those that count; Runs is how many count, 0 means 5.
 	Warmup, Runs int
 	// MemoryLimit bounds the bytes of tensors of a measurement; 0 means no bound.

@@ -26,6 +26,11 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
+// workers returns a function that makes backends of so many workers.
+func workers(n int) func() engine.Backend {
+	return func() engine.Backend { return cpu.New(cpu.Config{Workers: n}) }
+}
+
 func registry(t testing.TB) *task.Registry {
 	t.Helper()
 	var r task.Registry
@@ -59,7 +64,7 @@ func dense(t *testing.T, g *graph.Graph, x graph.Tensor) *graph.Node {
 // TestLinear checks all that is no time to the letter.
 func TestLinear(t *testing.T) {
 	t.Parallel()
-	m := cost.NewMeter(registry(t), cost.Config{Workers: 1, Warmup: 1, Runs: 3, Devices: 4, Bandwidth: 1000,
+	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Warmup: 1, Runs: 3, Devices: 4, Bandwidth: 1000,
 		Machine: cost.Machine{F32: 1e9, F64: 1e6, Bandwidth: 1e9}})
 	g := graph.New(1)
 	got := measure(t, m, dense(t, g, g.Input("x", dtype.F32, 4, 6)))
@@ -93,7 +98,7 @@ func TestLinear(t *testing.T) {
 		t.Errorf("the roofline of doubles is %v", got)
 	}
 	// Without a machine and without other devices nothing is estimated.
-	plain := measure(t, cost.NewMeter(registry(t), cost.Config{Workers: 1}), dense(t, g, g.Input("x", dtype.F32, 4, 6)))
+	plain := measure(t, cost.NewMeter(registry(t), cost.Config{Backend: workers(1)}), dense(t, g, g.Input("x", dtype.F32, 4, 6)))
 	if plain.Sync != 0 || plain.Forward.Roofline != 0 || plain.Forward.Share != 0 || plain.Forward.Flops != 240 || plain.Forward.Time.Runs != 5 {
 		t.Errorf("without a machine: %+v", plain)
 	}
@@ -103,7 +108,7 @@ func TestLinear(t *testing.T) {
 // gradients are scattered into.
 func TestOperators(t *testing.T) {
 	t.Parallel()
-	m := cost.NewMeter(registry(t), cost.Config{Workers: 2, Warmup: 1, Runs: 2})
+	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(2), Warmup: 1, Runs: 2})
 	g := graph.New(1)
 	logit, label := g.Input("logit", dtype.F64, 7, 3), g.Input("label", dtype.I64, 7, 1)
 	image := g.Input("image", dtype.F32, 2, 3, 6, 6)
@@ -140,7 +145,7 @@ func TestOperators(t *testing.T) {
 // types are measured anew.
 func TestCache(t *testing.T) {
 	t.Parallel()
-	m := cost.NewMeter(registry(t), cost.Config{Workers: 1, Runs: 4})
+	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Runs: 4})
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 6)
 	first := measure(t, m, dense(t, g, x))
@@ -227,7 +232,7 @@ func TestApart(t *testing.T) {
 		return out
 	}
 	want := train(func(*graph.Graph) {})
-	m := cost.NewMeter(r, cost.Config{Workers: 1, Runs: 1})
+	m := cost.NewMeter(r, cost.Config{Backend: workers(1), Runs: 1})
 	if got := train(func(g *graph.Graph) {
 		for _, n := range g.Nodes() {
 			measure(t, m, n)
@@ -245,19 +250,19 @@ func TestErrors(t *testing.T) {
 	stop()
 	for want, f := range map[string]func() error{
 		"cost: want a node, got none": func() error {
-			_, err := cost.NewMeter(registry(t), cost.Config{}).MeasureCost(t.Context(), nil)
+			_, err := cost.NewMeter(registry(t), cost.Config{Backend: workers(1)}).MeasureCost(t.Context(), nil)
 			return err
 		},
 		"cost of operator linear: ": func() error {
-			_, err := cost.NewMeter(&task.Registry{}, cost.Config{}).MeasureCost(t.Context(), node)
+			_, err := cost.NewMeter(&task.Registry{}, cost.Config{Backend: workers(1)}).MeasureCost(t.Context(), node)
 			return err
 		},
 		"context canceled": func() error {
-			_, err := cost.NewMeter(registry(t), cost.Config{}).MeasureCost(stopped, node)
+			_, err := cost.NewMeter(registry(t), cost.Config{Backend: workers(1)}).MeasureCost(stopped, node)
 			return err
 		},
 		"linear": func() error {
-			_, err := cost.NewMeter(registry(t), cost.Config{MemoryLimit: 100}).MeasureCost(t.Context(), node)
+			_, err := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), MemoryLimit: 100}).MeasureCost(t.Context(), node)
 			return err
 		},
 	} {

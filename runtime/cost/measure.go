@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
@@ -23,7 +22,7 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 		return Metrics{}, err
 	}
 	recorder := profile.New(profile.Config{Warmup: m.config.Warmup, Runs: m.config.Runs})
-	e := engine.New(m.registry, cpu.New(cpu.Config{Workers: m.config.Workers}), engine.Config{MemoryLimit: m.config.MemoryLimit, Observer: recorder})
+	e := engine.New(m.registry, m.config.Backend(), engine.Config{MemoryLimit: m.config.MemoryLimit, Observer: recorder})
 	defer func() { err = errors.Join(err, e.Close()) }()
 	if len(x.program.Variables) > 0 {
 		init, err := graph.Initialization(x.program)
