@@ -1,4 +1,5 @@
-package profile
+// Package draw draws plans: their tasks as a graph, and their memory over time.
+package draw
 
 import (
 	"bufio"
@@ -10,7 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 )
 
-// phaseColors are the colours of tasks, by phase; built-in operations have none of their own.
+// phaseColors are the colors of tasks, by phase; built-in operations have none of their own.
 var phaseColors = map[string]string{
 	"initialize": "#e8e3f4",
 	"forward":    "#dbe9f6",
@@ -31,9 +32,9 @@ func phase(p *plan.Plan, i int) string {
 	return ""
 }
 
-// WriteDOT writes a plan as a graph for Graphviz: a box for each call with the ranges of its steps, and for
+// DOT writes a plan as a graph for Graphviz: a box for each call with the ranges of its steps, and for
 // each built-in operation. An arrow leads from what wrote a tensor last to what reads it.
-func WriteDOT(w io.Writer, p *plan.Plan) error {
+func DOT(w io.Writer, p *plan.Plan) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "digraph %s {\n", quote(p.Name))
 	fmt.Fprintln(out, "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=11, color=\"#888888\"];")
@@ -43,7 +44,7 @@ func WriteDOT(w io.Writer, p *plan.Plan) error {
 		box, ranges := i, []string{}
 		for ; i < len(p.Tasks) && (i == box || p.Tasks[i].Call >= 0 && p.Tasks[i].Call == p.Tasks[box].Call); i++ {
 			t := &p.Tasks[i]
-			ranges = append(ranges, fmt.Sprint((t.Over+t.Grain-1)/t.Grain))
+			ranges = append(ranges, fmt.Sprint(t.Ranges()))
 		}
 		fmt.Fprintf(out, "  t%d [label=%s, fillcolor=%q];\n", box, quote(p.Label(box)+"\nranges: "+strings.Join(ranges, ", ")), phaseColors[phase(p, box)])
 		// Several tensors from the same box share an arrow. All steps of a call have the same tensors.
