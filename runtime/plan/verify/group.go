@@ -42,7 +42,7 @@ func (c checker) checkPart(t, i int) *plan.Error {
 	switch {
 	case part.Group != nil || len(part.After) > 0 || !c.runnable(part):
 		return c.TaskErrorf(t, "want calls and built-in operations as parts, got something else as part %d", i)
-	case !part.Elementwise:
+	case !part.Elementwise || part.Inner != nil || part.Tile != 0:
 		return c.TaskErrorf(t, "want elementwise parts, got part %d", i)
 	case part.Over < 0 || part.Over > f.Over:
 		return c.TaskErrorf(t, "want parts within %d indices, got %d in part %d", f.Over, part.Over, i)

@@ -26,8 +26,11 @@ func (c checker) checkTasks() *plan.Error {
 			return c.Errorf("want a group, a built-in operation or a call from 0 to %d, got call %d in task %d", len(c.Calls)-1, task.Call, t)
 		case task.Builtin != nil && len(task.Access) == 0:
 			return c.Errorf("want tensors for %s, got none in task %d", task.Builtin.Op, t)
-		case task.Over < 0 || task.Grain < 1 || task.Step < 0:
-			return c.Errorf("want a step and ranges, got task %d, step %d over %d by %d", t, task.Step, task.Over, task.Grain)
+		case task.Step < 0:
+			return c.Errorf("want a step of 0 or more, got %d in task %d", task.Step, t)
+		}
+		if err := c.checkGrid(t); err != nil {
+			return err
 		}
 		for i := range task.Access {
 			if err := c.checkWithin(t, i); err != nil {
@@ -44,6 +47,23 @@ func (c checker) checkTasks() *plan.Error {
 				return c.TaskErrorf(t, "want explicit dependencies on earlier tasks, got task %d for task %d", before, t)
 			}
 		}
+	}
+	return nil
+}
+
+// checkGrid checks the grid of a task. Only steps of calls have grids of several dimensions, or tasks for
+// single tiles.
+func (c checker) checkGrid(t int) *plan.Error {
+	task := &c.Tasks[t]
+	g := task.Grid()
+	if err := g.Check(); err != nil {
+		return c.Errorf("task %d: %v", t, err)
+	}
+	if task.Tile < 0 || task.Tile > g.Tiles() {
+		return c.TaskErrorf(t, "want tile 1 to %d, or 0 for all, got %d", g.Tiles(), task.Tile)
+	}
+	if (task.Tile > 0 || g.Rank() > 1) && (task.Group != nil || task.Builtin != nil) {
+		return c.TaskErrorf(t, "want built-in operations and fused tasks over one dimension, got %v", &g)
 	}
 	return nil
 }
