@@ -1,7 +1,0 @@
-package raw
-
-import "example.com/opgen/runtime/tensor"
-
-func Slice[T any](v tensor.RO[T]) []T { return nil }
-
-func own(v tensor.RO[int]) []int { return Slice(v) }
