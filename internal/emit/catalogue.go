@@ -1,51 +1,38 @@
 package emit
 
 import (
+	"fmt"
+	"path"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
 )
 
 // catalogue emits the package that registers all operators with their kernels.
-func (e *emitter) catalogue(f *jen.File, m *model.Module) {
-	packageComment(f, "Package catalogue knows every operator of the module and registers it with its kernels. A missing kernel, or one of the wrong type, does not compile.")
+func (e *emitter) catalogue(m *model.Module) {
+	e.comment("Operators lists all operators by name.")
+	e.p("func Operators() []*graph.Operator {\nreturn []*graph.Operator{")
 	for _, o := range m.Operators {
-		e.know(o.Package)
+		e.p("%s.Operator,", e.pkg(o.Package))
 	}
-	comment(f, "Operators lists all operators by name.")
-	f.Func().Id("Operators").Params().Index().Op("*").Add(e.graphQ("Operator")).Block(
-		jen.Return(jen.Index().Op("*").Add(e.graphQ("Operator")).ValuesFunc(func(g *jen.Group) {
-			for _, o := range m.Operators {
-				g.Line().Qual(e.gen(o.Package), "Operator")
-			}
-			g.Line()
-		})))
-	f.Line()
-	comment(f, "Register registers the tasks of all operators with r.")
-	f.Func().Id("Register").Params(jen.Id("r").Op("*").Add(e.task("Registry"))).Error().Block(
-		jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
-			for _, o := range m.Operators {
-				g.Line().Qual(e.gen(o.Package), "Register").CallFunc(func(g *jen.Group) {
-					kernels := (&emitter{op: o}).registeredKernels()
-					g.Id("r")
-					for _, k := range kernels {
-						name := o.GoName + strings.TrimSuffix(k.kind, "Kernel")
-						kernel := jen.Qual(e.paths.Kernels, name)
-						if len(k.types) > 0 {
-							kernel = kernel.Types(goTypeArgs(k.types)...)
-						}
-						if len(kernels) >= manyKernels {
-							kernel = jen.Line().Add(kernel)
-						}
-						g.Add(kernel.Values())
-					}
-					if len(kernels) >= manyKernels {
-						g.Line()
-					}
-				})
-			}
-			g.Line()
-		})))
+	e.p("}\n}\n")
+	e.comment("Register registers the tasks of all operators with r, with the kernels of the CPU.")
+	e.p("func Register(r *task.Registry) error {\nreturn errors.Join(")
+	for _, o := range m.Operators {
+		e.p("%s.Register(r, op.CPU, %s{}),", e.pkg(o.Package), kernelSet(o))
+	}
+	e.p(")\n}")
+	kernels := path.Base(e.paths.Kernels)
+	for _, o := range m.Operators {
+		e.p("\ntype %s struct{}\n", kernelSet(o))
+		for _, k := range (&emitter{op: o}).registeredKernels() {
+			args := typeList(k.types)
+			head := fmt.Sprintf("func (%s) %s() %s.%s%s", kernelSet(o), variantName(o, k), e.pkg(o.Package), k.kind, args)
+			e.function(head, "return %s.%s%s{}", kernels, o.GoName+strings.TrimSuffix(k.kind, "Kernel"), args)
+		}
+	}
 }
+
+// kernelSet returns the name of the type that holds the kernels of an operator.
+func kernelSet(o *model.Operator) string { return fmt.Sprintf("%sKernels", goname.Local(o.Name)) }

@@ -3,14 +3,11 @@
 package emit
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/goname"
@@ -28,59 +25,51 @@ type Paths struct {
 func Operator(p Paths, o *model.Operator) ([]artifact.Artifact, error) {
 	e := newEmitter(p, o)
 	return e.files(o.Package, o.Source, []part{
-		{"attrs.go", e.attrs},
-		{"slots.go", e.slots},
-		{"shapes.go", e.shapes},
-		{"tasks.go", e.tasks},
-		{"graph.go", e.graph},
+		{"attrs.go", e.packageDoc(), e.attrs},
+		{"graph.go", "", e.graph},
+		{"shapes.go", "", e.shapes},
+		{"tasks.go", "", e.tasks},
 	})
 }
 
 // Enum returns the files of a shared enum's package.
 func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
-	return e.files(en.Package, en.Source, []part{{"enum.go", func(f *jen.File) {
-		packageComment(f, fmt.Sprintf("Package %s is the enum %s, which attributes of several operators share.", en.Package, en.Name))
-		e.enum(f, en)
-	}}})
+	doc := fmt.Sprintf("Package %s is the enum %s, which attributes of several operators share.", en.Package, en.Name)
+	return e.files(en.Package, en.Source, []part{{"enum.go", doc, func() { e.enum(en) }}})
 }
 
 // Catalogue returns the package that registers all operators with their kernels.
 func Catalogue(p Paths, m *model.Module, source string) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
-	return e.files("catalogue", source, []part{{"catalogue.go", func(f *jen.File) { e.catalogue(f, m) }}})
+	doc := "Package catalogue knows every operator of the module and registers it with its kernels. A missing kernel, or one of the wrong type, does not compile."
+	return e.files("catalogue", source, []part{{"catalogue.go", doc, func() { e.catalogue(m) }}})
 }
 
 type emitter struct {
 	paths    Paths
 	op       *model.Operator
 	packages map[string]string // the import paths of the packages that code may use, by name
+	text     strings.Builder   // what the file under way declares
 }
 
+// part is a file of a package.
 type part struct {
-	name string
-	emit func(*jen.File)
+	name, doc string // doc is the comment of the package
+	emit      func()
 }
 
 func (e *emitter) files(pkg, source string, parts []part) ([]artifact.Artifact, error) {
 	var out []artifact.Artifact
 	for _, p := range parts {
-		f := jen.NewFilePathName(e.gen(pkg), pkg)
-		for name, path := range e.packages {
-			f.ImportName(path, name)
+		e.text.Reset()
+		p.emit()
+		body := e.text.String()
+		e.text.Reset()
+		if p.doc != "" {
+			e.comment("%s", p.doc)
 		}
-		p.emit(f)
-		var b bytes.Buffer
-		if err := f.Render(&b); err != nil {
-			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a mistake in opgen: %w", pkg, p.name, err)
-		}
-		comment, body, _ := strings.Cut(b.String(), "package "+pkg+"\n")
-		if i := strings.Index(body, "\nimport ("); i == 0 {
-			_, body, _ = strings.Cut(body, "\n)\n")
-		} else if strings.HasPrefix(body, "\nimport ") {
-			_, body, _ = strings.Cut(body[1:], "\n")
-		}
-		data, err := e.layout(pkg, comment, body)
+		data, err := e.layout(pkg, e.text.String(), body)
 		if err != nil {
 			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a mistake in opgen: %w", pkg, p.name, err)
 		}
@@ -92,10 +81,10 @@ func (e *emitter) files(pkg, source string, parts []part) ([]artifact.Artifact, 
 // newEmitter returns an emitter of an operator, or of a package that belongs to none.
 func newEmitter(p Paths, o *model.Operator) *emitter {
 	e := &emitter{paths: p, op: o, packages: map[string]string{path.Base(p.Kernels): p.Kernels}}
-	for _, name := range []string{"errors", "math", "reflect", "strconv"} {
+	for _, name := range []string{"errors", "math", "reflect"} {
 		e.packages[name] = name
 	}
-	for _, name := range []string{"attr", "dtype", "graph", "op", "partition", "perm", "region", "shape", "task", "tensor"} {
+	for _, name := range []string{"attr", "dtype", "graph", "op", "opimpl", "partition", "perm", "region", "shape", "task", "tensor"} {
 		e.packages[name] = e.rt(name)
 	}
 	if o == nil {
@@ -104,13 +93,13 @@ func newEmitter(p Paths, o *model.Operator) *emitter {
 	for _, a := range o.Attrs {
 		for _, x := range append([]*model.Attr{a}, a.Fields...) {
 			if x.Enum != nil && x.Enum.Package != "" {
-				e.know(x.Enum.Package)
+				e.pkg(x.Enum.Package)
 			}
 		}
 	}
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
-			e.know(goname.Package(s.Init.Operator))
+			e.pkg(goname.Package(s.Init.Operator))
 		}
 	}
 	for _, a := range o.Args {
@@ -121,8 +110,8 @@ func newEmitter(p Paths, o *model.Operator) *emitter {
 	return e
 }
 
-// importAs returns the name under which code imports the package of an argument's type: the last part of its path, as
-// far as that is a name and is free.
+// importAs returns the name under which code imports a package: the last part of its path, as far as that is a name and
+// is free.
 func (e *emitter) importAs(pkg string) string {
 	if !strings.Contains(pkg, "/") {
 		return pkg // of the runtime
@@ -139,31 +128,68 @@ func (e *emitter) importAs(pkg string) string {
 	return name
 }
 
-// know adds a generated package to those that code may use.
-func (e *emitter) know(pkg string) { e.packages[pkg] = e.gen(pkg) }
+// pkg returns the name under which code imports a generated package.
+func (e *emitter) pkg(pkg string) string {
+	name := e.importAs(e.gen(pkg))
+	e.packages[name] = e.gen(pkg)
+	return name
+}
 
 func (e *emitter) rt(pkg string) string { return e.paths.Runtime + "/" + pkg }
 
 func (e *emitter) gen(pkg string) string { return e.paths.Generated + "/" + pkg }
 
-func (e *emitter) task(name string) *jen.Statement      { return jen.Qual(e.rt("task"), name) }
-func (e *emitter) opQ(name string) *jen.Statement       { return jen.Qual(e.rt("op"), name) }
-func (e *emitter) partition(name string) *jen.Statement { return jen.Qual(e.rt("partition"), name) }
-func (e *emitter) tensor(name string) *jen.Statement    { return jen.Qual(e.rt("tensor"), name) }
-func (e *emitter) graphQ(name string) *jen.Statement    { return jen.Qual(e.rt("graph"), name) }
-func (e *emitter) perm(name string) *jen.Statement      { return jen.Qual(e.rt("perm"), name) }
+// p prints lines of code, or parts of one.
+func (e *emitter) p(format string, args ...any) { fmt.Fprintf(&e.text, format+"\n", args...) }
 
-// packageComment writes the comment of a package, wrapped at 100 columns.
-func packageComment(f *jen.File, text string) {
-	for _, line := range wrap(text, 97) {
-		f.PackageComment(strings.TrimRight("// "+line, " "))
+// function prints a function of one statement, on one line if it is short enough.
+func (e *emitter) function(head, format string, args ...any) {
+	one := fmt.Sprintf("%s { %s }", head, fmt.Sprintf(format, args...))
+	if len(one) > width {
+		one = fmt.Sprintf("%s {\n%s\n}", head, fmt.Sprintf(format, args...))
+	}
+	e.p("%s", one)
+}
+
+// comment prints a comment, broken at 100 columns.
+func (e *emitter) comment(format string, args ...any) {
+	for _, line := range wrap(fmt.Sprintf(format, args...), 97) {
+		e.p("%s", strings.TrimRight("// "+line, " "))
 	}
 }
 
-// comment writes a doc comment, wrapped at 100 columns, one // line each.
-func comment(g interface{ Comment(string) *jen.Statement }, format string, args ...any) {
-	for _, line := range wrap(fmt.Sprintf(format, args...), 97) {
-		g.Comment(strings.TrimRight("// "+line, " "))
+// row is a line of a list of declarations: a field, a constant.
+type row struct {
+	code string // its columns, separated by tabs
+	note string // a comment
+}
+
+// rows prints declarations, each with its comment behind it, or before it if the line would be too long.
+func (e *emitter) rows(rows []row) {
+	var widths []int
+	for _, r := range rows {
+		for i, c := range strings.Split(r.code, "\t") {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len(c)+1)
+		}
+	}
+	column := tab
+	for _, w := range widths {
+		column += w
+	}
+	for _, r := range rows {
+		code := strings.ReplaceAll(r.code, "\t", " ")
+		switch {
+		case r.note == "":
+			e.p("%s", code)
+		case column+len(r.note)+3 <= width:
+			e.p("%s // %s", code, r.note)
+		default:
+			e.comment("%s", r.note)
+			e.p("%s", code)
+		}
 	}
 }
 
@@ -212,4 +238,4 @@ func lowerFirst(s string) string {
 }
 
 // line returns a text without line breaks, for a comment at the end of a line.
-func line(s string) string { return "// " + strings.Join(strings.Fields(s), " ") }
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }

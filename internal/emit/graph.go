@@ -3,124 +3,99 @@ package emit
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/dave/jennifer/jen"
-
-	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// graph emits the operator's description, the function that inserts it into graphs, and the typed
-// invocations of its tasks.
-func (e *emitter) graph(f *jen.File) {
-	o := e.op
-	e.operator(f)
-	f.Line()
-	e.tensorTypes(f)
-	switch o.Kind {
+// generation is that of the generated code, which opimpl must support.
+const generation = 2
+
+// graph emits the operator's slots and description, the function that inserts it into graphs, and the tensors of its
+// tasks' invocations.
+func (e *emitter) graph() {
+	e.comment("The generation of this code, which the runtime must support.")
+	e.p("const (\n_ = opimpl.EnforceVersion(%d - opimpl.MinVersion)\n_ = opimpl.EnforceVersion(opimpl.MaxVersion - %[1]d)\n)\n", generation)
+	e.slots()
+	e.p("")
+	e.operator()
+	switch e.op.Kind {
 	case "operator":
-		f.Line()
-		e.apply(f)
+		e.apply()
 	case "optimizer":
-		f.Line()
-		e.optimizer(f)
+		e.optimizer()
 	}
-	for _, t := range o.Tasks {
-		if !t.Invoked() {
-			continue
+	for _, t := range e.op.Tasks {
+		if t.Invoked() {
+			e.invocation(t)
 		}
-		f.Line()
-		e.invoke(f, t)
-		f.Line()
-		e.invokeNode(f, t)
 	}
 }
 
 // operator emits the operator's description.
-func (e *emitter) operator(f *jen.File) {
+func (e *emitter) operator() {
 	o := e.op
-	l := &literals{fields: map[string]func(reflect.Value) string{
-		"Operator.DecodeAttrs": func(reflect.Value) string { return "decodeAttrs" },
-		"Operator.Resolve":     func(reflect.Value) string { return "resolve" },
-		"Signature.Operator":   func(reflect.Value) string { return "" },
-		"Signature.ID": func(sig reflect.Value) string {
-			return goname.Exported(sig.FieldByName("Task").String()) + "Task"
-		},
+	fixed := func(text string) func(reflect.Value) string { return func(reflect.Value) string { return text } }
+	decode := []string{strconv.Quote(o.Name), "Defaults"}
+	for _, a := range o.Attrs {
+		if a.Default == nil && !a.Optional {
+			decode = append(decode, strconv.Quote(a.Name))
+		}
+	}
+	l := &literals{slots: slotNames(o), fields: map[string]func(reflect.Value) string{
+		"Operator.DecodeAttrs": fixed("opimpl.DecodeAttrs(" + strings.Join(decode, ", ") + ")"),
+		"Operator.Resolve":     fixed("opimpl.Resolve(resolve)"),
+		"Signature.Operator":   fixed(""),
+		"Signature.ID":         func(sig reflect.Value) string { return goname.Exported(sig.FieldByName("Task").String()) + "Task" },
 		"Arg.Type": func(arg reflect.Value) string {
 			return "reflect.TypeFor[" + e.goTypeName(o.Operator.Slots[arg.FieldByName("Slot").Int()].Type) + "]()"
 		},
 	}}
-	_, l.slots, _ = slotNames(o)
+	described := *o.Operator
+	described.Signatures = nil
+	for _, sig := range o.Signatures {
+		s := *sig
+		if slices.Equal(s.Steps, []task.Step{{}}) {
+			s.Steps = nil // opimpl.New knows
+		}
+		described.Signatures = append(described.Signatures, &s)
+	}
+	e.comment("Operator describes %s to graphs, engines and tools.", o.Name)
+	e.p("var Operator = opimpl.New(graph.Operator{\nOperator: %s,", l.literal(reflect.ValueOf(described), true, tab, 3*tab))
 	inits := ""
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
-			inits += fmt.Sprintf("int(Slot%s): %s.Operator,\n", s.GoName, goname.Package(s.Init.Operator))
+			inits += fmt.Sprintf("int(Slot%s): %s.Operator,\n", s.GoName, e.pkg(goname.Package(s.Init.Operator)))
 		}
 	}
 	if inits != "" {
-		inits = "Initializers: map[int]*graph.Operator{\n" + inits + "},\n"
+		e.p("Initializers: map[int]*graph.Operator{\n%s},", inits)
 	}
-	invoke := "Invoke: " + invokeNodeName(o.Main()) + ",\n"
-	if b := o.Task(task.KindBackward); b != nil {
-		invoke += "Backward: " + invokeNodeName(b) + ",\n"
-	}
-	f.Id(fmt.Sprintf(`
-// Operator describes %s to graphs, engines and tools.
-var Operator = graph.NewOperator(graph.Operator{
-Operator: %s,
-%s%s})`, o.Name, l.literal(reflect.ValueOf(*o.Operator), true, tab, 3*tab), invoke, inits))
-}
-
-// tensorTypes emits a type for each slot, so that tensors cannot be swapped.
-func (e *emitter) tensorTypes(f *jen.File) {
-	what := "tensors"
-	if len(e.op.Passed()) > 0 {
-		what = "tensors and values"
-	}
-	comment(f, "Each slot has a type of its own, so that %s can be neither swapped nor left out.", what)
-	f.Type().DefsFunc(func(g *jen.Group) {
-		seen := map[string]bool{}
-		for _, t := range e.op.Tasks {
-			for _, p := range t.Params {
-				if p.Perm == perm.Scratch || seen[p.GoName] {
-					continue
-				}
-				seen[p.GoName] = true
-				what := "the slot " + p.Name
-				if p.Grad {
-					what = "the gradient of " + p.Name
-				}
-				if p.Slot.Variadic {
-					comment(g, "%s are tensors for %s.", p.GoName, what)
-				} else {
-					comment(g, "%s is a tensor for %s.", p.GoName, what)
-				}
-				g.Id(p.GoName).Add(e.tensors(p.Slot))
-			}
-		}
-		for _, a := range e.op.Passed() {
-			what := "is the value"
-			if a.Variadic {
-				what = "are the values"
-			}
-			comment(g, "%s %s of the argument %s.", a.GoName, what, a.Name)
-			g.Id(a.GoName).Add(e.argType(a))
-		}
-	})
+	e.p("})")
 }
 
 // tensors returns the type of what is bound to a slot: a tensor, or several.
-func (e *emitter) tensors(s *model.Slot) *jen.Statement {
+func tensors(s *model.Slot) string {
 	if s.Variadic {
-		return jen.Index().Add(e.graphQ("Tensor"))
+		return "[]graph.Tensor"
 	}
-	return e.graphQ("Tensor")
+	return "graph.Tensor"
 }
 
-// outputs returns the slots that Apply returns: outputs that are always wanted.
+// made returns the value that a slot of node n has.
+func made(s *model.Slot) string {
+	if s.Variadic {
+		return "opimpl.Tensors(n, Slot" + s.GoName + ")"
+	}
+	return "opimpl.Tensor(n, Slot" + s.GoName + ")"
+}
+
+// outputs returns the slots that Apply returns: outputs that are always made.
 func outputs(o *model.Operator) []*model.Slot {
 	var out []*model.Slot
 	for _, s := range o.Slots {
@@ -131,237 +106,153 @@ func outputs(o *model.Operator) []*model.Slot {
 	return out
 }
 
-// apply emits the function that inserts the operator into a graph.
-func (e *emitter) apply(f *jen.File) {
-	o := e.op
-	outs := outputs(o)
-	if len(outs) > 1 {
-		comment(f, "Outputs are the outputs of %s.", o.Name)
-		f.Type().Id("Outputs").StructFunc(func(g *jen.Group) {
-			var names []jen.Code
-			for _, s := range outs {
-				if !s.Variadic {
-					names = append(names, jen.Id(s.GoName))
-				}
-			}
-			if len(names) > 0 {
-				g.List(names...).Add(e.graphQ("Tensor"))
-			}
-			for _, s := range outs {
-				if s.Variadic {
-					g.Id(s.GoName).Add(e.tensors(s))
-				}
-			}
-		})
-		f.Line()
-	}
-	doc := fmt.Sprintf("Apply inserts %s into g", o.Name)
-	if len(outs) == 1 {
-		doc += fmt.Sprintf(" and returns its %s", outs[0].Name)
-	} else if len(outs) > 1 {
-		doc += " and returns its outputs"
-	}
-	doc += ". After a mistake, which g keeps, it returns no tensor."
-	comment(f, "%s", doc)
-	necessary := 0
-	for _, s := range o.Inputs() {
-		if s.Present != "caller" {
-			necessary++
-		}
-	}
-	fn := f.Func().Id("Apply").ParamsFunc(func(g *jen.Group) {
-		g.Id("g").Op("*").Add(e.graphQ("Graph"))
-		g.Id("attrs").Id("Attrs")
-		for _, s := range o.Inputs() {
-			switch {
-			case s.Present == "caller":
-			case necessary == 1:
-				g.Id(param(s.Name)).Add(e.tensors(s))
-			default:
-				g.Id(param(s.Name)).Id(s.GoName)
-			}
-		}
-		for _, a := range o.Passed() {
-			g.Id(param(a.Name)).Id(a.GoName)
-		}
-		g.Id("opts").Op("...").Add(e.graphQ("Option"))
-	})
-	insert := e.graphQ("Insert").Types(jen.Id("Slot")).Call(jen.Id("g"), jen.Lit(1), jen.Id("Operator"), jen.Id("attrs"), jen.Id("opts").Op("..."))
-	for _, s := range o.Inputs() {
+// applied is a parameter of Apply: an input or an argument.
+type applied struct {
+	name, goName string
+	typ          string // of the value
+	bind         string // the call that binds it
+	typed        bool   // the parameter has a type of its own
+}
+
+// applied returns the parameters of Apply. Several inputs have types of their own, so that they cannot be swapped.
+func (e *emitter) applied() []applied {
+	var inputs, all []applied
+	for _, s := range e.op.Inputs() {
 		if s.Present == "caller" {
-			continue
+			continue // an option
 		}
-		v := jen.Id(param(s.Name))
+		inputs = append(inputs, applied{name: param(s.Name), goName: s.GoName, typ: tensors(s)})
+	}
+	for _, in := range inputs {
+		in.typed = len(inputs) > 1
+		v := in.name
 		switch {
-		case s.Variadic:
-			v = v.Op("...")
-		case necessary > 1:
-			v = e.graphQ("Tensor").Call(v)
+		case strings.HasPrefix(in.typ, "[]"):
+			v += "..."
+		case in.typed:
+			v = "graph.Tensor(" + v + ")"
 		}
-		insert = insert.Op(".").Line().Id("Bind").Call(jen.Id("Slot"+s.GoName), v)
+		in.bind = fmt.Sprintf("Bind(Slot%s, %s)", in.goName, v)
+		all = append(all, in)
 	}
-	for _, a := range o.Passed() {
-		insert = insert.Op(".").Line().Id("BindArg").Call(jen.Id("Slot"+a.GoName), e.argValue(a, jen.Id(param(a.Name))))
+	for _, a := range e.op.Passed() {
+		name := param(a.Name)
+		v := e.argType(a) + "(" + name + ")"
+		if a.Variadic {
+			v = "opimpl.Values(" + name + ")..."
+		}
+		all = append(all, applied{name, a.GoName, e.argType(a), fmt.Sprintf("BindArg(Slot%s, %s)", a.GoName, v), true})
 	}
-	insert = insert.Op(".").Line().Id("Node").Call()
+	return all
+}
+
+// apply emits the function that inserts the operator into a graph.
+func (e *emitter) apply() {
+	o := e.op
+	var types []string
+	params, insert := "", "opimpl.Insert[Slot](g, Operator, attrs, opts)"
+	for _, a := range e.applied() {
+		typ := a.typ
+		if a.typed {
+			types = append(types, a.goName+" "+a.typ)
+			typ = a.goName
+		}
+		params += ", " + a.name + " " + typ
+		insert += ".\n" + a.bind
+	}
+	insert += ".\nNode()"
+	if strings.Count(insert, "\n") == 2 && len(insert) < width-4*tab {
+		insert = strings.ReplaceAll(insert, "\n", "")
+	}
+	if len(types) > 0 {
+		e.p("")
+		e.comment("Each parameter of Apply has a type of its own, so that none can be swapped or left out.")
+		e.p("type (\n%s\n)", strings.Join(types, "\n"))
+	}
+	outs := outputs(o)
+	doc := fmt.Sprintf("Apply inserts %s into g", o.Name)
+	result, returned := "", ""
 	switch len(outs) {
 	case 0:
-		fn.Block(insert)
 	case 1:
-		fn.Add(e.tensors(outs[0])).Block(
-			jen.Id("n").Op(":=").Add(insert),
-			jen.Return(nodeTensor(outs[0])))
+		doc += fmt.Sprintf(" and returns its %s", outs[0].Name)
+		result, returned = tensors(outs[0]), made(outs[0])
 	default:
-		fn.Id("Outputs").Block(
-			jen.Id("n").Op(":=").Add(insert),
-			jen.Return(jen.Id("Outputs").ValuesFunc(func(g *jen.Group) {
-				for _, s := range outs {
-					g.Id(s.GoName).Op(":").Add(nodeTensor(s))
-				}
-			})))
+		doc += " and returns its outputs"
+		result = "Outputs"
+		var fields, values []string
+		for _, s := range outs {
+			fields = append(fields, s.GoName+" "+tensors(s))
+			values = append(values, s.GoName+": "+made(s))
+		}
+		returned = "Outputs{" + list(values) + "}"
+		e.p("")
+		e.comment("Outputs are the outputs of %s.", o.Name)
+		e.p("type Outputs struct {\n%s\n}", strings.Join(fields, "\n"))
+	}
+	e.p("")
+	e.comment("%s. After a mistake, which g keeps, it returns no tensor.", doc)
+	e.p("func Apply(g *graph.Graph, attrs Attrs%s, opts ...graph.Option) %s {", params, result)
+	if result == "" {
+		e.p("%s\n}", insert)
+	} else {
+		e.p("n := %s\nreturn %s\n}", insert, returned)
 	}
 }
 
 // param returns the name of the parameter that takes a slot's tensor.
-func param(slot string) string { return local(slot, "g", "n", "attrs", "opts", "int", "graph", "task") }
-
-func nodeTensor(s *model.Slot) *jen.Statement {
-	return jen.Id("n").Dot("Tensor" + plural(s)).Call(jen.Int().Call(jen.Id("Slot" + s.GoName)))
-}
-
-// plural is the end of the names of methods that concern the tensors of a variadic slot.
-func plural(s *model.Slot) string {
-	if s.Variadic {
-		return "s"
-	}
-	return ""
+func param(slot string) string {
+	return local(slot, "g", "n", "attrs", "opts", "int", "graph", "opimpl", "task")
 }
 
 // optimizer emits the function that makes a graph.Optimizer.
-func (e *emitter) optimizer(f *jen.File) {
-	o := e.op
-	comment(f, "Optimizer returns the optimiser that inserts %s for every weight.", o.Name)
-	f.Func().Id("Optimizer").Params(jen.Id("attrs").Id("Attrs")).Add(e.graphQ("Optimizer")).Block(
-		jen.Return(jen.Func().Params(jen.Id("g").Op("*").Add(e.graphQ("Graph")), jen.List(jen.Id("weight"), jen.Id("grad")).Add(e.graphQ("Tensor"))).BlockFunc(func(g *jen.Group) {
-			insert := e.graphQ("Insert").Types(jen.Id("Slot")).Call(jen.Id("g"), jen.Lit(1), jen.Id("Operator"), jen.Id("attrs"),
-				e.graphQ("Named").Call(jen.Id("weight").Dot("Name").Call().Op("+").Lit("."+o.Name)))
-			for _, s := range o.Inputs() {
-				v := "weight"
-				if s.Name == "grad" {
-					v = "grad"
-				}
-				insert = insert.Op(".").Line().Id("Bind").Call(jen.Id("Slot"+s.GoName), jen.Id(v))
-			}
-			g.Add(insert.Op(".").Line().Id("Node").Call())
-		})))
-}
-
-// invoke emits the typed invocation of a task: complete, or it does not compile.
-func (e *emitter) invoke(f *jen.File, t *model.Task) {
-	doc := fmt.Sprintf("Invoke%s binds the task %s of node n. A slot that is absent, or a gradient that nobody wants, gets the zero tensor.", t.GoName, t.Name)
-	result, finish := "OpenInvocation", "Open"
-	switch {
-	case t.Constraints.Declared && len(t.Constraints.List) == 0:
-		doc += " The task has no constraints, and none can be added."
-		result, finish = "Invocation", "Invocation"
-	case t.Constraints.Declared:
-		doc += " The task declares its constraints, so none can be added."
-		result, finish = "Invocation", "Invocation"
+func (e *emitter) optimizer() {
+	weight := ""
+	for _, s := range e.op.Inputs() {
+		if s.Name != "grad" {
+			weight = s.GoName
+		}
 	}
-	comment(f, "%s", doc)
-	binding := e.graphQ("NewBinding").Types(jen.Id("Slot")).Call(jen.Id("n"), e.task(kindConst(t.Kind)))
-	f.Func().Id("Invoke"+t.GoName).ParamsFunc(func(g *jen.Group) {
-		g.Id("n").Op("*").Add(e.graphQ("Node"))
-		for _, p := range t.Params {
-			if p.Perm != perm.Scratch {
-				g.Id(param(p.GoName)).Id(p.GoName)
-			}
-		}
-		for _, a := range passedArgs(t) {
-			g.Id(param(a.GoName)).Id(a.GoName)
-		}
-	}).Params(jen.Op("*").Add(e.graphQ(result)), jen.Error()).BlockFunc(func(g *jen.Group) {
-		for _, p := range t.Params {
-			if p.Perm == perm.Scratch {
-				continue
-			}
-			method := "Bind"
-			if p.Grad {
-				method = "BindGrad"
-			}
-			v := e.graphQ("Tensor").Call(jen.Id(param(p.GoName)))
-			if p.Slot.Variadic {
-				v = jen.Id(param(p.GoName)).Op("...")
-			}
-			binding = binding.Op(".").Line().Id(method).Call(jen.Id("Slot"+p.Slot.GoName), v)
-		}
-		for _, a := range passedArgs(t) {
-			binding = binding.Op(".").Line().Id("BindArg").Call(jen.Id("Slot"+a.GoName), e.argValue(a, jen.Id(param(a.GoName))))
-		}
-		g.Return(binding.Op(".").Line().Id(finish).Call())
-	})
+	e.p("")
+	e.comment("Optimizer returns the optimizer that inserts %s for every weight.", e.op.Name)
+	e.p("func Optimizer(attrs Attrs) graph.Optimizer {")
+	e.p("return opimpl.Optimizer(Operator, attrs, Slot%s, SlotGrad)\n}", weight)
 }
 
-func invokeNodeName(t *model.Task) string { return goname.Local(t.Name) + "Of" }
-
-// invokeNode emits the function that binds a task to a node's own tensors.
-func (e *emitter) invokeNode(f *jen.File, t *model.Task) {
-	comment(f, "%s binds the task %s to the tensors of node n.", invokeNodeName(t), t.Name)
-	x := &exprs{e}
-	var conds []expr.Node
+// invocation emits the tensors to which a task is bound, by name, and the method that binds it.
+func (e *emitter) invocation(t *model.Task) {
+	var names, types []string
 	for _, p := range t.Params {
-		if p.OnlyIf != nil {
-			conds = append(conds, p.OnlyIf)
+		if p.Perm != perm.Scratch {
+			typ := tensors(p.Slot)
+			if p.Grad {
+				typ = strings.Replace(typ, "Tensor", "Gradient", 1)
+			}
+			names, types = append(names, p.GoName), append(types, typ)
 		}
 	}
-	var axes []*model.Attr
-	for _, a := range e.op.Attrs {
-		if a.Axis != nil && a.Axis.Binds == "" && !a.Optional && uses(ofAttr(a.Name), conds...) {
-			axes = append(axes, a)
+	for _, a := range t.Args {
+		if a.Source == task.FromCall {
+			names, types = append(names, a.GoName), append(types, e.argType(a))
 		}
 	}
-	f.Func().Id(invokeNodeName(t)).Params(jen.Id("n").Op("*").Add(e.graphQ("Node"))).Params(jen.Op("*").Add(e.graphQ("Invocation")), jen.Error()).BlockFunc(func(g *jen.Group) {
-		if uses(ofClass(expr.Attr), conds...) {
-			g.Id("a").Op(":=").Id("n").Dot("Attrs").Assert(jen.Id("Attrs"))
+	result, call, more := "OpenInvocation", "Open", ""
+	if t.Constraints.Declared {
+		result, call, more = "Invocation", "Invoke", " The task declares its constraints, so none can be added."
+	}
+	name := t.GoName + "Tensors"
+	e.p("")
+	e.comment("%s are the tensors of the task %s. Absent and unused ones are zero.", name, t.Name)
+	e.p("type %s struct {", name)
+	for i, n := range names {
+		if i+1 < len(names) && types[i+1] == types[i] {
+			e.text.WriteString(n + ", ")
+		} else {
+			e.p("%s %s", n, types[i])
 		}
-		resolved := jen.Id("n").Dot("Resolved")
-		if len(axes) > 0 || uses(needsResolution, conds...) {
-			g.Id("r").Op(":=").Add(resolved)
-			resolved = jen.Id("r")
-		}
-		if uses(e.needsDims, conds...) {
-			g.Id("d").Op(":=").Add(resolved).Dot("Dims").Assert(jen.Op("*").Id("Dims"))
-		}
-		for _, a := range axes {
-			g.Id(e.axisVar(a)).Op(":=").Add(e.checkAxis(a, jen.Id("a").Dot(a.GoName)))
-		}
-		call := jen.Id("Invoke" + t.GoName).CallFunc(func(g *jen.Group) {
-			g.Id("n")
-			for _, p := range t.Params {
-				if p.Perm == perm.Scratch {
-					continue
-				}
-				slot := jen.Int().Call(jen.Id("Slot" + p.Slot.GoName))
-				v := nodeTensor(p.Slot)
-				if p.Grad {
-					v = jen.Id("n").Dot("Grad" + plural(p.Slot)).Call(slot)
-				} else if p.OnlyIf != nil {
-					v = jen.Id("n").Dot("Tensor"+plural(p.Slot)+"If").Call(x.code(p.OnlyIf, 0), slot)
-				}
-				g.Line().Id(p.GoName).Call(v)
-			}
-			for _, a := range passedArgs(t) {
-				get := "Value"
-				if a.Variadic {
-					get = "Values"
-				}
-				g.Line().Id(a.GoName).Call(e.graphQ(get).Types(e.goType(a)).Call(jen.Id("n"), jen.Id("Slot"+a.GoName)))
-			}
-			g.Line()
-		})
-		if !t.Constraints.Declared {
-			call = e.graphQ("Close").Call(call)
-		}
-		g.Return(call)
-	})
+	}
+	e.p("}\n")
+	e.comment("Invoke binds the task %s of node n.%s", t.Name, more)
+	e.p("func (t %s) Invoke(n *graph.Node) (*graph.%s, error) {", name, result)
+	e.p("return opimpl.%s(n, task.Kind%s, t)\n}", call, goname.Exported(t.Kind.String()))
 }

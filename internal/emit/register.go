@@ -1,9 +1,8 @@
 package emit
 
 import (
+	"fmt"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
@@ -25,35 +24,13 @@ func variants(vars []model.TypeVar) [][]dtype.Type {
 	return all
 }
 
-// variantName is the parameter of Register for a choice of element types: f32, f32I64, or kernel. kind
-// is the interface of the kernel.
-func variantName(kind string, types []dtype.Type) string {
-	if len(types) == 0 {
-		return "kernel"
-	}
-	s := types[0].String()
-	for _, t := range types[1:] {
-		s += goname.Exported(t.String())
-	}
-	if kind != "Kernel" {
-		return s + strings.TrimSuffix(kind, "Kernel")
-	}
-	if types[0] == dtype.String || types[0] == dtype.Bool && len(types) == 1 {
-		s += "Kernel"
-	}
-	return s
-}
-
-// manyKernels is how many kernels stand one on each line rather than all on one.
-const manyKernels = 5
-
-// registered is a kernel that Register takes.
+// registered is a kernel that an operator needs.
 type registered struct {
 	kind  string // the interface that it implements
 	types []dtype.Type
 }
 
-// registeredKernels returns all kernels that Register takes, in order.
+// registeredKernels returns all kernels that an operator needs, in order.
 func (e *emitter) registeredKernels() []registered {
 	names, tasks := e.kernelTypes()
 	var all []registered
@@ -65,56 +42,77 @@ func (e *emitter) registeredKernels() []registered {
 	return all
 }
 
-func goTypeArgs(types []dtype.Type) []jen.Code {
-	var args []jen.Code
-	for _, t := range types {
-		args = append(args, jen.Id(t.GoType()))
+// variantName is the method of Kernels that returns a kernel: F32, F32I64, F32ToI64 if no input has the second type.
+func variantName(o *model.Operator, k registered) string {
+	s := ""
+	for i, t := range k.types {
+		if i > 0 && len(o.Types[i].From) > 0 {
+			s += "To"
+		}
+		if t == dtype.String {
+			s += "Text" // String would be the method of fmt.Stringer
+		} else {
+			s += goname.Exported(t.String())
+		}
 	}
-	return args
+	if k.kind == "Kernel" && s == "" {
+		return "Kernel"
+	}
+	return s + strings.TrimSuffix(k.kind, "Kernel")
 }
 
-func (e *emitter) register(f *jen.File) {
+// typeList returns element types as type arguments: [float32, int64], or nothing.
+func typeList(types []dtype.Type) string {
+	var args []string
+	for _, t := range types {
+		args = append(args, t.GoType())
+	}
+	return bracketed(args)
+}
+
+func bracketed(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(args, ", ") + "]"
+}
+
+// register emits the set of kernels that an operator needs, and the function that registers its tasks.
+func (e *emitter) register() {
 	o := e.op
-	comment(f, "Register registers the tasks of %s with r, with a kernel for each choice of element types.", o.Name)
+	names, tasks := e.kernelTypes()
 	kernels := e.registeredKernels()
-	f.Func().Id("Register").ParamsFunc(func(g *jen.Group) {
-		r := jen.Id("r").Op("*").Add(e.task("Registry"))
-		if len(kernels) >= manyKernels {
-			r = jen.Line().Add(r)
-		}
-		g.Add(r)
-		for _, k := range kernels {
-			p := jen.Id(variantName(k.kind, k.types)).Add(generic(k.kind, goTypeArgs(k.types)))
-			if len(kernels) >= manyKernels {
-				p = jen.Line().Add(p)
+	e.comment("Kernels holds the kernels of %s for a target, one for each choice of element types.", o.Name)
+	e.p("type Kernels interface {")
+	var calls []string
+	for _, k := range kernels {
+		e.p("%s() %s%s", variantName(o, k), k.kind, typeList(k.types))
+		calls = append(calls, fmt.Sprintf("with%s(k.%s())", k.kind, variantName(o, k)))
+	}
+	e.p("}\n")
+	e.comment("Register registers the tasks of %s with r, with the kernels of a target.", o.Name)
+	e.p("func Register(r *task.Registry, target op.Target, k Kernels) error {")
+	if len(calls) > 3 {
+		e.p("return opimpl.Register(r, Operator, target,\n%s,\n)\n}", strings.Join(calls, ",\n"))
+	} else {
+		e.p("return opimpl.Register(r, Operator, target, %s)\n}", strings.Join(calls, ", "))
+	}
+	for _, kind := range names {
+		list := tasks[kind]
+		args := e.typeArgs()
+		e.p("\nfunc with%s%s(k %s%s) opimpl.Variant {", kind, e.typeParams(list[0].Types), kind, bracketed(args))
+		e.p("return opimpl.Variant{\nKernel: k,")
+		if len(args) > 0 {
+			var types []string
+			for _, a := range args {
+				types = append(types, "dtype.Of["+a+"]()")
 			}
-			g.Add(p)
+			e.p("Types: []dtype.Type{%s},", strings.Join(types, ", "))
 		}
-		if len(kernels) >= manyKernels {
-			g.Line()
+		e.p("Tasks: map[task.ID]opimpl.BindFunc{")
+		for _, t := range list {
+			e.p("%sTask: opimpl.Bind(k, bind%s%s),", t.GoName, t.GoName, bracketed(args))
 		}
-	}).Error().Block(jen.Return(jen.Qual("errors", "Join").CallFunc(func(g *jen.Group) {
-		for _, t := range o.Tasks {
-			g.Line().Id("r").Dot("RegisterTask").CallFunc(func(g *jen.Group) {
-				g.Id(t.GoName + "Task")
-				g.Lit(o.Name + " " + t.Name)
-				g.Id("Operator").Dot("Signature").Call(e.task(kindConst(t.Kind)))
-				for _, v := range variants(t.Types) {
-					kernel := variantName(e.kernelType(t), v)
-					g.Line().Add(e.task("Variant")).ValuesFunc(func(g *jen.Group) {
-						g.Id("Target").Op(":").Add(e.opQ("CPU"))
-						g.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
-							for _, t := range v {
-								g.Qual(e.rt("dtype"), dtypeConst(t))
-							}
-						})
-						g.Id("Kernel").Op(":").Id(kernel)
-						g.Id("Bind").Op(":").Id("bind" + t.GoName).Call(jen.Id(kernel))
-					})
-				}
-				g.Line()
-			})
-		}
-		g.Line()
-	})))
+		e.p("},\n}\n}")
+	}
 }

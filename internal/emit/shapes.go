@@ -3,9 +3,8 @@ package emit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
@@ -16,33 +15,43 @@ import (
 )
 
 // shapes emits the dimensions that an operator binds, and the function that works out all shapes.
-func (e *emitter) shapes(f *jen.File) {
+func (e *emitter) shapes() {
 	o := e.op
-	comment(f, "Dims holds the dimensions that the shapes of %s bind.", o.Name)
-	f.Type().Id("Dims").StructFunc(func(g *jen.Group) {
+	e.comment("Dims holds the dimensions that the shapes of %s bind.", o.Name)
+	if len(o.Dims) == 0 {
+		e.p("type Dims struct{}\n")
+	} else {
+		e.p("type Dims struct {")
+		var rows []row
 		for _, d := range o.Dims {
 			from := "bound by " + d.From
 			if d.From == "" {
-				from = d.Text
+				from = line(d.Text)
 			}
-			t := jen.Int()
+			t := "int"
 			if d.Rest {
-				t = jen.Index().Int()
+				t = "[]int"
 			}
 			if d.Each {
-				t = jen.Index().Add(t)
+				t = "[]" + t
 				from += ", of each tensor"
 			}
-			g.Id(d.Name).Add(t).Comment(line(from))
+			rows = append(rows, row{d.Name + "\t" + t, from})
 		}
-	})
-	f.Line()
-	comment(f, "resolve works out the shapes and element types of all slots of %s from those of its inputs.", o.Name)
-	attrs := "attrs"
+		e.rows(rows)
+		e.p("}\n")
+	}
+	e.comment("resolve works out the shapes and element types of all slots of %s from those of its inputs.", o.Name)
+	attrs, dims := "a", "d"
 	if !e.resolveUsesAttrs() {
 		attrs = "_"
 	}
-	f.Func().Id("resolve").Params(jen.Id(attrs).Add(e.task("Attrs")), jen.Id("r").Op("*").Add(e.task("Resolution"))).BlockFunc(e.resolve)
+	if len(o.Dims) == 0 {
+		dims = "_"
+	}
+	e.p("func resolve(r *opimpl.Resolver[Slot], %s Attrs, %s *Dims) {", attrs, dims)
+	e.resolve()
+	e.p("}")
 }
 
 // nodes returns every expression of the operator.
@@ -108,16 +117,10 @@ func (e *emitter) readsType(name string) bool {
 	return a != nil && (a.Type == "dtype" || a.Optional)
 }
 
-func (e *emitter) resolve(g *jen.Group) {
+func (e *emitter) resolve() {
 	o := e.op
 	x := &exprs{e}
 	all := nodes(o)
-	if e.resolveUsesAttrs() {
-		g.List(jen.Id("a"), jen.Id("d")).Op(":=").List(jen.Id("attrs").Assert(jen.Id("Attrs")), jen.Op("&").Id("Dims").Values())
-	} else {
-		g.Id("d").Op(":=").Op("&").Id("Dims").Values()
-	}
-	g.Id("r").Dot("Dims").Op("=").Id("d")
 	done := map[*model.Attr]bool{}
 	for _, s := range o.Slots {
 		if s.Pattern == nil {
@@ -125,94 +128,66 @@ func (e *emitter) resolve(g *jen.Group) {
 		}
 		// An axis is checked once its slot has the right rank, or before, where a pattern uses it.
 		for _, el := range s.Pattern.Elems {
-			e.axes(g, all, done, func(a *model.Attr) bool { return el.Node != nil && slices.Contains(expr.Names(el.Node), a.Name) })
+			e.axes(all, done, func(a *model.Attr) bool { return el.Node != nil && slices.Contains(expr.Names(el.Node), a.Name) })
 		}
-		e.match(g, x, s)
-		e.axes(g, all, done, func(a *model.Attr) bool { return a.Axis.Slot == s.Name })
+		e.match(x, s)
+		e.axes(all, done, func(a *model.Attr) bool { return a.Axis.Slot == s.Name })
 	}
-	e.bindTypes(g)
+	e.bindTypes()
 	for _, d := range o.Dims {
 		if d.Node != nil {
-			g.Id("d").Dot(d.Name).Op("=").Add(x.code(d.Node, 0))
+			e.p("d.%s = %s", d.Name, x.code(d.Node, 0))
 		}
 	}
 	for _, s := range o.Slots {
 		if s.Role == task.RoleInput && s.PresentIf != nil {
-			g.Id("r").Dot("Require").Call(e.task("Has").Call(jen.Id("r"), jen.Id("Slot"+s.GoName)).Op("==").Parens(x.code(s.PresentIf, 0)),
-				jen.Lit(fmt.Sprintf("%s is passed exactly if %s", s.Name, strings.ReplaceAll(s.Present, "%", "%%"))))
+			text := fmt.Sprintf("%s is passed exactly if %s", s.Name, strings.ReplaceAll(s.Present, "%", "%%"))
+			e.p("r.Require(r.Has(Slot%s) == (%s), %s)", s.GoName, x.code(s.PresentIf, 0), strconv.Quote(text))
 		}
 	}
 	for _, q := range o.Requires {
-		g.Id("r").Dot("Require").CallFunc(func(g *jen.Group) {
-			g.Add(x.code(q.Node, 0))
-			g.Lit(q.Format)
-			for _, n := range q.Names {
-				g.Add(e.nameValue(n))
-			}
-		})
+		args := []string{x.code(q.Node, 0), strconv.Quote(q.Format)}
+		for _, n := range q.Names {
+			args = append(args, e.nameValue(n))
+		}
+		e.p("r.Require(%s)", strings.Join(args, ", "))
 	}
 	for _, s := range o.Slots {
 		if s.BelowX != nil {
-			g.Add(e.task("SetBelow").Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.BelowX, 0)))
+			e.p("r.Below(Slot%s, %s)", s.GoName, x.code(s.BelowX, 0))
 		}
 	}
-	e.setSlots(g, x)
-	e.shards(g, x)
-	e.setArgs(g, x)
-	g.Line()
-	for ti, t := range o.Tasks {
-		if !t.Invoked() {
+	e.setSlots(x)
+	for _, t := range o.Tasks {
+		for _, p := range t.Params {
+			if p.OnlyIf != nil {
+				e.p("if !(%s) {\nr.Unused(%sTask, Slot%s)\n}", x.code(p.OnlyIf, 0), t.GoName, p.Slot.GoName)
+			}
+		}
+	}
+	e.shards(x)
+	for _, a := range o.Args {
+		if a.Expr == nil {
 			continue
 		}
-		for si, s := range t.Steps {
-			grain := jen.Lit(0)
-			if t.Reduces() {
-				grain = x.code(s.OverX, 0) // one range, so that operations have one order
-			}
-			if s.GrainX != nil {
-				grain = x.code(s.GrainX, 0)
-			}
-			set := jen.Id("r").Dot("SetWork").Call(jen.Lit(ti), jen.Lit(si), x.code(s.OverX, 0), grain).Comment(line(t.Name + suffix(s.Name)))
-			if s.WhenX != nil {
-				g.If(x.code(s.WhenX, 0)).Block(set)
-			} else {
-				g.Add(set)
-			}
+		v := x.code(a.Expr, 0)
+		if a.Type == "float64" {
+			v = "float64(" + v + ")"
 		}
+		e.p("r.Arg(Slot%s, %s)", a.GoName, v)
 	}
-	for ti, t := range o.Tasks {
-		if t.FlopsX == nil {
-			continue
-		}
-		if !slices.ContainsFunc(o.Tasks[:ti], func(t *model.Task) bool { return t.FlopsX != nil }) {
-			g.Line()
-		}
-		bytes := jen.Lit(0)
-		if t.BytesX != nil {
-			bytes = x.as(t.BytesX, expr.Float)
-		}
-		g.Id("r").Dot("SetCost").Call(jen.Lit(ti), x.as(t.FlopsX, expr.Float), bytes).Comment(line(t.Name))
-	}
-}
-
-func suffix(step string) string {
-	if step == "" {
-		return ""
-	}
-	return ", " + step
+	e.work()
 }
 
 // nameValue returns the value of a name that a requirement's message reports.
-func (e *emitter) nameValue(name string) *jen.Statement {
+func (e *emitter) nameValue(name string) string {
 	if a := e.attr(name); a != nil {
-		return jen.Id("a").Dot(a.GoName)
+		return "a." + a.GoName
 	}
-	for i, t := range e.op.Types {
-		if t.Name == name {
-			return jen.Id("r").Dot("Types").Index(jen.Lit(i))
-		}
+	if slices.ContainsFunc(e.op.Types, func(t model.TypeVar) bool { return t.Name == name }) {
+		return e.boundType(name)
 	}
-	return jen.Id("d").Dot(name)
+	return "d." + name
 }
 
 // attr returns the attribute of a name, or nil.
@@ -225,27 +200,27 @@ func (e *emitter) attr(name string) *model.Attr {
 	return nil
 }
 
-// axes emits the checks of those axis attributes that no pattern consumes, that are not done yet and
-// that only admits. all are the operator's expressions: an axis that they use gets a variable.
-func (e *emitter) axes(g *jen.Group, all []expr.Node, done map[*model.Attr]bool, only func(*model.Attr) bool) {
+// axes emits the checks of those axis attributes that no pattern consumes, that are not done yet and that only admits.
+// all are the operator's expressions: an axis that they use gets a variable.
+func (e *emitter) axes(all []expr.Node, done map[*model.Attr]bool, only func(*model.Attr) bool) {
 	for _, a := range e.op.Attrs {
 		if a.Axis == nil || a.Axis.Binds != "" || done[a] || !only(a) {
 			continue
 		}
 		done[a] = true
-		value := jen.Id("a").Dot(a.GoName)
+		value := "a." + a.GoName
 		checked := uses(func(n expr.Node) bool {
 			c, ok := n.(*expr.Call)
 			return ok && c.Func == "or" && ofAttr(a.Name)(c.Args[0])
 		}, all...)
 		switch {
 		case a.Optional && !checked:
-			g.If(jen.List(jen.Id("v"), jen.Id("ok")).Op(":=").Add(value).Dot("Get").Call(), jen.Id("ok")).Block(e.checkAxis(a, jen.Id("v")))
+			e.p("if v, ok := %s.Get(); ok {\n%s\n}", value, checkAxis(a, "", "v"))
 		case a.Optional: // or(axis, ...) checks it
 		case uses(ofAttr(a.Name), all...):
-			g.Id(e.axisVar(a)).Op(":=").Add(e.checkAxis(a, value))
+			e.p("%s := %s", e.axisVar(a), checkAxis(a, "", value))
 		default:
-			g.Add(e.checkAxis(a, value))
+			e.p("%s", checkAxis(a, "", value))
 		}
 	}
 }
@@ -277,110 +252,106 @@ func dependent(types []model.TypeVar) []int {
 // attrTypes gives the element type that attributes of a type stand for.
 var attrTypes = map[string]dtype.Type{"bool": dtype.Bool, "int": dtype.I64, "float": dtype.F32, "string": dtype.String}
 
-// typeSources returns what a dtype variable gets its type from if no input binds it.
-func (e *emitter) typeSources(v model.TypeVar) []jen.Code {
-	var sources []jen.Code
-	for _, name := range v.From {
-		i := slices.IndexFunc(e.op.Types, func(w model.TypeVar) bool { return w.Name == name })
-		a := e.attr(name)
-		switch {
-		case i >= 0:
-			sources = append(sources, jen.Id(typeVar(e.op.Types[i])))
-		case a == nil:
-			t, _ := dtype.Parse(name)
-			sources = append(sources, jen.Qual(e.rt("dtype"), dtypeConst(t)))
-		case a.Type == "dtype":
-			sources = append(sources, jen.Id("a").Dot(a.GoName))
-		default:
-			c := jen.Qual(e.rt("dtype"), dtypeConst(attrTypes[a.Type]))
-			if a.Optional {
-				c = e.task("TypeIf").Call(jen.Id("a").Dot(a.GoName).Dot("Has").Call(), c)
-			}
-			sources = append(sources, c)
-		}
+// typeSource returns one of those from which a dtype variable gets its type if no input binds it.
+func (e *emitter) typeSource(name string) string {
+	i := slices.IndexFunc(e.op.Types, func(w model.TypeVar) bool { return w.Name == name })
+	a := e.attr(name)
+	switch {
+	case i >= 0:
+		return typeVar(e.op.Types[i])
+	case a == nil:
+		t, _ := dtype.Parse(name)
+		return "dtype." + dtypeConst(t)
+	case a.Type == "dtype":
+		return "a." + a.GoName
+	case a.Optional:
+		return fmt.Sprintf("opimpl.TypeIf(a.%s.Has(), dtype.%s)", a.GoName, dtypeConst(attrTypes[a.Type]))
 	}
-	return sources
+	return "dtype." + dtypeConst(attrTypes[a.Type])
 }
 
 // bindTypes emits the binding of dtype variables by the inputs, and the check of fixed types.
-func (e *emitter) bindTypes(g *jen.Group) {
+func (e *emitter) bindTypes() {
 	o := e.op
-	order := dependent(o.Types)
-	for _, i := range order {
+	for _, i := range dependent(o.Types) {
 		v := o.Types[i]
-		var slots []jen.Code
+		args := []string{strconv.Quote(v.Name)}
 		for _, s := range o.Slots {
 			if s.Pattern != nil && s.Var == i {
-				slots = append(slots, jen.Id("Slot"+s.GoName))
+				args = append(args, "Slot"+s.GoName)
 			}
 		}
-		call := e.task("BindType").Call(append([]jen.Code{jen.Id("r"), jen.Lit(i)}, slots...)...)
+		call := "r.BindType(" + strings.Join(args, ", ") + ")"
 		if len(v.From) > 0 {
-			if len(slots) > 0 {
-				g.Add(call)
+			if len(args) > 1 {
+				e.p("%s", call)
 			}
-			call = e.task("TypeFrom").Call(append([]jen.Code{jen.Id("r"), jen.Lit(i)}, e.typeSources(v)...)...)
+			args = args[:1]
+			for _, name := range v.From {
+				args = append(args, e.typeSource(name))
+			}
+			call = "r.TypeFrom(" + strings.Join(args, ", ") + ")"
 		}
-		needed := slices.ContainsFunc(o.Types, func(w model.TypeVar) bool { return slices.Contains(w.From, v.Name) }) ||
-			slices.ContainsFunc(o.Slots, func(s *model.Slot) bool { return s.Pattern == nil && s.Var == i })
-		if needed {
-			g.Id(typeVar(v)).Op(":=").Add(call)
-		} else {
-			g.Add(call)
+		if slices.ContainsFunc(o.Types, func(w model.TypeVar) bool { return slices.Contains(w.From, v.Name) }) ||
+			slices.ContainsFunc(o.Slots, func(s *model.Slot) bool { return s.Pattern == nil && s.Var == i }) {
+			call = typeVar(v) + " := " + call
 		}
+		e.p("%s", call)
 	}
 	for _, s := range o.Slots {
 		if s.Pattern != nil && s.Var < 0 {
-			g.Add(e.task("FixedType").Call(jen.Id("r"), jen.Id("Slot"+s.GoName), jen.Qual(e.rt("dtype"), dtypeConst(s.Fixed))))
+			e.p("r.FixedType(Slot%s, dtype.%s)", s.GoName, dtypeConst(s.Fixed))
 		}
 	}
 }
 
-// setSlot emits the shape of a slot that follows from others.
-// setSlots emits the shapes of slots that the operator makes. Neighbours with one condition share an if.
-func (e *emitter) setSlots(g *jen.Group, x *exprs) {
+// setSlots emits the shapes of slots that the operator makes. Neighbors with one condition share an if.
+func (e *emitter) setSlots(x *exprs) {
 	made := slices.DeleteFunc(slices.Clone(e.op.Slots), func(s *model.Slot) bool { return s.Pattern != nil })
 	conditional := func(s *model.Slot) bool { return !s.Variadic && !s.OnRequest && s.PresentIf != nil }
-	for len(made) > 0 {
-		first, n := made[0], 1
-		if !conditional(first) {
-			e.setSlot(g, x, first)
-		} else {
-			for n < len(made) && conditional(made[n]) && made[n].Present == first.Present {
-				n++
-			}
-			g.If(x.code(first.PresentIf, 0)).BlockFunc(func(g *jen.Group) {
-				for _, s := range made[:n] {
-					g.Add(e.setCall(x, s))
-				}
-			})
+	for i, s := range made {
+		if !conditional(s) {
+			e.setSlot(x, s)
+			continue
 		}
-		made = made[n:]
+		same := func(j int) bool {
+			return j >= 0 && j < len(made) && conditional(made[j]) && made[j].Present == s.Present
+		}
+		if !same(i - 1) {
+			e.p("if %s {", x.code(s.PresentIf, 0))
+		}
+		e.p("%s", e.setCall(x, s))
+		if !same(i + 1) {
+			e.p("}")
+		}
 	}
 }
 
 // setCall returns the call that sets the shape and element type of a slot.
-func (e *emitter) setCall(x *exprs, s *model.Slot) *jen.Statement {
-	t := jen.Qual(e.rt("dtype"), dtypeConst(s.Fixed))
+func (e *emitter) setCall(x *exprs, s *model.Slot) string {
+	t := "dtype." + dtypeConst(s.Fixed)
 	if s.Var >= 0 {
-		t = jen.Id(typeVar(e.op.Types[s.Var]))
+		t = typeVar(e.op.Types[s.Var])
 	}
-	return e.task("Set").Call(append([]jen.Code{jen.Id("r"), jen.Id("Slot" + s.GoName), t}, x.dims(s.Dims)...)...)
+	if dims := x.dims(s.Dims); dims != "" {
+		t += ", " + dims
+	}
+	return fmt.Sprintf("r.Set(Slot%s, %s)", s.GoName, t)
 }
 
 // setSlot emits the shape of a slot that always has a tensor, has several, or has one on request.
-func (e *emitter) setSlot(g *jen.Group, x *exprs, s *model.Slot) {
+func (e *emitter) setSlot(x *exprs, s *model.Slot) {
 	set := e.setCall(x, s)
 	switch {
 	case s.Variadic:
-		each := jen.Range().Add(e.task("Count")).Call(jen.Id("r"), jen.Id("Slot"+s.GoName), x.code(s.CountX, 0))
+		i := ""
 		if slices.ContainsFunc(s.Dims, func(d scope.ShapeExpr) bool { return uses(ofClass(expr.Position), d.Node) }) {
-			each = jen.Id("i").Op(":=").Add(each)
+			i = "i := "
 		}
-		g.For(each).Block(set)
+		e.p("for %srange r.Count(Slot%s, %s) {\n%s\n}", i, s.GoName, x.code(s.CountX, 0), set)
 	case s.OnRequest:
-		g.If(e.task("Requested").Call(jen.Id("r"), jen.Id("Slot"+s.GoName))).Block(set)
+		e.p("if r.Requested(Slot%s) {\n%s\n}", s.GoName, set)
 	default:
-		g.Add(set)
+		e.p("%s", set)
 	}
 }

@@ -409,7 +409,7 @@ func (x *execution) program(want map[string]graph.Tensor, seeds map[graph.Tensor
 	if len(seeds) == 0 {
 		return graph.Whole(x.g, outputs...) // with the attributes of the case, whatever inference changes
 	}
-	if x.op.Backward == nil {
+	if x.op.Signature(task.KindBackward) == nil {
 		return nil, unsupportedf("operator %s has no gradient", x.op.Name)
 	}
 	var wrt []graph.Tensor

@@ -129,7 +129,7 @@ func alone(n *graph.Node) (*single, error) {
 		}
 	}
 	var err error
-	if n.Op.Backward != nil && len(seeds) > 0 && len(wrt) > 0 {
+	if n.Op.Signature(task.KindBackward) != nil && len(seeds) > 0 && len(wrt) > 0 {
 		x.backward = true
 		x.program, _, err = graph.Gradients(g, seeds, wrt, outputs...)
 	} else {

@@ -52,6 +52,17 @@ func BenchmarkTask(b *testing.B) {
 	})
 }
 
+// nothings holds the kernels of flat.
+type nothings struct{}
+
+func (nothings) F32() flat.Kernel[float32]                 { return nothing[float32]{} }
+func (nothings) F64() flat.Kernel[float64]                 { return nothing[float64]{} }
+func (nothings) I32() flat.Kernel[int32]                   { return nothing[int32]{} }
+func (nothings) I64() flat.Kernel[int64]                   { return nothing[int64]{} }
+func (nothings) Bool() flat.Kernel[bool]                   { return nothing[bool]{} }
+func (nothings) F32Backward() flat.BackwardKernel[float32] { return nothingBackward[float32]{} }
+func (nothings) F64Backward() flat.BackwardKernel[float64] { return nothingBackward[float64]{} }
+
 // flatKernel hides from the compiler which kernel it returns.
 //
 //go:noinline
@@ -61,8 +72,7 @@ func flatKernel() flat.Kernel[float32] { return nothing[float32]{} }
 func flatBody(tb testing.TB) op.Body {
 	tb.Helper()
 	var r task.Registry
-	if err := flat.Register(&r, nothing[float32]{}, nothing[float64]{}, nothing[int32]{}, nothing[int64]{}, nothing[bool]{},
-		nothingBackward[float32]{}, nothingBackward[float64]{}); err != nil {
+	if err := flat.Register(&r, op.CPU, nothings{}); err != nil {
 		tb.Fatal(err)
 	}
 	operator := &flat.Operator.Operator

@@ -89,11 +89,7 @@ func (l launchable) Launch() error { return l.Run(&op.Ctx{}, op.Range{Lo: 0, Hi:
 
 // BindCall returns the bodies that generated code binds.
 func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
-	a := c.Accessor(host)
-	bodies, err := c.Variant.Bind(a)
-	if err == nil {
-		err = a.Err()
-	}
+	bodies, err := c.Variant.Bind(c.Accessor(host))
 	steps := make([]engine.Launchable, len(bodies))
 	for i := range bodies {
 		steps[i] = launchable{bodies[i]}

@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/opimpl"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
@@ -23,7 +24,7 @@ import (
 
 // probe is an operator whose kernel is a function of the test: it makes an output from an input of the
 // same shape, in ranges of one element.
-var probe = graph.NewOperator(graph.Operator{
+var probe = opimpl.New(graph.Operator{
 	Operator: task.Operator{
 		Name: "probe",
 		Slots: []task.Slot{
@@ -39,20 +40,15 @@ var probe = graph.NewOperator(graph.Operator{
 			var at probeAttrs
 			return at, attr.Decode("probe", data, &at)
 		},
-		Resolve: func(_ task.Attrs, r *task.Resolution) {
-			x := r.Operands(0)[0]
-			task.Set(r, 1, x.Type, x.Shape...)
-			r.SetWork(0, 0, shape.Prod(x.Shape), 1)
-		},
-	},
-	Invoke: func(n *graph.Node) (*graph.Invocation, error) {
-		return graph.NewBinding[int](n, task.KindForward).Bind(0, n.Tensor(0)).Bind(1, n.Tensor(1)).Invocation()
+		Resolve: opimpl.Resolve(func(r *opimpl.Resolver[int], _ probeAttrs, _ *struct{}) {
+			x, _ := r.Tensor(0).RankAtLeast(0)
+			r.Set(1, dtype.F32, x...)
+			r.Work(task.IDOf("probe", "forward"), shape.Prod(x), 1)
+		}),
 	},
 })
 
 type probeAttrs struct{}
-
-func (probeAttrs) Validate() error { return nil }
 
 // kernel is what a probe does with a range.
 type kernel func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error
@@ -81,7 +77,8 @@ func registry(t testing.TB, k kernel) *task.Registry {
 		t.Fatal(err)
 	}
 	bind := func(a *task.Accessor) ([]op.Body, error) {
-		return []op.Body{&probeBody{k, task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)}}, a.Err()
+		b := opimpl.NewBinder[int](a)
+		return []op.Body{&probeBody{k, opimpl.ReadOnly[float32](b, 0), opimpl.WriteOnly[float32](b, 1)}}, b.Err()
 	}
 	sig := probe.Signatures[0]
 	if err := r.RegisterTask(sig.ID, "probe forward", sig, task.Variant{Target: op.CPU, Kernel: k, Bind: bind}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/opimpl"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -55,7 +56,7 @@ func (b *scratchBody) Run(ctx *op.Ctx, r op.Range) error {
 
 func TestScratchMemory(t *testing.T) {
 	const n = 64
-	scratch := graph.NewOperator(graph.Operator{
+	scratch := opimpl.New(graph.Operator{
 		Operator: task.Operator{
 			Name: "scratch",
 			Slots: []task.Slot{
@@ -70,16 +71,13 @@ func TestScratchMemory(t *testing.T) {
 				Params: []task.Param{{Slot: 0, Perm: perm.Read}, {Slot: 1, Perm: perm.Scratch}, {Slot: 2, Perm: perm.Scratch}, {Slot: 3, Perm: perm.Scratch}, {Slot: 4, Perm: perm.Write}},
 			}},
 			DecodeAttrs: func([]byte) (task.Attrs, error) { return probeAttrs{}, nil },
-			Resolve: func(_ task.Attrs, r *task.Resolution) {
-				task.Set(r, 1, dtype.F32, 3)
-				task.Set(r, 2, dtype.I32, n)
-				task.Set(r, 3, dtype.F64, 5)
-				task.Set(r, 4, dtype.F32, n)
-				r.SetWork(0, 0, n, 1)
-			},
-		},
-		Invoke: func(n *graph.Node) (*graph.Invocation, error) {
-			return graph.NewBinding[int](n, task.KindForward).Bind(0, n.Tensor(0)).Bind(4, n.Tensor(4)).Invocation()
+			Resolve: opimpl.Resolve(func(r *opimpl.Resolver[int], _ probeAttrs, _ *struct{}) {
+				r.Set(1, dtype.F32, 3)
+				r.Set(2, dtype.I32, n)
+				r.Set(3, dtype.F64, 5)
+				r.Set(4, dtype.F32, n)
+				r.Work(task.IDOf("scratch", "forward"), n, 1)
+			}),
 		},
 	})
 	var r task.Registry
@@ -87,7 +85,8 @@ func TestScratchMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	bind := func(a *task.Accessor) ([]op.Body, error) {
-		return []op.Body{&scratchBody{task.Local[float32](a, 1), task.Local[float64](a, 3), task.ReadWrite[int32](a, 2), task.WriteOnly[float32](a, 4)}}, a.Err()
+		b := opimpl.NewBinder[int](a)
+		return []op.Body{&scratchBody{opimpl.Local[float32](b, 1), opimpl.Local[float64](b, 3), opimpl.ReadWrite[int32](b, 2), opimpl.WriteOnly[float32](b, 4)}}, b.Err()
 	}
 	sig := scratch.Signatures[0]
 	if err := r.RegisterTask(sig.ID, "scratch forward", sig, task.Variant{Target: op.CPU, Kernel: bind, Bind: bind}); err != nil {

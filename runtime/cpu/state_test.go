@@ -12,13 +12,14 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/opimpl"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // counter is an operator with per-device state: a table that init makes and forward reads.
-var counter = graph.NewOperator(graph.Operator{
+var counter = opimpl.New(graph.Operator{
 	Operator: task.Operator{
 		Name: "counter",
 		Slots: []task.Slot{
@@ -35,14 +36,11 @@ var counter = graph.NewOperator(graph.Operator{
 				Params: []task.Param{{Slot: 2, Perm: perm.Read}}},
 		},
 		DecodeAttrs: func([]byte) (task.Attrs, error) { return probeAttrs{}, nil },
-		Resolve: func(_ task.Attrs, r *task.Resolution) {
-			x := r.Operands(0)[0]
-			task.Set(r, 1, x.Type, x.Shape...)
-			r.SetWork(0, 0, shape.Prod(x.Shape), 4)
-		},
-	},
-	Invoke: func(n *graph.Node) (*graph.Invocation, error) {
-		return graph.NewBinding[int](n, task.KindForward).Bind(0, n.Tensor(0)).Bind(1, n.Tensor(1)).Invocation()
+		Resolve: opimpl.Resolve(func(r *opimpl.Resolver[int], _ probeAttrs, _ *struct{}) {
+			x, _ := r.Tensor(0).RankAtLeast(0)
+			r.Set(1, dtype.F32, x...)
+			r.Work(task.IDOf("counter", "forward"), shape.Prod(x), 4)
+		}),
 	},
 })
 
@@ -71,10 +69,11 @@ type bodyFunc func(ctx *op.Ctx, r op.Range) error
 func (f bodyFunc) Run(ctx *op.Ctx, r op.Range) error { return f(ctx, r) }
 
 func (s *tables) bind(a *task.Accessor) ([]op.Body, error) {
+	b := opimpl.NewBinder[int](a)
 	var body bodyFunc
 	switch a.Signature.Kind {
 	case task.KindInit:
-		to := task.StateTo[*table](a, 2)
+		to := a.State(2)
 		body = func(_ *op.Ctx, r op.Range) error {
 			n := len(s.made) + 1
 			switch {
@@ -94,7 +93,7 @@ func (s *tables) bind(a *task.Accessor) ([]op.Body, error) {
 			return nil
 		}
 	case task.KindCleanup:
-		t := task.StateOf[*table](a, 2)
+		t := opimpl.StateOf[*table](b, 2)
 		body = func(*op.Ctx, op.Range) error {
 			s.log = append(s.log, fmt.Sprint("cleanup ", t.number))
 			if !t.open {
@@ -107,8 +106,8 @@ func (s *tables) bind(a *task.Accessor) ([]op.Body, error) {
 			return nil
 		}
 	default:
-		t := task.StateOf[*table](a, 2)
-		x, y := task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)
+		t := opimpl.StateOf[*table](b, 2)
+		x, y := opimpl.ReadOnly[float32](b, 0), opimpl.WriteOnly[float32](b, 1)
 		body = func(_ *op.Ctx, r op.Range) error {
 			if s.failForward || !t.open {
 				return errKernel
@@ -119,7 +118,7 @@ func (s *tables) bind(a *task.Accessor) ([]op.Body, error) {
 			return nil
 		}
 	}
-	return []op.Body{body}, a.Err()
+	return []op.Body{body}, b.Err()
 }
 
 func (s *tables) registry(t *testing.T) *task.Registry {
@@ -238,11 +237,11 @@ func TestStateErrors(t *testing.T) {
 	_, err := e.Load(p)
 	wantError(t, "no state", err, "plan inference, counter: counter.forward: operator counter, task forward, slot table: want an engine that keeps state, got none")
 	var state task.State
-	a := &task.Accessor{Signature: counter.Signatures[0], State: func(int) *task.State { return &state }}
-	task.StateTo[string](a, 2).Put("text")
-	if got := task.StateOf[string](a, 2); got != "text" || a.Err() != nil {
+	a := opimpl.NewBinder[int](&task.Accessor{Signature: counter.Signatures[0], State: func(int) *task.State { return &state }})
+	state.Put("text")
+	if got := opimpl.StateOf[string](a, 2); got != "text" || a.Err() != nil {
 		t.Errorf("the state is %q, %v", got, a.Err())
 	}
-	task.StateOf[int](a, 2)
+	opimpl.StateOf[int](a, 2)
 	wantError(t, "another type", a.Err(), "operator counter, task forward, slot table: want state of type int, made by an init task, got string")
 }

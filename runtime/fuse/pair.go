@@ -80,7 +80,7 @@ func (q *pair) rewrite() bool {
 	if forward < 0 || nb < 0 && mb >= 0 || mb < 0 && nb >= 0 && len(q.between) > 0 {
 		return false
 	}
-	inv, err := q.fused.Op.Invoke(q.fused)
+	inv, err := q.fused.Invoke()
 	if err != nil {
 		return false
 	}

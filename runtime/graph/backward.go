@@ -26,7 +26,7 @@ func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt
 		needs[t.info] = true
 	}
 	differentiable := func(n *Node) bool {
-		if n.Op.Backward == nil || !n.Op.Signature(task.KindBackward).Supports(n.Resolved.Types) {
+		if sig := n.Op.Signature(task.KindBackward); sig == nil || !sig.Supports(n.Resolved.Types) {
 			return false
 		}
 		for slot := range n.Op.Slots {
@@ -90,8 +90,7 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 	if !reached {
 		return nil // the seeds do not depend on this node
 	}
-	n.grads = make([][]Tensor, len(n.Op.Slots))
-	defer func() { n.grads = nil }()
+	own := map[int][]Tensor{}  // the gradients that the task reads and computes, by slot
 	here := map[*info]Tensor{} // gradients that this node contributes to
 	fill := func(t Tensor) { p.Steps = append(p.Steps, Step{Phase: Backward, Fill: &Fill{Tensor: t}}) }
 	var after []Step
@@ -136,10 +135,10 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 				here[t.info] = Tensor{info: grad.info}
 				grads[t.info] = Tensor{info: grad.info, add: true}
 			}
-			n.grads[par.Slot] = append(n.grads[par.Slot], grad)
+			own[par.Slot] = append(own[par.Slot], grad)
 		}
 	}
-	inv, err := n.Op.Backward(n)
+	inv, err := n.bind(sig, own)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
@@ -31,14 +32,6 @@ type OpenInvocation struct{ *Invocation }
 // AddConstraint adds a constraint on how launches divide the invocation's tensors. Terms name slots.
 func (o *OpenInvocation) AddConstraint(c partition.Constraint) error { return o.Invocation.add(c) }
 
-// Close ends the adding of constraints. It takes what an Invoke function returns.
-func Close(o *OpenInvocation, err error) (*Invocation, error) {
-	if err != nil {
-		return nil, err
-	}
-	return o.Invocation, nil
-}
-
 // add adds a constraint, unless the task declares its own or has no such operands.
 func (inv *Invocation) add(c partition.Constraint) error {
 	l, err := inv.launch()
@@ -53,8 +46,7 @@ func (inv *Invocation) add(c partition.Constraint) error {
 }
 
 // Binding binds the slots of a task to tensors, one by one, and checks the result. S is the
-// operator's slot type, so that a slot of another operator does not compile; tools use int. The
-// generated Invoke functions are complete by construction and use a Binding inside.
+// operator's slot type, so that a slot of another operator does not compile; tools use int.
 type Binding[S ~int] struct {
 	inv *Invocation
 	op  *Operator
@@ -70,6 +62,36 @@ func NewBinding[S ~int](n *Node, kind task.Kind) *Binding[S] {
 			err: &op.Error{Operator: n.Op.Name, Want: "an operator with a task of kind " + kind.String(), Got: "none"}}
 	}
 	return &Binding[S]{op: n.Op, inv: &Invocation{Node: n, Signature: sig, Operands: make([][]Tensor, len(sig.Params))}}
+}
+
+// Invoke binds the operator's first task (forward, or an optimizer's update) to the node's tensors.
+func (n *Node) Invoke() (*Invocation, error) {
+	sig := n.Op.Main()
+	if sig == nil {
+		return nil, &op.Error{Operator: n.Op.Name, Want: "an operator with a task forward or update", Got: "none"}
+	}
+	return n.bind(sig, nil)
+}
+
+// bind binds a task to the node's tensors and, where it takes gradients, to those given by slot.
+func (n *Node) bind(sig *task.Signature, grads map[int][]Tensor) (*Invocation, error) {
+	b := NewBinding[int](n, sig.Kind)
+	number := slices.Index(n.Op.Signatures, sig)
+	for _, p := range sig.Params {
+		switch {
+		case p.Perm == perm.Scratch:
+		case p.Grad:
+			b.BindGrad(p.Slot, grads[p.Slot]...)
+		case n.Resolved.Takes(number, p.Slot):
+			b.Bind(p.Slot, n.slots[p.Slot]...)
+		}
+	}
+	for _, a := range sig.Args {
+		if a.From == task.FromCall {
+			b.BindArg(a.Slot, n.passed[a.Slot]...)
+		}
+	}
+	return b.Invocation()
 }
 
 func (b *Binding[S]) fail(slot int, want, got string) {

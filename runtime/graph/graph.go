@@ -20,26 +20,11 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Operator is an operator as generated packages export it: its description, and the typed
-// invocations of its tasks.
+// Operator is an operator as generated packages export it: its description, and what fills its weights at first.
 type Operator struct {
 	task.Operator
-	// Invoke binds the operator's first task (forward, or an optimiser's update) to the tensors of
-	// a node.
-	Invoke func(*Node) (*Invocation, error)
-	// Backward binds the backward task; it is nil if the operator has no gradient.
-	Backward func(*Node) (*Invocation, error)
 	// Initializers holds, for each weight slot that has one, the operator that fills it at first.
 	Initializers map[int]*Operator
-}
-
-// NewOperator completes an operator: its signatures refer to it. Generated packages call it.
-func NewOperator(op Operator) *Operator {
-	o := &op
-	for _, s := range o.Signatures {
-		s.Operator = &o.Operator
-	}
-	return o
 }
 
 // kind says what a tensor of a graph is.
@@ -71,6 +56,10 @@ type Tensor struct {
 	// add: a gradient to which an earlier task has contributed
 	add bool
 }
+
+// Gradient is a tensor that is bound as the gradient of another. It is a type of its own, so that a tensor is not passed
+// where its gradient is meant.
+type Gradient Tensor
 
 // Node returns the node that makes the tensor, or owns it as a weight; nil for inputs.
 func (t Tensor) Node() *Node {
@@ -196,7 +185,6 @@ type Node struct {
 	Resolved *task.Resolution
 
 	slots  [][]Tensor    // per slot
-	grads  [][]Tensor    // per slot, while backward is expanded
 	passed map[int][]any // values of arguments that the caller passes, per slot
 	origin *Node         // that this one was changed from
 	after  []*Node       // explicit dependencies
@@ -211,70 +199,6 @@ func (n *Node) Tensors(slot int) []Tensor {
 		return nil
 	}
 	return n.slots[slot]
-}
-
-// TensorIf is Tensor if cond holds, and none otherwise.
-func (n *Node) TensorIf(cond bool, slot int) Tensor {
-	if !cond {
-		return Tensor{}
-	}
-	return n.Tensor(slot)
-}
-
-// TensorsIf is Tensors if cond holds, and none otherwise.
-func (n *Node) TensorsIf(cond bool, slot int) []Tensor {
-	if !cond {
-		return nil
-	}
-	return n.Tensors(slot)
-}
-
-// Grad returns the gradient of a slot's tensor that the backward expansion under way provides (of an
-// output) or wants (of an input or weight), or none.
-func (n *Node) Grad(slot int) Tensor { return first(n.Grads(slot)) }
-
-// Grads returns the gradients of a slot's tensors, as Grad does; each may be none.
-func (n *Node) Grads(slot int) []Tensor {
-	if n == nil || n.grads == nil {
-		return nil
-	}
-	return n.grads[slot]
-}
-
-// Passed returns the values that the caller passed for an argument of the node.
-func (n *Node) Passed(slot int) []any {
-	if n == nil {
-		return nil
-	}
-	return n.passed[slot]
-}
-
-// Value returns the value that the caller passed for an argument of the node: the zero one if that has
-// another type, which Insertion.Node rules out.
-func Value[T any, S ~int](n *Node, slot S) (v T) {
-	if values := n.Passed(int(slot)); len(values) == 1 {
-		v, _ = values[0].(T)
-	}
-	return v
-}
-
-// Values is Value for a variadic argument.
-func Values[T any, S ~int](n *Node, slot S) []T {
-	var out []T
-	for _, x := range n.Passed(int(slot)) {
-		v, _ := x.(T)
-		out = append(out, v)
-	}
-	return out
-}
-
-// AnyValues returns values as Binding.BindArg takes them.
-func AnyValues[T any](values []T) []any {
-	out := make([]any, len(values))
-	for i, v := range values {
-		out[i] = v
-	}
-	return out
 }
 
 func first(ts []Tensor) Tensor {

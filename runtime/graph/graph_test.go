@@ -143,9 +143,6 @@ func TestTensors(t *testing.T) {
 	if w.String() != "fc.weight f32[4, 3]" || !w.Variable() || w.Node() != n || n.Tensor(int(linear.SlotInput)) != x {
 		t.Errorf("%v", w)
 	}
-	if n.TensorIf(false, int(linear.SlotWeight)).Valid() || n.TensorIf(true, int(linear.SlotWeight)) != w || n.Grad(int(linear.SlotWeight)).Valid() {
-		t.Error("TensorIf or Grad is wrong")
-	}
 	if n.Tensor(int(linear.SlotRegularization)).Valid() || n.Tensor(int(linear.SlotPre)).Valid() {
 		t.Error("an absent slot has a tensor")
 	}

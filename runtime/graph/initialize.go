@@ -68,7 +68,7 @@ func Initialization(programs ...*Program) (*Program, error) {
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", v.name, err)
 			}
-			inv, err := n.Op.Invoke(n)
+			inv, err := n.Invoke()
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", v.name, err)
 			}

@@ -29,9 +29,10 @@ func eight(tb testing.TB, rows int) *graph.OpenInvocation {
 	n := y.Node()
 	w, b := n.Tensor(int(linear.SlotWeight)), n.Tensor(int(linear.SlotBias))
 	r := n.Tensor(int(linear.SlotRegularization))
-	inv, err := linear.InvokeBackward(n, linear.Input(x), linear.Weight(w), linear.Output(y), linear.Pre{},
-		linear.GradInput(g.Input("gx", dtype.F32, rows, 16)), linear.GradWeight(g.Input("gw", dtype.F32, 8, 16)), linear.GradBias(b),
-		linear.GradOutput(g.Input("gy", dtype.F32, rows, 8)), linear.GradRegularization(r))
+	inv, err := linear.BackwardTensors{Input: x, Weight: w, Output: y,
+		GradInput: graph.Gradient(g.Input("gx", dtype.F32, rows, 16)), GradWeight: graph.Gradient(g.Input("gw", dtype.F32, 8, 16)),
+		GradBias: graph.Gradient(b), GradOutput: graph.Gradient(g.Input("gy", dtype.F32, rows, 8)), GradRegularization: graph.Gradient(r),
+	}.Invoke(n)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -171,7 +171,7 @@ func (g *Graph) needed(tensors []Tensor) ([]*Node, error) {
 
 func (p *Program) forward(nodes []*Node) error {
 	for _, n := range nodes {
-		inv, err := n.Op.Invoke(n)
+		inv, err := n.Invoke()
 		if err != nil {
 			return fmt.Errorf("node %s: %w", n.Name, err)
 		}

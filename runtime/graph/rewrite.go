@@ -75,15 +75,11 @@ func (n *Node) Origin() *Node {
 // Differentiate binds the node's backward task to gradients: of outputs those that it reads, of inputs
 // and weights those that it computes. A slot that grads does not list has none.
 func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
-	if n.Op.Backward == nil {
+	sig := n.Op.Signature(task.KindBackward)
+	if sig == nil {
 		return nil, fmt.Errorf("node %s: operator %s has no gradient", n.Name, n.Op.Name)
 	}
-	n.grads = make([][]Tensor, len(n.slots))
-	defer func() { n.grads = nil }()
-	for slot, ts := range grads {
-		n.grads[slot] = ts
-	}
-	return n.Op.Backward(n)
+	return n.bind(sig, grads)
 }
 
 // NoGradient returns a step that provides a gradient of zeroes for an output on which nothing depends,

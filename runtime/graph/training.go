@@ -128,7 +128,7 @@ func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []T
 		return err
 	}
 	for _, n := range u.nodes {
-		inv, err := n.Op.Invoke(n)
+		inv, err := n.Invoke()
 		if err != nil {
 			return fmt.Errorf("node %s: %w", n.Name, err)
 		}

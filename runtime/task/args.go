@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/partition"
 )
 
 // Source says where the value of an argument comes from.
@@ -149,80 +148,4 @@ func (s *Signature) Arg(slot int) *Arg {
 		}
 	}
 	return nil
-}
-
-// value returns what an argument of a single value is.
-func (a *Accessor) value(slot int, arg *Arg) any {
-	switch arg.From {
-	case FromExpression:
-		return a.Resolved.args[slot]
-	case FromAttrs:
-		return a.Attrs
-	case FromShape:
-		return a.shape(arg.Of)
-	case FromProfiling:
-		return a.Profiling
-	case FromHandle:
-		return a.Handle
-	case FromCall:
-		if values := a.Passed[slot]; len(values) == 1 {
-			return values[0]
-		}
-	}
-	return nil
-}
-
-// shape returns the partition of a slot's tensor: one part, unless the engine sets another.
-func (a *Accessor) shape(slot int) partition.Partition {
-	if a.Partition != nil {
-		return a.Partition(slot)
-	}
-	if o := a.Resolved.Operands(slot); len(o) > 0 {
-		return partition.Undivided(o[0].Shape)
-	}
-	return partition.Partition{}
-}
-
-// The functions below are called by generated code.
-
-// SetArg gives an argument from an expression its value.
-func SetArg[T any, S ~int](r *Resolution, slot S, v T) {
-	if r.args == nil {
-		r.args = map[int]any{}
-	}
-	r.args[int(slot)] = v
-}
-
-// Argument returns the value of an argument.
-func Argument[T any, S ~int](a *Accessor, slot S) T {
-	var zero T
-	if a.err != nil {
-		return zero
-	}
-	arg := a.Signature.Arg(int(slot))
-	if arg == nil {
-		a.fail(int(slot), "an argument of the task", "one that it does not take")
-		return zero
-	}
-	v, ok := a.value(int(slot), arg).(T)
-	if !ok {
-		a.fail(int(slot), fmt.Sprintf("a value of type %T from %v", zero, arg.From), fmt.Sprintf("%T", a.value(int(slot), arg)))
-	}
-	return v
-}
-
-// Arguments returns the values of a variadic argument.
-func Arguments[T any, S ~int](a *Accessor, slot S) []T {
-	if a.err != nil {
-		return nil
-	}
-	values := a.Passed[int(slot)]
-	out := make([]T, len(values))
-	for i, v := range values {
-		var ok bool
-		if out[i], ok = v.(T); !ok {
-			a.fail(int(slot), fmt.Sprintf("values of type %T", out[i]), fmt.Sprintf("%T", v))
-		}
-	}
-	return out
 }

@@ -16,12 +16,4 @@ type ShardAxes struct{ Slot, Lo, Hi int }
 // Divisible returns, for each of the operator's shards, the slots with that dimension; none where the
 // operator, with these attributes and shapes, may not be divided so. Of inputs and weights without the
 // dimension, every device needs all.
-func (r *Resolution) Divisible() [][]ShardAxes { return r.shards }
-
-// MayShard tells that tensors of a slot may be divided along axes lo to hi-1, as the operator's shard
-// number k says. Generated Resolve functions call it.
-func MayShard[S ~int](r *Resolution, k int, slot S, lo, hi int) {
-	if len(r.operands[slot]) > 0 && lo < hi {
-		r.shards[k] = append(r.shards[k], ShardAxes{int(slot), lo, hi})
-	}
-}
+func (r *Resolution) Divisible() [][]ShardAxes { return r.Shards }

@@ -173,10 +173,16 @@ func (s *Signature) State() (slot int, ok bool) {
 	return s.Returns[0], true
 }
 
-// Attrs are the attributes of an operator: a comparable struct of plain values.
-type Attrs interface {
-	// Validate reports the first attribute that is missing or outside its range.
-	Validate() error
+// Attrs are the attributes of an operator: a comparable struct of plain values. A struct that cannot have all values of
+// its type has a method Validate, which reports the first attribute that is missing or outside its range.
+type Attrs any
+
+// Validate reports the first attribute that is missing or outside its range.
+func Validate(attrs Attrs) error {
+	if a, ok := attrs.(interface{ Validate() error }); ok {
+		return a.Validate()
+	}
+	return nil
 }
 
 // Operator describes an operator to passes, engines and tools. It is generated and must not be
@@ -194,8 +200,9 @@ type Operator struct {
 	Signatures []*Signature `json:"tasks"`
 	// DecodeAttrs reads attributes from a JSON object on top of the defaults and validates them.
 	DecodeAttrs func(data []byte) (Attrs, error) `json:"-"`
-	// Resolve works out the shapes and types of all slots from those of the inputs.
-	Resolve func(Attrs, *Resolution) `json:"-"`
+	// Resolve works out the shapes and types of all slots from those of the inputs. It is given the operator itself and
+	// attributes that were validated.
+	Resolve func(*Operator, Attrs, Given) (*Resolution, error) `json:"-"`
 	// Shards lists the dimensions along which the operator may be divided among devices.
 	Shards []Shard `json:"sharding,omitempty"`
 	// Examples are attribute and shape combinations from which tests are made.
@@ -229,6 +236,22 @@ func (o *Operator) SlotNamed(name string) int {
 		}
 	}
 	return -1
+}
+
+// SlotName returns the name of a slot, or Slot(n) if there is none of that number.
+func (o *Operator) SlotName(slot int) string {
+	if slot < 0 || slot >= len(o.Slots) {
+		return fmt.Sprintf("Slot(%d)", slot)
+	}
+	return o.Slots[slot].Name
+}
+
+// Main returns the task that graphs invoke first: forward, or an optimizer's update; nil if there is none.
+func (o *Operator) Main() *Signature {
+	if s := o.Signature(KindForward); s != nil {
+		return s
+	}
+	return o.Signature(KindUpdate)
 }
 
 // Signature returns the first task of the given kind, or nil.

@@ -50,7 +50,7 @@ var programs = []struct {
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(linear.SlotInput, x) }`, ""},
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, "cannot use softmax.SlotInput (constant 0 of int type softmax.Slot) as linear.Slot value in argument to"},
 	{"slots", `func f(g *graph.Graph, x graph.Tensor) { graph.Insert[linear.Slot](g, 0, linear.Operator, linear.Defaults()).Bind(dropout.SlotMask, x) }`, "cannot use dropout.SlotMask (constant 1 of int type dropout.Slot) as linear.Slot value in argument to"},
-	{"slots", `func f(acc *task.Accessor) tensor.Opt[tensor.RO[bool]] { return task.Optional(acc, dropout.SlotMask, task.ReadOnly[bool, linear.Slot]) }`, "does not match inferred type"},
+	{"slots", `func f(b *opimpl.Binder[linear.Slot]) tensor.RO[bool] { return opimpl.ReadOnly[bool](b, dropout.SlotMask) }`, "does not match inferred type"},
 
 	// Tensors are neither swapped nor left out.
 	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, ""},
@@ -62,13 +62,14 @@ var programs = []struct {
 	{"apply", `func f(g *graph.Graph) graph.Tensor { return softmax.Apply(g, softmax.Defaults(), nil) }`, "cannot use nil as graph.Tensor value in argument to softmax.Apply"},
 
 	// So are those of invocations, gradients among them.
-	{"invoke", `func f(n *graph.Node, x softmax.Input, y softmax.Output) { softmax.InvokeForward(n, x, y) }`, ""},
-	{"invoke", `func f(n *graph.Node, x softmax.Input, y softmax.Output) { softmax.InvokeForward(n, x) }`, "not enough arguments in call to softmax.InvokeForward"},
-	{"invoke", `func f(n *graph.Node, x softmax.Input, y softmax.Output) { softmax.InvokeForward(n, y, x) }`, "cannot use y (variable of struct type softmax.Output) as softmax.Input value in argument to softmax.InvokeForward"},
-	{"invoke", `func f(n *graph.Node, y softmax.Output, g softmax.GradOutput) { softmax.InvokeBackward(n, y, g, softmax.GradInput{}) }`, "cannot use g (variable of struct type softmax.GradOutput) as softmax.GradInput value in argument to softmax.InvokeBackward"},
+	{"invoke", `func f(n *graph.Node, x, y graph.Tensor) { softmax.ForwardTensors{Input: x, Output: y}.Invoke(n) }`, ""},
+	{"invoke", `func f(n *graph.Node, x graph.Tensor) { softmax.ForwardTensors{x}.Invoke(n) }`, "too few values in struct literal of type softmax.ForwardTensors"},
+	{"invoke", `func f(n *graph.Node, x graph.Tensor) { softmax.ForwardTensors{Weight: x}.Invoke(n) }`, "unknown field Weight in struct literal of type softmax.ForwardTensors"},
+	{"invoke", `func f(n *graph.Node, x graph.Tensor) { softmax.BackwardTensors{Output: x, GradOutput: x}.Invoke(n) }`, "cannot use x (variable of struct type graph.Tensor) as graph.Gradient value in struct literal"},
+	{"invoke", `func f(n *graph.Node, g graph.Gradient) { softmax.BackwardTensors{Output: g}.Invoke(n) }`, "cannot use g (variable of struct type graph.Gradient) as graph.Tensor value in struct literal"},
 
 	// Constraints can be added only where the task declares none.
-	{"constraints", `func f(n *graph.Node, x softmax.Input, y softmax.Output, c partition.Constraint) error { inv, err := softmax.InvokeForward(n, x, y); if err != nil { return err }; return inv.AddConstraint(c) }`, ""},
+	{"constraints", `func f(n *graph.Node, x, y graph.Tensor, c partition.Constraint) error { inv, err := softmax.ForwardTensors{Input: x, Output: y}.Invoke(n); if err != nil { return err }; return inv.AddConstraint(c) }`, ""},
 	{"constraints", `func f(inv *graph.Invocation, c partition.Constraint) error { return inv.AddConstraint(c) }`, "inv.AddConstraint undefined (type *graph.Invocation has no field or method AddConstraint)"},
 
 	// Attributes have their types.
@@ -84,17 +85,17 @@ var programs = []struct {
 	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float64]{}`, "wrong type for method BackwardInput"},
 	{"kernels", `var _ linear.Kernel[float32] = kernels.Softmax[float32]{}`, "missing method BackwardInput"},
 	{"kernels", `type k[T dtype.Float] struct{}; var _ softmax.Kernel[int32] = nil`, "int32 does not satisfy dtype.Float"},
-	{"register", `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float32]{}, kernels.Softmax[float64]{}) }`, ""},
-	{"register", `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float32]{}) }`, "not enough arguments in call to softmax.Register"},
-	{"register", `func f(r *task.Registry) error { return softmax.Register(r, struct{}{}, kernels.Softmax[float64]{}) }`, "struct{} does not implement softmax.Kernel[float32] (missing method Backward)"},
-	{"register", `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float64]{}, kernels.Softmax[float32]{}) }`, "cannot use kernels.Softmax[float64]{} (value of struct type kernels.Softmax[float64]) as softmax.Kernel[float32] value in argument to softmax.Register"},
-	{"register", `func f(r *task.Registry) error { return linear.Register(r, kernels.Linear[float32]{}, kernels.Linear[float32]{}) }`, "as linear.Kernel[float64] value in argument to linear.Register"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return kernels.Softmax[float32]{} }; func (set) F64() softmax.Kernel[float64] { return kernels.Softmax[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, ""},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return kernels.Softmax[float32]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (missing method F64)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return struct{}{} }`, "struct{} does not implement softmax.Kernel[float32] (missing method Backward)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return kernels.Softmax[float64]{} }`, "does not implement softmax.Kernel[float32] (wrong type for method Backward)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float64] { return kernels.Softmax[float64]{} }; func (set) F64() softmax.Kernel[float64] { return kernels.Softmax[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (wrong type for method F32)"},
 }
 
 // imports maps the package names that programs use to the folders of the packages.
 var imports = map[string]string{
 	"activation": "generated", "conv2d": "generated", "elementunary": "generated", "sparsecategoricalcrossentropy": "generated", "split": "generated", "dropout": "generated", "elementbinary": "generated", "linear": "generated", "pool2d": "generated", "softmax": "generated",
-	"dtype": "runtime", "graph": "runtime", "op": "runtime", "partition": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
+	"dtype": "runtime", "graph": "runtime", "op": "runtime", "opimpl": "runtime", "partition": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
 }
 
 const module = "github.com/opgen/opgen"

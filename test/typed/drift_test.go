@@ -54,7 +54,7 @@ var drift = []struct {
 		args: `"state"`, finding: "OP502: init is given no tensors"},
 	{what: "dropout backward: ATTRS read, never bound", code: `func f(a *dropout.Backward[float32]) float64 { return a.Attrs.Rate }`},
 	{what: "transpose, reverse, split forward: ATTRS read, neither bound nor in the signature", code: `func f(a *softmax.Forward[float32]) int { return a.Attrs.Dim }`},
-	{what: "softmax init: OUTPUT read, never bound", code: `func f(n *graph.Node, x softmax.Input) { softmax.InvokeForward(n, x) }`, want: "not enough arguments in call to softmax.InvokeForward"},
+	{what: "softmax init: OUTPUT read, never bound", code: `func f(n *graph.Node, x graph.Tensor) { softmax.ForwardTensors{x}.Invoke(n) }`, want: "too few values in struct literal of type softmax.ForwardTensors"},
 	{what: "gather: PER_DEVICE_STATE read, not declared", args: `"per_device_state"`, finding: "OP203: there is no argument per_device_state"},
 
 	// Bound, but not in the signature, or not bound although it is.
@@ -80,8 +80,8 @@ var drift = []struct {
 
 	// Roles and permissions.
 	{what: "embedding: OUTPUT declared as an input", spec: "[slots.made]\nrole = \"input\"\ntype = \"T\"\nshape = [\"N\"]\n[tasks.forward.access]\nmade = \"write\"", finding: "OP502: forward may not have write access to made"},
-	{what: "batch_norm: weights bound as inputs", code: `func f(n *graph.Node, x linear.Input, b linear.Bias, y linear.Output) { linear.InvokeForward(n, x, x, b, y, linear.Regularization{}, linear.Pre{}) }`, want: "cannot use x (variable of struct type linear.Input) as linear.Weight value"},
-	{what: "batch_norm: bias taken from SCALE", code: `func f(n *graph.Node, x linear.Input, w linear.Weight, y linear.Output) { linear.InvokeForward(n, x, w, w, y, linear.Regularization{}, linear.Pre{}) }`, want: "cannot use w (variable of struct type linear.Weight) as linear.Bias value"},
+	{what: "batch_norm: weights bound as inputs", code: `func f(g *graph.Graph, x, w graph.Tensor) { linear.Apply(g, linear.Defaults(), x, w) }`, want: "cannot use w (variable of struct type graph.Tensor) as graph.Option value"},
+	{what: "batch_norm: bias taken from SCALE", code: `func f(x, w graph.Tensor) { _ = linear.ForwardTensors{Input: x, Weight: w, Scale: w} }`, want: "unknown field Scale in struct literal of type linear.ForwardTensors"},
 	{what: "conv_2d init: an input taken for writing", code: `func f(a *conv2d.Forward[float32]) { a.Input.Set(0, 1) }`, want: "a.Input.Set undefined"},
 	{what: "conv_2d backward: OUTPUT taken for writing", spec: "[tasks.backward]\nover = \"N\"\naccess = { output = \"write\" }", finding: "OP502: backward may not have write access to output"},
 	{what: "cast, combine, partition, replicate backward: permissions of gradients swapped (input)", code: `func f(a *softmax.Backward[float32]) float32 { return a.GradInput.At(0) }`, want: "a.GradInput.At undefined"},
@@ -91,10 +91,10 @@ var drift = []struct {
 	{what: "gather, embedding: INDEX is trainable", spec: "[slots.index]\nrole = \"input\"\ntype = \"i64\"\nshape = [\"N\"]\ntrainable = true", finding: "OP504: i64 is not floating-point"},
 
 	// Backward.
-	{what: "embedding, pool_2d backward: a value where its gradient is needed", code: `func f(n *graph.Node, y softmax.Output) { softmax.InvokeBackward(n, y, softmax.GradInput{}, y) }`, want: "cannot use y (variable of struct type softmax.Output) as softmax.GradOutput value"},
-	{what: "linear backward: the bias passed as its gradient", code: `func f(n *graph.Node, b linear.Bias) { linear.InvokeBackward(n, linear.Input{}, linear.Weight{}, linear.Output{}, linear.Pre{}, linear.GradInput{}, linear.GradWeight{}, b, linear.GradOutput{}, linear.GradRegularization{}) }`, want: "cannot use b (variable of struct type linear.Bias) as linear.GradBias value"},
+	{what: "embedding, pool_2d backward: a value where its gradient is needed", code: `func f(y graph.Tensor) { _ = softmax.BackwardTensors{Output: y, GradOutput: y} }`, want: "cannot use y (variable of struct type graph.Tensor) as graph.Gradient value"},
+	{what: "linear backward: the bias passed as its gradient", code: `func f(b graph.Tensor) { _ = linear.BackwardTensors{GradBias: b} }`, want: "cannot use b (variable of struct type graph.Tensor) as graph.Gradient value"},
 	{what: "gather backward: calls the forward kernel", code: `func f(ctx *op.Ctx, a *softmax.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
-	{what: "infer_bwd_binding: integers get gradients", code: `func f(n *graph.Node) { _ = sparsecategoricalcrossentropy.GradLabel{} }`, want: "undefined: sparsecategoricalcrossentropy.GradLabel"},
+	{what: "infer_bwd_binding: integers get gradients", code: `func f(g graph.Gradient) { _ = sparsecategoricalcrossentropy.BackwardTensors{GradLabel: g} }`, want: "unknown field GradLabel"},
 
 	// Optional and variadic slots.
 	{what: "linear: BIAS read whether it is there or not", code: `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, want: "a.Bias.At undefined"},
@@ -111,7 +111,7 @@ var drift = []struct {
 		a := linear.Defaults()
 		a.OutChannels = 3
 		y := linear.Apply(g, a, x)
-		_, err := linear.InvokeForward(y.Node(), linear.Input(x), linear.Weight(x), linear.Bias{}, linear.Output(y), linear.Regularization{}, linear.Pre{})
+		_, err := linear.ForwardTensors{Input: x, Weight: x, Output: y}.Invoke(y.Node())
 		return err
 	}},
 
@@ -126,8 +126,8 @@ var drift = []struct {
 
 	// Positional parameters, registration, ids.
 	{what: "batch_matmul, partition, linear init: parameters in another order in the header", code: `type k struct{ kernels.Softmax[float32] }; func (k) Forward(*softmax.Forward[float32], *op.Ctx, op.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, want: "wrong type for method Forward"},
-	{what: "partition, pool_2d, reduce, split, topk, transpose: backward not registered", code: `func f(r *task.Registry) error { return softmax.Register(r, kernels.Softmax[float32]{}) }`, want: "not enough arguments in call to softmax.Register"},
-	{what: "replicate: registered with the kernel of CAST", code: `func f(r *task.Registry) error { return elementunary.Register(r, kernels.Softmax[float32]{}, kernels.Softmax[float64]{}) }`, want: "does not implement elementunary.Kernel[float32]"},
+	{what: "partition, pool_2d, reduce, split, topk, transpose: backward not registered", code: `type k struct{ kernels.Softmax[float32] }; func (k) Backward() {}; type set struct{}; func (set) F32() softmax.Kernel[float32] { return k{} }`, want: "wrong type for method Backward"},
+	{what: "replicate: registered with the kernel of CAST", code: `type set struct{}; func (set) F32() elementunary.Kernel[float32] { return kernels.Softmax[float32]{} }`, want: "does not implement elementunary.Kernel[float32]"},
 	{what: "reduce: registered under the id of TRANSPOSE", want: "want task id", call: func() error {
 		return new(task.Registry).RegisterTask(softmax.ForwardTask, "linear", linear.Operator.Signature(task.KindForward))
 	}},

@@ -18,6 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/opimpl"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
@@ -101,10 +102,10 @@ func (l *layer) run(t *testing.T, id task.ID) {
 // state returns what init made.
 func (l *layer) state(t *testing.T) *device.MHAPerDeviceState {
 	t.Helper()
-	acc := &task.Accessor{Signature: attention.Operator.Signature(task.KindForward), State: func(int) *task.State { return &l.perDevice }}
-	s := task.StateOf[*device.MHAPerDeviceState](acc, attention.SlotPerDeviceState)
-	if acc.Err() != nil {
-		t.Fatal(acc.Err())
+	binder := opimpl.NewBinder[attention.Slot](&task.Accessor{Signature: attention.Operator.Signature(task.KindForward), State: func(int) *task.State { return &l.perDevice }})
+	s := opimpl.StateOf[*device.MHAPerDeviceState](binder, attention.SlotPerDeviceState)
+	if binder.Err() != nil {
+		t.Fatal(binder.Err())
 	}
 	return s
 }
@@ -248,7 +249,7 @@ func TestLaunch(t *testing.T) {
 	}
 	n := out.Node()
 	w := n.Tensor(int(attention.SlotWeights))
-	inv, err := attention.InvokeForward(n, attention.Query(q), attention.Key(k), attention.Value(v), attention.Weights(w), attention.Output(out))
+	inv, err := attention.ForwardTensors{Query: q, Key: k, Value: v, Weights: w, Output: out}.Invoke(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,8 +282,7 @@ func TestLaunch(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != partition.ConstraintsLocked {
 		t.Errorf("got %v, want an error of the code %s", err, partition.ConstraintsLocked)
 	}
-	back, err := attention.InvokeBackward(n, attention.Query(q), attention.Key(k), attention.Value(v), attention.Weights(w),
-		attention.GradQuery{}, attention.GradKey{}, attention.GradValue{}, attention.GradWeights{}, attention.GradOutput(out))
+	back, err := attention.BackwardTensors{Query: q, Key: k, Value: v, Weights: w, GradOutput: graph.Gradient(out)}.Invoke(n)
 	if err != nil {
 		t.Fatal(err)
 	}

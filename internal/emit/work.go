@@ -1,0 +1,80 @@
+package emit
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// work emits the extents of steps and the costs of tasks. What several of them use is computed once.
+func (e *emitter) work() {
+	x := &exprs{e}
+	var steps, costs, extents []string
+	for _, t := range e.op.Tasks {
+		if !t.Invoked() {
+			continue
+		}
+		for _, s := range t.Steps {
+			over := x.code(s.OverX, 0)
+			extents = append(extents, over)
+			call := fmt.Sprintf("r.Work(%sTask, %s", t.GoName, over)
+			if s.Name != "" {
+				call = fmt.Sprintf("r.Step(%sTask, %q, %s", t.GoName, s.Name, over)
+			}
+			switch {
+			case s.GrainX != nil:
+				call += ", " + x.code(s.GrainX, 0)
+			case t.Reduces():
+				call += ", " + over // one range, so that operations have one order
+			}
+			call += ")"
+			if s.WhenX != nil {
+				call = "if " + x.code(s.WhenX, 0) + " {\n" + call + "\n}"
+			}
+			steps = append(steps, call)
+		}
+		if t.FlopsX != nil {
+			call := fmt.Sprintf("r.Cost(%sTask, %s", t.GoName, x.as(t.FlopsX, expr.Float))
+			if t.BytesX != nil {
+				call += ", " + x.as(t.BytesX, expr.Float)
+			}
+			costs = append(costs, call+")")
+		}
+	}
+	code := strings.Join(append(steps, costs...), "\n")
+	if code == "" {
+		return
+	}
+	e.p("")
+	for _, m := range product.FindAllStringSubmatch(code, -1) {
+		code = e.once(code, m[0], "prod"+m[1], extents)
+	}
+	for _, over := range extents {
+		name := "extent"
+		if len(e.op.Slots) > 0 && e.op.Slots[0].Lane != "" && !strings.Contains(over, "d.") {
+			name = "lanes" // all dimensions but that of the axis
+		}
+		if strings.Contains(over, " ") && !strings.Contains(over, "r.") {
+			code = e.once(code, over, name, nil)
+		}
+	}
+	e.p("%s", code)
+}
+
+// product matches the size of a run of dimensions.
+var product = regexp.MustCompile(`shape\.Prod\(d\.(\w+)\)`)
+
+// once emits a variable that holds what code computes several times, and returns the code with the variable. It also
+// puts the variable into the other expressions. A name that code uses already is left alone.
+func (e *emitter) once(code, computed, name string, others []string) string {
+	if strings.Count(code, computed) < 2 || strings.Contains(code, name) {
+		return code
+	}
+	e.p("%s := %s", name, computed)
+	for i := range others {
+		others[i] = strings.ReplaceAll(others[i], computed, name)
+	}
+	return strings.ReplaceAll(code, computed, name)
+}

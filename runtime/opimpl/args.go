@@ -1,0 +1,92 @@
+package opimpl
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Argument returns the value of an argument.
+func Argument[T any, S ~int](a *Binder[S], slot S) T {
+	var zero T
+	if a.err != nil {
+		return zero
+	}
+	arg := a.acc.Signature.Arg(int(slot))
+	if arg == nil {
+		a.fail(slot, whole, "an argument of the task", "one that it does not take")
+		return zero
+	}
+	value := a.acc.Value(int(slot), arg)
+	v, ok := value.(T)
+	if !ok {
+		a.fail(slot, whole, fmt.Sprintf("a value of type %T from %v", zero, arg.From), fmt.Sprintf("%T", value))
+	}
+	return v
+}
+
+// Arguments returns the values of a variadic argument.
+func Arguments[T any, S ~int](a *Binder[S], slot S) []T {
+	if a.err != nil {
+		return nil
+	}
+	values := a.acc.Passed[int(slot)]
+	out := make([]T, len(values))
+	for i, v := range values {
+		var ok bool
+		if out[i], ok = v.(T); !ok {
+			a.fail(slot, whole, fmt.Sprintf("values of type %T", out[i]), fmt.Sprintf("%T", v))
+		}
+	}
+	return out
+}
+
+// StateOf returns the state of a slot, which an init task has made. Other tasks use it.
+func StateOf[T any, S ~int](a *Binder[S], slot S) T {
+	var none T
+	s := a.state(slot)
+	if s == nil {
+		return none
+	}
+	v, ok := s.Value().(T)
+	if !ok {
+		a.fail(slot, whole, fmt.Sprintf("state of type %T, made by an init task", none), fmt.Sprintf("%T", s.Value()))
+	}
+	return v
+}
+
+// state returns the place of the state of a slot.
+func (a *Binder[S]) state(slot S) *task.State {
+	if a.err != nil {
+		return nil
+	}
+	var s *task.State
+	if a.acc.State != nil {
+		s = a.acc.State(int(slot))
+	}
+	if s == nil {
+		a.fail(slot, whole, "an engine that keeps state", "none")
+	}
+	return s
+}
+
+// once is a body that does the same for every range.
+type once func(ctx *op.Ctx) error
+
+func (f once) Run(ctx *op.Ctx, _ op.Range) error { return f(ctx) }
+
+// Init returns the body of a task that makes the state of a slot.
+func Init[T any, S ~int](a *Binder[S], slot S, make func(*op.Ctx) (T, error)) op.Body {
+	place := a.state(slot)
+	return once(func(ctx *op.Ctx) error {
+		v, err := make(ctx)
+		if err == nil {
+			place.Put(v)
+		}
+		return err
+	})
+}
+
+// Cleanup returns the body of a task that frees state.
+func Cleanup(free func(*op.Ctx) error) op.Body { return once(free) }

@@ -1,0 +1,116 @@
+package opimpl
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// The methods below are what functions of expressions mean. If
+// there is no such shape, the resolution fails.
+
+// Slice returns dims[lo:hi], or an error if there is no such slice.
+func (r *Resolver[S]) Slice(dims []int, lo, hi int) []int {
+	if lo < 0 || hi < lo || hi > len(dims) {
+		r.fail(none, 0, fmt.Sprintf("a slice of %s", shape.Format(dims)), fmt.Sprintf("[%d:%d]", lo, hi))
+		return nil
+	}
+	return dims[lo:hi:hi]
+}
+
+// Index returns dims[i], or an error if there is no such dimension.
+func (r *Resolver[S]) Index(dims []int, i int) int {
+	if i < 0 || i >= len(dims) {
+		r.fail(none, 0, fmt.Sprintf("a dimension of %s", shape.Format(dims)), fmt.Sprint(i))
+		return 0
+	}
+	return dims[i]
+}
+
+// Run returns runs[i], the run of dimensions that stands for tensor i of a variadic slot, or an error
+// if there is no such tensor.
+func (r *Resolver[S]) Run(runs [][]int, i int) []int {
+	if i < 0 || i >= len(runs) {
+		r.fail(none, 0, fmt.Sprintf("a tensor's number below %d", len(runs)), fmt.Sprint(i))
+		return nil
+	}
+	return runs[i]
+}
+
+// Broadcast returns the shape that a and b have in common, or an error.
+func (r *Resolver[S]) Broadcast(a, b []int) []int {
+	s, ok := shape.Broadcast(a, b)
+	if !ok {
+		r.fail(none, 0, "shapes that broadcast: equal extents, or 1", shape.Format(a)+" and "+shape.Format(b))
+	}
+	return s
+}
+
+// Keep returns the extents at axes, in the order of dims.
+func (r *Resolver[S]) Keep(dims, axes []int) []int {
+	return r.choose(dims, axes, func(extent int, in bool) (int, bool) { return extent, in })
+}
+
+// Drop returns the extents at other places than axes.
+func (r *Resolver[S]) Drop(dims, axes []int) []int {
+	return r.choose(dims, axes, func(extent int, in bool) (int, bool) { return extent, !in })
+}
+
+// Ones returns dims with 1 at axes.
+func (r *Resolver[S]) Ones(dims, axes []int) []int {
+	return r.choose(dims, axes, func(extent int, in bool) (int, bool) { return shape.If(in, 1, extent), true })
+}
+
+// choose returns what f makes of each extent, which it is told whether axes name, if it is to stay.
+func (r *Resolver[S]) choose(dims, axes []int, f func(extent int, in bool) (int, bool)) []int {
+	if !r.distinct(axes, len(dims), dims) {
+		return nil
+	}
+	var out []int
+	for d, n := range dims {
+		if n, ok := f(n, slices.Contains(axes, d)); ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Insert returns dims with an extent of 1 inserted for each of axes, which say where it then stands.
+func (r *Resolver[S]) Insert(dims, axes []int) []int {
+	out := make([]int, len(dims)+len(axes))
+	if !r.distinct(axes, len(out), dims) {
+		return nil
+	}
+	for d := range out {
+		if slices.Contains(axes, d) {
+			out[d] = 1
+		} else {
+			out[d], dims = dims[0], dims[1:]
+		}
+	}
+	return out
+}
+
+// Permute returns the extents at axes, in the order of axes, which name every dimension once.
+func (r *Resolver[S]) Permute(dims, axes []int) []int {
+	if !r.distinct(axes, len(dims), dims) {
+		return nil
+	}
+	if len(axes) != len(dims) {
+		r.fail(none, 0, "every dimension of "+shape.Format(dims)+" once", shape.Format(axes))
+		return nil
+	}
+	return shape.Permute(dims, axes)
+}
+
+// distinct checks that axes are different numbers below rank; dims is what they refer to.
+func (r *Resolver[S]) distinct(axes []int, rank int, dims []int) bool {
+	for i, a := range axes {
+		if a < 0 || a >= rank || slices.Contains(axes[:i], a) {
+			r.fail(none, 0, fmt.Sprintf("different axes from 0 to %d for %s", rank-1, shape.Format(dims)), shape.Format(axes))
+			return false
+		}
+	}
+	return true
+}

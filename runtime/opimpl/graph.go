@@ -1,0 +1,97 @@
+package opimpl
+
+import (
+	"reflect"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Insert begins a node of g for an Apply function. Errors are reported at the line that calls that function.
+func Insert[S ~int](g *graph.Graph, o *graph.Operator, attrs task.Attrs, opts []graph.Option) *graph.Insertion[S] {
+	return graph.Insert[S](g, 1, o, attrs, opts...)
+}
+
+// Tensor returns the tensor of a slot of a node, or none.
+func Tensor[S ~int](n *graph.Node, slot S) graph.Tensor { return n.Tensor(int(slot)) }
+
+// Tensors returns the tensors of a variadic slot of a node.
+func Tensors[S ~int](n *graph.Node, slot S) []graph.Tensor { return n.Tensors(int(slot)) }
+
+// Values returns the values of a variadic argument as Insertion.BindArg takes them.
+func Values[T any](values []T) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
+}
+
+// Optimizer returns the optimizer that inserts an operator for every weight. The node takes its name from the weight
+// and from the operator.
+func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S) graph.Optimizer {
+	return func(g *graph.Graph, w, dw graph.Tensor) {
+		graph.Insert[S](g, 1, o, attrs, graph.Named(w.Name()+"."+o.Name)).Bind(weight, w).Bind(grad, dw).Node()
+	}
+}
+
+// Invoke binds a task of node n to tensors, a struct with a field for each of the task's parameters but scratch memory,
+// and behind them for each argument that the caller passes. The task declares its constraints.
+func Invoke(n *graph.Node, kind task.Kind, tensors any) (*graph.Invocation, error) {
+	return bind(n, kind, tensors).Invocation()
+}
+
+// Open is Invoke for a task that does not declare its constraints.
+func Open(n *graph.Node, kind task.Kind, tensors any) (*graph.OpenInvocation, error) {
+	return bind(n, kind, tensors).Open()
+}
+
+func bind(n *graph.Node, kind task.Kind, tensors any) *graph.Binding[int] {
+	b := graph.NewBinding[int](n, kind)
+	sig := n.Op.Signature(kind)
+	if sig == nil {
+		return b // with an error
+	}
+	fields, next := reflect.ValueOf(tensors), 0
+	field := func() reflect.Value { next++; return fields.Field(next - 1) }
+	for _, p := range sig.Params {
+		if p.Perm == perm.Scratch {
+			continue
+		}
+		var list []graph.Tensor
+		switch x := field().Interface().(type) {
+		case graph.Tensor:
+			list = []graph.Tensor{x}
+		case graph.Gradient:
+			list = []graph.Tensor{graph.Tensor(x)}
+		case []graph.Tensor:
+			list = x
+		case []graph.Gradient:
+			for _, g := range x {
+				list = append(list, graph.Tensor(g))
+			}
+		}
+		if p.Grad {
+			b.BindGrad(p.Slot, list...)
+		} else {
+			b.Bind(p.Slot, list...)
+		}
+	}
+	for _, a := range sig.Args {
+		if a.From != task.FromCall {
+			continue
+		}
+		v := field()
+		if !sig.Operator.Slots[a.Slot].Variadic {
+			b.BindArg(a.Slot, v.Interface())
+			continue
+		}
+		var values []any
+		for i := range v.Len() {
+			values = append(values, v.Index(i).Interface())
+		}
+		b.BindArg(a.Slot, values...)
+	}
+	return b
+}
