@@ -54,8 +54,8 @@ var reaches = map[string][]string{
 	"kernels":   {"kernels", "generated", "runtime"},
 	"generated": {"runtime"},
 	"runtime":   {"runtime", "internal/nearest"}, // the nearest name of an attribute
-	"internal":  {"internal", "templates", "runtime"},
-	"generate":  {"internal", "runtime"},
+	"internal":  {"internal", "templates", "runtime", "generate/plugin"}, // the protocol of plug-ins
+	"generate":  {"generate", "internal", "runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"generated", "kernels", "runtime"},
 	"templates": nil,
