@@ -79,7 +79,7 @@ type Pattern struct {
 	Elems []Elem
 }
 
-// Provided reports whether the caller gives the shape of a slot: of inputs, and of an initialiser's
+// Provided reports whether the caller gives the shape of a slot: of inputs, and of an initializer's
 // output.
 func Provided(s *spec.Spec, slot *spec.Slot) bool {
 	return slot.Role.V == "input" || s.Kind == spec.Initializer && slot.Role.V == "output"

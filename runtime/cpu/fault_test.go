@@ -97,7 +97,7 @@ const (
 	cancellations = 20 // for each number of workers
 )
 
-// begin loads and runs the initialisation, and loads the step.
+// begin loads and runs the initialization, and loads the step.
 func (s *training) begin(e *engine.Engine) error {
 	init, err := graph.Initialization(s.program)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *training) check(t *testing.T, what string) {
 }
 
 // compare compares what a step computed with what it should have, which depends on how many went before:
-// random numbers and the optimiser's rate do.
+// random numbers and the optimizer's rate do.
 func (s *training) compare(t *testing.T, what string) {
 	t.Helper()
 	if s.undisturbed != nil {
@@ -248,7 +248,7 @@ func TestAllocationFaults(t *testing.T) {
 		if !errors.Is(err, errFault) || !strings.HasPrefix(err.Error(), owner+": ") {
 			t.Errorf("%s: %v", what, err)
 		}
-		// Variables that the initialisation made stay; all else is gone.
+		// Variables that the initialization made stay; all else is gone.
 		for _, v := range s.program.Variables {
 			if data, _, err := engine.Variable[float32](e, v.Name()); err == nil {
 				before += int64(4 * len(data))

@@ -122,13 +122,13 @@ func TestCancel(t *testing.T) {
 	stop()
 	feed(t, in, "x", float32(1))
 	err := in.Run(ctx)
-	wantError(t, "cancelled before", err, "plan inference stopped: context canceled")
+	wantError(t, "canceled before", err, "plan inference stopped: context canceled")
 	if !errors.Is(err, context.Canceled) || ran != 0 {
 		t.Errorf("%v after %d tasks", err, ran)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
 	feed(t, in, "x", float32(1))
-	wantError(t, "cancelled within", in.Run(ctx), "plan inference stopped: enough")
+	wantError(t, "canceled within", in.Run(ctx), "plan inference stopped: enough")
 	if ran != 2 {
 		t.Errorf("%d tasks ran", ran)
 	}
@@ -136,7 +136,7 @@ func TestCancel(t *testing.T) {
 	feed(t, in, "x", float32(1))
 	run(t, in)
 	if got := fetch[float32](t, in, "p3.output"); got[0] != 5 {
-		t.Errorf("after a cancelled run the plan computes %v", got)
+		t.Errorf("after a canceled run the plan computes %v", got)
 	}
 }
 

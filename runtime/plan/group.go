@@ -27,7 +27,7 @@ const (
 	Batch Form = "batch"
 )
 
-// group fuses neighbouring tasks that work element by element: first those of one operator that have
+// group fuses neighboring tasks that work element by element: first those of one operator that have
 // nothing to do with each other, as updates of weights, then those that hand tensors on.
 func (b *builder) group() {
 	p := b.plan

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 )
 
-// phaseColors are the colours of tasks, by phase; built-in operations have none of their own.
+// phaseColors are the colors of tasks, by phase; built-in operations have none of their own.
 var phaseColors = map[string]string{
 	"initialize": "#e8e3f4",
 	"forward":    "#dbe9f6",

@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// kind says what a buffer holds; it decides about its colour.
+// kind says what a buffer holds; it decides about its color.
 type kind int
 
 const (
