@@ -13,12 +13,16 @@ var link = regexp.MustCompile(`\]\(([^)]+)\)`)
 // TestLinks checks that the files exist to which documents link.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
+	pages := []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../runtime/conform/testdata/README.md"}
+	for _, pattern := range []string{"*.md", "adr/*.md", "operators/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
 	}
 	links := 0
-	for _, page := range append(pages, "../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../runtime/conform/testdata/README.md") {
+	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -9,8 +9,6 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/cost"
-	"github.com/opgen/opgen/runtime/cpu"
-	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -23,8 +21,7 @@ func writeCosts(ctx context.Context, w io.Writer, g *graph.Graph, workers int) e
 		return err
 	}
 	machine := cost.MeasureMachine(workers)
-	backend := func() engine.Backend { return cpu.New(cpu.Config{Workers: workers}) }
-	meter := cost.NewMeter(&registry, cost.Config{Backend: backend, Warmup: 3, Runs: 10, Machine: machine})
+	meter := cost.NewMeter(&registry, cost.Config{Workers: workers, Warmup: 3, Runs: 10, Machine: machine})
 	fmt.Fprintf(w, "\ncost of operators; at best this machine does %.1f GFLOP/s and moves %.1f GB/s\n", machine.F32/1e9, machine.Bandwidth/1e9)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "node\tforward us\t+-\tof best\tbackward us\t+-\tof best\tinputs\tweights\toutputs\tsaved\tscratch\tgradients KiB\t")

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
@@ -20,8 +21,10 @@ import (
 
 // Config says how a Meter measures.
 type Config struct {
-	// Backend makes the backend on which operators are measured, one for each operator.
+	// Backend makes the backend on which operators are measured, one for each operator. Without it, the CPUs of
+	// this machine run them, with the given number of workers.
 	Backend func() engine.Backend
+	Workers int
 	// Warmup is how many runs pass before those that count; Runs is how many count, 0 means 5.
 	Warmup, Runs int
 	// MemoryLimit bounds the bytes of tensors of a measurement; 0 means no bound.
@@ -89,6 +92,9 @@ func NewMeter(r *task.Registry, c Config) *Meter {
 	c.Warmup = max(c.Warmup, 0)
 	if c.Runs <= 0 {
 		c.Runs = 5
+	}
+	if c.Backend == nil {
+		c.Backend = func() engine.Backend { return cpu.New(cpu.Config{Workers: c.Workers}) }
 	}
 	return &Meter{registry: r, config: c, known: map[key]Metrics{}}
 }

@@ -110,13 +110,17 @@ type executable struct {
 // Compile makes a program of the pool.
 func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 	tasks := make([]exec.Task, len(q.Tasks))
+	var grid *op.Grid // of the last task
 	for i, l := range q.Tasks {
 		t := &q.Plan.Tasks[i]
 		body := l.(launchable).Body
 		if q.Observe != nil {
 			body = &observed{i, body, q.Observe}
 		}
-		tasks[i] = exec.Task{Body: body, Over: t.Over, Grain: t.Grain}
+		if g := t.Grid(); grid == nil || !grid.Equal(&g) {
+			grid = &g
+		}
+		tasks[i] = exec.Task{Body: body, Grid: grid, Tile: int32(t.Tile)}
 	}
 	program, err := exec.NewProgram(&q.Plan.Schedule, tasks)
 	return &executable{b.pool, program}, err

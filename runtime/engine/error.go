@@ -22,7 +22,7 @@ type TaskError struct {
 }
 
 func (e *TaskError) Error() string {
-	return fmt.Sprintf("plan %s, %s, range [%d, %d): %v", e.Plan, e.Label, e.Range.Lo, e.Range.Hi, e.Err)
+	return fmt.Sprintf("plan %s, %s, range %v: %v", e.Plan, e.Label, e.Range, e.Err)
 }
 
 // Unwrap returns the kernel's error.
@@ -49,7 +49,7 @@ type RangeError struct {
 }
 
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("task %d, range [%d, %d): %v", e.Task, e.Range.Lo, e.Range.Hi, e.Err)
+	return fmt.Sprintf("task %d, range %v: %v", e.Task, e.Range, e.Err)
 }
 
 // Unwrap returns the kernel's error.

@@ -1,6 +1,8 @@
-// Package op is what a kernel sees of its surroundings: the range that it is to do, the worker that it
+// Package op is what a kernel sees of its surroundings: the range that it is to compute, the worker that it
 // runs on, and the error that it returns.
 package op
+
+import "fmt"
 
 // Error is a misuse of an operator: which operator, task and slot, what was expected and what came.
 type Error struct {
@@ -34,8 +36,49 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Range is a part of a step: indices Lo to Hi-1 of what the step runs over.
-type Range struct{ Lo, Hi int }
+// Range is a part of a step's domain: a box of up to three dimensions. Lo and Hi bound dimension 0, which is
+// the only one of most steps: indices Lo to Hi-1. Dim returns the bounds of any dimension.
+type Range struct {
+	Lo, Hi int
+	// Bounds of dimensions 1 and 2. The upper ones are stored less 1, so that the zero value is [0, 1).
+	lo1, last1, lo2, last2 int
+}
+
+// Box returns the range with the given bounds, [lo, hi) of each dimension; there are at most MaxRank.
+func Box(bounds ...[2]int) Range {
+	r := Range{Lo: bounds[0][0], Hi: bounds[0][1]}
+	if len(bounds) > 1 {
+		r.lo1, r.last1 = bounds[1][0], bounds[1][1]-1
+	}
+	if len(bounds) > 2 {
+		r.lo2, r.last2 = bounds[2][0], bounds[2][1]-1
+	}
+	return r
+}
+
+// Dim returns the bounds of dimension d: indices lo to hi-1. A dimension that the step does not have holds the
+// one index 0.
+func (r Range) Dim(d int) (lo, hi int) {
+	switch d {
+	case 0:
+		return r.Lo, r.Hi
+	case 1:
+		return r.lo1, r.last1 + 1
+	}
+	return r.lo2, r.last2 + 1
+}
+
+// String formats the range as [lo, hi), or as [lo, hi) x [lo, hi) if it has more dimensions than one.
+func (r Range) String() string {
+	s := fmt.Sprintf("[%d, %d)", r.Lo, r.Hi)
+	if r.lo1|r.last1|r.lo2|r.last2 != 0 {
+		s += fmt.Sprintf(" x [%d, %d)", r.lo1, r.last1+1)
+	}
+	if r.lo2|r.last2 != 0 {
+		s += fmt.Sprintf(" x [%d, %d)", r.lo2, r.last2+1)
+	}
+	return s
+}
 
 // Ctx is what a body knows about its surroundings.
 type Ctx struct {

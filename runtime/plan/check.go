@@ -92,8 +92,11 @@ func (p *Plan) checkTasks() *Error {
 			return p.fault("want calls from 0 to %d, got %d in task %d", len(p.Calls)-1, task.Call, t)
 		case task.Builtin != nil && len(task.Access) == 0:
 			return p.fault("want tensors for %s, got none in task %d", task.Builtin.Op, t)
-		case task.Over < 0 || task.Grain < 1 || task.Step < 0:
-			return p.fault("want a step and ranges, got task %d, step %d over %d by %d", t, task.Step, task.Over, task.Grain)
+		case task.Step < 0:
+			return p.fault("want a step of 0 or more, got %d in task %d", task.Step, t)
+		}
+		if err := p.checkGrid(t); err != nil {
+			return err
 		}
 		for i := range task.Access {
 			if err := p.within(t, i); err != nil {
@@ -110,6 +113,23 @@ func (p *Plan) checkTasks() *Error {
 				return p.faultOf(t, "want explicit dependencies on earlier tasks, got task %d for task %d", before, t)
 			}
 		}
+	}
+	return nil
+}
+
+// checkGrid checks the grid of a task. Only steps of calls have grids of several dimensions, or tasks for
+// single tiles.
+func (p *Plan) checkGrid(t int) *Error {
+	task := &p.Tasks[t]
+	g := task.Grid()
+	if err := g.Check(); err != nil {
+		return p.fault("task %d: %v", t, err)
+	}
+	if task.Tile < 0 || task.Tile > g.Tiles() {
+		return p.faultOf(t, "want tile 1 to %d, or 0 for all, got %d", g.Tiles(), task.Tile)
+	}
+	if (task.Tile > 0 || g.Rank() > 1) && (task.Group != nil || task.Builtin != nil) {
+		return p.faultOf(t, "want built-in operations and fused tasks over one dimension, got %v", &g)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (p *Plan) run(from int, fixed []bool) (Form, int) {
 
 // wholly reports whether a task works element by element, on whole tensors.
 func (p *Plan) wholly(t *Task) bool {
-	return t.Elementwise && !slices.ContainsFunc(t.Access, func(a region.Access) bool {
+	return t.Elementwise && t.Inner == nil && t.Tile == 0 && !slices.ContainsFunc(t.Access, func(a region.Access) bool {
 		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || !p.whole(&a)
 	})
 }

@@ -158,21 +158,39 @@ type Builtin struct {
 	Redop perm.Redop `json:"redop,omitempty"` // of which identity fills in what changes nothing
 }
 
-// Task is a step of a call, or a built-in operation. It runs over [0, Over), cut into ranges of
-// Grain indices that may run side by side.
+// Task is a step of a call, or a built-in operation. It runs over a grid, whose tiles may run side by side.
 type Task struct {
-	Call    int             `json:"call"` // -1 for a built-in or a group
-	Step    int             `json:"step"`
-	Builtin *Builtin        `json:"builtin,omitempty"`
-	Group   *Group          `json:"group,omitempty"`
-	Over    int             `json:"over"`
-	Grain   int             `json:"grain"`
-	Access  []region.Access `json:"access"`
+	Call    int      `json:"call"` // -1 for a built-in or a group
+	Step    int      `json:"step"`
+	Builtin *Builtin `json:"builtin,omitempty"`
+	Group   *Group   `json:"group,omitempty"`
+	// Over and Grain are the extents of dimension 0 of the grid and of its tiles. Inner holds the other
+	// dimensions; most grids have none.
+	Over  int       `json:"over"`
+	Grain int       `json:"grain"`
+	Inner []op.Axis `json:"inner,omitempty"`
+	// Tile is the number of the only tile that the task runs, counted from 1; 0 stands for all tiles.
+	Tile   int             `json:"tile,omitempty"`
+	Access []region.Access `json:"access"`
 	// After lists earlier tasks that must be over before, whatever they access.
 	After []int `json:"after,omitempty"`
 	// Elementwise says that index i touches element i only, of every tensor that has as many elements
 	// as there are indices, and that others are only read.
 	Elementwise bool `json:"elementwise,omitempty"`
+}
+
+// Grid returns the grid of the task's step.
+func (t *Task) Grid() op.Grid {
+	return op.Grid{Axis: op.Axis{Over: t.Over, Grain: t.Grain}, Inner: t.Inner}
+}
+
+// Ranges returns the number of ranges of the task.
+func (t *Task) Ranges() int {
+	if t.Tile > 0 {
+		return 1
+	}
+	g := t.Grid()
+	return g.Tiles()
 }
 
 // Label returns a name for the task, such as "fc1: linear.backward". It also names tasks of plans that

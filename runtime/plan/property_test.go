@@ -101,7 +101,8 @@ func bodies(p *Plan, memory [][]byte) []exec.Task {
 			}
 			m.access = append(m.access, e)
 		}
-		tasks[t] = exec.Task{Body: m, Over: p.Tasks[t].Over, Grain: p.Tasks[t].Grain}
+		grid := p.Tasks[t].Grid()
+		tasks[t] = exec.Task{Body: m, Grid: &grid}
 	}
 	return tasks
 }
@@ -169,8 +170,8 @@ func TestParallelEqualsSequential(t *testing.T) {
 		for run := range 2 {
 			feedAll(p, memory, run == 0)
 			for _, x := range serial {
-				for lo := 0; lo < x.Over; lo += x.Grain {
-					if err := x.Body.Run(&op.Ctx{}, op.Range{Lo: lo, Hi: min(lo+x.Grain, x.Over)}); err != nil {
+				for k := range x.Grid.Tiles() {
+					if err := x.Body.Run(&op.Ctx{}, x.Grid.Tile(k)); err != nil {
 						t.Fatal(err)
 					}
 				}

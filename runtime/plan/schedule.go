@@ -73,9 +73,6 @@ func (p *Plan) schedule(o options) error {
 	return nil
 }
 
-// Ranges returns the number of ranges of a task.
-func (t *Task) Ranges() int { return (t.Over + t.Grain - 1) / t.Grain }
-
 // estimate returns the estimated time of each task in nanoseconds.
 func (p *Plan) estimate(on *target.Target) []float64 {
 	ns := make([]float64, len(p.Tasks))

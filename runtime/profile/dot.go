@@ -43,7 +43,7 @@ func WriteDOT(w io.Writer, p *plan.Plan) error {
 		box, ranges := i, []string{}
 		for ; i < len(p.Tasks) && (i == box || p.Tasks[i].Call >= 0 && p.Tasks[i].Call == p.Tasks[box].Call); i++ {
 			t := &p.Tasks[i]
-			ranges = append(ranges, fmt.Sprint((t.Over+t.Grain-1)/t.Grain))
+			ranges = append(ranges, fmt.Sprint(t.Ranges()))
 		}
 		fmt.Fprintf(out, "  t%d [label=%s, fillcolor=%q];\n", box, quote(p.Label(box)+"\nranges: "+strings.Join(ranges, ", ")), phaseColors[phase(p, box)])
 		// Several tensors from the same box share an arrow. All steps of a call have the same tensors.

@@ -47,7 +47,7 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 			named("thread_name", tid, fmt.Sprintf("worker %d", tid))
 			for _, e := range rec.workers[tid].events {
 				t := &rec.plan.Tasks[e.task]
-				args := map[string]any{"run": e.run, "task": e.task, "range": fmt.Sprintf("[%d, %d) of %d", e.at.Lo, e.at.Hi, t.Over)}
+				args := map[string]any{"run": e.run, "task": e.task, "range": fmt.Sprintf("%v of %d", e.at, t.Over)}
 				category := "builtin"
 				if t.Call >= 0 {
 					category = rec.plan.Calls[t.Call].Phase

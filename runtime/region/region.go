@@ -123,6 +123,9 @@ type Access struct {
 	Region
 	Perm  perm.Perm  `json:"perm"`
 	Redop perm.Redop `json:"redop,omitempty"`
+	// Footprint says which part of the region a tile of the task touches. Without one, each tile may touch all
+	// of it.
+	Footprint Footprint `json:"footprint,omitempty"`
 }
 
 // Conflicts reports whether the two accesses must be ordered.

@@ -102,17 +102,17 @@ func TestConflicts(t *testing.T) {
 		a, b Access
 		want bool
 	}{
-		{Access{all, perm.Read, 0}, Access{all, perm.Read, 0}, false},
-		{Access{all, perm.Read, 0}, Access{left, perm.Write, 0}, true},
-		{Access{left, perm.Write, 0}, Access{right, perm.Write, 0}, false},
-		{Access{all, perm.Write, 0}, Access{all, perm.Write, 0}, true},
-		{Access{all, perm.None, 0}, Access{all, perm.Write, 0}, false},
-		{Access{all, perm.Scratch, 0}, Access{all, perm.Read, 0}, true},
-		{Access{all, perm.Scratch, 0}, Access{all, perm.Scratch, 0}, true},
-		{Access{all, perm.Reduce, perm.Sum}, Access{left, perm.Reduce, perm.Sum}, false},
-		{Access{all, perm.Reduce, perm.Sum}, Access{left, perm.Reduce, perm.Max}, true},
-		{Access{all, perm.Reduce, perm.Sum}, Access{left, perm.Read, 0}, true},
-		{Access{all, perm.ReadWrite, 0}, Access{Whole(1, []int{4}), perm.ReadWrite, 0}, false},
+		{Access{all, perm.Read, 0, nil}, Access{all, perm.Read, 0, nil}, false},
+		{Access{all, perm.Read, 0, nil}, Access{left, perm.Write, 0, nil}, true},
+		{Access{left, perm.Write, 0, nil}, Access{right, perm.Write, 0, nil}, false},
+		{Access{all, perm.Write, 0, nil}, Access{all, perm.Write, 0, nil}, true},
+		{Access{all, perm.None, 0, nil}, Access{all, perm.Write, 0, nil}, false},
+		{Access{all, perm.Scratch, 0, nil}, Access{all, perm.Read, 0, nil}, true},
+		{Access{all, perm.Scratch, 0, nil}, Access{all, perm.Scratch, 0, nil}, true},
+		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Reduce, perm.Sum, nil}, false},
+		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Reduce, perm.Max, nil}, true},
+		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Read, 0, nil}, true},
+		{Access{all, perm.ReadWrite, 0, nil}, Access{Whole(1, []int{4}), perm.ReadWrite, 0, nil}, false},
 	}
 	for _, tt := range tests {
 		if tt.a.Conflicts(tt.b) != tt.want || tt.b.Conflicts(tt.a) != tt.want {
@@ -144,7 +144,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	a := Access{Whole(3, []int{2}), perm.Reduce, perm.Max}
+	a := Access{Whole(3, []int{2}), perm.Reduce, perm.Max, nil}
 	data, err := json.Marshal(a)
 	if want := `{"root":3,"lo":[0],"hi":[2],"perm":"reduce","redop":"max"}`; err != nil || string(data) != want {
 		t.Errorf("%s, %v; want %s", data, err, want)

@@ -59,9 +59,9 @@ func run(b *testing.B, g *deps.Graph, workers int, c sched.Costs, body op.Body) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	tasks := make([]Task, g.Len())
+	tasks, one := make([]Task, g.Len()), op.Line(1, 1)
 	for i := range tasks {
-		tasks[i] = Task{body, 1, 1}
+		tasks[i] = Task{Body: body, Grid: one}
 	}
 	prog, err := NewProgram(schedule, tasks)
 	if err != nil {

@@ -1,13 +1,15 @@
 // Package exec runs schedules: a pool of persistent workers walks the queues of a program.
 //
 // Between tasks there is no scheduler: a worker takes the next entry of its queue, and looks at what
-// another worker has done only where its queue says so. Ranges of a shared task are taken by whoever
-// comes; since ranges are fixed, results do not depend on who does.
+// another worker has done only where its queue says so. The tiles of a shared task go to whichever worker
+// asks next. Tiles are fixed, so results do not depend on the worker.
 package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -18,14 +20,43 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Task is what a number of a schedule stands for: a body that runs over [0, Over) in ranges of Grain.
+// Task is what a number of a schedule stands for: a body that runs over the tiles of a grid.
 type Task struct {
-	Body        op.Body
-	Over, Grain int
+	Body op.Body
+	Grid *op.Grid // tasks may share one
+	// Tile is the number of the only tile that the task runs, counted from 1; 0 stands for all tiles.
+	Tile int32
+	// hi is the upper bound of the only range of a task that has one range, [0, hi), and is -1 otherwise. Most
+	// short tasks are of this kind.
+	hi int32
 }
 
-// ranges returns how many ranges the task has.
-func (t *Task) ranges() int64 { return int64((t.Over + t.Grain - 1) / t.Grain) }
+// tiles returns the numbers of the tiles that the task runs: from first to end-1.
+func (t *Task) tiles() (first, end int) {
+	if t.Tile > 0 {
+		return int(t.Tile) - 1, int(t.Tile)
+	}
+	return 0, t.Grid.Tiles()
+}
+
+// check returns an error unless the task can run, and fills in hi.
+func (t *Task) check() error {
+	if t.Body == nil || t.Grid == nil {
+		return errors.New("want a body and a grid, got none")
+	}
+	if err := t.Grid.Check(); err != nil {
+		return err
+	}
+	n := t.Grid.Tiles()
+	if t.Tile < 0 || int(t.Tile) > n {
+		return fmt.Errorf("want tile 1 to %d, got %d", n, t.Tile)
+	}
+	t.hi = -1
+	if n == 1 && t.Grid.Rank() == 1 && t.Grid.Over <= math.MaxInt32 {
+		t.hi = int32(t.Grid.Over)
+	}
+	return nil
+}
 
 // line keeps counters of different workers in cache lines of their own.
 type line struct {
@@ -39,9 +70,9 @@ type worker struct {
 	_ [112]byte
 }
 
-// shared counts the ranges of a shared task.
+// shared counts the tiles of a shared task.
 type shared struct {
-	next line // the next range to take
+	next line // the tile to take next, counted from the first
 	done line // how many are finished
 }
 
@@ -56,14 +87,14 @@ type Program struct {
 	times    [][]time.Duration
 }
 
-// NewProgram binds a schedule to its tasks.
+// NewProgram binds a schedule to its tasks, which belong to the program from then on.
 func NewProgram(s *sched.Schedule, tasks []Task) (*Program, error) {
 	if s.Tasks != len(tasks) {
 		return nil, fmt.Errorf("exec: want %d tasks, got %d", s.Tasks, len(tasks))
 	}
 	for i := range tasks {
-		if t := &tasks[i]; t.Body == nil || t.Over < 0 || t.Grain < 1 {
-			return nil, fmt.Errorf("exec: task %d: want a body and ranges, got %v over %d by %d", i, t.Body, t.Over, t.Grain)
+		if err := tasks[i].check(); err != nil {
+			return nil, fmt.Errorf("exec: task %d: %w", i, err)
 		}
 	}
 	p := &Program{schedule: s, tasks: tasks, progress: make([]line, s.Workers()), shared: make([]shared, len(s.Shared))}
@@ -89,7 +120,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("task %d, range [%d, %d): %v", e.Task, e.Range.Lo, e.Range.Hi, e.Err)
+	return fmt.Sprintf("task %d, range %v: %v", e.Task, e.Range, e.Err)
 }
 
 // Unwrap returns the body's error.
@@ -127,8 +158,9 @@ type job struct {
 	abort   atomic.Bool
 	left    atomic.Int64 // helpers that have not finished
 
-	mu  sync.Mutex
-	err *Error
+	mu   sync.Mutex
+	err  *Error
+	tile int // that err is about
 }
 
 // NewPool returns a pool of workers, of which all but one are goroutines of its own.
@@ -297,7 +329,7 @@ func (j *job) run(w int) {
 	var at place
 	defer func() {
 		if v := recover(); v != nil {
-			j.fail(at.task, at.Range, &Panic{v, debug.Stack()})
+			j.fail(&at, &Panic{v, debug.Stack()})
 		}
 	}()
 	p, ctx := j.program, j.ctx[w]
@@ -313,43 +345,47 @@ func (j *job) run(w int) {
 		}
 		t := &tasks[code]
 		at.task = int(code)
-		if !plain || t.Over > t.Grain || t.Over == 0 {
+		if !plain || t.hi < 0 {
 			if !j.ranges(ctx, t, &at) {
 				return
 			}
 			continue
 		}
-		// One range, and nothing to look at beside the job's end: what most short tasks are.
+		// One range, and nothing to look at beside the job's end.
 		if j.abort.Load() {
 			return
 		}
-		at.Range = op.Range{Hi: t.Over}
-		if err := t.Body.Run(ctx, at.Range); err != nil {
-			j.fail(at.task, at.Range, err)
+		at.tile = only
+		if err := t.Body.Run(ctx, op.Range{Hi: int(t.hi)}); err != nil {
+			j.fail(&at, err)
 			return
 		}
 	}
 }
 
-// place is what a worker is at: a task and a range of it.
+// place is what a worker runs: a tile of a task, and its range.
 type place struct {
-	task int
-	op.Range
+	task, tile int
+	op.Range   // not filled in if tile is only
 }
 
-// ranges runs a task, one range after the other. It returns false if the job is to end.
+// only stands for the tile of a task that has one range.
+const only = -1
+
+// ranges runs the tiles of a task, one after the other. It returns false if the job is to end.
 func (j *job) ranges(ctx *op.Ctx, t *Task, at *place) bool {
 	var start time.Time
 	if j.timed {
 		start = time.Now()
 	}
-	for at.Lo = 0; at.Lo < t.Over; at.Lo = at.Hi {
-		at.Hi = min(at.Lo+t.Grain, t.Over)
+	first, end := t.tiles()
+	for at.tile = first; at.tile < end; at.tile++ {
+		at.Range = t.Grid.Tile(at.tile)
 		if j.stopped() {
 			return false
 		}
 		if err := t.Body.Run(ctx, at.Range); err != nil {
-			j.fail(at.task, at.Range, err)
+			j.fail(at, err)
 			return false
 		}
 	}
@@ -370,16 +406,17 @@ func (j *job) other(w, i int, at *place) bool {
 		wait := p.schedule.Waits[n]
 		return j.await(&p.progress[wait.Worker].v, int64(wait.Position))
 	case sched.WaitShared:
-		return j.await(&p.shared[p.slot[n]].done.v, p.tasks[n].ranges())
+		first, end := p.tasks[n].tiles()
+		return j.await(&p.shared[p.slot[n]].done.v, int64(end-first))
 	case sched.Share:
 		at.task = n
-		return j.share(j.ctx[w], n, &at.Range)
+		return j.share(j.ctx[w], n, at)
 	}
 	return true
 }
 
-// share takes ranges of a shared task until none is left.
-func (j *job) share(ctx *op.Ctx, n int, at *op.Range) bool {
+// share takes tiles of a shared task until none is left.
+func (j *job) share(ctx *op.Ctx, n int, at *place) bool {
 	p := j.program
 	t, s := &p.tasks[n], &p.shared[p.slot[n]]
 	var start time.Time
@@ -387,17 +424,18 @@ func (j *job) share(ctx *op.Ctx, n int, at *op.Range) bool {
 		start = time.Now()
 		defer func() { p.times[ctx.Worker][n] += time.Since(start) }()
 	}
+	first, end := t.tiles()
 	for {
 		if j.stopped() {
 			return false
 		}
-		at.Lo = int(s.next.v.Add(1)-1) * t.Grain
-		if at.Lo >= t.Over {
+		at.tile = first + int(s.next.v.Add(1)-1)
+		if at.tile >= end {
 			return true
 		}
-		at.Hi = min(at.Lo+t.Grain, t.Over)
-		if err := t.Body.Run(ctx, *at); err != nil {
-			j.fail(n, *at, err)
+		at.Range = t.Grid.Tile(at.tile)
+		if err := t.Body.Run(ctx, at.Range); err != nil {
+			j.fail(at, err)
 			return false
 		}
 		s.done.v.Add(1)
@@ -433,11 +471,14 @@ func (j *job) cancelled() bool {
 	}
 }
 
-// fail keeps the error of the earliest task and range, and stops the job.
-func (j *job) fail(n int, at op.Range, err error) {
+// fail keeps the error of the earliest task and tile, and stops the job.
+func (j *job) fail(at *place, err error) {
+	if at.tile == only {
+		at.Range = op.Range{Hi: int(j.program.tasks[at.task].hi)}
+	}
 	j.mu.Lock()
-	if j.err == nil || n < j.err.Task || n == j.err.Task && at.Lo < j.err.Range.Lo {
-		j.err = &Error{n, at, err}
+	if j.err == nil || at.task < j.err.Task || at.task == j.err.Task && at.tile < j.tile {
+		j.err, j.tile = &Error{at.task, at.Range, err}, at.tile
 	}
 	j.mu.Unlock()
 	j.abort.Store(true)

@@ -31,7 +31,7 @@ func chain(t *testing.T, workers int, tasks ...Task) *Program {
 			t.Fatal(err)
 		}
 		c.Time = append(c.Time, 1e6)
-		c.Ranges = append(c.Ranges, int(tasks[i].ranges()))
+		c.Ranges = append(c.Ranges, tasks[i].Grid.Tiles())
 	}
 	s, err := sched.New(d.Graph(), workers, c)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestEveryIndexOnce(t *testing.T) {
 			done := make([]atomic.Int32, n)
 			var before int32
 			for _, grain := range []int{1, 2, 7, 100} {
-				tasks = append(tasks, Task{bodyFunc(func(ctx *op.Ctx, r op.Range) error {
+				tasks = append(tasks, Task{Body: bodyFunc(func(ctx *op.Ctx, r op.Range) error {
 					if r.Lo%grain != 0 || r.Hi != min(r.Lo+grain, n) || ctx.Worker < 0 || ctx.Worker >= workers || ctx.Step != uint64(n) {
 						return fmt.Errorf("%d workers: range %v of %d, grain %d, in %+v", workers, r, n, grain, *ctx)
 					}
@@ -63,7 +63,7 @@ func TestEveryIndexOnce(t *testing.T) {
 						done[i].Add(1)
 					}
 					return nil
-				}), n, grain}, Task{bodyFunc(func(*op.Ctx, op.Range) error {
+				}), Grid: op.Line(n, grain)}, Task{Body: bodyFunc(func(*op.Ctx, op.Range) error {
 					before++
 					for i := range done {
 						if got := done[i].Load(); got != before {
@@ -71,7 +71,7 @@ func TestEveryIndexOnce(t *testing.T) {
 						}
 					}
 					return nil
-				}), 1, 1})
+				}), Grid: op.Line(1, 1)})
 			}
 			if err := pool.Run(context.Background(), chain(t, workers, tasks...), uint64(n)); err != nil {
 				t.Fatal(err)
@@ -96,7 +96,7 @@ func TestStress(t *testing.T) {
 		})
 		var tasks []Task
 		for i := range 50 {
-			tasks = append(tasks, Task{add, len(cells), 1 + i%5})
+			tasks = append(tasks, Task{Body: add, Grid: op.Line(len(cells), 1+i%5)})
 		}
 		p := chain(t, workers, tasks...)
 		for run := range 40 {
@@ -124,7 +124,7 @@ func TestLowestError(t *testing.T) {
 		pool := NewPool(workers)
 		for run := range 50 {
 			late := atomic.Bool{}
-			p := chain(t, workers, Task{bodyFunc(func(_ *op.Ctx, r op.Range) error {
+			p := chain(t, workers, Task{Body: bodyFunc(func(_ *op.Ctx, r op.Range) error {
 				switch {
 				case r.Lo < 10:
 					return nil
@@ -136,13 +136,13 @@ func TestLowestError(t *testing.T) {
 				}
 				late.Store(true)
 				panic(fmt.Sprint("panic at ", r.Lo))
-			}), 40, 2 + run%2*3})
+			}), Grid: op.Line(40, 2+run%2*3)})
 			err := pool.Run(context.Background(), p, 0)
 			var e *Error
 			if !errors.As(err, &e) || e.Task != 0 || e.Range.Lo != 10 || err.Error() != fmt.Sprintf("task 0, range [10, %d): error at 10", e.Range.Hi) {
 				t.Fatalf("%d workers: %v", workers, err)
 			}
-			if err := pool.Run(context.Background(), chain(t, workers, Task{bodyFunc(func(*op.Ctx, op.Range) error { return nil }), 40, 1}), 0); err != nil {
+			if err := pool.Run(context.Background(), chain(t, workers, Task{Body: bodyFunc(func(*op.Ctx, op.Range) error { return nil }), Grid: op.Line(40, 1)}), 0); err != nil {
 				t.Fatalf("%d workers: the error stayed: %v", workers, err)
 			}
 		}
@@ -160,12 +160,12 @@ func TestSideBySide(t *testing.T) {
 		var all sync.WaitGroup
 		all.Add(workers)
 		var by [workers]atomic.Int32
-		p := chain(t, workers, Task{bodyFunc(func(ctx *op.Ctx, _ op.Range) error {
+		p := chain(t, workers, Task{Body: bodyFunc(func(ctx *op.Ctx, _ op.Range) error {
 			by[ctx.Worker].Add(1)
 			all.Done()
 			all.Wait()
 			return nil
-		}), workers, 1})
+		}), Grid: op.Line(workers, 1)})
 		if err := pool.RunTimed(context.Background(), p, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -192,15 +192,15 @@ func TestMisuse(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
-	check(pool.Run(context.Background(), chain(t, 3, Task{body, 1, 1}), 0), "exec: a program for 3 workers in a pool of 2")
+	check(pool.Run(context.Background(), chain(t, 3, Task{Body: body, Grid: op.Line(1, 1)}), 0), "exec: a program for 3 workers in a pool of 2")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("enough"))
-	check(pool.Run(ctx, chain(t, 2, Task{body, 1, 1}), 0), "enough")
-	p := chain(t, 2, Task{body, 1, 1})
+	check(pool.Run(ctx, chain(t, 2, Task{Body: body, Grid: op.Line(1, 1)}), 0), "enough")
+	p := chain(t, 2, Task{Body: body, Grid: op.Line(1, 1)})
 	_, err := NewProgram(p.schedule, nil)
 	check(err, "exec: want 1 tasks, got 0")
-	_, err = NewProgram(p.schedule, []Task{{nil, 1, 1}})
-	check(err, "exec: task 0: want a body and ranges, got <nil> over 1 by 1")
+	_, err = NewProgram(p.schedule, []Task{{Grid: op.Line(1, 1)}})
+	check(err, "exec: task 0: want a body and a grid, got none")
 	pool.Close()
 	pool.Close()
 	check(pool.Run(context.Background(), p, 0), "exec: the pool is closed")
@@ -211,7 +211,7 @@ func TestNoGoroutinesLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for i := range 20 {
 		pool := NewPool(6)
-		if err := pool.Run(context.Background(), chain(t, 6, Task{bodyFunc(func(*op.Ctx, op.Range) error { return nil }), 10, 1}), 0); err != nil {
+		if err := pool.Run(context.Background(), chain(t, 6, Task{Body: bodyFunc(func(*op.Ctx, op.Range) error { return nil }), Grid: op.Line(10, 1)}), 0); err != nil {
 			t.Fatal(err)
 		}
 		if i%4 == 0 {

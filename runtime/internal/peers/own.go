@@ -32,9 +32,10 @@ func (b *body) Run(*op.Ctx, op.Range) error {
 func measureOwn(g *graph, workers, times, turns int) (result, error) {
 	n := float64(len(g.preds))
 	bodies, tasks := make([]body, len(g.preds)), make([]exec.Task, len(g.preds))
+	one := op.Line(1, 1)
 	for i := range tasks {
 		bodies[i] = body{uint64(i), turns}
-		tasks[i] = exec.Task{Body: &bodies[i], Over: 1, Grain: 1}
+		tasks[i] = exec.Task{Body: &bodies[i], Grid: one}
 	}
 	var costs sched.Costs
 	alone := math.Inf(1)

@@ -1,0 +1,148 @@
+package region
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// point is an index of a domain, or of a root.
+type point [3]int
+
+// each calls f for the indices of a box.
+func each(lo, hi []int, f func(point)) {
+	var at point
+	var walk func(d int)
+	walk = func(d int) {
+		if d == len(lo) {
+			f(at)
+			return
+		}
+		for at[d] = lo[d]; at[d] < hi[d]; at[d]++ {
+			walk(d + 1)
+		}
+		at[d] = 0
+	}
+	walk(0)
+}
+
+// touched returns the elements that the indices of a range touch, index by index and axis by axis.
+func touched(f Footprint, shape []int, r op.Range) map[point]bool {
+	out := map[point]bool{}
+	var lo, hi [op.MaxRank]int
+	for d := range op.MaxRank {
+		lo[d], hi[d] = r.Dim(d)
+	}
+	each(lo[:], hi[:], func(i point) {
+		each(make([]int, len(shape)), shape, func(e point) {
+			for d, s := range f {
+				if from := s.Scale*i[max(s.Of-1, 0)] + s.Shift; s.Of > 0 && (e[d] < from || e[d] >= from+s.Size) {
+					return
+				}
+			}
+			out[e] = true
+		})
+	})
+	return out
+}
+
+// random returns a grid, a shape and a footprint that fits both.
+func random(r *rand.Rand) (op.Grid, []int, Footprint) {
+	g := op.Grid{Axis: op.Axis{Over: 1 + r.IntN(4), Grain: 1 + r.IntN(3)}}
+	for range r.IntN(3) {
+		g.Inner = append(g.Inner, op.Axis{Over: 1 + r.IntN(3), Grain: 1 + r.IntN(3)})
+	}
+	var shape []int
+	var f Footprint
+	for range 1 + r.IntN(3) {
+		shape = append(shape, 1+r.IntN(6))
+		s := Span{}
+		if r.IntN(4) > 0 {
+			s = Along(r.IntN(g.Rank()), 1+r.IntN(3), r.IntN(5)-2, 1+r.IntN(3))
+		}
+		f = append(f, s)
+	}
+	return g, shape, f
+}
+
+// TestFootprint checks the boxes of tiles against the elements that their indices touch. A box holds them all. Along
+// each axis it is the smallest that does, unless a stride steps over elements.
+func TestFootprint(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var box Box
+	for range 2000 {
+		g, shape, f := random(r)
+		if err := f.Check(g.Rank(), len(shape)); err != nil {
+			t.Fatal(err)
+		}
+		a := Access{Region: Whole(0, shape), Footprint: f}
+		for k := range g.Tiles() {
+			tile := g.Tile(k)
+			a.On(tile, &box)
+			for e := range touched(f, shape, tile) {
+				for d := range shape {
+					if e[d] < box.Lo[d] || e[d] >= box.Hi[d] {
+						t.Fatalf("%v, %+v: tile %v touches %v, which is not in %v", &g, f, tile, e, box)
+					}
+				}
+			}
+			for d, s := range f {
+				low, high := shape[d], 0
+				for e := range touched(Footprint{s}, shape[d:d+1], tile) {
+					low, high = min(low, e[0]), max(high, e[0]+1)
+				}
+				if low < high && s.Size >= s.Scale && (low != box.Lo[d] || high != box.Hi[d]) {
+					t.Fatalf("%v, %+v: tile %v touches [%d, %d) of axis %d, the box is %v", &g, f, tile, low, high, d, box)
+				}
+			}
+		}
+	}
+}
+
+// TestDisjoint checks footprints that are said to be disjoint against the elements that indices touch.
+func TestDisjoint(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	found := 0
+	for range 3000 {
+		g, shape, f := random(r)
+		if !f.Disjoint(&g) {
+			continue
+		}
+		found++
+		owner := map[point]int{}
+		var a, b Box
+		whole := Access{Region: Whole(0, shape), Footprint: f}
+		for k := range g.Tiles() {
+			for e := range touched(f, shape, g.Tile(k)) {
+				if j, ok := owner[e]; ok && j != k {
+					t.Fatalf("%v, %+v: tiles %d and %d touch %v", &g, f, j, k, e)
+				}
+				owner[e] = k
+			}
+			for j := range k {
+				whole.On(g.Tile(j), &a)
+				whole.On(g.Tile(k), &b)
+				if !a.Empty() && !b.Empty() && !a.Intersect(b).Empty() {
+					t.Fatalf("%v, %+v: the boxes of tiles %d and %d meet", &g, f, j, k)
+				}
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d footprints are disjoint", found)
+	}
+}
+
+// TestFootprintCheck lists footprints that are refused.
+func TestFootprintCheck(t *testing.T) {
+	ok := Along(0, 1, 0, 1)
+	for _, f := range []Footprint{{ok}, {ok, ok, ok}, {ok, Along(1, 1, 0, 1)}, {ok, Along(0, 0, 0, 1)}, {ok, Along(0, 1, 0, 0)}, {ok, {Of: -1}}} {
+		if f.Check(1, 2) == nil {
+			t.Errorf("%+v is accepted", f)
+		}
+	}
+	if err := (Footprint)(nil).Check(1, 2); err != nil {
+		t.Error(err)
+	}
+}
