@@ -3,7 +3,8 @@
 // Usage:
 //
 //	opgen generate [-force]              bring the generated packages up to date
-//	opgen check [-format text|json]      report what is wrong with the specs
+//	opgen check [-format text|json] [-fix]
+//	                                     report what is wrong with the specs; with -fix, make the edits that findings have
 //	opgen diff                           show what generate would change, and change nothing
 //	opgen explain [-format text|json] OP print an operator as opgen understands it
 //	opgen explain CODE                   explain a diagnostic
@@ -37,6 +38,7 @@ import (
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/nearest"
@@ -66,7 +68,7 @@ func main() {
 type command struct {
 	stdout, stderr io.Writer
 	dir            string
-	force          bool
+	force, fix     bool
 	format         string
 	args           []string
 }
@@ -78,7 +80,7 @@ var commands = []struct {
 	run        func(*command) int
 }{
 	{"generate", "", []string{"force"}, 0, 0, (*command).generate},
-	{"check", "", []string{"format"}, 0, 0, (*command).check},
+	{"check", "", []string{"format", "fix"}, 0, 0, (*command).check},
 	{"diff", "", nil, 0, 0, (*command).diff},
 	{"explain", "OP or CODE", []string{"format"}, 1, 1, (*command).explain},
 	{"new", "OP", nil, 1, 1, (*command).new},
@@ -115,6 +117,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		if slices.Contains(cmd.flags, "format") {
 			fs.StringVar(&c.format, "format", "text", "how to print: text or json")
+		}
+		if slices.Contains(cmd.flags, "fix") {
+			fs.BoolVar(&c.fix, "fix", false, "change specs and opgen.toml as hints say, where a finding has an edit")
 		}
 		rest, err := parse(fs, rest)
 		if errors.Is(err, flag.ErrHelp) {
@@ -204,16 +209,9 @@ func (c *command) report(list *diag.List) int {
 		return clean
 	}
 	if c.format != "json" {
-		fmt.Fprintf(c.stderr, "opgen: %s\n", plural(len(ds), "finding"))
+		fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(ds), "finding"))
 	}
 	return findings
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func (c *command) generate() int {
@@ -232,7 +230,7 @@ func (c *command) generate() int {
 		for _, ch := range r.Refused {
 			fmt.Fprintf(c.stderr, "%s: %s\n", path.Join(ch.Folder, ch.Path), ch.Kind)
 		}
-		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose what somebody wrote; move the change into a spec or a kernel, or use -force\n", plural(len(r.Refused), "file"))
+		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose what somebody wrote; move the change into a spec or a kernel, or use -force\n", english.Count(len(r.Refused), "file"))
 		return findings
 	}
 	fmt.Fprintln(c.stdout, "opgen:", r.Summary())
@@ -244,15 +242,30 @@ func (c *command) check() int {
 	if err != nil {
 		return c.fail(err)
 	}
-	r, err := driver.Check(root)
+	p, err := driver.Load(root)
+	if err == nil && c.fix {
+		p, err = c.fixed(root, p)
+	}
 	if err != nil {
 		return c.fail(err)
 	}
-	status := c.report(r.Findings)
+	status := c.report(p.Findings)
 	if status == clean && c.format == "text" {
-		fmt.Fprintf(c.stdout, "opgen: %s, no findings\n", plural(r.Operators, "operator"))
+		fmt.Fprintf(c.stdout, "opgen: %s, no findings\n", english.Count(p.Operators(), "operator"))
 	}
 	return status
+}
+
+// fixed makes the edits of a project's findings and loads it again.
+func (c *command) fixed(root string, p *driver.Project) (*driver.Project, error) {
+	files, err := driver.Fix(root, p.Findings)
+	if err != nil {
+		return nil, fmt.Errorf("nothing was fixed: %w", err)
+	}
+	for _, f := range files {
+		fmt.Fprintln(c.stderr, "fixed", f)
+	}
+	return driver.Load(root)
 }
 
 func (c *command) diff() int {
@@ -282,7 +295,7 @@ func (c *command) diff() int {
 		c.stdout.Write(diff.Diff(old, ch.Old, new, ch.New))
 	}
 	if len(r.Changes) == 0 {
-		fmt.Fprintf(c.stdout, "opgen: %s, up to date\n", plural(r.Operators, "operator"))
+		fmt.Fprintf(c.stdout, "opgen: %s, up to date\n", english.Count(r.Operators, "operator"))
 		return clean
 	}
 	var parts []string
@@ -295,7 +308,7 @@ func (c *command) diff() int {
 	if len(r.Changes) == 1 {
 		verb = "differs"
 	}
-	fmt.Fprintf(c.stdout, "opgen: %s %s: %s\n", plural(len(r.Changes), "file"), verb, strings.Join(parts, ", "))
+	fmt.Fprintf(c.stdout, "opgen: %s %s: %s\n", english.Count(len(r.Changes), "file"), verb, strings.Join(parts, ", "))
 	return findings
 }
 
@@ -309,12 +322,13 @@ func (c *command) explain() int {
 	if err != nil {
 		return c.fail(err)
 	}
-	m, r, err := driver.Model(root)
+	p, err := driver.Load(root)
 	if err != nil {
 		return c.fail(err)
 	}
+	m := p.Module()
 	if m == nil {
-		return c.report(r.Findings)
+		return c.report(p.Findings)
 	}
 	i := slices.IndexFunc(m.Operators, func(o *model.Operator) bool { return o.Name == name })
 	if i < 0 {

@@ -15,10 +15,10 @@ func TestVet(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":               "module example.com/m\n\ngo 1.26\n",
+		"go.mod":               "module github.com/opgen/opgen\n\ngo 1.26\n",
 		"runtime/task/task.go": "package task\n\ntype Arg struct {\n\tType any\n\tUnchecked bool\n}\n\nfunc TypeFor[T any]() any { return nil }\n",
-		"bad/bad.go":           "package bad\n\nimport \"example.com/m/runtime/task\"\n\nvar Arg = task.Arg{Type: task.TypeFor[*int]()}\n",
-		"good/good.go":         "package good\n\nimport \"example.com/m/runtime/task\"\n\nvar Arg = task.Arg{Type: task.TypeFor[*int](), Unchecked: true}\n",
+		"bad/bad.go":           "package bad\n\nimport \"github.com/opgen/opgen/runtime/task\"\n\nvar Arg = task.Arg{Type: task.TypeFor[*int]()}\n",
+		"good/good.go":         "package good\n\nimport \"github.com/opgen/opgen/runtime/task\"\n\nvar Arg = task.Arg{Type: task.TypeFor[*int](), Unchecked: true}\n",
 	} {
 		p := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -36,9 +35,7 @@ func (o *operator) arg(a *spec.Arg) {
 		if o.sc.What(slot) != "slot" {
 			at := len("shape(")
 			d := o.list.Add(diag.Undefined, a.From.Node.Within(at, at+len(slot)), "there is no slot %s", slot)
-			if h := o.sc.Suggest(slot, "slot"); h != "" {
-				d.Hinted("%s", h)
-			}
+			o.sc.Suggest(d, slot, "slot")
 		}
 	case task.FromInit, task.FromCall:
 		if !a.Type.Set() {
@@ -65,7 +62,7 @@ func (o *operator) goType(a *spec.Arg) {
 	if i := strings.LastIndexByte(a.Type.V, '.'); i >= 0 {
 		d.Hinted("a type of a package is written import/path.Type, and is exported")
 	} else if t := exprTypeNear(a.Type.V); t != "" {
-		d.Hinted("did you mean %s?", t)
+		d.Meant(a.Type.V, t)
 	} else {
 		d.Hinted("types are bool, int, float64, string and the like, lists []T of them, and import/path.Type")
 	}
@@ -107,7 +104,7 @@ func (o *operator) exprArg(a *spec.Arg) {
 	case !ok:
 		d := o.list.Add(diag.BadArg, a.Type.Span(), "an argument from an expression is of type %s, not %s", strings.Join(exprTypeNames, ", "), a.Type.V)
 		if t := exprTypeNear(a.Type.V); t != "" {
-			d.Hinted("did you mean %s?", t)
+			d.Meant(a.Type.V, t)
 		} else {
 			d.Hinted("the attributes as a whole are from = \"attrs\"")
 		}
@@ -117,9 +114,7 @@ func (o *operator) exprArg(a *spec.Arg) {
 		before := o.list.Len()
 		o.sc.Expr(a.From, want)
 		if words := rules.SourceWords(); o.list.Len() > before && snake.MatchString(a.From.V) {
-			if h := scope.Hint(a.From.V, "sources", words); h != "" && strings.HasPrefix(h, "did") {
-				o.list.Last().Hinted("%s", h)
-			}
+			o.list.Last().Nearest(a.From.V, words)
 		}
 	}
 }
@@ -143,9 +138,7 @@ func (o *operator) taskArgs(t *spec.Task) {
 		if i < 0 {
 			if !o.s.Unread["args"] {
 				d := o.list.Add(diag.Undefined, n.Span(), "there is no argument %s", n.V)
-				if h := o.sc.Suggest(n.V, "argument"); h != "" {
-					d.Hinted("%s", h)
-				}
+				o.sc.Suggest(d, n.V, "argument")
 			}
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -53,9 +53,7 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 		}
 		d := o.list.Add(diag.BadValue, a.Type.Span(), message, a.Type.V)
 		names := attrTypeNames(field)
-		if n := nearest.Name(a.Type.V, names); n != "" && !known {
-			d.Hinted("did you mean %s?", n)
-		} else {
+		if known || d.Nearest(a.Type.V, names) == "" {
 			d.Hinted("types are %s", strings.Join(names, ", "))
 		}
 		return
@@ -74,7 +72,7 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 			o.list.Add(diag.ExclusiveKey, source.SpanOf(a.Default), "%s is optional, so it is absent by default; it cannot have a default besides", a.Name)
 		}
 		if bad := o.value(a, a.Default); bad != nil {
-			o.list.Add(diag.BadDefault, source.SpanOf(bad.at), "default of %s: %s", a.Name, bad.message)
+			o.flaw(diag.BadDefault, "default of "+a.Name, bad)
 		}
 	}
 	for _, f := range a.Fields {
@@ -120,9 +118,7 @@ func (o *operator) attrKeys(a *spec.Attr) {
 		case a.Enum.Set():
 			if e := o.specs[a.Enum.V]; e == nil || e.Kind != spec.Enum && e.Kind != "" {
 				d := o.list.Add(diag.Undefined, a.Enum.Span(), "there is no spec of kind enum named %s", a.Enum.V)
-				if h := scope.Hint(a.Enum.V, "enums", slices.Sorted(maps.Keys(o.enums))); h != "" {
-					d.Hinted("%s", h)
-				}
+				d.Suggest(a.Enum.V, "enums", slices.Sorted(maps.Keys(o.enums)))
 			}
 		case a.Bad && len(a.Values) == 0:
 		case a.ValuesSpan.File == nil:
@@ -147,7 +143,7 @@ func (o *operator) bounds(a *spec.Attr) {
 		}
 		v, isNumber := number(b)
 		if !isNumber || a.Type.V == "int" && source.Kind(b) != "integer" {
-			o.list.Add(diag.WrongKind, source.SpanOf(b), "a bound of %s is %s, got %s", a.Name, articled(a.Type.V), articled(source.Kind(b)))
+			o.list.Add(diag.WrongKind, source.SpanOf(b), "a bound of %s is %s, got %s", a.Name, wanted[a.Type.V], english.Article(source.Kind(b)))
 			return
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -162,16 +158,6 @@ func (o *operator) bounds(a *spec.Attr) {
 			o.list.Add(diag.BadRange, source.SpanOf(a.Min), "min of %s is above its max", a.Name).See(source.SpanOf(a.Max), "max")
 		}
 	}
-}
-
-func articled(s string) string {
-	if s == "int" {
-		s = "integer"
-	}
-	if strings.ContainsRune("aeiou", rune(s[0])) {
-		return "an " + s
-	}
-	return "a " + s
 }
 
 func (o *operator) axis(a *spec.Attr) {
@@ -196,9 +182,7 @@ func (o *operator) axis(a *spec.Attr) {
 		for _, p := range o.sc.Inputs {
 			inputs = append(inputs, p.Slot.Name)
 		}
-		if h := scope.Hint(a.Of.V, "such slots", inputs); h != "" {
-			d.Hinted("%s", h)
-		}
+		d.Suggest(a.Of.V, "such slots", inputs)
 	case !a.Binds.Set(): // otherwise its dimension is unbound, too
 		o.list.Add(diag.Undefined, a.Key, "%s %s belongs to no input", a.Type.V, a.Name)
 	}

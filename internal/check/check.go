@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -336,13 +336,11 @@ func (o *operator) message(m spec.Str) {
 			o.list.Add(diag.UnboundDim, span, "no input's shape binds the dimension %s", n)
 		case !ok:
 			d := o.list.Add(diag.Undefined, span, "%s is not defined", n)
-			if s := nearest.Name(n, o.sc.Names()); s != "" {
-				d.Hinted("did you mean %s?", s)
-			} else {
+			if d.Nearest(n, o.sc.Names()) == "" {
 				d.Hinted("braces hold the name of an attribute, a dimension or a dtype variable")
 			}
 		case sym.Class == expr.SlotName:
-			o.list.Add(diag.ExprType, span, "a message can give the values of attributes, dimensions and dtype variables, but %s is %s", n, articled(o.sc.What(n)))
+			o.list.Add(diag.ExprType, span, "a message can give the values of attributes, dimensions and dtype variables, but %s is %s", n, english.Article(o.sc.What(n)))
 		}
 	}
 }

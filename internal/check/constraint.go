@@ -8,7 +8,6 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -118,9 +117,7 @@ func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *partition.Declarat
 				names = append(names, s.Name)
 			}
 			f := o.list.Add(diag.Undefined, term.Span(), "there is no slot %s", name)
-			if h := scope.Hint(name, "tensors of "+t.Name, names); h != "" {
-				f.Hinted("%s", h)
-			}
+			f.Suggest(name, "tensors of "+t.Name, names)
 		}
 	}
 	return ok

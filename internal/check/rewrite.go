@@ -4,9 +4,8 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -41,9 +40,7 @@ func (o *operator) slotOf(of *spec.Spec, name string, span source.Span) *spec.Sl
 		names = append(names, s.Name)
 	}
 	d := o.list.Add(diag.Undefined, span, "%s has no slot %s", of.Name.V, name)
-	if h := scope.Hint(name, "slots", names); h != "" {
-		d.Hinted("%s", h)
-	}
+	d.Suggest(name, "slots", names)
 	return nil
 }
 
@@ -57,9 +54,9 @@ func (o *operator) inPlace(p *spec.InPlace, role, ofRole, rule string) {
 	}
 	switch {
 	case s.Role.V != role:
-		o.list.Add(diag.BadRole, p.Key, "%s, but %s is %s slot", rule, s.Name, articled(s.Role.V)).See(s.Role.Span(), "the role of %s", s.Name)
+		o.list.Add(diag.BadRole, p.Key, "%s, but %s is %s slot", rule, s.Name, english.Article(s.Role.V)).See(s.Role.Span(), "the role of %s", s.Name)
 	case of.Role.V != ofRole:
-		o.list.Add(diag.BadRole, p.Of.Span(), "%s, but %s is %s slot", rule, of.Name, articled(of.Role.V)).See(of.Role.Span(), "the role of %s", of.Name)
+		o.list.Add(diag.BadRole, p.Of.Span(), "%s, but %s is %s slot", rule, of.Name, english.Article(of.Role.V)).See(of.Role.Span(), "the role of %s", of.Name)
 	case s.Type.V != of.Type.V:
 		o.list.Add(diag.BadValue, p.Of.Span(), "tensors of one type may share memory, but %s is %s and %s is %s", s.Name, s.Type.V, of.Name, of.Type.V)
 	case s.Variadic != nil || of.Variadic != nil:
@@ -79,16 +76,14 @@ func (o *operator) attrOf(of *spec.Spec, name string, span source.Span) *spec.At
 		names = append(names, a.Name)
 	}
 	d := o.list.Add(diag.Undefined, span, "%s has no attribute %s", of.Name.V, name)
-	if h := scope.Hint(name, "attributes", names); h != "" {
-		d.Hinted("%s", h)
-	}
+	d.Suggest(name, "attributes", names)
 	return nil
 }
 
 // attrValue checks that an attribute may have a value.
 func (o *operator) attrValue(a *spec.Attr, n source.Node) {
 	if bad := o.value(a, n); bad != nil && !a.Bad {
-		o.list.Add(diag.BadValue, source.SpanOf(bad.at), "%s: %s", a.Name, bad.message)
+		o.flaw(diag.BadValue, a.Name, bad)
 	}
 }
 
@@ -111,9 +106,7 @@ func (o *operator) fusion(f *spec.Fusion) {
 				names = append(names, n)
 			}
 		}
-		if n := nearest.Name(f.Other.V, names); n != "" {
-			d.Hinted("did you mean %s?", n)
-		}
+		d.Nearest(f.Other.V, names)
 		return
 	case other.Kind == "" || other.Unread["slots"] || other.Unread["attrs"]:
 		return
@@ -124,19 +117,19 @@ func (o *operator) fusion(f *spec.Fusion) {
 	for _, p := range f.Share {
 		theirs, ours := o.slotOf(other, p.Slot, p.Key), o.slotOf(o.s, p.Value.V, p.Value.Span())
 		if theirs != nil && theirs.Role.V != "input" {
-			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; inputs are shared, and outputs stand under make", p.Slot, f.Other.V, articled(theirs.Role.V))
+			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; inputs are shared, and outputs stand under make", p.Slot, f.Other.V, english.Article(theirs.Role.V))
 		}
 		if ours != nil && (ours.Role.V == "saved" || ours.Role.V == "scratch") {
-			o.list.Add(diag.BadRole, p.Value.Span(), "%s is %s slot, which no other operator reads", ours.Name, articled(ours.Role.V))
+			o.list.Add(diag.BadRole, p.Value.Span(), "%s is %s slot, which no other operator reads", ours.Name, english.Article(ours.Role.V))
 		}
 	}
 	for _, p := range f.Make {
 		theirs, ours := o.slotOf(other, p.Slot, p.Key), o.slotOf(o.s, p.Value.V, p.Value.Span())
 		if theirs != nil && theirs.Role.V != "output" {
-			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; only outputs are made", p.Slot, f.Other.V, articled(theirs.Role.V))
+			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; only outputs are made", p.Slot, f.Other.V, english.Article(theirs.Role.V))
 		}
 		if ours != nil && ours.Role.V != "output" {
-			o.list.Add(diag.BadRole, p.Value.Span(), "%s is %s slot; only outputs are made", ours.Name, articled(ours.Role.V))
+			o.list.Add(diag.BadRole, p.Value.Span(), "%s is %s slot; only outputs are made", ours.Name, english.Article(ours.Role.V))
 		}
 	}
 	for _, s := range other.Slots {

@@ -26,9 +26,7 @@ func (o *operator) shards() {
 				continue
 			}
 			d := o.list.Add(diag.Undefined, s.Dim.Span(), "there is no dimension %s", name)
-			if h := o.sc.Suggest(name, "dimension"); h != "" {
-				d.Hinted("%s", h)
-			}
+			o.sc.Suggest(d, name, "dimension")
 			continue
 		}
 		in, out := o.haveDim(name, "input", "weight"), o.haveDim(name, "output")

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -17,9 +17,7 @@ func (o *operator) slot(s *spec.Slot) {
 	o.name(s.Name, "slot", s.Key)
 	if s.Role.Set() && !slices.Contains(spec.Roles, s.Role.V) {
 		d := o.list.Add(diag.BadValue, s.Role.Span(), "there is no role %q", s.Role.V)
-		if n := nearest.Name(s.Role.V, spec.Roles); n != "" {
-			d.Hinted("did you mean %s?", n)
-		} else {
+		if d.Nearest(s.Role.V, spec.Roles) == "" {
 			d.Hinted("roles are %s; arguments that are no tensors stand in [args]", strings.Join(spec.Roles, ", "))
 		}
 	}
@@ -152,7 +150,7 @@ func (o *operator) variadic(s *spec.Slot) {
 	}
 	switch {
 	case o.s.Kind != spec.Operator:
-		o.list.Add(diag.BadRole, v.Span, "%s has no variadic slots", articled(kindWords[o.s.Kind]))
+		o.list.Add(diag.BadRole, v.Span, "%s has no variadic slots", english.Article(kindWords[o.s.Kind]))
 	case v.Mixed.V:
 		o.list.Add(diag.NotYet, v.Mixed.Span, "slots whose tensors have element types of their own are not supported yet")
 	case s.Role.V == "output" && !v.Count.Set():
@@ -186,9 +184,7 @@ func (o *operator) initializer(s *spec.Slot) {
 			}
 		}
 		slices.Sort(names)
-		if n := nearest.Name(in.Name.V, names); n != "" {
-			d.Hinted("did you mean %s?", n)
-		} else if len(names) > 0 {
+		if d.Nearest(in.Name.V, names) == "" && len(names) > 0 {
 			d.Hinted("initialisers are %s", strings.Join(names, ", "))
 		}
 		return

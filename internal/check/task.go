@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -42,9 +41,7 @@ func (o *operator) tasks() {
 			unknown = true
 			d := o.list.Add(diag.BadTask, t.Key, "a spec of kind %s has no task %s", o.s.Kind, t.Name)
 			all := append(slices.Clone(names.must), names.may...)
-			if n := nearest.Name(t.Name, all); n != "" {
-				d.Hinted("did you mean %s?", n)
-			} else {
+			if d.Nearest(t.Name, all) == "" {
 				d.Hinted("its tasks are %s", strings.Join(all, ", "))
 			}
 		}
@@ -181,9 +178,7 @@ func (o *operator) findSlot(a *spec.Access) *spec.Slot {
 		return nil
 	}
 	d := o.list.Add(diag.Undefined, a.Key, "there is no slot %s", a.Slot)
-	if h := o.sc.Suggest(a.Slot, "slot"); h != "" {
-		d.Hinted("%s", h)
-	}
+	o.sc.Suggest(d, a.Slot, "slot")
 	return nil
 }
 
@@ -200,9 +195,7 @@ func (o *operator) access(t *spec.Task, a *spec.Access) {
 	p, err := perm.Parse(a.Value.V)
 	if err != nil || p == perm.Reduce {
 		d := o.list.Add(diag.BadValue, a.Value.Span(), "there is no permission %q", a.Value.V)
-		if n := nearest.Name(a.Value.V, perm.Names()); n != "" {
-			d.Hinted("did you mean %s?", n)
-		} else {
+		if d.Nearest(a.Value.V, perm.Names()) == "" {
 			d.Hinted("permissions are none, read, write, readwrite, reduce(op), scratch")
 		}
 		return
@@ -260,7 +253,7 @@ func forbidden(task, role string, p perm.Perm) string {
 		if role == "scratch" {
 			return "scratch memory holds nothing before or after, so its access is scratch"
 		}
-		return fmt.Sprintf("scratch access would destroy %s", articled(role))
+		return fmt.Sprintf("scratch access would destroy %s", english.Article(role))
 	}
 	switch {
 	case role == "scratch":
@@ -298,9 +291,7 @@ func (o *operator) backward(t *spec.Task) {
 		}
 		if g.Value.Set() && !slices.Contains(gradModes, g.Value.V) {
 			d := o.list.Add(diag.BadValue, g.Value.Span(), "want one of %s, got %q", strings.Join(gradModes, ", "), g.Value.V)
-			if n := nearest.Name(g.Value.V, gradModes); n != "" {
-				d.Hinted("did you mean %s?", n)
-			}
+			d.Nearest(g.Value.V, gradModes)
 		}
 		if !rules.Trainable(o.s, s) && o.certain(s) {
 			o.list.Add(diag.BadGrad, g.Key, "%s gets no gradient: %s", s.Name, o.whyNot(s))
@@ -326,7 +317,7 @@ func (o *operator) certain(s *spec.Slot) bool {
 func (o *operator) whyNot(s *spec.Slot) string {
 	switch {
 	case s.Role.V != "input" && s.Role.V != "weight":
-		return fmt.Sprintf("it is %s", articled(s.Role.V))
+		return fmt.Sprintf("it is %s", english.Article(s.Role.V))
 	case s.Trainable.Set():
 		return "it is declared not trainable"
 	}
@@ -346,9 +337,7 @@ func (o *operator) cost(c *spec.Cost) {
 	}
 	if !o.s.Unread["tasks"] {
 		d := o.list.Add(diag.Undefined, c.Key, "there is no task %s whose cost this would be", c.Task)
-		if h := scope.Hint(c.Task, "its tasks", tasks); h != "" {
-			d.Hinted("%s", h)
-		}
+		d.Suggest(c.Task, "its tasks", tasks)
 	}
 }
 
@@ -366,8 +355,7 @@ func (o *operator) example(x *spec.Example) {
 			for _, p := range o.sc.Inputs {
 				candidates = append(candidates, p.Slot.Name)
 			}
-			if n := nearest.Name(e.Key, candidates); n != "" {
-				d.Hinted("did you mean %s?", n)
+			if n := d.Nearest(e.Key, candidates); n != "" {
 				have[n] = true
 			}
 			continue
@@ -379,7 +367,7 @@ func (o *operator) example(x *spec.Example) {
 				o.exampleShape(e.Key, n)
 			}
 		} else {
-			o.list.Add(diag.BadExample, source.SpanOf(e.Value), "%s: want a list of shapes, got %s", e.Key, articled(source.Kind(e.Value)))
+			o.list.Add(diag.BadExample, source.SpanOf(e.Value), "%s: want a list of shapes, got %s", e.Key, english.Article(source.Kind(e.Value)))
 		}
 	}
 	if !x.Bad && !have["attrs"] {
@@ -396,7 +384,7 @@ func (o *operator) example(x *spec.Example) {
 func (o *operator) exampleShape(slot string, n source.Node) {
 	arr, ok := n.(*source.Array)
 	if !ok {
-		o.list.Add(diag.BadExample, source.SpanOf(n), "%s: want the extents of a shape, got %s", slot, articled(source.Kind(n)))
+		o.list.Add(diag.BadExample, source.SpanOf(n), "%s: want the extents of a shape, got %s", slot, english.Article(source.Kind(n)))
 		return
 	}
 	for _, e := range arr.Elems {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -75,12 +74,10 @@ func (o *operator) typeAt(at *source.Scalar, text string, offset int, orVar bool
 		}
 		candidates = append(candidates, dtype.Names()...)
 		if n := ofGo(text); n != "" {
-			d.Hinted("did you mean %s?", n)
+			d.Meant(text, n)
 		} else if n := strings.TrimSpace(text); slices.Contains(candidates, n) {
-			d.Hinted("did you mean %s?", n)
-		} else if n := nearest.Name(text, candidates); n != "" {
-			d.Hinted("did you mean %s?", n)
-		} else {
+			d.Meant(text, n)
+		} else if d.Nearest(text, candidates) == "" {
 			d.Hinted("element types are %s", strings.Join(candidates, ", "))
 		}
 		return ""
@@ -218,9 +215,7 @@ func (o *operator) from(v *spec.TypeVar) {
 		default:
 			if t, err := dtype.Parse(f.V); err != nil || t.String() != f.V {
 				d := o.list.Add(diag.Undefined, f.Span(), "there is no attribute, dtype variable or element type %s", f.V)
-				if h := o.sc.Suggest(f.V, "attribute"); h != "" {
-					d.Hinted("%s", h)
-				}
+				o.sc.Suggest(d, f.V, "attribute")
 			} else if !slices.ContainsFunc(v.Types, func(t spec.Str) bool { return t.V == f.V }) {
 				o.list.Add(diag.BadType, f.Span(), "%s is none of the types of %s", f.V, v.Name)
 			}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -19,10 +19,17 @@ import (
 type flaw struct {
 	at      source.Node
 	message string
+	name    string   // that is none of those below, or ""
+	among   []string // the names that would be right
 }
 
 func flawf(at source.Node, format string, args ...any) *flaw {
-	return &flaw{at, fmt.Sprintf(format, args...)}
+	return &flaw{at: at, message: fmt.Sprintf(format, args...)}
+}
+
+// flaw reports what is wrong with the value of an attribute.
+func (o *operator) flaw(code diag.Code, what string, f *flaw) {
+	o.list.Add(code, source.SpanOf(f.at), "%s: %s", what, f.message).Nearest(f.name, f.among)
 }
 
 // value checks a value of an attribute as it stands in a spec and returns what is wrong, or nil.
@@ -58,7 +65,7 @@ func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 	case "dtype":
 		if ok = isString; ok {
 			if _, err := dtype.Parse(text); err != nil {
-				return flawf(n, "%s", hinted(err.Error(), text, dtype.Names()))
+				return &flaw{n, err.Error(), text, dtype.Names()}
 			}
 		}
 	case "enum":
@@ -67,13 +74,13 @@ func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 			return nil // its values could not be read, which was reported
 		}
 		if ok = isString; ok && !slices.Contains(t.Values, text) {
-			return flawf(n, "%s", hinted(fmt.Sprintf("%q is not one of %s", text, strings.Join(t.Values, ", ")), text, t.Values))
+			return &flaw{n, fmt.Sprintf("%q is not one of %s", text, strings.Join(t.Values, ", ")), text, t.Values}
 		}
 	default:
 		return nil // the type was reported
 	}
 	if !ok {
-		return flawf(n, "want %s, got %s", wanted[a.Type.V], articled(source.Kind(n)))
+		return flawf(n, "want %s, got %s", wanted[a.Type.V], english.Article(source.Kind(n)))
 	}
 	return nil
 }
@@ -87,7 +94,7 @@ var wanted = map[string]string{
 func (o *operator) listValue(a *spec.Attr, n source.Node) *flaw {
 	arr, ok := n.(*source.Array)
 	if !ok {
-		return flawf(n, "want an array, got %s", articled(source.Kind(n)))
+		return flawf(n, "want an array, got %s", english.Article(source.Kind(n)))
 	}
 	one := *a
 	one.List = spec.Bool{}
@@ -105,7 +112,7 @@ func (o *operator) listValue(a *spec.Attr, n source.Node) *flaw {
 func (o *operator) recordValue(a *spec.Attr, n source.Node) *flaw {
 	t, ok := n.(*source.Table)
 	if !ok {
-		return flawf(n, "want a table with the fields of the record, got %s", articled(source.Kind(n)))
+		return flawf(n, "want a table with the fields of the record, got %s", english.Article(source.Kind(n)))
 	}
 	if len(a.Fields) == 0 {
 		return nil // which was reported
@@ -117,7 +124,7 @@ func (o *operator) recordValue(a *spec.Attr, n source.Node) *flaw {
 	for _, e := range t.Entries {
 		i := slices.Index(names, e.Key)
 		if i < 0 {
-			return &flaw{&source.Scalar{Span: e.KeySpan}, hinted("there is no field "+e.Key, e.Key, names)}
+			return &flaw{&source.Scalar{Span: e.KeySpan}, "there is no field " + e.Key, e.Key, names}
 		}
 		if f := o.value(a.Fields[i], e.Value); f != nil {
 			f.message = e.Key + ": " + f.message
@@ -130,14 +137,6 @@ func (o *operator) recordValue(a *spec.Attr, n source.Node) *flaw {
 		}
 	}
 	return nil
-}
-
-// hinted adds the nearest of some names to a message.
-func hinted(message, name string, names []string) string {
-	if n := nearest.Name(name, names); n != "" {
-		return fmt.Sprintf("%s (did you mean %q?)", message, n)
-	}
-	return message
 }
 
 func number(n source.Node) (float64, bool) {
@@ -183,8 +182,7 @@ func (o *operator) given(of *spec.Spec, entries []*source.Entry, span source.Spa
 		}
 		if i < 0 {
 			d := o.list.Add(code, e.KeySpan, "%s has no attribute %s", of.Name.V, e.Key)
-			if n := nearest.Name(e.Key, names); n != "" {
-				d.Hinted("did you mean %s?", n)
+			if n := d.Nearest(e.Key, names); n != "" {
 				have[n] = true
 			} else if len(names) > 0 {
 				d.Hinted("attributes are %s", strings.Join(names, ", "))
@@ -192,7 +190,7 @@ func (o *operator) given(of *spec.Spec, entries []*source.Entry, span source.Spa
 			continue
 		}
 		if bad := o.value(of.Attrs[i], e.Value); bad != nil {
-			o.list.Add(code, source.SpanOf(bad.at), "%s: %s", e.Key, bad.message)
+			o.flaw(code, e.Key, bad)
 		}
 	}
 	for _, a := range of.Attrs {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/source"
 )
 
@@ -88,8 +88,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 		f := fields[e.Key]
 		if f == nil {
 			d := list.Add(diag.UnknownKey, e.KeySpan, "%s has no key %s", Name, e.Key)
-			if n := nearest.Name(e.Key, free); n != "" {
-				d.Hinted("did you mean %s?", n)
+			if n := d.Nearest(e.Key, free); n != "" {
 				meant = append(meant, n)
 			} else {
 				d.Hinted("keys are %s", strings.Join(known, ", "))
@@ -102,7 +101,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 			v, isString = s.Value.(string)
 		}
 		if !isString {
-			list.Add(diag.WrongKind, source.SpanOf(e.Value), "%s: want a string, got %s", e.Key, kind(e.Value))
+			list.Add(diag.WrongKind, source.SpanOf(e.Value), "%s: want a string, got %s", e.Key, english.Article(source.Kind(e.Value)))
 			delete(spans, e.Key)
 			continue
 		}
@@ -171,15 +170,6 @@ func Load(root string, list *diag.List) (*Config, error) {
 
 // importPath matches what Go accepts as an import path, or as a part of one.
 var importPath = regexp.MustCompile(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
-
-// kind names the type of a value, with its article.
-func kind(n source.Node) string {
-	k := source.Kind(n)
-	if strings.ContainsRune("aeiou", rune(k[0])) {
-		return "an " + k
-	}
-	return "a " + k
-}
 
 // nested reports whether one of two clean slash paths is the other or lies within it.
 func nested(a, b string) bool {

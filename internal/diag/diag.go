@@ -24,6 +24,7 @@ type Diagnostic struct {
 	Message string
 	Hint    string // what to do about it; "" if the message says it
 	Related []Related
+	Edits   []Edit // which do what the hint says, if that is certain
 }
 
 // Related is another place that has to do with a finding.
@@ -184,9 +185,19 @@ type jsonPlace struct {
 type jsonDiagnostic struct {
 	Code Code   `json:"code"`
 	Rule string `json:"rule"`
+	URL  string `json:"url"`
 	jsonPlace
 	Hint    string      `json:"hint,omitempty"`
 	Related []jsonPlace `json:"related,omitempty"`
+	Edits   []jsonEdit  `json:"edits,omitempty"`
+}
+
+// jsonEdit replaces the bytes from start to end of a file.
+type jsonEdit struct {
+	File  string `json:"file"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	New   string `json:"new"`
 }
 
 func place(s source.Span, message string) jsonPlace {
@@ -203,9 +214,12 @@ func place(s source.Span, message string) jsonPlace {
 func WriteJSON(w io.Writer, ds []*Diagnostic) error {
 	out := []jsonDiagnostic{}
 	for _, d := range ds {
-		j := jsonDiagnostic{Code: d.Code, Rule: Rules[d.Code].Title, jsonPlace: place(d.Span, d.Message), Hint: d.Hint}
+		j := jsonDiagnostic{Code: d.Code, Rule: Rules[d.Code].Title, URL: d.Code.URL(), jsonPlace: place(d.Span, d.Message), Hint: d.Hint}
 		for _, r := range d.Related {
 			j.Related = append(j.Related, place(r.Span, r.Message))
+		}
+		for _, e := range d.Edits {
+			j.Edits = append(j.Edits, jsonEdit{path(e.Span), e.Span.Start, e.Span.End, e.New})
 		}
 		out = append(out, j)
 	}

@@ -1,5 +1,13 @@
 package diag
 
+import "strings"
+
+// page lists all rules, under headings that are the codes.
+const page = "https://github.com/opgen/opgen/blob/main/docs/diagnostics.md"
+
+// URL returns the address of what the documentation says about the code.
+func (c Code) URL() string { return page + "#" + strings.ToLower(string(c)) }
+
 // Rule explains a code: what it reports and why.
 type Rule struct {
 	Title string

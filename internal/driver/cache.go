@@ -17,17 +17,21 @@ import (
 // in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there
 // is nothing to do. Nothing depends on the cache: without it, a run does all the work.
 
-const cacheFormat = 3
+const cacheFormat = 4
 
 type snapshot struct {
 	Format    int             `json:"format"`
 	Tool      stamp           `json:"tool"`
 	Taken     time.Time       `json:"taken"`
 	Operators int             `json:"operators"`
-	Specs     string          `json:"specs"`
-	Output    string          `json:"output"`
-	Pages     string          `json:"pages,omitempty"`
+	Folders   []folder        `json:"folders"`
 	Files     map[string]file `json:"files"` // by path relative to the module's root, with slashes
+}
+
+// folder is one whose files are tracked: those with an extension, or all of them.
+type folder struct {
+	Path string `json:"path"`
+	Ext  string `json:"ext,omitempty"`
 }
 
 type stamp struct {
@@ -109,7 +113,7 @@ func upToDate(root string) *Result {
 		s.Taken = began
 		s.write(path)
 	}
-	return &Result{Findings: &diag.List{}, Operators: s.Operators, UpToDate: true}
+	return &Result{Project: &Project{Findings: &diag.List{}}, Operators: s.Operators, UpToDate: true}
 }
 
 // walkTracked calls f for every file that a run depends on or makes, until f returns false.
@@ -121,15 +125,12 @@ func (s *snapshot) walkTracked(root string, f func(rel string, info fs.FileInfo)
 		}
 	}
 	ok := true
-	for _, dir := range []struct{ path, ext string }{{s.Specs, ".toml"}, {s.Output, ".go"}, {s.Pages, ".md"}} {
-		if dir.path == "" {
-			continue
-		}
-		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir.path)), func(p string, e fs.DirEntry, err error) error {
+	for _, dir := range s.Folders {
+		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir.Path)), func(p string, e fs.DirEntry, err error) error {
 			if err != nil || !ok {
 				return err
 			}
-			if e.IsDir() || filepath.Ext(p) != dir.ext {
+			if e.IsDir() || dir.Ext != "" && filepath.Ext(p) != dir.Ext {
 				return nil
 			}
 			info, err := e.Info()
@@ -178,8 +179,8 @@ func (s sums) addFiles(root string, rels ...string) {
 
 // remember writes the snapshot of a run that succeeded. Failure to do so costs time, not
 // correctness, and is ignored.
-func remember(r *Result, began time.Time) {
-	root := r.Config.Root
+func (p *Project) remember(operators int, began time.Time) {
+	root := p.Config.Root
 	path, err := cachePath(root)
 	if err != nil {
 		return
@@ -188,9 +189,12 @@ func remember(r *Result, began time.Time) {
 	if err != nil {
 		return
 	}
-	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: r.Operators, Specs: r.Config.Specs, Output: r.Config.Output, Pages: r.Config.Pages, Files: map[string]file{}}
+	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: operators, Folders: []folder{{p.Config.Specs, ".toml"}}, Files: map[string]file{}}
+	for _, m := range p.makers() {
+		s.Folders = append(s.Folders, folder{Path: m.folder})
+	}
 	clean := s.walkTracked(root, func(rel string, info fs.FileInfo) bool {
-		sum, ok := r.sums[rel]
+		sum, ok := p.sums[rel]
 		if !ok {
 			// Not ours, or new: whoever writes it should be done.
 			var err error

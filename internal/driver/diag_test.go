@@ -42,8 +42,8 @@ func diagArchives(t testing.TB) map[string]*txtar.Archive {
 	return archives
 }
 
-// checkArchive runs opgen check on the module that an archive holds.
-func checkArchive(t testing.TB, a *txtar.Archive) []*diag.Diagnostic {
+// archiveModule writes the module that an archive holds and returns its root.
+func archiveModule(t testing.TB, a *txtar.Archive) string {
 	t.Helper()
 	root := t.TempDir()
 	files := map[string][]byte{"go.mod": []byte("module example.com/m\n"), "opgen.toml": []byte(defaultConfig)}
@@ -64,11 +64,17 @@ func checkArchive(t testing.TB, a *txtar.Archive) []*diag.Diagnostic {
 			t.Fatal(err)
 		}
 	}
-	r, err := driver.Check(root)
+	return root
+}
+
+// checkArchive runs opgen check on the module that an archive holds.
+func checkArchive(t testing.TB, a *txtar.Archive) []*diag.Diagnostic {
+	t.Helper()
+	p, err := driver.Load(archiveModule(t, a))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Findings.Sorted()
+	return p.Findings.Sorted()
 }
 
 var findingsLine = regexp.MustCompile(`(?m)^findings: (\d+)$`)

@@ -19,8 +19,9 @@ const pageIntro = `# Diagnostics
 
 What is wrong with specs, ` + "`opgen check`" + ` says all at once: of every mistake its place, a code that never
 changes its meaning, a message, the source line with the place underlined and, where there is one, a
-hint at what was probably meant. ` + "`opgen check -format json`" + ` says the same to programs, and
-` + "`opgen explain CODE`" + ` prints an entry of this page.
+hint at what was probably meant. ` + "`opgen check -format json`" + ` says the same to programs, with the address of the
+entry on this page and, where it is certain, the edit that does what the hint says. ` + "`opgen check -fix`" + ` makes
+these edits. ` + "`opgen explain CODE`" + ` prints an entry of this page.
 `
 
 // groups names the hundreds of codes.
@@ -44,7 +45,7 @@ func TestDiagnosticsPage(t *testing.T) {
 				continue
 			}
 			rule := diag.Rules[code]
-			fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n", code, rule.Title, rule.Doc)
+			fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n", code, rule.Title, rule.Doc)
 			if a := archives[strings.ToLower(string(code))]; a != nil {
 				var example bytes.Buffer
 				others := func(d *diag.Diagnostic) bool { return d.Code != code }

@@ -1,4 +1,3 @@
-// Package driver runs the generator's stages one after the other: read, check, resolve, emit, write.
 package driver
 
 import (
@@ -7,11 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/check"
@@ -19,7 +15,6 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/emit"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/page"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/spec"
@@ -126,118 +121,6 @@ func Emit(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	return files, errors.Join(errs...)
 }
 
-// Result is what Generate found and did.
-type Result struct {
-	Config   *config.Config
-	Findings *diag.List
-	// Operators is how many operators there are.
-	Operators int
-	// Changes lists what differs; after a successful Generate it was brought up to date.
-	Changes []output.Change
-	// Refused lists the changes that would lose hand-made work. If there is one, nothing was written.
-	Refused []output.Change
-	// UpToDate tells that nothing had changed since the last run.
-	UpToDate bool
-
-	sums sums
-}
-
-// Diff works out what Generate would change.
-func Diff(root string) (*Result, error) {
-	r, dirs, err := compare(root)
-	closeAll(dirs)
-	return r, err
-}
-
-func closeAll(dirs []*output.Dir) {
-	for _, d := range dirs {
-		d.Close()
-	}
-}
-
-// Generate brings the generated files of the module at root up to date. With force, it also
-// overwrites and deletes files that were edited by hand or are not its own.
-func Generate(root string, force bool) (*Result, error) {
-	if !force {
-		if r := upToDate(root); r != nil {
-			return r, nil
-		}
-	}
-	began := time.Now()
-	r, dirs, err := compare(root)
-	defer closeAll(dirs)
-	if err != nil || !r.Findings.Empty() {
-		return r, err
-	}
-	for _, c := range r.Changes {
-		if c.Kind.NeedsForce() && !force {
-			r.Refused = append(r.Refused, c)
-		}
-	}
-	if len(r.Refused) > 0 {
-		return r, nil
-	}
-	for _, dir := range dirs {
-		if err := dir.Apply(r.Changes); err != nil {
-			return r, err
-		}
-	}
-	remember(r, began)
-	return r, nil
-}
-
-func compare(root string) (*Result, []*output.Dir, error) {
-	r := &Result{Findings: &diag.List{}, sums: sums{}}
-	r.sums.addFiles(root, config.Name, "go.mod")
-	c, err := config.Load(root, r.Findings)
-	if err != nil || c == nil || !r.Findings.Empty() {
-		return r, nil, err
-	}
-	r.Config = c
-	inputs, err := ReadSpecs(c)
-	if err != nil {
-		return r, nil, err
-	}
-	m := Resolve(inputs, r.Findings)
-	if m == nil {
-		return r, nil, nil
-	}
-	r.Operators = len(m.Operators)
-	for _, in := range inputs {
-		r.sums[in.Path] = sum([]byte(in.Text))
-	}
-	var dirs []*output.Dir
-	for _, t := range []struct {
-		folder string
-		files  func() ([]artifact.Artifact, error)
-	}{
-		{c.Output, func() ([]artifact.Artifact, error) { return Emit(c, m) }},
-		{c.Pages, func() ([]artifact.Artifact, error) { return Pages(c, m) }},
-	} {
-		if t.folder == "" {
-			continue
-		}
-		files, err := t.files()
-		if err != nil {
-			return r, dirs, err
-		}
-		for _, f := range files {
-			r.sums[path.Join(t.folder, f.Path)] = sum(f.Data)
-		}
-		dir, err := output.Open(root, t.folder)
-		if err != nil {
-			return r, dirs, err
-		}
-		dirs = append(dirs, dir)
-		changes, err := dir.Compare(files)
-		if err != nil {
-			return r, dirs, err
-		}
-		r.Changes = append(r.Changes, changes...)
-	}
-	return r, dirs, nil
-}
-
 // Pages returns the pages of a module's operators, signed, by path.
 func Pages(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	files, err := page.Files(m, c.Specs)
@@ -245,73 +128,4 @@ func Pages(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 		files[i] = files[i].Sign()
 	}
 	return files, err
-}
-
-// Check reads and checks the specs of the module at root.
-func Check(root string) (*Result, error) {
-	r := &Result{Findings: &diag.List{}}
-	c, err := config.Load(root, r.Findings)
-	if err != nil || c == nil || !r.Findings.Empty() {
-		return r, err
-	}
-	r.Config = c
-	inputs, err := ReadSpecs(c)
-	if err != nil {
-		return r, err
-	}
-	r.Operators = len(Read(inputs, r.Findings).Scopes)
-	return r, nil
-}
-
-// Model reads, checks and resolves the specs of the module at root; the module is nil if there are
-// findings.
-func Model(root string) (*model.Module, *Result, error) {
-	r := &Result{Findings: &diag.List{}}
-	c, err := config.Load(root, r.Findings)
-	if err != nil || c == nil || !r.Findings.Empty() {
-		return nil, r, err
-	}
-	r.Config = c
-	inputs, err := ReadSpecs(c)
-	if err != nil {
-		return nil, r, err
-	}
-	return Resolve(inputs, r.Findings), r, nil
-}
-
-// Summary says in one line what a run changed.
-func (r *Result) Summary() string {
-	if r.UpToDate || len(r.Changes) == 0 {
-		return plural(r.Operators, "operator") + ", nothing changed"
-	}
-	counts := map[output.Kind]int{}
-	for _, c := range r.Changes {
-		counts[c.Kind]++
-	}
-	var parts []string
-	for _, k := range []struct {
-		kinds []output.Kind
-		verb  string
-	}{
-		{[]output.Kind{output.Missing}, "created"},
-		{[]output.Kind{output.Stale}, "updated"},
-		{[]output.Kind{output.EditedByHand, output.ForeignInPlace}, "overwritten"},
-		{[]output.Kind{output.Orphaned, output.EditedOrphan}, "removed"},
-	} {
-		n := 0
-		for _, kind := range k.kinds {
-			n += counts[kind]
-		}
-		if n > 0 {
-			parts = append(parts, plural(n, "file")+" "+k.verb)
-		}
-	}
-	return fmt.Sprintf("%s: %s", plural(r.Operators, "operator"), strings.Join(parts, ", "))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -177,6 +177,7 @@ type Error struct {
 	Message  string
 	Hint     string
 	Name     string // of UnknownName: the name of an attribute, a dimension or the like
+	Old, New string // the text at the position, and the one that was probably meant instead; both may be ""
 }
 
 // Code tells kinds of mistakes apart.

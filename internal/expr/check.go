@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -55,10 +56,24 @@ func article(t Type) string {
 		return "the " + s
 	case t.Kind == Dims || t.Kind == Unknown:
 		return s
-	case strings.ContainsRune("aeio", rune(s[0])):
-		return "an " + s
 	}
-	return "a " + s
+	return english.Article(s)
+}
+
+// nearest notes which of the candidates was probably meant by a name, and reports whether one is near.
+func (e *Error) nearest(name string, candidates []string) bool {
+	if n := nearest.Name(name, candidates); n != "" {
+		e.Old, e.New = name, n
+	}
+	return e.New != ""
+}
+
+// nearestString is nearest for a string, which stands in quotes.
+func (e *Error) nearestString(text string, candidates []string) bool {
+	if e.nearest(text, candidates) {
+		e.Old, e.New = "'"+e.Old+"'", "'"+e.New+"'"
+	}
+	return e.New != ""
 }
 
 func (c *checker) check(n Node) (Type, *Error) {
@@ -86,9 +101,7 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		if !ok {
 			e := errorf(n, UnknownName, "%s is not defined", n.Name)
 			e.Name = n.Name
-			if m := nearest.Name(n.Name, c.env.Names()); m != "" {
-				e.Hint = fmt.Sprintf("did you mean %s?", m)
-			}
+			e.nearest(n.Name, c.env.Names())
 			return Type{}, e
 		}
 		n.Symbol = s
@@ -113,9 +126,7 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		f, ok := functions[n.Func]
 		if !ok {
 			e := &Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: UnknownName, Message: "there is no function " + n.Func}
-			if m := nearest.Name(n.Func, Functions()); m != "" {
-				e.Hint = fmt.Sprintf("did you mean %s?", m)
-			} else {
+			if !e.nearest(n.Func, Functions()) {
 				e.Hint = "functions are " + strings.Join(Functions(), ", ")
 			}
 			return Type{}, e
@@ -174,9 +185,7 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 			names = append(names, f.Name)
 		}
 		e := &Error{Pos: n.FieldPos, End: n.FieldPos + len(n.Field), Code: UnknownName, Message: fmt.Sprintf("%s has no field %s", article(x), n.Field)}
-		if m := nearest.Name(n.Field, names); m != "" {
-			e.Hint = fmt.Sprintf("did you mean %s?", m)
-		}
+		e.nearest(n.Field, names)
 		return Type{}, e
 	case *In:
 		x, err := c.check(n.X)
@@ -289,9 +298,7 @@ func (c *checker) comparable(nx Node, x Type, ny Node, y Type) *Error {
 		v := l.Value.(string)
 		if !slices.Contains(x.Values, v) {
 			e := errorf(ny, BadType, "%s has no value '%s'", article(x), v)
-			if m := nearest.Name(v, x.Values); m != "" {
-				e.Hint = fmt.Sprintf("did you mean '%s'?", m)
-			} else {
+			if !e.nearestString(v, x.Values) {
 				e.Hint = "values are " + strings.Join(x.Values, ", ")
 			}
 			return e
@@ -305,9 +312,7 @@ func (c *checker) comparable(nx Node, x Type, ny Node, y Type) *Error {
 		}
 		if _, err := dtype.Parse(l.Value.(string)); err != nil {
 			e := errorf(ny, BadType, "there is no element type '%s'", l.Value)
-			if m := nearest.Name(l.Value.(string), dtype.Names()); m != "" {
-				e.Hint = fmt.Sprintf("did you mean '%s'?", m)
-			}
+			e.nearestString(l.Value.(string), dtype.Names())
 			return e
 		}
 		l.typ = Type{Kind: DType}

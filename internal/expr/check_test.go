@@ -224,6 +224,9 @@ func TestCheckErrors(t *testing.T) {
 			continue
 		}
 		err = expr.Check(n, names, tt.want)
+		if err != nil && err.New != "" {
+			err.Hint = "did you mean " + err.New + "?"
+		}
 		switch {
 		case err == nil:
 			t.Errorf("%s is of type %v, want the error %q", text, n.Type(), tt.message)

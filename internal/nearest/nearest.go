@@ -1,4 +1,7 @@
 // Package nearest finds the name that a misspelt one was probably meant to be.
+//
+// Generator and runtime use it, for specs and for attributes in JSON. It imports the standard library only, so that
+// the runtime does not depend on the generator by it.
 package nearest
 
 import (

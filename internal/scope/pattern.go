@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
@@ -225,7 +226,7 @@ func (sc *Scope) bind(name string, kind expr.Kind, at source.Span) {
 }
 
 func (sc *Scope) badElem(n source.Node) {
-	sc.list.Add(diag.WrongKind, source.SpanOf(n), "a dimension is a name, an expression in a string, or an integer, not %s", article(source.Kind(n)))
+	sc.list.Add(diag.WrongKind, source.SpanOf(n), "a dimension is a name, an expression in a string, or an integer, not %s", english.Article(source.Kind(n)))
 }
 
 // determinate checks that a pattern says which dimension is which: at most one run of unknown length,

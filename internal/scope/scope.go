@@ -7,7 +7,6 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -177,13 +176,6 @@ func (sc *Scope) declare(name, what string, span source.Span, sym expr.Symbol) {
 	sc.names = append(sc.names, name)
 }
 
-func article(s string) string {
-	if strings.ContainsRune("aeio", rune(s[0])) {
-		return "an " + s
-	}
-	return "a " + s
-}
-
 // Lookup implements expr.Env. A dimension that nothing binds yet is unknown.
 func (sc *Scope) Lookup(name string) (expr.Symbol, bool) {
 	if sc.each && name == "i" {
@@ -276,8 +268,11 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 		}
 	}
 	d := sc.list.Add(code, span, "%s", message)
-	if hint != "" {
+	switch {
+	case hint != "":
 		d.Hinted("%s", hint)
+	case err.New != "":
+		d.Meant(err.Old, err.New)
 	}
 	return nil
 }
@@ -316,25 +311,13 @@ func IsDimName(s string) bool { return isDimName(s) }
 // nothing binds may be nobody's mistake.
 func (sc *Scope) Lenient() bool { return sc.lenient }
 
-// Suggest returns a hint about a name that is none of the spec's names of a kind, or "".
-func (sc *Scope) Suggest(name, what string) string {
+// Suggest hints at the spec's name of a kind that is nearest to a misspelt one.
+func (sc *Scope) Suggest(d *diag.Diagnostic, name, what string) {
 	var candidates []string
 	for _, n := range sc.names {
 		if sc.decls[n].what == what {
 			candidates = append(candidates, n)
 		}
 	}
-	return Hint(name, what+"s", candidates)
-}
-
-// Hint returns a hint about a name that is none of the candidates: the one that was probably meant or,
-// if none is close, all of them. It returns "" if there are none, or too many.
-func Hint(name, what string, candidates []string) string {
-	if n := nearest.Name(name, candidates); n != "" {
-		return "did you mean " + n + "?"
-	}
-	if len(candidates) == 0 || len(candidates) > 12 {
-		return ""
-	}
-	return what + " are " + strings.Join(candidates, ", ")
+	d.Suggest(name, what+"s", candidates)
 }

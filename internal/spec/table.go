@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 )
@@ -40,14 +41,7 @@ func (r *reader) sub(e *source.Entry) *tableReader {
 }
 
 func (r *reader) wrongKind(e *source.Entry, want string) {
-	r.list.Add(diag.WrongKind, source.SpanOf(e.Value), "%s: want %s, got %s", e.Key, want, article(source.Kind(e.Value)))
-}
-
-func article(kind string) string {
-	if strings.ContainsRune("aeiou", rune(kind[0])) {
-		return "an " + kind
-	}
-	return "a " + kind
+	r.list.Add(diag.WrongKind, source.SpanOf(e.Value), "%s: want %s, got %s", e.Key, want, english.Article(source.Kind(e.Value)))
 }
 
 func (t *tableReader) take(key string) *source.Entry {
@@ -124,7 +118,7 @@ func (t *tableReader) each(key string, f func(*source.Entry)) {
 func (r *reader) misspelt(t *source.Table, key string) bool {
 	for _, e := range t.Entries {
 		if _, scalar := e.Value.(*source.Scalar); scalar && nearest.Name(e.Key, []string{key}) == key {
-			r.list.Add(diag.UnknownKey, e.KeySpan, "a spec has no key %s", e.Key).Hinted("did you mean %s?", key)
+			r.list.Add(diag.UnknownKey, e.KeySpan, "a spec has no key %s", e.Key).Meant(e.Key, key)
 			return true
 		}
 	}
@@ -147,8 +141,7 @@ func (t *tableReader) done(what string) (bad bool) {
 			continue
 		}
 		d := t.r.list.Add(diag.UnknownKey, e.KeySpan, "%s has no key %s", what, e.Key)
-		if n := nearest.Name(e.Key, free); n != "" {
-			d.Hinted("did you mean %s?", n)
+		if n := d.Nearest(e.Key, free); n != "" {
 			t.absent = slices.DeleteFunc(t.absent, func(a [2]string) bool { return a[0] == n })
 			t.unread[n] = true
 		} else if len(t.known) <= 12 {
@@ -205,11 +198,7 @@ func (r *reader) oneOf(s Str, values []string) string {
 		return s.V
 	}
 	d := r.list.Add(diag.BadValue, s.Span(), "want one of %s, got %q", strings.Join(values, ", "), s.V)
-	n := nearest.Name(s.V, values)
-	if n != "" {
-		d.Hinted("did you mean %s?", n)
-	}
-	return n
+	return d.Nearest(s.V, values)
 }
 
 // strings reads an array of strings.

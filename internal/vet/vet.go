@@ -7,6 +7,7 @@ package vet
 import (
 	"go/ast"
 	"go/types"
+	"reflect"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -15,9 +16,13 @@ import (
 // Analyzers lists the checks.
 var Analyzers = []*analysis.Analyzer{PlainData, Raw, Kept}
 
-// inRuntime reports whether a package is the runtime's of the given name, wherever the runtime stands.
+// runtime is the path of the runtime in front of the names of its packages. The path of this package says what the
+// module is called.
+var runtime = strings.TrimSuffix(reflect.TypeFor[keeper]().PkgPath(), "internal/vet") + "runtime/"
+
+// inRuntime reports whether a package is the runtime's of the given name.
 func inRuntime(p *types.Package, name string) bool {
-	return p != nil && strings.HasSuffix(p.Path(), "/runtime/"+name)
+	return p != nil && p.Path() == runtime+name
 }
 
 // functions calls f for each function of a package's files, with its declaration.

@@ -172,7 +172,7 @@ func TestDriftInSpecs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := driver.Check(root)
+		r, err := driver.Load(root)
 		if err != nil {
 			t.Fatal(err)
 		}

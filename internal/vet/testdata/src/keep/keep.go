@@ -1,8 +1,8 @@
 package keep
 
 import (
-	"example.com/opgen/runtime/op"
-	"example.com/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // Forward stands for the struct of a task's arguments.

@@ -3,7 +3,7 @@ package plain
 import (
 	"reflect"
 
-	"example.com/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 type config struct {

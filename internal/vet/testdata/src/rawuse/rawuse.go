@@ -1,8 +1,8 @@
 package rawuse
 
 import (
-	"example.com/opgen/runtime/raw"
-	"example.com/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/raw"
+	"github.com/opgen/opgen/runtime/tensor"
 )
 
 func sum(v tensor.RO[float32]) (s float32) {

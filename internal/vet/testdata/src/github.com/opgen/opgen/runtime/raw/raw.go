@@ -1,6 +1,6 @@
 package raw
 
-import "example.com/opgen/runtime/tensor"
+import "github.com/opgen/opgen/runtime/tensor"
 
 func Slice[T any](v tensor.RO[T]) []T { return nil }
 

@@ -1,0 +1,24 @@
+// Package english builds the small parts of messages: articles and counts.
+package english
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Article returns a noun with its indefinite article. A noun that begins with u takes "a", as "a uniform" and
+// "a u8" do.
+func Article(noun string) string {
+	if noun != "" && strings.ContainsRune("aeio", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// Count returns a number with its noun: "1 file", "2 files".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
