@@ -20,7 +20,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine/enginetest"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -112,7 +112,7 @@ func TestTaskAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := load(t, newEngine(t, 2), program, plan.Plain())
+	in := load(t, newEngine(t, 2), program, planner.Plain())
 	data := make([]float32, 50)
 	if n := testing.AllocsPerRun(100, func() {
 		if engine.Feed(in, "x", data) != nil || in.Run(t.Context()) != nil {
@@ -195,14 +195,14 @@ func BenchmarkPlanStep(b *testing.B) {
 	p := digits(b, 32)
 	b.Run("build", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := plan.Build(p); err != nil {
+			if _, err := planner.Build(p); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("load", func(b *testing.B) {
 		e := newEngine(b, 1)
-		pl, err := plan.Build(p)
+		pl, err := planner.Build(p)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/engine/enginetest"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -36,9 +36,9 @@ func newEngine(t testing.TB, workers int) *engine.Engine {
 	return e
 }
 
-func load(t testing.TB, e *engine.Engine, p *graph.Program, opts ...plan.Option) *engine.Instance {
+func load(t testing.TB, e *engine.Engine, p *graph.Program, opts ...planner.Option) *engine.Instance {
 	t.Helper()
-	pl, err := plan.Build(p, opts...)
+	pl, err := planner.Build(p, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

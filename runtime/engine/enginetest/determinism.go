@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/runtime/engine"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 )
 
 // testDeterminism trains with several numbers of workers. After each step, weights and loss are, bit for bit,
@@ -20,7 +20,7 @@ func (s *suite) testDeterminism(t *testing.T) {
 	}
 	e := s.engine(t, s.catalogue(t), 2, engine.Config{})
 	x := s.beside(t, e)
-	in, err := e.Load(s.build(t, x.program, plan.Plain()))
+	in, err := e.Load(s.build(t, x.program, planner.Plain()))
 	if err != nil {
 		t.Fatal(err)
 	}

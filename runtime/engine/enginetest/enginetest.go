@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -107,9 +108,9 @@ func (s *suite) engine(t testing.TB, r *task.Registry, workers int, c engine.Con
 }
 
 // build returns the plan of a program for the backend's target.
-func (s *suite) build(t testing.TB, p *graph.Program, opts ...plan.Option) *plan.Plan {
+func (s *suite) build(t testing.TB, p *graph.Program, opts ...planner.Option) *plan.Plan {
 	t.Helper()
-	pl, err := plan.Build(p, append(opts, plan.For(s.target))...)
+	pl, err := planner.Build(p, append(opts, planner.For(s.target))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func (s *suite) build(t testing.TB, p *graph.Program, opts ...plan.Option) *plan
 // schedule completes a plan that was made by hand.
 func (s *suite) schedule(t testing.TB, p *plan.Plan) *plan.Plan {
 	t.Helper()
-	p, err := p.Reschedule(plan.For(s.target))
+	p, err := planner.Reschedule(p, planner.For(s.target))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -210,7 +210,7 @@ func (x *sample) run(e *engine.Engine, p *graph.Program) (map[string][]float64, 
 }
 
 func (x *sample) runAs(e *engine.Engine, p *graph.Program, fed []graph.Tensor) (out map[string][]float64, err error) {
-	pl, err := plan.Build(p, e.Options()...)
+	pl, err := planner.Build(p, e.Options()...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 )
 
 // testLoadErrors loads plans that the engine cannot run.
@@ -26,7 +27,7 @@ func (s *suite) testLoadErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.build(t, program, plan.Plain())
+	p := s.build(t, program, planner.Plain())
 	fill := slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.Builtin != nil })
 	group := func(form plan.Form, parts ...plan.Task) func(*plan.Plan) {
 		return func(p *plan.Plan) {

@@ -18,7 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 )
 
 // training is a training step of a small classifier in an engine, and what it should compute.
@@ -41,7 +41,7 @@ func (x *training) begin(e *engine.Engine) error {
 		return err
 	}
 	for _, p := range []*graph.Program{init, x.program} {
-		pl, err := plan.Build(p, e.Options()...)
+		pl, err := planner.Build(p, e.Options()...)
 		if err != nil {
 			return err
 		}
