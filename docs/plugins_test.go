@@ -23,6 +23,19 @@ import (
 
 const modelHeading = "## Model\n"
 
+// meanings are those of fields whose names say enough in Go, by name in JSON.
+var meanings = map[string]string{
+	"name": "its name", "doc": "its documentation", "pos": "where it is declared", "go_name": "its name in Go",
+	"role": "`input`, `weight`, `output`, `saved`, `scratch`, `argument` or `state`", "kind": "which kind it is",
+	"min": "the least number of tensors or values", "max": "the greatest number of them; 2147483647 is no limit",
+	"args": "its arguments", "id": "64 bits as hexadecimal digits, the same in all versions of opgen",
+	"perm": "`none`, `read`, `write`, `readwrite`, `reduce` or `scratch`", "redop": "how values are reduced, of the permission `reduce`",
+	"operator": "the name of the operator", "attrs": "its attributes, as JSON", "attr": "the name of an attribute",
+	"values": "a JSON array", "from": "where it comes from", "of": "the number of the other slot", "slot": "the number of the slot",
+	"other": "the name in the other operator, or of it", "own": "the number of the slot in this operator",
+	"declared": "whether the list is all that there is", "list": "what must hold",
+}
+
 // TestPlugins writes the tables of the model's fields in plugins.md from the comments of the types that it is made of.
 func TestPlugins(t *testing.T) {
 	t.Parallel()
@@ -102,7 +115,7 @@ type tables struct {
 func (w *tables) table(t *testing.T, b *bytes.Buffer, typ reflect.Type) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n| field | value | meaning |\n|---|---|---|\n", typ.Name(), w.comments[typ.String()])
 	for _, f := range w.fields(typ, 0) {
-		doc := w.comments[f.of.String()+"."+f.Name]
+		doc := cmp.Or(w.comments[f.of.String()+"."+f.Name], meanings[f.json])
 		if doc == "" {
 			t.Errorf("the field %s of %v has no comment", f.Name, f.of)
 		}

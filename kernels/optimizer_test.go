@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -125,7 +125,7 @@ func checkOptimizer(t *testing.T, op *graph.Operator, attrs task.Attrs, state st
 	})
 }
 
-// optimize runs an optimiser as its own graph and returns the weights and a state, if it is kept.
+// optimize runs an optimizer as its own graph and returns the weights and a state, if it is kept.
 func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, typ dtype.Type, weights []float64, grads [][]float64) (w, v []float64) {
 	t.Helper()
 	g := graph.New(1)
@@ -147,7 +147,7 @@ func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, 
 	if _, err := runIn(e, init, nil, execution{}); err != nil {
 		t.Fatal(err)
 	}
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}

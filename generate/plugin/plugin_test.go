@@ -15,7 +15,9 @@ type fake struct {
 	err    error
 }
 
-func (f fake) Generate(context.Context, *plugin.Request) (*plugin.Response, error) { return f.answer, f.err }
+func (f fake) Generate(context.Context, *plugin.Request) (*plugin.Response, error) {
+	return f.answer, f.err
+}
 
 func TestAnswer(t *testing.T) {
 	empty := fake{answer: &plugin.Response{Files: []plugin.File{{Path: "a.h", Text: "int a;"}}}}

@@ -22,7 +22,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -104,7 +104,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestOperators measures operators of other kinds: with indices, without a gradient, an optimiser, and one whose
+// TestOperators measures operators of other kinds: with indices, without a gradient, an optimizer, and one whose
 // gradients are scattered into.
 func TestOperators(t *testing.T) {
 	t.Parallel()
@@ -194,7 +194,7 @@ func TestApart(t *testing.T) {
 		defer e.Close()
 		var in *engine.Instance
 		for _, program := range []*graph.Program{init, p} {
-			pl, err := plan.Build(program)
+			pl, err := planner.Build(program)
 			if err == nil {
 				in, err = e.Load(pl)
 			}

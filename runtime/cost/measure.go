@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/task"
@@ -46,7 +47,7 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 	got.Forward.Time = recorder.Sum(p, isFirst)
 	m.config.compare(&got.Forward, n, first.Kind, moved(p, isFirst))
 	if x.backward {
-		// Gradients that are scattered into are filled with zeroes first, which is part of backward.
+		// Gradients that are scattered into are filled with zeros first, which is part of backward.
 		rest := func(i int) bool { return !isFirst(i) }
 		got.Backward.Time = recorder.Sum(p, rest)
 		m.config.compare(&got.Backward, n, task.KindBackward, moved(p, rest))
@@ -139,7 +140,7 @@ func alone(n *graph.Node) (*single, error) {
 
 // run runs a program a number of times and returns its plan, as the engine ran it.
 func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Program, times int) (_ *plan.Plan, err error) {
-	p, err := plan.Build(program, append(e.Options(), plan.Plain())...)
+	p, err := planner.Build(program, append(e.Options(), planner.Plain())...)
 	if err != nil {
 		return nil, err
 	}

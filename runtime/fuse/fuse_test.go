@@ -24,7 +24,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -96,7 +96,7 @@ func TestProgram(t *testing.T) {
 			y := linear.Apply(g, dense(6, true), x, graph.Named("fc"))
 			return label(g, y), []graph.Tensor{softmax.Apply(g, softmax.Attrs{Dim: 0}, y)}
 		}, "[]"},
-		{"a regulariser's loss stays", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
+		{"a regularizer's loss stays", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
 			at := dense(6, true)
 			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.1})
 			y := linear.Apply(g, at, x, graph.Named("fc"))
@@ -213,7 +213,7 @@ func run(t *testing.T, p *graph.Program) map[string][]float32 {
 	}
 	var in *engine.Instance
 	for _, prog := range []*graph.Program{init, p, p} {
-		pl, err := plan.Build(prog)
+		pl, err := planner.Build(prog)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -44,7 +44,7 @@ func newEngine(t *testing.T) harness {
 
 func (e harness) load(p *graph.Program) *engine.Instance {
 	e.Helper()
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -213,8 +213,8 @@ func TestUnusedOutputs(t *testing.T) {
 	e.want(in, grads[x], 2, -1, -1, 0, 0, 0)
 }
 
-// TestAuxiliaryLosses trains a weight on a regulariser alone, whose term is also part of the loss: it
-// counts twice. The regulariser of a branch that is only fetched does not count.
+// TestAuxiliaryLosses trains a weight on a regularizer alone, whose term is also part of the loss: it
+// counts twice. The regularizer of a branch that is only fetched does not count.
 func TestAuxiliaryLosses(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 1, 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // Access is what a task does with elements of a root.
@@ -21,40 +22,24 @@ type Access struct {
 	// Retire says that the task does not touch the root, but memory that the root had until now: it
 	// comes after all accesses so far. Perm and Box are not looked at.
 	Retire bool
-	// Box is the elements in the root's index space; nil means the whole root.
+	// Box is the elements in the root's index space; nil means the whole root. The builder does not keep it.
 	Box *region.Box
 }
 
 // nothing reports whether the access touches no element.
 func (a *Access) nothing() bool { return a.Perm == perm.None || a.Box != nil && a.Box.Empty() }
 
-// Graph is tasks with their direct predecessors. Predecessors have smaller numbers than their task;
-// dependencies that follow from others may be left out.
-type Graph struct {
-	// Start says, per task, where its predecessors begin in Pred; there is one more for the end.
-	Start []int32 `json:"start"`
-	Pred  []int32 `json:"pred"`
-}
-
-// Len returns the number of tasks.
-func (g *Graph) Len() int { return max(len(g.Start)-1, 0) }
-
-// Preds returns the predecessors of a task. The caller must not change them.
-func (g *Graph) Preds(task int) []int32 { return g.Pred[g.Start[task]:g.Start[task+1]] }
-
-// Edges returns the number of dependencies.
-func (g *Graph) Edges() int { return len(g.Pred) }
-
-// Builder builds a Graph.
+// Builder builds a schedule.Graph.
 type Builder struct {
-	graph  Graph
+	graph  schedule.Graph
 	roots  []root
 	redops []perm.Redop // per root: that of its reduces; none before the first reduction
-	// Readers, reducers and boxes are chained in lists within one slice each, so that a root without
-	// any costs nothing.
+	// Readers and reducers are chained in lists within one slice, so that a root without any costs nothing.
 	links   [][]link // in chunks, which never move
 	tail    []link   // what is used of the last chunk
-	records []record
+	indexes []*index // of roots that are accessed in parts
+	seen    []int32  // per task: the last task that got it as a predecessor through a long list
+	marked  bool     // the predecessors of the current task are in seen
 }
 
 // root is what is known of a root: who touched it last.
@@ -63,19 +48,10 @@ type root struct {
 	reader  int32 // a task that read it since, or -1
 	readers int32 // list of others that did, or that reduced with another operator; or -1
 	reduces int32 // list of tasks that reduced into it since, or -1
-	boxes   int32 // list of records of accesses to parts of it, or -1
+	boxes   int32 // number of the index of accesses to parts of it, or -1
 }
 
 type link struct{ task, next int32 }
-
-// record is an access to a part of a root.
-type record struct {
-	box   *region.Box
-	task  int32
-	next  int32
-	perm  perm.Perm
-	redop perm.Redop
-}
 
 const none = -1
 
@@ -101,6 +77,7 @@ func NewBuilder(roots, tasks int) *Builder {
 func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 	t := int32(b.graph.Len())
 	first := len(b.graph.Pred)
+	b.marked = false
 	for _, p := range after {
 		if p < 0 || p >= int(t) {
 			b.graph.Pred = b.graph.Pred[:first]
@@ -149,26 +126,56 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 }
 
 // Graph returns the tasks added so far. The builder must not be used afterwards.
-func (b *Builder) Graph() *Graph { return &b.graph }
+func (b *Builder) Graph() *schedule.Graph { return &b.graph }
+
+// short is the number of predecessors up to which they are searched one by one.
+const short = 16
 
 // depend adds a predecessor of the current task, whose predecessors begin at first, unless it is one.
 func (b *Builder) depend(first int, p int32) {
-	for _, q := range b.graph.Pred[first:] {
-		if q == p {
+	preds := b.graph.Pred[first:]
+	if len(preds) > short {
+		if b.mark(preds, p) {
 			return
+		}
+	} else {
+		for _, q := range preds {
+			if q == p {
+				return
+			}
 		}
 	}
 	b.graph.Pred = append(b.graph.Pred, p)
 }
 
+// mark notes that the current task, which has the predecessors preds, gets p, and reports whether it had p.
+func (b *Builder) mark(preds []int32, p int32) bool {
+	t := int32(b.graph.Len())
+	if !b.marked {
+		b.marked = true
+		for len(b.seen) < int(t) {
+			b.seen = append(b.seen, none)
+		}
+		for _, q := range preds {
+			b.seen[q] = t
+		}
+	}
+	if b.seen[p] == t {
+		return true
+	}
+	b.seen[p] = t
+	return false
+}
+
 // preds adds the predecessors that follow from an access.
 func (b *Builder) preds(t int32, first int, a *Access) {
 	r := &b.roots[a.Root]
-	for i := r.boxes; i != none; i = b.records[i].next {
-		rec := &b.records[i]
-		if perm.Conflict(a.Perm, a.Redop, rec.perm, rec.redop) && overlap(a.Box, rec.box) && rec.task != t {
-			b.depend(first, rec.task)
-		}
+	if r.boxes != none {
+		b.indexes[r.boxes].conflicts(a, func(p int32) {
+			if p != t {
+				b.depend(first, p)
+			}
+		})
 	}
 	switch a.Perm {
 	case perm.Read:
@@ -250,43 +257,17 @@ func (b *Builder) link(task, next int32) int32 {
 
 func (b *Builder) at(i int32) *link { return &b.links[i>>chunk][i&(1<<chunk-1)] }
 
-// noteBox records an access to a part of a root. A write that covers the part of an earlier record
-// takes its place: what conflicts with that also conflicts with this.
+// noteBox records an access to a part of a root. A write that covers the part of an earlier record takes its place:
+// what conflicts with that also conflicts with this.
 func (b *Builder) noteBox(t int32, a *Access) {
 	r := &b.roots[a.Root]
+	if r.boxes == none {
+		r.boxes = int32(len(b.indexes))
+		b.indexes = append(b.indexes, newIndex(len(a.Box.Lo)))
+	}
+	x := b.indexes[r.boxes]
 	if a.Perm.Writes() && a.Perm != perm.Reduce || a.Perm == perm.Scratch {
-		prev := &r.boxes
-		for i := r.boxes; i != none; i = b.records[i].next {
-			if covers(a.Box, b.records[i].box) {
-				*prev = b.records[i].next
-			} else {
-				prev = &b.records[i].next
-			}
-		}
+		x.drop(a.Box)
 	}
-	b.records = append(b.records, record{a.Box, t, r.boxes, a.Perm, a.Redop})
-	r.boxes = int32(len(b.records) - 1)
-}
-
-// overlap reports whether two boxes share an element; nil is the whole root.
-func overlap(a, b *region.Box) bool {
-	if a == nil || b == nil {
-		return true // neither is empty
-	}
-	for d := range a.Lo {
-		if max(a.Lo[d], b.Lo[d]) >= min(a.Hi[d], b.Hi[d]) {
-			return false
-		}
-	}
-	return true
-}
-
-// covers reports whether every element of b is one of a.
-func covers(a, b *region.Box) bool {
-	for d := range a.Lo {
-		if b.Lo[d] < a.Lo[d] || a.Hi[d] < b.Hi[d] {
-			return false
-		}
-	}
-	return true
+	x.add(t, a)
 }

@@ -8,10 +8,11 @@ import (
 
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // reach returns, for each task, the set of tasks that come before it, directly or not.
-func reach(g *Graph) []map[int32]bool {
+func reach(g *schedule.Graph) []map[int32]bool {
 	out := make([]map[int32]bool, g.Len())
 	for t := range out {
 		out[t] = map[int32]bool{}
@@ -52,9 +53,12 @@ func conflict(a, b Access, size []int) bool {
 // all of them, and no pair that nothing forces.
 func TestAgainstBruteForce(t *testing.T) {
 	size := []int{4, 5}
-	for seed := range uint64(3000) {
+	for seed := range uint64(3100) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		roots, n := 1+r.IntN(3), 1+r.IntN(14)
+		roots, n, whole := 1+r.IntN(3), 1+r.IntN(14), 2
+		if seed >= 3000 { // so many accesses to parts that buckets are made anew several times
+			roots, n, whole = 1, 80, 40
+		}
 		b := NewBuilder(roots, n)
 		var accs [][]Access
 		var explicit [][]int
@@ -65,7 +69,7 @@ func TestAgainstBruteForce(t *testing.T) {
 				if a.Perm == perm.Reduce {
 					a.Redop = perm.Redop(1 + r.IntN(2))
 				}
-				if r.IntN(2) == 0 {
+				if r.IntN(whole) > 0 {
 					a.Box = &region.Box{}
 					for _, e := range size {
 						lo := r.IntN(e + 1)
@@ -120,4 +124,57 @@ func TestErrors(t *testing.T) {
 	if n, err := b.Task([]Access{{Root: 0, Perm: perm.Write}}); n != 0 || err != nil {
 		t.Errorf("after errors: task %d, %v", n, err)
 	}
+}
+
+// TestTiles chains sweeps over tiles with halos: each tile comes after the tiles of the sweep before whose
+// elements it touches, and after no others.
+func TestTiles(t *testing.T) {
+	const side, sweeps = 40, 5
+	b := NewBuilder(2, side*side*sweeps)
+	for s := range sweeps {
+		for k := range side * side {
+			y, x := 4*(k/side), 4*(k%side)
+			read := &region.Box{Lo: []int{max(y-1, 0), max(x-1, 0)}, Hi: []int{y + 5, x + 5}}
+			write := &region.Box{Lo: []int{y, x}, Hi: []int{y + 4, x + 4}}
+			if _, err := b.Task([]Access{{Root: int32(s % 2), Perm: perm.Read, Box: read}, {Root: int32(1 - s%2), Perm: perm.Write, Box: write}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	g := b.Graph()
+	for task := range g.Len() {
+		s, y, x := task/(side*side), task/side%side, task%side
+		var want []int32
+		for v := max(y-1, 0); s > 0 && v < min(y+2, side); v++ {
+			for u := max(x-1, 0); u < min(x+2, side); u++ {
+				want = append(want, int32((s-1)*side*side+v*side+u))
+			}
+		}
+		got := slices.Clone(g.Preds(task))
+		slices.Sort(got)
+		if got = slices.DeleteFunc(got, func(p int32) bool { return int(p) < (s-1)*side*side }); !slices.Equal(got, want) {
+			t.Fatalf("task %d comes after %v, want %v", task, got, want)
+		}
+	}
+}
+
+// BenchmarkTiles measures how long it takes to order a million tiles of a hundred sweeps.
+func BenchmarkTiles(b *testing.B) {
+	const side, sweeps = 100, 100
+	b.ReportAllocs()
+	for b.Loop() {
+		d := NewBuilder(sweeps+1, side*side*sweeps)
+		read, write := region.Box{Lo: make([]int, 2), Hi: make([]int, 2)}, region.Box{Lo: make([]int, 2), Hi: make([]int, 2)}
+		for s := range sweeps {
+			for k := range side * side {
+				for i, at := range [2]int{4 * (k / side), 4 * (k % side)} {
+					read.Lo[i], read.Hi[i], write.Lo[i], write.Hi[i] = max(at-1, 0), at+5, at, at+4
+				}
+				if _, err := d.Task([]Access{{Root: int32(s), Perm: perm.Read, Box: &read}, {Root: int32(s + 1), Perm: perm.Write, Box: &write}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(side*side*sweeps), "ns/tile")
 }

@@ -1,0 +1,209 @@
+package planner
+
+import (
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
+)
+
+// brute says whether a plan's queues are right, in another way than Check and only for small plans: it
+// looks at all pairs of tasks, all elements and, for shared tasks, at all choices of who does them.
+// What does not depend on queues and places is taken to be right.
+func brute(p *plan.Plan) bool {
+	if !bruteMemory(p) {
+		return false
+	}
+	W := p.Schedule.Workers()
+	who := make([]int, len(p.Schedule.Shared)) // who does each shared task
+	pairs := brutePairs(p)
+	for {
+		if !bruteOrder(p, who, pairs) {
+			return false
+		}
+		k := 0
+		for ; k < len(who); k++ {
+			if who[k]++; who[k] < W {
+				break
+			}
+			who[k] = 0
+		}
+		if k == len(who) {
+			return true
+		}
+	}
+}
+
+// bruteMemory compares the bytes of all roots that are needed at the same time.
+func bruteMemory(p *plan.Plan) bool {
+	type span struct{ first, last int }
+	lives := make([]span, len(p.Roots))
+	for r := range p.Roots {
+		lives[r] = span{len(p.Tasks), -1}
+		for t := range p.Tasks {
+			for _, a := range p.Tasks[t].Access {
+				if int(a.Root) == r {
+					lives[r].first, lives[r].last = min(lives[r].first, t), max(lives[r].last, t)
+				}
+			}
+		}
+		switch p.Roots[r].Use {
+		case plan.Fed:
+			lives[r].first = -1
+		case plan.Fetched:
+			lives[r].last = len(p.Tasks)
+		}
+	}
+	for r := range p.Roots {
+		a := p.Roots[r].Place
+		if a.Space != region.Arena || lives[r].first > lives[r].last {
+			continue
+		}
+		if a.Off < 0 || a.Off+a.Bytes > p.ArenaBytes {
+			return false
+		}
+		for q := range r {
+			b := p.Roots[q].Place
+			if b.Space != region.Arena || lives[q].first > lives[q].last {
+				continue
+			}
+			together := lives[r].first <= lives[q].last && lives[q].first <= lives[r].last ||
+				p.Roots[r].Use == plan.Fed && p.Roots[q].Use == plan.Fetched || p.Roots[q].Use == plan.Fed && p.Roots[r].Use == plan.Fetched
+			for i := a.Off; together && i < a.Off+a.Bytes; i++ {
+				if b.Off <= i && i < b.Off+b.Bytes {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// brutePairs returns the pairs of tasks of which the first must be over before the second begins.
+func brutePairs(p *plan.Plan) [][2]int {
+	elements := func(a region.Access) map[[2]int]bool {
+		out := map[[2]int]bool{}
+		hi := append(append([]int{}, a.Hi...), 1)
+		lo := append(append([]int{}, a.Lo...), 0)
+		for i := lo[0]; i < hi[0]; i++ {
+			for j := lo[1]; j < hi[1]; j++ {
+				out[[2]int{i, j}] = true
+			}
+		}
+		return out
+	}
+	must := func(a, b region.Access) bool {
+		if a.Perm == perm.None || b.Perm == perm.None || a.Empty() || b.Empty() {
+			return false
+		}
+		if a.Root != b.Root {
+			return p.Roots[a.Root].Place.Overlaps(p.Roots[b.Root].Place)
+		}
+		if a.Perm == perm.Read && b.Perm == perm.Read || a.Perm == perm.Reduce && b.Perm == perm.Reduce && a.Redop == b.Redop && !p.Roots[a.Root].Type.IsFloat() {
+			return false
+		}
+		other := elements(b)
+		for e := range elements(a) {
+			if other[e] {
+				return true
+			}
+		}
+		return false
+	}
+	var pairs [][2]int
+	for t := range p.Tasks {
+		for s := range t {
+			found := false
+			for _, e := range p.Tasks[t].After {
+				found = found || e == s
+			}
+			for _, a := range p.Tasks[s].Access {
+				for _, b := range p.Tasks[t].Access {
+					found = found || must(a, b)
+				}
+			}
+			if found {
+				pairs = append(pairs, [2]int{s, t})
+			}
+		}
+	}
+	return pairs
+}
+
+// bruteOrder says whether, if each shared task is done by the worker of who, every queue comes to its
+// end and every pair is ordered: it follows all paths through a graph of all entries of all queues.
+func bruteOrder(p *plan.Plan, who []int, pairs [][2]int) bool {
+	s := &p.Schedule
+	base := make([]int, s.Workers()+1)
+	for w, q := range s.Queues {
+		base[w+1] = base[w] + len(q)
+	}
+	n := base[s.Workers()]
+	next := make([][]int, n)
+	entry := make([]int, len(p.Tasks)) // the entry that does each task
+	done := map[int]int{}              // the entry that does a shared task
+	for w, q := range s.Queues {
+		for i, op := range q {
+			if i > 0 {
+				next[base[w]+i-1] = append(next[base[w]+i-1], base[w]+i)
+			}
+			switch kind, k := op.Decode(); kind {
+			case schedule.Run:
+				entry[k] = base[w] + i
+			case schedule.Share:
+				for j, t := range s.Shared {
+					if int(t) == k && who[j] == w {
+						entry[k] = base[w] + i
+						done[k] = base[w] + i
+					}
+				}
+			}
+		}
+	}
+	for w, q := range s.Queues {
+		for i, op := range q {
+			switch kind, k := op.Decode(); kind {
+			case schedule.WaitShared:
+				next[done[k]] = append(next[done[k]], base[w]+i)
+			case schedule.WaitFor:
+				wait := s.Waits[k]
+				from := -1
+				for j, other := range s.Queues[wait.Worker] {
+					if kind, _ := other.Decode(); kind == schedule.Signal && j+1 >= int(wait.Position) {
+						from = base[wait.Worker] + j
+						break
+					}
+				}
+				switch {
+				case wait.Position <= 0:
+				case from < 0:
+					return false
+				default:
+					next[from] = append(next[from], base[w]+i)
+				}
+			}
+		}
+	}
+	reach := make([][]bool, n)
+	for i := range n {
+		reach[i] = make([]bool, n)
+		todo := append([]int{}, next[i]...)
+		for len(todo) > 0 {
+			j := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if !reach[i][j] {
+				reach[i][j] = true
+				todo = append(todo, next[j]...)
+			}
+		}
+		if reach[i][i] {
+			return false
+		}
+	}
+	for _, pair := range pairs {
+		if !reach[entry[pair[0]]][entry[pair[1]]] {
+			return false
+		}
+	}
+	return true
+}

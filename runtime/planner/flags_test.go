@@ -1,0 +1,10 @@
+package planner
+
+import "flag"
+
+// Sizes of the tests with random plans; make property sets larger ones.
+var (
+	mutants = flag.Int("mutants", 100, "plans of which mutants are made")
+	first   = flag.Uint64("first", 0, "seed of the first random graph")
+	graphs  = flag.Int("graphs", 300, "random graphs that are run on 1 to 8 workers")
+)
