@@ -53,9 +53,9 @@ var reaches = map[string][]string{
 	"examples":  {"opgen", "generated", "runtime", "generate"},
 	"kernels":   {"kernels", "generated", "runtime"},
 	"generated": {"runtime"},
-	"runtime":   {"runtime", "internal/nearest"}, // the nearest name of an attribute
-	"internal":  {"internal", "templates", "runtime"},
-	"generate":  {"internal", "runtime"},
+	"runtime":   {"runtime", "internal/nearest"},                         // the nearest name of an attribute
+	"internal":  {"internal", "templates", "runtime", "generate/plugin"}, // the protocol of plug-ins
+	"generate":  {"generate", "internal", "runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"generated", "kernels", "runtime"},
 	"templates": nil,
@@ -199,8 +199,12 @@ func short(importPath string) string {
 	return name
 }
 
-// part returns the part of the repository in which a package is: its first folder.
+// part returns the part of the repository in which a package is: its first folder. The tests of backends, which run
+// operators, are a part of the tests.
 func part(name string) string {
+	if name == "runtime/engine/enginetest" {
+		return "test"
+	}
 	first, _, _ := strings.Cut(name, "/")
 	return first
 }

@@ -15,7 +15,7 @@ type Rule struct {
 }
 
 // The codes. The hundreds group them: 0 files, 1 structure, 2 names, 3 types and values, 4 shapes
-// and expressions, 5 tasks and permissions, 6 operators among each other, 9 limits of this version.
+// and expressions, 5 tasks and permissions, 6 operators among each other, 7 plug-ins, 9 limits of this version.
 const (
 	Syntax        Code = "OP001"
 	FileName      Code = "OP002"
@@ -51,6 +51,9 @@ const (
 	BadInit       Code = "OP601"
 	Clash         Code = "OP602"
 	BadExample    Code = "OP603"
+	PluginFailed  Code = "OP701"
+	PluginFile    Code = "OP702"
+	PluginFinding Code = "OP703"
 	NotYet        Code = "OP901"
 )
 
@@ -59,7 +62,7 @@ var Rules = map[Code]Rule{
 	Syntax:        {"not TOML", "The file is not valid TOML 1.0. Only the first such error of a file is reported."},
 	FileName:      {"file and operator disagree", "A spec's name is the name of its file without .toml, so that everybody finds it."},
 	BadConfig:     {"bad opgen.toml", "The configuration at the module's root is missing something, or says something impossible."},
-	UnknownKey:    {"unknown key", "The key means nothing here. Unknown keys are errors, since a misspelt one would otherwise be lost without a word."},
+	UnknownKey:    {"unknown key", "The key means nothing here. Unknown keys are errors, since a misspelled one would otherwise be lost without a word."},
 	MissingKey:    {"missing key", "A key that has no default is not there."},
 	WrongKind:     {"wrong kind of value", "The value is of another TOML type than the key wants."},
 	BadValue:      {"impossible value", "The value is none of those that the key may have."},
@@ -78,7 +81,7 @@ var Rules = map[Code]Rule{
 	Ambiguous:     {"ambiguous shape", "A shape pattern must determine its dimensions: at most one open run (N...) unless an axis attribute separates two."},
 	Cyclic:        {"cyclic definition", "Dimensions, or dtype variables, that are defined by one another have no value."},
 	ZeroDivisor:   {"divisor may be zero", "A division needs a divisor that cannot be zero: a positive number, an attribute with min = 1 or more, or max(x, 1)."},
-	BadRole:       {"key does not fit the role", "Some keys make sense for some roles of slots only, and optimisers and initialisers have certain slots."},
+	BadRole:       {"key does not fit the role", "Some keys make sense for some roles of slots only, and optimizers and initializers have certain slots."},
 	BadPerm:       {"permission against role", "A task may not do this with a slot of this role: inputs are not overwritten by forward, outputs are not read before they are written, and so on."},
 	BadTask:       {"bad task", "The task's kind, or its place in this kind of operator, is wrong."},
 	BadGrad:       {"bad gradient", "Only trainable floating-point inputs and weights have gradients, and only backward computes them."},
@@ -87,8 +90,11 @@ var Rules = map[Code]Rule{
 	Contradiction: {"constraints contradict each other", "The tiles of a tensor follow from those of one other at most, in no circle, and no output is written through tiles that overlap."},
 	BadArg:        {"bad argument", "An argument has the type of its source. It is plain data, which plans can carry, unless it is declared unchecked, as a device's handles and per-device state are."},
 	BadArity:      {"bad arity", "The limits of a variadic slot or argument contradict each other or its other keys."},
-	BadInit:       {"bad initialiser", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
+	BadInit:       {"bad initializer", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
 	Clash:         {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},
 	BadExample:    {"bad example", "An example must give every attribute without default and every necessary input, with values that the spec allows."},
+	PluginFailed:  {"plug-in failed", "A plug-in of opgen.toml gave no answer: its program was not found, ended with an error or took too long, or what it wrote is no response."},
+	PluginFile:    {"file of a plug-in", "A plug-in may write files within its own folder only, each once, and no two plug-ins may write the same file."},
+	PluginFinding: {"finding of a plug-in", "A plug-in does not accept what a spec says. The message is its own."},
 	NotYet:        {"not supported yet", "The key is part of the language, as docs/spec.md says, but this version of opgen does not generate code for it."},
 }

@@ -1,5 +1,5 @@
 // Package graph builds graphs of operators and expands them into programs: sequences of task
-// invocations for inference, training or initialisation.
+// invocations for inference, training or initialization.
 //
 // Operators come from generated packages, whose Apply functions insert nodes. Mistakes while
 // building do not stop the program: the graph keeps them, with the place in the caller's source,

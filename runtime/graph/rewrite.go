@@ -82,7 +82,7 @@ func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
 	return n.bind(sig, grads)
 }
 
-// NoGradient returns a step that provides a gradient of zeroes for an output on which nothing depends,
+// NoGradient returns a step that provides a gradient of zeros for an output on which nothing depends,
 // and the gradient.
 func NoGradient(of Tensor) (Step, Tensor) {
 	t := Tensor{info: &info{name: "grad of " + of.name, operand: of.operand, kind: constant}}

@@ -1,4 +1,4 @@
-package opimpl_test_test
+package opimpl_test
 
 import (
 	"fmt"
