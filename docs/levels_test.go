@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"internal":  {"tools", "engines", "kernels", "everyone"},
 	"generate":  {"tools", "engines", "kernels", "everyone"},
 	"cmd":       {"tools", "programs", "engines", "kernels", "everyone"},
-	"test":      {"tools", "programs", "engines", "kernels", "everyone"},
+	"test":      {"tools", "programs", "engines", "generated code", "kernels", "everyone"},
 	"templates": nil,
 }
 

@@ -238,7 +238,7 @@ func (f *fixture) forward(t *testing.T) *graph.Program {
 
 // differentiable reports whether there is anything to differentiate.
 func (f *fixture) differentiable() bool {
-	return f.op.Backward != nil && len(f.wrt) > 0 && len(f.seeds) > 0
+	return f.op.Signature(task.KindBackward) != nil && len(f.wrt) > 0 && len(f.seeds) > 0
 }
 
 // backward returns the program that computes the results, and gradients of wrt from seeds.

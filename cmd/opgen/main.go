@@ -8,6 +8,7 @@
 //	opgen diff                           show what generate would change, and change nothing
 //	opgen explain [-format text|json] OP print an operator as opgen understands it
 //	opgen explain CODE                   explain a diagnostic
+//	opgen explain FILE:LINE              show what a line of a spec becomes, or where generated code comes from
 //	opgen new OP                         make a spec and a kernel to begin with
 //	opgen vet [PACKAGE...]               check Go code around operators; by default ./...
 //	opgen version                        print the version
@@ -29,8 +30,10 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -83,7 +86,7 @@ var commands = []struct {
 	{"generate", "", []string{"force"}, 0, 0, (*command).generate},
 	{"check", "", []string{"format", "fix"}, 0, 0, (*command).check},
 	{"diff", "", nil, 0, 0, (*command).diff},
-	{"explain", "OP or CODE", []string{"format"}, 1, 1, (*command).explain},
+	{"explain", "OP, CODE or FILE:LINE", []string{"format"}, 1, 1, (*command).explain},
 	{"new", "OP", nil, 1, 1, (*command).new},
 	{"vet", "[PACKAGE...]", nil, 0, math.MaxInt, (*command).vet},
 	{"version", "", nil, 0, 0, (*command).version},
@@ -306,6 +309,9 @@ func (c *command) explain() int {
 	if err != nil {
 		return c.fail(err)
 	}
+	if file, line, ok := place(name); ok {
+		return c.explainLine(root, file, line)
+	}
 	p, err := driver.Load(root)
 	if err != nil {
 		return c.fail(err)
@@ -332,6 +338,38 @@ func (c *command) explain() int {
 		err = explain.Operator(c.stdout, m.Operators[i])
 	}
 	if err != nil {
+		return c.fail(err)
+	}
+	return clean
+}
+
+// place reads the name of a file and a line, file:line.
+func place(s string) (file string, line int, ok bool) {
+	file, number, _ := strings.Cut(s, ":")
+	line, err := strconv.Atoi(number)
+	return file, line, err == nil && line > 0
+}
+
+// explainLine shows what a line of a spec becomes, or where a line of generated code comes from. The file is relative to
+// the folder to work in.
+func (c *command) explainLine(root, file string, line int) int {
+	var list diag.List
+	conf, err := config.Load(root, &list)
+	if err != nil {
+		return c.fail(err)
+	}
+	if conf == nil {
+		return c.check() // which reports what is wrong
+	}
+	full, err := filepath.Abs(filepath.Join(c.dir, file))
+	if err != nil {
+		return c.fail(err)
+	}
+	rel, err := filepath.Rel(root, full)
+	if err != nil {
+		return c.fail(err)
+	}
+	if err := explain.Line(c.stdout, root, conf.Output, filepath.ToSlash(rel), line); err != nil {
 		return c.fail(err)
 	}
 	return clean

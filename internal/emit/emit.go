@@ -12,6 +12,7 @@ import (
 	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/source"
 )
 
 // Paths are the import paths that generated code uses.
@@ -24,26 +25,38 @@ type Paths struct {
 // Operator returns the files of an operator's package.
 func Operator(p Paths, o *model.Operator) ([]artifact.Artifact, error) {
 	e := newEmitter(p, o)
-	return e.files(o.Package, o.Source, []part{
+	files, err := e.files(o.Package, o.Source, []part{
 		{"attrs.go", e.packageDoc(), e.attrs},
 		{"graph.go", "", e.graph},
 		{"shapes.go", "", e.shapes},
 		{"tasks.go", "", e.tasks},
 	})
+	if err != nil {
+		return nil, err
+	}
+	m, err := trace(o.Package, o.Source, o.Text, o.Pos, places(o), files)
+	return append(files, m), err
 }
 
 // Enum returns the files of a shared enum's package.
 func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
 	doc := fmt.Sprintf("Package %s is the enum %s, which attributes of several operators share.", en.Package, en.Name)
-	return e.files(en.Package, en.Source, []part{{"enum.go", doc, func() { e.enum(en) }}})
+	at := map[string]source.Pos{}
+	placesOfEnum(at, en)
+	files, err := e.files(en.Package, en.Source, []part{{"enum.go", doc, func() { e.enum(en) }}})
+	if err != nil {
+		return nil, err
+	}
+	m, err := trace(en.Package, en.Source, en.Text, en.Pos, at, files)
+	return append(files, m), err
 }
 
 // Catalogue returns the package that registers all operators with their kernels.
-func Catalogue(p Paths, m *model.Module, source string) ([]artifact.Artifact, error) {
+func Catalogue(p Paths, m *model.Module, folder string) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
 	doc := "Package catalogue knows every operator of the module and registers it with its kernels. A missing kernel, or one of the wrong type, does not compile."
-	return e.files("catalogue", source, []part{{"catalogue.go", doc, func() { e.catalogue(m) }}})
+	return e.files("catalogue", folder, []part{{"catalogue.go", doc, func() { e.catalogue(m) }}})
 }
 
 type emitter struct {
@@ -59,7 +72,8 @@ type part struct {
 	emit      func()
 }
 
-func (e *emitter) files(pkg, source string, parts []part) ([]artifact.Artifact, error) {
+// files returns the files of a package.
+func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, error) {
 	var out []artifact.Artifact
 	for _, p := range parts {
 		e.text.Reset()
@@ -73,7 +87,7 @@ func (e *emitter) files(pkg, source string, parts []part) ([]artifact.Artifact, 
 		if err != nil {
 			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a mistake in opgen: %w", pkg, p.name, err)
 		}
-		out = append(out, artifact.Artifact{Path: pkg + "/" + p.name, Source: source, Data: append([]byte("\n"), data...)})
+		out = append(out, artifact.Artifact{Path: pkg + "/" + p.name, Source: from, Data: append([]byte("\n"), data...)})
 	}
 	return out, nil
 }

@@ -93,6 +93,14 @@ func (x *exprs) code(n expr.Node, outer int) string {
 	panic("emit: unknown expression")
 }
 
+// not returns the opposite of a condition as Go.
+func (x *exprs) not(n expr.Node) string {
+	if u, ok := n.(*expr.Unary); ok && u.Op == "!" {
+		return x.code(u.X, 0)
+	}
+	return "!" + x.code(n, 6)
+}
+
 // codes returns expressions as Go.
 func (x *exprs) codes(nodes []expr.Node) []string {
 	var out []string

@@ -90,6 +90,9 @@ func nodes(o *model.Operator) []expr.Node {
 		for _, s := range t.Steps {
 			add(s.OverX, s.GrainX, s.WhenX)
 		}
+		for _, p := range t.Params {
+			add(p.OnlyIf)
+		}
 		add(t.FlopsX, t.BytesX)
 	}
 	var out []expr.Node
@@ -161,7 +164,7 @@ func (e *emitter) resolve() {
 	for _, t := range o.Tasks {
 		for _, p := range t.Params {
 			if p.OnlyIf != nil {
-				e.p("if !(%s) {\nr.Unused(%sTask, Slot%s)\n}", x.code(p.OnlyIf, 0), t.GoName, p.Slot.GoName)
+				e.p("if %s {\nr.Unused(%sTask, Slot%s)\n}", x.not(p.OnlyIf), t.GoName, p.Slot.GoName)
 			}
 		}
 	}

@@ -27,6 +27,7 @@ type Enum struct {
 	GoName  string      `json:"go_name"`
 	Doc     string      `json:"doc,omitempty"`
 	Source  string      `json:"-"`      // path of the spec
+	Text    string      `json:"-"`      // of the spec
 	Values  []EnumValue `json:"values"` // in the order of the spec; the first has the number 1
 	Pos     source.Pos  `json:"pos"`
 }
@@ -47,6 +48,7 @@ type Operator struct {
 	Package  string     `json:"package"`              // its Go package
 	GoName   string     `json:"go_name"`              // of its kernel type
 	Source   string     `json:"source"`               // path of the spec
+	Text     string     `json:"-"`                    // of the spec
 	Category string     `json:"category,omitempty"`   // for reference pages
 	Formula  string     `json:"formula,omitempty"`    // for reference pages
 	Since    string     `json:"since,omitempty"`      // the version that had it first

@@ -36,7 +36,7 @@ func Resolve(checked *check.Result) *Module {
 
 func enum(s *spec.Spec) *Enum {
 	e := &Enum{Name: s.Name.V, Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V), Doc: s.Doc.V,
-		Source: s.File.Path, Pos: s.Name.Span().Pos()}
+		Source: s.File.Path, Text: s.File.Text, Pos: s.Name.Span().Pos()}
 	for _, v := range s.Values {
 		e.Values = append(e.Values, EnumValue{v.Name.V, goname.Exported(v.Name.V), v.Doc.V, v.Name.Span().Pos()})
 	}
@@ -47,7 +47,7 @@ func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
 	s := sc.Spec
 	o := &Operator{
 		Operator: describe(s), Kind: string(s.Kind), Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V),
-		Source: s.File.Path, Category: s.Category.V, Formula: s.Formula.V, Since: s.Since.V, Deprec: s.Deprecated.V,
+		Source: s.File.Path, Text: s.File.Text, Category: s.Category.V, Formula: s.Formula.V, Since: s.Since.V, Deprec: s.Deprecated.V,
 		Types: []TypeVar{}, Attrs: []*Attr{}, Dims: []Dim{}, Pos: s.Name.Span().Pos(),
 	}
 	for i, v := range s.Types {

@@ -41,7 +41,7 @@ func accessor(t *testing.T, values, grads map[int][]task.Buffer) *Binder[int] {
 func TestAccessorReachesMemory(t *testing.T) {
 	b := task.Buffer{Operand: f32(2, 3), Bytes: memory(24)}
 	grad := task.Buffer{Operand: f32(2, 3), Bytes: memory(24), Mode: tensor.Store}
-	bools := task.Buffer{Operand: task.Operand{dtype.Bool, []int{3}}, Bytes: memory(3)}
+	bools := task.Buffer{Operand: task.Operand{Type: dtype.Bool, Shape: []int{3}}, Bytes: memory(3)}
 	empty := task.Buffer{Operand: f32(0, 3), Bytes: []byte{}}
 	a := accessor(t, map[int][]task.Buffer{slotX: {b}, slotY: {bools}, slotOut: {empty}, slotMany: {b, grad}}, map[int][]task.Buffer{slotX: {grad}})
 	WriteOnly[float32](a, slotX).Set(4, 1.5)
@@ -108,7 +108,7 @@ func TestAccessorErrors(t *testing.T) {
 	}{
 		{"none", nil, prefix + "one tensor, got 0"},
 		{"two", make([]task.Buffer, 2), prefix + "one tensor, got 2"},
-		{"another type", []task.Buffer{{Operand: task.Operand{dtype.I32, []int{2}}, Bytes: aligned[:8]}}, prefix + "element type f32, got i32"},
+		{"another type", []task.Buffer{{Operand: task.Operand{Type: dtype.I32, Shape: []int{2}}, Bytes: aligned[:8]}}, prefix + "element type f32, got i32"},
 		{"too few bytes", []task.Buffer{{Operand: f32(2), Bytes: aligned[:7]}}, prefix + "8 bytes, got 7"},
 		{"too many bytes", []task.Buffer{{Operand: f32(2), Bytes: aligned[:9]}}, prefix + "8 bytes, got 9"},
 		{"not aligned", []task.Buffer{{Operand: f32(2), Bytes: aligned[2:10]}}, prefix + "memory aligned to 4 bytes, got address 0x"},

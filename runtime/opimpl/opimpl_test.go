@@ -18,17 +18,19 @@ import (
 
 // TestVersion compiles code of the supported generations, and of those before and after them.
 func TestVersion(t *testing.T) {
-	for version, want := range map[int]string{
-		opimpl.MinVersion: "", opimpl.MaxVersion: "", opimpl.MinVersion - 1: "overflows opimpl.EnforceVersion", opimpl.MaxVersion + 1: "overflows opimpl.EnforceVersion",
-	} {
+	const overflows = "overflows opimpl.EnforceVersion"
+	for _, c := range []struct {
+		version int
+		want    string
+	}{{opimpl.MinVersion, ""}, {opimpl.MaxVersion, ""}, {opimpl.MinVersion - 1, overflows}, {opimpl.MaxVersion + 1, overflows}} {
 		file := filepath.Join(t.TempDir(), "p.go")
-		code := fmt.Sprintf("package p\n\nimport \"github.com/opgen/opgen/runtime/opimpl\"\n\nconst (\n_ = opimpl.EnforceVersion(%d - opimpl.MinVersion)\n_ = opimpl.EnforceVersion(opimpl.MaxVersion - %[1]d)\n)\n", version)
+		code := fmt.Sprintf("package p\n\nimport \"github.com/opgen/opgen/runtime/opimpl\"\n\nconst (\n_ = opimpl.EnforceVersion(%d - opimpl.MinVersion)\n_ = opimpl.EnforceVersion(opimpl.MaxVersion - %[1]d)\n)\n", c.version)
 		if err := os.WriteFile(file, []byte(code), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		out, err := exec.Command("go", "build", file).CombinedOutput()
-		if (err == nil) != (want == "") || !strings.Contains(string(out), want) {
-			t.Errorf("generation %d: %v\n%s\nwant %q", version, err, out, want)
+		if (err == nil) != (c.want == "") || !strings.Contains(string(out), c.want) {
+			t.Errorf("generation %d: %v\n%s\nwant %q", c.version, err, out, c.want)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func operator(resolve func(*Resolver[int])) *task.Operator {
 	return op
 }
 
-func f32(dims ...int) task.Operand { return task.Operand{dtype.F32, dims} }
+func f32(dims ...int) task.Operand { return task.Operand{Type: dtype.F32, Shape: dims} }
 
 // given returns right operands for every slot.
 func given(op *task.Operator) task.Given {
@@ -126,10 +126,10 @@ func TestResolve(t *testing.T) {
 	if _, ok := r.Below(slotX); ok {
 		t.Error("x has a bound")
 	}
-	if got := r.Work(0, 0); got != (task.Work{100, 7}) {
+	if got := r.Work(0, 0); got != (task.Work{Over: 100, Grain: 7}) {
 		t.Errorf("the usual grain: %v", got)
 	}
-	if got := r.Work(0, 1); got != (task.Work{5, 3}) {
+	if got := r.Work(0, 1); got != (task.Work{Over: 5, Grain: 3}) {
 		t.Errorf("task.Work = %v", got)
 	}
 	if got := r.Cost(0); got != (task.Cost{Known: true, Flops: 20}) {
@@ -141,7 +141,7 @@ func TestWork(t *testing.T) {
 	tests := []struct {
 		over, grain int
 		want        task.Work
-	}{{0, 0, task.Work{0, 1}}, {-3, 0, task.Work{0, 1}}, {1, 0, task.Work{1, 1}}, {16, 0, task.Work{16, 1}}, {17, 0, task.Work{17, 2}}, {5, -2, task.Work{5, 1}}, {5, 100, task.Work{5, 100}}}
+	}{{0, 0, task.Work{Over: 0, Grain: 1}}, {-3, 0, task.Work{Over: 0, Grain: 1}}, {1, 0, task.Work{Over: 1, Grain: 1}}, {16, 0, task.Work{Over: 16, Grain: 1}}, {17, 0, task.Work{Over: 17, Grain: 2}}, {5, -2, task.Work{Over: 5, Grain: 1}}, {5, 100, task.Work{Over: 5, Grain: 100}}}
 	for _, tt := range tests {
 		o := operator(func(r *Resolver[int]) { r.Work(0, tt.over, tt.grain) })
 		r, err := task.Resolve(o, anyAttrs{}, given(o))

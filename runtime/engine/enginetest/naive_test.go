@@ -155,16 +155,12 @@ func (b *naive) launch(body op.Body, host map[engine.Region][]byte) launchable {
 
 func (b *naive) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 	host := map[engine.Region][]byte{}
-	a := c.Accessor(func(r engine.Region) []byte {
+	bodies, err := c.Variant.Bind(c.Accessor(func(r engine.Region) []byte {
 		if host[r] == nil {
 			host[r] = make([]byte, r.Size)
 		}
 		return host[r]
-	})
-	bodies, err := c.Variant.Bind(a)
-	if err == nil {
-		err = a.Err()
-	}
+	}))
 	var steps []engine.Launchable
 	for _, body := range bodies {
 		steps = append(steps, b.launch(body, host))

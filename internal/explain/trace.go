@@ -1,0 +1,120 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/sourcemap"
+)
+
+// Line prints where a line of a module's file comes from or goes to. Of a generated file, it prints the declaration in
+// which the line stands and the line of the spec. Of a spec, it prints the declarations that come from the line. root is
+// the module's folder, output that of the generated packages below it, and file is relative to root, with slashes. The
+// error says what is not as it was when the code was generated.
+func Line(w io.Writer, root, output, file string, line int) error {
+	if strings.HasPrefix(file, output+"/") {
+		return generatedLine(w, root, file, line)
+	}
+	return specLine(w, root, output, file, line)
+}
+
+// generatedLine prints the declaration in which a line of a generated file stands, and where it comes from.
+func generatedLine(w io.Writer, root, file string, line int) error {
+	m, err := load(root, path.Dir(file))
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(m.Files, func(f sourcemap.File) bool { return f.Name == path.Base(file) })
+	if i < 0 {
+		return fmt.Errorf("%s: not in the source map of its package", file)
+	}
+	if _, err := current(root, file, m.Files[i].Sum); err != nil {
+		return err
+	}
+	d := m.Files[i].At(line)
+	if d == nil {
+		return fmt.Errorf("%s:%d: no declaration stands here", file, line)
+	}
+	text, err := current(root, m.Spec, m.Sum)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s:%d: %s\n%s:%d: %s\n", file, d.Line, d.Name, m.Spec, d.SpecLine, lineOf(text, d.SpecLine))
+	return err
+}
+
+// specLine prints the declarations that come from a line of a spec or, if there are none, from the last line before it.
+func specLine(w io.Writer, root, output, file string, line int) error {
+	list, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(output), "*", sourcemap.Name))
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		folder := path.Join(output, filepath.Base(filepath.Dir(p)))
+		m, err := load(root, folder)
+		if err != nil {
+			return err
+		}
+		if m.Spec != file {
+			continue
+		}
+		text, err := current(root, file, m.Sum)
+		if err != nil {
+			return err
+		}
+		decls, from := m.From(line)
+		if from == 0 {
+			break
+		}
+		fmt.Fprintf(w, "%s:%d: %s\n", file, from, lineOf(text, from))
+		for _, name := range slices.Sorted(maps.Keys(decls)) {
+			for _, d := range decls[name] {
+				fmt.Fprintf(w, "  %s:%d: %s\n", path.Join(folder, name), d.Line, d.Name)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("%s:%d: no declaration is generated from this line", file, line)
+}
+
+// load reads the source map of a generated package.
+func load(root, folder string) (*sourcemap.Map, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(folder), sourcemap.Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: want a generated package with a source map, got none; run opgen generate", folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := sourcemap.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", folder, sourcemap.Name, err)
+	}
+	return m, nil
+}
+
+// current returns the text of a file if it is the one that a source map was made for.
+func current(root, file, sum string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+	if err == nil && sourcemap.Sum(data) != sum {
+		err = fmt.Errorf("%s: the file has changed since its source map was made; run opgen generate", file)
+	}
+	return string(data), err
+}
+
+// lineOf returns a line of a text, without blanks around it.
+func lineOf(text string, line int) string {
+	lines := strings.Split(text, "\n")
+	if line > len(lines) {
+		return ""
+	}
+	return strings.TrimSpace(lines[line-1])
+}
