@@ -140,6 +140,9 @@ func (m *making) check(p *plan.Plan) error {
 		if !reflect.DeepEqual(p.Tasks, m.tasks()) {
 			return fmt.Errorf("want the tasks that were given, got others")
 		}
+		if p.ArenaBytes > 1<<30 {
+			return fmt.Errorf("want an arena that fits into memory, got one of %d bytes", p.ArenaBytes)
+		}
 		return nil
 	}
 	if err := validate.Plan(p, m.program); err != nil {

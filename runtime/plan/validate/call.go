@@ -133,8 +133,13 @@ func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
 			if of := c.view(i); of >= 0 && len(operands[i]) == 1 && len(operands[of]) == 1 && operands[of][0].valid {
 				s = m.get(operands[of][0].tensor)
 			}
-			if p.Grad && p.Perm == perm.Write && o.mode == tensor.Accumulate {
-				s = m.symbols.sum(m.get(o.tensor), s)
+			if p.Grad {
+				switch o.mode {
+				case tensor.Discard:
+					continue
+				case tensor.Accumulate:
+					s = m.symbols.sum(m.get(o.tensor), s)
+				}
 			}
 			results = append(results, result{o.tensor, s})
 		}
