@@ -240,7 +240,7 @@ func plural(s *model.Slot) string {
 // optimizer emits the function that makes a graph.Optimizer.
 func (e *emitter) optimizer(f *jen.File) {
 	o := e.op
-	comment(f, "Optimizer returns the optimiser that inserts %s for every weight.", o.Name)
+	comment(f, "Optimizer returns the optimizer that inserts %s for every weight.", o.Name)
 	f.Func().Id("Optimizer").Params(jen.Id("attrs").Id("Attrs")).Add(e.graphQ("Optimizer")).Block(
 		jen.Return(jen.Func().Params(jen.Id("g").Op("*").Add(e.graphQ("Graph")), jen.List(jen.Id("weight"), jen.Id("grad")).Add(e.graphQ("Tensor"))).BlockFunc(func(g *jen.Group) {
 			insert := e.graphQ("Insert").Types(jen.Id("Slot")).Call(jen.Id("g"), jen.Lit(1), jen.Id("Operator"), jen.Id("attrs"),

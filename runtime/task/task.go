@@ -1,5 +1,5 @@
 // Package task is the one model of a task: what an operator's init, forward and backward are, and
-// also a loss, an optimiser's update, a metric or an initialiser.
+// also a loss, an optimizer's update, a metric or an initializer.
 //
 // An operator has slots: tensors and arguments, each with a role. A task's signature says which of
 // them it takes and what it may do with each. Generated code registers, for every task, its
@@ -47,7 +47,7 @@ const (
 	KindBackward             // computes gradients of inputs and weights from those of outputs
 	KindInit                 // makes per-device state
 	KindCleanup              // frees per-device state
-	KindUpdate               // changes its inputs in place, as an optimiser does
+	KindUpdate               // changes its inputs in place, as an optimizer does
 )
 
 var kinds = [...]string{"forward", "backward", "init", "cleanup", "update"}
@@ -110,7 +110,7 @@ type Slot struct {
 	Init      Init   `json:"init,omitzero"`        // how a weight begins
 }
 
-// Init names the initialiser of a weight and gives its attributes as JSON.
+// Init names the initializer of a weight and gives its attributes as JSON.
 type Init struct {
 	Operator string `json:"operator"`
 	Attrs    string `json:"attrs,omitempty"`

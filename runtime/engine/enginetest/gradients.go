@@ -151,7 +151,7 @@ func (x *sample) compare(s *suite, t *testing.T, r *task.Registry) error {
 		d := make([]float64, len(x.values[w]))
 		for i := range d {
 			d[i] = float64(2*x.rng.IntN(2) - 1)
-			if g, ok := grads[w]; ok { // otherwise zeroes
+			if g, ok := grads[w]; ok { // otherwise zeros
 				slope += d[i] * computed[g.Name()][i]
 				scale += math.Abs(computed[g.Name()][i])
 			}

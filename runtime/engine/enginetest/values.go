@@ -112,7 +112,7 @@ func (s *suite) testUnsetVariables(t *testing.T) {
 	if got := fetch[float32](t, in, last(p)); got[0] != 213 {
 		t.Errorf("the plan computes %v", got)
 	}
-	// An initialisation sets them as well, and Load of another plan does not.
+	// An initialization sets them as well, and Load of another plan does not.
 	e = s.engine(t, s.registry(t, increment), 1, engine.Config{})
 	init, err := graph.Initialization(p)
 	if err != nil {
