@@ -133,7 +133,7 @@ func (c *classifier) step(ctx context.Context, batch dataset) (loss float32, cor
 		if err != nil {
 			return 0, 0, err
 		}
-		loss += losses[0] * float32(n.label.Shape()[0]) / float32(batch.len())
+		loss += losses[0] * (float32(n.label.Shape()[0]) / float32(batch.len()))
 		correct += int(right[0])
 	}
 	return loss, correct, nil
