@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// depend derives the dependencies of the plan's tasks from their accesses, from the reuse of memory
-// and from what is explicit. It expects roots to have lifetimes and places.
+// depend derives the dependencies of the plan's tasks from their accesses, from the reuse of memory and from
+// Task.After. It expects roots to have lifetimes and places.
 func (p draft) depend() (*schedule.Graph, error) {
 	b := deps.NewBuilder(len(p.Roots), len(p.Tasks))
 	reuse := p.reuse()
@@ -42,7 +42,7 @@ func (p draft) whole(a *region.Access) bool {
 	return true
 }
 
-// access appends an access as package deps takes it. Sums of floating-point numbers depend on their
+// access appends an access for package deps. Sums of floating-point numbers depend on their
 // order, so reductions of those do not commute here.
 func (p draft) access(to []deps.Access, a *region.Access) []deps.Access {
 	if a.Empty() {
@@ -58,17 +58,17 @@ func (p draft) access(to []deps.Access, a *region.Access) []deps.Access {
 	return append(to, d)
 }
 
-// commutes reports whether the order of reductions into a root leaves no trace.
+// commutes reports whether reductions into a root give the same bits in any order.
 func (p draft) commutes(r region.Root) bool { return !p.Roots[r].Type.IsFloat() }
 
-// reuse knows which roots had memory of the arena before other roots.
+// reuse lists the roots that have had the memory of other roots before.
 type reuse struct {
 	before  [][]region.Root // per root
-	settled []bool          // per root: a task that all later accesses depend on comes after those before
+	settled []bool          // per root: all later accesses come after those roots
 }
 
-// reuse finds out which roots lie, directly before each other root, in some of its memory. Roots whose
-// lifetimes meet are left out: they must not share memory in the first place.
+// reuse returns, for each root, the roots that lie in some of its memory directly before it. Roots that live at the
+// same time are left out, since they share no memory.
 func (p draft) reuse() *reuse {
 	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots))}
 	// A root of which tasks touch no element cannot stand between others.
@@ -121,8 +121,8 @@ func (p draft) reuse() *reuse {
 	return u
 }
 
-// access appends what must be over before an access of a root. If the access conflicts with all others
-// of the root, later ones come after it anyway.
+// access appends what must be over before an access of a root. If the access conflicts with all others of the root,
+// later ones come after it, and need nothing more.
 func (u *reuse) access(to []deps.Access, a *region.Access, whole bool) []deps.Access {
 	if u.settled[a.Root] || a.Perm == perm.None || a.Empty() {
 		return to

@@ -154,6 +154,7 @@ type running struct {
 	call int // of the plan
 	next int // step
 	left int // steps
+	tile int // the last one that has run of the step before next, if it runs tile by tile
 }
 
 // step runs a step of a call. The call has its effect at the first.
@@ -162,6 +163,13 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 	c := v.calls[keyOf(bound)]
 	if c == nil {
 		return v.TaskErrorf(t, "want a call of the program, got another")
+	}
+	if part.Tile > 1 { // the step has had its effect at its first tile
+		if part.Call != now.call || part.Step != now.next-1 || part.Tile != now.tile+1 {
+			return v.TaskErrorf(t, "want the tiles of a step one after the other, got tile %d", part.Tile)
+		}
+		now.tile++
+		return v.accesses(t, c, bound, part)
 	}
 	if now.left == 0 {
 		if !c.fits(bound) {
@@ -195,6 +203,7 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 	}
 	now.next++
 	now.left--
+	now.tile = part.Tile
 	step, w := &c.sig.Steps[part.Step], c.work[part.Step]
 	if part.Over != w.Over || part.Elementwise && !step.Elementwise {
 		return v.TaskErrorf(t, "want a step over %d indices, elementwise: %v, got %d, %v", w.Over, step.Elementwise, part.Over, part.Elementwise)
@@ -220,7 +229,8 @@ func (v *validator) arity(t int, c *call, bound *plan.Call) *plan.Error {
 	return nil
 }
 
-// accesses checks that a step may do what its signature says with all tensors of its call.
+// accesses checks that a step may do what its signature says with all tensors of its call. Package verify checks which
+// elements a tile accesses.
 func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) *plan.Error {
 	n := 0
 	for i := range c.sig.Params {
@@ -230,7 +240,8 @@ func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) 
 				continue
 			}
 			reads := p.Perm != perm.Scratch && !c.own(p) || p.Grad && b.Mode == tensor.Accumulate
-			if n >= len(part.Access) || !v.permits(&part.Access[n], b.Root, reads, p.Perm != perm.Read) || part.Access[n].Redop != p.Redop {
+			if n >= len(part.Access) || part.Tile == 0 && !v.whole(&part.Access[n]) ||
+				!permits(&part.Access[n], b.Root, reads, p.Perm != perm.Read) || part.Access[n].Redop != p.Redop {
 				e := v.TaskErrorf(t, "want an access to all of a tensor that permits to %v, got none", p.Perm)
 				e.Root, e.Slot = v.Roots[b.Root].Name, c.sig.Operator.Slots[p.Slot].Name
 				return e

@@ -133,3 +133,43 @@ func TestOnlyHere(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestTiles makes a task of each tile of a step.
+func TestTiles(t *testing.T) {
+	t.Parallel()
+	prog := step(t)
+	for _, tt := range []struct {
+		tiles []int
+		want  string
+	}{
+		{[]int{1, 2}, ""},
+		{[]int{2, 1}, "want the tiles of a step one after the other, got tile 2"},
+		{[]int{1, 3}, "want the tiles of a step one after the other, got tile 3"},
+	} {
+		p, err := planner.Build(prog, planner.Plain())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if label := p.Label(0); label != "a: linear.forward" {
+			t.Fatalf("the first task is %s", label)
+		}
+		p.Tasks = slices.Insert(p.Tasks, 0, p.Tasks[0])
+		for i, tile := range tt.tiles {
+			p.Tasks[i].Tile = tile
+		}
+		for i := range p.Tasks {
+			for k := range p.Tasks[i].After {
+				p.Tasks[i].After[k]++
+			}
+		}
+		for i := range p.Roots {
+			if p.Roots[i].Use == plan.Fetched {
+				p.Roots[i].Last++
+			}
+		}
+		err = validate.Plan(p, prog)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: got %v\nwant %s", tt.tiles, err, tt.want)
+		}
+	}
+}
