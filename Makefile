@@ -31,7 +31,7 @@ race:
 GRAPHS ?= 10000
 MUTANTS ?= 2000
 property:
-	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/plan -graphs $(GRAPHS) -mutants $(MUTANTS)
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/planner -graphs $(GRAPHS) -mutants $(MUTANTS)
 
 bench: peers
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -28,7 +28,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -36,7 +36,7 @@ import (
 type Session struct {
 	engine   *engine.Engine
 	fuse     bool
-	planning []plan.Option
+	planning []planner.Option
 
 	mu        sync.Mutex
 	variables map[string]graph.Tensor // one for each name
@@ -48,7 +48,7 @@ type options struct {
 	backend  engine.Backend
 	config   engine.Config
 	fuse     bool
-	planning []plan.Option
+	planning []planner.Option
 	register []func(*task.Registry) error
 }
 
@@ -84,7 +84,7 @@ func Register(register func(*task.Registry) error) Option {
 func Fuse() Option { return func(o *options) { o.fuse = true } }
 
 // Plain gives every tensor memory of its own and lets every task run by itself, which is slower. Results are the same.
-func Plain() Option { return func(o *options) { o.planning = append(o.planning, plan.Plain()) } }
+func Plain() Option { return func(o *options) { o.planning = append(o.planning, planner.Plain()) } }
 
 // Timing is the time that a task took over all runs.
 type Timing = engine.Timing
@@ -202,7 +202,7 @@ func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 
 // instance plans a program and loads the plan.
 func (s *Session) instance(prog *graph.Program) (*engine.Instance, error) {
-	p, err := plan.Build(prog, append(s.engine.Options(), s.planning...)...)
+	p, err := planner.Build(prog, append(s.engine.Options(), s.planning...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (p *Program) Close() error {
 	return p.instance.Close()
 }
 
-// Plan returns the plan of the program, for tools such as profile.WriteDOT.
+// Plan returns the plan of the program, for tools such as draw.DOT.
 func (p *Program) Plan() *plan.Plan { return p.instance.Plan() }
 
 // Timings returns the time of every task; nil unless the session was opened with Profile.

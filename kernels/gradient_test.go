@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -91,7 +92,7 @@ func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 		}
 	})
 	build := func(p *graph.Program) *plan.Plan {
-		pl, err := plan.Build(p)
+		pl, err := planner.Build(p)
 		if err != nil {
 			t.Fatal(err)
 		}

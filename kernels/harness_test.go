@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -291,7 +292,7 @@ func run(p *graph.Program, fed values, x execution) (values, error) {
 }
 
 func runIn(e *engine.Engine, p *graph.Program, fed values, x execution) (values, error) {
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		return nil, err
 	}

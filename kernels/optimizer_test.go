@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -147,7 +147,7 @@ func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, 
 	if _, err := runIn(e, init, nil, execution{}); err != nil {
 		t.Fatal(err)
 	}
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}

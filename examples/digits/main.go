@@ -20,6 +20,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/profile"
 )
 
@@ -168,8 +169,8 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		write func(io.Writer) error
 	}{
 		{o.trace, recorder.WriteTrace},
-		{o.dot, func(w io.Writer) error { return profile.WriteDOT(w, step) }},
-		{o.memory, func(w io.Writer) error { return profile.WriteMemoryMap(w, step) }},
+		{o.dot, func(w io.Writer) error { return draw.DOT(w, step) }},
+		{o.memory, func(w io.Writer) error { return draw.MemoryMap(w, step) }},
 	} {
 		if err := writeFile(f.path, f.write); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -312,7 +312,7 @@ func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine,
 }
 
 func loadPlan(e *engine.Engine, p *graph.Program) (*engine.Instance, error) {
-	pl, err := plan.Build(p, e.Options()...)
+	pl, err := planner.Build(p, e.Options()...)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -194,7 +194,7 @@ func TestApart(t *testing.T) {
 		defer e.Close()
 		var in *engine.Instance
 		for _, program := range []*graph.Program{init, p} {
-			pl, err := plan.Build(program)
+			pl, err := planner.Build(program)
 			if err == nil {
 				in, err = e.Load(pl)
 			}

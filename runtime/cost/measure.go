@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/task"
@@ -139,7 +140,7 @@ func alone(n *graph.Node) (*single, error) {
 
 // run runs a program a number of times and returns its plan, as the engine ran it.
 func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Program, times int) (_ *plan.Plan, err error) {
-	p, err := plan.Build(program, append(e.Options(), plan.Plain())...)
+	p, err := planner.Build(program, append(e.Options(), planner.Plain())...)
 	if err != nil {
 		return nil, err
 	}

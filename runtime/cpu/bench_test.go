@@ -16,7 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -195,7 +195,7 @@ func BenchmarkPlanStep(b *testing.B) {
 	p := digits(b, 32)
 	b.Run("build", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := plan.Build(p); err != nil {
+			if _, err := planner.Build(p); err != nil {
 				b.Fatal(err)
 			}
 		}

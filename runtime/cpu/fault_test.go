@@ -19,6 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -104,7 +105,7 @@ func (s *training) begin(e *engine.Engine) error {
 		return err
 	}
 	for _, p := range []*graph.Program{init, s.program} {
-		pl, err := plan.Build(p)
+		pl, err := planner.Build(p)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -116,7 +117,7 @@ func inference(t testing.TB, g *graph.Graph, fetch ...graph.Tensor) *graph.Progr
 
 func build(t testing.TB, p *graph.Program) *plan.Plan {
 	t.Helper()
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func build(t testing.TB, p *graph.Program) *plan.Plan {
 // schedule completes a plan that was made by hand.
 func schedule(t testing.TB, p *plan.Plan) *plan.Plan {
 	t.Helper()
-	p, err := p.Reschedule()
+	p, err := planner.Reschedule(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -223,7 +224,7 @@ func TestLoadErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Build(program, plan.Plain())
+	p, err := planner.Build(program, planner.Plain())
 	if err != nil {
 		t.Fatal(err)
 	}

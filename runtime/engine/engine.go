@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
@@ -93,9 +94,9 @@ func (e *Engine) Close() error {
 	return errors.Join(append(errs, e.alloc.leak(), e.backend.Close())...)
 }
 
-// Options returns the options with which plan.Build makes plans for the engine.
-func (e *Engine) Options() []plan.Option {
-	return []plan.Option{plan.For(e.target), plan.Workers(e.Workers())}
+// Options returns the options with which planner.Build makes plans for the engine.
+func (e *Engine) Options() []planner.Option {
+	return []planner.Option{planner.For(e.target), planner.Workers(e.Workers())}
 }
 
 // Workers returns the number of workers.

@@ -8,6 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -22,14 +24,14 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if e.closed {
 		return nil, fmt.Errorf("engine: the engine is closed")
 	}
-	if err := plan.Check(p); err != nil {
+	if err := verify.Plan(p); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	if p.Target != e.target.Name {
 		return nil, fmt.Errorf("engine: plan %s: want a plan for target %q, got one for %q", p.Name, e.target.Name, p.Target)
 	}
 	if p.Schedule.Workers() != e.Workers() {
-		if p, err = p.Reschedule(e.Options()...); err != nil {
+		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
 		}
 	}

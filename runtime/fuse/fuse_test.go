@@ -24,7 +24,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -213,7 +213,7 @@ func run(t *testing.T, p *graph.Program) map[string][]float32 {
 	}
 	var in *engine.Instance
 	for _, prog := range []*graph.Program{init, p, p} {
-		pl, err := plan.Build(prog)
+		pl, err := planner.Build(prog)
 		if err != nil {
 			t.Fatal(err)
 		}

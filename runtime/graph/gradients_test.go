@@ -18,7 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -44,7 +44,7 @@ func newEngine(t *testing.T) harness {
 
 func (e harness) load(p *graph.Program) *engine.Instance {
 	e.Helper()
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		e.Fatal(err)
 	}

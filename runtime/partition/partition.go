@@ -86,7 +86,7 @@ func (p Partition) Parts() int { return p.tiles() * max(p.Replicas, 1) * max(p.S
 func (p Partition) Part(root region.Root, i int) region.Region {
 	i %= p.tiles()
 	if p.Tiles != nil {
-		return region.Region{Root: root, Lo: slices.Clone(p.Tiles[i].Lo), Hi: slices.Clone(p.Tiles[i].Hi)}
+		return region.Region{Root: root, Box: region.Box{Lo: slices.Clone(p.Tiles[i].Lo), Hi: slices.Clone(p.Tiles[i].Hi)}}
 	}
 	r := region.Whole(root, p.Extents)
 	for d := len(p.Extents) - 1; d >= 0; d-- {

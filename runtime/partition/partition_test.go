@@ -28,7 +28,7 @@ func TestPartitionParts(t *testing.T) {
 		copies, total := max(p.Replicas, 1)*max(p.Sums, 1), 0
 		for i := range p.Parts() {
 			a := p.Part(1, i)
-			total += Box{Lo: a.Lo, Hi: a.Hi}.Volume()
+			total += a.Volume()
 			if !region.Whole(1, p.Extents).Contains(a) {
 				t.Errorf("%v: part %d, %v, is not within the tensor", p, i, a)
 			}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/opgen/opgen/runtime/region"
 )
@@ -40,14 +39,14 @@ func (e *Error) Error() string {
 	return s
 }
 
-// fault returns an error about the plan as a whole.
-func (p *Plan) fault(format string, args ...any) *Error {
+// Errorf returns an error about the plan as a whole.
+func (p *Plan) Errorf(format string, args ...any) *Error {
 	return &Error{Plan: p.Name, Message: fmt.Sprintf(format, args...)}
 }
 
-// faultOf returns an error about a task.
-func (p *Plan) faultOf(t int, format string, args ...any) *Error {
-	e := p.fault(format, args...)
+// TaskErrorf returns an error about a task.
+func (p *Plan) TaskErrorf(t int, format string, args ...any) *Error {
+	e := p.Errorf(format, args...)
 	e.Task = p.Label(t)
 	if c := p.Tasks[t].Call; c >= 0 && c < len(p.Calls) {
 		e.Operator = p.Calls[c].Operator
@@ -55,54 +54,42 @@ func (p *Plan) faultOf(t int, format string, args ...any) *Error {
 	return e
 }
 
-// about adds to an error the root of one of its task's accesses, and the slot if that is known.
-func (p *Plan) about(e *Error, t, access int, box region.Box) *Error {
-	a := p.Tasks[t].Access[access]
-	e.Root = p.Roots[a.Root].Name
-	e.Range = ranges(box)
-	e.Slot = p.slot(t, access)
+// RootErrorf returns an error about a root.
+func (p *Plan) RootErrorf(r region.Root, format string, args ...any) *Error {
+	e := p.Errorf(format, args...)
+	e.Root = p.Roots[r].Name
 	return e
 }
 
-// slot returns the name of the slot to which an access of a task belongs, or "": of several that share the
-// root, the first.
+// At returns the error with the indices that it is about, unless box is nil, the root of access number access
+// of task t and the slot to which that is bound.
+func (e *Error) At(p *Plan, t, access int, box *region.Box) *Error {
+	e.Root = p.Roots[p.Tasks[t].Access[access].Root].Name
+	e.Slot = p.slot(t, access)
+	if box != nil {
+		e.Range = box.String()
+	}
+	return e
+}
+
+// slot returns the name of the slot to which an access of a task belongs, or "". Of several slots that share
+// the root, it is the first.
 func (p *Plan) slot(t, access int) string {
 	c := p.Tasks[t].Call
 	if c < 0 || c >= len(p.Calls) {
 		return ""
 	}
-	if params := p.Calls[c].accessed(); access < len(params) && params[access] < len(p.Calls[c].Slots) {
-		return p.Calls[c].Slots[params[access]]
+	call := &p.Calls[c]
+	for i, bound := range call.Params {
+		for _, b := range bound {
+			if b.Root == NoRoot {
+				continue
+			}
+			if access == 0 && i < len(call.Slots) {
+				return call.Slots[i]
+			}
+			access--
+		}
 	}
 	return ""
-}
-
-// accessed returns, for each access of the call's tasks, the parameter to which it belongs.
-func (c *Call) accessed() []int {
-	var params []int
-	for i, bound := range c.Params {
-		for _, b := range bound {
-			if b.Root != NoRoot {
-				params = append(params, i)
-			}
-		}
-	}
-	return params
-}
-
-// inPlace reports whether the tensor of one of two parameters lies where that of the other lay.
-func (c *Call) inPlace(i, j int) bool {
-	return slices.Contains(c.InPlace, Pair{i, j}) || slices.Contains(c.InPlace, Pair{j, i})
-}
-
-// ranges formats a box as [lo:hi, ...].
-func ranges(b region.Box) string {
-	s := "["
-	for d := range b.Lo {
-		if d > 0 {
-			s += ", "
-		}
-		s += fmt.Sprintf("%d:%d", b.Lo[d], b.Hi[d])
-	}
-	return s + "]"
 }

@@ -1,5 +1,5 @@
-// Package plan turns a program into a plan: plain data that says which tasks run in which order, on
-// which memory. Engines, checkers and pictures all read the same plan.
+// Package plan holds the types of a plan: plain data that says which tasks run in which order, on which
+// memory. Package planner makes plans, package verify checks them, and engines run them.
 package plan
 
 import (
@@ -9,15 +9,16 @@ import (
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/internal/deps"
-	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/schedule"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
+
+// Align is the alignment of every root, in bytes: a cache line.
+const Align = 64
 
 // Format is the version of the plan's data. Decode refuses others.
 const Format = 1
@@ -43,9 +44,9 @@ type Plan struct {
 	WorkerBytes int64 `json:"worker_bytes"`
 	// Deps holds the predecessors of each task that follow from accesses, from memory that is reused
 	// and from Task.After; those that follow from others may be left out.
-	Deps deps.Graph `json:"deps"`
+	Deps schedule.Graph `json:"deps"`
 	// Schedule holds the queue of each worker.
-	Schedule sched.Schedule `json:"schedule"`
+	Schedule schedule.Schedule `json:"schedule"`
 }
 
 // Use says what a root is to the caller.
@@ -123,7 +124,7 @@ type Pair struct {
 	Of    int `json:"of"`
 }
 
-// NoRoot stands for the gradient of a variadic slot's tensor that nobody wants.
+// NoRoot stands for an unused gradient of a tensor of a variadic slot.
 const NoRoot region.Root = -1
 
 // State is a node with per-device state: its calls are those in Calls that have its name. Init and
@@ -194,7 +195,7 @@ func (t *Task) Ranges() int {
 }
 
 // Label returns a name for the task, such as "fc1: linear.backward". It also names tasks of plans that
-// Check would refuse.
+// package verify refuses.
 func (p *Plan) Label(i int) string {
 	if s := p.LabelOf(&p.Tasks[i]); s != "" {
 		return s
@@ -241,6 +242,38 @@ func (p *Plan) Hash() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// LowerBound returns the bytes that the arena needs at least: the most that are live at one time.
+//
+// Results are fetched and the next inputs are fed between the last task and the first. That is one more
+// step, in which fetched roots and fed ones are live together.
+func (p *Plan) LowerBound() int64 {
+	between := len(p.Tasks)
+	change := make([]int64, between+2) // of the live bytes, per step
+	live := func(first, last int, bytes int64) {
+		if last = min(last, between); first <= last {
+			change[first] += bytes
+			change[last+1] -= bytes
+		}
+	}
+	for i := range p.Roots {
+		r := &p.Roots[i]
+		switch {
+		case r.Use == Variable || r.First > r.Last:
+		case r.First < 0:
+			live(0, min(r.Last, between-1), r.Place.Bytes)
+			live(between, between, r.Place.Bytes)
+		default:
+			live(r.First, r.Last, r.Place.Bytes)
+		}
+	}
+	var now, most int64
+	for _, n := range change {
+		now += n
+		most = max(most, now)
+	}
+	return most
+}
+
 // VariableBytes returns the memory of the plan's variables.
 func (p *Plan) VariableBytes() int64 {
 	var n int64
@@ -251,14 +284,3 @@ func (p *Plan) VariableBytes() int64 {
 	}
 	return n
 }
-
-// effective returns the permission with which a parameter is accessed: adding to a gradient reads
-// what was there.
-func effective(p task.Param, mode tensor.Mode) perm.Perm {
-	if p.Grad && p.Perm == perm.Write && mode == tensor.Accumulate {
-		return perm.ReadWrite
-	}
-	return p.Perm
-}
-
-func elements(s []int) int { return shape.Prod(s) }

@@ -7,6 +7,7 @@ package region
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/runtime/perm"
@@ -52,71 +53,64 @@ func (b Box) Intersect(c Box) Box {
 // Clip returns the indices of the box that lie within a shape.
 func (b Box) Clip(shape []int) Box { return b.Intersect(Box{make([]int, len(shape)), shape}) }
 
-// Region is the box Lo <= index < Hi in the index space of Root. Lo and Hi have the root's rank;
-// for a rank of 0 the box holds the one element.
+// String formats the box as [lo:hi, ...].
+func (b Box) String() string {
+	var s strings.Builder
+	s.WriteByte('[')
+	for d := range b.Lo {
+		if d > 0 {
+			s.WriteString(", ")
+		}
+		fmt.Fprintf(&s, "%d:%d", b.Lo[d], b.Hi[d])
+	}
+	s.WriteByte(']')
+	return s.String()
+}
+
+// Overlaps reports whether the two boxes, of the same rank, share an index.
+func (b Box) Overlaps(c Box) bool {
+	for d := range b.Lo {
+		if max(b.Lo[d], c.Lo[d]) >= min(b.Hi[d], c.Hi[d]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Contains reports whether every index of c is one of b. An empty c is contained in everything.
+func (b Box) Contains(c Box) bool {
+	if c.Empty() {
+		return true
+	}
+	for d := range b.Lo {
+		if c.Lo[d] < b.Lo[d] || b.Hi[d] < c.Hi[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// Region is a box in the index space of Root. The box has the root's rank.
 type Region struct {
-	Root Root  `json:"root"`
-	Lo   []int `json:"lo"`
-	Hi   []int `json:"hi"`
+	Root Root `json:"root"`
+	Box
 }
 
 // Whole returns the region that covers a root of the given shape.
 func Whole(root Root, shape []int) Region {
-	return Region{Root: root, Lo: make([]int, len(shape)), Hi: append([]int{}, shape...)}
-}
-
-// Empty reports whether the region holds no element.
-func (r Region) Empty() bool {
-	for d := range r.Lo {
-		if r.Hi[d] <= r.Lo[d] {
-			return true
-		}
-	}
-	return false
+	return Region{root, Box{make([]int, len(shape)), append([]int{}, shape...)}}
 }
 
 // Overlaps reports whether the two regions share an element.
-func (r Region) Overlaps(s Region) bool {
-	if r.Root != s.Root || r.Empty() || s.Empty() {
-		return false
-	}
-	for d := range r.Lo {
-		if r.Hi[d] <= s.Lo[d] || s.Hi[d] <= r.Lo[d] {
-			return false
-		}
-	}
-	return true
-}
+func (r Region) Overlaps(s Region) bool { return r.Root == s.Root && r.Box.Overlaps(s.Box) }
 
 // Contains reports whether every element of s is one of r. An empty s is contained in everything.
 func (r Region) Contains(s Region) bool {
-	if s.Empty() {
-		return true
-	}
-	if r.Root != s.Root {
-		return false
-	}
-	for d := range r.Lo {
-		if s.Lo[d] < r.Lo[d] || r.Hi[d] < s.Hi[d] {
-			return false
-		}
-	}
-	return true
+	return s.Empty() || r.Root == s.Root && r.Box.Contains(s.Box)
 }
 
 // String formats the region as root[lo:hi, ...].
-func (r Region) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d[", r.Root)
-	for d := range r.Lo {
-		if d > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%d:%d", r.Lo[d], r.Hi[d])
-	}
-	b.WriteByte(']')
-	return b.String()
-}
+func (r Region) String() string { return strconv.Itoa(int(r.Root)) + r.Box.String() }
 
 // Access is what a task does with a region.
 type Access struct {

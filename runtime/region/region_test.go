@@ -17,7 +17,7 @@ func regions(root Root, rank int) []Region {
 		for _, r := range all {
 			for lo := range 4 {
 				for hi := range 4 {
-					next = append(next, Region{root, append(append([]int{}, r.Lo...), lo), append(append([]int{}, r.Hi...), hi)})
+					next = append(next, Region{root, Box{append(append([]int{}, r.Lo...), lo), append(append([]int{}, r.Hi...), hi)}})
 				}
 			}
 		}
@@ -43,14 +43,14 @@ func points(r Region) map[string]bool {
 
 func TestRegionsAgainstPoints(t *testing.T) {
 	for rank := range 3 {
-		all := append(regions(1, rank), Region{2, make([]int, rank), []int{3, 3}[:rank]})
+		all := append(regions(1, rank), Region{2, Box{make([]int, rank), []int{3, 3}[:rank]}})
 		elements := make([]map[string]bool, len(all))
 		for i, r := range all {
 			elements[i] = points(r)
 			if got, want := r.Empty(), len(elements[i]) == 0; got != want {
 				t.Errorf("%v.Empty() = %v", r, got)
 			}
-			if got := (Box{r.Lo, r.Hi}).Volume(); got != len(elements[i]) {
+			if got := r.Volume(); got != len(elements[i]) {
 				t.Errorf("%v has the volume %d, want %d", r, got, len(elements[i]))
 			}
 		}
@@ -69,7 +69,7 @@ func TestRegionsAgainstPoints(t *testing.T) {
 					t.Errorf("%v.Contains(%v) = %v", r, s, got)
 				}
 				if r.Root == s.Root {
-					if got := (Box{r.Lo, r.Hi}).Intersect(Box{s.Lo, s.Hi}).Volume(); got != common {
+					if got := r.Intersect(s.Box).Volume(); got != common {
 						t.Errorf("%v and %v have %d elements in common, want %d", r, s, got, common)
 					}
 				}
@@ -97,7 +97,7 @@ func TestWhole(t *testing.T) {
 }
 
 func TestConflicts(t *testing.T) {
-	left, right, all := Region{0, []int{0}, []int{2}}, Region{0, []int{2}, []int{4}}, Region{0, []int{0}, []int{4}}
+	left, right, all := Region{0, Box{[]int{0}, []int{2}}}, Region{0, Box{[]int{2}, []int{4}}}, Region{0, Box{[]int{0}, []int{4}}}
 	tests := []struct {
 		a, b Access
 		want bool

@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -48,7 +49,7 @@ func TestLowering(t *testing.T) {
 		{target.Target{Name: "accelerator", Compute: dtype.Type.Host}, 6, 8},
 		{target.Target{Name: "cuda", Fuse: true}, 0, 2},
 	} {
-		p, err := plan.Build(prog, plan.For(tt.target))
+		p, err := planner.Build(prog, planner.For(tt.target))
 		if err != nil {
 			t.Fatal(err)
 		}

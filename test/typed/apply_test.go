@@ -28,7 +28,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -109,7 +109,7 @@ func TestApply(t *testing.T) {
 			defer e.Close()
 			var in *engine.Instance
 			for _, p := range []*graph.Program{start, step} {
-				pl, err := plan.Build(p)
+				pl, err := planner.Build(p)
 				if err != nil {
 					t.Fatal(err)
 				}

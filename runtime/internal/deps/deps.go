@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // Access is what a task does with elements of a root.
@@ -28,26 +29,9 @@ type Access struct {
 // nothing reports whether the access touches no element.
 func (a *Access) nothing() bool { return a.Perm == perm.None || a.Box != nil && a.Box.Empty() }
 
-// Graph is tasks with their direct predecessors. Predecessors have smaller numbers than their task;
-// dependencies that follow from others may be left out.
-type Graph struct {
-	// Start says, per task, where its predecessors begin in Pred; there is one more for the end.
-	Start []int32 `json:"start"`
-	Pred  []int32 `json:"pred"`
-}
-
-// Len returns the number of tasks.
-func (g *Graph) Len() int { return max(len(g.Start)-1, 0) }
-
-// Preds returns the predecessors of a task. The caller must not change them.
-func (g *Graph) Preds(task int) []int32 { return g.Pred[g.Start[task]:g.Start[task+1]] }
-
-// Edges returns the number of dependencies.
-func (g *Graph) Edges() int { return len(g.Pred) }
-
-// Builder builds a Graph.
+// Builder builds a schedule.Graph.
 type Builder struct {
-	graph  Graph
+	graph  schedule.Graph
 	roots  []root
 	redops []perm.Redop // per root: that of its reduces; none before the first reduction
 	// Readers and reducers are chained in lists within one slice, so that a root without any costs nothing.
@@ -142,7 +126,7 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 }
 
 // Graph returns the tasks added so far. The builder must not be used afterwards.
-func (b *Builder) Graph() *Graph { return &b.graph }
+func (b *Builder) Graph() *schedule.Graph { return &b.graph }
 
 // short is the number of predecessors up to which they are searched one by one.
 const short = 16

@@ -8,10 +8,11 @@ import (
 
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // reach returns, for each task, the set of tasks that come before it, directly or not.
-func reach(g *Graph) []map[int32]bool {
+func reach(g *schedule.Graph) []map[int32]bool {
 	out := make([]map[int32]bool, g.Len())
 	for t := range out {
 		out[t] = map[int32]bool{}

@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/runtime/internal/schedbench"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // empty is a body that does nothing, and is not inlined. Like generated bodies it is a pointer.
@@ -23,7 +24,7 @@ func (*empty) Run(*op.Ctx, op.Range) error { return nil }
 
 // build infers the dependencies of a graph from accesses: each task writes a root of its own and reads those of its
 // predecessors.
-func build(b testing.TB, preds [][]int32) *deps.Graph {
+func build(b testing.TB, preds [][]int32) *schedule.Graph {
 	d := deps.NewBuilder(len(preds), len(preds))
 	var acc []deps.Access
 	for t, ps := range preds {
@@ -54,7 +55,7 @@ func BenchmarkEmptyTask(b *testing.B) {
 	}
 }
 
-func run(b *testing.B, g *deps.Graph, workers int, c sched.Costs, body op.Body) {
+func run(b *testing.B, g *schedule.Graph, workers int, c sched.Costs, body op.Body) {
 	schedule, err := sched.New(g, workers, c)
 	if err != nil {
 		b.Fatal(err)
@@ -137,8 +138,8 @@ func BenchmarkPlanBuild(b *testing.B) {
 					var before, after runtime.MemStats
 					runtime.GC()
 					runtime.ReadMemStats(&before)
-					var g *deps.Graph
-					var schedule *sched.Schedule
+					var g *schedule.Graph
+					var schedule *schedule.Schedule
 					for b.Loop() {
 						g = build(b, preds)
 						var err error

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/opgen/opgen/runtime/internal/sched"
+	"github.com/opgen/opgen/runtime/schedule"
 	"github.com/opgen/opgen/runtime/op"
 )
 
@@ -78,7 +78,7 @@ type shared struct {
 
 // Program is a schedule with its tasks, ready to run. It is run by one pool at a time.
 type Program struct {
-	schedule *sched.Schedule
+	schedule *schedule.Schedule
 	tasks    []Task
 	progress []line // per worker: position of its queue that it has signalled
 	shared   []shared
@@ -88,7 +88,7 @@ type Program struct {
 }
 
 // NewProgram binds a schedule to its tasks, which belong to the program from then on.
-func NewProgram(s *sched.Schedule, tasks []Task) (*Program, error) {
+func NewProgram(s *schedule.Schedule, tasks []Task) (*Program, error) {
 	if s.Tasks != len(tasks) {
 		return nil, fmt.Errorf("exec: want %d tasks, got %d", s.Tasks, len(tasks))
 	}
@@ -400,15 +400,15 @@ func (j *job) ranges(ctx *op.Ctx, t *Task, at *place) bool {
 func (j *job) other(w, i int, at *place) bool {
 	p := j.program
 	switch kind, n := p.schedule.Queues[w][i].Decode(); kind {
-	case sched.Signal:
+	case schedule.Signal:
 		p.progress[w].v.Store(int64(i + 1))
-	case sched.WaitFor:
+	case schedule.WaitFor:
 		wait := p.schedule.Waits[n]
 		return j.await(&p.progress[wait.Worker].v, int64(wait.Position))
-	case sched.WaitShared:
+	case schedule.WaitShared:
 		first, end := p.tasks[n].tiles()
 		return j.await(&p.shared[p.slot[n]].done.v, int64(end-first))
-	case sched.Share:
+	case schedule.Share:
 		at.task = n
 		return j.share(j.ctx[w], n, at)
 	}

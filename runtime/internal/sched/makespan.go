@@ -1,9 +1,13 @@
 package sched
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/opgen/opgen/runtime/schedule"
+)
 
 // makespan estimates how long the schedule takes, including signals and waits.
-func (s *Schedule) makespan(a *assigner) float64 {
+func makespan(s *schedule.Schedule, a *assigner) float64 {
 	W := s.Workers()
 	clock := make([]float64, W)
 	at := make([]int, W)
@@ -21,22 +25,22 @@ func (s *Schedule) makespan(a *assigner) float64 {
 				kind, n := s.Queues[w][at[w]].Decode()
 				ready := true
 				switch kind {
-				case Run:
+				case schedule.Run:
 					clock[w] += a.cost(n)
-				case Signal:
+				case schedule.Signal:
 					clock[w] += signalCost
 					signals[w] = append(signals[w], signalled{int32(at[w] + 1), clock[w]})
-				case WaitFor:
+				case schedule.WaitFor:
 					list := signals[s.Waits[n].Worker]
 					i := sort.Search(len(list), func(i int) bool { return list[i].at >= s.Waits[n].Position })
 					if ready = i < len(list); ready {
 						clock[w] = max(clock[w], list[i].when+a.latency) + waitCost
 					}
-				case Share:
+				case schedule.Share:
 					joined[n]++
 					clock[w] += a.cost(n) / float64(W)
 					shared[n] = max(shared[n], clock[w])
-				case WaitShared:
+				case schedule.WaitShared:
 					if ready = joined[n] == W; ready {
 						clock[w] = max(clock[w], shared[n]+a.latency) + waitCost
 					}

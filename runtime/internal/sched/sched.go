@@ -2,7 +2,7 @@
 // a task needs what another worker has done and is not known to have done yet.
 //
 // Queues keep program order, so the earliest unfinished task can always run and nothing deadlocks. The
-// schedule is data: package exec runs it, and Check proves it without knowing how it was made.
+// schedule is data: package exec runs it, and package verify proves it without knowing how it was made.
 package sched
 
 import (
@@ -11,68 +11,8 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/opgen/opgen/runtime/internal/deps"
+	"github.com/opgen/opgen/runtime/schedule"
 )
-
-// Op is an entry of a worker's queue. Op values of 0 and above run the task of that number; others are
-// made with wait and share below.
-type Op int32
-
-// Kind is what an Op does.
-type Kind uint8
-
-const (
-	// Run runs a task.
-	Run Kind = iota
-	// Share takes ranges of a task that several workers share, until none is left.
-	Share
-	// WaitFor waits until another worker has signalled a position of its queue.
-	WaitFor
-	// WaitShared waits until all ranges of a shared task are done.
-	WaitShared
-	// Signal tells the other workers that everything before it in the queue is done.
-	Signal
-)
-
-const (
-	shareBase  = math.MinInt32         // + task
-	waitBase   = math.MinInt32 / 4 * 3 // + index into Waits
-	sharedBase = math.MinInt32 / 4 * 2 // + task
-	signal     = Op(math.MinInt32 / 4) // no operand
-)
-
-// Decode returns what an Op does, and the task or the index of the wait that it is about.
-func (o Op) Decode() (Kind, int) {
-	switch {
-	case o >= 0:
-		return Run, int(o)
-	case o == signal:
-		return Signal, 0
-	case o >= sharedBase:
-		return WaitShared, int(o - sharedBase)
-	case o >= waitBase:
-		return WaitFor, int(o - waitBase)
-	}
-	return Share, int(o - shareBase)
-}
-
-// Wait is the condition of a WaitFor: that a worker has passed a position of its queue.
-type Wait struct {
-	Worker int32
-	// Position counts the entries of the worker's queue that are behind it.
-	Position int32
-}
-
-// Schedule is the queues of all workers.
-type Schedule struct {
-	Tasks  int     `json:"tasks"`
-	Queues [][]Op  `json:"queues"`
-	Waits  []Wait  `json:"waits"`
-	Shared []int32 `json:"shared"` // tasks whose ranges several workers share, ascending
-}
-
-// Workers returns the number of workers.
-func (s *Schedule) Workers() int { return len(s.Queues) }
 
 // Costs describes the tasks to the scheduler.
 type Costs struct {
@@ -99,7 +39,7 @@ const (
 )
 
 // New schedules tasks on workers.
-func New(g *deps.Graph, workers int, c Costs) (*Schedule, error) {
+func New(g *schedule.Graph, workers int, c Costs) (*schedule.Schedule, error) {
 	n := g.Len()
 	if workers < 1 {
 		return nil, fmt.Errorf("sched: want at least one worker, got %d", workers)
@@ -107,11 +47,11 @@ func New(g *deps.Graph, workers int, c Costs) (*Schedule, error) {
 	if c.Time != nil && len(c.Time) != n || c.Ranges != nil && len(c.Ranges) != n {
 		return nil, fmt.Errorf("sched: want costs of %d tasks, got %d times and %d ranges", n, len(c.Time), len(c.Ranges))
 	}
-	if n > -int(signal) {
-		return nil, fmt.Errorf("sched: want at most %d tasks, got %d", -int(signal), n)
+	if n > schedule.MaxTasks {
+		return nil, fmt.Errorf("sched: want at most %d tasks, got %d", schedule.MaxTasks, n)
 	}
 	if workers == 1 {
-		return serial(make([]Op, n), 1), nil
+		return serial(make([]schedule.Op, n), 1), nil
 	}
 	if workers > math.MaxInt16 {
 		return nil, fmt.Errorf("sched: want at most %d workers, got %d", math.MaxInt16, workers)
@@ -122,10 +62,10 @@ func New(g *deps.Graph, workers int, c Costs) (*Schedule, error) {
 		a.total += a.cost(t)
 	}
 	if a.ready == nil && slices.Max(a.free) >= a.total {
-		return serial(make([]Op, n), workers), nil // even if signals and waits cost nothing
+		return serial(make([]schedule.Op, n), workers), nil // even if signals and waits cost nothing
 	}
 	e := newEmitter(a)
-	if s := e.emit(); s != nil && s.makespan(a) < a.total {
+	if s := e.emit(); s != nil && makespan(s, a) < a.total {
 		return s, nil
 	}
 	// The tasks are too short for what it costs to divide them.
@@ -133,11 +73,11 @@ func New(g *deps.Graph, workers int, c Costs) (*Schedule, error) {
 }
 
 // serial returns the schedule that gives all tasks to worker 0. It keeps queue, which has an entry for each.
-func serial(queue []Op, workers int) *Schedule {
+func serial(queue []schedule.Op, workers int) *schedule.Schedule {
 	for t := range queue {
-		queue[t] = Op(t)
+		queue[t] = schedule.Op(t)
 	}
-	s := &Schedule{Tasks: len(queue), Queues: make([][]Op, workers)}
+	s := &schedule.Schedule{Tasks: len(queue), Queues: make([][]schedule.Op, workers)}
 	s.Queues[0] = queue
 	return s
 }
@@ -145,7 +85,7 @@ func serial(queue []Op, workers int) *Schedule {
 // assigner walks the tasks in program order and gives each to the worker on which it would start
 // first, knowing what the workers already have.
 type assigner struct {
-	g       *deps.Graph
+	g       *schedule.Graph
 	workers int
 	latency float64
 	time    []float64
@@ -172,7 +112,7 @@ func instantOf(time float64) instant { return instant(math.Float64bits(time)) }
 
 func (i instant) time() float64 { return math.Float64frombits(uint64(i)) }
 
-func newAssigner(g *deps.Graph, workers int, c Costs) *assigner {
+func newAssigner(g *schedule.Graph, workers int, c Costs) *assigner {
 	a := &assigner{g: g, workers: workers, latency: c.Latency, time: c.Time, ranges: c.Ranges,
 		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers), done: make([]instant, workers+1)}
 	if a.latency == 0 {
@@ -265,15 +205,15 @@ type wait struct {
 // emitter turns an assignment into queues. Positions count a worker's own tasks, from 1.
 type emitter struct {
 	*assigner
-	tasks    []Op      // what own is made of
-	position []int32   // per task; 0 for a shared one
-	own      [][]Op    // per worker: its own tasks
-	order    [][]Op    // per worker: its tasks, shared ones included; own if there are none
-	now      []int32   // per worker and worker: positions that it knows
-	learnt   [][]int32 // per worker: what it knew, and from which of its positions on; see learn
-	fresh    []bool    // per worker: it has learnt something since its last own task
-	slot     []int32   // per task: number among the shared ones
-	done     [][]bool  // per worker: shared tasks that it knows to be done
+	tasks    []schedule.Op   // what own is made of
+	position []int32         // per task; 0 for a shared one
+	own      [][]schedule.Op // per worker: its own tasks
+	order    [][]schedule.Op // per worker: its tasks, shared ones included; own if there are none
+	now      []int32         // per worker and worker: positions that it knows
+	learnt   [][]int32       // per worker: what it knew, and from which of its positions on; see learn
+	fresh    []bool          // per worker: it has learnt something since its last own task
+	slot     []int32         // per task: number among the shared ones
+	done     [][]bool        // per worker: shared tasks that it knows to be done
 	waits    [][]wait
 	needed   []bool  // per task: somebody waits for its position
 	waiting  float64 // what signals and waits cost
@@ -281,7 +221,7 @@ type emitter struct {
 
 func newEmitter(a *assigner) *emitter {
 	n, W := a.g.Len(), a.workers
-	e := &emitter{assigner: a, tasks: make([]Op, n), position: make([]int32, n), own: make([][]Op, W), order: make([][]Op, W),
+	e := &emitter{assigner: a, tasks: make([]schedule.Op, n), position: make([]int32, n), own: make([][]schedule.Op, W), order: make([][]schedule.Op, W),
 		now: make([]int32, W*W), learnt: make([][]int32, W), fresh: make([]bool, W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]bool, n)}
 	count := make([]int, W)
 	for _, w := range a.worker {
@@ -299,9 +239,9 @@ func newEmitter(a *assigner) *emitter {
 // emit writes the queues. A worker knows, of every other, a position that it has passed: from its own
 // waits, and from what the others knew when they signalled. It waits only for more than it knows. Once
 // signals and waits alone cost more than the workers can save, emit gives up and returns nil.
-func (e *emitter) emit() *Schedule {
+func (e *emitter) emit() *schedule.Schedule {
 	n, W := e.g.Len(), e.workers
-	s := &Schedule{Tasks: n, Queues: make([][]Op, W)}
+	s := &schedule.Schedule{Tasks: n, Queues: make([][]schedule.Op, W)}
 	for t, w := range e.worker {
 		if w != sharedBy {
 			continue
@@ -315,7 +255,7 @@ func (e *emitter) emit() *Schedule {
 	if len(s.Shared) > 0 {
 		for w := range W {
 			e.done[w] = make([]bool, len(s.Shared))
-			e.order[w] = make([]Op, 0, cap(e.own[w])+len(s.Shared))
+			e.order[w] = make([]schedule.Op, 0, cap(e.own[w])+len(s.Shared))
 		}
 	}
 	// The longest queue takes no less than the mean of all.
@@ -327,15 +267,15 @@ func (e *emitter) emit() *Schedule {
 		if e.worker[t] == sharedBy {
 			for w := range W {
 				e.await(t, w)
-				e.order[w] = append(e.order[w], Op(t))
+				e.order[w] = append(e.order[w], schedule.Op(t))
 			}
 			continue
 		}
 		w := int(e.worker[t])
 		e.await(t, w)
-		e.own[w] = append(e.own[w], Op(t))
+		e.own[w] = append(e.own[w], schedule.Op(t))
 		if len(s.Shared) > 0 {
-			e.order[w] = append(e.order[w], Op(t))
+			e.order[w] = append(e.order[w], schedule.Op(t))
 		}
 		e.position[t] = int32(len(e.own[w]))
 		e.now[w*W+w] = e.position[t]
@@ -419,7 +359,7 @@ func (e *emitter) target(t, v int, pos int32) int32 {
 }
 
 // queues writes the queues with waits and signals, and turns positions into those of queue entries.
-func (e *emitter) queues(s *Schedule) {
+func (e *emitter) queues(s *schedule.Schedule) {
 	for w := range e.workers {
 		size := len(e.order[w]) + len(e.waits[w])
 		for _, t := range e.own[w] {
@@ -427,24 +367,24 @@ func (e *emitter) queues(s *Schedule) {
 				size++
 			}
 		}
-		q := make([]Op, 0, size)
+		q := make([]schedule.Op, 0, size)
 		next := e.waits[w]
 		for i, t := range e.order[w] {
 			for ; len(next) > 0 && int(next[0].at) == i; next = next[1:] {
 				if next[0].worker == sharedBy {
-					q = append(q, sharedBase+Op(next[0].what))
+					q = append(q, schedule.WaitSharedOf(next[0].what))
 				} else {
-					q = append(q, waitBase+Op(len(s.Waits)))
-					s.Waits = append(s.Waits, Wait{next[0].worker, next[0].what})
+					q = append(q, schedule.WaitOf(len(s.Waits)))
+					s.Waits = append(s.Waits, schedule.Wait{Worker: next[0].worker, Position: next[0].what})
 				}
 			}
 			if e.worker[t] == sharedBy {
-				q = append(q, shareBase+t)
+				q = append(q, schedule.ShareOf(int32(t)))
 				continue
 			}
 			q = append(q, t)
 			if e.needed[t] {
-				q = append(q, signal)
+				q = append(q, schedule.Signaling)
 				e.position[t] = int32(len(q)) // from now on, of the queue's entries
 			}
 		}

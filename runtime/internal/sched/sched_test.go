@@ -9,10 +9,11 @@ import (
 
 	"github.com/opgen/opgen/runtime/internal/deps"
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // graph returns n tasks, of which each comes after those of preds.
-func graph(t *testing.T, n int, preds func(i int) []int) *deps.Graph {
+func graph(t *testing.T, n int, preds func(i int) []int) *schedule.Graph {
 	t.Helper()
 	b := deps.NewBuilder(n, n)
 	for i := range n {
@@ -34,20 +35,20 @@ func line(i int) []int {
 
 // text writes queues as people would: r runs a task, s shares one, w waits for a worker's position and d
 // for a shared task to be done, ! signals.
-func text(s *Schedule) (out []string) {
+func text(s *schedule.Schedule) (out []string) {
 	for _, q := range s.Queues {
 		line := ""
 		for _, op := range q {
 			switch kind, n := op.Decode(); kind {
-			case Run:
+			case schedule.Run:
 				line += fmt.Sprintf("r%d ", n)
-			case Share:
+			case schedule.Share:
 				line += fmt.Sprintf("s%d ", n)
-			case WaitFor:
+			case schedule.WaitFor:
 				line += fmt.Sprintf("w%d:%d ", s.Waits[n].Worker, s.Waits[n].Position)
-			case WaitShared:
+			case schedule.WaitShared:
 				line += fmt.Sprintf("d%d ", n)
-			case Signal:
+			case schedule.Signal:
 				line += "! "
 			}
 		}
@@ -63,7 +64,7 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	diamond := func(i int) []int { return [][]int{nil, {0}, {0}, {1, 2}}[i] }
 	for name, tt := range map[string]struct {
-		g       *deps.Graph
+		g       *schedule.Graph
 		workers int
 		costs   Costs
 		want    []string
@@ -89,7 +90,7 @@ func TestNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back Schedule
+		var back schedule.Schedule
 		if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(text(&back), text(s)) {
 			t.Errorf("%s: came back as %q, %v", name, text(&back), err)
 		}
@@ -99,10 +100,10 @@ func TestNew(t *testing.T) {
 func TestNewErrors(t *testing.T) {
 	t.Parallel()
 	g := graph(t, 2, none)
-	for want, f := range map[string]func() (*Schedule, error){
-		"sched: want at least one worker, got 0":                 func() (*Schedule, error) { return New(g, 0, Costs{}) },
-		"sched: want costs of 2 tasks, got 1 times and 0 ranges": func() (*Schedule, error) { return New(g, 1, Costs{Time: times(1, 1)}) },
-		"sched: want costs of 2 tasks, got 0 times and 3 ranges": func() (*Schedule, error) { return New(g, 1, Costs{Ranges: make([]int, 3)}) },
+	for want, f := range map[string]func() (*schedule.Schedule, error){
+		"sched: want at least one worker, got 0":                 func() (*schedule.Schedule, error) { return New(g, 0, Costs{}) },
+		"sched: want costs of 2 tasks, got 1 times and 0 ranges": func() (*schedule.Schedule, error) { return New(g, 1, Costs{Time: times(1, 1)}) },
+		"sched: want costs of 2 tasks, got 0 times and 3 ranges": func() (*schedule.Schedule, error) { return New(g, 1, Costs{Ranges: make([]int, 3)}) },
 	} {
 		if s, err := f(); s != nil || err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)

@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -54,7 +54,7 @@ func train() error {
 	defer e.Close()
 	var in *engine.Instance
 	for _, p := range []*graph.Program{start, step} {
-		pl, err := plan.Build(p)
+		pl, err := planner.Build(p)
 		if err != nil {
 			return err
 		}

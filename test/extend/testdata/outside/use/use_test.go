@@ -16,7 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -40,7 +40,7 @@ func load(t *testing.T, e *engine.Engine, p *graph.Program, err error) *engine.I
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}

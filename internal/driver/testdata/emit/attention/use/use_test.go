@@ -19,7 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -186,7 +186,7 @@ func TestEngine(t *testing.T) {
 	defer e.Close()
 	var in *engine.Instance
 	for _, p := range []*graph.Program{start, p} {
-		built, err := plan.Build(p)
+		built, err := planner.Build(p)
 		if err != nil {
 			t.Fatal(err)
 		}

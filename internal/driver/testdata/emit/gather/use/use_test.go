@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -27,7 +27,7 @@ func load(t *testing.T, p *graph.Program) *engine.Instance {
 	}
 	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
 	t.Cleanup(func() { e.Close() })
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}

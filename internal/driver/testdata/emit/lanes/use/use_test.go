@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -29,7 +29,7 @@ func run(t *testing.T, programs ...*graph.Program) *engine.Instance {
 	t.Cleanup(func() { e.Close() })
 	var last *engine.Instance
 	for i, p := range programs {
-		pl, err := plan.Build(p)
+		pl, err := planner.Build(p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -59,7 +59,7 @@ func TestRun(t *testing.T) {
 	}
 	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
 	defer e.Close()
-	pl, err := plan.Build(p)
+	pl, err := planner.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}

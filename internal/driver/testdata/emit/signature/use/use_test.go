@@ -19,6 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -30,7 +31,7 @@ func run(t *testing.T, p *graph.Program, feed map[string][]float64) *engine.Inst
 	}
 	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 2}), engine.Config{})
 	t.Cleanup(func() { e.Close() })
-	built, err := plan.Build(p)
+	built, err := planner.Build(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package profile
+package draw
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// kind says what a buffer holds; it decides about its colour.
+// kind says what a buffer holds; it decides about its color.
 type kind int
 
 const (
@@ -74,10 +74,10 @@ const (
 	charWidth           = 5.8 // of the labels in rectangles, on average
 )
 
-// WriteMemoryMap writes a plan's arena as an SVG picture: time from left to right, a task in each column,
+// MemoryMap writes a plan's arena as an SVG picture: time from left to right, a task in each column,
 // memory from bottom to top, and a rectangle for each tensor. A line shows how many bytes are needed at each
 // task; its highest point is the lower bound.
-func WriteMemoryMap(w io.Writer, p *plan.Plan) error {
+func MemoryMap(w io.Writer, p *plan.Plan) error {
 	m := memoryMap{Writer: bufio.NewWriter(w), plan: p, kinds: kindsOf(p)}
 	m.columns = float64(len(p.Tasks) + 2) // before the first task, inputs are fed; after the last, results fetched
 	m.bytes = float64(max(p.ArenaBytes, 1))

@@ -1,4 +1,4 @@
-package plan_test
+package planner_test
 
 import (
 	"fmt"
@@ -16,6 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/planner"
 )
 
 // elementwiseStep returns a training step with functions that work element by element between two
@@ -56,7 +58,7 @@ func TestGroups(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	plain := build(t, elementwiseStep(t, 2, 3), plan.Plain())
+	plain := build(t, elementwiseStep(t, 2, 3), planner.Plain())
 	if slices.ContainsFunc(plain.Tasks, func(t plan.Task) bool { return t.Group != nil }) {
 		t.Error("a plain plan has groups")
 	}
@@ -74,20 +76,20 @@ func TestCheckGroups(t *testing.T) {
 		spoil func(chain, batch *plan.Task)
 		want  string
 	}{
-		{"form", func(c, _ *plan.Task) { c.Group.Form = "ring" }, "want parts that hand on nothing but elements of their indices"},
+		{"form", func(c, _ *plan.Task) { c.Group.Form = "ring" }, `want a chain or a batch of tasks, got "ring" of 3`},
 		{"empty", func(c, _ *plan.Task) { c.Group.Parts = nil }, `want a chain or a batch of tasks, got "chain" of 0`},
-		{"indices of a chain", func(c, _ *plan.Task) { c.Group.Parts[1].Over++ }, "want parts that run over 6 indices, got 7 in part 1"},
+		{"indices of a chain", func(c, _ *plan.Task) { c.Group.Parts[1].Over-- }, "want parts that run over 6 indices, got 5 in part 1"},
 		{"indices of a batch", func(_, b *plan.Task) { b.Over++ }, "want parts that have"},
 		{"a missing part", func(_, b *plan.Task) { b.Group.Parts = b.Group.Parts[1:] }, "want parts that have"},
 		{"a missing part of a chain", func(c, _ *plan.Task) { c.Group.Parts = c.Group.Parts[1:] }, "want the accesses that its parts have together"},
 		{"a missing access", func(c, _ *plan.Task) { c.Access = c.Access[1:] }, "want the accesses that its parts have together"},
 		{"a weaker access", func(_, b *plan.Task) { b.Access[0].Perm = perm.Read }, "want the accesses that its parts have together"},
-		{"no elements", func(c, _ *plan.Task) { c.Group.Parts[0].Elementwise = false }, "want parts that work element by element on whole tensors, got part 0"},
-		{"scratch", func(c, _ *plan.Task) { c.Group.Parts[0].Access[0].Perm = perm.Scratch }, "want parts that work element by element on whole tensors, got part 0"},
+		{"no elements", func(c, _ *plan.Task) { c.Group.Parts[0].Elementwise = false }, "want elementwise parts, got part 0"},
+		{"scratch", func(c, _ *plan.Task) { c.Group.Parts[0].Access[0].Perm = perm.Scratch }, "want parts that read and write whole tensors, got part 0: a.output"},
 		{"another call", func(c, _ *plan.Task) { c.Group.Parts[0].Call = 1000 }, "want calls and built-in operations as parts"},
 		{"a root that there is not", func(c, _ *plan.Task) { c.Group.Parts[0].Access[0].Root = -1 }, "want roots from 0 to"},
-		{"parts of a batch that meet", func(_, b *plan.Task) { b.Group.Parts[1].Access[0] = b.Group.Parts[0].Access[0] }, "want parts that hand on nothing but elements of their indices, got parts 0 and 1"},
-		{"a chain as a batch", func(c, _ *plan.Task) { c.Group.Form = plan.Batch }, "want parts that hand on nothing but elements of their indices"},
+		{"parts of a batch that meet", func(_, b *plan.Task) { b.Group.Parts[1].Access[0] = b.Group.Parts[0].Access[0] }, "want parts that share only elements of their indices, got parts 0 and 1: a.weight"},
+		{"a chain as a batch", func(c, _ *plan.Task) { c.Group.Form = plan.Batch }, "want parts that share only elements of their indices"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,11 +101,11 @@ func TestCheckGroups(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := plan.Check(p); err != nil {
+			if err := verify.Plan(p); err != nil {
 				t.Fatal(err)
 			}
 			c.spoil(find(p, plan.Chain), find(p, plan.Batch))
-			if err := plan.Check(p); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := verify.Plan(p); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})

@@ -1,27 +1,48 @@
-package plan
+package planner
 
 import (
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/internal/memplan"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 )
 
-func align(n int64) int64 { return (n + Align - 1) / Align * Align }
+func align(n int64) int64 { return (n + plan.Align - 1) / plan.Align * plan.Align }
 
-// buffers returns the roots that share the arena, and the memory that each of them needs, in multiples of unit
-// bytes.
+// lifetimes fills in First and Last of every root.
+func (p draft) lifetimes(fetched []region.Root) {
+	for i := range p.Roots {
+		p.Roots[i].First, p.Roots[i].Last = len(p.Tasks), -1
+	}
+	for i := range p.Tasks {
+		for _, a := range p.Tasks[i].Access {
+			r := &p.Roots[a.Root]
+			r.First, r.Last = min(r.First, i), max(r.Last, i)
+		}
+	}
+	for i := range p.Roots {
+		if p.Roots[i].Use == plan.Fed {
+			p.Roots[i].First = -1
+		}
+	}
+	for _, r := range fetched {
+		p.Roots[r].Last = len(p.Tasks)
+	}
+}
+
+// buffers returns the roots that share the arena, and the aligned memory that each of them needs.
 //
 // Between the last task and the first, results are fetched and inputs fed. That is one more step, so that
 // what is fed for the next run does not destroy what the last run computed.
-func (p *Plan) buffers(unit int64) (roots []int, buffers []memplan.Buffer) {
+func (p draft) buffers() (roots []int, buffers []memplan.Buffer) {
 	between := len(p.Tasks)
 	for i := range p.Roots {
 		r := &p.Roots[i]
-		if r.Use == Variable || r.Place.Bytes == 0 || r.First > r.Last {
+		if r.Use == plan.Variable || r.Place.Bytes == 0 || r.First > r.Last {
 			continue
 		}
-		b := memplan.Buffer{Bytes: (r.Place.Bytes + unit - 1) / unit * unit, First: r.First, Last: r.Last}
+		b := memplan.Buffer{Bytes: align(r.Place.Bytes), First: r.First, Last: r.Last}
 		if r.First < 0 {
 			b.First = between
 			switch {
@@ -38,14 +59,14 @@ func (p *Plan) buffers(unit int64) (roots []int, buffers []memplan.Buffer) {
 }
 
 // place gives every root its memory. Variables have memory of their own; the others share the arena.
-func place(p *Plan) error {
+func (p draft) place() error {
 	for i := range p.Roots {
 		p.Roots[i].Place.Space = region.Arena
-		if p.Roots[i].Use == Variable {
+		if p.Roots[i].Use == plan.Variable {
 			p.Roots[i].Place.Space = region.Variable
 		}
 	}
-	roots, buffers := p.buffers(Align)
+	roots, buffers := p.buffers()
 	l, err := memplan.Plan(buffers, memplan.Usual)
 	if err != nil {
 		return fmt.Errorf("plan %s: %w", p.Name, err)
@@ -55,10 +76,4 @@ func place(p *Plan) error {
 	}
 	p.ArenaBytes = l.Bytes
 	return nil
-}
-
-// LowerBound returns the bytes that the arena needs at least: the most that are live at one time.
-func (p *Plan) LowerBound() int64 {
-	_, buffers := p.buffers(1)
-	return memplan.LowerBound(buffers)
 }

@@ -1,15 +1,16 @@
-package plan
+package planner
 
 import (
-	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // brute says whether a plan's queues are right, in another way than Check and only for small plans: it
 // looks at all pairs of tasks, all elements and, for shared tasks, at all choices of who does them.
 // What does not depend on queues and places is taken to be right.
-func brute(p *Plan) bool {
+func brute(p *plan.Plan) bool {
 	if !bruteMemory(p) {
 		return false
 	}
@@ -34,7 +35,7 @@ func brute(p *Plan) bool {
 }
 
 // bruteMemory compares the bytes of all roots that are needed at the same time.
-func bruteMemory(p *Plan) bool {
+func bruteMemory(p *plan.Plan) bool {
 	type span struct{ first, last int }
 	lives := make([]span, len(p.Roots))
 	for r := range p.Roots {
@@ -47,9 +48,9 @@ func bruteMemory(p *Plan) bool {
 			}
 		}
 		switch p.Roots[r].Use {
-		case Fed:
+		case plan.Fed:
 			lives[r].first = -1
-		case Fetched:
+		case plan.Fetched:
 			lives[r].last = len(p.Tasks)
 		}
 	}
@@ -67,7 +68,7 @@ func bruteMemory(p *Plan) bool {
 				continue
 			}
 			together := lives[r].first <= lives[q].last && lives[q].first <= lives[r].last ||
-				p.Roots[r].Use == Fed && p.Roots[q].Use == Fetched || p.Roots[q].Use == Fed && p.Roots[r].Use == Fetched
+				p.Roots[r].Use == plan.Fed && p.Roots[q].Use == plan.Fetched || p.Roots[q].Use == plan.Fed && p.Roots[r].Use == plan.Fetched
 			for i := a.Off; together && i < a.Off+a.Bytes; i++ {
 				if b.Off <= i && i < b.Off+b.Bytes {
 					return false
@@ -79,7 +80,7 @@ func bruteMemory(p *Plan) bool {
 }
 
 // brutePairs returns the pairs of tasks of which the first must be over before the second begins.
-func brutePairs(p *Plan) [][2]int {
+func brutePairs(p *plan.Plan) [][2]int {
 	elements := func(a region.Access) map[[2]int]bool {
 		out := map[[2]int]bool{}
 		hi := append(append([]int{}, a.Hi...), 1)
@@ -131,7 +132,7 @@ func brutePairs(p *Plan) [][2]int {
 
 // bruteOrder says whether, if each shared task is done by the worker of who, every queue comes to its
 // end and every pair is ordered: it follows all paths through a graph of all entries of all queues.
-func bruteOrder(p *Plan, who []int, pairs [][2]int) bool {
+func bruteOrder(p *plan.Plan, who []int, pairs [][2]int) bool {
 	s := &p.Schedule
 	base := make([]int, s.Workers()+1)
 	for w, q := range s.Queues {
@@ -147,9 +148,9 @@ func bruteOrder(p *Plan, who []int, pairs [][2]int) bool {
 				next[base[w]+i-1] = append(next[base[w]+i-1], base[w]+i)
 			}
 			switch kind, k := op.Decode(); kind {
-			case sched.Run:
+			case schedule.Run:
 				entry[k] = base[w] + i
-			case sched.Share:
+			case schedule.Share:
 				for j, t := range s.Shared {
 					if int(t) == k && who[j] == w {
 						entry[k] = base[w] + i
@@ -162,13 +163,13 @@ func bruteOrder(p *Plan, who []int, pairs [][2]int) bool {
 	for w, q := range s.Queues {
 		for i, op := range q {
 			switch kind, k := op.Decode(); kind {
-			case sched.WaitShared:
+			case schedule.WaitShared:
 				next[done[k]] = append(next[done[k]], base[w]+i)
-			case sched.WaitFor:
+			case schedule.WaitFor:
 				wait := s.Waits[k]
 				from := -1
 				for j, other := range s.Queues[wait.Worker] {
-					if kind, _ := other.Decode(); kind == sched.Signal && j+1 >= int(wait.Position) {
+					if kind, _ := other.Decode(); kind == schedule.Signal && j+1 >= int(wait.Position) {
 						from = base[wait.Worker] + j
 						break
 					}

@@ -1,4 +1,4 @@
-package plan_test
+package planner_test
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
 )
 
@@ -59,11 +61,11 @@ func TestExplicitDependencies(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, forth, again)
 		}
 		for workers := range 4 {
-			q, err := p.Reschedule(plan.Workers(workers + 1))
+			q, err := planner.Reschedule(p, planner.Workers(workers+1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := plan.Check(q); err != nil {
+			if err := verify.Plan(q); err != nil {
 				t.Errorf("%s, %d workers: %v", name, workers+1, err)
 			}
 		}
@@ -99,7 +101,7 @@ func TestProducers(t *testing.T) {
 			t.Fatal(err)
 		}
 		tt.change(program)
-		_, err = plan.Build(program)
+		_, err = planner.Build(program)
 		var pe *plan.Error
 		if !errors.As(err, &pe) || err.Error() != tt.want {
 			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
@@ -114,7 +116,7 @@ func TestProducers(t *testing.T) {
 func TestPartlyWritten(t *testing.T) {
 	at := func(p perm.Perm, lo0, hi0, lo1, hi1 int) plan.Task {
 		return plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "touch"}, Over: 1, Grain: 1, Access: []region.Access{
-			{Region: region.Region{Root: 0, Lo: []int{lo0, lo1}, Hi: []int{hi0, hi1}}, Perm: p}}}
+			{Region: region.Region{Box: region.Box{Lo: []int{lo0, lo1}, Hi: []int{hi0, hi1}}}, Perm: p}}}
 	}
 	for name, tt := range map[string]struct {
 		tasks []plan.Task
@@ -125,13 +127,13 @@ func TestPartlyWritten(t *testing.T) {
 		"beside it": {[]plan.Task{at(perm.Write, 0, 2, 0, 4), at(perm.ReadWrite, 0, 1, 3, 4), at(perm.Read, 0, 2, 1, 4)}, ""},
 		"too far":   {[]plan.Task{at(perm.Write, 0, 2, 0, 4), at(perm.ReadWrite, 1, 3, 0, 1)}, "plan parts, touch r: want elements that an earlier task has written, got some that none has: r[2:3, 0:1]"},
 		"scratch":   {[]plan.Task{at(perm.Write, 0, 4, 0, 4), at(perm.Scratch, 1, 2, 1, 2), at(perm.Read, 0, 4, 0, 4)}, "plan parts, touch r: want elements that an earlier task has written, got some that none has: r[1:2, 1:2]"},
-		"outside":   {[]plan.Task{at(perm.Write, 0, 5, 0, 4)}, "plan parts, touch r: want indices of a tensor of shape [4 4], got 0[0:5, 0:4]: r"},
+		"outside":   {[]plan.Task{at(perm.Write, 0, 5, 0, 4)}, "plan parts, touch r: want indices of a tensor of shape [4 4], got [0 0] to [5 4]: r"},
 	} {
 		p := &plan.Plan{Name: "parts", ArenaBytes: 64, Tasks: tt.tasks, Roots: []plan.Root{
 			{Name: "r", Type: dtype.F32, Shape: []int{4, 4}, Place: region.Place{Bytes: 64}, Last: len(tt.tasks) - 1}}}
-		q, err := p.Reschedule()
+		q, err := planner.Reschedule(p)
 		if tt.want == "" && err == nil {
-			err = plan.Check(q)
+			err = verify.Plan(q)
 		}
 		if (err == nil) != (tt.want == "") || err != nil && err.Error() != tt.want {
 			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)

@@ -1,10 +1,11 @@
-package plan
+package planner
 
 import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -13,7 +14,7 @@ import (
 // have nothing to do for that reason.
 type aliases struct {
 	of    map[graph.Tensor]graph.Tensor // the tensor in whose memory another lies
-	pairs map[int][]Pair                // of each step, the parameters that share memory
+	pairs map[int][]plan.Pair           // of each step, the parameters that share memory
 	idle  map[int]bool                  // steps all of whose outputs are views
 }
 
@@ -36,7 +37,7 @@ type span struct{ first, last, lastWrite int }
 // both may be read as long as nobody writes either. Accesses to shared memory are accesses to one
 // root, so dependencies follow as for any other.
 func findAliases(prog *graph.Program) *aliases {
-	a := &aliases{of: map[graph.Tensor]graph.Tensor{}, pairs: map[int][]Pair{}, idle: map[int]bool{}}
+	a := &aliases{of: map[graph.Tensor]graph.Tensor{}, pairs: map[int][]plan.Pair{}, idle: map[int]bool{}}
 	spans := spansOf(prog)
 	pinned := map[graph.Tensor]bool{}
 	for _, t := range slices.Concat(prog.Fed, prog.Variables) {
@@ -106,12 +107,12 @@ func (a *aliases) accesses(inv *graph.Invocation, mem graph.Tensor) int {
 }
 
 // pairOf returns the parameters of an in-place pair, if each has one tensor.
-func pairOf(inv *graph.Invocation, p task.InPlace) (pair Pair, ok bool) {
+func pairOf(inv *graph.Invocation, p task.InPlace) (pair plan.Pair, ok bool) {
 	grad := inv.Signature.Kind == task.KindBackward
 	number := func(slot int) int {
 		return slices.IndexFunc(inv.Signature.Params, func(q task.Param) bool { return q.Slot == slot && q.Grad == grad })
 	}
-	pair = Pair{number(p.Slot), number(p.Of)}
+	pair = plan.Pair{Param: number(p.Slot), Of: number(p.Of)}
 	one := func(i int) bool { return i >= 0 && len(inv.Operands[i]) == 1 && inv.Operands[i][0].Valid() }
 	return pair, one(pair.Param) && one(pair.Of)
 }

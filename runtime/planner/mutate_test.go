@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"encoding/json"
@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/runtime/internal/sched"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // mutator breaks a plan somewhere, if it finds a place.
@@ -14,11 +16,11 @@ type mutator struct {
 	name string
 	// structural: the plan is wrong whatever else holds. Of the others, brute decides.
 	structural bool
-	mutate     func(p *Plan, r *rand.Rand) bool
+	mutate     func(p *plan.Plan, r *rand.Rand) bool
 }
 
 // entries returns the places of all queue entries of a kind: worker and index.
-func entries(p *Plan, want ...sched.Kind) (out [][2]int) {
+func entries(p *plan.Plan, want ...schedule.Kind) (out [][2]int) {
 	for w, q := range p.Schedule.Queues {
 		for i, op := range q {
 			if kind, _ := op.Decode(); slices.Contains(want, kind) {
@@ -30,7 +32,7 @@ func entries(p *Plan, want ...sched.Kind) (out [][2]int) {
 }
 
 // remove takes an entry out of a queue; positions of waits behind it move along.
-func remove(p *Plan, w, i int) sched.Op {
+func remove(p *plan.Plan, w, i int) schedule.Op {
 	q := p.Schedule.Queues[w]
 	op := q[i]
 	p.Schedule.Queues[w] = slices.Delete(q, i, i+1)
@@ -43,7 +45,7 @@ func remove(p *Plan, w, i int) sched.Op {
 }
 
 // insert is the opposite of remove.
-func insert(p *Plan, w, i int, op sched.Op) {
+func insert(p *plan.Plan, w, i int, op schedule.Op) {
 	p.Schedule.Queues[w] = slices.Insert(p.Schedule.Queues[w], i, op)
 	for k := range p.Schedule.Waits {
 		if v := &p.Schedule.Waits[k]; int(v.Worker) == w && int(v.Position) > i {
@@ -53,8 +55,8 @@ func insert(p *Plan, w, i int, op sched.Op) {
 }
 
 // drop returns a function that takes out an entry of one of the kinds.
-func drop(kinds ...sched.Kind) func(*Plan, *rand.Rand) bool {
-	return func(p *Plan, r *rand.Rand) bool {
+func drop(kinds ...schedule.Kind) func(*plan.Plan, *rand.Rand) bool {
+	return func(p *plan.Plan, r *rand.Rand) bool {
 		es := entries(p, kinds...)
 		if len(es) == 0 {
 			return false
@@ -66,19 +68,19 @@ func drop(kinds ...sched.Kind) func(*Plan, *rand.Rand) bool {
 }
 
 // wait returns a function that changes a wait.
-func wait(change func(p *Plan, v *sched.Wait, r *rand.Rand) bool) func(*Plan, *rand.Rand) bool {
-	return func(p *Plan, r *rand.Rand) bool {
+func wait(change func(p *plan.Plan, v *schedule.Wait, r *rand.Rand) bool) func(*plan.Plan, *rand.Rand) bool {
+	return func(p *plan.Plan, r *rand.Rand) bool {
 		n := len(p.Schedule.Waits)
 		return n > 0 && change(p, &p.Schedule.Waits[r.IntN(n)], r)
 	}
 }
 
 // root returns a function that changes a root in the arena.
-func root(change func(p *Plan, x *Root, r *rand.Rand) bool) func(*Plan, *rand.Rand) bool {
-	return func(p *Plan, r *rand.Rand) bool {
-		var list []*Root
+func root(change func(p *plan.Plan, x *plan.Root, r *rand.Rand) bool) func(*plan.Plan, *rand.Rand) bool {
+	return func(p *plan.Plan, r *rand.Rand) bool {
+		var list []*plan.Root
 		for i := range p.Roots {
-			if x := &p.Roots[i]; x.Use != Variable && x.First <= x.Last {
+			if x := &p.Roots[i]; x.Use != plan.Variable && x.First <= x.Last {
 				list = append(list, x)
 			}
 		}
@@ -87,25 +89,28 @@ func root(change func(p *Plan, x *Root, r *rand.Rand) bool) func(*Plan, *rand.Ra
 }
 
 var mutators = []mutator{
-	{"dropped wait", false, drop(sched.WaitFor)},
-	{"dropped wait for a shared task", false, drop(sched.WaitShared)},
-	{"dropped signal", false, drop(sched.Signal)},
-	{"missing task", true, drop(sched.Run, sched.Share)},
-	{"wait lowered", false, wait(func(_ *Plan, v *sched.Wait, r *rand.Rand) bool {
+	{"dropped wait", false, drop(schedule.WaitFor)},
+	{"dropped wait for a shared task", false, drop(schedule.WaitShared)},
+	{"dropped signal", false, drop(schedule.Signal)},
+	{"missing task", true, drop(schedule.Run, schedule.Share)},
+	{"wait lowered", false, wait(func(_ *plan.Plan, v *schedule.Wait, r *rand.Rand) bool {
 		v.Position = int32(r.IntN(int(v.Position)))
 		return true
 	})},
-	{"wait raised", false, wait(func(p *Plan, v *sched.Wait, r *rand.Rand) bool {
+	{"wait raised", false, wait(func(p *plan.Plan, v *schedule.Wait, r *rand.Rand) bool {
 		v.Position += int32(1 + r.IntN(len(p.Schedule.Queues[v.Worker])))
 		return true
 	})},
-	{"wait for another worker", false, wait(func(p *Plan, v *sched.Wait, r *rand.Rand) bool {
+	{"wait for another worker", false, wait(func(p *plan.Plan, v *schedule.Wait, r *rand.Rand) bool {
 		old := v.Worker
 		v.Worker = int32(r.IntN(p.Schedule.Workers()))
 		return v.Worker != old
 	})},
-	{"wait for nobody", true, wait(func(p *Plan, v *sched.Wait, _ *rand.Rand) bool { v.Worker = int32(p.Schedule.Workers()); return true })},
-	{"swapped order", false, func(p *Plan, r *rand.Rand) bool {
+	{"wait for nobody", true, wait(func(p *plan.Plan, v *schedule.Wait, _ *rand.Rand) bool {
+		v.Worker = int32(p.Schedule.Workers())
+		return true
+	})},
+	{"swapped order", false, func(p *plan.Plan, r *rand.Rand) bool {
 		w := r.IntN(p.Schedule.Workers())
 		q := p.Schedule.Queues[w]
 		if len(q) < 2 {
@@ -119,7 +124,7 @@ var mutators = []mutator{
 		q[i], q[j] = q[j], q[i]
 		return q[i] != q[j]
 	}},
-	{"entry elsewhere in its queue", false, func(p *Plan, r *rand.Rand) bool {
+	{"entry elsewhere in its queue", false, func(p *plan.Plan, r *rand.Rand) bool {
 		w := r.IntN(p.Schedule.Workers())
 		n := len(p.Schedule.Queues[w])
 		if n < 2 {
@@ -129,8 +134,8 @@ var mutators = []mutator{
 		insert(p, w, r.IntN(n), op)
 		return true
 	}},
-	{"task moved to another worker", false, func(p *Plan, r *rand.Rand) bool {
-		es := entries(p, sched.Run)
+	{"task moved to another worker", false, func(p *plan.Plan, r *rand.Rand) bool {
+		es := entries(p, schedule.Run)
 		if len(es) == 0 || p.Schedule.Workers() < 2 {
 			return false
 		}
@@ -140,15 +145,15 @@ var mutators = []mutator{
 		insert(p, to, r.IntN(len(p.Schedule.Queues[to])+1), op)
 		return true
 	}},
-	{"doubled task", true, func(p *Plan, r *rand.Rand) bool {
-		es := entries(p, sched.Run, sched.Share)
+	{"doubled task", true, func(p *plan.Plan, r *rand.Rand) bool {
+		es := entries(p, schedule.Run, schedule.Share)
 		e := es[r.IntN(len(es))]
 		to := r.IntN(p.Schedule.Workers())
 		insert(p, to, r.IntN(len(p.Schedule.Queues[to])+1), p.Schedule.Queues[e[0]][e[1]])
 		return true
 	}},
-	{"task replaced by another", true, func(p *Plan, r *rand.Rand) bool {
-		es := entries(p, sched.Run)
+	{"task replaced by another", true, func(p *plan.Plan, r *rand.Rand) bool {
+		es := entries(p, schedule.Run)
 		if len(es) < 2 {
 			return false
 		}
@@ -156,18 +161,18 @@ var mutators = []mutator{
 		p.Schedule.Queues[a[0]][a[1]] = p.Schedule.Queues[b[0]][b[1]]
 		return a != b
 	}},
-	{"shared task treated as a plain one", true, func(p *Plan, r *rand.Rand) bool {
-		es := entries(p, sched.Share)
+	{"shared task treated as a plain one", true, func(p *plan.Plan, r *rand.Rand) bool {
+		es := entries(p, schedule.Share)
 		if len(es) == 0 {
 			return false
 		}
 		e := es[r.IntN(len(es))]
 		_, t := p.Schedule.Queues[e[0]][e[1]].Decode()
-		p.Schedule.Queues[e[0]][e[1]] = sched.Op(t)
+		p.Schedule.Queues[e[0]][e[1]] = schedule.Op(t)
 		return true
 	}},
-	{"plain task declared shared", true, func(p *Plan, r *rand.Rand) bool {
-		es := entries(p, sched.Run)
+	{"plain task declared shared", true, func(p *plan.Plan, r *rand.Rand) bool {
+		es := entries(p, schedule.Run)
 		if len(es) == 0 {
 			return false
 		}
@@ -176,7 +181,7 @@ var mutators = []mutator{
 		p.Schedule.Shared = append(p.Schedule.Shared, int32(t))
 		return true
 	}},
-	{"shared task no longer declared", true, func(p *Plan, r *rand.Rand) bool {
+	{"shared task no longer declared", true, func(p *plan.Plan, r *rand.Rand) bool {
 		n := len(p.Schedule.Shared)
 		if n == 0 {
 			return false
@@ -185,7 +190,7 @@ var mutators = []mutator{
 		p.Schedule.Shared = slices.Delete(p.Schedule.Shared, k, k+1)
 		return true
 	}},
-	{"queue lost", true, func(p *Plan, r *rand.Rand) bool {
+	{"queue lost", true, func(p *plan.Plan, r *rand.Rand) bool {
 		w := r.IntN(p.Schedule.Workers())
 		if len(p.Schedule.Queues[w]) == 0 {
 			return false
@@ -193,40 +198,46 @@ var mutators = []mutator{
 		p.Schedule.Queues[w] = nil
 		return true
 	}},
-	{"buffer elsewhere", false, root(func(p *Plan, x *Root, r *rand.Rand) bool {
+	{"buffer elsewhere", false, root(func(p *plan.Plan, x *plan.Root, r *rand.Rand) bool {
 		old := x.Place.Off
-		x.Place.Off = int64(r.IntN(int(p.ArenaBytes/Align))) * Align
+		x.Place.Off = int64(r.IntN(int(p.ArenaBytes/plan.Align))) * plan.Align
 		return x.Place.Off != old
 	})},
-	{"buffer on top of another", false, root(func(p *Plan, x *Root, r *rand.Rand) bool {
+	{"buffer on top of another", false, root(func(p *plan.Plan, x *plan.Root, r *rand.Rand) bool {
 		q := &p.Roots[r.IntN(len(p.Roots))]
 		old := x.Place.Off
 		x.Place.Off = q.Place.Off
-		return q.Use != Variable && q.First <= q.Last && x.Place.Off != old
+		return q.Use != plan.Variable && q.First <= q.Last && x.Place.Off != old
 	})},
-	{"buffer outside the arena", true, root(func(p *Plan, x *Root, _ *rand.Rand) bool { x.Place.Off = p.ArenaBytes; return x.Place.Bytes > 0 })},
-	{"buffer not aligned", true, root(func(_ *Plan, x *Root, _ *rand.Rand) bool { x.Place.Off++; return true })},
-	{"buffer too small", true, root(func(_ *Plan, x *Root, _ *rand.Rand) bool { x.Place.Bytes--; return true })},
-	{"shorter life", true, root(func(p *Plan, x *Root, _ *rand.Rand) bool { x.Last--; return x.Last >= -1 && x.First <= x.Last+1 })},
-	{"variable in the arena", true, func(p *Plan, _ *rand.Rand) bool {
+	{"buffer outside the arena", true, root(func(p *plan.Plan, x *plan.Root, _ *rand.Rand) bool {
+		x.Place.Off = p.ArenaBytes
+		return x.Place.Bytes > 0
+	})},
+	{"buffer not aligned", true, root(func(_ *plan.Plan, x *plan.Root, _ *rand.Rand) bool { x.Place.Off++; return true })},
+	{"buffer too small", true, root(func(_ *plan.Plan, x *plan.Root, _ *rand.Rand) bool { x.Place.Bytes--; return true })},
+	{"shorter life", true, root(func(p *plan.Plan, x *plan.Root, _ *rand.Rand) bool {
+		x.Last--
+		return x.Last >= -1 && x.First <= x.Last+1
+	})},
+	{"variable in the arena", true, func(p *plan.Plan, _ *rand.Rand) bool {
 		for i := range p.Roots {
-			if p.Roots[i].Use == Variable {
+			if p.Roots[i].Use == plan.Variable {
 				p.Roots[i].Place.Space = 0
 				return true
 			}
 		}
 		return false
 	}},
-	{"missing producer", true, func(p *Plan, _ *rand.Rand) bool {
+	{"missing producer", true, func(p *plan.Plan, _ *rand.Rand) bool {
 		for i := range p.Roots {
 			r := &p.Roots[i]
-			if r.Use != Fed || r.First > r.Last {
+			if r.Use != plan.Fed || r.First > r.Last {
 				continue
 			}
 			for _, t := range p.Tasks {
 				for _, a := range t.Access {
 					if int(a.Root) == i && !a.Empty() {
-						r.Use = Internal
+						r.Use = plan.Internal
 						return a.Perm.Reads()
 					}
 				}
@@ -234,38 +245,38 @@ var mutators = []mutator{
 		}
 		return false
 	}},
-	{"wrong dependency", true, func(p *Plan, r *rand.Rand) bool {
+	{"wrong dependency", true, func(p *plan.Plan, r *rand.Rand) bool {
 		if len(p.Deps.Pred) == 0 {
 			return false
 		}
 		p.Deps.Pred[r.IntN(len(p.Deps.Pred))] = int32(len(p.Tasks))
 		return true
 	}},
-	{"explicit dependency on a later task", true, func(p *Plan, r *rand.Rand) bool {
+	{"explicit dependency on a later task", true, func(p *plan.Plan, r *rand.Rand) bool {
 		t := r.IntN(len(p.Tasks))
 		p.Tasks[t].After = []int{t + r.IntN(3)}
 		return true
 	}},
-	{"access outside its root", true, func(p *Plan, r *rand.Rand) bool {
+	{"access outside its root", true, func(p *plan.Plan, r *rand.Rand) bool {
 		a := &p.Tasks[r.IntN(len(p.Tasks))].Access[0]
 		a.Hi[0] = p.Roots[a.Root].Shape[0] + 1
 		return true
 	}},
-	{"no root", true, func(p *Plan, r *rand.Rand) bool {
+	{"no root", true, func(p *plan.Plan, r *rand.Rand) bool {
 		p.Tasks[r.IntN(len(p.Tasks))].Access[0].Root = -1
 		return true
 	}},
-	{"no range", true, func(p *Plan, r *rand.Rand) bool { p.Tasks[r.IntN(len(p.Tasks))].Grain = 0; return true }},
+	{"no range", true, func(p *plan.Plan, r *rand.Rand) bool { p.Tasks[r.IntN(len(p.Tasks))].Grain = 0; return true }},
 }
 
 // clone returns a deep copy.
-func clone(t testing.TB, p *Plan) *Plan {
+func clone(t testing.TB, p *plan.Plan) *plan.Plan {
 	t.Helper()
 	data, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Decode(data)
+	c, err := plan.Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,14 +299,14 @@ func TestCheckKillsMutants(t *testing.T) {
 				times[i] = min(times[i], 2000)
 			}
 		}
-		p, err := p.Reschedule(Workers(2+r.IntN(2)), Times(times))
+		p, err := Reschedule(p, Workers(2+r.IntN(2)), Times(times))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if len(p.Schedule.Shared) > 5 {
 			continue
 		}
-		if err := Check(p); err != nil || !brute(p) {
+		if err := verify.Plan(p); err != nil || !brute(p) {
 			t.Fatalf("seed %d: Check says %v, brute force %v", seed, err, brute(p))
 		}
 		for _, m := range mutators {
@@ -303,7 +314,7 @@ func TestCheckKillsMutants(t *testing.T) {
 			if !m.mutate(q, r) {
 				continue
 			}
-			err := Check(q)
+			err := verify.Plan(q)
 			right := !m.structural && brute(q)
 			if (err == nil) != right {
 				t.Fatalf("seed %d, %s: Check says %v, brute force says right: %v\n%+v\n%+v", seed, m.name, err, right, q.Schedule, q.Tasks)

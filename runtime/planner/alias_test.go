@@ -1,4 +1,4 @@
-package plan_test
+package planner_test
 
 import (
 	"fmt"
@@ -18,6 +18,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/planner"
 )
 
 var unaries = []elementunary.OpType{elementunary.OpTypeRelu, elementunary.OpTypeTanh, elementunary.OpTypeGelu, elementunary.OpTypeSin, elementunary.OpTypeIdentity}
@@ -83,10 +85,10 @@ func TestInPlaceComputesTheSame(t *testing.T) {
 	var less, more int64
 	for seed := range uint64(60) {
 		p := randomReuse(t, seed)
-		with, plain := build(t, p), build(t, p, plan.Plain())
+		with, plain := build(t, p), build(t, p, planner.Plain())
 		checkMemory(t, fmt.Sprintf("seed %d", seed), with)
-		for _, p := range []*plan.Plan{with, plain, build(t, p, plan.Workers(3))} {
-			if err := plan.Check(p); err != nil {
+		for _, p := range []*plan.Plan{with, plain, build(t, p, planner.Workers(3))} {
+			if err := verify.Plan(p); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
@@ -97,7 +99,7 @@ func TestInPlaceComputesTheSame(t *testing.T) {
 				undeclared := *with
 				undeclared.Calls = slices.Clone(with.Calls)
 				undeclared.Calls[k].InPlace = nil
-				if err := plan.Check(&undeclared); err == nil || !strings.Contains(err.Error(), "want memory of its own for what a task writes") {
+				if err := verify.Plan(&undeclared); err == nil || !strings.Contains(err.Error(), "want memory of its own for what a task writes") {
 					t.Errorf("seed %d: %s may work in place undeclared: %v", seed, c.Node, err)
 				}
 			}

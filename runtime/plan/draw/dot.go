@@ -1,4 +1,5 @@
-package profile
+// Package draw draws plans: their tasks as a graph, and their memory over time.
+package draw
 
 import (
 	"bufio"
@@ -10,7 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 )
 
-// phaseColors are the colours of tasks, by phase; built-in operations have none of their own.
+// phaseColors are the colors of tasks, by phase; built-in operations have none of their own.
 var phaseColors = map[string]string{
 	"initialize": "#e8e3f4",
 	"forward":    "#dbe9f6",
@@ -31,9 +32,9 @@ func phase(p *plan.Plan, i int) string {
 	return ""
 }
 
-// WriteDOT writes a plan as a graph for Graphviz: a box for each call with the ranges of its steps, and for
+// DOT writes a plan as a graph for Graphviz: a box for each call with the ranges of its steps, and for
 // each built-in operation. An arrow leads from what wrote a tensor last to what reads it.
-func WriteDOT(w io.Writer, p *plan.Plan) error {
+func DOT(w io.Writer, p *plan.Plan) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "digraph %s {\n", quote(p.Name))
 	fmt.Fprintln(out, "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=11, color=\"#888888\"];")

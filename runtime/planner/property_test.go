@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/internal/exec"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/region"
 )
 
@@ -74,7 +76,7 @@ func (a *touched) bits(v uint32) uint32 {
 }
 
 // bodies binds the tasks of a plan to the memory of its roots.
-func bodies(p *Plan, memory [][]byte) []exec.Task {
+func bodies(p *plan.Plan, memory [][]byte) []exec.Task {
 	tasks := make([]exec.Task, len(p.Tasks))
 	for t := range p.Tasks {
 		m := &mixer{number: uint32(t)}
@@ -108,7 +110,7 @@ func bodies(p *Plan, memory [][]byte) []exec.Task {
 }
 
 // memoryOf gives every root its bytes: those of its place, or its own if apart.
-func memoryOf(p *Plan, apart bool) [][]byte {
+func memoryOf(p *plan.Plan, apart bool) [][]byte {
 	aligned := func(n int64) []byte {
 		words := make([]uint64, n/8+1)
 		return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 8*len(words))
@@ -118,8 +120,8 @@ func memoryOf(p *Plan, apart bool) [][]byte {
 	for i := range p.Roots {
 		r := &p.Roots[i]
 		switch {
-		case r.First > r.Last && r.Use != Variable:
-		case apart || r.Use == Variable:
+		case r.First > r.Last && r.Use != plan.Variable:
+		case apart || r.Use == plan.Variable:
 			memory[i] = aligned(r.Place.Bytes)[:r.Place.Bytes]
 		default:
 			memory[i] = arena[r.Place.Off : r.Place.Off+r.Place.Bytes]
@@ -129,9 +131,9 @@ func memoryOf(p *Plan, apart bool) [][]byte {
 }
 
 // feedAll writes what the caller writes before the first run, or, of inputs, before each.
-func feedAll(p *Plan, memory [][]byte, first bool) {
+func feedAll(p *plan.Plan, memory [][]byte, first bool) {
 	for i := range p.Roots {
-		if use := p.Roots[i].Use; use != Fed && (use != Variable || !first) {
+		if use := p.Roots[i].Use; use != plan.Fed && (use != plan.Variable || !first) {
 			continue
 		}
 		e := touched{float: p.Roots[i].Type == dtype.F32}
@@ -142,10 +144,10 @@ func feedAll(p *Plan, memory [][]byte, first bool) {
 }
 
 // results returns a copy of all that the caller may read after a run.
-func results(p *Plan, memory [][]byte) []byte {
+func results(p *plan.Plan, memory [][]byte) []byte {
 	var b bytes.Buffer
 	for i := range p.Roots {
-		if use := p.Roots[i].Use; use == Fetched || use == Variable {
+		if use := p.Roots[i].Use; use == plan.Fetched || use == plan.Variable {
 			fmt.Fprintf(&b, "%s %x\n", p.Roots[i].Name, memory[i])
 		}
 	}
@@ -160,7 +162,7 @@ func TestParallelEqualsSequential(t *testing.T) {
 	for seed := *first; seed < *first+uint64(*graphs); seed++ {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p, times := randomPlan(r, 40)
-		p, err := p.Reschedule()
+		p, err := Reschedule(p)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -179,9 +181,9 @@ func TestParallelEqualsSequential(t *testing.T) {
 			want = append(want, results(p, memory))
 		}
 		for workers := 1; workers <= 8; workers++ {
-			q, err := p.Reschedule(Workers(workers), Times(times))
+			q, err := Reschedule(p, Workers(workers), Times(times))
 			if err == nil {
-				err = Check(q)
+				err = verify.Plan(q)
 			}
 			if err != nil {
 				t.Fatalf("seed %d, %d workers: %v", seed, workers, err)
@@ -207,7 +209,7 @@ func TestParallelEqualsSequential(t *testing.T) {
 			}
 			sharedTasks += len(q.Schedule.Shared)
 		}
-		for _, list := range p.reuse().before {
+		for _, list := range (draft{p}).reuse().before {
 			reused += len(list)
 		}
 	}
@@ -222,20 +224,20 @@ func TestParallelEqualsSequential(t *testing.T) {
 func TestReductions(t *testing.T) {
 	t.Parallel()
 	for typ, want := range map[dtype.Type]int{dtype.I32: 0, dtype.F32: 1} {
-		p := &Plan{Name: "sums", Roots: []Root{{Name: "sum", Type: typ, Shape: []int{4}, Use: Variable, Place: region.Place{Space: region.Variable, Bytes: 16}}}}
+		p := &plan.Plan{Name: "sums", Roots: []plan.Root{{Name: "sum", Type: typ, Shape: []int{4}, Use: plan.Variable, Place: region.Place{Space: region.Variable, Bytes: 16}}}}
 		for range 2 {
 			a := region.Access{Region: region.Whole(0, []int{4}), Perm: perm.Reduce, Redop: perm.Sum}
-			p.Tasks = append(p.Tasks, Task{Call: -1, Builtin: &Builtin{Op: "sum"}, Over: 4, Grain: 4, Access: []region.Access{a}})
+			p.Tasks = append(p.Tasks, plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "sum"}, Over: 4, Grain: 4, Access: []region.Access{a}})
 		}
-		p.lifetimes(nil)
-		q, err := p.Reschedule(Workers(2), Times([]float64{1e5, 1e5}))
+		draft{p}.lifetimes(nil)
+		q, err := Reschedule(p, Workers(2), Times([]float64{1e5, 1e5}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := len(q.Deps.Preds(1)); got != want {
 			t.Errorf("%v: %d predecessors, want %d", typ, got, want)
 		}
-		if err := Check(q); err != nil {
+		if err := verify.Plan(q); err != nil {
 			t.Errorf("%v: %v", typ, err)
 		}
 	}

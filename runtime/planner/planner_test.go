@@ -1,4 +1,4 @@
-package plan_test
+package planner_test
 
 import (
 	"bytes"
@@ -25,6 +25,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -68,9 +69,9 @@ func random(t testing.TB, seed uint64) *graph.Program {
 	return p
 }
 
-func build(t testing.TB, p *graph.Program, opts ...plan.Option) *plan.Plan {
+func build(t testing.TB, p *graph.Program, opts ...planner.Option) *plan.Plan {
 	t.Helper()
-	pl, err := plan.Build(p, opts...)
+	pl, err := planner.Build(p, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

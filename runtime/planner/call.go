@@ -1,0 +1,208 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// call returns a call of a node's task, to which nothing is bound yet.
+func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
+	op, res := sig.Operator, n.Resolved
+	attrs, err := json.Marshal(n.Attrs)
+	if err != nil {
+		return plan.Call{}, fmt.Errorf("node %s: %w", n.Name, err)
+	}
+	c := plan.Call{Node: n.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
+		Attrs: attrs, Types: res.Types, Params: make([][]plan.Bound, len(sig.Params)), Slots: make([]string, len(sig.Params))}
+	given := res.Given()
+	for i := range op.Slots {
+		if len(given.Operands[i]) > 0 {
+			if c.Given == nil {
+				c.Given = map[string][]task.Operand{}
+			}
+			c.Given[op.Slots[i].Name] = given.Operands[i]
+		}
+		if given.Requested[i] {
+			c.Requested = append(c.Requested, op.Slots[i].Name)
+		}
+	}
+	for i, p := range sig.Params {
+		c.Params[i] = []plan.Bound{}
+		c.Slots[i] = op.Slots[p.Slot].Name
+		if p.Grad {
+			c.Slots[i] = "grad of " + c.Slots[i]
+		}
+	}
+	return c, nil
+}
+
+// state notes the node's per-device state at its first call.
+func (b *builder) state(n *graph.Node) error {
+	init := n.Op.Signature(task.KindInit)
+	if init == nil || slices.ContainsFunc(b.States, func(s plan.State) bool { return s.Node == n.Name }) {
+		return nil
+	}
+	s := plan.State{Node: n.Name}
+	var err error
+	if s.Init, err = b.call(graph.Initialize, n, init); err != nil {
+		return err
+	}
+	if sig := n.Op.Signature(task.KindCleanup); sig != nil {
+		c, err := b.call(graph.Initialize, n, sig)
+		if err != nil {
+			return err
+		}
+		s.Cleanup = &c
+	}
+	b.States = append(b.States, s)
+	return nil
+}
+
+func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []plan.Pair) error {
+	sig, res := inv.Signature, inv.Node.Resolved
+	op := sig.Operator
+	if err := b.state(inv.Node); err != nil {
+		return err
+	}
+	c, err := b.call(phase, inv.Node, sig)
+	if err != nil {
+		return err
+	}
+	if err := pass(&c, inv); err != nil {
+		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
+	}
+	inPlace = b.unconverted(inv, inPlace)
+	c.InPlace = inPlace
+	var access []region.Access
+	var made []int // accesses of tensors that the call makes and reads
+	var worker int64
+	var conv conversions
+	for i, p := range sig.Params {
+		if p.Perm == perm.Scratch {
+			for _, o := range res.Operands(p.Slot) {
+				o = b.target.Operand(o)
+				if op.Slots[p.Slot].PerWorker {
+					worker += align(o.Bytes())
+					continue
+				}
+				r := b.add(plan.Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape})
+				c.Params[i] = append(c.Params[i], plan.Bound{Root: r})
+				access = append(access, b.all(r, perm.Scratch))
+			}
+			continue
+		}
+		role := op.Slots[p.Slot].Role
+		makes := p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved)
+		for k, t := range inv.Operands[i] {
+			if !t.Valid() { // an unused gradient
+				c.Params[i] = append(c.Params[i], plan.Bound{Root: plan.NoRoot})
+				continue
+			}
+			var bound plan.Bound
+			if b.isConverted(t) {
+				bound = b.convert(&conv, &c, inv, i, k, t, makes)
+			} else {
+				bound.Root = b.root(t)
+				if !shape.Equal(b.Roots[bound.Root].Shape, t.Shape()) {
+					bound.Shape = append([]int{}, t.Shape()...)
+				}
+				if p.Grad && p.Perm.Writes() {
+					bound.Mode = t.Mode()
+				}
+			}
+			c.Params[i] = append(c.Params[i], bound)
+			a := b.all(bound.Root, effective(p, bound.Mode))
+			a.Redop = p.Redop
+			access = append(access, a)
+			if makes {
+				made = append(made, len(access)-1)
+			}
+		}
+	}
+	later := access // of all steps but the first
+	if len(made) > 0 {
+		// To the others, the first step writes these: only its own call reads what it leaves there.
+		access = slices.Clone(access)
+		for _, k := range made {
+			access[k].Perm = perm.Write
+		}
+	}
+	after, err := b.after(phase, inv.Node)
+	if err != nil {
+		return err
+	}
+	first := len(b.Tasks)
+	b.Tasks = append(b.Tasks, conv.before...)
+	b.WorkerBytes = max(b.WorkerBytes, worker)
+	b.Calls = append(b.Calls, c)
+	number := slices.Index(op.Signatures, sig)
+	for step := range sig.Steps {
+		w := res.Work(number, step)
+		if w.Over == 0 {
+			continue
+		}
+		b.Tasks = append(b.Tasks, plan.Task{Call: len(b.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise})
+		access = later
+	}
+	b.Tasks = append(b.Tasks, conv.after...)
+	b.note(phase, inv.Node, first)
+	return nil
+}
+
+// note notes that the tasks from number first on are those of a node.
+func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
+	if phase != graph.Backward {
+		b.tasks[n.Origin()] = [2]int{first, len(b.Tasks)}
+	}
+}
+
+// after returns the tasks of the nodes after which a node explicitly runs.
+func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
+	if phase == graph.Backward {
+		return nil, nil
+	}
+	var after []int
+	for _, m := range n.Preceding() {
+		tasks, ok := b.tasks[m.Origin()]
+		if !ok {
+			return nil, fmt.Errorf("plan %s: node %s (operator %s): want to run after an earlier node, got %s", b.Name, n.Name, n.Op.Name, m.Name)
+		}
+		for t := tasks[0]; t < tasks[1]; t++ {
+			after = append(after, t)
+		}
+	}
+	return after, nil
+}
+
+// pass notes the values of the arguments that the caller passes.
+func pass(c *plan.Call, inv *graph.Invocation) error {
+	for slot, values := range inv.Passed {
+		data, err := json.Marshal(values)
+		if err != nil {
+			return err
+		}
+		if c.Passed == nil {
+			c.Passed = map[string]json.RawMessage{}
+		}
+		c.Passed[inv.Signature.Operator.Slots[slot].Name] = data
+	}
+	return nil
+}
+
+// effective returns the permission with which a parameter is accessed: adding to a gradient reads what was
+// there.
+func effective(p task.Param, mode tensor.Mode) perm.Perm {
+	if p.Grad && p.Perm == perm.Write && mode == tensor.Accumulate {
+		return perm.ReadWrite
+	}
+	return p.Perm
+}

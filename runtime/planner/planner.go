@@ -1,0 +1,131 @@
+// Package planner turns a program into a plan: it lowers the steps of the program to tasks, fuses tasks, places
+// tensors in memory, derives dependencies and schedules the tasks on workers. Package verify checks the result.
+package planner
+
+import (
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/target"
+)
+
+// Build returns the plan of a program: its tasks with their memory, dependencies and queues. A task
+// that reads what nothing has written, or a fetched tensor that nothing writes, is a
+// *plan.Error.
+func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
+	o := apply(opts)
+	b := &builder{
+		draft:   draft{&plan.Plan{Format: plan.Format, Name: prog.Name, Target: o.target.Name}},
+		target:  &o.target,
+		roots:   map[graph.Tensor]region.Root{},
+		tasks:   map[*graph.Node][2]int{},
+		aliases: &aliases{},
+	}
+	if !o.plain {
+		b.aliases = findAliases(prog)
+	}
+	for _, t := range prog.Fed {
+		b.Roots[b.root(t)].Use = plan.Fed
+	}
+	for i, s := range prog.Steps {
+		if b.aliases.idle[i] {
+			b.note(s.Phase, s.Invocation.Node, len(b.Tasks))
+			continue
+		}
+		var err error
+		switch {
+		case s.Invocation != nil:
+			err = b.invoke(s.Phase, s.Invocation, b.aliases.pairs[i])
+		case s.Fill != nil:
+			to := b.root(s.Fill.Tensor)
+			op := plan.Builtin{Op: "fill", Value: s.Fill.Value}
+			if s.Fill.Identity != perm.NoRedop {
+				op = plan.Builtin{Op: "identity", Redop: s.Fill.Identity}
+			}
+			b.builtin(op, b.all(to, perm.Write))
+		case s.Add != nil:
+			to, from := b.root(s.Add.To), b.root(s.Add.From)
+			b.builtin(plan.Builtin{Op: "add"}, b.all(to, perm.ReadWrite), b.all(from, perm.Read))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.target.Fuse && !o.plain {
+		b.group()
+	}
+	var fetched []region.Root
+	for _, t := range prog.Fetched {
+		i := b.root(t)
+		if r := &b.Roots[i]; r.Use == plan.Internal {
+			r.Use = plan.Fetched
+		}
+		fetched = append(fetched, i)
+	}
+	b.lifetimes(fetched)
+	if err := b.place(); err != nil {
+		return nil, err
+	}
+	if err := b.schedule(o); err != nil {
+		return nil, err
+	}
+	return b.Plan, nil
+}
+
+// draft is a plan in the making.
+type draft struct{ *plan.Plan }
+
+// builder lowers a program to a draft.
+type builder struct {
+	draft
+	target  *target.Target
+	roots   map[graph.Tensor]region.Root
+	tasks   map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
+	aliases *aliases
+}
+
+// root returns the root of a tensor, which is made at its first use.
+func (b *builder) root(t graph.Tensor) region.Root {
+	t = b.aliases.root(t)
+	if r, ok := b.roots[t]; ok {
+		return r
+	}
+	r := b.add(plan.Root{Name: t.Name(), Type: t.Type(), Shape: t.Shape()})
+	if t.Variable() {
+		b.Roots[r].Use = plan.Variable
+	}
+	b.roots[t] = r
+	return r
+}
+
+// add adds a root to the plan.
+func (b *builder) add(r plan.Root) region.Root {
+	r.Shape = append([]int{}, r.Shape...) // never null in JSON
+	r.Place.Bytes = r.Operand().Bytes()
+	b.Roots = append(b.Roots, r)
+	return region.Root(len(b.Roots) - 1)
+}
+
+// all returns an access to all elements of a root.
+func (b *builder) all(r region.Root, p perm.Perm) region.Access {
+	return region.Access{Region: region.Whole(r, b.Roots[r].Shape), Perm: p}
+}
+
+// builtinGrain is the number of elements of a range of a built-in operation.
+const builtinGrain = 16384
+
+// builtin appends a built-in operation to the tasks of the plan.
+func (b *builder) builtin(op plan.Builtin, access ...region.Access) {
+	b.Tasks = b.appendBuiltin(b.Tasks, op, access...)
+}
+
+// appendBuiltin appends a built-in operation on the tensor of the first access, if it has elements.
+func (b *builder) appendBuiltin(tasks []plan.Task, op plan.Builtin, access ...region.Access) []plan.Task {
+	over := shape.Prod(b.Roots[access[0].Root].Shape)
+	if over == 0 {
+		return tasks
+	}
+	return append(tasks, plan.Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Elementwise: true})
+}

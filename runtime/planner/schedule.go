@@ -1,0 +1,55 @@
+package planner
+
+import (
+	"github.com/opgen/opgen/runtime/internal/sched"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/target"
+)
+
+// Reschedule returns a plan with dependencies and queues made anew, for another number of workers.
+// Everything else is shared with p, which is not changed.
+func Reschedule(p *plan.Plan, opts ...Option) (*plan.Plan, error) {
+	q := *p
+	if err := (draft{&q}).schedule(apply(opts)); err != nil {
+		return nil, err
+	}
+	return &q, nil
+}
+
+// schedule fills in dependencies and queues.
+func (p draft) schedule(o options) error {
+	if err := verify.Program(p.Plan); err != nil {
+		return err
+	}
+	g, err := p.depend()
+	if err != nil {
+		return err
+	}
+	if o.time == nil {
+		o.time = p.estimate(&o.target)
+	}
+	costs := sched.Costs{Time: o.time, Latency: o.target.Latency, Ranges: make([]int, len(p.Tasks))}
+	for i := range p.Tasks {
+		costs.Ranges[i] = p.Tasks[i].Ranges()
+	}
+	s, err := sched.New(g, o.workers, costs)
+	if err != nil {
+		return p.Errorf("%v", err)
+	}
+	p.Deps, p.Schedule = *g, *s
+	return nil
+}
+
+// estimate returns the estimated time of each task in nanoseconds.
+func (p draft) estimate(on *target.Target) []float64 {
+	ns := make([]float64, len(p.Tasks))
+	for t := range p.Tasks {
+		ns[t] = on.TaskTime
+		for i := range p.Tasks[t].Access {
+			a := &p.Tasks[t].Access[i]
+			ns[t] += on.ByteTime * float64(a.Volume()*p.Roots[a.Root].Type.Size())
+		}
+	}
+	return ns
+}
