@@ -199,8 +199,12 @@ func short(importPath string) string {
 	return name
 }
 
-// part returns the part of the repository in which a package is: its first folder.
+// part returns the part of the repository in which a package is: its first folder. The tests of backends, which run
+// operators, are a part of the tests.
 func part(name string) string {
+	if name == "runtime/engine/enginetest" {
+		return "test"
+	}
 	first, _, _ := strings.Cut(name, "/")
 	return first
 }

@@ -41,7 +41,7 @@ func (AggregateSpec[T, L]) Backward(_ *op.Ctx, a *aggregatespec.Backward[T, L], 
 }
 
 // putScaled puts scale times the elements of from that begin at element first or, if there are none,
-// zeroes.
+// zeros.
 func putScaled[T dtype.Float](to tensor.GradLane[T], from tensor.RO[T], first int, some bool, scale T) {
 	for c := range to.Len() {
 		var g T

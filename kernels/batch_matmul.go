@@ -67,7 +67,7 @@ func (BatchMatmul[T]) BackwardRhs(_ *op.Ctx, a *batchmatmul.Backward[T], r op.Ra
 func sumProducts[T dtype.Float](to tensor.OutMat[T], g *index.Groups, pair func(out, other int) (x, y tensor.ROMat[T])) {
 	if g.Size() == 0 {
 		var none tensor.RO[T]
-		blas.Gemm(to, 1, none.Mat(0, to.Rows(), 0), none.Mat(0, 0, to.Cols())) // zeroes
+		blas.Gemm(to, 1, none.Mat(0, to.Rows(), 0), none.Mat(0, 0, to.Cols())) // zeros
 		return
 	}
 	for _, out := range g.All() {

@@ -27,7 +27,7 @@ func batchWeight(at *batchnorm.Attrs, iteration int) float64 {
 	return at.Momentum.OrElse(func() float64 { return 1 / float64(iteration+1) })
 }
 
-// Forward normalises channels.
+// Forward normalizes channels.
 func (BatchNorm[T]) Forward(ctx *op.Ctx, a *batchnorm.Forward[T], r op.Range) error {
 	biased, wantBiased := a.RunningVarBiased.Get()
 	weight := batchWeight(&a.Attrs, a.Iteration(ctx))

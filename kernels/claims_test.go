@@ -242,20 +242,20 @@ func TestElementwise(t *testing.T) {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	forEachTask(t, func(t *testing.T, number int, m *memory) {
-		zeroes, garbage := m.clone(), m.clone()
+		zeros, garbage := m.clone(), m.clone()
 		for i, p := range m.sig.Params {
 			if !p.Perm.Reads() && p.Perm != perm.Reduce && !p.Scatter {
 				for k, b := range m.buffers[i] {
-					zeroes.fill(i, k, 0)
+					zeros.fill(i, k, 0)
 					garbage.fill(i, k, manyNaNs(b.Type))
 				}
 			}
 		}
-		zeroes.run(t, observed(t), number)
+		zeros.run(t, observed(t), number)
 		garbage.run(t, observed(t), number)
 		for i, p := range m.sig.Params {
 			for k, b := range m.buffers[i] {
-				got := zeroes.buffers[i][k].Bytes
+				got := zeros.buffers[i][k].Bytes
 				if !p.Perm.Writes() && p.Perm != perm.Scratch && !bytes.Equal(got, b.Bytes) {
 					t.Errorf("%s changes parameter %d, which it may only read", m.sig.Name(), i)
 				}

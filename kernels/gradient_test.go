@@ -60,7 +60,7 @@ func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 	want := newDifferences(t, f, seeds)
 	abs := max(1e-9, 0x1p-51*math.Abs(want.sum(t))/step) // what rounding does to differences
 	for _, x := range f.wrt {
-		// A tensor that the outputs do not depend on has no gradient, which stands for zeroes.
+		// A tensor that the outputs do not depend on has no gradient, which stands for zeros.
 		have := make([]float64, len(f.values[x.Name()]))
 		if g, ok := grads[x]; ok {
 			have = got[g.Name()]
@@ -128,7 +128,7 @@ func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
 }
 
 // sum computes the weighted sum. It loads the plan anew, since what is random depends on the number of
-// the run, and initialises variables, since the operator may change them.
+// the run, and initializes variables, since the operator may change them.
 func (d *differences) sum(t *testing.T) float64 {
 	t.Helper()
 	if d.init != nil {

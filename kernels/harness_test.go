@@ -87,7 +87,7 @@ func forEachSample(t *testing.T, f func(t *testing.T, s sample)) {
 // double reports whether all floating-point variables stand for f64.
 func (s sample) double() bool { return !slices.Contains(s.types, dtype.F32) }
 
-// operands returns the tensors that the example gives for a slot: an input, or what an initialiser
+// operands returns the tensors that the example gives for a slot: an input, or what an initializer
 // fills.
 func (s sample) operands(slot int) []task.Operand {
 	sl := &s.op.Slots[slot]
@@ -134,7 +134,7 @@ type fixture struct {
 	g       *graph.Graph
 	node    *graph.Node
 	inputs  map[string]graph.Tensor       // by operand if they are shared, otherwise by slot
-	results []graph.Tensor                // outputs, and what an optimiser changes
+	results []graph.Tensor                // outputs, and what an optimizer changes
 	wrt     []graph.Tensor                // what has gradients
 	seeds   map[graph.Tensor]graph.Tensor // of floating-point outputs
 	values  values
@@ -267,7 +267,7 @@ type execution struct {
 	runs    int                      // 0: one
 	grain   int                      // 0: the plan's
 	spread  bool                     // every worker has its share of each task, in ranges of one index
-	garbage func(dtype.Type) float64 // what memory holds before a run; nil: zeroes
+	garbage func(dtype.Type) float64 // what memory holds before a run; nil: zeros
 	tasks   *task.Registry           // nil: those of the catalogue
 }
 

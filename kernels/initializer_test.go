@@ -27,7 +27,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestInitializers checks the range in which the values of each initialiser lie, and how they are
+// TestInitializers checks the range in which the values of each initializer lie, and how they are
 // distributed there.
 func TestInitializers(t *testing.T) {
 	shape := []int{50, 20, 3, 4} // 50 outputs of 20*3*4 = 240 inputs; 50*3*4 = 600 outputs of an input
@@ -166,12 +166,12 @@ func (d distribution) check(t *testing.T, v []float64) {
 	}
 }
 
-// initializer returns the slot that an initialiser fills, or -1.
+// initializer returns the slot that an initializer fills, or -1.
 func initializer(op *graph.Operator) int {
 	return slices.IndexFunc(op.Slots, func(s task.Slot) bool { return s.Provided })
 }
 
-// initialized returns the values that an initialiser gives a tensor.
+// initialized returns the values that an initializer gives a tensor.
 func initialized(t *testing.T, op *graph.Operator, attrs task.Attrs, typ dtype.Type, workers int, dims ...int) []float64 {
 	t.Helper()
 	slot := initializer(op)
@@ -184,7 +184,7 @@ func initialized(t *testing.T, op *graph.Operator, attrs task.Attrs, typ dtype.T
 	return v[f.node.Tensor(slot).Name()]
 }
 
-// TestSeeds checks every initialiser that has a seed: the same seed gives the same values whatever the
+// TestSeeds checks every initializer that has a seed: the same seed gives the same values whatever the
 // number of workers, another seed others.
 func TestSeeds(t *testing.T) {
 	tested := 0
@@ -224,7 +224,7 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	if tested == 0 {
-		t.Error("no initialiser has a seed")
+		t.Error("no initializer has a seed")
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// LayerNorm is the kernel of layer_norm. Elements that are normalised together are a group.
+// LayerNorm is the kernel of layer_norm. Elements that are normalized together are a group.
 type LayerNorm[T dtype.Float] struct{}
 
-// Forward normalises groups.
+// Forward normalizes groups.
 func (LayerNorm[T]) Forward(_ *op.Ctx, a *layernorm.Forward[T], r op.Range) error {
 	mean, wantMean := a.Mean.Get()
 	inv, wantInv := a.InvStdDev.Get()

@@ -21,7 +21,7 @@ func (Linear[T]) ForwardOutput(_ *op.Ctx, a *linear.Forward[T], r op.Range) erro
 	return nil
 }
 
-// ForwardRegularization computes the regulariser's term of the loss.
+// ForwardRegularization computes the regularizer's term of the loss.
 func (Linear[T]) ForwardRegularization(_ *op.Ctx, a *linear.Forward[T], _ op.Range) error {
 	reg, _ := a.Attrs.Regularizer.Get()
 	out, _ := a.Regularization.Get()
@@ -54,7 +54,7 @@ func (k Linear[T]) BackwardWeight(_ *op.Ctx, a *linear.Backward[T], r op.Range) 
 	return nil
 }
 
-// backwardWeight puts grad*input, plus the regulariser's part, into rows of the gradient of weight.
+// backwardWeight puts grad*input, plus the regularizer's part, into rows of the gradient of weight.
 func (Linear[T]) backwardWeight(a *linear.Backward[T], grad, input tensor.ROMat[T], r op.Range) {
 	in := a.Dims.K
 	to := a.GradWeight.Mat(r.Lo*in, r.Hi-r.Lo, in)

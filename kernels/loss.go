@@ -107,8 +107,8 @@ func crossEntropy[T dtype.Float](label, row tensor.ROLane[T], lse attr.Opt[float
 	return vec.CrossEntropy(label, row)
 }
 
-// surprise returns the cross entropy of a class and a row of logits or probabilities.
-func surprise[T dtype.Float](row tensor.ROLane[T], class int, lse attr.Opt[float64]) float64 {
+// nll returns the negative log-likelihood of a class: its cross entropy with a row of logits or probabilities.
+func nll[T dtype.Float](row tensor.ROLane[T], class int, lse attr.Opt[float64]) float64 {
 	x := float64(row.At(class))
 	if l, ok := lse.Get(); ok {
 		return l - x

@@ -14,10 +14,10 @@ type normalized[T dtype.Float] struct {
 
 func (n normalized[T]) at(i int) float64 { return (float64(n.x.At(i)) - n.center) * n.scale }
 
-// gradient gives the gradient of normalised elements: of number p of a group, which is element i.
+// gradient gives the gradient of normalized elements: of number p of a group, which is element i.
 type gradient func(p, i int) float64
 
-// sums returns the sum of the gradient over a group, and that of its product with the normalised
+// sums returns the sum of the gradient over a group, and that of its product with the normalized
 // elements.
 func (n normalized[T]) sums(g *index.Groups, h gradient) (sum, product float64) {
 	for p, i := range g.All() {
@@ -28,7 +28,7 @@ func (n normalized[T]) sums(g *index.Groups, h gradient) (sum, product float64) 
 }
 
 // backward puts the gradient of the elements of a group: h * scale, less what comes back through center
-// and scale, which is one constant and another times the normalised element.
+// and scale, which is one constant and another times the normalized element.
 func (n normalized[T]) backward(to tensor.Grad[T], g *index.Groups, h gradient, constant, factor float64) {
 	for p, i := range g.All() {
 		to.Put(i, T(n.scale*h(p, i)-constant-factor*n.at(i)))
@@ -53,7 +53,7 @@ func elementOr[T dtype.Float](x tensor.Opt[tensor.RO[T]], i int, absent float64)
 }
 
 // gradOfGamma returns the gradient of what one element of each group is multiplied by: the sum, over groups
-// k, of the gradient times the normalised element.
+// k, of the gradient times the normalized element.
 func gradOfGamma[T dtype.Float](across *index.Groups, grad tensor.RO[T], group func(k int) normalized[T]) float64 {
 	var sum float64
 	for k, i := range across.All() {

@@ -125,7 +125,7 @@ func checkOptimizer(t *testing.T, op *graph.Operator, attrs task.Attrs, state st
 	})
 }
 
-// optimize runs an optimiser as its own graph and returns the weights and a state, if it is kept.
+// optimize runs an optimizer as its own graph and returns the weights and a state, if it is kept.
 func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, typ dtype.Type, weights []float64, grads [][]float64) (w, v []float64) {
 	t.Helper()
 	g := graph.New(1)

@@ -96,10 +96,10 @@ func gradOfExtremum[T dtype.Float](x tensor.RO[T], g *index.Groups, extremum T, 
 // gradOfProduct returns the gradient of elements of a group: the product of the others. Dividing the
 // product of all by an element does not do where that is 0.
 func gradOfProduct[T dtype.Float](x tensor.RO[T], g *index.Groups, grad float64) func(k int) float64 {
-	zeroes, product := 0, 1.0
+	zeros, product := 0, 1.0
 	for _, k := range g.All() {
 		if v := float64(x.At(k)); v == 0 {
-			zeroes++
+			zeros++
 		} else {
 			product *= v
 		}
@@ -107,9 +107,9 @@ func gradOfProduct[T dtype.Float](x tensor.RO[T], g *index.Groups, grad float64)
 	return func(k int) float64 {
 		v := float64(x.At(k))
 		switch {
-		case zeroes == 0:
+		case zeros == 0:
 			return grad * (product / v)
-		case zeroes == 1 && v == 0:
+		case zeros == 1 && v == 0:
 			return grad * product
 		}
 		return 0

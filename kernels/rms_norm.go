@@ -10,10 +10,10 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// RmsNorm is the kernel of rms_norm. Elements that are normalised together are a group.
+// RmsNorm is the kernel of rms_norm. Elements that are normalized together are a group.
 type RmsNorm[T dtype.Float] struct{}
 
-// Forward normalises groups.
+// Forward normalizes groups.
 func (RmsNorm[T]) Forward(_ *op.Ctx, a *rmsnorm.Forward[T], r op.Range) error {
 	g := index.NewGroups(a.Dims.X, a.Dims.AXES, r.Lo)
 	for k := r.Lo; k < r.Hi; k++ {

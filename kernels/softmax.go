@@ -7,10 +7,10 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// Softmax is the kernel of softmax. Lanes run along the normalised dimension.
+// Softmax is the kernel of softmax. Lanes run along the normalized dimension.
 type Softmax[T dtype.Float] struct{}
 
-// Forward normalises lanes.
+// Forward normalizes lanes.
 func (Softmax[T]) Forward(_ *op.Ctx, a *softmax.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		vec.ExpNorm(a.Output.Lane(i), a.Input.Lane(i))

@@ -35,7 +35,7 @@ func (SparseCategoricalCrossentropy[T, L]) ForwardRows(_ *op.Ctx, a *scce.Forwar
 			return err
 		}
 		lse := keepLogSumExp(a.Lse, i, row)
-		a.RowLoss.Set(i, surprise(row, class, lse))
+		a.RowLoss.Set(i, nll(row, class, lse))
 		setClasses(a.Probs, a.LogProb, i, row, lse)
 	}
 	return nil

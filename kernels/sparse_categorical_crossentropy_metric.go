@@ -17,7 +17,7 @@ func (SparseCategoricalCrossentropyMetric[T, L]) ForwardRows(_ *op.Ctx, a *metri
 		if err != nil {
 			return err
 		}
-		a.RowLoss.Set(i, surprise(row, class, logSumExp(row, a.Attrs.FromLogits)))
+		a.RowLoss.Set(i, nll(row, class, logSumExp(row, a.Attrs.FromLogits)))
 	}
 	return nil
 }

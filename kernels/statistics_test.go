@@ -66,6 +66,6 @@ func TestGradientOfExponent(t *testing.T) {
 	}
 	v := mustRun(t, p, values{"x": {0, 0, 0, 1}, "y": {0, 0.5, 2, 3}, "seed": {1, 1, 1, 1}}, execution{})
 	if got := v[grads[y].Name()]; !slices.Equal(got, make([]float64, 4)) {
-		t.Errorf("got %v, want zeroes", got)
+		t.Errorf("got %v, want zeros", got)
 	}
 }

@@ -113,7 +113,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if o.op != "" {
 		ops = strings.Split(o.op, ",")
 	}
-	cases, scenarios, err := conform.LoadAll(dirs[0], ops...)
+	cases, scenarios, err := conform.LoadAll(os.DirFS(dirs[0]), ops...)
 	if err != nil {
 		return trouble(err)
 	}

@@ -28,7 +28,7 @@ func (o *operator) arg(a *spec.Arg) {
 	}
 	fixed := rules.SourceType(a)
 	switch from {
-	case task.FromExpr:
+	case task.FromExpression:
 		o.exprArg(a)
 		return
 	case task.FromShape:

@@ -62,7 +62,7 @@ func (o *operator) inPlace(p *spec.InPlace, role, ofRole, rule string) {
 	case s.Variadic != nil || of.Variadic != nil:
 		o.list.Add(diag.ExclusiveKey, p.Of.Span(), "variadic slots share no memory")
 	case role == "input" && slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return rules.Scatters(t, s.Name) }):
-		o.list.Add(diag.BadGrad, p.Key, "the gradient of %s is scattered into, so it starts from zeroes and not from that of %s", s.Name, of.Name)
+		o.list.Add(diag.BadGrad, p.Key, "the gradient of %s is scattered into, so it starts from zeros and not from that of %s", s.Name, of.Name)
 	}
 }
 

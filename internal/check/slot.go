@@ -28,7 +28,7 @@ func (o *operator) slot(s *spec.Slot) {
 		return // what else it may say depends on its role
 	}
 	if o.s.Kind == spec.Initializer && s.Role.V != "output" {
-		o.list.Add(diag.BadRole, s.Role.Span(), "an initialiser has one slot, the output that it fills, and no %s", s.Role.V)
+		o.list.Add(diag.BadRole, s.Role.Span(), "an initializer has one slot, the output that it fills, and no %s", s.Role.V)
 		return
 	}
 	o.slotKeys(s)
@@ -111,7 +111,7 @@ func (o *operator) slotKeys(s *spec.Slot) {
 		o.list.Add(diag.BadValue, s.Per.Span(), "want per = \"worker\", got %q", s.Per.V)
 	}
 	if s.Role.V == "weight" && s.Init == nil && !s.Bad {
-		o.list.Add(diag.MissingKey, s.Span, "init is missing: the initialiser of %s", s.Name)
+		o.list.Add(diag.MissingKey, s.Span, "init is missing: the initializer of %s", s.Name)
 	}
 	if s.Trainable.V && o.certain(s) && !rules.MayBeFloat(o.s, s.Type) {
 		o.list.Add(diag.BadGrad, s.Trainable.Span, "%s is not floating-point, so %s cannot be trained", s.Type.V, s.Name)
@@ -160,7 +160,7 @@ func (o *operator) variadic(s *spec.Slot) {
 }
 
 // kindWords names the kinds of specs in messages.
-var kindWords = map[spec.Kind]string{spec.Operator: "operator", spec.Optimizer: "optimiser", spec.Initializer: "initialiser"}
+var kindWords = map[spec.Kind]string{spec.Operator: "operator", spec.Optimizer: "optimizer", spec.Initializer: "initializer"}
 
 func (o *operator) initializer(s *spec.Slot) {
 	in := s.Init
@@ -185,7 +185,7 @@ func (o *operator) initializer(s *spec.Slot) {
 		}
 		slices.Sort(names)
 		if d.Nearest(in.Name.V, names) == "" && len(names) > 0 {
-			d.Hinted("initialisers are %s", strings.Join(names, ", "))
+			d.Hinted("initializers are %s", strings.Join(names, ", "))
 		}
 		return
 	}

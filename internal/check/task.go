@@ -86,20 +86,20 @@ func (o *operator) optimizerSlots() {
 	for _, want := range []string{"weight", "grad"} {
 		i := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == want })
 		if i < 0 {
-			o.list.Add(diag.BadRole, o.s.Where(), "an optimiser has an input %s, this one has none", want)
+			o.list.Add(diag.BadRole, o.s.Where(), "an optimizer has an input %s, this one has none", want)
 			continue
 		}
 		switch s := o.s.Slots[i]; {
 		case !slices.Contains(spec.Roles, s.Role.V): // was reported
 		case s.Role.V != "input":
-			o.list.Add(diag.BadRole, s.Role.Span(), "slot %s of an optimiser is an input", want)
+			o.list.Add(diag.BadRole, s.Role.Span(), "slot %s of an optimizer is an input", want)
 		case s.Present.Set():
-			o.list.Add(diag.BadRole, s.Present.Span(), "slot %s of an optimiser is never absent", want)
+			o.list.Add(diag.BadRole, s.Present.Span(), "slot %s of an optimizer is never absent", want)
 		}
 	}
 	for _, s := range o.s.Slots {
 		if s.Role.V == "input" && s.Name != "weight" && s.Name != "grad" {
-			o.list.Add(diag.BadRole, s.Role.Span(), "the inputs of an optimiser are weight and grad; what it keeps from step to step are slots of role weight")
+			o.list.Add(diag.BadRole, s.Role.Span(), "the inputs of an optimizer are weight and grad; what it keeps from step to step are slots of role weight")
 		}
 	}
 }
@@ -114,10 +114,10 @@ func (o *operator) initializerSlots() {
 	}
 	switch len(outputs) {
 	case 0:
-		o.list.Add(diag.BadRole, o.s.Where(), "an initialiser has one output, this one has none")
+		o.list.Add(diag.BadRole, o.s.Where(), "an initializer has one output, this one has none")
 	case 1:
 	default:
-		o.list.Add(diag.BadRole, outputs[1].Key, "an initialiser has one output, this one has %d", len(outputs)).See(outputs[0].Key, "the first one")
+		o.list.Add(diag.BadRole, outputs[1].Key, "an initializer has one output, this one has %d", len(outputs)).See(outputs[0].Key, "the first one")
 	}
 }
 
@@ -266,7 +266,7 @@ func forbidden(task, role string, p perm.Perm) string {
 		return ""
 	case role == "input":
 		if p != perm.Read {
-			return "others may use an input too, so only update, of an optimiser, changes one"
+			return "others may use an input too, so only update, of an optimizer, changes one"
 		}
 	case role == "output" || role == "saved":
 		if p == perm.Read {

@@ -166,7 +166,7 @@ func outside(a *spec.Attr, n source.Node) *flaw {
 	return nil
 }
 
-// given checks attributes that an example or an initialiser gives: each exists and has a possible
+// given checks attributes that an example or an initializer gives: each exists and has a possible
 // value, and all without a default are there.
 func (o *operator) given(of *spec.Spec, entries []*source.Entry, span source.Span, code diag.Code, skip ...string) {
 	var names []string

@@ -75,7 +75,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 			free = append(free, k)
 		}
 	}
-	var meant []string // of them, those that are only misspelt
+	var meant []string // of them, those that are only misspelled
 	spans := map[string]source.Span{}
 	for _, e := range table.Entries {
 		spans[e.Key] = source.SpanOf(e.Value)

@@ -2,20 +2,13 @@ package emit
 
 import (
 	"fmt"
-	"path"
-	"regexp"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/task"
 )
-
-// plainPackage matches the last part of an import path that is, as a rule, the package's name.
-var plainPackage = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 // splitType splits the Go type of an argument: what stands before it, its package and its name.
 func splitType(t string) (prefix, pkg, name string) {
@@ -40,24 +33,21 @@ func (e *emitter) goType(a *model.Arg) *jen.Statement {
 	return s.Qual(pkg, name)
 }
 
+// goTypeName returns a Go type, as a spec writes it, in Go: with the name of its package rather than the path.
+func (e *emitter) goTypeName(t string) string {
+	prefix, pkg, name := splitType(t)
+	if pkg == "" {
+		return prefix + name
+	}
+	return prefix + e.importAs(pkg) + "." + name
+}
+
 // argType is goType or, of a variadic argument, the type of the list of its values.
 func (e *emitter) argType(a *model.Arg) *jen.Statement {
 	if a.Variadic {
 		return jen.Index().Add(e.goType(a))
 	}
 	return e.goType(a)
-}
-
-// nameTypes tells jennifer the names of the packages from which arguments have types.
-func (e *emitter) nameTypes(f *jen.File) {
-	if e.op == nil {
-		return
-	}
-	for _, a := range e.op.Args {
-		if _, pkg, _ := splitType(a.Type); plainPackage.MatchString(path.Base(pkg)) && strings.Contains(pkg, "/") {
-			f.ImportName(pkg, path.Base(pkg))
-		}
-	}
 }
 
 // argDoc says what an argument is.
@@ -71,7 +61,7 @@ func argDoc(a *model.Arg) string {
 	}
 	doc := fmt.Sprintf("%s, %s", kind, a.Type)
 	switch a.Source {
-	case task.FromExpr:
+	case task.FromExpression:
 		doc += " = " + a.From
 	case task.FromCall:
 		doc += ", which the caller passes"
@@ -137,59 +127,6 @@ func (e *emitter) argValues(g *jen.Group, t *model.Task) {
 	}
 }
 
-// argList emits the arguments of a task's signature.
-func (e *emitter) argList(t *model.Task) func(*jen.Group) {
-	return func(g *jen.Group) {
-		for _, a := range t.Args {
-			g.Line().ValuesFunc(func(g *jen.Group) {
-				g.Id("Slot").Op(":").Int().Call(jen.Id("Slot" + a.GoName))
-				g.Id("Type").Op(":").Qual("reflect", "TypeFor").Types(e.goType(a)).Call()
-				g.Id("From").Op(":").Add(e.task(sourceConsts[a.Source]))
-				if a.Of != nil {
-					g.Id("Of").Op(":").Int().Call(jen.Id("Slot" + a.Of.GoName))
-				}
-				if a.Unchecked {
-					g.Id("Unchecked").Op(":").True()
-				}
-			})
-		}
-		g.Line()
-	}
-}
-
-var sourceConsts = map[task.Source]string{
-	task.FromExpr: "FromExpr", task.FromAttrs: "FromAttrs", task.FromShape: "FromShape", task.FromIteration: "FromIteration",
-	task.FromProfiling: "FromProfiling", task.FromHandle: "FromHandle", task.FromInit: "FromInit", task.FromCall: "FromCall",
-}
-
-// argSlot emits the description of an argument's slot.
-func (e *emitter) argSlot(a *model.Arg) *jen.Statement {
-	return jen.ValuesFunc(func(g *jen.Group) {
-		g.Id("Name").Op(":").Lit(a.Name)
-		role := "RoleArgument"
-		if a.State() {
-			role = "RoleState"
-		}
-		g.Id("Role").Op(":").Add(e.task(role))
-		g.Id("Type").Op(":").Lit(a.Type)
-		if a.Variadic {
-			g.Id("Variadic").Op(":").True()
-			if a.Min > 0 {
-				g.Id("Min").Op(":").Lit(a.Min)
-			}
-			g.Id("Max").Op(":").Add(e.limit(a.Max))
-		}
-	})
-}
-
-// limit returns the upper limit of a variadic slot.
-func (e *emitter) limit(n int) *jen.Statement {
-	if n == task.Unbounded {
-		return e.task("Unbounded")
-	}
-	return jen.Lit(n)
-}
-
 // setArgs emits the statements that work out arguments from expressions.
 func (e *emitter) setArgs(g *jen.Group, x *exprs) {
 	for _, a := range e.op.Args {
@@ -221,51 +158,4 @@ func (e *emitter) argValue(a *model.Arg, v *jen.Statement) *jen.Statement {
 		return e.graphQ("AnyValues").Call(e.argType(a).Parens(v)).Op("...")
 	}
 	return jen.Parens(e.goType(a)).Parens(v)
-}
-
-// constraintsValue returns the constraints of a task's signature.
-func (e *emitter) constraintsValue(t *model.Task) *jen.Statement {
-	return e.task("Constraints").ValuesFunc(func(g *jen.Group) {
-		g.Id("Declared").Op(":").True()
-		if len(t.Constraints.List) == 0 {
-			return
-		}
-		g.Id("List").Op(":").Index().Add(e.partition("Constraint")).ValuesFunc(func(g *jen.Group) {
-			for _, c := range t.Constraints.List {
-				g.Line().Add(e.constraintValue(c))
-			}
-			g.Line()
-		})
-	})
-}
-
-func (e *emitter) constraintValue(c partition.Constraint) *jen.Statement {
-	return jen.ValuesFunc(func(g *jen.Group) {
-		g.Id("Kind").Op(":").Add(e.partition(goname.Exported(c.Kind.String())))
-		g.Id("Terms").Op(":").Index().Add(e.partition("Term")).ValuesFunc(func(g *jen.Group) {
-			for _, t := range c.Terms {
-				if t.Index == partition.All {
-					g.Add(e.partition("Whole")).Call(jen.Lit(t.Name))
-				} else {
-					g.Add(e.partition("At")).Call(jen.Lit(t.Name), jen.Lit(t.Index))
-				}
-			}
-		})
-		for _, l := range []struct {
-			name string
-			list []int
-		}{{"Axes", c.Axes}, {"Extents", c.Extents}, {"Factors", c.Factors}, {"Low", c.Low}, {"High", c.High}} {
-			if l.list == nil {
-				continue
-			}
-			g.Id(l.name).Op(":").Index().Int().ValuesFunc(func(g *jen.Group) {
-				for _, n := range l.list {
-					g.Lit(n)
-				}
-			})
-		}
-		if c.Hint != partition.NoHint {
-			g.Id("Hint").Op(":").Add(e.partition(goname.Exported(c.Hint.String())))
-		}
-	})
 }

@@ -12,7 +12,7 @@ import (
 func (e *emitter) catalogue(f *jen.File, m *model.Module) {
 	packageComment(f, "Package catalogue knows every operator of the module and registers it with its kernels. A missing kernel, or one of the wrong type, does not compile.")
 	for _, o := range m.Operators {
-		e.name(f, o.Package)
+		e.know(o.Package)
 	}
 	comment(f, "Operators lists all operators by name.")
 	f.Func().Id("Operators").Params().Index().Op("*").Add(e.graphQ("Operator")).Block(

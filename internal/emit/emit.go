@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +13,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/opgen/opgen/internal/artifact"
+	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
 )
 
@@ -26,7 +26,7 @@ type Paths struct {
 
 // Operator returns the files of an operator's package.
 func Operator(p Paths, o *model.Operator) ([]artifact.Artifact, error) {
-	e := &emitter{paths: p, op: o}
+	e := newEmitter(p, o)
 	return e.files(o.Package, o.Source, []part{
 		{"attrs.go", e.attrs},
 		{"slots.go", e.slots},
@@ -38,7 +38,7 @@ func Operator(p Paths, o *model.Operator) ([]artifact.Artifact, error) {
 
 // Enum returns the files of a shared enum's package.
 func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
-	e := &emitter{paths: p}
+	e := newEmitter(p, nil)
 	return e.files(en.Package, en.Source, []part{{"enum.go", func(f *jen.File) {
 		packageComment(f, fmt.Sprintf("Package %s is the enum %s, which attributes of several operators share.", en.Package, en.Name))
 		e.enum(f, en)
@@ -47,13 +47,14 @@ func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
 
 // Catalogue returns the package that registers all operators with their kernels.
 func Catalogue(p Paths, m *model.Module, source string) ([]artifact.Artifact, error) {
-	e := &emitter{paths: p}
+	e := newEmitter(p, nil)
 	return e.files("catalogue", source, []part{{"catalogue.go", func(f *jen.File) { e.catalogue(f, m) }}})
 }
 
 type emitter struct {
-	paths Paths
-	op    *model.Operator
+	paths    Paths
+	op       *model.Operator
+	packages map[string]string // the import paths of the packages that code may use, by name
 }
 
 type part struct {
@@ -64,66 +65,86 @@ type part struct {
 func (e *emitter) files(pkg, source string, parts []part) ([]artifact.Artifact, error) {
 	var out []artifact.Artifact
 	for _, p := range parts {
-		f := jen.NewFilePathName(e.paths.Generated+"/"+pkg, pkg)
-		for _, name := range []string{"attr", "dtype", "graph", "op", "partition", "perm", "region", "shape", "task", "tensor"} {
-			f.ImportName(e.rt(name), name)
+		f := jen.NewFilePathName(e.gen(pkg), pkg)
+		for name, path := range e.packages {
+			f.ImportName(path, name)
 		}
-		f.ImportName(e.paths.Kernels, path.Base(e.paths.Kernels))
-		e.nameEnums(f)
-		e.nameTypes(f)
 		p.emit(f)
 		var b bytes.Buffer
 		if err := f.Render(&b); err != nil {
 			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a mistake in opgen: %w", pkg, p.name, err)
 		}
-		out = append(out, artifact.Artifact{Path: pkg + "/" + p.name, Source: source, Data: append([]byte("\n"), groupImports(b.Bytes())...)})
+		comment, body, _ := strings.Cut(b.String(), "package "+pkg+"\n")
+		if i := strings.Index(body, "\nimport ("); i == 0 {
+			_, body, _ = strings.Cut(body, "\n)\n")
+		} else if strings.HasPrefix(body, "\nimport ") {
+			_, body, _ = strings.Cut(body[1:], "\n")
+		}
+		data, err := e.layout(pkg, comment, body)
+		if err != nil {
+			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a mistake in opgen: %w", pkg, p.name, err)
+		}
+		out = append(out, artifact.Artifact{Path: pkg + "/" + p.name, Source: source, Data: append([]byte("\n"), data...)})
 	}
 	return out, nil
 }
 
-// nameEnums tells jennifer the names of the packages of shared enums.
-func (e *emitter) nameEnums(f *jen.File) {
-	if e.op == nil {
-		return
+// newEmitter returns an emitter of an operator, or of a package that belongs to none.
+func newEmitter(p Paths, o *model.Operator) *emitter {
+	e := &emitter{paths: p, op: o, packages: map[string]string{path.Base(p.Kernels): p.Kernels}}
+	for _, name := range []string{"errors", "math", "reflect", "strconv"} {
+		e.packages[name] = name
 	}
-	for _, a := range e.op.Attrs {
+	for _, name := range []string{"attr", "dtype", "graph", "op", "partition", "perm", "region", "shape", "task", "tensor"} {
+		e.packages[name] = e.rt(name)
+	}
+	if o == nil {
+		return e
+	}
+	for _, a := range o.Attrs {
 		for _, x := range append([]*model.Attr{a}, a.Fields...) {
 			if x.Enum != nil && x.Enum.Package != "" {
-				e.name(f, x.Enum.Package)
+				e.know(x.Enum.Package)
 			}
 		}
 	}
-}
-
-// groupImports puts imports of the standard library, followed by an empty line, in front of all
-// others. Jennifer lists them in one block, sorted.
-func groupImports(src []byte) []byte {
-	open, end := []byte("\nimport (\n"), []byte(")\n")
-	before, rest, ok := bytes.Cut(src, open)
-	block, after, closed := bytes.Cut(rest, end)
-	if !ok || !closed {
-		return src
-	}
-	var std, others []byte
-	for l := range bytes.Lines(block) {
-		if bytes.ContainsRune(l, '.') {
-			others = append(others, l...)
-		} else {
-			std = append(std, l...)
+	for _, s := range o.Slots {
+		if s.Init.Operator != "" {
+			e.know(goname.Package(s.Init.Operator))
 		}
 	}
-	if len(std) > 0 && len(others) > 0 {
-		std = append(std, '\n')
+	for _, a := range o.Args {
+		if _, pkg, _ := splitType(a.Type); strings.Contains(pkg, "/") {
+			e.packages[e.importAs(pkg)] = pkg
+		}
 	}
-	return slices.Concat(before, open, std, others, end, after)
+	return e
 }
+
+// importAs returns the name under which code imports the package of an argument's type: the last part of its path, as
+// far as that is a name and is free.
+func (e *emitter) importAs(pkg string) string {
+	if !strings.Contains(pkg, "/") {
+		return pkg // of the runtime
+	}
+	name := strings.TrimLeft(strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, path.Base(pkg)), "0123456789")
+	for name == "" || e.packages[name] != "" && e.packages[name] != pkg {
+		name += "_"
+	}
+	return name
+}
+
+// know adds a generated package to those that code may use.
+func (e *emitter) know(pkg string) { e.packages[pkg] = e.gen(pkg) }
 
 func (e *emitter) rt(pkg string) string { return e.paths.Runtime + "/" + pkg }
 
 func (e *emitter) gen(pkg string) string { return e.paths.Generated + "/" + pkg }
-
-// name adds the import name of a generated package, so that jennifer does not invent an alias.
-func (e *emitter) name(f *jen.File, pkg string) { f.ImportName(e.gen(pkg), pkg) }
 
 func (e *emitter) task(name string) *jen.Statement      { return jen.Qual(e.rt("task"), name) }
 func (e *emitter) opQ(name string) *jen.Statement       { return jen.Qual(e.rt("op"), name) }

@@ -2,7 +2,7 @@ package emit
 
 import (
 	"fmt"
-	"strings"
+	"reflect"
 
 	"github.com/dave/jennifer/jen"
 
@@ -17,11 +17,6 @@ import (
 // invocations of its tasks.
 func (e *emitter) graph(f *jen.File) {
 	o := e.op
-	for _, s := range o.Slots {
-		if s.Init.Operator != "" {
-			e.name(f, goname.Package(s.Init.Operator))
-		}
-	}
 	e.operator(f)
 	f.Line()
 	e.tensorTypes(f)
@@ -44,160 +39,39 @@ func (e *emitter) graph(f *jen.File) {
 	}
 }
 
+// operator emits the operator's description.
 func (e *emitter) operator(f *jen.File) {
 	o := e.op
-	comment(f, "Operator describes %s to graphs, engines and tools.", o.Name)
-	inner := []jen.Code{
-		jen.Line().Id("Name").Op(":").Lit(o.Name),
-	}
-	if o.Family != "" {
-		inner = append(inner, jen.Line().Id("Family").Op(":").Lit(o.Family))
-	}
-	inner = append(inner,
-		jen.Line().Id("Doc").Op(":").Lit(strings.TrimSpace(o.Doc)),
-		jen.Line().Id("Slots").Op(":").Index().Add(e.task("Slot")).ValuesFunc(func(g *jen.Group) {
-			for _, s := range o.Slots {
-				g.Line().Id("Slot" + s.GoName).Op(":").Add(e.slotValue(s))
-			}
-			for _, a := range o.Args {
-				g.Line().Id("Slot" + a.GoName).Op(":").Add(e.argSlot(a))
-			}
-			g.Line()
-		}),
-	)
-	if len(o.Attrs) > 0 {
-		inner = append(inner, jen.Line().Id("AttrNames").Op(":").Index().String().ValuesFunc(func(g *jen.Group) {
-			for _, a := range o.Attrs {
-				g.Lit(a.Name)
-			}
-		}))
-	}
-	if len(o.Types) > 0 {
-		inner = append(inner, jen.Line().Id("Types").Op(":").Index().Add(e.task("TypeVar")).ValuesFunc(func(g *jen.Group) {
-			for _, v := range o.Types {
-				g.ValuesFunc(func(g *jen.Group) {
-					g.Id("Name").Op(":").Lit(v.Name)
-					g.Id("Types").Op(":").Index().Qual(e.rt("dtype"), "Type").ValuesFunc(func(g *jen.Group) {
-						for _, t := range v.Types {
-							g.Qual(e.rt("dtype"), dtypeConst(t))
-						}
-					})
-					if len(v.From) > 0 {
-						g.Id("From").Op(":").Index().String().ValuesFunc(func(g *jen.Group) {
-							for _, f := range v.From {
-								g.Lit(f)
-							}
-						})
-					}
-				})
-			}
-		}))
-	}
-	inner = append(inner,
-		jen.Line().Id("Signatures").Op(":").Index().Op("*").Add(e.task("Signature")).ValuesFunc(func(g *jen.Group) {
-			for _, t := range o.Tasks {
-				g.Id(goname.Local(t.Name) + "Signature").Call()
-			}
-		}),
-		jen.Line().Id("DecodeAttrs").Op(":").Id("decodeAttrs"),
-		jen.Line().Id("Resolve").Op(":").Id("resolve"),
-		e.shardValues(),
-	)
-	if len(o.Examples) > 0 {
-		inner = append(inner, jen.Line().Id("Examples").Op(":").Index().Add(e.task("Example")).ValuesFunc(func(g *jen.Group) {
-			for _, x := range o.Examples {
-				g.Line().Add(e.example(x))
-			}
-			g.Line()
-		}))
-	}
-	if o.Inference != "" {
-		inner = append(inner, jen.Line().Id("Inference").Op(":").Add(raw(o.Inference)))
-	}
-	if len(o.Fusions) > 0 {
-		inner = append(inner, jen.Line().Id("Fusions").Op(":").Add(e.fusions()))
-	}
-	inner = append(inner, jen.Line())
-	fields := []jen.Code{jen.Line().Id("Operator").Op(":").Add(e.task("Operator")).Values(inner...)}
-	fields = append(fields, jen.Line().Id("Invoke").Op(":").Id(invokeNodeName(o.Main())))
-	if b := o.Task(task.KindBackward); b != nil {
-		fields = append(fields, jen.Line().Id("Backward").Op(":").Id(invokeNodeName(b)))
-	}
-	var inits []jen.Code
+	l := &literals{fields: map[string]func(reflect.Value) string{
+		"Operator.DecodeAttrs": func(reflect.Value) string { return "decodeAttrs" },
+		"Operator.Resolve":     func(reflect.Value) string { return "resolve" },
+		"Signature.Operator":   func(reflect.Value) string { return "" },
+		"Signature.ID": func(sig reflect.Value) string {
+			return goname.Exported(sig.FieldByName("Task").String()) + "Task"
+		},
+		"Arg.Type": func(arg reflect.Value) string {
+			return "reflect.TypeFor[" + e.goTypeName(o.Operator.Slots[arg.FieldByName("Slot").Int()].Type) + "]()"
+		},
+	}}
+	_, l.slots, _ = slotNames(o)
+	inits := ""
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
-			inits = append(inits, jen.Line().Int().Call(jen.Id("Slot"+s.GoName)).Op(":").Qual(e.gen(goname.Package(s.Init.Operator)), "Operator"))
+			inits += fmt.Sprintf("int(Slot%s): %s.Operator,\n", s.GoName, goname.Package(s.Init.Operator))
 		}
 	}
-	if len(inits) > 0 {
-		fields = append(fields, jen.Line().Id("Initializers").Op(":").Map(jen.Int()).Op("*").Add(e.graphQ("Operator")).Values(append(inits, jen.Line())...))
+	if inits != "" {
+		inits = "Initializers: map[int]*graph.Operator{\n" + inits + "},\n"
 	}
-	fields = append(fields, jen.Line())
-	f.Var().Id("Operator").Op("=").Add(e.graphQ("NewOperator")).Call(e.graphQ("Operator").Values(fields...))
-}
-
-func (e *emitter) slotValue(s *model.Slot) *jen.Statement {
-	return jen.ValuesFunc(func(g *jen.Group) {
-		g.Id("Name").Op(":").Lit(s.Name)
-		g.Id("Role").Op(":").Add(e.task("Role" + goname.Exported(s.Role.String())))
-		g.Id("Type").Op(":").Lit(s.Type)
-		g.Id("Shape").Op(":").Lit(s.Shape)
-		for _, flag := range []struct {
-			name string
-			set  bool
-		}{{"Optional", s.Optional}, {"OnRequest", s.OnRequest}, {"Provided", s.Provided}, {"Trainable", s.Trainable}, {"PerWorker", s.PerWorker}, {"AuxLoss", s.AuxLoss}, {"Variadic", s.Variadic}} {
-			if flag.set {
-				g.Id(flag.name).Op(":").True()
-			}
-		}
-		if s.Variadic {
-			if s.Min > 0 {
-				g.Id("Min").Op(":").Lit(s.Min)
-			}
-			g.Id("Max").Op(":").Add(e.limit(s.Max))
-		}
-		if s.Init.Operator != "" {
-			g.Id("Init").Op(":").Add(e.task("Init")).ValuesFunc(func(g *jen.Group) {
-				g.Id("Operator").Op(":").Lit(s.Init.Operator)
-				if s.Init.Attrs != "" {
-					g.Id("Attrs").Op(":").Add(raw(s.Init.Attrs))
-				}
-			})
-		}
-	})
-}
-
-func (e *emitter) example(x task.Example) *jen.Statement {
-	return jen.ValuesFunc(func(g *jen.Group) {
-		g.Id("Attrs").Op(":").Add(raw(x.Attrs))
-		g.Id("Shapes").Op(":").Map(jen.String()).Index().Int().ValuesFunc(func(g *jen.Group) {
-			for _, s := range e.op.Slots {
-				for i := 0; ; i++ {
-					name := s.Name
-					if s.Variadic {
-						name += fmt.Sprintf(".%d", i)
-					}
-					dims, ok := x.Shapes[name]
-					if !ok || i > 0 && !s.Variadic {
-						break
-					}
-					g.Lit(name).Op(":").ValuesFunc(func(g *jen.Group) {
-						for _, n := range dims {
-							g.Lit(n)
-						}
-					})
-				}
-			}
-		})
-	})
-}
-
-// raw returns a string literal, in back quotes if that saves escapes.
-func raw(s string) *jen.Statement {
-	if strings.ContainsRune(s, '"') && !strings.ContainsAny(s, "`\n\r") {
-		return jen.Id("`" + s + "`")
+	invoke := "Invoke: " + invokeNodeName(o.Main()) + ",\n"
+	if b := o.Task(task.KindBackward); b != nil {
+		invoke += "Backward: " + invokeNodeName(b) + ",\n"
 	}
-	return jen.Lit(s)
+	f.Id(fmt.Sprintf(`
+// Operator describes %s to graphs, engines and tools.
+var Operator = graph.NewOperator(graph.Operator{
+Operator: %s,
+%s%s})`, o.Name, l.literal(reflect.ValueOf(*o.Operator), true, tab, 3*tab), invoke, inits))
 }
 
 // tensorTypes emits a type for each slot, so that tensors cannot be swapped.
@@ -366,7 +240,7 @@ func plural(s *model.Slot) string {
 // optimizer emits the function that makes a graph.Optimizer.
 func (e *emitter) optimizer(f *jen.File) {
 	o := e.op
-	comment(f, "Optimizer returns the optimiser that inserts %s for every weight.", o.Name)
+	comment(f, "Optimizer returns the optimizer that inserts %s for every weight.", o.Name)
 	f.Func().Id("Optimizer").Params(jen.Id("attrs").Id("Attrs")).Add(e.graphQ("Optimizer")).Block(
 		jen.Return(jen.Func().Params(jen.Id("g").Op("*").Add(e.graphQ("Graph")), jen.List(jen.Id("weight"), jen.Id("grad")).Add(e.graphQ("Tensor"))).BlockFunc(func(g *jen.Group) {
 			insert := e.graphQ("Insert").Types(jen.Id("Slot")).Call(jen.Id("g"), jen.Lit(1), jen.Id("Operator"), jen.Id("attrs"),

@@ -337,7 +337,7 @@ func (e *emitter) bindTypes(g *jen.Group) {
 }
 
 // setSlot emits the shape of a slot that follows from others.
-// setSlots emits the shapes of slots that the operator makes. Neighbours with one condition share an if.
+// setSlots emits the shapes of slots that the operator makes. Neighbors with one condition share an if.
 func (e *emitter) setSlots(g *jen.Group, x *exprs) {
 	made := slices.DeleteFunc(slices.Clone(e.op.Slots), func(s *model.Slot) bool { return s.Pattern != nil })
 	conditional := func(s *model.Slot) bool { return !s.Variadic && !s.OnRequest && s.PresentIf != nil }

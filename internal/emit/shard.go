@@ -10,22 +10,6 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// shardValues returns the operator's shards as part of its description, or nothing.
-func (e *emitter) shardValues() jen.Code {
-	if len(e.op.Shards) == 0 {
-		return jen.Null()
-	}
-	return jen.Line().Id("Shards").Op(":").Index().Add(e.task("Shard")).ValuesFunc(func(g *jen.Group) {
-		for _, s := range e.op.Shards {
-			if s.Partial {
-				g.Values(jen.Id("Dim").Op(":").Lit(s.Dim), jen.Id("Partial").Op(":").True())
-			} else {
-				g.Values(jen.Id("Dim").Op(":").Lit(s.Dim))
-			}
-		}
-	})
-}
-
 // shards emits where the tensors of slots have the dimensions that may be divided.
 func (e *emitter) shards(g *jen.Group, x *exprs) {
 	if len(e.op.Shards) > 0 {

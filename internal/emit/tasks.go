@@ -33,10 +33,6 @@ func (e *emitter) tasks(f *jen.File) {
 	}
 	for _, t := range o.Tasks {
 		f.Line()
-		e.signature(f, t)
-	}
-	for _, t := range o.Tasks {
-		f.Line()
 		e.arguments(f, t)
 	}
 	f.Line()
@@ -95,94 +91,7 @@ func (e *emitter) constraint(types []dtype.Type) *jen.Statement {
 	return jen.Union(parts...)
 }
 
-func (e *emitter) signature(f *jen.File, t *model.Task) {
-	comment(f, "%sSignature is the signature of the task %s.", goname.Local(t.Name), t.Name)
-	f.Func().Id(goname.Local(t.Name) + "Signature").Params().Op("*").Add(e.task("Signature")).Block(
-		jen.Return(jen.Op("&").Add(e.task("Signature")).Values(
-			jen.Line().Id("Task").Op(":").Lit(t.Name),
-			jen.Line().Id("ID").Op(":").Id(t.GoName+"Task"),
-			jen.Line().Id("Kind").Op(":").Add(e.task(kindConst(t.Kind))),
-			e.floating(t),
-			e.ifAny(len(t.Params) > 0, "Params", jen.Index().Add(e.task("Param")).ValuesFunc(e.params(t))),
-			e.ifAny(len(t.Args) > 0, "Args", jen.Index().Add(e.task("Arg")).ValuesFunc(e.argList(t))),
-			e.ifAny(t.Constraints.Declared, "Constraints", e.constraintsValue(t)),
-			e.ifAny(t.Returns != nil, "Returns", e.returned(t)),
-			jen.Line().Id("Steps").Op(":").Index().Add(e.task("Step")).ValuesFunc(func(g *jen.Group) {
-				for _, s := range t.Steps {
-					g.ValuesFunc(func(g *jen.Group) {
-						if s.Name != "" {
-							g.Id("Name").Op(":").Lit(s.Name)
-						}
-						if s.Elementwise {
-							g.Id("Elementwise").Op(":").True()
-						}
-					})
-				}
-			}),
-			e.inPlaceField(t),
-			jen.Line(),
-		)),
-	)
-}
-
-// floating returns the field Floating of a task's signature, or nothing.
-func (e *emitter) floating(t *model.Task) jen.Code {
-	vars := t.Floating
-	if len(vars) == 0 {
-		return jen.Null()
-	}
-	return jen.Line().Id("Floating").Op(":").Index().Int().ValuesFunc(func(g *jen.Group) {
-		for _, v := range vars {
-			g.Lit(v)
-		}
-	})
-}
-
-// ifAny returns a field of a struct on a line of its own, or nothing unless cond holds.
-func (e *emitter) ifAny(cond bool, field string, value *jen.Statement) *jen.Statement {
-	if !cond {
-		return jen.Null()
-	}
-	return jen.Line().Id(field).Op(":").Add(value)
-}
-
-// returned returns the number of the slot of the state that a task makes, plus one.
-func (e *emitter) returned(t *model.Task) *jen.Statement {
-	if t.Returns == nil {
-		return nil
-	}
-	return jen.Int().Call(jen.Id("Slot" + t.Returns.GoName)).Op("+").Lit(1)
-}
-
 func kindConst(k task.Kind) string { return "Kind" + goname.Exported(k.String()) }
-
-func (e *emitter) params(t *model.Task) func(*jen.Group) {
-	return func(g *jen.Group) {
-		for _, p := range t.Params {
-			g.Line().ValuesFunc(func(g *jen.Group) {
-				g.Id("Slot").Op(":").Int().Call(jen.Id("Slot" + p.Slot.GoName))
-				if p.Grad {
-					g.Id("Grad").Op(":").True()
-				}
-				g.Id("Perm").Op(":").Add(e.perm(permConst(p.Perm)))
-				if p.Redop != perm.NoRedop {
-					g.Id("Redop").Op(":").Add(e.perm(goname.Exported(p.Redop.String())))
-				}
-				if p.Scatter {
-					g.Id("Scatter").Op(":").True()
-				}
-				if p.OnlyIf != nil {
-					g.Id("Optional").Op(":").True()
-				}
-			})
-		}
-		g.Line()
-	}
-}
-
-func permConst(p perm.Perm) string {
-	return map[perm.Perm]string{perm.Read: "Read", perm.Write: "Write", perm.ReadWrite: "ReadWrite", perm.Scratch: "Scratch", perm.Reduce: "Reduce"}[p]
-}
 
 // element returns the Go element type of a slot: the type parameter, or a fixed type.
 func (e *emitter) element(s *model.Slot) *jen.Statement {

@@ -103,7 +103,7 @@ func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature 
 		d.Constraints.List = append(d.Constraints.List, c.Value())
 	}
 	if t.Returns.Set() {
-		d.Returns = o.SlotNamed(t.Returns.V) + 1
+		d.Returns = []int{o.SlotNamed(t.Returns.V)}
 	}
 	for _, st := range t.Steps {
 		d.Steps = append(d.Steps, task.Step{Name: st.Name, Elementwise: st.Elementwise.V})

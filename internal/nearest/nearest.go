@@ -1,4 +1,4 @@
-// Package nearest finds the name that a misspelt one was probably meant to be.
+// Package nearest finds the name that a misspelled one was probably meant to be.
 //
 // Generator and runtime use it, for specs and for attributes in JSON. It imports the standard library only, so that
 // the runtime does not depend on the generator by it.
@@ -34,7 +34,7 @@ func Name(name string, candidates []string) string {
 }
 
 // distance returns the optimal-string-alignment distance of a and b (insert, delete, substitute,
-// swap of neighbours), or limit if it is not below limit.
+// swap of neighbors), or limit if it is not below limit.
 func distance(a, b string, limit int) int {
 	x, y := []rune(a), []rune(b)
 	if d := len(x) - len(y); d >= limit || -d >= limit {

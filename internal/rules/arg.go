@@ -30,7 +30,7 @@ func SourceOf(a *spec.Arg) (from task.Source, slot string) {
 	if inner, ok := strings.CutPrefix(a.From.V, "shape("); ok && strings.HasSuffix(inner, ")") {
 		return task.FromShape, strings.TrimSpace(strings.TrimSuffix(inner, ")"))
 	}
-	return task.FromExpr, ""
+	return task.FromExpression, ""
 }
 
 // TypeOf returns the Go type of an argument: the one that the spec gives or, without one, that of the

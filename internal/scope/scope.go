@@ -78,7 +78,7 @@ type Pattern struct {
 	Elems []Elem
 }
 
-// Provided reports whether the caller gives the shape of a slot: of inputs, and of an initialiser's
+// Provided reports whether the caller gives the shape of a slot: of inputs, and of an initializer's
 // output.
 func Provided(s *spec.Spec, slot *spec.Slot) bool {
 	return slot.Role.V == "input" || s.Kind == spec.Initializer && slot.Role.V == "output"
@@ -311,7 +311,7 @@ func IsDimName(s string) bool { return isDimName(s) }
 // nothing binds may be nobody's mistake.
 func (sc *Scope) Lenient() bool { return sc.lenient }
 
-// Suggest hints at the spec's name of a kind that is nearest to a misspelt one.
+// Suggest hints at the spec's name of a kind that is nearest to a misspelled one.
 func (sc *Scope) Suggest(d *diag.Diagnostic, name, what string) {
 	var candidates []string
 	for _, n := range sc.names {

@@ -40,7 +40,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		s.Kind = Kind(r.oneOf(s.KindNode, Kinds))
 	} else if root.Get("kind") != nil {
 		s.Kind = ""
-	} else if r.misspelt(root, "kind") {
+	} else if r.misspelled(root, "kind") {
 		s.Kind = ""
 	}
 	s.Doc = t.required("doc", "one or more sentences about what it computes")
@@ -251,7 +251,7 @@ func (r *reader) initializer(e *source.Entry) *Init {
 	}
 	t, ok := e.Value.(*source.Table)
 	if !ok {
-		r.wrongKind(e, "the name of an initialiser, or a table with use and its attributes")
+		r.wrongKind(e, "the name of an initializer, or a table with use and its attributes")
 		return &Init{Span: source.SpanOf(e.Value)}
 	}
 	in := &Init{Span: t.Span}
@@ -263,7 +263,7 @@ func (r *reader) initializer(e *source.Entry) *Init {
 		}
 	}
 	if t.Get("use") == nil {
-		r.list.Add(diag.MissingKey, t.Span, "use is missing: the name of the initialiser")
+		r.list.Add(diag.MissingKey, t.Span, "use is missing: the name of the initializer")
 	}
 	return in
 }

@@ -195,7 +195,7 @@ func (s *Slot) MaybeEmpty() bool {
 // Mixed reports whether the slot's tensors may have different element types.
 func (s *Slot) Mixed() bool { return s.Variadic != nil && s.Variadic.Mixed.V }
 
-// Init names an initialiser and its attributes.
+// Init names an initializer and its attributes.
 type Init struct {
 	Span  source.Span
 	Name  Str

@@ -23,7 +23,7 @@ type tableReader struct {
 	taken  map[string]bool
 	known  []string
 	absent [][2]string     // the missing keys, and what they would say
-	unread map[string]bool // tables that are none, or whose keys are misspelt
+	unread map[string]bool // tables that are none, or whose keys are misspelled
 }
 
 func (r *reader) table(t *source.Table) *tableReader {
@@ -113,9 +113,9 @@ func (t *tableReader) each(key string, f func(*source.Entry)) {
 	}
 }
 
-// misspelt reports the key that was meant to be the given one, which is not there. It returns whether
+// misspelled reports the key that was meant to be the given one, which is not there. It returns whether
 // there is such a key.
-func (r *reader) misspelt(t *source.Table, key string) bool {
+func (r *reader) misspelled(t *source.Table, key string) bool {
 	for _, e := range t.Entries {
 		if _, scalar := e.Value.(*source.Scalar); scalar && nearest.Name(e.Key, []string{key}) == key {
 			r.list.Add(diag.UnknownKey, e.KeySpan, "a spec has no key %s", e.Key).Meant(e.Key, key)
@@ -125,7 +125,7 @@ func (r *reader) misspelt(t *source.Table, key string) bool {
 	return false
 }
 
-// done reports the keys that were not taken, and the missing ones unless they are only misspelt. It
+// done reports the keys that were not taken, and the missing ones unless they are only misspelled. It
 // returns whether anything but a superfluous key was wrong, so that the table does not say all that it
 // should.
 func (t *tableReader) done(what string) (bad bool) {

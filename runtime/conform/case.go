@@ -7,7 +7,7 @@ package conform
 import (
 	"encoding/json"
 	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -51,28 +51,28 @@ func (c *Case) Has(tag string) bool { return slices.Contains(c.Tags, tag) }
 func (c *Case) Name() string { return strings.TrimSuffix(c.Path, ".safetensors") }
 
 // Load reads a case.
-func Load(file, rel string) (*Case, error) {
-	data, err := os.ReadFile(file)
+func Load(files fs.FS, path string) (*Case, error) {
+	data, err := fs.ReadFile(files, path)
 	if err != nil {
 		return nil, err
 	}
 	f, err := safetensors.Decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", rel, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	c := &Case{Path: rel, Op: f.Metadata["op"], Sub: f.Metadata["sub"], Check: f.Metadata["check"], Source: f.Metadata["source"], Tensors: f.Tensors}
+	c := &Case{Path: path, Op: f.Metadata["op"], Sub: f.Metadata["sub"], Check: f.Metadata["check"], Source: f.Metadata["source"], Tensors: f.Tensors}
 	for _, m := range []struct {
 		key  string
 		into any
 	}{{"attrs", &c.Attrs}, {"tags", &c.Tags}, {"tol", &c.Tol}, {"stat", &c.Stat}} {
 		if text := f.Metadata[m.key]; text != "" {
 			if err := json.Unmarshal([]byte(text), m.into); err != nil {
-				return nil, fmt.Errorf("%s: metadata %s: %w", rel, m.key, err)
+				return nil, fmt.Errorf("%s: metadata %s: %w", path, m.key, err)
 			}
 		}
 	}
 	if c.Op == "" {
-		return nil, fmt.Errorf("%s: metadata names no op", rel)
+		return nil, fmt.Errorf("%s: metadata names no op", path)
 	}
 	return c, nil
 }

@@ -40,7 +40,7 @@ func newRunner(t *testing.T) *conform.Runner {
 
 func load(t *testing.T, ops ...string) ([]*conform.Case, []*conform.Scenario) {
 	t.Helper()
-	cases, scenarios, err := conform.LoadAll("testdata", ops...)
+	cases, scenarios, err := conform.LoadAll(conform.Cases(), ops...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestLoadSome(t *testing.T) {
 // linearCase loads a case of linear, with weights and gradients.
 func linearCase(t *testing.T) *conform.Case {
 	t.Helper()
-	c, err := conform.Load("testdata/ops/torch/linear/4d.safetensors", "torch/linear/4d.safetensors")
+	c, err := conform.Load(conform.Cases(), "ops/torch/linear/4d.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,25 +1,31 @@
 package conform
 
 import (
+	"embed"
 	"io/fs"
-	"path/filepath"
+	"path"
 	"slices"
 )
 
-// LoadAll reads all cases below dir, sorted by path: of the named operators only, if any is named, and
-// otherwise also scenarios.
-func LoadAll(dir string, ops ...string) (cases []*Case, scenarios []*Scenario, err error) {
-	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+//go:embed testdata
+var testdata embed.FS
+
+// Cases returns the conformance cases of this module, which tests of backends run.
+func Cases() fs.FS {
+	sub, _ := fs.Sub(testdata, "testdata") // the name is valid
+	return sub
+}
+
+// LoadAll reads all cases of a tree of files, sorted by path. If operators are named, it reads only their cases,
+// and otherwise also scenarios.
+func LoadAll(files fs.FS, ops ...string) (cases []*Case, scenarios []*Scenario, err error) {
+	err = fs.WalkDir(files, ".", func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		switch filepath.Ext(p) {
+		switch path.Ext(p) {
 		case ".safetensors":
-			rel, err := filepath.Rel(dir, p)
-			if err != nil {
-				return err
-			}
-			c, err := Load(p, filepath.ToSlash(rel))
+			c, err := Load(files, p)
 			if err != nil {
 				return err
 			}
@@ -27,7 +33,7 @@ func LoadAll(dir string, ops ...string) (cases []*Case, scenarios []*Scenario, e
 				cases = append(cases, c)
 			}
 		case ".json":
-			some, ok, err := LoadScenarios(p)
+			some, ok, err := LoadScenarios(files, p)
 			if err != nil || !ok {
 				return err
 			}

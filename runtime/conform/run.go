@@ -277,7 +277,7 @@ func (x *execution) wants(s *task.Slot) bool {
 	return true
 }
 
-// load plans programs and loads them into a new engine, with variables initialised and fed.
+// load plans programs and loads them into a new engine, with variables initialized and fed.
 func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine, *engine.Instance, error) {
 	e := engine.New(x.runner.Registry, x.runner.Backend(), engine.Config{})
 	fail := func(err error) (*engine.Engine, *engine.Instance, error) {
@@ -440,7 +440,7 @@ func (x *execution) program(want map[string]graph.Tensor, seeds map[graph.Tensor
 	return p, nil
 }
 
-// optimizer takes the steps of an optimiser case: step t is given in.grad_t.
+// optimizer takes the steps of an optimizer case: step t is given in.grad_t.
 func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tensor, error) {
 	var grads []string
 	for {

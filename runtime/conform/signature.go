@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strconv"
@@ -95,8 +95,8 @@ type PartitionJSON struct {
 }
 
 // LoadScenarios reads a file of scenarios. ok is false if the file is JSON of another kind.
-func LoadScenarios(path string) (scenarios []*Scenario, ok bool, err error) {
-	data, err := os.ReadFile(path)
+func LoadScenarios(files fs.FS, path string) (scenarios []*Scenario, ok bool, err error) {
+	data, err := fs.ReadFile(files, path)
 	if err != nil {
 		return nil, false, err
 	}

@@ -131,7 +131,7 @@ func (s *Statistics) check(kept, again, other []bool) error {
 		}
 	}
 	if c := math.Abs(cov / variance); c > s.Lag1Max {
-		return fmt.Errorf("correlation of neighbouring elements is %g, want at most %g", c, s.Lag1Max)
+		return fmt.Errorf("correlation of neighboring elements is %g, want at most %g", c, s.Lag1Max)
 	}
 	return nil
 }

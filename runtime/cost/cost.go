@@ -1,5 +1,5 @@
 // Package cost measures what operators cost on this machine: the time of forward and backward, memory by kind, and
-// an estimate of the time to synchronise weights. It compares the times with what the operators' specs say they must
+// an estimate of the time to synchronize weights. It compares the times with what the operators' specs say they must
 // compute and move, and with what the machine could do.
 package cost
 
@@ -33,14 +33,14 @@ type Config struct {
 	Machine Machine
 	// Devices is how many devices would train together, each on its part of a batch, and Bandwidth how
 	// many bytes a second each of them sends and receives at the same time. With fewer than 2 devices,
-	// or without a bandwidth, nothing is synchronised.
+	// or without a bandwidth, nothing is synchronized.
 	Devices   int
 	Bandwidth float64
 }
 
 // Metrics is what an operator costs.
 type Metrics struct {
-	Forward  Phase // the operator's first task: of an optimiser, update
+	Forward  Phase // the operator's first task: of an optimizer, update
 	Backward Phase // without runs if the operator has no gradient
 	// Sync is about how long it takes to sum the gradients of the operator's weights over all devices,
 	// in a ring: each device sends and receives 2 * (n-1) / n of the bytes.

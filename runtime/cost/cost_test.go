@@ -104,7 +104,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestOperators measures operators of other kinds: with indices, without a gradient, an optimiser, and one whose
+// TestOperators measures operators of other kinds: with indices, without a gradient, an optimizer, and one whose
 // gradients are scattered into.
 func TestOperators(t *testing.T) {
 	t.Parallel()

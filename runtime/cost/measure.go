@@ -47,7 +47,7 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 	got.Forward.Time = recorder.Sum(p, isFirst)
 	m.config.compare(&got.Forward, n, first.Kind, moved(p, isFirst))
 	if x.backward {
-		// Gradients that are scattered into are filled with zeroes first, which is part of backward.
+		// Gradients that are scattered into are filled with zeros first, which is part of backward.
 		rest := func(i int) bool { return !isFirst(i) }
 		got.Backward.Time = recorder.Sum(p, rest)
 		m.config.compare(&got.Backward, n, task.KindBackward, moved(p, rest))

@@ -1,19 +1,23 @@
 package cpu_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/engine/enginetest"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/planner"
@@ -98,7 +102,17 @@ func TestTaskAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { _ = body.Run(ctx, op.Range{Lo: 0, Hi: 6}) }); n != 0 {
 		t.Errorf("a task allocates %v times", n)
 	}
-	in := load(t, newEngine(t, registry(t, increment), 2, engine.Config{}), chain(t, 20, 50))
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 50)
+	y := x
+	for range 20 {
+		y = elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeRelu}, y)
+	}
+	program, err := graph.Inference(g, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := load(t, newEngine(t, 2), program, planner.Plain())
 	data := make([]float32, 50)
 	if n := testing.AllocsPerRun(100, func() {
 		if engine.Feed(in, "x", data) != nil || in.Run(t.Context()) != nil {
@@ -109,24 +123,8 @@ func TestTaskAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkRun measures an engine's part in a task: a plan of 100 tasks, each of one range and each of
-// several that are shared among the workers.
-func BenchmarkRun(b *testing.B) {
-	for _, workers := range []int{1, 2} {
-		for _, size := range []int{1, 16} {
-			b.Run(fmt.Sprintf("workers=%d/ranges=%d", workers, size), func(b *testing.B) {
-				in := load(b, newEngine(b, registry(b, increment), workers, engine.Config{}), chain(b, 100, size))
-				data := make([]float32, size)
-				b.ReportAllocs()
-				for b.Loop() {
-					feed(b, in, "x", data...)
-					run(b, in)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/task")
-			})
-		}
-	}
-}
+// BenchmarkRun measures an engine's part in a task.
+func BenchmarkRun(b *testing.B) { enginetest.Benchmark(b, open, catalogue.Register) }
 
 // digits returns a training step of a small convolutional classifier of 8 x 8 images.
 func digits(tb testing.TB, batch int) *graph.Program {
@@ -176,14 +174,16 @@ func BenchmarkDigitsStep(b *testing.B) {
 	}
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			e := newEngine(b, registry(b, increment), workers, engine.Config{})
-			run(b, load(b, e, init))
+			e := newEngine(b, workers)
+			if err := load(b, e, init).Run(b.Context()); err != nil {
+				b.Fatal(err)
+			}
 			in := load(b, e, p)
 			b.ReportAllocs()
 			for b.Loop() {
-				feed(b, in, "image", images...)
-				feed(b, in, "label", labels...)
-				run(b, in)
+				if err := errors.Join(engine.Feed(in, "image", images), engine.Feed(in, "label", labels), in.Run(b.Context())); err != nil {
+					b.Fatal(err)
+				}
 			}
 			b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "images/s")
 		})
@@ -201,8 +201,11 @@ func BenchmarkPlanStep(b *testing.B) {
 		}
 	})
 	b.Run("load", func(b *testing.B) {
-		e := newEngine(b, registry(b, increment), 1, engine.Config{})
-		pl := build(b, p)
+		e := newEngine(b, 1)
+		pl, err := planner.Build(p)
+		if err != nil {
+			b.Fatal(err)
+		}
 		for b.Loop() {
 			in, err := e.Load(pl)
 			if err != nil {

@@ -84,7 +84,7 @@ func (f format) rounded(x float32) float32 {
 }
 
 // TestHalfRounds compares the rounding of numbers between those of a type with exact arithmetic: all
-// half-way points with their neighbours, and random ones.
+// half-way points with their neighbors, and random ones.
 func TestHalfRounds(t *testing.T) {
 	for _, f := range formats(t) {
 		check := func(x float32) {

@@ -96,7 +96,7 @@ func TestProgram(t *testing.T) {
 			y := linear.Apply(g, dense(6, true), x, graph.Named("fc"))
 			return label(g, y), []graph.Tensor{softmax.Apply(g, softmax.Attrs{Dim: 0}, y)}
 		}, "[]"},
-		{"a regulariser's loss stays", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
+		{"a regularizer's loss stays", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
 			at := dense(6, true)
 			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.1})
 			y := linear.Apply(g, at, x, graph.Named("fc"))

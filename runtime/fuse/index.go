@@ -84,7 +84,7 @@ func (x *index) step(n *graph.Node, k task.Kind) int {
 	return -1
 }
 
-// partners returns the nodes of the rule's other operator that hang together with n as the rule says.
+// partners returns the nodes with which the rule could fuse n.
 func (x *index) partners(n *graph.Node, rule *task.Fusion) []*graph.Node {
 	var out []*graph.Node
 	for _, t := range n.Tensors(rule.Share[0].Own) {
@@ -97,8 +97,8 @@ func (x *index) partners(n *graph.Node, rule *task.Fusion) []*graph.Node {
 	return out
 }
 
-// only reports whether nobody but the given steps accesses a tensor, and it is not fetched.
-func (x *index) only(t graph.Tensor, steps ...int) bool {
+// usedOnlyBy reports whether t is not fetched and no step but the given ones accesses it.
+func (x *index) usedOnlyBy(t graph.Tensor, steps ...int) bool {
 	if x.fetched[t.Root()] {
 		return false
 	}

@@ -62,7 +62,7 @@ func (x *index) match(n, m *graph.Node, rule *task.Fusion) (*pair, error) {
 	}
 	steps := []int{x.step(n, task.KindForward), x.step(m, task.KindForward), x.step(n, task.KindBackward), x.step(m, task.KindBackward)}
 	for slot := range q.between {
-		if !x.only(n.Tensor(slot), steps...) || len(tensors[slot]) == 0 {
+		if !x.usedOnlyBy(n.Tensor(slot), steps...) || len(tensors[slot]) == 0 {
 			return nil, nil
 		}
 	}
@@ -122,7 +122,7 @@ func (q *pair) backward(nb, mb int) (at int, steps []graph.Step) {
 	}
 	for slot := range q.between {
 		for _, g := range own[slot] {
-			if !q.only(g, nb, mb) {
+			if !q.usedOnlyBy(g, nb, mb) {
 				return at, nil
 			}
 		}

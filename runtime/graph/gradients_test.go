@@ -213,8 +213,8 @@ func TestUnusedOutputs(t *testing.T) {
 	e.want(in, grads[x], 2, -1, -1, 0, 0, 0)
 }
 
-// TestAuxiliaryLosses trains a weight on a regulariser alone, whose term is also part of the loss: it
-// counts twice. The regulariser of a branch that is only fetched does not count.
+// TestAuxiliaryLosses trains a weight on a regularizer alone, whose term is also part of the loss: it
+// counts twice. The regularizer of a branch that is only fetched does not count.
 func TestAuxiliaryLosses(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 1, 1)

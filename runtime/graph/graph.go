@@ -1,5 +1,5 @@
 // Package graph builds graphs of operators and expands them into programs: sequences of task
-// invocations for inference, training or initialisation.
+// invocations for inference, training or initialization.
 //
 // Operators come from generated packages, whose Apply functions insert nodes. Mistakes while
 // building do not stop the program: the graph keeps them, with the place in the caller's source,
@@ -24,7 +24,7 @@ import (
 // invocations of its tasks.
 type Operator struct {
 	task.Operator
-	// Invoke binds the operator's first task (forward, or an optimiser's update) to the tensors of
+	// Invoke binds the operator's first task (forward, or an optimizer's update) to the tensors of
 	// a node.
 	Invoke func(*Node) (*Invocation, error)
 	// Backward binds the backward task; it is nil if the operator has no gradient.

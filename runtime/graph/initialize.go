@@ -17,12 +17,12 @@ type initializer struct {
 	attrs task.Attrs
 }
 
-// initializer returns how a weight begins. If the initialiser has an attribute named seed that the
+// initializer returns how a weight begins. If the initializer has an attribute named seed that the
 // spec does not set, it is derived from the graph's seed and the weight's name, so that weights
 // differ from one another and stay the same when others are added.
 func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, error) {
 	if op == nil {
-		return nil, errors.New("want an initialiser, got none")
+		return nil, errors.New("want an initializer, got none")
 	}
 	object := map[string]any{}
 	if attrs != "" {
@@ -47,7 +47,7 @@ func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, e
 }
 
 // Initialization returns the program that gives the variables of programs their first values. Of
-// variables of one name, which are shared, the first is initialised.
+// variables of one name, which are shared, the first is initialized.
 func Initialization(programs ...*Program) (*Program, error) {
 	p := &Program{Name: "initialization"}
 	seen := map[string]Tensor{}
@@ -79,11 +79,11 @@ func Initialization(programs ...*Program) (*Program, error) {
 	return p, nil
 }
 
-// node returns a node of the initialiser whose output is the variable v.
+// node returns a node of the initializer whose output is the variable v.
 func (in *initializer) node(v Tensor) (*Node, error) {
 	out := slices.IndexFunc(in.op.Slots, func(s task.Slot) bool { return s.Provided })
 	if out < 0 {
-		return nil, fmt.Errorf("operator %s: want an output that the caller provides, as an initialiser has", in.op.Name)
+		return nil, fmt.Errorf("operator %s: want an output that the caller provides, as an initializer has", in.op.Name)
 	}
 	given := task.NoneGiven(&in.op.Operator)
 	given.Operands[out] = []task.Operand{v.operand}

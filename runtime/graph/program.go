@@ -128,7 +128,7 @@ func Inference(g *Graph, fetch ...Tensor) (*Program, error) {
 }
 
 // Whole returns the program that runs every node of g once, in the order of insertion, each with its
-// first task; for an optimiser's node that is its update. The given tensors can be read afterwards.
+// first task; for an optimizer's node that is its update. The given tensors can be read afterwards.
 func Whole(g *Graph, fetch ...Tensor) (*Program, error) {
 	if err := g.Err(); err != nil {
 		return nil, err

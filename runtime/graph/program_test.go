@@ -217,7 +217,7 @@ func TestTrainingErrors(t *testing.T) {
 	l := loss(g, weighted, label)
 	wrong := func(u *graph.Graph, weight, grad graph.Tensor) { linear.Apply(u, linear.Attrs{}, weight) }
 	if _, err := graph.Training(g, l, wrong); err == nil || !strings.HasSuffix(err.Error(), "operator linear: attribute out_channels: want at least 1, got 0") || !strings.HasPrefix(err.Error(), "program_test.go:") {
-		t.Errorf("a wrong optimiser: %v", err)
+		t.Errorf("a wrong optimizer: %v", err)
 	}
 	if g.Err() != nil {
 		t.Errorf("the graph is wrong now: %v", g.Err())
@@ -280,7 +280,7 @@ func TestInitialization(t *testing.T) {
 		ops = append(ops, s.Invocation.Node.Op.Name)
 	}
 	if !slices.Equal(ops, []string{"kaiming_uniform", "zero"}) {
-		t.Errorf("the initialisers are %v", ops)
+		t.Errorf("the initializers are %v", ops)
 	}
 	_, err = graph.Initialization(p, build(5))
 	if want := "variable fc.weight: want f32[4, 3], as in another program, got f32[5, 3]"; err == nil || err.Error() != want {
@@ -291,7 +291,7 @@ func TestInitialization(t *testing.T) {
 	}
 }
 
-// TestNoInitializer inserts an operator whose weight has no initialiser, and one whose weight has an
+// TestNoInitializer inserts an operator whose weight has no initializer, and one whose weight has an
 // operator that is none.
 func TestNoInitializer(t *testing.T) {
 	op := *linear.Operator
@@ -299,7 +299,7 @@ func TestNoInitializer(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 3)
 	graph.Insert[int](g, 0, &op, dense(4)).Bind(0, x).Node()
-	if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), ": node linear, slot weight: want an initialiser, got none") {
+	if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), ": node linear, slot weight: want an initializer, got none") {
 		t.Errorf("%v", err)
 	}
 	op.Initializers = map[int]*graph.Operator{int(linear.SlotWeight): flat.Operator, int(linear.SlotBias): flat.Operator}
@@ -311,7 +311,7 @@ func TestNoInitializer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = graph.Initialization(p)
-	if want := "variable linear.weight: operator flat: want an output that the caller provides, as an initialiser has"; err == nil || err.Error() != want {
+	if want := "variable linear.weight: operator flat: want an output that the caller provides, as an initializer has"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -86,7 +86,7 @@ func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
 	return n.Op.Backward(n)
 }
 
-// NoGradient returns a step that provides a gradient of zeroes for an output on which nothing depends,
+// NoGradient returns a step that provides a gradient of zeros for an output on which nothing depends,
 // and the gradient.
 func NoGradient(of Tensor) (Step, Tensor) {
 	t := Tensor{info: &info{name: "grad of " + of.name, operand: of.operand, kind: constant}}

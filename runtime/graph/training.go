@@ -9,11 +9,11 @@ import (
 )
 
 // Optimizer inserts, into g, the node that updates a weight from its gradient. Generated packages of
-// optimisers make them.
+// optimizers make them.
 type Optimizer func(g *Graph, weight, grad Tensor)
 
 // Training returns the program of one training step: forward, backward from the scalar loss (and
-// from every auxiliary loss, such as a regulariser's, of the nodes that the loss depends on), and the
+// from every auxiliary loss, such as a regularizer's, of the nodes that the loss depends on), and the
 // update of every trainable weight that the loss depends on. The given tensors can be read after a
 // step.
 func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
@@ -113,7 +113,7 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 
 // update appends the updates of weights that have gradients.
 func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []Tensor, grads map[Tensor]Tensor) error {
-	// The updates have a graph of their own, so that another program of g names its optimiser's
+	// The updates have a graph of their own, so that another program of g names its optimizer's
 	// state alike.
 	u := &Graph{seed: g.seed, names: maps.Clone(g.names), base: g}
 	if len(grads) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// group fuses neighbouring tasks that work element by element: first those of one operator that have
+// group fuses neighboring tasks that work element by element: first those of one operator that have
 // nothing to do with each other, as updates of weights, then those that hand tensors on.
 func (p draft) group() {
 	fixed := make([]bool, len(p.Tasks)) // in an explicit order, which numbers of tasks speak of

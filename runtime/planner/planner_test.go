@@ -32,7 +32,7 @@ import (
 )
 
 // random returns a training step of a random graph: layers whose inputs are any earlier tensors,
-// joined by additions, with losses of a regulariser here and there.
+// joined by additions, with losses of a regularizer here and there.
 func random(t testing.TB, seed uint64) *graph.Program {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))

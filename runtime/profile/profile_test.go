@@ -26,7 +26,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// training returns a training step of two layers, and the plan that initialises it.
+// training returns a training step of two layers, and the plan that initializes it.
 func training(t *testing.T) (init, step *plan.Plan) {
 	t.Helper()
 	g := graph.New(1)

@@ -13,14 +13,14 @@ import (
 type Source uint8
 
 const (
-	FromExpr      Source = iota // an expression over attributes and shapes
-	FromAttrs                   // the operator's attributes as a whole
-	FromShape                   // the partition.Partition of a slot's tensor
-	FromIteration               // the training step, from 0
-	FromProfiling               // how the engine measures tasks: a Profiling
-	FromHandle                  // the device that the task runs on: a Handle
-	FromInit                    // per-device state, which the operator's init task made
-	FromCall                    // the caller passes it
+	FromExpression Source = iota // an expression over attributes and shapes
+	FromAttrs                    // the operator's attributes as a whole
+	FromShape                    // the partition.Partition of a slot's tensor
+	FromIteration                // the training step, from 0
+	FromProfiling                // how the engine measures tasks: a Profiling
+	FromHandle                   // the device that the task runs on: a Handle
+	FromInit                     // per-device state, which the operator's init task made
+	FromCall                     // the caller passes it
 )
 
 var sources = [...]string{"expression", "attrs", "shape", "iteration", "profiling", "handle", "init", "call"}
@@ -39,10 +39,10 @@ func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Arg is an argument as one task sees it: a value that is no tensor. Its slot says how many values a
 // variadic one has.
 type Arg struct {
-	Slot int          `json:"slot"` // number of the slot, of role argument or state
-	Type reflect.Type `json:"-"`    // of one value
+	Slot int          `json:"slot" go:"slot"` // number of the slot, of role argument or state
+	Type reflect.Type `json:"-"`              // of one value
 	From Source       `json:"from"`
-	Of   int          `json:"of,omitempty"` // the slot whose division FromShape is
+	Of   int          `json:"of,omitempty" go:"slot,omitzero"` // the slot whose division FromShape is
 	// Unchecked arguments may hold pointers; others are plain data, which plans can carry.
 	Unchecked bool `json:"unchecked,omitempty"`
 }
@@ -154,7 +154,7 @@ func (s *Signature) Arg(slot int) *Arg {
 // value returns what an argument of a single value is.
 func (a *Accessor) value(slot int, arg *Arg) any {
 	switch arg.From {
-	case FromExpr:
+	case FromExpression:
 		return a.Resolved.args[slot]
 	case FromAttrs:
 		return a.Attrs

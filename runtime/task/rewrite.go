@@ -3,8 +3,8 @@ package task
 // InPlace says that the tensor of a slot may lie where that of another lay, because a task reads an
 // element there before it writes it. Of a backward task, it speaks of the slots' gradients.
 type InPlace struct {
-	Slot int `json:"slot"`
-	Of   int `json:"of"`
+	Slot int `json:"slot" go:"slot"`
+	Of   int `json:"of" go:"slot"`
 	// View says that the elements are the same in the same order: if the memory is shared, the task
 	// has nothing to do for them.
 	View bool `json:"view,omitempty"`
@@ -41,7 +41,7 @@ type Fusion struct {
 // FusionSlot is a slot of another operator, and one of this.
 type FusionSlot struct {
 	Other string `json:"other"`
-	Own   int    `json:"own"`
+	Own   int    `json:"own" go:"slot"`
 }
 
 // FusionWhen is an attribute of one of the operators and the values that it may have, a JSON array.

@@ -5,7 +5,7 @@ type Shard struct {
 	Dim string `json:"dim"` // its name in the spec
 	// Partial tells that each device is left with a partial sum of the outputs that do not have the
 	// dimension. Otherwise these are the same everywhere. Of the outputs that have it, and of the weight
-	// that an optimiser changes, each has its part.
+	// that an optimizer changes, each has its part.
 	Partial bool `json:"partial,omitempty"`
 }
 

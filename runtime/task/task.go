@@ -1,5 +1,5 @@
 // Package task is the one model of a task: what an operator's init, forward and backward are, and
-// also a loss, an optimiser's update, a metric or an initialiser.
+// also a loss, an optimizer's update, a metric or an initializer.
 //
 // An operator has slots: tensors and arguments, each with a role. A task's signature says which of
 // them it takes and what it may do with each. Generated code registers, for every task, its
@@ -47,7 +47,7 @@ const (
 	KindBackward             // computes gradients of inputs and weights from those of outputs
 	KindInit                 // makes per-device state
 	KindCleanup              // frees per-device state
-	KindUpdate               // changes its inputs in place, as an optimiser does
+	KindUpdate               // changes its inputs in place, as an optimizer does
 )
 
 var kinds = [...]string{"forward", "backward", "init", "cleanup", "update"}
@@ -110,7 +110,7 @@ type Slot struct {
 	Init      Init   `json:"init,omitzero"`        // how a weight begins
 }
 
-// Init names the initialiser of a weight and gives its attributes as JSON.
+// Init names the initializer of a weight and gives its attributes as JSON.
 type Init struct {
 	Operator string `json:"operator"`
 	Attrs    string `json:"attrs,omitempty"`
@@ -118,7 +118,7 @@ type Init struct {
 
 // Param is a slot as one task sees it.
 type Param struct {
-	Slot     int        `json:"slot"`           // number of the slot
+	Slot     int        `json:"slot" go:"slot"` // number of the slot
 	Grad     bool       `json:"grad,omitempty"` // the slot's gradient rather than its value
 	Perm     perm.Perm  `json:"perm"`
 	Redop    perm.Redop `json:"redop,omitempty"`
@@ -146,9 +146,8 @@ type Signature struct {
 	Args     []Arg     `json:"args,omitempty"`
 	// Constraints say how launches divide the task's tensors.
 	Constraints Constraints `json:"constraints,omitzero"`
-	// Returns is the number of the slot of per-device state that an init task makes, plus one; 0 if
-	// the task makes none.
-	Returns int    `json:"returns,omitempty"`
+	// Returns holds the slot of the per-device state that an init task makes; nothing if the task makes none.
+	Returns []int  `json:"returns,omitempty" go:"slot"`
 	Steps   []Step `json:"steps"`
 	// InPlace lists the tensors that may lie where others lay.
 	InPlace []InPlace `json:"inplace,omitempty"`
@@ -167,7 +166,12 @@ func (s *Signature) Name() string { return s.Operator.Name + "." + s.Task }
 
 // State returns the number of the slot of the per-device state that an init task makes; ok is false if
 // the task makes none.
-func (s *Signature) State() (slot int, ok bool) { return s.Returns - 1, s.Returns > 0 }
+func (s *Signature) State() (slot int, ok bool) {
+	if len(s.Returns) == 0 {
+		return 0, false
+	}
+	return s.Returns[0], true
+}
 
 // Attrs are the attributes of an operator: a comparable struct of plain values.
 type Attrs interface {

@@ -15,7 +15,7 @@ import "github.com/opgen/opgen/runtime/dtype"
 type layout struct {
 	shape  []int
 	lane   int // elements of a lane
-	stride int // distance between a lane's elements; also the number of neighbouring lanes
+	stride int // distance between a lane's elements; also the number of neighboring lanes
 }
 
 // Shape returns the extents, slowest dimension first. The caller must not change them.
@@ -222,7 +222,7 @@ func (v Grad[T]) Mat(lo, rows, cols int) OutMat[T] {
 }
 
 // Scatter is a gradient that the task contributes to by adding to any element any number of times.
-// The engine provides the zeroes or the earlier contributions.
+// The engine provides the zeros or the earlier contributions.
 type Scatter[T dtype.Number] struct {
 	layout
 	data []T

@@ -49,16 +49,16 @@ func totalOf[T dtype.Float](a tensor.ROLane[T], of func(float64) float64) float6
 // CrossEntropy returns -sum(label * log(p)), where p are probabilities; what a label of 0 says does not
 // count, whatever its probability. label and p have the same length.
 func CrossEntropy[T dtype.Float](label, p tensor.ROLane[T]) float64 {
-	return surprise(label, p, math.Log)
+	return crossEntropy(label, p, math.Log)
 }
 
 // CrossEntropyOfLogits returns -sum(label * log(p)) for p = softmax(logit), where lse is
 // LogSumExp(logit).
 func CrossEntropyOfLogits[T dtype.Float](label, logit tensor.ROLane[T], lse float64) float64 {
-	return surprise(label, logit, func(x float64) float64 { return x - lse })
+	return crossEntropy(label, logit, func(x float64) float64 { return x - lse })
 }
 
-func surprise[T dtype.Float](label, of tensor.ROLane[T], log func(float64) float64) float64 {
+func crossEntropy[T dtype.Float](label, of tensor.ROLane[T], log func(float64) float64) float64 {
 	y, n, s := label.Unlock(unlock.Key{})
 	x, _, u := of.Unlock(unlock.Key{})
 	var sum float64
@@ -93,7 +93,7 @@ func LogNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T], lse floa
 func PutNormGrad[T dtype.Float](dst tensor.GradLane[T], x tensor.ROLane[T], lse float64, byProb, byLog func(i int) float64) {
 	data, n, s := x.Unlock(unlock.Key{})
 	p := func(i int) float64 { return math.Exp(float64(data[i*s]) - lse) }
-	var mean, total float64 // what the normalisation takes from all elements alike
+	var mean, total float64 // what the normalization takes from all elements alike
 	for i := range n {
 		mean += p(i) * byProb(i)
 		total += byLog(i)

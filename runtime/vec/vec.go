@@ -129,7 +129,7 @@ func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 func Largest[T dtype.Number](order tensor.RWLane[int64], a tensor.ROLane[T], n int, sorted bool) {
 	to, count, u := order.WO().Unlock(unlock.Key{})
 	if u != 1 {
-		panic("vec: Largest needs neighbouring elements")
+		panic("vec: Largest needs neighboring elements")
 	}
 	to = to[:count]
 	for i := range to {

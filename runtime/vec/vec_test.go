@@ -16,7 +16,7 @@ var (
 	nan = math.NaN()
 )
 
-// both returns values as a lane of neighbouring elements, and as one of elements that lie apart, among
+// both returns values as a lane of neighboring elements, and as one of elements that lie apart, among
 // others that must not be touched.
 func both[T dtype.Float](values []float64) map[string]tensor.RWLane[T] {
 	dense, sparse := make([]T, len(values)), make([]T, 3*len(values))
@@ -149,8 +149,8 @@ func TestCopyFillPut(t *testing.T) {
 	}
 }
 
-// TestNeighbours checks that what lies between the elements of a lane is left alone.
-func TestNeighbours(t *testing.T) {
+// TestNeighbors checks that what lies between the elements of a lane is left alone.
+func TestNeighbors(t *testing.T) {
 	data := []float64{-7, 1, -8, -7, 2, -8}
 	l := tensor.MakeRW(unlock.Key{}, data, []int{2, 3}).Along(0).Lane(1)
 	Fill(l.WO(), 0)

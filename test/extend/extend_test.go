@@ -186,7 +186,7 @@ func trained(t *testing.T, out string) (losses, slopes []float64) {
 	return losses, slopes
 }
 
-// TestOtherModule generates, in a module of its own, an operator and its initialiser, and uses them
+// TestOtherModule generates, in a module of its own, an operator and its initializer, and uses them
 // together with opgen's operators.
 func TestOtherModule(t *testing.T) {
 	root := t.TempDir()

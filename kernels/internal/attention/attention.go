@@ -2,7 +2,7 @@
 // projected.
 //
 // Projected queries are [batch, queries, heads * key size], keys [batch, positions, heads * key size] and
-// values [batch, positions, heads * value size]; a head owns neighbouring columns. Positions are those of
+// values [batch, positions, heads * value size]; a head owns neighboring columns. Positions are those of
 // the inputs, followed by those that Append adds.
 package attention
 
@@ -104,7 +104,7 @@ func Backward[T dtype.Float](h *Heads, i int, p Projections[T], probs tensor.RO[
 }
 
 // Append fills the positions of an example, a matrix of rows of width elements that begins at element
-// first, from row n on: with extra, if there is one, and then with zeroes.
+// first, from row n on: with extra, if there is one, and then with zeros.
 func Append[T dtype.Float](x tensor.RW[T], first, rows, width, n int, extra tensor.Opt[tensor.RO[T]]) {
 	if e, ok := extra.Get(); ok {
 		vec.Copy(x.Span(first+n*width, first+(n+1)*width).WO(), e.Span(0, width))

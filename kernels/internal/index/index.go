@@ -26,7 +26,7 @@ func New(shape []int, start int, strides ...[]int) *Walk {
 	return w
 }
 
-// merge drops dimensions of extent 1, and makes one of neighbours that every tensor runs through with
+// merge drops dimensions of extent 1, and makes one of neighbors that every tensor runs through with
 // one stride: steps then seldom carry from one dimension to the next.
 func merge(shape []int, strides [][]int) ([]int, [][]int) {
 	var dims []int

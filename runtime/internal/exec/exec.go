@@ -459,9 +459,9 @@ func (j *job) await(counter *atomic.Int64, value int64) bool {
 }
 
 // stopped reports whether the job is aborted, and aborts it if its context is done.
-func (j *job) stopped() bool { return j.abort.Load() || j.done != nil && j.cancelled() }
+func (j *job) stopped() bool { return j.abort.Load() || j.done != nil && j.canceled() }
 
-func (j *job) cancelled() bool {
+func (j *job) canceled() bool {
 	select {
 	case <-j.done:
 		j.abort.Store(true)

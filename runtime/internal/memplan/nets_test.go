@@ -143,7 +143,7 @@ func (t *tape) finish(x *value) []memplan.Buffer {
 }
 
 // resnet50 returns the buffers of a training step of ResNet-50 (He and others, 2015, with the stride in the
-// 3 x 3 convolution) on images of 224 x 224: 53 convolutions without bias, each followed by a batch normalisation,
+// 3 x 3 convolution) on images of 224 x 224: 53 convolutions without bias, each followed by a batch normalization,
 // which keeps mean and deviation of each channel; in-place rectifiers; 16 residual additions.
 func resnet50(batch int, eager bool) []memplan.Buffer {
 	t := &tape{eager: eager}

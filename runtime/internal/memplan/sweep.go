@@ -36,7 +36,7 @@ func sweep(buffers []Buffer, all []change, l *Layout) {
 	}
 }
 
-// free adds a hole, and joins it with its neighbours.
+// free adds a hole, and joins it with its neighbors.
 func free(holes []hole, h hole) []hole {
 	at, _ := slices.BinarySearchFunc(holes, h.lo, func(g hole, lo int64) int {
 		if g.lo < lo {

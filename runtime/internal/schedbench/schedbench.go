@@ -19,7 +19,7 @@ type Shape struct {
 }
 
 // Shapes are graphs of tasks one after the other, none after another, in layers of 100 that each wait for
-// 3 of the layer before, in a square where each waits for its upper and its left neighbour, and in a
+// 3 of the layer before, in a square where each waits for its upper and its left neighbor, and in a
 // binary tree from its root.
 var Shapes = []Shape{
 	{"chain", func(n int) [][]int32 {

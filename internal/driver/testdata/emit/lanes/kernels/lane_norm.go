@@ -13,7 +13,7 @@ import (
 // LaneNorm is the kernel of lane_norm.
 type LaneNorm[T dtype.Float] struct{}
 
-// ForwardLanes normalises lanes.
+// ForwardLanes normalizes lanes.
 func (LaneNorm[T]) ForwardLanes(ctx *op.Ctx, a *lanenorm.Forward[T], r op.Range) error {
 	bias, shifted := a.Bias.Get()
 	residual, add := a.Residual.Get()

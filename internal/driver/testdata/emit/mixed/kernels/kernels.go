@@ -55,7 +55,7 @@ func (ChooseBackward[D, T, C]) Backward(_ *op.Ctx, a *choose.Backward[D, T, C], 
 // Nothing is the kernel of nothing.
 type Nothing[T dtype.Element] struct{}
 
-// Forward writes zeroes.
+// Forward writes zeros.
 func (Nothing[T]) Forward(_ *op.Ctx, a *nothing.Forward[T], r op.Range) error {
 	var zero T
 	for i := r.Lo; i < r.Hi; i++ {

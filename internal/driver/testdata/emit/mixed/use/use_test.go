@@ -19,7 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// load loads a program, with variables initialised.
+// load loads a program, with variables initialized.
 func load(t *testing.T, p *graph.Program) *engine.Instance {
 	t.Helper()
 	var registry task.Registry

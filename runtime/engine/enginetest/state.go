@@ -1,4 +1,4 @@
-package cpu_test
+package enginetest
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
@@ -122,18 +120,16 @@ func (s *tables) bind(a *task.Accessor) ([]op.Body, error) {
 	return []op.Body{body}, a.Err()
 }
 
-func (s *tables) registry(t *testing.T) *task.Registry {
+// tables returns a registry of all operators, and of the counter.
+func (s *suite) counters(t *testing.T, log *tables) *task.Registry {
 	t.Helper()
-	var r task.Registry
-	if err := catalogue.Register(&r); err != nil {
-		t.Fatal(err)
-	}
+	r := s.catalogue(t)
 	for _, sig := range counter.Signatures {
-		if err := r.RegisterTask(sig.ID, sig.Name(), sig, task.Variant{Target: op.CPU, Kernel: s, Bind: s.bind}); err != nil {
+		if err := r.RegisterTask(sig.ID, sig.Name(), sig, task.Variant{Target: s.target.Name, Kernel: log, Bind: log.bind}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &r
+	return r
 }
 
 // counters returns a program of n counters, one after the other.
@@ -157,11 +153,11 @@ func (s *tables) open() (n int) {
 	return n
 }
 
-func TestState(t *testing.T) {
-	s := &tables{}
-	e := engine.New(s.registry(t), cpu.New(cpu.Config{Workers: 2}), engine.Config{})
+func (s *suite) testState(t *testing.T) {
+	log := &tables{}
+	e := s.start(t, s.counters(t, log), 2, engine.Config{})
 	p := counters(t, 3)
-	in, other := load(t, e, p), load(t, e, p)
+	in, other := s.load(t, e, p), s.load(t, e, p)
 	for range 2 {
 		feed(t, in, "x", make([]float32, 8)...)
 		run(t, in)
@@ -170,12 +166,12 @@ func TestState(t *testing.T) {
 		}
 	}
 	// Each instance has states of its own, and those of a failed run are there for the next.
-	s.failForward = true
+	log.failForward = true
 	feed(t, other, "x", make([]float32, 8)...)
 	if err := other.Run(t.Context()); !errors.Is(err, errKernel) {
 		t.Errorf("%v", err)
 	}
-	s.failForward = false
+	log.failForward = false
 	feed(t, other, "x", make([]float32, 8)...)
 	run(t, other)
 	if got := fetch[float32](t, other, last(p)); got[0] != 456 {
@@ -184,7 +180,7 @@ func TestState(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}
-	third := load(t, e, counters(t, 1))
+	third := s.load(t, e, counters(t, 1))
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
@@ -192,13 +188,13 @@ func TestState(t *testing.T) {
 		t.Error(err)
 	}
 	want := "init 1 init 2 init 3 init 4 init 5 init 6 cleanup 3 cleanup 2 cleanup 1 init 7 cleanup 7 cleanup 6 cleanup 5 cleanup 4"
-	if got := strings.Join(s.log, " "); got != want || s.open() != 0 {
-		t.Errorf("%d states are open\n got %s\nwant %s", s.open(), got, want)
+	if got := strings.Join(log.log, " "); got != want || log.open() != 0 {
+		t.Errorf("%d states are open\n got %s\nwant %s", log.open(), got, want)
 	}
 }
 
-// TestStateErrors lets init and cleanup tasks fail. Whatever was made is freed.
-func TestStateErrors(t *testing.T) {
+// testStateErrors lets init and cleanup tasks fail. Whatever was made is freed.
+func (s *suite) testStateErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		s     tables
 		cause error
@@ -210,20 +206,20 @@ func TestStateErrors(t *testing.T) {
 		"none put": {tables{noInit: 2}, nil, "plan inference, counter_1: counter.init, range [0, 1): operator counter, task init: want an init task that puts a state, got none", "init 1 cleanup 1"},
 		"both":     {tables{failInit: 3, failCleanup: 2}, errCleanup, "plan inference, counter_2: counter.init, range [0, 1): init failed\nplan inference, counter_1: counter.cleanup, range [0, 1): cleanup failed", "init 1 init 2 cleanup 2 cleanup 1"},
 	} {
-		s := &tt.s
-		e := engine.New(s.registry(t), cpu.New(cpu.Config{Workers: 1}), engine.Config{})
-		in, err := e.Load(build(t, counters(t, 3)))
+		log := &tt.s
+		e := s.start(t, s.counters(t, log), 1, engine.Config{})
+		in, err := e.Load(s.build(t, counters(t, 3)))
 		wantError(t, name, err, tt.want)
 		if in != nil || tt.cause != nil && !errors.Is(err, tt.cause) {
 			t.Errorf("%s: %v, %v", name, in, err)
 		}
-		if got := strings.Join(s.log, " "); got != tt.log || s.open() != 0 || e.Memory().Used != 0 {
-			t.Errorf("%s: %s; %d states are open, %d bytes in use", name, got, s.open(), e.Memory().Used)
+		if got := strings.Join(log.log, " "); got != tt.log || log.open() != 0 || e.Memory().Used != 0 {
+			t.Errorf("%s: %s; %d states are open, %d bytes in use", name, got, log.open(), e.Memory().Used)
 		}
-		*s = tables{failCleanup: 2}
-		in = load(t, e, counters(t, 3))
+		*log = tables{failCleanup: 2}
+		in = s.load(t, e, counters(t, 3))
 		wantError(t, name, in.Close(), "plan inference, counter_1: counter.cleanup, range [0, 1): cleanup failed")
-		if got := strings.Join(s.log, " "); got != "init 1 init 2 init 3 cleanup 3 cleanup 2 cleanup 1" || e.Memory().Used != 0 {
+		if got := strings.Join(log.log, " "); got != "init 1 init 2 init 3 cleanup 3 cleanup 2 cleanup 1" || e.Memory().Used != 0 {
 			t.Errorf("%s: %s; %d bytes in use", name, got, e.Memory().Used)
 		}
 		if err := e.Close(); err != nil {
@@ -231,9 +227,9 @@ func TestStateErrors(t *testing.T) {
 		}
 	}
 	// A body that asks for a state of another type, or that nobody made, is an error of Load.
-	s := &tables{}
-	e := newEngine(t, s.registry(t), 1, engine.Config{})
-	p := build(t, counters(t, 1))
+	log := &tables{}
+	e := s.engine(t, s.counters(t, log), 1, engine.Config{})
+	p := s.build(t, counters(t, 1))
 	p.States = nil
 	_, err := e.Load(p)
 	wantError(t, "no state", err, "plan inference, counter: counter.forward: operator counter, task forward, slot table: want an engine that keeps state, got none")

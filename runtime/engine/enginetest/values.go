@@ -1,4 +1,4 @@
-package cpu_test
+package enginetest
 
 import (
 	"fmt"
@@ -12,14 +12,13 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 )
 
 // affine returns a program with the variables fc.weight and fc.bias, for batches of a size.
-func affine(t testing.TB, batch, in, out int) *graph.Program {
+func affine(t *testing.T, batch, in, out int) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
 	at := linear.Defaults()
@@ -27,9 +26,9 @@ func affine(t testing.TB, batch, in, out int) *graph.Program {
 	return inference(t, g, linear.Apply(g, at, g.Input("x", dtype.F32, batch, in), graph.Named("fc")))
 }
 
-func TestFeedAndFetchErrors(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 1, engine.Config{})
-	in := load(t, e, chain(t, 3, 4))
+func (s *suite) testFeedAndFetchErrors(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 1, engine.Config{})
+	in := s.load(t, e, chain(t, 3, 4))
 	wantError(t, "unknown name", engine.Feed(in, "y", make([]float32, 4)), "engine: plan inference has no tensor y")
 	wantError(t, "wrong type", engine.Feed(in, "x", make([]float64, 4)), "engine: tensor x holds f32, not f64")
 	wantError(t, "too short", engine.Feed(in, "x", make([]float32, 3)), "engine: tensor x: want 4 elements, got 3")
@@ -61,10 +60,10 @@ func TestFeedAndFetchErrors(t *testing.T) {
 	}
 }
 
-// TestInputsMustBeFed runs a plan whose inputs were not fed, never or not again.
-func TestInputsMustBeFed(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 1, engine.Config{})
-	in := load(t, e, chain(t, 3, 4))
+// testInputsMustBeFed runs a plan whose inputs were not fed, never or not again.
+func (s *suite) testInputsMustBeFed(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 1, engine.Config{})
+	in := s.load(t, e, chain(t, 3, 4))
 	const want = "engine: plan inference reads input x, which has not been fed since the last run"
 	wantError(t, "never", in.Run(t.Context()), want)
 	feed(t, in, "x", 1, 2, 3, float32(4))
@@ -79,14 +78,14 @@ func TestInputsMustBeFed(t *testing.T) {
 		t.Errorf("the plan computes %v", got)
 	}
 	// An input without elements needs none.
-	run(t, load(t, e, chain(t, 1, 0)))
+	run(t, s.load(t, e, chain(t, 1, 0)))
 }
 
-// TestFeedBeforeFetch feeds the next run before the results of the last are fetched, in a plan whose
+// testFeedBeforeFetch feeds the next run before the results of the last are fetched, in a plan whose
 // input and output do not live at the same time.
-func TestFeedBeforeFetch(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 1, engine.Config{})
-	in := load(t, e, chain(t, 4, 1000))
+func (s *suite) testFeedBeforeFetch(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 1, engine.Config{})
+	in := s.load(t, e, chain(t, 4, 1000))
 	feed(t, in, "x", make([]float32, 1000)...)
 	run(t, in)
 	feed(t, in, "x", slices.Repeat([]float32{7}, 1000)...)
@@ -99,10 +98,10 @@ func TestFeedBeforeFetch(t *testing.T) {
 	}
 }
 
-func TestUnsetVariables(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 1, engine.Config{})
+func (s *suite) testUnsetVariables(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 1, engine.Config{})
 	p := affine(t, 1, 2, 1)
-	in := load(t, e, p)
+	in := s.load(t, e, p)
 	feed(t, in, "x", 10, float32(100))
 	const want = "engine: plan inference reads variable %s, which nothing has written yet"
 	wantError(t, "no variable is set", in.Run(t.Context()), fmt.Sprintf(want, "fc.weight"))
@@ -113,32 +112,32 @@ func TestUnsetVariables(t *testing.T) {
 	if got := fetch[float32](t, in, last(p)); got[0] != 213 {
 		t.Errorf("the plan computes %v", got)
 	}
-	// An initialisation sets them as well, and Load of another plan does not.
-	e = newEngine(t, registry(t, increment), 1, engine.Config{})
+	// An initialization sets them as well, and Load of another plan does not.
+	e = s.engine(t, s.registry(t, increment), 1, engine.Config{})
 	init, err := graph.Initialization(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := load(t, e, init)
-	in = load(t, e, p)
+	start := s.load(t, e, init)
+	in = s.load(t, e, p)
 	feed(t, in, "x", 10, float32(100))
 	wantError(t, "loaded, but not run", in.Run(t.Context()), fmt.Sprintf(want, "fc.weight"))
 	run(t, start)
 	run(t, in)
 }
 
-// TestEmptyVariables runs a plan with a variable that has no elements, so nothing can write it.
-func TestEmptyVariables(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 1, engine.Config{})
-	in := load(t, e, affine(t, 1, 0, 1))
+// testEmptyVariables runs a plan with a variable that has no elements, so nothing can write it.
+func (s *suite) testEmptyVariables(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 1, engine.Config{})
+	in := s.load(t, e, affine(t, 1, 0, 1))
 	feed(t, in, "fc.bias", float32(2))
 	feed[float32](t, in, "x")
 	run(t, in)
 }
 
-// TestVariableWrittenFirst runs a plan that reads a variable only after it has written it.
-func TestVariableWrittenFirst(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 1, engine.Config{})
+// testVariableWrittenFirst runs a plan that reads a variable only after it has written it.
+func (s *suite) testVariableWrittenFirst(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 1, engine.Config{})
 	v := region.Access{Region: region.Whole(0, []int{2}), Perm: perm.Write}
 	sum := region.Access{Region: region.Whole(1, []int{2}), Perm: perm.Write}
 	read, change := v, sum
@@ -146,7 +145,7 @@ func TestVariableWrittenFirst(t *testing.T) {
 	fill := func(value float64, to region.Access) plan.Task {
 		return plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: value}, Over: 2, Grain: 2, Access: []region.Access{to}}
 	}
-	in, err := e.Load(schedule(t, &plan.Plan{Format: plan.Format, Name: "by hand", Target: op.CPU, ArenaBytes: 64, Roots: []plan.Root{
+	in, err := e.Load(s.schedule(t, &plan.Plan{Format: plan.Format, Name: "by hand", Target: s.target.Name, ArenaBytes: 64, Roots: []plan.Root{
 		{Name: "v", Type: dtype.F32, Shape: []int{2}, Use: plan.Variable, Place: region.Place{Space: region.Variable, Bytes: 8}, Last: 2},
 		{Name: "sum", Type: dtype.F32, Shape: []int{2}, Use: plan.Fetched, Place: region.Place{Bytes: 8}, First: 1, Last: 3},
 	}, Tasks: []plan.Task{fill(3, v), fill(4, sum), {Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: 2, Grain: 2, Access: []region.Access{change, read}}}}))
@@ -159,14 +158,14 @@ func TestVariableWrittenFirst(t *testing.T) {
 	}
 }
 
-// TestSharedVariables lets two plans for different batches work on the same weights.
-func TestSharedVariables(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 2, engine.Config{})
+// testSharedVariables lets two plans for different batches work on the same weights.
+func (s *suite) testSharedVariables(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 2, engine.Config{})
 	small, large := affine(t, 1, 2, 1), affine(t, 3, 2, 1)
-	one := load(t, e, small)
+	one := s.load(t, e, small)
 	used := e.Memory().Used
-	three := load(t, e, large)
-	if got, want := e.Memory().Used-used, build(t, large).ArenaBytes; got != want {
+	three := s.load(t, e, large)
+	if got, want := e.Memory().Used-used, s.build(t, large).ArenaBytes; got != want {
 		t.Errorf("the second plan takes %d bytes, want its arena of %d", got, want)
 	}
 	feed(t, one, "fc.weight", 1, float32(2))
@@ -193,15 +192,15 @@ func TestSharedVariables(t *testing.T) {
 	wantError(t, "another type", err, "engine: variable fc.weight holds f32, not f64")
 	// A plan that wants another shape is refused, and leaves no trace.
 	used = e.Memory().Used
-	_, err = e.Load(build(t, affine(t, 1, 5, 1)))
+	_, err = e.Load(s.build(t, affine(t, 1, 5, 1)))
 	wantError(t, "another shape", err, "engine: variable fc.weight: plan inference wants f32[1, 5], the engine holds f32[1, 2]")
 	if got := e.Memory().Used; got != used {
 		t.Errorf("%d bytes are in use, want %d", got, used)
 	}
 }
 
-// TestTrainingChangesVariables trains with one plan and reads the weights with another.
-func TestTrainingChangesVariables(t *testing.T) {
+// testTrainingChangesVariables trains with one plan and reads the weights with another.
+func (s *suite) testTrainingChangesVariables(t *testing.T) {
 	g := graph.New(1)
 	x, label := g.Input("x", dtype.F32, 1, 1), g.Input("label", dtype.I32, 1, 1)
 	at := linear.Defaults()
@@ -218,11 +217,11 @@ func TestTrainingChangesVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEngine(t, registry(t, increment), 2, engine.Config{})
-	start := load(t, e, init)
+	e := s.engine(t, s.registry(t, increment), 2, engine.Config{})
+	start := s.load(t, e, init)
 	run(t, start)
 	start.Close()
-	train, test := load(t, e, step), load(t, e, affine(t, 1, 1, 2))
+	train, test := s.load(t, e, step), s.load(t, e, affine(t, 1, 1, 2))
 	feed(t, train, "fc.weight", 0, float32(0))
 	feed(t, train, "x", float32(4))
 	feed(t, train, "label", int32(1))
@@ -244,13 +243,13 @@ func TestTrainingChangesVariables(t *testing.T) {
 	}
 }
 
-// TestConcurrentInstances runs, feeds and reads two instances of one engine from several goroutines.
-func TestConcurrentInstances(t *testing.T) {
-	e := newEngine(t, registry(t, increment), 3, engine.Config{})
+// testConcurrentInstances runs, feeds and reads two instances of one engine from several goroutines.
+func (s *suite) testConcurrentInstances(t *testing.T) {
+	e := s.engine(t, s.registry(t, increment), 3, engine.Config{})
 	p := chain(t, 5, 64)
 	instances := make([]*engine.Instance, 4)
 	for k := range instances {
-		instances[k] = load(t, e, p)
+		instances[k] = s.load(t, e, p)
 	}
 	var wg sync.WaitGroup
 	for k, in := range instances {
@@ -280,40 +279,7 @@ func TestConcurrentInstances(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if m := e.Memory(); m.Used != 0 || m.Peak != 4*build(t, p).ArenaBytes {
+	if m := e.Memory(); m.Used != 0 || m.Peak != 4*s.build(t, p).ArenaBytes {
 		t.Errorf("memory %+v", m)
-	}
-}
-
-// TestBuiltins runs the operations that every engine knows, cut into several ranges.
-func TestBuiltins(t *testing.T) {
-	const n = 40000 // more than two ranges
-	e := newEngine(t, registry(t, increment), 3, engine.Config{})
-	p := &plan.Plan{Format: plan.Format, Name: "builtins", Target: op.CPU}
-	add := func(name string, typ dtype.Type, use plan.Use, last int) region.Access {
-		bytes := int64(n * typ.Size())
-		p.Roots = append(p.Roots, plan.Root{Name: name, Type: typ, Shape: []int{n}, Use: use, Place: region.Place{Off: p.ArenaBytes, Bytes: bytes}, First: 0, Last: last})
-		p.ArenaBytes += bytes
-		return region.Access{Region: region.Whole(region.Root(len(p.Roots)-1), []int{n})}
-	}
-	for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
-		a, b := add("a "+typ.String(), typ, plan.Fetched, 6), add("b "+typ.String(), typ, plan.Fetched, 6)
-		write, change, read := a, a, b
-		write.Perm, change.Perm, b.Perm, read.Perm = perm.Write, perm.ReadWrite, perm.Write, perm.Read
-		p.Tasks = append(p.Tasks,
-			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: 1.5}, Over: n, Grain: 16384, Access: []region.Access{write}},
-			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill", Value: -4}, Over: n, Grain: 16384, Access: []region.Access{b}},
-			plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "add"}, Over: n, Grain: 16384, Access: []region.Access{change, read}})
-	}
-	in, err := e.Load(schedule(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, in)
-	if a, b := fetch[float32](t, in, "a f32"), fetch[float32](t, in, "b f32"); slices.Min(a) != -2.5 || slices.Max(a) != -2.5 || slices.Min(b) != -4 || slices.Max(b) != -4 {
-		t.Errorf("f32: a from %v to %v, b from %v to %v", slices.Min(a), slices.Max(a), slices.Min(b), slices.Max(b))
-	}
-	if a, b := fetch[float64](t, in, "a f64"), fetch[float64](t, in, "b f64"); slices.Min(a) != -2.5 || slices.Max(a) != -2.5 || slices.Min(b) != -4 || slices.Max(b) != -4 {
-		t.Errorf("f64: a from %v to %v, b from %v to %v", slices.Min(a), slices.Max(a), slices.Min(b), slices.Max(b))
 	}
 }

@@ -1,21 +1,15 @@
-package cpu_test
+package enginetest
 
 import (
-	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/attr"
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -74,20 +68,19 @@ func increment(_ *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range
 }
 
 // registry returns all operators of the catalogue, and the probe with a kernel.
-func registry(t testing.TB, k kernel) *task.Registry {
+func (s *suite) registry(t testing.TB, k kernel) *task.Registry {
 	t.Helper()
-	var r task.Registry
-	if err := catalogue.Register(&r); err != nil {
-		t.Fatal(err)
-	}
-	bind := func(a *task.Accessor) ([]op.Body, error) {
-		return []op.Body{&probeBody{k, task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)}}, a.Err()
-	}
+	r := s.catalogue(t)
 	sig := probe.Signatures[0]
-	if err := r.RegisterTask(sig.ID, "probe forward", sig, task.Variant{Target: op.CPU, Kernel: k, Bind: bind}); err != nil {
+	if err := r.RegisterTask(sig.ID, "probe forward", sig, task.Variant{Target: s.target.Name, Kernel: k, Bind: k.bind}); err != nil {
 		t.Fatal(err)
 	}
-	return &r
+	return r
+}
+
+// bind binds a probe to its tensors.
+func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
+	return []op.Body{&probeBody{k, task.ReadOnly[float32](a, 0), task.WriteOnly[float32](a, 1)}}, a.Err()
 }
 
 // apply inserts a probe.
@@ -115,76 +108,6 @@ func inference(t testing.TB, g *graph.Graph, fetch ...graph.Tensor) *graph.Progr
 	return p
 }
 
-func build(t testing.TB, p *graph.Program) *plan.Plan {
-	t.Helper()
-	pl, err := planner.Build(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pl
-}
-
-// schedule completes a plan that was made by hand.
-func schedule(t testing.TB, p *plan.Plan) *plan.Plan {
-	t.Helper()
-	p, err := planner.Reschedule(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func newEngine(t testing.TB, r *task.Registry, workers int, c engine.Config) *engine.Engine {
-	t.Helper()
-	e := engine.New(r, cpu.New(cpu.Config{Workers: workers}), c)
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
-func load(t testing.TB, e *engine.Engine, p *graph.Program) *engine.Instance {
-	t.Helper()
-	in, err := e.Load(build(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
-}
-
-func feed[T dtype.Element](t testing.TB, in *engine.Instance, name string, data ...T) {
-	t.Helper()
-	if err := engine.Feed(in, name, data); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func fetch[T dtype.Element](t testing.TB, in *engine.Instance, name string) []T {
-	t.Helper()
-	v, err := engine.Fetch[T](in, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func run(t testing.TB, in *engine.Instance) {
-	t.Helper()
-	if err := in.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantError checks the text of an error.
-func wantError(t testing.TB, what string, err error, want string) {
-	t.Helper()
-	if err == nil || err.Error() != want {
-		t.Errorf("%s: got %v\nwant %s", what, err, want)
-	}
-}
-
 // copyOf returns a copy of a plan that can be changed.
 func copyOf(t testing.TB, p *plan.Plan) *plan.Plan {
 	t.Helper()
@@ -201,12 +124,3 @@ func copyOf(t testing.TB, p *plan.Plan) *plan.Plan {
 
 // last returns the name of the only fetched tensor.
 func last(p *graph.Program) string { return p.Fetched[len(p.Fetched)-1].Name() }
-
-func contains(s string, parts ...string) bool {
-	for _, p := range parts {
-		if !strings.Contains(s, p) {
-			return false
-		}
-	}
-	return true
-}

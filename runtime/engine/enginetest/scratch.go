@@ -1,11 +1,10 @@
-package cpu_test
+package enginetest
 
 import (
 	"fmt"
 	"runtime"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
@@ -53,7 +52,7 @@ func (b *scratchBody) Run(ctx *op.Ctx, r op.Range) error {
 	return nil
 }
 
-func TestScratchMemory(t *testing.T) {
+func (s *suite) testScratchMemory(t *testing.T) {
 	const n = 64
 	scratch := graph.NewOperator(graph.Operator{
 		Operator: task.Operator{
@@ -82,24 +81,21 @@ func TestScratchMemory(t *testing.T) {
 			return graph.NewBinding[int](n, task.KindForward).Bind(0, n.Tensor(0)).Bind(4, n.Tensor(4)).Invocation()
 		},
 	})
-	var r task.Registry
-	if err := catalogue.Register(&r); err != nil {
-		t.Fatal(err)
-	}
+	r := s.catalogue(t)
 	bind := func(a *task.Accessor) ([]op.Body, error) {
 		return []op.Body{&scratchBody{task.Local[float32](a, 1), task.Local[float64](a, 3), task.ReadWrite[int32](a, 2), task.WriteOnly[float32](a, 4)}}, a.Err()
 	}
 	sig := scratch.Signatures[0]
-	if err := r.RegisterTask(sig.ID, "scratch forward", sig, task.Variant{Target: op.CPU, Kernel: bind, Bind: bind}); err != nil {
+	if err := r.RegisterTask(sig.ID, "scratch forward", sig, task.Variant{Target: s.target.Name, Kernel: bind, Bind: bind}); err != nil {
 		t.Fatal(err)
 	}
 	g := graph.New(1)
 	p := inference(t, g, graph.Insert[int](g, 0, scratch, probeAttrs{}).Bind(0, g.Input("x", dtype.F32, n)).Node().Tensor(4))
-	if got := build(t, p).WorkerBytes; got != 128 {
+	if got := s.build(t, p).WorkerBytes; got != 128 {
 		t.Errorf("a worker needs %d bytes, want 64 for each kind", got)
 	}
 	for _, workers := range []int{1, 2, 5} {
-		in := load(t, newEngine(t, &r, workers, engine.Config{}), p)
+		in := s.load(t, s.engine(t, r, workers, engine.Config{}), p)
 		for range 20 {
 			feed(t, in, "x", make([]float32, n)...)
 			run(t, in)

@@ -1,4 +1,4 @@
-package cpu_test
+package enginetest
 
 import (
 	"errors"
@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/conv2d"
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 )
 
 // convolution returns a program that needs variables, an arena and scratch memory of workers.
-func convolution(t testing.TB, size int) *graph.Program {
+func convolution(t *testing.T, size int) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 1, size, size)
@@ -22,35 +21,35 @@ func convolution(t testing.TB, size int) *graph.Program {
 	return inference(t, g, conv2d.Apply(g, at, x, graph.Named("conv")))
 }
 
-// TestMemoryLimit loads a plan with every limit that matters. What fits exactly is loaded; one byte
+// testMemoryLimit loads a plan with every limit that matters. What fits exactly is loaded; one byte
 // less is refused, by whoever asked for the byte, and leaves the engine as it was.
-func TestMemoryLimit(t *testing.T) {
-	const workers = 2
-	p := build(t, convolution(t, 9))
+func (s *suite) testMemoryLimit(t *testing.T) {
+	reg := s.registry(t, increment)
+	workers := int64(s.engine(t, reg, 2, engine.Config{}).Workers())
+	p := s.build(t, convolution(t, 9))
 	filter, bias := int64(3*4*4), int64(3*4)
 	need := filter + bias + p.ArenaBytes + workers*p.WorkerBytes
 	if p.WorkerBytes == 0 || p.ArenaBytes == 0 || p.VariableBytes() != filter+bias {
 		t.Fatalf("the plan needs %d, %d and %d bytes", p.WorkerBytes, p.ArenaBytes, p.VariableBytes())
 	}
 	arena := "plan inference (largest tensor conv.output, 1536 bytes)"
-	scratch := func(w int) string { return fmt.Sprintf("scratch of worker %d for plan inference", w) }
+	scratch := func(w int64) string { return fmt.Sprintf("scratch of worker %d for plan inference", w) }
 	tests := []struct {
 		limit           int64
 		owner           string // "" if it fits
 		requested, used int64
 	}{
 		{need, "", 0, 0},
-		{need - 1, scratch(1), p.WorkerBytes, need - p.WorkerBytes},
-		{need - p.WorkerBytes, scratch(1), p.WorkerBytes, need - p.WorkerBytes},
-		{need - p.WorkerBytes - 1, scratch(0), p.WorkerBytes, need - 2*p.WorkerBytes},
+		{need - 1, scratch(workers - 1), p.WorkerBytes, need - p.WorkerBytes},
+		{need - p.WorkerBytes, scratch(workers - 1), p.WorkerBytes, need - p.WorkerBytes},
+		{need - workers*p.WorkerBytes, scratch(0), p.WorkerBytes, need - workers*p.WorkerBytes},
 		{filter + bias + p.ArenaBytes - 1, arena, p.ArenaBytes, filter + bias},
 		{filter + bias - 1, "variable conv.bias", bias, filter},
 		{filter - 1, "variable conv.filter", filter, 0},
 		{1, "variable conv.filter", filter, 0},
 	}
-	reg := registry(t, increment)
 	for _, tt := range tests {
-		e := newEngine(t, reg, workers, engine.Config{MemoryLimit: tt.limit})
+		e := s.engine(t, reg, 2, engine.Config{MemoryLimit: tt.limit})
 		in, err := e.Load(p)
 		if tt.owner == "" {
 			if err != nil {
@@ -79,14 +78,14 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestAfterOutOfMemory goes on with an engine after a plan did not fit.
-func TestAfterOutOfMemory(t *testing.T) {
+// testAfterOutOfMemory goes on with an engine after a plan did not fit.
+func (s *suite) testAfterOutOfMemory(t *testing.T) {
 	small, large := chain(t, 2, 10), chain(t, 2, 1000)
-	e := newEngine(t, registry(t, increment), 2, engine.Config{MemoryLimit: build(t, large).ArenaBytes})
-	in := load(t, e, small)
+	e := s.engine(t, s.registry(t, increment), 2, engine.Config{MemoryLimit: s.build(t, large).ArenaBytes})
+	in := s.load(t, e, small)
 	before := e.Memory().Used
-	_, err := e.Load(build(t, large))
-	wantError(t, "the large plan", err, fmt.Sprintf("out of memory: plan inference (largest tensor x, 4000 bytes) wants %d bytes; %d of %d are in use", build(t, large).ArenaBytes, before, build(t, large).ArenaBytes))
+	_, err := e.Load(s.build(t, large))
+	wantError(t, "the large plan", err, fmt.Sprintf("out of memory: plan inference (largest tensor x, 4000 bytes) wants %d bytes; %d of %d are in use", s.build(t, large).ArenaBytes, before, s.build(t, large).ArenaBytes))
 	if got := e.Memory().Used; got != before {
 		t.Errorf("%d bytes are in use, want %d", got, before)
 	}
@@ -96,18 +95,18 @@ func TestAfterOutOfMemory(t *testing.T) {
 		t.Errorf("the small plan computes %v", got)
 	}
 	in.Close()
-	in = load(t, e, large)
+	in = s.load(t, e, large)
 	if got := e.Memory(); got.Used != got.Limit {
 		t.Errorf("memory %+v", got)
 	}
 	in.Close()
 }
 
-// TestClose closes an engine with open instances.
-func TestClose(t *testing.T) {
-	e := engine.New(registry(t, increment), cpu.New(cpu.Config{Workers: 3}), engine.Config{})
+// testClose closes an engine with open instances.
+func (s *suite) testClose(t *testing.T) {
+	e := s.start(t, s.registry(t, increment), 3, engine.Config{})
 	p := chain(t, 1, 4)
-	first, second := load(t, e, p), load(t, e, convolution(t, 5))
+	first, second := s.load(t, e, p), s.load(t, e, convolution(t, 5))
 	feed(t, first, "x", 1, 2, 3, float32(4))
 	first.Close()
 	_, err := engine.Fetch[float32](first, "p0.output")
@@ -127,7 +126,7 @@ func TestClose(t *testing.T) {
 	}
 	wantError(t, "running", second.Run(t.Context()), "engine: the engine or the instance is closed")
 	wantError(t, "feeding", engine.Feed(second, "x", make([]float32, 50)), "engine: the instance is closed")
-	_, err = e.Load(build(t, p))
+	_, err = e.Load(s.build(t, p))
 	wantError(t, "loading", err, "engine: the engine is closed")
 	_, _, err = engine.Variable[float32](e, "conv.bias")
 	wantError(t, "reading a variable", err, "engine: no variable conv.bias")
