@@ -41,8 +41,8 @@ type Resolution struct {
 
 	op       *Operator
 	given    Given
-	operands [][]Operand   // per slot; nil is absent
-	grids    [][]op.Grid   // per signature and step
+	operands [][]Operand // per slot; nil is absent
+	grids    [][]op.Grid // per signature and step
 	tiles    map[[2]int]*Tiles
 	costs    []Cost        // per signature
 	below    map[int]int   // per integer input: its values lie in [0, below)

@@ -152,7 +152,8 @@ func TestWork(t *testing.T) {
 		{5, 100, nil, op.Line(5, 100)},
 		{5, 2, []int{40}, flat(op.Axis{Over: 5, Grain: 2}, op.Axis{Over: 40, Grain: 40})},
 		{32, 0, []int{40}, flat(op.Axis{Over: 32, Grain: 2}, op.Axis{Over: 40, Grain: 40})},
-		{2, 0, []int{3, 40}, flat(op.Axis{Over: 2, Grain: 1}, op.Axis{Over: 3, Grain: 1}, op.Axis{Over: 40, Grain: 14})},
+		{2, 0, []int{3, 40}, flat(op.Axis{Over: 2, Grain: 1}, op.Axis{Over: 3, Grain: 1}, op.Axis{Over: 40, Grain: 40})},
+		{1, 0, []int{64, 5}, flat(op.Axis{Over: 1, Grain: 1}, op.Axis{Over: 64, Grain: 4}, op.Axis{Over: 5, Grain: 5})},
 		{1, 0, []int{0}, flat(op.Axis{Over: 1, Grain: 1}, op.Axis{Over: 0, Grain: 1})},
 	}
 	for _, tt := range tests {

@@ -21,7 +21,7 @@ const usualTiles = 16
 
 // SetWork gives a step of the operator's task number t the extent and the grain of its first dimension, and the
 // extents of the others. A grain of 0 stands for usual grains: they cut as many dimensions, from the first on, as make
-// some sixteen tiles.
+// some sixteen tiles. They leave the last of several dimensions whole, as kernels are fastest along it.
 func (r *Resolution) SetWork(t, step, over, grain int, inner ...int) {
 	left := usualTiles
 	usual := func(n int) op.Axis {
@@ -33,7 +33,10 @@ func (r *Resolution) SetWork(t, step, over, grain int, inner ...int) {
 	if g.Axis = usual(over); grain > 0 {
 		g.Grain, left = grain, 1
 	}
-	for _, n := range inner {
+	for i, n := range inner {
+		if i == len(inner)-1 {
+			left = 1
+		}
 		g.Inner = append(g.Inner, usual(n))
 	}
 	r.grids[t][step] = g

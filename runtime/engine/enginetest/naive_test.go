@@ -242,11 +242,11 @@ func (b *naive) Compile(q *engine.Queues) (engine.Executable, error) { return pr
 func (p program) Run(ctx context.Context, step uint64) error {
 	for i := range p.Plan.Tasks {
 		t := &p.Plan.Tasks[i]
-		for lo := 0; lo < t.Over; lo += t.Grain {
+		for k := range t.Ranges() {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			r := op.Range{Lo: lo, Hi: min(lo+t.Grain, t.Over)}
+			r := t.Range(k)
 			begin := time.Now()
 			err := p.Tasks[i].(launchable)(&op.Ctx{Step: step}, r)
 			if p.Observe != nil {
