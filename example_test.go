@@ -2,7 +2,6 @@ package opgen_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/opgen/opgen"
@@ -15,31 +14,31 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-func trainXOR(ctx context.Context) (prediction []float32, err error) {
-	g := graph.New(1)
+func train(s *opgen.Session) error {
+	ctx, g := context.Background(), graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 1)
 	hidden := linear.Apply(g, linear.Attrs{OutChannels: 8, UseBias: true, Activation: activation.Tanh}, x)
 	z := linear.Apply(g, linear.Attrs{OutChannels: 1, UseBias: true}, hidden)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	session, err := opgen.Open(catalogue.Register)
+	step, err := s.Training(ctx, g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.2}), z)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, session.Close()) }()
-	train, err := session.Training(ctx, g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.2}), z)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	inputs, labels := []float32{0, 0, 0, 1, 1, 0, 1, 1}, []float32{0, 1, 1, 0}
 	for range 2000 {
-		if err := train.Run(ctx, opgen.With(x, inputs), opgen.With(y, labels)); err != nil {
-			return nil, err
+		if err := step.Run(ctx, opgen.With(x, inputs), opgen.With(y, labels)); err != nil {
+			return err
 		}
 	}
-	return opgen.Fetch[float32](train, z)
+	answers, err := opgen.Fetch[float32](step, z)
+	if err == nil {
+		fmt.Printf("0^0, 0^1, 1^0, 1^1 = %.2f\n", answers)
+	}
+	return err
 }
 
 func Example() {
-	prediction, err := trainXOR(context.Background())
-	fmt.Printf("%.2f %v\n", prediction, err) // Output: [0.00 1.00 1.00 0.00] <nil>
+	if err := opgen.Do(catalogue.Register, train); err != nil {
+		fmt.Println(err)
+	} // Output: 0^0, 0^1, 1^0, 1^1 = [0.00 1.00 1.00 0.00]
 }

@@ -3,13 +3,14 @@
 // A program builds a graph with package graph and the Apply functions of the generated operators. Then it
 // opens a session, loads what the graph is for, and runs that step by step:
 //
-//	session, err := opgen.Open(catalogue.Register)
-//	...
-//	train, err := session.Training(ctx, g, loss, adam.Optimizer(adam.Defaults()))
-//	...
-//	err = train.Run(ctx, opgen.With(x, inputs), opgen.With(y, labels))
-//	...
-//	losses, err := opgen.Fetch[float32](train, loss)
+//	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+//		step, err := s.Training(ctx, g, loss, adam.Optimizer(adam.Defaults()))
+//		...
+//		err = step.Run(ctx, opgen.With(x, inputs), opgen.With(y, labels))
+//		...
+//		losses, err := opgen.Fetch[float32](step, loss)
+//		...
+//	})
 //
 // The example of this package is a whole program. A session holds the variables (weights and what an
 // optimizer keeps) by name. All programs of a session share them, so a program for inference answers with the
@@ -45,6 +46,7 @@ type Session struct {
 
 type options struct {
 	workers  int
+	devices  int
 	backend  engine.Backend
 	config   engine.Config
 	fuse     bool
@@ -62,6 +64,10 @@ func Backend(b engine.Backend) Option { return func(o *options) { o.backend = b 
 // Workers sets how many workers run programs on the CPUs of this machine, unless Backend gives another backend. By
 // default it is the number of CPUs that Go may use. Results do not depend on it.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
+
+// Devices sets how many devices programs may use on the CPUs of this machine, unless Backend gives another backend. By
+// default it is 1. Each device has memory of its own, and workers run the tasks of all of them.
+func Devices(n int) Option { return func(o *options) { o.devices = n } }
 
 // MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
 func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
@@ -100,7 +106,7 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		opt(&o)
 	}
 	if o.backend == nil {
-		o.backend = cpu.New(cpu.Config{Workers: o.workers})
+		o.backend = cpu.New(cpu.Config{Workers: o.workers, Devices: o.devices})
 	}
 	var registry task.Registry
 	for _, register := range o.register {
@@ -115,6 +121,16 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},
 	}, nil
+}
+
+// Do opens a session, calls f with it, and closes it. The error joins those of all three.
+func Do(register func(*task.Registry) error, f func(*Session) error, opts ...Option) (err error) {
+	s, err := Open(register, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return f(s)
 }
 
 // Close unloads the programs and frees the variables. Using the session or its programs afterwards is an error.

@@ -114,3 +114,31 @@ func TestProse(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// systems are other systems that pages name, each as it is written.
+var systems = []string{"FlexFlow", "Legate", "Legion", "Mirage", "PyTorch", "ONNX", "Graphviz", "Perfetto", "oneTBB", "StarPU", "NumPy", "protobuf-go", "BurntSushi/toml", "jennifer", "gonum", "Gonum", "sqlc"}
+
+// TestSystemsAreLinked checks that a page which names another system links to it.
+func TestSystemsAreLinked(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := codeBlock.ReplaceAllString(string(text), "")
+		plain = regexp.MustCompile("(?m)^    .*$|`[^`]*`").ReplaceAllString(plain, "")
+		for _, name := range systems {
+			if regexp.MustCompile(`\b` + name + `\b`).MatchString(plain) {
+				found++
+				if !strings.Contains(plain, "["+name+"](http") {
+					t.Errorf("%s names %s: want a link to it at its first mention", page, name)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("found no system: this test looks in the wrong place")
+	}
+}

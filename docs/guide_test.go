@@ -54,6 +54,9 @@ func TestGuide(t *testing.T) {
 		kinds[kind]++
 		switch kind {
 		case "go", "toml":
+			if n := strings.Count(code, "\n") - 1; kind == "go" && kinds[kind] == 1 && n > 45 {
+				t.Errorf("the first program has %d lines after its path, want at most 45", n)
+			}
 			first, _, _ := strings.Cut(code, "\n")
 			name := strings.TrimSpace(strings.TrimLeft(first, "/#"))
 			if filepath.Ext(name) != "."+kind {

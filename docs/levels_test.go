@@ -53,9 +53,9 @@ var reaches = map[string][]string{
 	"examples":  {"opgen", "generated", "runtime", "generate"},
 	"kernels":   {"kernels", "generated", "runtime"},
 	"generated": {"runtime"},
-	"runtime":   {"runtime", "internal/nearest"}, // the nearest name of an attribute
-	"internal":  {"internal", "templates", "runtime"},
-	"generate":  {"internal", "runtime"},
+	"runtime":   {"runtime", "internal/nearest"},                         // the nearest name of an attribute
+	"internal":  {"internal", "templates", "runtime", "generate/plugin"}, // the protocol of plug-ins
+	"generate":  {"generate", "internal", "runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"generated", "kernels", "runtime"},
 	"templates": nil,

@@ -79,8 +79,8 @@ func TestLines(t *testing.T) {
 	b.WriteString(`# Lines
 
 Hand-written and generated lines of each operator, neither blank nor comments: the spec, the CPU
-kernel with its backward for all element types, and the generated Go. Beside them, what FlexFlow's
-authors wrote by hand for the same operator at commit fe452dbbd: the operator's own .cc file (slots,
+kernel with its backward for all element types, and the generated Go. Beside them, the hand-written lines of
+[FlexFlow](https://github.com/flexflow/flexflow-train) for the same operator at commit fe452dbbd: the operator's own .cc file (slots,
 signatures, invocations, registration, cost measurement, task bodies), all its files but the kernel,
 and the CUDA kernel; a dash where that was not counted.
 

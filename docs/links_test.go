@@ -10,19 +10,25 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)]+)\)`)
 
-// TestLinks checks that the files exist to which documents link.
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	pages := []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../runtime/conform/testdata/README.md"}
+// pages returns the pages of the repository.
+func pages(t *testing.T) []string {
+	t.Helper()
+	list := []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../runtime/conform/testdata/README.md"}
 	for _, pattern := range []string{"*.md", "adr/*.md", "operators/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages = append(pages, found...)
+		list = append(list, found...)
 	}
+	return list
+}
+
+// TestLinks checks that the files exist to which documents link.
+func TestLinks(t *testing.T) {
+	t.Parallel()
 	links := 0
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -20,6 +20,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -27,7 +28,7 @@ import (
 	"io"
 	"math"
 	"os"
-	"path"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"golang.org/x/tools/go/analysis/unitchecker"
 
+	"github.com/opgen/opgen/generate"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
@@ -42,7 +44,6 @@ import (
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/nearest"
-	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/scaffold"
 	"github.com/opgen/opgen/internal/version"
 	"github.com/opgen/opgen/internal/vet"
@@ -194,41 +195,44 @@ func (c *command) fail(err error) int {
 }
 
 // report prints findings and returns the exit status.
-func (c *command) report(list *diag.List) int {
-	ds := list.Sorted()
-	var err error
+func (c *command) report(found []generate.Finding) int {
 	if c.format == "json" {
-		err = diag.WriteJSON(c.stdout, ds)
-	} else {
-		err = diag.WriteText(c.stderr, ds)
+		if err := c.printJSON(found); err != nil {
+			return c.fail(err)
+		}
 	}
-	if err != nil {
-		return c.fail(err)
-	}
-	if len(ds) == 0 {
+	if len(found) == 0 {
 		return clean
 	}
 	if c.format != "json" {
-		fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(ds), "finding"))
+		for _, f := range found {
+			fmt.Fprint(c.stderr, f.Text())
+		}
+		fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(found), "finding"))
 	}
 	return findings
 }
 
+func (c *command) printJSON(v any) error {
+	enc := json.NewEncoder(c.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
 func (c *command) generate() int {
-	root, err := config.Find(c.dir)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := generate.Write(ctx, generate.Options{Dir: c.dir, Force: c.force})
 	if err != nil {
 		return c.fail(err)
 	}
-	r, err := driver.Generate(root, c.force)
-	if err != nil {
-		return c.fail(err)
-	}
-	if !r.Findings.Empty() {
+	if len(r.Findings) > 0 {
 		return c.report(r.Findings)
 	}
 	if len(r.Refused) > 0 {
 		for _, ch := range r.Refused {
-			fmt.Fprintf(c.stderr, "%s: %s\n", path.Join(ch.Folder, ch.Path), ch.Kind)
+			fmt.Fprintf(c.stderr, "%s: %s\n", ch.Path, ch.Kind)
 		}
 		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose what somebody wrote; move the change into a spec or a kernel, or use -force\n", english.Count(len(r.Refused), "file"))
 		return findings
@@ -238,54 +242,45 @@ func (c *command) generate() int {
 }
 
 func (c *command) check() int {
-	root, err := config.Find(c.dir)
-	if err != nil {
-		return c.fail(err)
-	}
-	p, err := driver.Load(root)
+	r, err := generate.Check(generate.Options{Dir: c.dir})
 	if err == nil && c.fix {
-		p, err = c.fixed(root, p)
+		r, err = c.fixed(r)
 	}
 	if err != nil {
 		return c.fail(err)
 	}
-	status := c.report(p.Findings)
-	if status == clean && c.format == "text" {
-		fmt.Fprintf(c.stdout, "opgen: %s, no findings\n", english.Count(p.Operators(), "operator"))
+	status := c.report(r.Findings)
+	if status == clean && c.format != "json" {
+		fmt.Fprintln(c.stdout, "opgen:", r.Summary())
 	}
 	return status
 }
 
-// fixed makes the edits of a project's findings and loads it again.
-func (c *command) fixed(root string, p *driver.Project) (*driver.Project, error) {
-	files, err := driver.Fix(root, p.Findings)
+// fixed makes the edits of findings and checks again.
+func (c *command) fixed(r *generate.Result) (*generate.Result, error) {
+	files, err := r.Fix()
 	if err != nil {
 		return nil, fmt.Errorf("nothing was fixed: %w", err)
 	}
 	for _, f := range files {
 		fmt.Fprintln(c.stderr, "fixed", f)
 	}
-	return driver.Load(root)
+	return generate.Check(generate.Options{Dir: c.dir})
 }
 
 func (c *command) diff() int {
-	root, err := config.Find(c.dir)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := generate.Diff(ctx, generate.Options{Dir: c.dir})
 	if err != nil {
 		return c.fail(err)
 	}
-	r, err := driver.Diff(root)
-	if err != nil {
-		return c.fail(err)
-	}
-	if !r.Findings.Empty() {
+	if len(r.Findings) > 0 {
 		return c.report(r.Findings)
 	}
-	counts := map[output.Kind]int{}
 	for _, ch := range r.Changes {
-		counts[ch.Kind]++
-		name := path.Join(ch.Folder, ch.Path)
-		fmt.Fprintf(c.stdout, "%s: %s\n", name, ch.Kind)
-		old, new := name, name
+		fmt.Fprintf(c.stdout, "%s: %s\n", ch.Path, ch.Kind)
+		old, new := ch.Path, ch.Path
 		if ch.Old == nil {
 			old = "/dev/null"
 		}
@@ -294,22 +289,11 @@ func (c *command) diff() int {
 		}
 		c.stdout.Write(diff.Diff(old, ch.Old, new, ch.New))
 	}
-	if len(r.Changes) == 0 {
-		fmt.Fprintf(c.stdout, "opgen: %s, up to date\n", english.Count(r.Operators, "operator"))
-		return clean
+	fmt.Fprintln(c.stdout, "opgen:", r.Summary())
+	if len(r.Changes) > 0 {
+		return findings
 	}
-	var parts []string
-	for k := output.Missing; k <= output.ForeignInPlace; k++ {
-		if counts[k] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
-		}
-	}
-	verb := "differ"
-	if len(r.Changes) == 1 {
-		verb = "differs"
-	}
-	fmt.Fprintf(c.stdout, "opgen: %s %s: %s\n", english.Count(len(r.Changes), "file"), verb, strings.Join(parts, ", "))
-	return findings
+	return clean
 }
 
 func (c *command) explain() int {
@@ -328,7 +312,7 @@ func (c *command) explain() int {
 	}
 	m := p.Module()
 	if m == nil {
-		return c.report(p.Findings)
+		return c.check() // which reports what is wrong
 	}
 	i := slices.IndexFunc(m.Operators, func(o *model.Operator) bool { return o.Name == name })
 	if i < 0 {
@@ -343,10 +327,7 @@ func (c *command) explain() int {
 		return c.fail(fmt.Errorf("there is no operator or diagnostic %s; %s", name, hint))
 	}
 	if c.format == "json" {
-		enc := json.NewEncoder(c.stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(m.Operators[i])
+		err = c.printJSON(m.Operators[i])
 	} else {
 		err = explain.Operator(c.stdout, m.Operators[i])
 	}
@@ -367,7 +348,7 @@ func (c *command) new() int {
 		return c.fail(err)
 	}
 	if !list.Empty() {
-		return c.report(&list)
+		return c.check() // which reports what is wrong
 	}
 	files, err := scaffold.New(cfg, c.args[0])
 	for _, f := range files {

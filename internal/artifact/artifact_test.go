@@ -46,7 +46,7 @@ func TestOwner(t *testing.T) {
 		{"empty", "", Foreign},
 	}
 	for _, tt := range tests {
-		if got := Owner([]byte(tt.data)); got != tt.want {
+		if got := owner([]byte(tt.data)); got != tt.want {
 			t.Errorf("%s: owner is %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestForms(t *testing.T) {
 				t.Errorf("%s: %q is no comment", ext, line)
 			}
 		}
-		if Owner(data) != Ours || Owner(append(data, '\n')) != Edited {
+		if owner(data) != Ours || owner(append(data, '\n')) != Edited {
 			t.Errorf("%s: opgen does not know its own file", ext)
 		}
 	}

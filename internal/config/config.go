@@ -5,7 +5,6 @@ package config
 import (
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,7 +29,8 @@ type Config struct {
 	Runtime         string // of the runtime's packages
 	GeneratedImport string // of the generated packages
 	KernelsImport   string // of the kernels
-	source.File            // the text, which is part of what output depends on
+	Plugins         []*Plugin
+	source.File     // the text, which is part of what output depends on
 }
 
 // Find looks for opgen.toml in dir and the folders above it.
@@ -68,7 +68,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 		return nil, nil
 	}
 	fields := map[string]*string{"specs": &c.Specs, "output": &c.Output, "kernels": &c.Kernels, "runtime": &c.Runtime, "pages": &c.Pages}
-	known := []string{"edition", "specs", "output", "kernels", "runtime", "pages"}
+	known := []string{"edition", "specs", "output", "kernels", "runtime", "pages", "plugin"}
 	var free []string // known keys that are not there
 	for _, k := range known {
 		if table.Get(k) == nil {
@@ -83,6 +83,10 @@ func Load(root string, list *diag.List) (*Config, error) {
 			if s, ok := e.Value.(*source.Scalar); !ok || s.Value != int64(1) {
 				list.Add(diag.BadConfig, source.SpanOf(e.Value), "want edition = 1")
 			}
+			continue
+		}
+		if e.Key == "plugin" {
+			c.plugins(e.Value, list)
 			continue
 		}
 		f := fields[e.Key]
@@ -130,9 +134,9 @@ func Load(root string, list *diag.List) (*Config, error) {
 	}
 	for _, key := range folders {
 		p := fields[key]
-		dir := path.Clean(filepath.ToSlash(*p))
+		dir, local := below(*p)
 		switch {
-		case *p == "" || dir == "." || !filepath.IsLocal(filepath.FromSlash(dir)):
+		case !local:
 			list.Add(diag.BadConfig, spans[key], "%s: want a folder below the module's root, got %q", key, *p)
 			good = false
 		case key != "specs" && key != "pages" && !importPath.MatchString(dir):
@@ -153,6 +157,11 @@ func Load(root string, list *diag.List) (*Config, error) {
 			d.Hinted("%s is %q by default", b, *fields[b])
 		} else {
 			d.See(spans[b], "%s", b)
+		}
+	}
+	for _, p := range c.Plugins {
+		if other := c.OutOfPlace(p.Out); good && other != "" {
+			list.Add(diag.BadConfig, p.Span, "plug-in %s: the folders %s and %s must be different, neither within the other", p.Name, p.Out, other)
 		}
 	}
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))

@@ -3,7 +3,6 @@ package diag
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -171,60 +170,4 @@ func excerpt(text []rune, from, to int) ([]rune, int, int) {
 		to = min(to, len(text))
 	}
 	return text, from, to
-}
-
-type jsonPlace struct {
-	File      string `json:"file,omitempty"`
-	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
-	EndLine   int    `json:"end_line,omitempty"`
-	EndColumn int    `json:"end_column,omitempty"`
-	Message   string `json:"message"`
-}
-
-type jsonDiagnostic struct {
-	Code Code   `json:"code"`
-	Rule string `json:"rule"`
-	URL  string `json:"url"`
-	jsonPlace
-	Hint    string      `json:"hint,omitempty"`
-	Related []jsonPlace `json:"related,omitempty"`
-	Edits   []jsonEdit  `json:"edits,omitempty"`
-}
-
-// jsonEdit replaces the bytes from start to end of a file.
-type jsonEdit struct {
-	File  string `json:"file"`
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	New   string `json:"new"`
-}
-
-func place(s source.Span, message string) jsonPlace {
-	p := jsonPlace{Message: message}
-	if s.File != nil {
-		p.File = s.File.Path
-		p.Line, p.Column = s.File.Position(s.Start)
-		p.EndLine, p.EndColumn = s.File.Position(s.End)
-	}
-	return p
-}
-
-// WriteJSON prints findings for programs: an array of objects.
-func WriteJSON(w io.Writer, ds []*Diagnostic) error {
-	out := []jsonDiagnostic{}
-	for _, d := range ds {
-		j := jsonDiagnostic{Code: d.Code, Rule: Rules[d.Code].Title, URL: d.Code.URL(), jsonPlace: place(d.Span, d.Message), Hint: d.Hint}
-		for _, r := range d.Related {
-			j.Related = append(j.Related, place(r.Span, r.Message))
-		}
-		for _, e := range d.Edits {
-			j.Edits = append(j.Edits, jsonEdit{path(e.Span), e.Span.Start, e.Span.End, e.New})
-		}
-		out = append(out, j)
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
 }

@@ -121,7 +121,4 @@ func TestWriteFails(t *testing.T) {
 	if err := WriteText(failing{}, l.Sorted()); err != errFull {
 		t.Errorf("WriteText: %v", err)
 	}
-	if err := WriteJSON(failing{}, l.Sorted()); err != errFull {
-		t.Errorf("WriteJSON: %v", err)
-	}
 }

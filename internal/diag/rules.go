@@ -15,7 +15,7 @@ type Rule struct {
 }
 
 // The codes. The hundreds group them: 0 files, 1 structure, 2 names, 3 types and values, 4 shapes
-// and expressions, 5 tasks and permissions, 6 operators among each other, 9 limits of this version.
+// and expressions, 5 tasks and permissions, 6 operators among each other, 7 plug-ins, 9 limits of this version.
 const (
 	Syntax        Code = "OP001"
 	FileName      Code = "OP002"
@@ -52,6 +52,9 @@ const (
 	BadInit       Code = "OP601"
 	Clash         Code = "OP602"
 	BadExample    Code = "OP603"
+	PluginFailed  Code = "OP701"
+	PluginFile    Code = "OP702"
+	PluginFinding Code = "OP703"
 	NotYet        Code = "OP901"
 )
 
@@ -92,5 +95,8 @@ var Rules = map[Code]Rule{
 	BadInit:       {"bad initializer", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
 	Clash:         {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},
 	BadExample:    {"bad example", "An example must give every attribute without default and every necessary input, with values that the spec allows."},
+	PluginFailed:  {"plug-in failed", "A plug-in of opgen.toml gave no answer: its program was not found, ended with an error or took too long, or what it wrote is no response."},
+	PluginFile:    {"file of a plug-in", "A plug-in may write files within its own folder only, each once, and no two plug-ins may write the same file."},
+	PluginFinding: {"finding of a plug-in", "A plug-in does not accept what a spec says. The message is its own."},
 	NotYet:        {"not supported yet", "The key is part of the language, as docs/spec.md says, but this version of opgen does not generate code for it."},
 }

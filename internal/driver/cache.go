@@ -4,9 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/opgen/opgen/internal/config"
@@ -17,7 +21,7 @@ import (
 // in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there
 // is nothing to do. Nothing depends on the cache: without it, a run does all the work.
 
-const cacheFormat = 4
+const cacheFormat = 5
 
 type snapshot struct {
 	Format    int             `json:"format"`
@@ -25,7 +29,8 @@ type snapshot struct {
 	Taken     time.Time       `json:"taken"`
 	Operators int             `json:"operators"`
 	Folders   []folder        `json:"folders"`
-	Files     map[string]file `json:"files"` // by path relative to the module's root, with slashes
+	Programs  []stamp         `json:"programs,omitempty"` // of plug-ins
+	Files     map[string]file `json:"files"`              // by path relative to the module's root, with slashes
 }
 
 // folder is one whose files are tracked: those with an extension, or all of them.
@@ -63,11 +68,27 @@ func tool() (stamp, error) {
 	if err != nil {
 		return stamp{}, err
 	}
-	info, err := os.Stat(exe)
+	return stampOf("", exe)
+}
+
+// stampOf returns the stamp of a program: one of the system's path, or a file. A relative path begins at root.
+func stampOf(root, program string) (stamp, error) {
+	file := program
+	if filepath.Base(program) == program {
+		found, err := exec.LookPath(program)
+		if err != nil {
+			return stamp{}, err
+		}
+		file = found
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(root, file)
+	}
+	info, err := os.Stat(file)
 	if err != nil {
 		return stamp{}, err
 	}
-	return stamp{exe, info.Size(), info.ModTime()}, nil
+	return stamp{program, info.Size(), info.ModTime()}, nil
 }
 
 // upToDate returns the result of a run that finds everything as the last one left it, or nil.
@@ -88,13 +109,18 @@ func upToDate(root string) *Result {
 	if t, err := tool(); err != nil || t.Path != s.Tool.Path || t.Size != s.Tool.Size || !t.Time.Equal(s.Tool.Time) {
 		return nil
 	}
-	seen, settled := 0, false
+	for _, was := range s.Programs {
+		if now, err := stampOf(root, was.Path); err != nil || now.Size != was.Size || !now.Time.Equal(was.Time) {
+			return nil
+		}
+	}
+	seen, settled := map[string]bool{}, false
 	same := func(rel string, info fs.FileInfo) bool {
 		f, ok := s.Files[rel]
 		if !ok || f.Size != info.Size() {
 			return false
 		}
-		seen++
+		seen[rel] = true // folders of inputs may overlap
 		if f.Time.Equal(info.ModTime()) && info.ModTime().Before(s.Taken.Add(-racy)) {
 			return true
 		}
@@ -106,7 +132,7 @@ func upToDate(root string) *Result {
 		settled = settled || info.ModTime().Before(began.Add(-racy))
 		return true
 	}
-	if !s.walkTracked(root, same) || seen != len(s.Files) {
+	if !s.walkTracked(root, same) || len(seen) != len(s.Files) {
 		return nil
 	}
 	if settled { // from now on, time stamps do
@@ -127,6 +153,9 @@ func (s *snapshot) walkTracked(root string, f func(rel string, info fs.FileInfo)
 	ok := true
 	for _, dir := range s.Folders {
 		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir.Path)), func(p string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) && e == nil {
+				return nil // a plug-in may have made no files
+			}
 			if err != nil || !ok {
 				return err
 			}
@@ -177,6 +206,21 @@ func (s sums) addFiles(root string, rels ...string) {
 	}
 }
 
+// addFolder adds the files of a folder, or a file.
+func (s sums) addFolder(root, folder string) error {
+	return filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		s.addFiles(root, filepath.ToSlash(rel))
+		return nil
+	})
+}
+
 // remember writes the snapshot of a run that succeeded. Failure to do so costs time, not
 // correctness, and is ignored.
 func (p *Project) remember(operators int, began time.Time) {
@@ -190,8 +234,22 @@ func (p *Project) remember(operators int, began time.Time) {
 		return
 	}
 	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: operators, Folders: []folder{{p.Config.Specs, ".toml"}}, Files: map[string]file{}}
-	for _, m := range p.makers() {
-		s.Folders = append(s.Folders, folder{Path: m.folder})
+	makers, err := p.makers(nil)
+	if err != nil {
+		return
+	}
+	for _, out := range slices.Sorted(maps.Keys(makers)) {
+		s.Folders = append(s.Folders, folder{Path: out})
+	}
+	for _, a := range p.Config.Plugins {
+		program, err := stampOf(root, a.Command[0])
+		if err != nil {
+			return
+		}
+		s.Programs = append(s.Programs, program)
+		for _, in := range a.Inputs {
+			s.Folders = append(s.Folders, folder{Path: in})
+		}
 	}
 	clean := s.walkTracked(root, func(rel string, info fs.FileInfo) bool {
 		sum, ok := p.sums[rel]

@@ -3,6 +3,7 @@ package driver_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/opgen/opgen/generate"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
 )
@@ -67,14 +69,14 @@ func archiveModule(t testing.TB, a *txtar.Archive) string {
 	return root
 }
 
-// checkArchive runs opgen check on the module that an archive holds.
+// checkArchive returns what is wrong with the module that an archive holds and with its plug-ins.
 func checkArchive(t testing.TB, a *txtar.Archive) []*diag.Diagnostic {
 	t.Helper()
-	p, err := driver.Load(archiveModule(t, a))
+	r, err := driver.Diff(t.Context(), archiveModule(t, a), driver.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Findings.Sorted()
+	return r.Findings.Sorted()
 }
 
 var findingsLine = regexp.MustCompile(`(?m)^findings: (\d+)$`)
@@ -182,13 +184,13 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got bytes.Buffer
-	if err := diag.WriteJSON(&got, checkArchive(t, a)); err != nil {
+	r, err := generate.Check(generate.Options{Dir: archiveModule(t, a)})
+	if err != nil {
 		t.Fatal(err)
 	}
-	checkGolden(t, path, a, got.Bytes())
-	got.Reset()
-	if err := diag.WriteJSON(&got, nil); err != nil || got.String() != "[]\n" {
-		t.Errorf("no findings are written as %q, %v", &got, err)
+	got, err := json.MarshalIndent(r.Findings, "", "  ")
+	if err != nil {
+		t.Fatal(err)
 	}
+	checkGolden(t, path, a, append(got, '\n'))
 }

@@ -27,7 +27,7 @@ these edits. ` + "`opgen explain CODE`" + ` prints an entry of this page.
 // groups names the hundreds of codes.
 var groups = []struct{ prefix, title string }{
 	{"OP0", "Files"}, {"OP1", "Structure"}, {"OP2", "Names"}, {"OP3", "Types and values"}, {"OP4", "Shapes and expressions"},
-	{"OP5", "Tasks and permissions"}, {"OP6", "Operators among each other"}, {"OP9", "Limits of this version"},
+	{"OP5", "Tasks and permissions"}, {"OP6", "Operators among each other"}, {"OP7", "Plug-ins"}, {"OP9", "Limits of this version"},
 }
 
 // TestDiagnosticsPage checks that docs/diagnostics.md lists the rules as they are, each with the

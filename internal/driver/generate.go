@@ -1,8 +1,12 @@
 package driver
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +28,17 @@ type Result struct {
 	UpToDate bool
 }
 
+// Options are the choices of a run.
+type Options struct {
+	// Force also overwrites and deletes files that were edited by hand or are not opgen's.
+	Force bool
+	// Plugins are plug-ins of this process, besides those in opgen.toml.
+	Plugins []Plugin
+}
+
 // Diff works out what Generate would change.
-func Diff(root string) (*Result, error) {
-	r, dirs, err := compare(root)
+func Diff(ctx context.Context, root string, o Options) (*Result, error) {
+	r, dirs, err := compare(ctx, root, o)
 	closeAll(dirs)
 	return r, err
 }
@@ -37,22 +49,22 @@ func closeAll(dirs []*output.Dir) {
 	}
 }
 
-// Generate brings the generated files of the module at root up to date. With force, it also
-// overwrites and deletes files that were edited by hand or are not its own.
-func Generate(root string, force bool) (*Result, error) {
-	if !force {
+// Generate brings the generated files of the module at root up to date.
+func Generate(ctx context.Context, root string, o Options) (*Result, error) {
+	cached := len(o.Plugins) == 0 // the last run may have had others
+	if cached && !o.Force {
 		if r := upToDate(root); r != nil {
 			return r, nil
 		}
 	}
 	began := time.Now()
-	r, dirs, err := compare(root)
+	r, dirs, err := compare(ctx, root, o)
 	defer closeAll(dirs)
 	if err != nil || !r.Findings.Empty() {
 		return r, err
 	}
 	for _, c := range r.Changes {
-		if c.Kind.NeedsForce() && !force {
+		if c.Kind.NeedsForce() && !o.Force {
 			r.Refused = append(r.Refused, c)
 		}
 	}
@@ -64,54 +76,98 @@ func Generate(root string, force bool) (*Result, error) {
 			return r, err
 		}
 	}
-	r.remember(r.Operators, began)
+	if cached {
+		r.remember(r.Operators, began)
+	}
 	return r, nil
 }
 
-// maker is an output folder, and what makes its files.
-type maker struct {
-	folder string
-	files  func() ([]artifact.Artifact, error)
-}
-
-// makers lists the output folders of a project. It is the only list of them.
-func (p *Project) makers() []maker {
-	list := []maker{{p.Config.Output, func() ([]artifact.Artifact, error) { return Emit(p.Config, p.Module()) }}}
-	if p.Config.Pages != "" {
-		list = append(list, maker{p.Config.Pages, func() ([]artifact.Artifact, error) { return Pages(p.Config, p.Module()) }})
+// makers returns what makes the files of each output folder. It is the only list of output folders.
+func (p *Project) makers(own []Plugin) (map[string]func(context.Context) ([]artifact.Artifact, error), error) {
+	all, err := p.plugins(own)
+	if err != nil {
+		return nil, err
 	}
-	return list
+	type files = []artifact.Artifact
+	list := map[string]func(context.Context) (files, error){
+		p.Config.Output: func(context.Context) (files, error) { return Emit(p.Config, p.Module()) },
+	}
+	if p.Config.Pages != "" {
+		list[p.Config.Pages] = func(context.Context) (files, error) { return Pages(p.Config, p.Module()) }
+	}
+	for _, a := range all {
+		if list[a.Out] == nil { // plug-ins may share a folder
+			of := slices.DeleteFunc(slices.Clone(all), func(o Plugin) bool { return o.Out != a.Out })
+			list[a.Out] = func(ctx context.Context) (files, error) { return p.ask(ctx, of) }
+		}
+	}
+	return list, nil
 }
 
 // compare works out what differs, and returns the open output folders besides.
-func compare(root string) (*Result, []*output.Dir, error) {
+func compare(ctx context.Context, root string, o Options) (*Result, []*output.Dir, error) {
 	p, err := Load(root)
 	r := &Result{Project: p}
 	if err != nil || p.Module() == nil {
 		return r, nil, err
 	}
 	r.Operators = p.Operators()
+	makers, err := p.makers(o.Plugins)
+	if err != nil {
+		return r, nil, err
+	}
+	for _, a := range p.Config.Plugins {
+		for _, in := range a.Inputs {
+			if err := p.sums.addFolder(root, in); err != nil {
+				return r, nil, fmt.Errorf("inputs of plug-in %s: %w", a.Name, err)
+			}
+		}
+	}
+	folders := slices.Sorted(maps.Keys(makers))
+	made, errs := make([][]artifact.Artifact, len(folders)), make([]error, len(folders))
+	for i, folder := range folders {
+		made[i], errs[i] = makers[folder](ctx)
+	}
+	if err := errors.Join(errs...); err != nil || !p.Findings.Empty() {
+		return r, nil, err
+	}
 	var dirs []*output.Dir
-	for _, m := range p.makers() {
-		files, err := m.files()
-		if err != nil {
-			return r, dirs, err
+	for i, folder := range folders {
+		for _, f := range made[i] {
+			p.sums[path.Join(folder, f.Path)] = sum(f.Data)
 		}
-		for _, f := range files {
-			p.sums[path.Join(m.folder, f.Path)] = sum(f.Data)
-		}
-		dir, err := output.Open(root, m.folder)
+		dir, err := output.Open(root, folder)
 		if err != nil {
 			return r, dirs, err
 		}
 		dirs = append(dirs, dir)
-		changes, err := dir.Compare(files)
+		changes, err := dir.Compare(made[i])
 		if err != nil {
 			return r, dirs, err
 		}
 		r.Changes = append(r.Changes, changes...)
 	}
 	return r, dirs, nil
+}
+
+// Differences says in one line what a run would change.
+func (r *Result) Differences() string {
+	if len(r.Changes) == 0 {
+		return english.Count(r.Operators, "operator") + ", up to date"
+	}
+	counts := map[output.Kind]int{}
+	for _, c := range r.Changes {
+		counts[c.Kind]++
+	}
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
+	}
+	verb := "differ"
+	if len(r.Changes) == 1 {
+		verb = "differs"
+	}
+	return fmt.Sprintf("%s %s: %s", english.Count(len(r.Changes), "file"), verb, strings.Join(parts, ", "))
 }
 
 // Summary says in one line what a run changed.

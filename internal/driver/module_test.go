@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/internal/driver"
@@ -57,7 +58,7 @@ func readFiles(t testing.TB, root string, folders ...string) map[string]string {
 // generateAll runs the generator, which must find nothing wrong and refuse nothing.
 func generateAll(t testing.TB, root string) *driver.Result {
 	t.Helper()
-	r, err := driver.Generate(root, false)
+	r, err := driver.Generate(t.Context(), root, driver.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,4 +72,14 @@ func generateAll(t testing.TB, root string) *driver.Result {
 		t.FailNow()
 	}
 	return r
+}
+
+// withoutPlugins removes the plug-ins from opgen.toml, where they stand last. They would need the repository's code.
+func withoutPlugins(t testing.TB, root string) {
+	t.Helper()
+	before, _, found := strings.Cut(readFiles(t, root, "opgen.toml")["opgen.toml"], "\n[[plugin]]")
+	if !found {
+		t.Fatal("opgen.toml has no plug-ins")
+	}
+	writeFiles(t, root, map[string]string{"opgen.toml": before})
 }

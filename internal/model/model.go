@@ -26,8 +26,8 @@ type Enum struct {
 	Package string      `json:"package,omitempty"` // of a shared enum
 	GoName  string      `json:"go_name"`
 	Doc     string      `json:"doc,omitempty"`
-	Source  string      `json:"-"` // path of the spec
-	Values  []EnumValue `json:"values"`
+	Source  string      `json:"-"`      // path of the spec
+	Values  []EnumValue `json:"values"` // in the order of the spec; the first has the number 1
 	Pos     source.Pos  `json:"pos"`
 }
 
@@ -43,23 +43,23 @@ type EnumValue struct {
 // one of the description's hold more than that.
 type Operator struct {
 	*task.Operator
-	Kind     string     `json:"kind"`
-	Package  string     `json:"package"`
-	GoName   string     `json:"go_name"` // of its kernel type
-	Source   string     `json:"source"`
-	Category string     `json:"category,omitempty"`
-	Formula  string     `json:"formula,omitempty"`
-	Since    string     `json:"since,omitempty"`
-	Deprec   string     `json:"deprecated,omitempty"`
-	Types    []TypeVar  `json:"types"`
-	Attrs    []*Attr    `json:"attrs"`
-	Dims     []Dim      `json:"dims"`
-	Slots    []*Slot    `json:"slots"`
-	Args     []*Arg     `json:"args,omitempty"`
-	Requires []Require  `json:"require,omitempty"`
-	Tasks    []*Task    `json:"tasks"`
-	Fusions  []Fusion   `json:"fuse,omitempty"`
-	Shards   []Shard    `json:"sharding,omitempty"`
+	Kind     string     `json:"kind"`                 // "operator", "optimizer" or "initializer"
+	Package  string     `json:"package"`              // its Go package
+	GoName   string     `json:"go_name"`              // of its kernel type
+	Source   string     `json:"source"`               // path of the spec
+	Category string     `json:"category,omitempty"`   // for reference pages
+	Formula  string     `json:"formula,omitempty"`    // for reference pages
+	Since    string     `json:"since,omitempty"`      // the version that had it first
+	Deprec   string     `json:"deprecated,omitempty"` // why, and what replaces it
+	Types    []TypeVar  `json:"types"`                // the dtype variables
+	Attrs    []*Attr    `json:"attrs"`                // the attributes
+	Dims     []Dim      `json:"dims"`                 // the dimensions that its shapes bind or define
+	Slots    []*Slot    `json:"slots"`                // the tensor slots
+	Args     []*Arg     `json:"args,omitempty"`       // the arguments that are no tensors
+	Requires []Require  `json:"require,omitempty"`    // conditions on attributes and shapes
+	Tasks    []*Task    `json:"tasks"`                // in the order of the spec
+	Fusions  []Fusion   `json:"fuse,omitempty"`       // the work of other operators that it can do
+	Shards   []Shard    `json:"sharding,omitempty"`   // the dimensions along which it may be divided
 	Pos      source.Pos `json:"pos"`
 }
 
@@ -85,30 +85,30 @@ func (v TypeVar) Kernels() []dtype.Type {
 type Attr struct {
 	Name     string     `json:"name"`
 	GoName   string     `json:"go_name"`
-	Type     string     `json:"type"`
+	Type     string     `json:"type"` // "int", "float", "bool", "string", "enum", "dtype", "axis", "axes", "dims" or "record"
 	Doc      string     `json:"doc,omitempty"`
-	Optional bool       `json:"optional,omitempty"`
-	List     bool       `json:"list,omitempty"`
-	Default  any        `json:"default,omitempty"`
-	Min      any        `json:"min,omitempty"`
-	Max      any        `json:"max,omitempty"`
-	Enum     *Enum      `json:"enum,omitempty"`
-	Axis     *Axis      `json:"axis,omitempty"`
-	Fields   []*Attr    `json:"fields,omitempty"`
+	Optional bool       `json:"optional,omitempty"` // may be absent
+	List     bool       `json:"list,omitempty"`     // holds a list of values
+	Default  any        `json:"default,omitempty"`  // the value if none is given; absent if one must be given
+	Min      any        `json:"min,omitempty"`      // the least value
+	Max      any        `json:"max,omitempty"`      // the greatest value
+	Enum     *Enum      `json:"enum,omitempty"`     // of an enum: its values
+	Axis     *Axis      `json:"axis,omitempty"`     // of an axis: what it names
+	Fields   []*Attr    `json:"fields,omitempty"`   // of a record
 	Pos      source.Pos `json:"pos"`
 }
 
 // Axis says what an axis attribute names.
 type Axis struct {
-	Slot  string `json:"slot"`
-	Binds string `json:"binds,omitempty"`
-	End   bool   `json:"end,omitempty"`
+	Slot  string `json:"slot"`            // whose shape has the axis
+	Binds string `json:"binds,omitempty"` // the dimension that it names
+	End   bool   `json:"end,omitempty"`   // may also be the position behind the last axis
 }
 
 // Dim is a dimension, or a run of them.
 type Dim struct {
 	Name string     `json:"name"`
-	Rest bool       `json:"run,omitempty"`
+	Rest bool       `json:"run,omitempty"`  // stands for any number of dimensions
 	Each bool       `json:"each,omitempty"` // a list: what it is in each tensor of a variadic slot
 	From string     `json:"from"`           // the slot that binds it, or "" if an expression defines it
 	Text string     `json:"expr,omitempty"` // of that expression
@@ -119,7 +119,7 @@ type Dim struct {
 // Slot is a tensor slot.
 type Slot struct {
 	*task.Slot
-	Number  int        `json:"number"`
+	Number  int        `json:"number"` // position in the operator's list of slots
 	GoName  string     `json:"go_name"`
 	Doc     string     `json:"doc,omitempty"`
 	Var     int        `json:"-"` // number of the dtype variable, -1 if Type is fixed
@@ -127,7 +127,7 @@ type Slot struct {
 	Present string     `json:"present,omitempty"` // "caller", or the condition
 	Saved   string     `json:"saved,omitempty"`   // "true", or the condition
 	Count   string     `json:"count,omitempty"`   // how many tensors a variadic output has
-	Below   string     `json:"below,omitempty"`
+	Below   string     `json:"below,omitempty"`   // the upper bound of its integers
 	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
 	// run along the last dimension.
 	Lane string     `json:"lanes_after,omitempty"`
@@ -161,7 +161,7 @@ func (s *Slot) Tensors() string {
 // Shard is a dimension along which an operator may be divided among devices.
 type Shard struct {
 	*task.Shard
-	When  string    `json:"when,omitempty"`
+	When  string    `json:"when,omitempty"` // the condition under which it may be divided
 	WhenX expr.Node `json:"-"`
 }
 
@@ -183,13 +183,13 @@ type Fusion struct {
 // Arg is an argument. The type of its slot is the Go type of one value.
 type Arg struct {
 	*task.Slot
-	Number    int         `json:"number"`
+	Number    int         `json:"number"` // position behind the slots
 	GoName    string      `json:"go_name"`
-	From      string      `json:"from"` // as the spec writes it
-	Source    task.Source `json:"source"`
-	Of        *Slot       `json:"-"` // of a shape
-	Expr      expr.Node   `json:"-"` // of an expression
-	Unchecked bool        `json:"unchecked,omitempty"`
+	From      string      `json:"from"`                // as the spec writes it
+	Source    task.Source `json:"source"`              // which kind of source that is
+	Of        *Slot       `json:"-"`                   // of a shape
+	Expr      expr.Node   `json:"-"`                   // of an expression
+	Unchecked bool        `json:"unchecked,omitempty"` // need not be plain data
 	Doc       string      `json:"doc,omitempty"`
 	Pos       source.Pos  `json:"pos"`
 }
@@ -200,8 +200,8 @@ func (a *Arg) State() bool { return a.Role == task.RoleState }
 // Require is a condition on attributes and shapes.
 type Require struct {
 	Name    string     `json:"name"`
-	Text    string     `json:"that"`
-	Message string     `json:"message"`
+	Text    string     `json:"that"`    // the condition
+	Message string     `json:"message"` // what to report if it does not hold
 	Pos     source.Pos `json:"pos"`
 	Format  string     `json:"-"` // the message as a format of package fmt
 	Names   []string   `json:"-"` // whose values the message reports
@@ -217,12 +217,12 @@ type Task struct {
 	// Types lists what the dtype variables may stand for in this task. Backward exists only where what
 	// is differentiated is floating-point.
 	Types   []TypeVar  `json:"-"`
-	Params  []*Param   `json:"params"`
+	Params  []*Param   `json:"params"` // the slots that the task gets
 	Args    []*Arg     `json:"-"`
-	Returns *Arg       `json:"-"` // the per-device state that init makes
-	Steps   []*Step    `json:"steps"`
-	Flops   string     `json:"flops,omitempty"`
-	Bytes   string     `json:"bytes,omitempty"`
+	Returns *Arg       `json:"-"`               // the per-device state that init makes
+	Steps   []*Step    `json:"steps"`           // what runs, one after the other
+	Flops   string     `json:"flops,omitempty"` // an expression: floating-point operations
+	Bytes   string     `json:"bytes,omitempty"` // an expression: bytes that are moved
 	Pos     source.Pos `json:"pos"`
 	FlopsX  expr.Node  `json:"-"`
 	BytesX  expr.Node  `json:"-"`
@@ -250,16 +250,16 @@ type Param struct {
 	Inferred bool   `json:"inferred,omitempty"` // rather than written in the spec
 	// OnlyIf is the condition under which backward is given a forward value.
 	OnlyIf expr.Node `json:"-"`
-	IfText string    `json:"only_if,omitempty"`
+	IfText string    `json:"only_if,omitempty"` // the condition under which it is passed
 }
 
 // Step is a step of a task.
 type Step struct {
 	*task.Step
-	GoName string     `json:"method"`
-	Over   string     `json:"over"`
-	Grain  string     `json:"grain,omitempty"`
-	When   string     `json:"when,omitempty"`
+	GoName string     `json:"method"`          // the method of the kernel
+	Over   string     `json:"over"`            // an expression: the number of indices
+	Grain  string     `json:"grain,omitempty"` // an expression: indices in a range
+	When   string     `json:"when,omitempty"`  // the condition under which the step runs
 	Doc    string     `json:"doc,omitempty"`
 	Pos    source.Pos `json:"pos"`
 	OverX  expr.Node  `json:"-"`

@@ -98,8 +98,14 @@ func (d *Dir) Files() ([]string, error) {
 // not generate are left out of it, unless they stand where a generated file belongs.
 func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 	want := map[string][]byte{}
+	var listed artifact.Sums
 	for _, f := range files {
-		if !fs.ValidPath(f.Path) || !artifact.Known(f.Path) {
+		if f.Path == artifact.Manifest {
+			listed = artifact.ReadManifest(f.Data)
+		}
+	}
+	for _, f := range files {
+		if !fs.ValidPath(f.Path) || listed.Owner(f.Path, f.Data) != artifact.Ours {
 			return nil, fmt.Errorf("generated path %q is not one", f.Path)
 		}
 		if _, ok := want[f.Path]; ok {
@@ -112,9 +118,13 @@ func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	sums, err := d.sums()
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range existing {
 		data, wanted := want[p]
-		if !wanted && !artifact.Known(p) {
+		if _, listed := sums[p]; !wanted && !listed && !artifact.Known(p) {
 			continue
 		}
 		old, err := d.root.ReadFile(p)
@@ -126,7 +136,7 @@ func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 			continue
 		}
 		c := Change{Folder: d.name, Path: p, Old: old, New: data}
-		switch owner := artifact.Owner(old); {
+		switch owner := sums.Owner(p, old); {
 		case wanted && owner == artifact.Ours:
 			c.Kind = Stale
 		case wanted && owner == artifact.Edited:
@@ -151,6 +161,18 @@ func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 	return changes, nil
+}
+
+// sums returns the checksums that the folder's manifest lists, if it has one.
+func (d *Dir) sums() (artifact.Sums, error) {
+	if d.root == nil {
+		return nil, nil
+	}
+	data, err := d.root.ReadFile(artifact.Manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return artifact.ReadManifest(data), err
 }
 
 // occupied reports whether something that is no regular file, such as a symbolic link, stands at a path.

@@ -33,6 +33,26 @@ func (f *File) Position(offset int) (line, col int) {
 	return strings.Count(f.Text[:offset], "\n") + 1, utf8.RuneCountInString(f.Text[start:offset]) + 1
 }
 
+// Offset returns the offset of a line and a column, both from 1, and whether the file has that place.
+func (f *File) Offset(line, col int) (int, bool) {
+	offset := 0
+	for ; line > 1; line-- {
+		n := strings.IndexByte(f.Text[offset:], '\n')
+		if n < 0 {
+			return 0, false
+		}
+		offset += n + 1
+	}
+	for ; col > 1; col-- {
+		r, n := utf8.DecodeRuneInString(f.Text[offset:])
+		if n == 0 || r == '\n' {
+			return 0, false
+		}
+		offset += n
+	}
+	return offset, line == 1 && col == 1
+}
+
 // Pos is a place in a file, for people and tools. Line and column count from 1; columns count characters.
 type Pos struct {
 	File         string

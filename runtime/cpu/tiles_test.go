@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/validate"
 	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/planner"
 )
@@ -109,6 +110,9 @@ func TestTiled(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := verify.Plan(tiled); err != nil {
+				t.Fatal(err)
+			}
+			if err := validate.Plan(tiled, p); err != nil {
 				t.Fatal(err)
 			}
 			if len(tiled.Tasks) <= len(pl.Tasks) {

@@ -72,6 +72,9 @@ func (t Term) String() string {
 	return fmt.Sprintf("%s[%d]", t.Name, t.Index)
 }
 
+// MarshalText writes what String returns.
+func (t Term) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 // Kind is the kind of a constraint. A new kind is a constant here, a row of kinds in kind.go, and the
 // functions of that row.
 type Kind uint8
@@ -88,15 +91,18 @@ const (
 
 // Constraint restricts how a launch partitions its stores.
 type Constraint struct {
-	Kind    Kind
-	Terms   []Term // as many as Form.Terms says
-	Axes    []int  // of Broadcast; nil means all
-	Extents []int  // of MinExtents, one for each axis; 0 demands nothing
-	Factors []int  // of Scale
-	Low     []int  // of Bloat
-	High    []int  // of Bloat
-	Hint    Hint   // of Image
+	Kind    Kind   `json:"kind"`
+	Terms   []Term `json:"terms"`             // as many as Form.Terms says
+	Axes    []int  `json:"axes,omitempty"`    // of Broadcast; nil means all
+	Extents []int  `json:"extents,omitempty"` // of MinExtents, one for each axis; 0 demands nothing
+	Factors []int  `json:"factors,omitempty"` // of Scale
+	Low     []int  `json:"low,omitempty"`     // of Bloat
+	High    []int  `json:"high,omitempty"`    // of Bloat
+	Hint    Hint   `json:"hint,omitempty"`    // of Image
 }
+
+// MarshalText writes the name that specs use.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // Hint says how exact an image must be.
 type Hint uint8
@@ -111,6 +117,9 @@ var hintNames = [...]string{"no_hint", "min_max", "first_last"}
 
 // String returns the name that specs use.
 func (h Hint) String() string { return hintNames[h] }
+
+// MarshalText writes the name that specs use.
+func (h Hint) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // Hints lists the names of the hints.
 func Hints() []string { return hintNames[:] }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/internal/deps"
@@ -39,7 +40,7 @@ func (p draft) depend() (*schedule.Graph, error) {
 			}
 		}
 		if _, err := b.Task(acc, after...); err != nil {
-			return nil, p.TaskErrorf(t, "%v", err)
+			return nil, fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(t), err)
 		}
 	}
 	return b.Graph(), nil

@@ -93,23 +93,10 @@ func (idle) String() string { return "idle" }
 // unusedSymbols returns the names of the symbols that nothing uses, and how many symbols there are.
 func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) (unused []string, all int) {
 	t.Helper()
-	fset := token.NewFileSet()
-	pkgs, err := packages.Load(&packages.Config{
-		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
-		Fset:    fset,
-		Dir:     "../..",
-		Tests:   true,
-		Overlay: overlay,
-	}, patterns...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fset, pkgs := load(t, overlay, patterns...)
 	symbols := map[place]*symbol{}
 	importers := map[string]int{} // of generated packages, other than kernels and generated ones
 	for _, p := range pkgs {
-		for _, e := range p.Errors {
-			t.Fatalf("%s: %v", p.ID, e)
-		}
 		if strings.HasPrefix(p.PkgPath, generated) && !strings.HasSuffix(p.PkgPath, "_test") {
 			declared(fset, p, symbols)
 			continue
@@ -133,6 +120,28 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 	}
 	slices.Sort(unused)
 	return unused, len(symbols)
+}
+
+// load type-checks packages with their tests.
+func load(t *testing.T, overlay map[string][]byte, patterns ...string) (*token.FileSet, []*packages.Package) {
+	t.Helper()
+	fset := token.NewFileSet()
+	pkgs, err := packages.Load(&packages.Config{
+		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+		Fset:    fset,
+		Dir:     "../..",
+		Tests:   true,
+		Overlay: overlay,
+	}, patterns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			t.Fatalf("%s: %v", p.ID, e)
+		}
+	}
+	return fset, pkgs
 }
 
 // declared adds the symbols that a package declares.
@@ -245,7 +254,7 @@ func markUses(fset *token.FileSet, p *packages.Package, symbols map[place]*symbo
 
 // interfacesOf returns the interfaces that packages and those that they import declare.
 func interfacesOf(pkgs []*packages.Package) []*types.Interface {
-	var out []*types.Interface
+	out := []*types.Interface{types.Universe.Lookup("error").Type().Underlying().(*types.Interface)}
 	seen := map[string]bool{}
 	add := func(p *types.Package) {
 		if seen[p.Path()] {

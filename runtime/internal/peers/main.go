@@ -1,5 +1,6 @@
-// Peers measures how long schedulers take to run tasks: this module's executor and, where they are installed, oneTBB and
-// StarPU. All run the same graphs in turn, round by round, so that a busy machine is busy for all of them.
+// Peers measures how long schedulers take to run tasks: this module's executor and its peers. These are
+// [oneTBB](https://github.com/uxlfoundation/oneTBB) and [StarPU](https://starpu.gitlabpages.inria.fr), where they are
+// installed. All run the same graphs in turn, round by round, so a busy machine is busy for all of them.
 //
 // For a peer it needs a C++ compiler, pkg-config and the peer's package; in Debian these are g++, pkg-config,
 // libtbb-dev and libstarpu-dev.

@@ -1,0 +1,151 @@
+// Package generate runs opgen within another program: it reads and checks the specs of a module, compares generated
+// files with those on disk, and brings these up to date.
+//
+// Everything that opgen finds wrong with specs is a [Finding]: a value with its position, its code and, where it is
+// certain, the edits that correct it. Errors are for files that cannot be read or written.
+//
+// A program may add plug-ins of its own, which make further files from the model. Package plugin describes them.
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+
+	"github.com/opgen/opgen/generate/plugin"
+	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/output"
+)
+
+// Options are the choices of a run.
+type Options struct {
+	// Dir is the folder of opgen.toml or one below it. "" is the current folder.
+	Dir string
+	// Force also overwrites and deletes files that were edited by hand or that opgen did not generate.
+	Force bool
+	// Plugins are asked besides those of opgen.toml.
+	Plugins []Plugin
+}
+
+// Plugin is a plug-in that runs within this process.
+type Plugin struct {
+	Name string
+	Out  string // the folder of its files, relative to the module's root, with slashes
+	// Options becomes the options of the request, as JSON.
+	Options any
+	plugin.Plugin
+}
+
+// Change is a generated file that differs from the one on disk.
+type Change struct {
+	Path string `json:"path"` // relative to the module's root, with slashes
+	// Kind says how it differs: "missing", "stale", "orphaned", "edited by hand" and the like.
+	Kind string `json:"kind"`
+	Old  []byte `json:"old,omitempty"` // nil if there is no such file
+	New  []byte `json:"new,omitempty"` // nil if the file is to be deleted
+}
+
+// Result is what a run found and did.
+type Result struct {
+	// Findings are sorted by file and position. If there is one, nothing was compared or written.
+	Findings []Finding
+	// Changes lists the files that differ, or that differed before Write.
+	Changes []Change
+	// Refused lists those changes that would lose work of a person. If there is one, nothing was written.
+	Refused []Change
+	// Operators is how many operators the module has.
+	Operators int
+
+	root    string
+	result  *driver.Result
+	summary string
+}
+
+// Summary says in one line what was found or done.
+func (r *Result) Summary() string { return r.summary }
+
+// Model returns the model of the module's operators and enums, as plug-ins get it: an object of version
+// plugin.Protocol. It returns nil if there are findings, or if Write found no change since the last run.
+func (r *Result) Model() (json.RawMessage, error) {
+	m := r.result.Module()
+	if m == nil {
+		return nil, nil
+	}
+	return json.Marshal(m)
+}
+
+// Fix makes the edits of all findings and returns the paths of the files that it changed. It changes nothing if two
+// edits overlap, if a file changed since it was read, or if a file would no longer be TOML.
+func (r *Result) Fix() ([]string, error) { return driver.Fix(r.root, r.result.Findings) }
+
+// Check reads and checks the configuration and the specs. It asks no plug-ins.
+func Check(o Options) (*Result, error) {
+	root, err := find(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := driver.Load(root)
+	if err != nil {
+		return nil, err
+	}
+	r := newResult(root, &driver.Result{Project: p, Operators: p.Operators()})
+	r.summary = fmt.Sprintf("%s, no findings", english.Count(r.Operators, "operator"))
+	return r, nil
+}
+
+// Diff finds out what Write would change.
+func Diff(ctx context.Context, o Options) (*Result, error) {
+	return run(ctx, o, driver.Diff, (*driver.Result).Differences)
+}
+
+// Write brings the generated files up to date, unless there are findings or refused changes.
+func Write(ctx context.Context, o Options) (*Result, error) {
+	return run(ctx, o, driver.Generate, (*driver.Result).Summary)
+}
+
+func run(ctx context.Context, o Options, do func(context.Context, string, driver.Options) (*driver.Result, error), summary func(*driver.Result) string) (*Result, error) {
+	root, err := find(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	d := driver.Options{Force: o.Force}
+	for _, p := range o.Plugins {
+		options := []byte("{}")
+		if p.Options != nil {
+			if options, err = json.Marshal(p.Options); err != nil {
+				return nil, fmt.Errorf("options of plug-in %s: %w", p.Name, err)
+			}
+		}
+		d.Plugins = append(d.Plugins, driver.Plugin{Name: p.Name, Out: p.Out, Options: options, Plugin: p.Plugin})
+	}
+	done, err := do(ctx, root, d)
+	if err != nil {
+		return nil, err
+	}
+	r := newResult(root, done)
+	r.summary = summary(done)
+	return r, nil
+}
+
+func find(dir string) (string, error) {
+	if dir == "" {
+		dir = "."
+	}
+	return config.Find(dir)
+}
+
+func newResult(root string, r *driver.Result) *Result {
+	return &Result{Findings: findings(r.Findings), Changes: changes(r.Changes), Refused: changes(r.Refused),
+		Operators: r.Operators, root: root, result: r}
+}
+
+func changes(list []output.Change) []Change {
+	var out []Change
+	for _, c := range list {
+		out = append(out, Change{Path: path.Join(c.Folder, c.Path), Kind: c.Kind.String(), Old: c.Old, New: c.New})
+	}
+	return out
+}
