@@ -30,6 +30,9 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if p.Target != e.target.Name {
 		return nil, fmt.Errorf("engine: plan %s: want a plan for target %q, got one for %q", p.Name, e.target.Name, p.Target)
 	}
+	if have := e.backend.Devices(); p.DeviceCount() > have {
+		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
+	}
 	if p.Schedule.Workers() != e.Workers() {
 		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
@@ -50,8 +53,11 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 			in = nil
 		}
 	}()
-	allocate := func(owner string, n int64) (Region, error) {
-		r, err := e.alloc.allocate(0, owner, n)
+	allocate := func(device int, owner string, n int64) (Region, error) {
+		if device > 0 {
+			owner += fmt.Sprintf(" on device %d", device)
+		}
+		r, err := e.alloc.allocate(device, owner, n)
 		if err == nil {
 			undo = append(undo, func() error { return e.alloc.free(r) })
 		}
@@ -68,9 +74,9 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		}
 		v := e.variables[r.Name]
 		if v == nil {
-			v = &variable{operand: r.Operand()}
+			v = &variable{operand: r.Operand(), device: r.Device}
 			v.set = v.operand.Bytes() == 0 // nothing is left to write
-			if v.memory, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
+			if v.memory, err = allocate(r.Device, "variable "+r.Name, r.Place.Bytes); err != nil {
 				return nil, err
 			}
 			e.variables[r.Name] = v
@@ -79,21 +85,13 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		if v.operand.String() != r.Operand().String() {
 			return nil, fmt.Errorf("engine: variable %s: plan %s wants %v, the engine holds %v", r.Name, p.Name, r.Operand(), v.operand)
 		}
+		if v.device != r.Device {
+			return nil, fmt.Errorf("engine: variable %s: plan %s wants it on device %d, the engine holds it on device %d", r.Name, p.Name, r.Device, v.device)
+		}
 		in.vars[i], in.data[i] = v, v.memory
 	}
-	if in.arena, err = allocate(arenaOwner(p), p.ArenaBytes); err != nil {
+	if err = in.allocate(allocate); err != nil {
 		return nil, err
-	}
-	for i := range p.Roots {
-		if pl := p.Roots[i].Place; pl.Space == region.Arena && p.Roots[i].First <= p.Roots[i].Last {
-			in.data[i] = Region{in.arena.Memory, pl.Off, pl.Bytes}
-		}
-	}
-	in.scratch = make([]Region, e.Workers())
-	for w := range in.scratch {
-		if in.scratch[w], err = allocate(fmt.Sprintf("scratch of worker %d for plan %s", w, p.Name), p.WorkerBytes); err != nil {
-			return nil, err
-		}
 	}
 	undo = append(undo, in.dropStates)
 	if err = in.makeStates(); err != nil {
@@ -105,6 +103,31 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	in.writeSets()
 	e.instances = append(e.instances, in)
 	return in, nil
+}
+
+// allocate allocates the memory of the plan other than that of its variables.
+func (in *Instance) allocate(allocate func(device int, owner string, n int64) (Region, error)) error {
+	p := in.plan
+	in.arenas, in.scratch = make([]Region, p.DeviceCount()), make([][]Region, p.DeviceCount())
+	var err error
+	for d := range in.arenas {
+		if in.arenas[d], err = allocate(d, arenaOwner(p), p.DeviceBytes()); err != nil {
+			return err
+		}
+		in.scratch[d] = make([]Region, in.engine.Workers())
+		for w := range in.scratch[d] {
+			if in.scratch[d][w], err = allocate(d, fmt.Sprintf("scratch of worker %d for plan %s", w, p.Name), p.WorkerBytes); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range p.Roots {
+		r := &p.Roots[i]
+		if r.Place.Space == region.Arena && r.First <= r.Last {
+			in.data[i] = Region{in.arenas[r.Device].Memory, r.Place.Off - int64(r.Device)*p.DeviceBytes(), r.Place.Bytes}
+		}
+	}
+	return nil
 }
 
 // arenaOwner names the largest tensor of the plan, for the error if its arena does not fit.
@@ -181,16 +204,16 @@ func (in *Instance) bindGroup(g *plan.Group, calls [][]Launchable) (Launchable, 
 	return in.engine.backend.BindGroup(g.Form, parts, over)
 }
 
-// builtins says how many tensors each built-in operation takes.
-var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2}
+// builtins says how many tensors each built-in operation takes; 0 stands for any number.
+var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2, "copy": 2, "all_reduce": 0}
 
 func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 	if n, ok := builtins[t.Builtin.Op]; !ok {
 		return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
-	} else if len(t.Access) != n {
+	} else if n > 0 && len(t.Access) != n {
 		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, n, len(t.Access))
 	}
-	b := &Builtin{Builtin: t.Builtin, Over: t.Over}
+	b := &Builtin{Builtin: t.Builtin, Device: t.Device, Over: t.Over}
 	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)
 	for i := range t.Access {
 		a := &t.Access[i]
@@ -245,7 +268,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res)}
 	if s := in.states[c.Node]; s != nil {
 		call.State = &s.State
 	}
@@ -339,7 +362,7 @@ func (in *Instance) tensors(c *plan.Call, sig *task.Signature, res *task.Resolut
 		}
 		for _, o := range res.Operands(p.Slot) {
 			o = in.engine.target.Operand(o)
-			for _, s := range in.scratch {
+			for _, s := range in.scratch[c.Device] {
 				t := Tensor{Operand: o} // without bytes, if the plan asks for too few
 				if off+o.Bytes() <= s.Size {
 					t.Region = Region{s.Memory, s.Off + off, o.Bytes()}

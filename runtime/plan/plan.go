@@ -30,6 +30,8 @@ type Plan struct {
 	Name   string `json:"name"`
 	// Target is that of the kernels for which the program was lowered. Other engines refuse the plan.
 	Target op.Target `json:"target"`
+	// Devices is the number of devices that the plan uses; 0 stands for 1.
+	Devices int `json:"devices,omitempty"`
 	// Roots lists the tensors that have memory; a region.Root is an index into it.
 	Roots []Root `json:"roots"`
 	// Calls lists the task invocations; Tasks refers to them.
@@ -38,9 +40,10 @@ type Plan struct {
 	Tasks []Task `json:"tasks"`
 	// States lists the nodes with per-device state, in the order in which it is made.
 	States []State `json:"states,omitempty"`
-	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch.
+	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch. Each device has
+	// an equal part of it, in the order of devices.
 	ArenaBytes int64 `json:"arena_bytes"`
-	// WorkerBytes is the scratch memory that each worker needs.
+	// WorkerBytes is the scratch memory that each worker needs on each device.
 	WorkerBytes int64 `json:"worker_bytes"`
 	// Deps holds the predecessors of each task that follow from accesses, from memory that is reused
 	// and from Task.After; those that follow from others may be left out.
@@ -80,11 +83,13 @@ func (u *Use) UnmarshalText(text []byte) error {
 
 // Root is a tensor with memory.
 type Root struct {
-	Name  string       `json:"name"`
-	Type  dtype.Type   `json:"type"`
-	Shape []int        `json:"shape"`
-	Use   Use          `json:"use"`
-	Place region.Place `json:"place"`
+	Name  string     `json:"name"`
+	Type  dtype.Type `json:"type"`
+	Shape []int      `json:"shape"`
+	Use   Use        `json:"use"`
+	// Device is the number of the device in whose memory the root lies.
+	Device int          `json:"device,omitempty"`
+	Place  region.Place `json:"place"`
 	// First and Last number the first and the last task that touches the root. A fed root is live
 	// from -1 on, a fetched one up to len(Tasks). As the inputs of the next run may be fed before
 	// results are fetched, the two share no memory even if their lifetimes do not meet.
@@ -102,6 +107,7 @@ type Call struct {
 	Task     string          `json:"task"`
 	ID       task.ID         `json:"id"`
 	Phase    string          `json:"phase"`
+	Device   int             `json:"device,omitempty"` // that runs the call and has its tensors
 	Attrs    json.RawMessage `json:"attrs"`
 	Types    []dtype.Type    `json:"types"` // of the operator's dtype variables
 	// Given lists what the operator was applied to, by slot name; Requested the outputs made on
@@ -152,9 +158,12 @@ func (p *Plan) Operand(b Bound) task.Operand {
 	return o
 }
 
-// Builtin is an operation that every engine knows.
+// Builtin is an operation that every engine knows. "fill" and "identity" write one tensor. "add" adds a second to a first
+// tensor, and "convert" and "copy" write to the first what is in the second. "all_reduce" replaces tensors by their sum,
+// which it adds in their order; elements of 16 bits are added in f32 and rounded once. Tensors of "copy" and
+// "all_reduce" may lie on several devices.
 type Builtin struct {
-	Op    string     `json:"op"` // "fill", "identity", "add" or "convert"
+	Op    string     `json:"op"`
 	Value float64    `json:"value,omitempty"`
 	Redop perm.Redop `json:"redop,omitempty"` // of which identity fills in what changes nothing
 }
@@ -163,6 +172,7 @@ type Builtin struct {
 type Task struct {
 	Call    int      `json:"call"` // -1 for a built-in or a group
 	Step    int      `json:"step"`
+	Device  int      `json:"device,omitempty"` // that runs the task
 	Builtin *Builtin `json:"builtin,omitempty"`
 	Group   *Group   `json:"group,omitempty"`
 	// Over and Grain are the extents of dimension 0 of the grid and of its tiles. Inner holds the other
@@ -272,6 +282,17 @@ func (p *Plan) LowerBound() int64 {
 		most = max(most, now)
 	}
 	return most
+}
+
+// DeviceCount returns the number of devices that the plan uses.
+func (p *Plan) DeviceCount() int { return max(p.Devices, 1) }
+
+// DeviceBytes returns the part of the arena that each device has.
+func (p *Plan) DeviceBytes() int64 { return p.ArenaBytes / int64(p.DeviceCount()) }
+
+// Crosses reports whether a task may access tensors on other devices than its own.
+func (t *Task) Crosses() bool {
+	return t.Builtin != nil && (t.Builtin.Op == "copy" || t.Builtin.Op == "all_reduce")
 }
 
 // VariableBytes returns the memory of the plan's variables.

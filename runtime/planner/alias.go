@@ -137,38 +137,21 @@ func onlyViews(inv *graph.Invocation) bool {
 func spansOf(prog *graph.Program) map[graph.Tensor]*span {
 	spans := map[graph.Tensor]*span{}
 	note := func(t graph.Tensor, step int, writes bool) {
-		if !t.Valid() {
-			return
-		}
-		s := spans[t.Root()]
+		s := spans[t]
 		if s == nil {
 			s = &span{first: step, last: step, lastWrite: -1}
-			spans[t.Root()] = s
+			spans[t] = s
 		}
 		s.last = max(s.last, step)
 		if writes {
 			s.lastWrite = max(s.lastWrite, step)
 		}
 	}
-	for i, s := range prog.Steps {
-		if s.Fill != nil {
-			note(s.Fill.Tensor, i, true)
-		}
-		if s.Add != nil {
-			note(s.Add.To, i, true)
-			note(s.Add.From, i, false)
-		}
-		if s.Invocation == nil {
-			continue
-		}
-		for k, ts := range s.Invocation.Operands {
-			for _, t := range ts {
-				note(t, i, s.Invocation.Signature.Params[k].Perm.Writes())
-			}
-		}
+	for i := range prog.Steps {
+		prog.Steps[i].Each(func(t graph.Tensor, writes bool) { note(t, i, writes) })
 	}
 	for _, t := range prog.Fetched {
-		note(t, len(prog.Steps), false)
+		note(t.Root(), len(prog.Steps), false)
 	}
 	return spans
 }

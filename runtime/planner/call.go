@@ -21,7 +21,7 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 	if err != nil {
 		return plan.Call{}, fmt.Errorf("node %s: %w", n.Name, err)
 	}
-	c := plan.Call{Node: n.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(),
+	c := plan.Call{Node: n.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(), Device: n.Device,
 		Attrs: attrs, Types: res.Types, Params: make([][]plan.Bound, len(sig.Params)), Slots: make([]string, len(sig.Params))}
 	given := res.Given()
 	for i := range op.Slots {
@@ -94,7 +94,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 					worker += align(o.Bytes())
 					continue
 				}
-				r := b.add(plan.Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape})
+				r := b.add(plan.Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape, Device: inv.Node.Device})
 				c.Params[i] = append(c.Params[i], plan.Bound{Root: r})
 				access = append(access, b.all(r, perm.Scratch))
 			}
@@ -150,7 +150,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 		if w.Over == 0 {
 			continue
 		}
-		b.Tasks = append(b.Tasks, plan.Task{Call: len(b.Calls) - 1, Step: step, Over: w.Over, Grain: w.Grain, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise})
+		b.Tasks = append(b.Tasks, plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Over: w.Over, Grain: w.Grain, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise})
 		access = later
 	}
 	b.Tasks = append(b.Tasks, conv.after...)

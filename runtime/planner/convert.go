@@ -26,7 +26,7 @@ func (b *builder) convert(c *conversions, call *plan.Call, inv *graph.Invocation
 		name += fmt.Sprintf(".%d", k)
 	}
 	computed := b.target.Operand(t.Operand())
-	own := b.add(plan.Root{Name: name + " as " + computed.Type.String(), Type: computed.Type, Shape: computed.Shape})
+	own := b.add(plan.Root{Name: name + " as " + computed.Type.String(), Type: computed.Type, Shape: computed.Shape, Device: t.Device()})
 	stored := b.root(t)
 	before := func(op plan.Builtin, access ...region.Access) { c.before = b.appendBuiltin(c.before, op, access...) }
 	after := func(op plan.Builtin, access ...region.Access) { c.after = b.appendBuiltin(c.after, op, access...) }

@@ -45,7 +45,9 @@ func (p draft) group() {
 
 // run returns the end of the tasks that can be fused with the one at from, and how.
 func (p draft) run(from int, fixed []bool) (plan.Form, int) {
-	usable := func(t int) bool { return t < len(p.Tasks) && !fixed[t] && p.wholly(&p.Tasks[t]) }
+	usable := func(t int) bool {
+		return t < len(p.Tasks) && !fixed[t] && p.Tasks[t].Device == p.Tasks[from].Device && p.wholly(&p.Tasks[t])
+	}
 	if !usable(from) {
 		return "", from + 1
 	}
@@ -109,7 +111,7 @@ func (p draft) chains(parts []plan.Task, next *plan.Task) bool {
 
 // fused returns the task that runs others as a group.
 func (p draft) fused(form plan.Form, parts []plan.Task) plan.Task {
-	f := plan.Task{Call: -1, Elementwise: true, Access: p.outside(parts), Group: &plan.Group{Form: form, Parts: slices.Clone(parts)}}
+	f := plan.Task{Call: -1, Device: parts[0].Device, Elementwise: true, Access: p.outside(parts), Group: &plan.Group{Form: form, Parts: slices.Clone(parts)}}
 	f.Over, f.Grain = parts[0].Over, parts[0].Grain
 	for _, t := range parts[1:] {
 		if form == plan.Chain {

@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/validate"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/target"
@@ -48,6 +49,15 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		case s.Add != nil:
 			to, from := b.root(s.Add.To), b.root(s.Add.From)
 			b.builtin(plan.Builtin{Op: "add"}, b.all(to, perm.ReadWrite), b.all(from, perm.Read))
+		case s.Copy != nil:
+			to, from := b.root(s.Copy.To), b.root(s.Copy.From)
+			b.builtin(plan.Builtin{Op: "copy"}, b.all(to, perm.Write), b.all(from, perm.Read))
+		case s.AllReduce != nil:
+			var access []region.Access
+			for _, t := range s.AllReduce.Tensors {
+				access = append(access, b.all(b.root(t), perm.ReadWrite))
+			}
+			b.builtin(plan.Builtin{Op: "all_reduce", Redop: perm.Sum}, access...)
 		}
 		if err != nil {
 			return nil, err
@@ -71,6 +81,9 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	if err := b.schedule(o); err != nil {
 		return nil, err
 	}
+	if err := validate.Plan(b.Plan, prog); err != nil {
+		return nil, err
+	}
 	return b.Plan, nil
 }
 
@@ -92,7 +105,7 @@ func (b *builder) root(t graph.Tensor) region.Root {
 	if r, ok := b.roots[t]; ok {
 		return r
 	}
-	r := b.add(plan.Root{Name: t.Name(), Type: t.Type(), Shape: t.Shape()})
+	r := b.add(plan.Root{Name: t.Name(), Type: t.Type(), Shape: t.Shape(), Device: t.Device()})
 	if t.Variable() {
 		b.Roots[r].Use = plan.Variable
 	}
@@ -104,6 +117,9 @@ func (b *builder) root(t graph.Tensor) region.Root {
 func (b *builder) add(r plan.Root) region.Root {
 	r.Shape = append([]int{}, r.Shape...) // never null in JSON
 	r.Place.Bytes = r.Operand().Bytes()
+	if r.Device > 0 {
+		b.Devices = max(b.Devices, r.Device+1)
+	}
 	b.Roots = append(b.Roots, r)
 	return region.Root(len(b.Roots) - 1)
 }
@@ -127,5 +143,7 @@ func (b *builder) appendBuiltin(tasks []plan.Task, op plan.Builtin, access ...re
 	if over == 0 {
 		return tasks
 	}
-	return append(tasks, plan.Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Elementwise: true})
+	t := plan.Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Device: b.Roots[access[0].Root].Device}
+	t.Elementwise = !t.Crosses() // what crosses devices runs by itself
+	return append(tasks, t)
 }
