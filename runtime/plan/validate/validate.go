@@ -209,7 +209,7 @@ func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *pla
 	for i := range part.Access {
 		a := &part.Access[i]
 		all := b.Op == "all_reduce"
-		if !v.whole(a) || !permits(a, a.Root, i > 0 || b.Op == "add" || all, i == 0 || all) || part.Over != shape.Prod(v.Roots[a.Root].Shape) {
+		if !v.permits(a, a.Root, i > 0 || b.Op == "add" || all, i == 0 || all) || part.Over != shape.Prod(v.Roots[a.Root].Shape) {
 			return v.TaskErrorf(t, "want accesses to all of the tensors of %s, got %v to %v over %d", b.Op, a.Perm, a.Region, part.Over)
 		}
 		roots = append(roots, a.Root)
@@ -241,14 +241,9 @@ func reduce[K comparable](m *memory[K], r perm.Redop, all []K) {
 	}
 }
 
-// whole reports whether an access covers its root.
-func (v *validator) whole(a *region.Access) bool {
-	return a.Contains(region.Whole(a.Root, v.Roots[a.Root].Shape))
-}
-
-// permits reports whether an access of a root permits to read and to write, if asked.
-func permits(a *region.Access, r region.Root, reads, writes bool) bool {
-	if a.Root != r {
+// permits reports whether an access covers a root and permits to read and to write it, if asked.
+func (v *validator) permits(a *region.Access, r region.Root, reads, writes bool) bool {
+	if a.Root != r || !a.Contains(region.Whole(r, v.Roots[r].Shape)) {
 		return false
 	}
 	switch a.Perm {

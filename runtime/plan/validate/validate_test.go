@@ -80,7 +80,7 @@ func TestPlan(t *testing.T) {
 			p.Tasks[i].Access, p.Tasks[k].Access = p.Tasks[k].Access, p.Tasks[i].Access
 		}, "want a plan that computes what its program says, got other elements"},
 		{"a fill with another value", func(p *plan.Plan) { p.Tasks[task(p, "fill grad of loss.loss")].Builtin.Value = 2 }, "got other elements: a.weight"},
-		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 2 indices"},
+		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 2 x 4"},
 		{"a weaker access", func(p *plan.Plan) {
 			i := task(p, "c: linear.forward")
 			p.Tasks[i].Access = slices.Clone(p.Tasks[i].Access)
@@ -143,8 +143,8 @@ func TestTiles(t *testing.T) {
 		want  string
 	}{
 		{[]int{1, 2}, ""},
-		{[]int{2, 1}, "want the tiles of a step one after the other, got tile 2"},
-		{[]int{1, 3}, "want the tiles of a step one after the other, got tile 3"},
+		{[]int{2, 1}, "want tile 1 of step 0 of call 0, got tile 2"},
+		{[]int{1, 3}, "want tile 2 of step 0 of call 0, got tile 3"},
 	} {
 		p, err := planner.Build(prog, planner.Plain())
 		if err != nil {
