@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Load checks a plan, schedules it for the engine's workers if it was made for another number,
+// Load schedules a plan for the engine's workers if it was made for another number, verifies it,
 // allocates its memory, makes per-device state and binds its tasks. If it fails, the engine is as it was
 // before, and state that was made is freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
@@ -24,7 +24,12 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if e.closed {
 		return nil, fmt.Errorf("engine: the engine is closed")
 	}
-	if err := verify.Plan(p); err != nil {
+	if p.Schedule.Workers() != e.Workers() {
+		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+	}
+	if err := verify.Plan(p); err != nil { // of what runs, not of what the caller gave
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	if p.Target != e.target.Name {
@@ -32,11 +37,6 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	}
 	if have := e.backend.Devices(); p.DeviceCount() > have {
 		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
-	}
-	if p.Schedule.Workers() != e.Workers() {
-		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
-			return nil, fmt.Errorf("engine: %w", err)
-		}
 	}
 	in = &Instance{engine: e, plan: p, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}

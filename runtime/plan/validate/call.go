@@ -38,7 +38,7 @@ func newCall(s graph.Step, number int) *call {
 	for step := range c.sig.Steps {
 		c.work = append(c.work, inv.Node.Resolved.Work(task, step))
 	}
-	c.want = plan.Call{Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID, Phase: s.Phase.String(), Types: inv.Node.Resolved.Types}
+	c.want = plan.Call{Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID, Phase: s.Phase.String(), Types: inv.Node.Resolved.Types, Device: inv.Node.Device}
 	c.want.Attrs, _ = json.Marshal(inv.Node.Attrs) // plain data
 	return c
 }
@@ -46,7 +46,7 @@ func newCall(s graph.Step, number int) *call {
 // fits reports whether a call of the plan says all that results depend on, beside the tensors, as the program does.
 func (c *call) fits(got *plan.Call) bool {
 	want := &c.want
-	if got.Operator != want.Operator || got.Task != want.Task || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
+	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
 		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) {
 		return false
 	}
