@@ -46,6 +46,7 @@ type Session struct {
 
 type options struct {
 	workers  int
+	devices  int
 	backend  engine.Backend
 	config   engine.Config
 	fuse     bool
@@ -63,6 +64,10 @@ func Backend(b engine.Backend) Option { return func(o *options) { o.backend = b 
 // Workers sets how many workers run programs on the CPUs of this machine, unless Backend gives another backend. By
 // default it is the number of CPUs that Go may use. Results do not depend on it.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
+
+// Devices sets how many devices programs may use on the CPUs of this machine, unless Backend gives another backend. By
+// default it is 1. Each device has memory of its own, and workers run the tasks of all of them.
+func Devices(n int) Option { return func(o *options) { o.devices = n } }
 
 // MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
 func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
@@ -101,7 +106,7 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		opt(&o)
 	}
 	if o.backend == nil {
-		o.backend = cpu.New(cpu.Config{Workers: o.workers})
+		o.backend = cpu.New(cpu.Config{Workers: o.workers, Devices: o.devices})
 	}
 	var registry task.Registry
 	for _, register := range o.register {

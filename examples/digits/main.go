@@ -27,6 +27,7 @@ import (
 type options struct {
 	seed    uint64
 	workers int
+	devices int
 	epochs  int
 	batch   int
 	curve   string
@@ -44,6 +45,7 @@ func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "decides the split, the first weights and the order of images")
 	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
+	flag.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine")
 	flag.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
 	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
 	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
@@ -56,7 +58,7 @@ func main() {
 	flag.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	flag.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
 	flag.Parse()
-	if flag.NArg() > 0 || o.workers < 1 || o.epochs < 1 || o.batch < 1 {
+	if flag.NArg() > 0 || o.workers < 1 || o.devices < 1 || o.epochs < 1 || o.batch < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -77,7 +79,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
-	opts := []opgen.Option{opgen.Workers(o.workers), opgen.Profile()}
+	opts := []opgen.Option{opgen.Workers(o.workers), opgen.Devices(o.devices), opgen.Profile()}
 	recorder := profile.New(profile.Config{Warmup: 5, Runs: 10})
 	if o.trace != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
@@ -93,7 +95,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	s := newClassifier(session, o.seed)
+	s := newClassifier(session, o.seed, o.devices)
 	curve := io.Discard
 	if o.curve != "" {
 		f, err := os.Create(o.curve)
@@ -160,7 +162,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		writeSpread(w, recorder.Tasks(step))
 	}
 	if o.cost {
-		if err := writeCosts(ctx, w, usual.Net.graph, o.workers); err != nil {
+		if err := writeCosts(ctx, w, usual.Net[0].graph, o.workers); err != nil {
 			return err
 		}
 	}

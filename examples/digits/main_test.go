@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	curve := filepath.Join(t.TempDir(), "curve")
 	var out bytes.Buffer
-	if err := run(t.Context(), options{seed: 1, workers: 2, epochs: 1, batch: 32, curve: curve}, &out); err != nil {
+	if err := run(t.Context(), options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 32, curve: curve}, &out); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(curve)
@@ -41,7 +41,7 @@ func TestRun(t *testing.T) {
 	if steps := 1437/32 + 1; len(losses) != steps {
 		t.Fatalf("the curve has %d losses, want %d", len(losses), steps)
 	}
-	o := options{seed: 1, workers: 2, epochs: 1, batch: 32, curve: curve, fuse: true, plain: true}
+	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 32, curve: curve, fuse: true, plain: true}
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRun(t *testing.T) {
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := options{seed: 1, workers: 2, epochs: 1, batch: 80, trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), cost: true}
+	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 80, trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), cost: true}
 	var out bytes.Buffer
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestPictures(t *testing.T) {
 			t.Errorf("the output does not say %q:\n%s", want, &out)
 		}
 	}
-	o = options{seed: 1, workers: 1, epochs: 1, batch: 700, dot: filepath.Join(dir, "no", "dot")}
+	o = options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 700, dot: filepath.Join(dir, "no", "dot")}
 	if err := run(t.Context(), o, &out); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a file that cannot be made: %v", err)
 	}
@@ -101,7 +101,7 @@ func TestWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newClassifier(openSession(t, workers), seed)
+		s := newClassifier(openSession(t, workers), seed, 1)
 		numbers := make([]int, batch)
 		for step := range steps {
 			for i := range numbers {
@@ -137,16 +137,86 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestDevices trains on three devices, with one worker and with two: the losses are the same, bit for bit, and so are the
+// weights of all devices. The losses are near those of one device, where dropout draws other masks.
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	const batch, steps = 32, 10
+	training, _, err := loadDigits(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := func(workers, devices int) (losses []float32) {
+		c := newClassifier(openSession(t, workers, opgen.Devices(devices)), 1, devices)
+		numbers := make([]int, batch)
+		for step := range steps {
+			for i := range numbers {
+				numbers[i] = step*batch + i
+			}
+			loss, _, err := c.step(t.Context(), training.pick(numbers))
+			if err != nil {
+				t.Fatal(err)
+			}
+			losses = append(losses, loss)
+		}
+		if devices > 1 {
+			_, _, err := c.step(t.Context(), training.pick(numbers[:devices-1]))
+			if err == nil || !strings.Contains(err.Error(), "want at least one image for each of 3 devices, got 2") {
+				t.Errorf("two images: %v", err)
+			}
+		}
+		checkReplicas(t, c, batch)
+		return losses
+	}
+	one := train(1, 1)
+	three := train(1, 3)
+	for i := range three {
+		if d := math.Abs(float64(three[i] - one[i])); d > 0.1 {
+			t.Errorf("loss %d on three devices is %g, on one %g", i, three[i], one[i])
+		}
+	}
+	if two := train(2, 3); !slices.Equal(two, three) {
+		t.Errorf("the losses with two workers are %v, with one %v", two, three)
+	}
+}
+
+// checkReplicas checks that the weights of all devices are equal.
+func checkReplicas(t *testing.T, c *classifier, batch int) {
+	t.Helper()
+	p, err := c.train.For(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range p.Net[0].graph.Nodes() {
+		for slot := range n.Op.Slots {
+			v := n.Tensor(slot)
+			if !v.Variable() {
+				continue
+			}
+			want, err := opgen.Fetch[float32](p.Program, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, other := range p.Net[1:] {
+				twin := other.graph.Nodes()[i].Tensor(slot)
+				if got, err := opgen.Fetch[float32](p.Program, twin); err != nil || !slices.Equal(got, want) {
+					t.Errorf("%v differs from %v, %v", twin, v, err)
+				}
+			}
+		}
+	}
+}
+
 // TestSave trains for two epochs, and for one whose weights are saved and one that begins with them: the second begins
 // where the first ended.
 func TestSave(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weights")
 	var first, second bytes.Buffer
-	if err := run(t.Context(), options{seed: 1, workers: 1, epochs: 1, batch: 32, fuse: true, save: path}, &first); err != nil {
+	if err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 32, fuse: true, save: path}, &first); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), options{seed: 1, workers: 1, epochs: 1, batch: 32, fuse: true, load: path}, &second); err != nil {
+	if err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 32, fuse: true, load: path}, &second); err != nil {
 		t.Fatal(err)
 	}
 	accuracy := func(b bytes.Buffer) float64 {
@@ -215,7 +285,7 @@ func TestSplit(t *testing.T) {
 // TestTooLargeBatch checks that a batch larger than the training set is refused.
 func TestTooLargeBatch(t *testing.T) {
 	t.Parallel()
-	err := run(t.Context(), options{seed: 1, workers: 1, epochs: 1, batch: 2000}, &bytes.Buffer{})
+	err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 2000}, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "1437") {
 		t.Errorf("error %v, want one that says how many images there are", err)
 	}
@@ -241,7 +311,7 @@ func BenchmarkStep(b *testing.B) {
 			name, opts = "plain", []opgen.Option{opgen.Plain()}
 		}
 		b.Run(name, func(b *testing.B) {
-			s := newClassifier(openSession(b, 1, opts...), 1)
+			s := newClassifier(openSession(b, 1, opts...), 1, 1)
 			t, err := s.train.For(b.Context(), batch)
 			if err != nil {
 				b.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/accuracy"
@@ -24,10 +25,10 @@ type network struct {
 	logits, loss, correctAnswers graph.Tensor
 }
 
-// newNetwork builds the classifier. Its nodes have names, so that networks for different batch sizes
+// newNetwork builds the classifier on a device. Its nodes have names, so that networks for different batch sizes
 // share their weights within a session.
-func newNetwork(batch int, seed uint64) *network {
-	g := graph.New(seed)
+func newNetwork(batch int, seed uint64, device int) *network {
+	g := graph.OnDevice(seed, device)
 	n := &network{graph: g}
 	n.image = g.Input("image", dtype.F32, batch, 1, side, side)
 	n.label = g.Input("label", dtype.I32, batch, 1)
@@ -56,7 +57,7 @@ func newNetwork(batch int, seed uint64) *network {
 	x = relu(g, x, "relu3")
 
 	drop := dropout.Defaults()
-	drop.Rate, drop.Seed = 0.3, int(seed)
+	drop.Rate, drop.Seed = 0.3, int(seed)+device // other images on each device need other masks
 	x = dropout.Apply(g, drop, x, graph.Named("dropout"))
 
 	out := linear.Defaults()
@@ -73,22 +74,34 @@ func relu(g *graph.Graph, x graph.Tensor, name string) graph.Tensor {
 	return elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeRelu}, x, graph.Named(name))
 }
 
-// classifier is the network for training and for answering, with one set of weights.
+// classifier is the network for training and for answering, with one set of weights on each device.
 type classifier struct {
-	train  *opgen.Batches[*network]
+	train  *opgen.Batches[[]*network] // one network for each device
 	answer *opgen.Batches[*network]
 }
 
-// newClassifier returns a classifier whose programs take batches of any size.
-func newClassifier(s *opgen.Session, seed uint64) *classifier {
+// newClassifier returns a classifier whose programs take batches of any size. Training divides each among devices.
+func newClassifier(s *opgen.Session, seed uint64, devices int) *classifier {
 	return &classifier{
-		train: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {
-			n := newNetwork(size, seed)
-			p, err := graph.Training(n.graph, n.loss, adam.Optimizer(adam.Defaults()), n.correctAnswers)
-			return n, p, err
+		train: opgen.NewBatches(s, 0, func(size int) ([]*network, *graph.Program, error) {
+			if size < devices {
+				return nil, nil, fmt.Errorf("want at least one image for each of %d devices, got %d", devices, size)
+			}
+			var parts []*network
+			var replicas []graph.Replica
+			var answers []graph.Tensor
+			for device := range devices {
+				images := (device+1)*size/devices - device*size/devices
+				n := newNetwork(images, seed, device)
+				share := float64(images) / float64(size)
+				parts, answers = append(parts, n), append(answers, n.correctAnswers)
+				replicas = append(replicas, graph.Replica{Loss: n.loss, Share: graph.Share{Loss: share, Aux: share}})
+			}
+			p, err := graph.DataParallel(replicas, adam.Optimizer(adam.Defaults()), answers...)
+			return parts, p, err
 		}),
 		answer: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {
-			n := newNetwork(size, seed)
+			n := newNetwork(size, seed, 0)
 			p, err := graph.Inference(n.graph, n.logits)
 			return n, p, err
 		}),
@@ -101,18 +114,29 @@ func (c *classifier) step(ctx context.Context, batch dataset) (loss float32, cor
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := p.Run(ctx, opgen.With(p.Net.image, batch.images), opgen.With(p.Net.label, batch.labels)); err != nil {
+	var values []opgen.Value
+	images, labels := batch.images, batch.labels
+	for _, n := range p.Net {
+		size := n.label.Shape()[0]
+		values = append(values, opgen.With(n.image, images[:size*pixels]), opgen.With(n.label, labels[:size]))
+		images, labels = images[size*pixels:], labels[size:]
+	}
+	if err := p.Run(ctx, values...); err != nil {
 		return 0, 0, err
 	}
-	losses, err := opgen.Fetch[float32](p.Program, p.Net.loss)
-	if err != nil {
-		return 0, 0, err
+	for _, n := range p.Net {
+		losses, err := opgen.Fetch[float32](p.Program, n.loss)
+		if err != nil {
+			return 0, 0, err
+		}
+		right, err := opgen.Fetch[int32](p.Program, n.correctAnswers)
+		if err != nil {
+			return 0, 0, err
+		}
+		loss += losses[0] * (float32(n.label.Shape()[0]) / float32(batch.len()))
+		correct += int(right[0])
 	}
-	right, err := opgen.Fetch[int32](p.Program, p.Net.correctAnswers)
-	if err != nil {
-		return 0, 0, err
-	}
-	return losses[0], int(right[0]), nil
+	return loss, correct, nil
 }
 
 // logits returns what the network gives for each image and class.

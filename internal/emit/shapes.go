@@ -89,6 +89,8 @@ func nodes(o *model.Operator) []expr.Node {
 	for _, t := range o.Tasks {
 		for _, s := range t.Steps {
 			add(s.OverX, s.GrainX, s.WhenX)
+			add(s.InnerX...)
+			add(tileNodes(s.Tiles)...)
 		}
 		for _, p := range t.Params {
 			add(p.OnlyIf)

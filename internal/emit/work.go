@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
@@ -17,19 +18,19 @@ func (e *emitter) work() {
 			continue
 		}
 		for _, s := range t.Steps {
-			over := x.code(s.OverX, 0)
-			extents = append(extents, over)
-			call := fmt.Sprintf("r.Work(%sTask, %s", t.GoName, over)
+			over := x.codes(append([]expr.Node{s.OverX}, s.InnerX...))
+			extents = append(extents, over[0])
+			method, args := "Work", []string{t.GoName + "Task"}
 			if s.Name != "" {
-				call = fmt.Sprintf("r.Step(%sTask, %q, %s", t.GoName, s.Name, over)
+				method, args = "Step", append(args, strconv.Quote(s.Name))
 			}
 			switch {
 			case s.GrainX != nil:
-				call += ", " + x.code(s.GrainX, 0)
+				method, args = method+"By", append(args, x.code(s.GrainX, 0))
 			case t.Reduces():
-				call += ", " + over // one range, so that operations have one order
+				method, args = method+"By", append(args, over[0]) // one range, so that operations have one order
 			}
-			call += ")"
+			call := fmt.Sprintf("r.%s(%s)", method, strings.Join(append(args, over...), ", ")) + tiles(x, t, s)
 			if s.WhenX != nil {
 				call = "if " + x.code(s.WhenX, 0) + " {\n" + call + "\n}"
 			}

@@ -43,11 +43,15 @@ func builtin(t *engine.Builtin) (op.Body, error) {
 			return newFill(typ, to, t.Value), nil
 		}
 		return nil, wrong(t, typ)
+	case "all_reduce":
+		return newAllReduce(t)
 	}
 	from, source := t.Tensors[1].Type, host(t.Tensors[1].Region)
 	p, packed := typ.Packed()
 	q, fromPacked := from.Packed()
 	switch {
+	case t.Op == "copy" && from == typ:
+		return transfer{typ.Size(), to, source}, nil
 	case t.Op == "convert" && packed && from == dtype.F32:
 		return &encode{p, typ.Size(), to, slice[float32](source)}, nil
 	case t.Op == "convert" && fromPacked && typ == dtype.F32:
@@ -85,6 +89,17 @@ func (f fill) Run(_ *op.Ctx, r op.Range) error {
 	for done := copy(to, f.element); done < len(to); done *= 2 {
 		copy(to[done:], to[:done])
 	}
+	return nil
+}
+
+// transfer copies a tensor.
+type transfer struct {
+	size     int
+	to, from []byte
+}
+
+func (c transfer) Run(_ *op.Ctx, r op.Range) error {
+	copy(c.to[r.Lo*c.size:r.Hi*c.size], c.from[r.Lo*c.size:r.Hi*c.size])
 	return nil
 }
 
@@ -147,4 +162,63 @@ func (a *addPacked) Run(_ *op.Ctx, r op.Range) error {
 		a.p.Encode(to, s)
 	}
 	return nil
+}
+
+func newAllReduce(t *engine.Builtin) (op.Body, error) {
+	typ := t.Tensors[0].Type
+	if t.Redop != perm.Sum || !typ.IsFloat() {
+		return nil, wrong(t, typ)
+	}
+	a := &allReduce{typ: typ}
+	for _, x := range t.Tensors {
+		if x.Type != typ {
+			return nil, wrong(t, typ, x.Type)
+		}
+		a.tensors = append(a.tensors, host(x.Region))
+	}
+	return a, nil
+}
+
+// allReduce replaces tensors by their sum. Types of 16 bits are added in 32 bits and rounded once.
+type allReduce struct {
+	typ     dtype.Type
+	tensors [][]byte
+}
+
+func (a *allReduce) Run(_ *op.Ctx, r op.Range) error {
+	size := a.typ.Size()
+	p, packed := a.typ.Packed()
+	var sum, term [256]float32
+	for lo := r.Lo; lo < r.Hi; lo += len(sum) {
+		hi := min(lo+len(sum), r.Hi)
+		first := a.tensors[0][lo*size : hi*size]
+		if packed {
+			p.Decode(sum[:hi-lo], first)
+		}
+		for _, x := range a.tensors[1:] {
+			from := x[lo*size : hi*size]
+			switch {
+			case packed:
+				p.Decode(term[:hi-lo], from)
+				accumulate(sum[:hi-lo], term[:hi-lo])
+			case a.typ == dtype.F32:
+				accumulate(slice[float32](first), slice[float32](from))
+			default:
+				accumulate(slice[float64](first), slice[float64](from))
+			}
+		}
+		if packed {
+			p.Encode(first, sum[:hi-lo])
+		}
+		for _, x := range a.tensors[1:] {
+			copy(x[lo*size:hi*size], first)
+		}
+	}
+	return nil
+}
+
+func accumulate[T dtype.Float](to, from []T) {
+	for i, v := range from {
+		to[i] += v
+	}
 }

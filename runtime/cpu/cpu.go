@@ -23,24 +23,30 @@ import (
 type Config struct {
 	// Workers is the number of workers; 0 means one for each CPU that Go may use.
 	Workers int
+	// Devices is the number of devices; 0 means one. All of them have memory of this machine, and all workers run the
+	// tasks of all devices.
+	Devices int
 }
 
 // Backend runs kernels that are written in Go.
-type Backend struct{ pool *exec.Pool }
+type Backend struct {
+	pool    *exec.Pool
+	devices int
+}
 
 // New returns a backend, whose workers run until it is closed.
 func New(c Config) *Backend {
 	if c.Workers <= 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{exec.NewPool(c.Workers)}
+	return &Backend{exec.NewPool(c.Workers), max(c.Devices, 1)}
 }
 
 // Target returns target.CPU.
 func (b *Backend) Target() target.Target { return target.CPU }
 
-// Devices returns 1.
-func (b *Backend) Devices() int { return 1 }
+// Devices returns the number of devices.
+func (b *Backend) Devices() int { return b.devices }
 
 // Workers returns the number of workers.
 func (b *Backend) Workers() int { return b.pool.Workers() }

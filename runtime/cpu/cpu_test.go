@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-func open(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers}) }
+func open(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers, Devices: 2}) }
 
 // TestBackend runs the tests that all backends pass.
 func TestBackend(t *testing.T) {

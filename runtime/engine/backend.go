@@ -108,9 +108,11 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 
 // Builtin is a built-in operation over [0, Over). The engine has checked that the tensors are touched as
 // a whole, and that the first is written; whether the operation exists for their types is left to the
-// backend.
+// backend. The tensors lie on the device that runs the operation, but for those of copy and all_reduce, which may
+// lie on any.
 type Builtin struct {
 	*plan.Builtin
+	Device  int
 	Over    int
 	Tensors []Tensor
 }

@@ -56,6 +56,7 @@ type Engine struct {
 
 type variable struct {
 	operand task.Operand
+	device  int
 	memory  Region
 	set     bool // has been written
 }
@@ -109,9 +110,9 @@ func (e *Engine) Memory() Usage { return e.alloc.usage() }
 type Instance struct {
 	engine  *Engine
 	plan    *plan.Plan // as scheduled for the engine's workers
-	arena   Region
-	scratch []Region // per worker
-	data    []Region // per root; nil once closed
+	arenas  []Region   // per device
+	scratch [][]Region // per device and worker
+	data    []Region   // per root; nil once closed
 	vars    []*variable
 	roots   map[string]region.Root
 	states  map[string]*state // per node that has one
@@ -182,11 +183,11 @@ func (in *Instance) free() error {
 	if in.data == nil {
 		return nil
 	}
-	errs := []error{in.dropStates(), in.engine.alloc.free(in.arena)}
-	for _, s := range in.scratch {
-		errs = append(errs, in.engine.alloc.free(s))
+	errs := []error{in.dropStates()}
+	for _, r := range slices.Concat(append(in.scratch, in.arenas)...) {
+		errs = append(errs, in.engine.alloc.free(r))
 	}
-	in.arena, in.scratch, in.data, in.program = Region{}, nil, nil, nil
+	in.arenas, in.scratch, in.data, in.program = nil, nil, nil, nil
 	in.engine.instances = slices.DeleteFunc(in.engine.instances, func(o *Instance) bool { return o == in })
 	return errors.Join(errs...)
 }

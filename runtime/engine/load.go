@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Load checks a plan, schedules it for the engine's workers if it was made for another number,
+// Load schedules a plan for the engine's workers if it was made for another number, verifies it,
 // allocates its memory, makes per-device state and binds its tasks. If it fails, the engine is as it was
 // before, and state that was made is freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
@@ -24,16 +24,19 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if e.closed {
 		return nil, fmt.Errorf("engine: the engine is closed")
 	}
-	if err := verify.Plan(p); err != nil {
+	if p.Schedule.Workers() != e.Workers() {
+		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+	}
+	if err := verify.Plan(p); err != nil { // of what runs, not of what the caller gave
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	if p.Target != e.target.Name {
 		return nil, fmt.Errorf("engine: plan %s: want a plan for target %q, got one for %q", p.Name, e.target.Name, p.Target)
 	}
-	if p.Schedule.Workers() != e.Workers() {
-		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
-			return nil, fmt.Errorf("engine: %w", err)
-		}
+	if have := e.backend.Devices(); p.DeviceCount() > have {
+		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
 	}
 	in = &Instance{engine: e, plan: p, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
@@ -50,8 +53,11 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 			in = nil
 		}
 	}()
-	allocate := func(owner string, n int64) (Region, error) {
-		r, err := e.alloc.allocate(0, owner, n)
+	allocate := func(device int, owner string, n int64) (Region, error) {
+		if device > 0 {
+			owner += fmt.Sprintf(" on device %d", device)
+		}
+		r, err := e.alloc.allocate(device, owner, n)
 		if err == nil {
 			undo = append(undo, func() error { return e.alloc.free(r) })
 		}
@@ -68,9 +74,9 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		}
 		v := e.variables[r.Name]
 		if v == nil {
-			v = &variable{operand: r.Operand()}
+			v = &variable{operand: r.Operand(), device: r.Device}
 			v.set = v.operand.Bytes() == 0 // nothing is left to write
-			if v.memory, err = allocate("variable "+r.Name, r.Place.Bytes); err != nil {
+			if v.memory, err = allocate(r.Device, "variable "+r.Name, r.Place.Bytes); err != nil {
 				return nil, err
 			}
 			e.variables[r.Name] = v
@@ -79,21 +85,13 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		if v.operand.String() != r.Operand().String() {
 			return nil, fmt.Errorf("engine: variable %s: plan %s wants %v, the engine holds %v", r.Name, p.Name, r.Operand(), v.operand)
 		}
+		if v.device != r.Device {
+			return nil, fmt.Errorf("engine: variable %s: plan %s wants it on device %d, the engine holds it on device %d", r.Name, p.Name, r.Device, v.device)
+		}
 		in.vars[i], in.data[i] = v, v.memory
 	}
-	if in.arena, err = allocate(arenaOwner(p), p.ArenaBytes); err != nil {
+	if err = in.allocate(allocate); err != nil {
 		return nil, err
-	}
-	for i := range p.Roots {
-		if pl := p.Roots[i].Place; pl.Space == region.Arena && p.Roots[i].First <= p.Roots[i].Last {
-			in.data[i] = Region{in.arena.Memory, pl.Off, pl.Bytes}
-		}
-	}
-	in.scratch = make([]Region, e.Workers())
-	for w := range in.scratch {
-		if in.scratch[w], err = allocate(fmt.Sprintf("scratch of worker %d for plan %s", w, p.Name), p.WorkerBytes); err != nil {
-			return nil, err
-		}
 	}
 	undo = append(undo, in.dropStates)
 	if err = in.makeStates(); err != nil {
@@ -105,6 +103,31 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	in.writeSets()
 	e.instances = append(e.instances, in)
 	return in, nil
+}
+
+// allocate allocates the memory of the plan other than that of its variables.
+func (in *Instance) allocate(allocate func(device int, owner string, n int64) (Region, error)) error {
+	p := in.plan
+	in.arenas, in.scratch = make([]Region, p.DeviceCount()), make([][]Region, p.DeviceCount())
+	var err error
+	for d := range in.arenas {
+		if in.arenas[d], err = allocate(d, arenaOwner(p), p.DeviceBytes()); err != nil {
+			return err
+		}
+		in.scratch[d] = make([]Region, in.engine.Workers())
+		for w := range in.scratch[d] {
+			if in.scratch[d][w], err = allocate(d, fmt.Sprintf("scratch of worker %d for plan %s", w, p.Name), p.WorkerBytes); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range p.Roots {
+		r := &p.Roots[i]
+		if r.Place.Space == region.Arena && r.First <= r.Last {
+			in.data[i] = Region{in.arenas[r.Device].Memory, r.Place.Off - int64(r.Device)*p.DeviceBytes(), r.Place.Bytes}
+		}
+	}
+	return nil
 }
 
 // arenaOwner names the largest tensor of the plan, for the error if its arena does not fit.
@@ -122,7 +145,7 @@ func arenaOwner(p *plan.Plan) string {
 // bind binds the tasks of the plan.
 func (in *Instance) bind() error {
 	p := in.plan
-	calls := make([][]Launchable, len(p.Calls))
+	calls := make([]bound, len(p.Calls))
 	q := &Queues{Plan: p, Tasks: make([]Launchable, len(p.Tasks)), Observe: in.observe()}
 	for i := range p.Tasks {
 		l, err := in.bindTask(&p.Tasks[i], calls)
@@ -137,32 +160,51 @@ func (in *Instance) bind() error {
 }
 
 // bindTask binds a task. What calls are bound to is kept for their other steps.
-func (in *Instance) bindTask(t *plan.Task, calls [][]Launchable) (Launchable, error) {
+func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 	switch {
 	case t.Group != nil:
 		return in.bindGroup(t.Group, calls)
 	case t.Builtin != nil:
 		return in.bindBuiltin(t)
 	}
-	if calls[t.Call] == nil {
+	call := &calls[t.Call]
+	if call.Call == nil {
 		c, err := in.resolve(&in.plan.Calls[t.Call])
 		if err != nil {
 			return nil, err
 		}
-		if calls[t.Call], err = in.engine.backend.BindCall(c); err != nil {
+		if call.steps, err = in.engine.backend.BindCall(c); err != nil {
 			return nil, err
 		}
+		call.Call = c
 	}
-	if err := in.checkAccess(t); err != nil {
+	if t.Step >= len(call.steps) {
+		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(call.steps))
+	}
+	if err := call.checkGrid(t); err != nil {
 		return nil, err
 	}
-	if t.Step >= len(calls[t.Call]) {
-		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(calls[t.Call]))
+	// The tiles of a step share their accesses.
+	if len(t.Access) == 0 || call.checked != &t.Access[0] || call.step != t.Step {
+		if err := in.checkAccess(t, call); err != nil {
+			return nil, err
+		}
+		if len(t.Access) > 0 {
+			call.checked, call.step = &t.Access[0], t.Step
+		}
 	}
-	return calls[t.Call][t.Step], nil
+	return call.steps[t.Step], nil
 }
 
-func (in *Instance) bindGroup(g *plan.Group, calls [][]Launchable) (Launchable, error) {
+// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a step.
+type bound struct {
+	*Call
+	steps   []Launchable
+	checked *region.Access
+	step    int
+}
+
+func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) {
 	if g.Form != plan.Chain && g.Form != plan.Batch {
 		return nil, fmt.Errorf("unknown form of a group %q", g.Form)
 	}
@@ -181,16 +223,16 @@ func (in *Instance) bindGroup(g *plan.Group, calls [][]Launchable) (Launchable, 
 	return in.engine.backend.BindGroup(g.Form, parts, over)
 }
 
-// builtins says how many tensors each built-in operation takes.
-var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2}
+// builtins says how many tensors each built-in operation takes; 0 stands for any number.
+var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2, "copy": 2, "all_reduce": 0}
 
 func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 	if n, ok := builtins[t.Builtin.Op]; !ok {
 		return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
-	} else if len(t.Access) != n {
+	} else if n > 0 && len(t.Access) != n {
 		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, n, len(t.Access))
 	}
-	b := &Builtin{Builtin: t.Builtin, Over: t.Over}
+	b := &Builtin{Builtin: t.Builtin, Device: t.Device, Over: t.Over}
 	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)
 	for i := range t.Access {
 		a := &t.Access[i]
@@ -245,7 +287,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res)}
 	if s := in.states[c.Node]; s != nil {
 		call.State = &s.State
 	}
@@ -294,16 +336,16 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 	return nil
 }
 
-// checkAccess checks that a task says of all tensors of its call that it touches them: Check and the order
+// checkAccess checks that a task says of all tensors of its call that it touches them: package verify and the order
 // of tasks rely on that.
-func (in *Instance) checkAccess(t *plan.Task) error {
+func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c := &in.plan.Calls[t.Call]
 	sig := in.engine.registry.Task(c.ID).Signature
 	for i, p := range sig.Params {
 		writes := p.Perm.Writes() || p.Perm == perm.Scratch
 		for _, b := range c.Params[i] {
 			if b.Root == plan.NoRoot || slices.ContainsFunc(t.Access, func(a region.Access) bool {
-				return in.permits(&a, b.Root, writes)
+				return in.permits(&a, b.Root, writes) && (len(a.Footprint) == 0 || slices.Equal(a.Footprint, call.footprint(t, p, b)) || t.Tile == 0)
 			}) {
 				continue
 			}
@@ -339,7 +381,7 @@ func (in *Instance) tensors(c *plan.Call, sig *task.Signature, res *task.Resolut
 		}
 		for _, o := range res.Operands(p.Slot) {
 			o = in.engine.target.Operand(o)
-			for _, s := range in.scratch {
+			for _, s := range in.scratch[c.Device] {
 				t := Tensor{Operand: o} // without bytes, if the plan asks for too few
 				if off+o.Bytes() <= s.Size {
 					t.Region = Region{s.Memory, s.Off + off, o.Bytes()}

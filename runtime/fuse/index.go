@@ -32,34 +32,12 @@ func newIndex(p *graph.Program) *index {
 			kind := inv.Signature.Kind
 			x.steps[inv.Node][kind] = append(x.steps[inv.Node][kind], i)
 		}
-		each(&p.Steps[i], func(t graph.Tensor, _ bool) { x.uses[t] = append(x.uses[t], i) })
+		p.Steps[i].Each(func(t graph.Tensor, _ bool) { x.uses[t] = append(x.uses[t], i) })
 	}
 	for _, t := range p.Fetched {
 		x.fetched[t.Root()] = true
 	}
 	return x
-}
-
-// each calls f for every tensor that a step accesses.
-func each(s *graph.Step, f func(t graph.Tensor, writes bool)) {
-	if s.Fill != nil {
-		f(s.Fill.Tensor.Root(), true)
-	}
-	if s.Add != nil {
-		f(s.Add.To.Root(), true)
-		f(s.Add.From.Root(), false)
-	}
-	if s.Invocation == nil {
-		return
-	}
-	for i, ts := range s.Invocation.Operands {
-		for _, t := range ts {
-			if !t.Valid() {
-				continue // a gradient that nobody wants
-			}
-			f(t.Root(), s.Invocation.Signature.Params[i].Perm.Writes())
-		}
-	}
 }
 
 // taken reports whether a node cannot be fused, because it has other steps than one of forward and at
@@ -124,10 +102,10 @@ func (x *index) meeting(a, b int) int {
 // one of the two writes it.
 func (x *index) conflicts(s, lo, hi int) bool {
 	mine := map[graph.Tensor]bool{} // whether it is written
-	each(&x.p.Steps[s], func(t graph.Tensor, writes bool) { mine[t] = mine[t] || writes })
+	x.p.Steps[s].Each(func(t graph.Tensor, writes bool) { mine[t] = mine[t] || writes })
 	for i := lo; i < hi; i++ {
 		found := false
-		each(&x.p.Steps[i], func(t graph.Tensor, writes bool) {
+		x.p.Steps[i].Each(func(t graph.Tensor, writes bool) {
 			w, ok := mine[t]
 			found = found || ok && (w || writes)
 		})

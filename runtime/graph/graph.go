@@ -45,7 +45,9 @@ type info struct {
 	kind    kind
 	node    *Node // the node that makes it, or owns it as a weight
 	slot    int
+	device  int
 	init    *initializer // of a variable
+	source  Tensor       // of a variable: one on another device that gives its first value; none if init does
 	train   bool         // of a variable: it gets a gradient and an update
 	value   float64      // of a constant
 }
@@ -71,6 +73,14 @@ func (t Tensor) Node() *Node {
 
 // Valid reports whether t is a tensor rather than none.
 func (t Tensor) Valid() bool { return t.info != nil }
+
+// Device returns the number of the device on which the tensor lies.
+func (t Tensor) Device() int {
+	if !t.Valid() {
+		return 0
+	}
+	return t.device
+}
 
 // Name returns the tensor's name, unique in its graph: that of an input, or "node.slot".
 func (t Tensor) Name() string {
@@ -105,6 +115,8 @@ func (t Tensor) String() string {
 // Graph is a graph of operators under construction. It is not safe for concurrent use.
 type Graph struct {
 	seed    uint64
+	device  int
+	mark    string // ends the names of nodes and inputs, and so is a part of all names
 	nodes   []*Node
 	tensors []*info
 	names   map[string]int // how often a name was asked for
@@ -115,6 +127,17 @@ type Graph struct {
 // New returns an empty graph. The seed decides, together with each weight's name, how weights begin.
 func New(seed uint64) *Graph {
 	return &Graph{seed: seed, names: map[string]int{}}
+}
+
+// OnDevice returns an empty graph like New, whose tensors lie on a device and whose operators run there. Names of
+// nodes and inputs end in @ and the number of the device, unless it is 0, which is that of all other graphs. So
+// graphs of several devices can be parts of one program.
+func OnDevice(seed uint64, device int) *Graph {
+	g := New(seed)
+	if g.device = device; device > 0 {
+		g.mark = fmt.Sprintf("@%d", device)
+	}
+	return g
 }
 
 // Err returns all mistakes made so far, joined, or nil.
@@ -140,11 +163,11 @@ func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
 		g.fail(1, fmt.Errorf("input %s: want a size that can be addressed, got %v", name, o))
 		return Tensor{}
 	}
-	return g.tensor(info{name: g.unique(name), operand: o, kind: input})
+	return g.tensor(info{name: g.unique(name + g.mark), operand: o, kind: input})
 }
 
 func (g *Graph) tensor(in info) Tensor {
-	in.id = len(g.tensors)
+	in.id, in.device = len(g.tensors), g.device
 	g.tensors = append(g.tensors, &in)
 	return Tensor{info: &in}
 }
@@ -183,7 +206,9 @@ type Node struct {
 	Name     string
 	Attrs    task.Attrs
 	Resolved *task.Resolution
+	Device   int // that runs the node's tasks
 
+	graph  *Graph        // into which the node was inserted
 	slots  [][]Tensor    // per slot
 	passed map[int][]any // values of arguments that the caller passes, per slot
 	origin *Node         // that this one was changed from
@@ -368,7 +393,7 @@ func (in *Insertion[S]) Node() *Node {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
-	n := &Node{Op: op, Name: g.unique(name), Attrs: in.attrs, Resolved: res, slots: make([][]Tensor, len(op.Slots)), passed: in.args}
+	n := &Node{Op: op, Name: g.unique(name + g.mark), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args}
 	for i := range op.Slots {
 		s := &op.Slots[i]
 		switch s.Role {

@@ -60,6 +60,10 @@ func Initialization(programs ...*Program) (*Program, error) {
 				continue
 			}
 			seen[v.name] = v
+			if v.source.Valid() {
+				p.Steps = append(p.Steps, Step{Phase: Initialize, Copy: &Copy{To: v, From: v.source}})
+				continue
+			}
 			if v.init == nil { // a sum of gradients
 				p.Steps = append(p.Steps, Step{Phase: Initialize, Fill: &Fill{Tensor: v}})
 				continue
@@ -91,7 +95,7 @@ func (in *initializer) node(v Tensor) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Op: in.op, Name: v.name, Attrs: in.attrs, Resolved: res, slots: make([][]Tensor, len(in.op.Slots))}
+	n := &Node{Op: in.op, Name: v.name, Attrs: in.attrs, Resolved: res, Device: v.device, slots: make([][]Tensor, len(in.op.Slots))}
 	n.slots[out] = []Tensor{v}
 	return n, nil
 }

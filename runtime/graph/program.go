@@ -22,12 +22,42 @@ var phases = [...]string{"initialize", "forward", "backward", "update"}
 // String returns the phase's name.
 func (p Phase) String() string { return phases[p] }
 
-// Step is one step of a program: an invocation, or one of two operations that every engine knows.
+// Step is one step of a program: an invocation, or one of the operations that every engine knows. Exactly one of
+// the pointers is set.
 type Step struct {
 	Phase      Phase
-	Invocation *Invocation // nil for Fill and Add
+	Invocation *Invocation
 	Fill       *Fill
 	Add        *Add
+	Copy       *Copy
+	AllReduce  *AllReduce
+}
+
+// Each calls f for every tensor that the step accesses, without the note that gradients carry. An unused
+// gradient is left out.
+func (s *Step) Each(f func(t Tensor, writes bool)) {
+	switch {
+	case s.Fill != nil:
+		f(s.Fill.Tensor.Root(), true)
+	case s.Add != nil:
+		f(s.Add.To.Root(), true)
+		f(s.Add.From.Root(), false)
+	case s.Copy != nil:
+		f(s.Copy.To.Root(), true)
+		f(s.Copy.From.Root(), false)
+	case s.AllReduce != nil:
+		for _, t := range s.AllReduce.Tensors {
+			f(t.Root(), true)
+		}
+	case s.Invocation != nil:
+		for i, ts := range s.Invocation.Operands {
+			for _, t := range ts {
+				if t.Valid() {
+					f(t.Root(), s.Invocation.Signature.Params[i].Perm.Writes())
+				}
+			}
+		}
+	}
 }
 
 // identities returns the steps that give the tensors into which an invocation folds values what its
@@ -54,6 +84,13 @@ type Fill struct {
 
 // Add adds a tensor to another of the same shape and type, element by element.
 type Add struct{ To, From Tensor }
+
+// Copy copies a tensor to another of the same shape and type, which may lie on another device.
+type Copy struct{ To, From Tensor }
+
+// AllReduce replaces tensors of one shape and floating-point type, which may lie on several devices, by their sum. The
+// sum is added in the order of the tensors, so it has the same bits on all devices.
+type AllReduce struct{ Tensors []Tensor }
 
 // Program is a sequence of steps. Its meaning is that of running them one after the other; what may
 // run side by side follows from permissions.
@@ -83,21 +120,8 @@ func (p *Program) collect() {
 			p.Variables = append(p.Variables, Tensor{info: t.info})
 		}
 	}
-	for _, s := range p.Steps {
-		if s.Invocation != nil {
-			for _, ts := range s.Invocation.Operands {
-				for _, t := range ts {
-					note(t)
-				}
-			}
-		}
-		if s.Fill != nil {
-			note(s.Fill.Tensor)
-		}
-		if s.Add != nil {
-			note(s.Add.To)
-			note(s.Add.From)
-		}
+	for i := range p.Steps {
+		p.Steps[i].Each(func(t Tensor, _ bool) { note(t) })
 	}
 	for _, t := range p.Fetched {
 		note(t)

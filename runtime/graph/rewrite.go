@@ -14,7 +14,7 @@ import (
 // outputs that there still are; what the operator saves for backward gets new ones. Request lists outputs that are made on
 // request. It fails if the operator's rules do not give the tensors their types and shapes.
 func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
-	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, slots: make([][]Tensor, len(n.slots)), passed: n.passed, after: n.after, origin: n.Origin()}
+	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, slots: make([][]Tensor, len(n.slots)), passed: n.passed, after: n.after, origin: n.Origin()}
 	given := task.NoneGiven(&n.Op.Operator)
 	copy(given.Requested, n.Resolved.Given().Requested)
 	for _, slot := range request {
@@ -85,7 +85,7 @@ func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
 // NoGradient returns a step that provides a gradient of zeros for an output on which nothing depends,
 // and the gradient.
 func NoGradient(of Tensor) (Step, Tensor) {
-	t := Tensor{info: &info{name: "grad of " + of.name, operand: of.operand, kind: constant}}
+	t := Tensor{info: &info{name: "grad of " + of.name, operand: of.operand, kind: constant, device: of.device}}
 	return Step{Phase: Backward, Fill: &Fill{Tensor: t}}, t
 }
 

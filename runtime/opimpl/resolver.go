@@ -45,13 +45,15 @@ func newResolver[S ~int](o *task.Operator, given task.Given) *Resolver[S] {
 		Types:  make([]dtype.Type, len(o.Types)),
 		Inputs: given,
 		Slots:  make([][]task.Operand, len(o.Slots)),
-		Works:  make([][]task.Work, len(o.Signatures)),
+		Grids:  make([][]op.Grid, len(o.Signatures)),
 		Costs:  make([]task.Cost, len(o.Signatures)),
 		Shards: make([][]task.ShardAxes, len(o.Shards)),
 		Unused: make([]map[int]bool, len(o.Signatures)),
 	}}
 	for i, s := range o.Signatures {
-		r.res.Works[i] = make([]task.Work, len(s.Steps))
+		for range s.Steps {
+			r.res.Grids[i] = append(r.res.Grids[i], *op.Line(0, 1))
+		}
 	}
 	for i := range o.Slots {
 		s, ops := &o.Slots[i], given.Operands[i]
@@ -280,30 +282,6 @@ func (r *Resolver[S]) Unused(id task.ID, slot S) {
 		*unused = map[int]bool{}
 	}
 	(*unused)[int(slot)] = true
-}
-
-// Work gives the only step of a task its extent, and its grain if that is not the usual one, a sixteenth of the extent.
-func (r *Resolver[S]) Work(id task.ID, over int, grain ...int) { r.setWork(r.task(id), 0, over, grain) }
-
-// Step is Work for a step of a task that has several.
-func (r *Resolver[S]) Step(id task.ID, name string, over int, grain ...int) {
-	t := r.task(id)
-	for i, s := range r.op.Signatures[t].Steps {
-		if s.Name == name {
-			r.setWork(t, i, over, grain)
-		}
-	}
-}
-
-func (r *Resolver[S]) setWork(t, step, over int, grain []int) {
-	w := task.Work{Over: max(over, 0)}
-	if len(grain) > 0 {
-		w.Grain = grain[0]
-	}
-	if w.Grain <= 0 {
-		w.Grain = max(shape.CeilDiv(over, 16), 1)
-	}
-	r.res.Works[t][step] = w
 }
 
 // Cost gives a task its floating-point operations, and the bytes that it moves if these are not those of the tensors

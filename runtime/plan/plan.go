@@ -30,6 +30,8 @@ type Plan struct {
 	Name   string `json:"name"`
 	// Target is that of the kernels for which the program was lowered. Other engines refuse the plan.
 	Target op.Target `json:"target"`
+	// Devices is the number of devices that the plan uses; 0 stands for 1.
+	Devices int `json:"devices,omitempty"`
 	// Roots lists the tensors that have memory; a region.Root is an index into it.
 	Roots []Root `json:"roots"`
 	// Calls lists the task invocations; Tasks refers to them.
@@ -38,9 +40,10 @@ type Plan struct {
 	Tasks []Task `json:"tasks"`
 	// States lists the nodes with per-device state, in the order in which it is made.
 	States []State `json:"states,omitempty"`
-	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch.
+	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch. Each device has
+	// an equal part of it, in the order of devices.
 	ArenaBytes int64 `json:"arena_bytes"`
-	// WorkerBytes is the scratch memory that each worker needs.
+	// WorkerBytes is the scratch memory that each worker needs on each device.
 	WorkerBytes int64 `json:"worker_bytes"`
 	// Deps holds the predecessors of each task that follow from accesses, from memory that is reused
 	// and from Task.After; those that follow from others may be left out.
@@ -78,16 +81,18 @@ func (u *Use) UnmarshalText(text []byte) error {
 	return fmt.Errorf("plan: unknown use %q", text)
 }
 
-// Root is a tensor with memory.
+// Root is a tensor with memory: an allocation.
 type Root struct {
-	Name  string       `json:"name"`
-	Type  dtype.Type   `json:"type"`
-	Shape []int        `json:"shape"`
-	Use   Use          `json:"use"`
-	Place region.Place `json:"place"`
-	// First and Last number the first and the last task that touches the root. A fed root is live
-	// from -1 on, a fetched one up to len(Tasks). As the inputs of the next run may be fed before
-	// results are fetched, the two share no memory even if their lifetimes do not meet.
+	Name  string     `json:"name"`
+	Type  dtype.Type `json:"type"`
+	Shape []int      `json:"shape"`
+	Use   Use        `json:"use"`
+	// Device is the number of the device in whose memory the root lies.
+	Device int          `json:"device,omitempty"`
+	Place  region.Place `json:"place"`
+	// First and Last number the first and the last task that accesses the root. A fed root is live
+	// from -1 on, a fetched one up to len(Tasks). The inputs of the next run may be fed before results are fetched.
+	// So fed and fetched roots share no memory, even if their lifetimes do not meet.
 	First int `json:"first"`
 	Last  int `json:"last"`
 }
@@ -102,23 +107,24 @@ type Call struct {
 	Task     string          `json:"task"`
 	ID       task.ID         `json:"id"`
 	Phase    string          `json:"phase"`
+	Device   int             `json:"device,omitempty"` // runs the call and has its tensors
 	Attrs    json.RawMessage `json:"attrs"`
 	Types    []dtype.Type    `json:"types"` // of the operator's dtype variables
-	// Given lists what the operator was applied to, by slot name; Requested the outputs made on
-	// request. From them the operator's rules give all other shapes.
+	// Given lists the tensors to which the operator was applied, by slot name. Requested lists the outputs made on
+	// request. The operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.
 	Passed map[string]json.RawMessage `json:"passed,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
-	// Slots names the slot of each parameter; of gradients, "grad of" it.
+	// Slots names the slot of each parameter. That of a gradient begins with "grad of".
 	Slots []string `json:"slots"`
-	// InPlace lists the parameters whose tensors lie where those of others lay.
+	// InPlace lists the parameters whose tensors take the memory of others.
 	InPlace []Pair `json:"in_place,omitempty"`
 }
 
-// Pair says that the tensor of parameter Param lies where that of parameter Of lay.
+// Pair says that the tensor of parameter Param takes the memory of that of parameter Of.
 type Pair struct {
 	Param int `json:"param"`
 	Of    int `json:"of"`
@@ -127,8 +133,8 @@ type Pair struct {
 // NoRoot stands for an unused gradient of a tensor of a variadic slot.
 const NoRoot region.Root = -1
 
-// State is a node with per-device state: its calls are those in Calls that have its name. Init and
-// Cleanup make and free the state, when the plan is loaded and unloaded; they are no part of a run.
+// State is a node with per-device state. Its calls are those in Calls that have its name. Init makes the state when
+// the plan is loaded, and Cleanup frees it when the plan is unloaded.
 type State struct {
 	Node    string `json:"node"`
 	Init    Call   `json:"init"`
@@ -139,7 +145,7 @@ type State struct {
 type Bound struct {
 	Root region.Root `json:"root"`
 	Mode tensor.Mode `json:"mode,omitempty"` // for gradients that the task computes
-	// Shape is that of the tensor if it is another than the root's: a view of the root's elements.
+	// Shape is the shape of the tensor if it differs from the root's. The tensor is then a view of the root's elements.
 	Shape []int `json:"shape,omitzero"`
 }
 
@@ -152,17 +158,21 @@ func (p *Plan) Operand(b Bound) task.Operand {
 	return o
 }
 
-// Builtin is an operation that every engine knows.
+// Builtin is an operation that every engine knows. "fill" and "identity" write one tensor. "add" adds a second to a first
+// tensor, and "convert" and "copy" write to the first what is in the second. "all_reduce" replaces tensors by their sum,
+// which it adds in their order; elements of 16 bits are added in f32 and rounded once. Tensors of "copy" and
+// "all_reduce" may lie on several devices.
 type Builtin struct {
-	Op    string     `json:"op"` // "fill", "identity", "add" or "convert"
+	Op    string     `json:"op"`
 	Value float64    `json:"value,omitempty"`
-	Redop perm.Redop `json:"redop,omitempty"` // of which identity fills in what changes nothing
+	Redop perm.Redop `json:"redop,omitempty"` // whose neutral element "identity" writes
 }
 
 // Task is a step of a call, or a built-in operation. It runs over a grid, whose tiles may run side by side.
 type Task struct {
 	Call    int      `json:"call"` // -1 for a built-in or a group
 	Step    int      `json:"step"`
+	Device  int      `json:"device,omitempty"` // that runs the task
 	Builtin *Builtin `json:"builtin,omitempty"`
 	Group   *Group   `json:"group,omitempty"`
 	// Over and Grain are the extents of dimension 0 of the grid and of its tiles. Inner holds the other
@@ -173,16 +183,32 @@ type Task struct {
 	// Tile is the number of the only tile that the task runs, counted from 1; 0 stands for all tiles.
 	Tile   int             `json:"tile,omitempty"`
 	Access []region.Access `json:"access"`
-	// After lists earlier tasks that must be over before, whatever they access.
+	// After lists earlier tasks that must be over before this one begins, whatever they access.
 	After []int `json:"after,omitempty"`
-	// Elementwise says that index i touches element i only, of every tensor that has as many elements
-	// as there are indices, and that others are only read.
+	// Elementwise says that index i accesses only element i of every tensor that has as many elements as there are
+	// indices, and that the task only reads other tensors.
 	Elementwise bool `json:"elementwise,omitempty"`
 }
 
 // Grid returns the grid of the task's step.
 func (t *Task) Grid() op.Grid {
 	return op.Grid{Axis: op.Axis{Over: t.Over, Grain: t.Grain}, Inner: t.Inner}
+}
+
+// Range returns range k of the task; there are Ranges.
+func (t *Task) Range(k int) op.Range {
+	g := t.Grid()
+	return g.Tile(k + max(t.Tile-1, 0))
+}
+
+// On sets box to the elements of a root that the task touches through its access i: those of its tile, or of all
+// tiles. It reuses the memory of box.
+func (t *Task) On(i int, box *region.Box) {
+	if t.Tile == 0 {
+		box.Lo, box.Hi = append(box.Lo[:0], t.Access[i].Lo...), append(box.Hi[:0], t.Access[i].Hi...)
+		return
+	}
+	t.Access[i].On(t.Range(0), box)
 }
 
 // Ranges returns the number of ranges of the task.
@@ -203,7 +229,7 @@ func (p *Plan) Label(i int) string {
 	return fmt.Sprintf("task %d", i)
 }
 
-// LabelOf is Label for a task of the plan or a part of one; "" if it has no name.
+// LabelOf returns the name of a task of the plan or of a part of one, or "" if it has none.
 func (p *Plan) LabelOf(t *Task) string {
 	switch {
 	case t.Group != nil:
@@ -272,6 +298,17 @@ func (p *Plan) LowerBound() int64 {
 		most = max(most, now)
 	}
 	return most
+}
+
+// DeviceCount returns the number of devices that the plan uses.
+func (p *Plan) DeviceCount() int { return max(p.Devices, 1) }
+
+// DeviceBytes returns the part of the arena that each device has.
+func (p *Plan) DeviceBytes() int64 { return p.ArenaBytes / int64(p.DeviceCount()) }
+
+// Crosses reports whether a task may access tensors on other devices than its own.
+func (t *Task) Crosses() bool {
+	return t.Builtin != nil && (t.Builtin.Op == "copy" || t.Builtin.Op == "all_reduce")
 }
 
 // VariableBytes returns the memory of the plan's variables.

@@ -10,7 +10,7 @@ import (
 
 func align(n int64) int64 { return (n + plan.Align - 1) / plan.Align * plan.Align }
 
-// lifetimes fills in First and Last of every root.
+// lifetimes fills in First and Last of every root. A fetched root lives until the end.
 func (p draft) lifetimes(fetched []region.Root) {
 	for i := range p.Roots {
 		p.Roots[i].First, p.Roots[i].Last = len(p.Tasks), -1
@@ -31,15 +31,16 @@ func (p draft) lifetimes(fetched []region.Root) {
 	}
 }
 
-// buffers returns the roots that share the arena, and the aligned memory that each of them needs.
+// buffers returns the roots that share a device's part of the arena, and the aligned memory that each of them
+// needs.
 //
-// Between the last task and the first, results are fetched and inputs fed. That is one more step, so that
-// what is fed for the next run does not destroy what the last run computed.
-func (p draft) buffers() (roots []int, buffers []memplan.Buffer) {
+// Between the last task and the first, results are fetched and inputs are fed. That is one more step, so what is fed for
+// the next run overwrites no result of the last run.
+func (p draft) buffers(device int) (roots []int, buffers []memplan.Buffer) {
 	between := len(p.Tasks)
 	for i := range p.Roots {
 		r := &p.Roots[i]
-		if r.Use == plan.Variable || r.Place.Bytes == 0 || r.First > r.Last {
+		if r.Device != device || r.Use == plan.Variable || r.Place.Bytes == 0 || r.First > r.Last {
 			continue
 		}
 		b := memplan.Buffer{Bytes: align(r.Place.Bytes), First: r.First, Last: r.Last}
@@ -66,14 +67,24 @@ func (p draft) place() error {
 			p.Roots[i].Place.Space = region.Variable
 		}
 	}
-	roots, buffers := p.buffers()
-	l, err := memplan.Plan(buffers, memplan.Usual)
-	if err != nil {
-		return fmt.Errorf("plan %s: %w", p.Name, err)
+	placed := make([][]int, p.DeviceCount())
+	var most int64
+	for device := range placed {
+		roots, buffers := p.buffers(device)
+		l, err := memplan.Plan(buffers, memplan.Usual)
+		if err != nil {
+			return fmt.Errorf("plan %s: %w", p.Name, err)
+		}
+		for n, i := range roots {
+			p.Roots[i].Place.Off = l.Offsets[n]
+		}
+		placed[device], most = roots, max(most, l.Bytes)
 	}
-	for n, i := range roots {
-		p.Roots[i].Place.Off = l.Offsets[n]
+	for device, roots := range placed {
+		for _, i := range roots {
+			p.Roots[i].Place.Off += int64(device) * most
+		}
 	}
-	p.ArenaBytes = l.Bytes
+	p.ArenaBytes = int64(len(placed)) * most
 	return nil
 }

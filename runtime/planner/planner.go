@@ -1,24 +1,26 @@
 // Package planner turns a program into a plan: it lowers the steps of the program to tasks, fuses tasks, places
-// tensors in memory, derives dependencies and schedules the tasks on workers. Package verify checks the result.
+// tensors in memory, derives dependencies and schedules the tasks on workers. Packages validate and verify prove the result.
 package planner
 
 import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/validate"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/target"
 )
 
-// Build returns the plan of a program: its tasks with their memory, dependencies and queues. A task
-// that reads what nothing has written, or a fetched tensor that nothing writes, is a
-// *plan.Error.
+// Build returns the plan of a program: its tasks with their memory, dependencies and queues. It proves the plan with
+// verify.Program and validate.Plan. A task that reads elements that no task has written, or a fetched tensor that no task
+// writes, is a *plan.Error.
 func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	o := apply(opts)
 	b := &builder{
 		draft:   draft{&plan.Plan{Format: plan.Format, Name: prog.Name, Target: o.target.Name}},
 		target:  &o.target,
+		tiled:   o.tiled,
 		roots:   map[graph.Tensor]region.Root{},
 		tasks:   map[*graph.Node][2]int{},
 		aliases: &aliases{},
@@ -48,6 +50,15 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		case s.Add != nil:
 			to, from := b.root(s.Add.To), b.root(s.Add.From)
 			b.builtin(plan.Builtin{Op: "add"}, b.all(to, perm.ReadWrite), b.all(from, perm.Read))
+		case s.Copy != nil:
+			to, from := b.root(s.Copy.To), b.root(s.Copy.From)
+			b.builtin(plan.Builtin{Op: "copy"}, b.all(to, perm.Write), b.all(from, perm.Read))
+		case s.AllReduce != nil:
+			var access []region.Access
+			for _, t := range s.AllReduce.Tensors {
+				access = append(access, b.all(b.root(t), perm.ReadWrite))
+			}
+			b.builtin(plan.Builtin{Op: "all_reduce", Redop: perm.Sum}, access...)
 		}
 		if err != nil {
 			return nil, err
@@ -71,6 +82,9 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	if err := b.schedule(o); err != nil {
 		return nil, err
 	}
+	if err := validate.Plan(b.Plan, prog); err != nil {
+		return nil, err
+	}
 	return b.Plan, nil
 }
 
@@ -81,8 +95,9 @@ type draft struct{ *plan.Plan }
 type builder struct {
 	draft
 	target  *target.Target
+	tiled   bool
 	roots   map[graph.Tensor]region.Root
-	tasks   map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
+	tasks   map[*graph.Node][2]int // per node: the first of its tasks and the end; without backward
 	aliases *aliases
 }
 
@@ -92,7 +107,7 @@ func (b *builder) root(t graph.Tensor) region.Root {
 	if r, ok := b.roots[t]; ok {
 		return r
 	}
-	r := b.add(plan.Root{Name: t.Name(), Type: t.Type(), Shape: t.Shape()})
+	r := b.add(plan.Root{Name: t.Name(), Type: t.Type(), Shape: t.Shape(), Device: t.Device()})
 	if t.Variable() {
 		b.Roots[r].Use = plan.Variable
 	}
@@ -104,6 +119,9 @@ func (b *builder) root(t graph.Tensor) region.Root {
 func (b *builder) add(r plan.Root) region.Root {
 	r.Shape = append([]int{}, r.Shape...) // never null in JSON
 	r.Place.Bytes = r.Operand().Bytes()
+	if r.Device > 0 {
+		b.Devices = max(b.Devices, r.Device+1)
+	}
 	b.Roots = append(b.Roots, r)
 	return region.Root(len(b.Roots) - 1)
 }
@@ -127,5 +145,7 @@ func (b *builder) appendBuiltin(tasks []plan.Task, op plan.Builtin, access ...re
 	if over == 0 {
 		return tasks
 	}
-	return append(tasks, plan.Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Elementwise: true})
+	t := plan.Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Device: b.Roots[access[0].Root].Device}
+	t.Elementwise = !t.Crosses() // what crosses devices runs by itself
+	return append(tasks, t)
 }

@@ -1,9 +1,12 @@
 package planner
 
 import (
+	"fmt"
+
 	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/target"
 )
 
@@ -35,7 +38,7 @@ func (p draft) schedule(o options) error {
 	}
 	s, err := sched.New(g, o.workers, costs)
 	if err != nil {
-		return p.Errorf("%v", err)
+		return fmt.Errorf("plan %s: %w", p.Name, err)
 	}
 	p.Deps, p.Schedule = *g, *s
 	return nil
@@ -44,11 +47,12 @@ func (p draft) schedule(o options) error {
 // estimate returns the estimated time of each task in nanoseconds.
 func (p draft) estimate(on *target.Target) []float64 {
 	ns := make([]float64, len(p.Tasks))
+	var box region.Box
 	for t := range p.Tasks {
 		ns[t] = on.TaskTime
 		for i := range p.Tasks[t].Access {
-			a := &p.Tasks[t].Access[i]
-			ns[t] += on.ByteTime * float64(a.Volume()*p.Roots[a.Root].Type.Size())
+			p.Tasks[t].On(i, &box)
+			ns[t] += on.ByteTime * float64(box.Volume()*p.Roots[p.Tasks[t].Access[i].Root].Type.Size())
 		}
 	}
 	return ns

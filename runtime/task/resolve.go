@@ -2,6 +2,7 @@ package task
 
 import (
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -16,10 +17,6 @@ func (o Operand) Bytes() int64 { return int64(shape.Prod(o.Shape)) * int64(o.Typ
 
 // String formats the operand as f32[2, 3].
 func (o Operand) String() string { return o.Type.String() + shape.Format(o.Shape) }
-
-// Work says how many indices a step runs over and how many of them make a range. Both follow from
-// shapes alone, so that results do not depend on the number of workers.
-type Work struct{ Over, Grain int }
 
 // Cost is what a task takes according to its spec.
 type Cost struct {
@@ -41,8 +38,10 @@ type Resolution struct {
 	Inputs Given
 	// Slots holds the tensors of each slot; none if it is absent.
 	Slots [][]Operand
-	// Works holds the extent and grain of each task's steps, and Costs what each task takes.
-	Works [][]Work
+	// Grids holds what the steps of each task run over, Cuts how they are cut into tiles, by task and step, and Costs what
+	// each task takes.
+	Grids [][]op.Grid
+	Cuts  map[[2]int]*Tiles
 	Costs []Cost
 	// Bounds holds the bounds of integer inputs by slot: their values lie in [0, bound).
 	Bounds map[int]int
@@ -63,17 +62,17 @@ type Given struct {
 	Requested []bool
 }
 
-// NoneGiven returns a Given for op in which every slot is left out.
-func NoneGiven(op *Operator) Given {
-	return Given{make([][]Operand, len(op.Slots)), make([]bool, len(op.Slots))}
+// NoneGiven returns a Given for o in which every slot is left out.
+func NoneGiven(o *Operator) Given {
+	return Given{make([][]Operand, len(o.Slots)), make([]bool, len(o.Slots))}
 }
 
-// Resolve applies op to what is given. The error is an *op.Error or comes from the Validate method of attrs.
-func Resolve(op *Operator, attrs Attrs, given Given) (*Resolution, error) {
+// Resolve applies o to what is given. The error is an *op.Error or comes from the Validate method of attrs.
+func Resolve(o *Operator, attrs Attrs, given Given) (*Resolution, error) {
 	if err := Validate(attrs); err != nil {
 		return nil, err
 	}
-	return op.Resolve(op, attrs, given)
+	return o.Resolve(o, attrs, given)
 }
 
 // Given returns what the caller passed.
@@ -82,8 +81,9 @@ func (r *Resolution) Given() Given { return r.Inputs }
 // Operands returns the tensors of a slot: none if it is absent, one, or several if it is variadic.
 func (r *Resolution) Operands(slot int) []Operand { return r.Slots[slot] }
 
-// Work returns the extent and grain of a step of the operator's task number t.
-func (r *Resolution) Work(t, step int) Work { return r.Works[t][step] }
+// Work returns what a step of the operator's task number t runs over. It follows from shapes alone, so that results do
+// not depend on the number of workers.
+func (r *Resolution) Work(t, step int) op.Grid { return r.Grids[t][step] }
 
 // Cost returns what the operator's task number t takes.
 func (r *Resolution) Cost(t int) Cost { return r.Costs[t] }

@@ -72,6 +72,13 @@ func (s *suite) testBuiltinTypes(t *testing.T) {
 		{plan.Builtin{Op: "convert"}, dtype.BF16, dtype.F32, 0, 257, 256},
 		{plan.Builtin{Op: "convert"}, dtype.F32, dtype.F16, 0, 1.5, 1.5},
 		{plan.Builtin{Op: "convert"}, dtype.F32, dtype.BF16, 0, -1.5, -1.5},
+		{plan.Builtin{Op: "copy"}, dtype.F32, dtype.F32, 0, -1.5, -1.5},
+		{plan.Builtin{Op: "copy"}, dtype.I32, dtype.I32, 0, -7, -7},
+		{plan.Builtin{Op: "copy"}, dtype.BF16, dtype.BF16, 0, 3, 3},
+		{plan.Builtin{Op: "all_reduce", Redop: perm.Sum}, dtype.F32, dtype.F32, 1, 0x1p-24, 1},
+		{plan.Builtin{Op: "all_reduce", Redop: perm.Sum}, dtype.F64, dtype.F64, 1, 0x1p-24, 1 + 0x1p-24},
+		{plan.Builtin{Op: "all_reduce", Redop: perm.Sum}, dtype.F16, dtype.F16, 2048, 3, 2052},
+		{plan.Builtin{Op: "all_reduce", Redop: perm.Sum}, dtype.BF16, dtype.BF16, 256, 3, 260},
 	} {
 		what := fmt.Sprintf("%s %v %v", tt.op.Op, tt.to, tt.from)
 		const n = 5
@@ -86,7 +93,7 @@ func (s *suite) testBuiltinTypes(t *testing.T) {
 			p.Roots = append(p.Roots, root)
 			access := region.Access{Region: region.Whole(region.Root(i), []int{n}), Perm: perm.Read}
 			switch {
-			case i == 0 && tt.op.Op == "add":
+			case tt.op.Op == "all_reduce", i == 0 && tt.op.Op == "add":
 				access.Perm = perm.ReadWrite
 			case i == 0:
 				access.Perm = perm.Write

@@ -63,17 +63,20 @@ func (b *naive) Target() target.Target {
 	return t
 }
 
-func (b *naive) Devices() int { return 1 }
+func (b *naive) Devices() int { return 2 }
 func (b *naive) Workers() int { return 1 }
 
 // sealed is memory of a device. Each byte is stored combined with a key, so bytes that go another way than
 // through Write and Read come out wrong.
-type sealed struct{ bytes []byte }
+type sealed struct {
+	device int
+	bytes  []byte
+}
 
 func key(i int64) byte { return byte(i*7 + 0x5a) }
 
-func (b *naive) Alloc(_ int, n int64) (engine.Memory, error) {
-	m := &sealed{make([]byte, n)}
+func (b *naive) Alloc(device int, n int64) (engine.Memory, error) {
+	m := &sealed{device, make([]byte, n)}
 	return m, b.Write(engine.Region{Memory: m, Size: n}, make([]byte, n))
 }
 
@@ -156,6 +159,9 @@ func (b *naive) launch(body op.Body, host map[engine.Region][]byte) launchable {
 func (b *naive) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 	host := map[engine.Region][]byte{}
 	bodies, err := c.Variant.Bind(c.Accessor(func(r engine.Region) []byte {
+		if r.Memory.(*sealed).device != c.Device {
+			panic(fmt.Sprintf("a call on device %d has a tensor on another", c.Device))
+		}
 		if host[r] == nil {
 			host[r] = make([]byte, r.Size)
 		}
@@ -186,14 +192,27 @@ func (b *builtin) Run(_ *op.Ctx, r op.Range) error {
 			v = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1)}[b.Redop]
 		}
 		to, stored := at(0, i)
-		if b.Op == "add" || b.Op == "convert" {
+		if len(b.Tensors) > 1 && b.Op != "all_reduce" { // add, convert and copy
 			typ, element := at(1, i)
 			v = typ.Float64(element)
 		}
 		if b.Op == "add" {
 			v += to.Float64(stored)
 		}
+		for k := range b.Tensors {
+			if typ, element := at(k, i); b.Op == "all_reduce" {
+				if v += typ.Float64(element); typ != dtype.F64 {
+					v = float64(float32(v))
+				}
+			}
+		}
 		to.PutFloat64(stored, v)
+		if b.Op == "all_reduce" {
+			for k := range b.Tensors {
+				_, element := at(k, i)
+				copy(element, stored[:to.Size()])
+			}
+		}
 	}
 	return nil
 }
@@ -201,8 +220,11 @@ func (b *builtin) Run(_ *op.Ctx, r op.Range) error {
 func (b *naive) BindBuiltin(t *engine.Builtin) (engine.Launchable, error) {
 	host := map[engine.Region][]byte{}
 	for _, x := range t.Tensors {
-		if t.Op != "identity" && !x.Type.IsFloat() {
+		if t.Op != "identity" && t.Op != "copy" && !x.Type.IsFloat() {
 			return nil, fmt.Errorf("want %s of floating-point numbers, got %v", t.Op, x.Type)
+		}
+		if t.Op != "copy" && t.Op != "all_reduce" && x.Memory.(*sealed).device != t.Device {
+			return nil, fmt.Errorf("%s on device %d has a tensor on another", t.Op, t.Device)
 		}
 		host[x.Region] = make([]byte, x.Size)
 	}
@@ -238,11 +260,15 @@ func (b *naive) Compile(q *engine.Queues) (engine.Executable, error) { return pr
 func (p program) Run(ctx context.Context, step uint64) error {
 	for i := range p.Plan.Tasks {
 		t := &p.Plan.Tasks[i]
-		for lo := 0; lo < t.Over; lo += t.Grain {
+		grid := t.Grid()
+		for tile := range grid.Tiles() {
+			if t.Tile > 0 && t.Tile != tile+1 {
+				continue
+			}
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			r := op.Range{Lo: lo, Hi: min(lo+t.Grain, t.Over)}
+			r := grid.Tile(tile)
 			begin := time.Now()
 			err := p.Tasks[i].(launchable)(&op.Ctx{Step: step}, r)
 			if p.Observe != nil {

@@ -37,7 +37,7 @@ var probe = opimpl.New(graph.Operator{
 		Resolve: opimpl.Resolve(func(r *opimpl.Resolver[int], _ probeAttrs, _ *struct{}) {
 			x, _ := r.Tensor(0).RankAtLeast(0)
 			r.Set(1, dtype.F32, x...)
-			r.Work(task.IDOf("probe", "forward"), shape.Prod(x), 1)
+			r.WorkBy(task.IDOf("probe", "forward"), 1, shape.Prod(x))
 		}),
 	},
 })

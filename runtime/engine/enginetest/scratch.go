@@ -75,7 +75,7 @@ func (s *suite) testScratchMemory(t *testing.T) {
 				r.Set(2, dtype.I32, n)
 				r.Set(3, dtype.F64, 5)
 				r.Set(4, dtype.F32, n)
-				r.Work(task.IDOf("scratch", "forward"), n, 1)
+				r.WorkBy(task.IDOf("scratch", "forward"), 1, n)
 			}),
 		},
 	})

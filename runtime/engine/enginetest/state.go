@@ -37,7 +37,7 @@ var counter = opimpl.New(graph.Operator{
 		Resolve: opimpl.Resolve(func(r *opimpl.Resolver[int], _ probeAttrs, _ *struct{}) {
 			x, _ := r.Tensor(0).RankAtLeast(0)
 			r.Set(1, dtype.F32, x...)
-			r.Work(task.IDOf("counter", "forward"), shape.Prod(x), 4)
+			r.WorkBy(task.IDOf("counter", "forward"), 4, shape.Prod(x))
 		}),
 	},
 })

@@ -11,12 +11,20 @@ import (
 // checkTasks checks each call and each task by itself.
 func (c checker) checkTasks() *plan.Error {
 	for i := range c.Calls {
-		for _, bound := range c.Calls[i].Params {
-			for _, b := range bound {
-				if b.Root != plan.NoRoot && !c.has(b.Root) {
-					return c.Errorf("want roots from 0 to %d, got %d in call %d", len(c.Roots)-1, b.Root, i)
-				}
-			}
+		if err := c.checkCall(&c.Calls[i]); err != nil {
+			return err
+		}
+	}
+	for i := range c.States {
+		s := &c.States[i]
+		if err := c.checkCall(&s.Init); err != nil {
+			return err
+		}
+		if s.Cleanup == nil {
+			continue
+		}
+		if err := c.checkCall(s.Cleanup); err != nil {
+			return err
 		}
 	}
 	for t := range c.Tasks {
@@ -68,6 +76,18 @@ func (c checker) checkGrid(t int) *plan.Error {
 	return nil
 }
 
+// checkCall checks that the tensors of a call are roots of the plan.
+func (c checker) checkCall(call *plan.Call) *plan.Error {
+	for _, bound := range call.Params {
+		for _, b := range bound {
+			if b.Root != plan.NoRoot && !c.has(b.Root) {
+				return c.Errorf("want roots from 0 to %d, got %d in a call of %s", len(c.Roots)-1, b.Root, call.Node)
+			}
+		}
+	}
+	return nil
+}
+
 // runnable reports whether a task that is no group is a built-in operation or has a call.
 func (c checker) runnable(t *plan.Task) bool {
 	return t.Builtin != nil || t.Call >= 0 && t.Call < len(c.Calls)
@@ -79,6 +99,8 @@ func (c checker) checkWithin(t, access int) *plan.Error {
 	switch {
 	case !c.has(a.Root):
 		return c.TaskErrorf(t, "want roots from 0 to %d, got %d", len(c.Roots)-1, a.Root)
+	case a.Footprint.Check(1+len(c.Tasks[t].Inner), len(c.Roots[a.Root].Shape)) != nil:
+		return c.TaskErrorf(t, "%v", a.Footprint.Check(1+len(c.Tasks[t].Inner), len(c.Roots[a.Root].Shape))).At(c.Plan, t, access, nil)
 	case !c.inside(a):
 		return c.TaskErrorf(t, "want indices of a tensor of shape %v, got %v to %v", c.Roots[a.Root].Shape, a.Lo, a.Hi).At(c.Plan, t, access, nil)
 	}

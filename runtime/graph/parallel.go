@@ -1,0 +1,114 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Replica is a network that trains on a part of the batch: the scalar loss of a graph of its own, and the weight
+// of its part in the batch.
+type Replica struct {
+	Loss  Tensor
+	Share Share
+}
+
+// DataParallel returns the program of one training step that is divided among devices. Replica i is a copy of the
+// network in a graph made by OnDevice(seed, i), for a part of the batch. Each replica computes the gradients of its
+// part. The gradients of each weight are added in the order of the replicas, with the same result on all devices. Then
+// each replica updates its own weights. Variables of replica 0 get their first values as usual; those of others are
+// copies. So the weights of all replicas stay equal, bit for bit.
+//
+// But for rounding, and for what depends on the whole batch, the step is that of Training with a batch of all samples,
+// whose loss is the sum of the replicas' losses, weighted by their shares.
+//
+// All replicas must have the same nodes, in the same order. The losses and the given tensors can be read after a
+// step.
+func DataParallel(replicas []Replica, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
+	if len(replicas) == 0 {
+		return nil, fmt.Errorf("graph: want at least one replica, got none")
+	}
+	p := &Program{Name: "training"}
+	graphs := make([]*Graph, len(replicas))
+	weights := make([][]Tensor, len(replicas))
+	grads := make([]map[Tensor]Tensor, len(replicas))
+	var fetched []Tensor
+	for i, r := range replicas {
+		if !r.Loss.Valid() || r.Loss.node == nil || r.Loss.device != i {
+			return nil, fmt.Errorf("graph: want the loss of replica %d on device %d, got %v", i, i, r.Loss)
+		}
+		graphs[i] = r.Loss.node.graph
+		own := slices.DeleteFunc(slices.Clone(fetch), func(t Tensor) bool { return t.Valid() && t.device != i })
+		var err error
+		if weights[i], grads[i], err = p.differentiate(graphs[i], r.Loss, r.Share, own, nil); err != nil {
+			return nil, err
+		}
+		fetched = append(fetched, p.Fetched...)
+	}
+	for _, t := range fetch {
+		if !slices.Contains(fetched, t) {
+			return nil, fmt.Errorf("graph: want tensors of replicas, got %v", t)
+		}
+	}
+	p.Fetched = fetched
+	if err := p.reduce(weights, grads); err != nil {
+		return nil, err
+	}
+	for i, r := range replicas {
+		if err := p.update(graphs[i], r.Loss, optimizer, weights[i], grads[i]); err != nil {
+			return nil, err
+		}
+	}
+	p.collect()
+	return p, p.copyVariables(len(replicas))
+}
+
+// reduce appends the sums of the gradients of each weight.
+func (p *Program) reduce(weights [][]Tensor, grads []map[Tensor]Tensor) error {
+	for k, w := range weights[0] {
+		var sum []Tensor
+		for i := range weights {
+			if len(weights[i]) != len(weights[0]) || !w.twin(weights[i][k], i) {
+				return fmt.Errorf("graph: want replicas that are alike, got no weight like %v on device %d", w, i)
+			}
+			if g, ok := grads[i][weights[i][k]]; ok {
+				sum = append(sum, g)
+			}
+		}
+		if len(sum) != 0 && len(sum) != len(weights) {
+			return fmt.Errorf("graph: want replicas that are alike, got gradients of %v on %d devices of %d", w, len(sum), len(weights))
+		}
+		if len(sum) > 1 {
+			p.Steps = append(p.Steps, Step{Phase: Backward, AllReduce: &AllReduce{Tensors: sum}})
+		}
+	}
+	return nil
+}
+
+// copyVariables makes the variables of all devices but the first begin as copies of those of the first.
+func (p *Program) copyVariables(devices int) error {
+	variables := make([][]Tensor, devices)
+	for _, v := range p.Variables {
+		variables[v.device] = append(variables[v.device], v)
+	}
+	for i := range variables {
+		for k, v := range variables[i] {
+			if len(variables[i]) != len(variables[0]) || !variables[0][k].twin(v, i) {
+				return fmt.Errorf("graph: want replicas that are alike, got no variable like %v on device 0", v)
+			}
+			if i > 0 {
+				v.source = variables[0][k]
+			}
+		}
+	}
+	return nil
+}
+
+// twin reports whether u is, on a device, what t is on device 0.
+func (t Tensor) twin(u Tensor, device int) bool {
+	name := u.name
+	if device > 0 {
+		name = strings.Replace(name, fmt.Sprintf("@%d", device), "", 1)
+	}
+	return name == t.name && u.operand.String() == t.operand.String()
+}

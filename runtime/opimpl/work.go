@@ -1,0 +1,102 @@
+package opimpl
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// usualTiles is the number of tiles into which the usual grains cut a grid, about.
+const usualTiles = 16
+
+// Work gives the only step of a task its extents, and usual grains: they cut as many dimensions, from the first on, as
+// make some sixteen tiles. They leave the last of several dimensions whole, as kernels are fastest along it.
+func (r *Resolver[S]) Work(id task.ID, over ...int) { r.setWork(id, "", 0, over) }
+
+// WorkBy is Work with a grain for the first dimension.
+func (r *Resolver[S]) WorkBy(id task.ID, grain int, over ...int) { r.setWork(id, "", grain, over) }
+
+// Step is Work for a step of a task that has several.
+func (r *Resolver[S]) Step(id task.ID, name string, over ...int) { r.setWork(id, name, 0, over) }
+
+// StepBy is Step with a grain for the first dimension.
+func (r *Resolver[S]) StepBy(id task.ID, name string, grain int, over ...int) {
+	r.setWork(id, name, grain, over)
+}
+
+func (r *Resolver[S]) setWork(id task.ID, name string, grain int, over []int) {
+	left := usualTiles
+	usual := func(n int) op.Axis {
+		a := op.Axis{Over: max(n, 0), Grain: max(shape.CeilDiv(n, left), 1)}
+		left = shape.CeilDiv(left, max(n, 1))
+		return a
+	}
+	var g op.Grid
+	if g.Axis = usual(over[0]); grain > 0 {
+		g.Grain, left = grain, 1
+	}
+	for i, n := range over[1:] {
+		if i == len(over)-2 {
+			left = 1
+		}
+		g.Inner = append(g.Inner, usual(n))
+	}
+	at := r.step(id, name)
+	r.res.Grids[at[0]][at[1]] = g
+}
+
+// step returns the numbers of a task and of one of its steps.
+func (r *Resolver[S]) step(id task.ID, name string) [2]int {
+	t := r.task(id)
+	for i, s := range r.op.Signatures[t].Steps {
+		if s.Name == name {
+			return [2]int{t, i}
+		}
+	}
+	panic(fmt.Sprintf("opimpl: operator %s has no step %s", r.op.Name, name)) // generated code names steps that exist
+}
+
+// Tiles gives the tiles of a step their extents.
+func (r *Resolver[S]) Tiles(id task.ID, step string, size ...int) {
+	if r.res.Cuts == nil {
+		r.res.Cuts = map[[2]int]*task.Tiles{}
+	}
+	for i, n := range size {
+		size[i] = max(n, 1)
+	}
+	r.res.Cuts[r.step(id, step)] = &task.Tiles{Size: size, Footprints: make([]region.Footprint, len(r.op.Slots))}
+}
+
+// Footprint tells what an index of a step that has tiles touches of a slot's tensor.
+func (r *Resolver[S]) Footprint(id task.ID, step string, slot S, parts ...Part) {
+	var f region.Footprint
+	for _, p := range parts {
+		f = append(f, p...)
+	}
+	r.res.Cuts[r.step(id, step)].Footprints[slot] = f
+}
+
+// Part is what an index touches of some axes of a tensor.
+type Part []region.Span
+
+// Moves returns the part of an axis that dimension d counts.
+func Moves(d int) Part { return Part{region.Along(d, 1, 0, 1)} }
+
+// Window returns the part of an axis that moves with dimension d: size elements from scale*i+shift on, where i is the
+// index.
+func Window(d, scale, shift, size int) Part { return Part{region.Along(d, scale, shift, size)} }
+
+// Flat returns the part of a run of axes whose elements dimension d counts. Only one axis is a box for every range; an
+// index touches all of several.
+func Flat(d, axes int) Part {
+	if axes == 1 {
+		return Moves(d)
+	}
+	return make(Part, axes)
+}
+
+// All returns the part of axes all of which every index touches.
+func All(axes int) Part { return make(Part, axes) }
