@@ -336,7 +336,7 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 	return nil
 }
 
-// checkAccess checks that a task says of all tensors of its call that it touches them: Check and the order
+// checkAccess checks that a task says of all tensors of its call that it touches them: package verify and the order
 // of tasks rely on that.
 func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c := &in.plan.Calls[t.Call]
