@@ -85,6 +85,20 @@ func after(t *testing.T, p *graph.Program, pl *plan.Plan, workers int) map[strin
 	return out
 }
 
+// again writes a plan in binary form and reads it.
+func again(t *testing.T, p *plan.Plan) *plan.Plan {
+	t.Helper()
+	data, err := p.EncodeBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := plan.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
 // values returns the bytes that are fed to an input.
 func values(r plan.Root) []byte {
 	data := make([]byte, r.Place.Bytes)
@@ -118,7 +132,7 @@ func TestTiled(t *testing.T) {
 			if len(tiled.Tasks) <= len(pl.Tasks) {
 				t.Errorf("%s: %d tasks, tiled %d", name, len(pl.Tasks), len(tiled.Tasks))
 			}
-			got := after(t, p, tiled, workers)
+			got := after(t, p, again(t, tiled), workers)
 			for tensor, b := range want {
 				if !bytes.Equal(got[tensor], b) {
 					t.Errorf("%s, %d workers: %s differs", name, workers, tensor)
