@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate coverage-table
+.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate mutate-maker coverage-table
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -52,6 +52,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
 	$(GO) test -run '^$$' -fuzz FuzzSpec $(FUZZFLAGS) ./internal/driver
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
+	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
 
 # CASES is a folder of conformance cases.
 CASES ?= runtime/conform/testdata
@@ -70,3 +71,8 @@ deadcode:
 # takes about a quarter of an hour.
 mutate:
 	$(GO) run ./test/mutate
+
+# mutate-maker changes what makes plans in every way that test/mutate knows, one at a time, and fails if the verifier
+# accepts a wrong plan. It takes about five minutes.
+mutate-maker:
+	$(GO) run ./test/mutate -maker

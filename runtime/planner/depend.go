@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/internal/deps"
@@ -25,7 +26,7 @@ func (p draft) depend() (*schedule.Graph, error) {
 			acc = reuse.access(acc, a, p.whole(a))
 		}
 		if _, err := b.Task(acc, task.After...); err != nil {
-			return nil, p.TaskErrorf(t, "%v", err)
+			return nil, fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(t), err)
 		}
 	}
 	return b.Graph(), nil

@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/validate"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/target"
@@ -78,6 +79,9 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		return nil, err
 	}
 	if err := b.schedule(o); err != nil {
+		return nil, err
+	}
+	if err := validate.Plan(b.Plan, prog); err != nil {
 		return nil, err
 	}
 	return b.Plan, nil

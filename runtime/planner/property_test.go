@@ -154,6 +154,26 @@ func results(p *plan.Plan, memory [][]byte) []byte {
 	return b.Bytes()
 }
 
+// runRandom runs a plan twice on its workers and returns what the caller may read after each run.
+func runRandom(p *plan.Plan) ([][]byte, error) {
+	memory := memoryOf(p, false)
+	prog, err := exec.NewProgram(&p.Schedule, bodies(p, memory))
+	if err != nil {
+		return nil, err
+	}
+	pool := exec.NewPool(p.Schedule.Workers())
+	defer pool.Close()
+	var out [][]byte
+	for run := range 2 {
+		feedAll(p, memory, run == 0)
+		if err := pool.Run(context.Background(), prog, uint64(run)); err != nil {
+			return nil, err
+		}
+		out = append(out, results(p, memory))
+	}
+	return out, nil
+}
+
 // TestParallelEqualsSequential runs random graphs on 1 to 8 workers, twice each. All compute, bit for
 // bit, what the tasks compute one after the other, each root in memory of its own.
 func TestParallelEqualsSequential(t *testing.T) {
@@ -188,22 +208,15 @@ func TestParallelEqualsSequential(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d, %d workers: %v", seed, workers, err)
 			}
-			memory := memoryOf(q, false)
-			prog, err := exec.NewProgram(&q.Schedule, bodies(q, memory))
+			got, err := runRandom(q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pool := exec.NewPool(workers)
 			for run := range want {
-				feedAll(q, memory, run == 0)
-				if err := pool.Run(context.Background(), prog, uint64(run)); err != nil {
-					t.Fatal(err)
-				}
-				if got := results(q, memory); !bytes.Equal(got, want[run]) {
-					t.Fatalf("seed %d, %d workers, run %d: got\n%swant\n%s", seed, workers, run, got, want[run])
+				if !bytes.Equal(got[run], want[run]) {
+					t.Fatalf("seed %d, %d workers, run %d: got\n%swant\n%s", seed, workers, run, got[run], want[run])
 				}
 			}
-			pool.Close()
 			if len(q.Schedule.Waits) > 0 {
 				parallel++
 			}

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"fmt"
+
 	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
@@ -35,7 +37,7 @@ func (p draft) schedule(o options) error {
 	}
 	s, err := sched.New(g, o.workers, costs)
 	if err != nil {
-		return p.Errorf("%v", err)
+		return fmt.Errorf("plan %s: %w", p.Name, err)
 	}
 	p.Deps, p.Schedule = *g, *s
 	return nil

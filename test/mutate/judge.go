@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,19 +42,8 @@ func newJudge(ctx context.Context, dir string, timeout time.Duration, overlay ma
 	for _, op := range catalogue.Operators() {
 		j.operators[op.Name] = true
 	}
-	replace := map[string]string{}
-	for path, text := range overlay {
-		replace[path] = filepath.Join(dir, filepath.Base(path))
-		if err := os.WriteFile(replace[path], []byte(text), 0o666); err != nil {
-			return nil, err
-		}
-	}
-	data, err := json.Marshal(map[string]any{"Replace": replace})
+	file, err := writeOverlay(dir, overlay)
 	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, data, 0o666); err != nil {
 		return nil, err
 	}
 	for pkg, program := range map[string]string{"kernels": j.kernels, "runtime/conform": j.conform} {
@@ -64,6 +55,23 @@ func newJudge(ctx context.Context, dir string, timeout time.Duration, overlay ma
 		}
 	}
 	return j, nil
+}
+
+// writeOverlay writes files that take the place of others, and returns the file that go build takes as -overlay.
+func writeOverlay(dir string, overlay map[string]string) (string, error) {
+	replace := map[string]string{}
+	for _, path := range slices.Sorted(maps.Keys(overlay)) {
+		replace[path] = filepath.Join(dir, fmt.Sprintf("%d_%s", len(replace), filepath.Base(path)))
+		if err := os.WriteFile(replace[path], []byte(overlay[path]), 0o666); err != nil {
+			return "", err
+		}
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, data, 0o666)
 }
 
 // judge tests mutant number i, from 1.

@@ -11,6 +11,14 @@
 // kernels fails or takes too long, or a conformance case; tests of other operators are left out where a
 // file belongs to one operator.
 //
+// With -maker it judges the verifier of plans instead:
+//
+//	go run ./test/mutate -maker [-every 1] [-parallel 2] [-only REGEXP]
+//
+// It changes the packages that make plans in every way that it knows: conditions, jumps and loops, too. Each mutant
+// makes many plans. A plan that differs from that of the planner as it is must be refused by packages verify and
+// validate, or be proved right in another way. The exit status is 1 if a plan is accepted and not proved.
+//
 // Nothing in the module is changed: mutants are overlaid when compiling, all of them at once, and an
 // environment variable says which one runs. The last line is
 // "N of M mutants killed (P%)"; those that survive are listed before. The exit status is 0 if at least
@@ -36,6 +44,7 @@ const enough = 0.9
 
 type options struct {
 	n, parallel int
+	every       int
 	seed        uint64
 	timeout     time.Duration
 	only        *regexp.Regexp
@@ -50,10 +59,16 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "what decides which mutants are made")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many are tested at a time")
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long the tests of a mutant may take")
+	flag.IntVar(&o.every, "every", 1, "of the mutants of the maker, take every n-th")
+	maker := flag.Bool("maker", false, "mutate what makes plans, and judge the verifier")
 	flag.Parse()
 	status, err := 0, error(nil)
 	if o.only, err = regexp.Compile(*only); err == nil {
-		status, err = run(ctx, o, os.Stdout)
+		judged := run
+		if *maker {
+			judged = runMaker
+		}
+		status, err = judged(ctx, o, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -63,23 +78,24 @@ func main() {
 }
 
 func run(ctx context.Context, o options, w io.Writer) (int, error) {
-	src, err := load("./kernels")
+	sources, err := load("./kernels")
 	if err != nil {
 		return 0, err
 	}
+	src := sources[0]
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	mutants, err := src.choose(o.seed, o.n, o.only)
+	mutants, err := src.choose(o.seed, o.n, src.all(o.only, false))
 	if err != nil {
 		return 0, err
 	}
 	if len(mutants) == 0 {
 		return 0, errors.New("there is nothing to mutate")
 	}
-	judge, err := newJudge(ctx, dir, o.timeout, src.overlay(mutants))
+	judge, err := newJudge(ctx, dir, o.timeout, src.overlay(mutants, 1))
 	if err != nil {
 		return 0, err
 	}

@@ -50,7 +50,7 @@ func (c checker) checkLives() *plan.Error {
 	}
 	for i := range c.Roots {
 		r := &c.Roots[i]
-		if r.Use == plan.Fed && r.First != -1 || r.Use == plan.Fetched && r.Last != n {
+		if r.Use == plan.Fed && (r.First != -1 || r.Last < -1) || r.Use == plan.Fetched && r.Last != n {
 			return c.RootErrorf(region.Root(i), "want a fed tensor to live from -1 on and a fetched one until %d, got tasks %d to %d", n, r.First, r.Last)
 		}
 	}

@@ -11,12 +11,20 @@ import (
 // checkTasks checks each call and each task by itself.
 func (c checker) checkTasks() *plan.Error {
 	for i := range c.Calls {
-		for _, bound := range c.Calls[i].Params {
-			for _, b := range bound {
-				if b.Root != plan.NoRoot && !c.has(b.Root) {
-					return c.Errorf("want roots from 0 to %d, got %d in call %d", len(c.Roots)-1, b.Root, i)
-				}
-			}
+		if err := c.checkCall(&c.Calls[i]); err != nil {
+			return err
+		}
+	}
+	for i := range c.States {
+		s := &c.States[i]
+		if err := c.checkCall(&s.Init); err != nil {
+			return err
+		}
+		if s.Cleanup == nil {
+			continue
+		}
+		if err := c.checkCall(s.Cleanup); err != nil {
+			return err
 		}
 	}
 	for t := range c.Tasks {
@@ -64,6 +72,18 @@ func (c checker) checkGrid(t int) *plan.Error {
 	}
 	if (task.Tile > 0 || g.Rank() > 1) && (task.Group != nil || task.Builtin != nil) {
 		return c.TaskErrorf(t, "want built-in operations and fused tasks over one dimension, got %v", &g)
+	}
+	return nil
+}
+
+// checkCall checks that the tensors of a call are roots of the plan.
+func (c checker) checkCall(call *plan.Call) *plan.Error {
+	for _, bound := range call.Params {
+		for _, b := range bound {
+			if b.Root != plan.NoRoot && !c.has(b.Root) {
+				return c.Errorf("want roots from 0 to %d, got %d in a call of %s", len(c.Roots)-1, b.Root, call.Node)
+			}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,261 @@
+package validate
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// key tells the calls of a program apart.
+type key struct {
+	node, phase string
+	task        task.ID
+}
+
+func keyOf(c *plan.Call) key { return key{c.Node, c.Phase, c.ID} }
+
+// call is an invocation of a program.
+type call struct {
+	number symbol
+	want   plan.Call // what the plan's call must say; without tensors
+	inv    *graph.Invocation
+	sig    *task.Signature
+	work   []task.Work // of each step
+}
+
+func newCall(s graph.Step, number int) *call {
+	inv := s.Invocation
+	c := &call{number: symbol(number), inv: inv, sig: inv.Signature}
+	task := slices.Index(c.sig.Operator.Signatures, c.sig)
+	for step := range c.sig.Steps {
+		c.work = append(c.work, inv.Node.Resolved.Work(task, step))
+	}
+	c.want = plan.Call{Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID, Phase: s.Phase.String(), Types: inv.Node.Resolved.Types}
+	c.want.Attrs, _ = json.Marshal(inv.Node.Attrs) // plain data
+	return c
+}
+
+// fits reports whether a call of the plan says all that results depend on, beside the tensors, as the program does.
+func (c *call) fits(got *plan.Call) bool {
+	want := &c.want
+	if got.Operator != want.Operator || got.Task != want.Task || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
+		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) {
+		return false
+	}
+	given := c.inv.Node.Resolved.Given()
+	same := func(a, b task.Operand) bool { return a.Type == b.Type && slices.Equal(a.Shape, b.Shape) }
+	for i := range c.sig.Operator.Slots {
+		name := c.sig.Operator.Slots[i].Name
+		if !slices.EqualFunc(got.Given[name], given.Operands[i], same) || slices.Contains(got.Requested, name) != given.Requested[i] {
+			return false
+		}
+		if values, ok := c.inv.Passed[i]; ok {
+			if data, err := json.Marshal(values); err != nil || !bytes.Equal(got.Passed[name], data) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// idle reports whether no step of the call has anything to do.
+func (c *call) idle() bool {
+	return !slices.ContainsFunc(c.work, func(w task.Work) bool { return w.Over > 0 })
+}
+
+// own reports whether a call reads of a parameter only what it has written itself.
+func (c *call) own(p *task.Param) bool {
+	role := c.sig.Operator.Slots[p.Slot].Role
+	return p.Perm == perm.Write || p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved)
+}
+
+// view returns the parameter of whose tensor that of parameter i is a view, or -1.
+func (c *call) view(i int) int {
+	p := &c.sig.Params[i]
+	for _, pair := range c.sig.InPlace {
+		if pair.View && pair.Slot == p.Slot && p.Grad == (c.sig.Kind == task.KindBackward) {
+			return slices.IndexFunc(c.sig.Params, func(q task.Param) bool { return q.Slot == pair.Of && q.Grad == p.Grad })
+		}
+	}
+	return -1
+}
+
+// operand is a tensor of a call. One that is not valid is an unused gradient.
+type operand[K comparable] struct {
+	tensor K
+	valid  bool
+	mode   tensor.Mode
+}
+
+// apply runs a call: it reads all that it reads, and then writes.
+func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
+	inputs := m.symbols.of("call", c.number, 0)
+	for i := range c.sig.Params {
+		p := &c.sig.Params[i]
+		if p.Perm == perm.Scratch {
+			continue
+		}
+		for _, o := range operands[i] {
+			switch {
+			case !o.valid:
+				inputs = m.symbols.of("unused", inputs, 0)
+			case c.own(p):
+				inputs = m.symbols.of("own", inputs, 0)
+			default:
+				inputs = m.symbols.of("operand", inputs, m.get(o.tensor))
+			}
+		}
+		inputs = m.symbols.of("parameter", inputs, 0)
+	}
+	type result struct {
+		tensor K
+		symbol symbol
+	}
+	var results []result
+	for i := range c.sig.Params {
+		p := &c.sig.Params[i]
+		if p.Perm == perm.Read || p.Perm == perm.Scratch || p.Perm == perm.None {
+			continue
+		}
+		for k, o := range operands[i] {
+			if !o.valid {
+				continue
+			}
+			s := m.symbols.of("result "+strconv.Itoa(i), symbol(k), inputs)
+			if of := c.view(i); of >= 0 && len(operands[i]) == 1 && len(operands[of]) == 1 && operands[of][0].valid {
+				s = m.get(operands[of][0].tensor)
+			}
+			if p.Grad {
+				switch o.mode {
+				case tensor.Discard:
+					continue
+				case tensor.Accumulate:
+					s = m.symbols.sum(m.get(o.tensor), s)
+				}
+			}
+			results = append(results, result{o.tensor, s})
+		}
+	}
+	for _, r := range results {
+		m.set(r.tensor, r.symbol)
+	}
+}
+
+// running is a call of which some steps have run.
+type running struct {
+	call int // of the plan
+	next int // step
+	left int // steps
+}
+
+// step runs a step of a call. The call has its effect at the first.
+func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan.Task) *plan.Error {
+	bound := &v.Calls[part.Call]
+	c := v.calls[keyOf(bound)]
+	if c == nil {
+		return v.TaskErrorf(t, "want a call of the program, got another")
+	}
+	if now.left == 0 {
+		if !c.fits(bound) {
+			return v.TaskErrorf(t, "want the attributes and tensors that the program gives it, got others")
+		}
+		*now = running{call: part.Call}
+		for _, w := range c.work {
+			if w.Over > 0 {
+				now.left++
+			}
+		}
+		operands := make([][]operand[region.Root], len(bound.Params))
+		for i, list := range bound.Params {
+			for _, b := range list {
+				operands[i] = append(operands[i], operand[region.Root]{b.Root, b.Root != plan.NoRoot, b.Mode})
+			}
+		}
+		if err := v.arity(t, c, bound); err != nil {
+			return err
+		}
+		apply(m, c, operands)
+	}
+	if bound.Phase != graph.Backward.String() {
+		v.steps[bound.Node] = append(v.steps[bound.Node], t)
+	}
+	for now.next < len(c.work) && c.work[now.next].Over == 0 {
+		now.next++
+	}
+	if now.call != part.Call || now.next != part.Step {
+		return v.TaskErrorf(t, "want step %d of call %d, got step %d of call %d", now.next, now.call, part.Step, part.Call)
+	}
+	now.next++
+	now.left--
+	step, w := &c.sig.Steps[part.Step], c.work[part.Step]
+	if part.Over != w.Over || part.Elementwise && !step.Elementwise {
+		return v.TaskErrorf(t, "want a step over %d indices, elementwise: %v, got %d, %v", w.Over, step.Elementwise, part.Over, part.Elementwise)
+	}
+	return v.accesses(t, c, bound, part)
+}
+
+// arity checks that a call has the tensors of its invocation.
+func (v *validator) arity(t int, c *call, bound *plan.Call) *plan.Error {
+	for i := range c.sig.Params {
+		p := &c.sig.Params[i]
+		slot := &c.sig.Operator.Slots[p.Slot]
+		want := len(c.inv.Operands[i])
+		if p.Perm == perm.Scratch {
+			if want = len(c.inv.Node.Resolved.Operands(p.Slot)); slot.PerWorker {
+				want = 0
+			}
+		}
+		if len(bound.Params[i]) != want {
+			return v.TaskErrorf(t, "want %d tensors for slot %s, got %d", want, slot.Name, len(bound.Params[i]))
+		}
+	}
+	return nil
+}
+
+// accesses checks that a step may do what its signature says with all tensors of its call.
+func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) *plan.Error {
+	n := 0
+	for i := range c.sig.Params {
+		p := &c.sig.Params[i]
+		for _, b := range bound.Params[i] {
+			if b.Root == plan.NoRoot {
+				continue
+			}
+			reads := p.Perm != perm.Scratch && !c.own(p) || p.Grad && b.Mode == tensor.Accumulate
+			if n >= len(part.Access) || !v.permits(&part.Access[n], b.Root, reads, p.Perm != perm.Read) || part.Access[n].Redop != p.Redop {
+				e := v.TaskErrorf(t, "want an access to all of a tensor that permits to %v, got none", p.Perm)
+				e.Root, e.Slot = v.Roots[b.Root].Name, c.sig.Operator.Slots[p.Slot].Name
+				return e
+			}
+			n++
+		}
+	}
+	return nil
+}
+
+// explicit checks that every task of a node waits for the tasks of the nodes after which it explicitly runs.
+func (v *validator) explicit(prog *graph.Program) *plan.Error {
+	for _, s := range prog.Steps {
+		if s.Invocation == nil || s.Phase == graph.Backward {
+			continue
+		}
+		for _, m := range s.Invocation.Node.Preceding() {
+			for _, t := range v.steps[s.Invocation.Node.Name] {
+				for _, before := range v.steps[m.Name] {
+					if !slices.Contains(v.Tasks[t].After, before) {
+						return v.TaskErrorf(t, "want it to run explicitly after %s, got no such order", v.Label(before))
+					}
+				}
+			}
+		}
+	}
+	return nil
+}

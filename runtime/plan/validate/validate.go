@@ -1,0 +1,276 @@
+// Package validate proves that a plan computes what its program says. This is known as translation validation: it
+// checks each result of package planner rather than the planner. It shares no code with the planner.
+package validate
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// Plan proves that the tasks of a plan, one after the other, leave in every fetched tensor and every variable what
+// the steps of the program leave there. It runs both on symbols: what a task writes is a symbol that stands for the
+// task, its attributes and the symbols that it reads. It also proves that the accesses of each task permit what its
+// signature says, that its steps run over the extents that its operator gives, and that what the program orders
+// explicitly is in Task.After.
+//
+// It trusts the signatures of operators, and takes a conversion between types of floating-point numbers for the same
+// symbol. Package verify proves the rest: that the queues keep the order of the tasks, and that tensors keep their
+// memory. The error is a *plan.Error.
+func Plan(p *plan.Plan, prog *graph.Program) error {
+	v := &validator{Plan: p, symbols: symbols{}, calls: map[key]*call{}, steps: map[string][]int{}}
+	want := v.program(prog)
+	got, err := v.plan()
+	if err == nil {
+		err = v.compare(prog, want, got)
+	}
+	if err == nil {
+		err = v.explicit(prog)
+	}
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+type validator struct {
+	*plan.Plan
+	symbols symbols
+	calls   map[key]*call    // of the program
+	steps   map[string][]int // of the plan: tasks of calls of forward and update, by node
+}
+
+// symbol stands for the elements of a tensor.
+type symbol int
+
+// empty stands for a tensor without elements.
+const empty symbol = -1
+
+// expression says what a symbol stands for: an operation on symbols or numbers.
+type expression struct {
+	op   string
+	a, b symbol
+}
+
+// symbols numbers expressions: equal ones have equal symbols.
+type symbols map[expression]symbol
+
+func (s symbols) of(op string, a, b symbol) symbol {
+	e := expression{op, a, b}
+	n, ok := s[e]
+	if !ok {
+		n = symbol(len(s))
+		s[e] = n
+	}
+	return n
+}
+
+// initial stands for what the caller, or the run before, has left in a tensor.
+func (s symbols) initial(name string) symbol { return s.of("initial "+name, 0, 0) }
+
+// fill stands for a number in every element.
+func (s symbols) fill(value float64) symbol {
+	return s.of("fill "+strconv.FormatFloat(value, 'g', -1, 64), 0, 0)
+}
+
+// identity stands for what changes nothing under a reduction.
+func (s symbols) identity(r perm.Redop) symbol { return s.of("identity", symbol(r), 0) }
+
+// sum stands for a + b. A sum that begins at 0 is its second term.
+func (s symbols) sum(a, b symbol) symbol {
+	if a == s.fill(0) {
+		return b
+	}
+	return s.of("sum", a, b)
+}
+
+// memory holds what tensors contain: graph.Tensor for those of a program, region.Root for those of a plan.
+type memory[K comparable] struct {
+	symbols symbols
+	at      map[K]symbol
+	first   func(K) (shape []int, name string) // the name is "" of a tensor that nothing has written
+}
+
+func (m *memory[K]) get(k K) symbol {
+	if s, ok := m.at[k]; ok {
+		return s
+	}
+	dims, name := m.first(k)
+	switch {
+	case shape.Prod(dims) == 0:
+		return empty
+	case name == "":
+		return m.symbols.of("undefined", 0, 0)
+	}
+	return m.symbols.initial(name)
+}
+
+func (m *memory[K]) set(k K, s symbol) {
+	if dims, _ := m.first(k); shape.Prod(dims) > 0 {
+		m.at[k] = s
+	}
+}
+
+// program runs the steps of a program.
+func (v *validator) program(prog *graph.Program) *memory[graph.Tensor] {
+	fed := map[graph.Tensor]bool{}
+	for _, t := range prog.Fed {
+		fed[t.Root()] = true
+	}
+	m := &memory[graph.Tensor]{v.symbols, map[graph.Tensor]symbol{}, func(t graph.Tensor) ([]int, string) {
+		if fed[t] || t.Variable() {
+			return t.Shape(), t.Name()
+		}
+		return t.Shape(), ""
+	}}
+	for _, s := range prog.Steps {
+		switch {
+		case s.Fill != nil && s.Fill.Identity != perm.NoRedop:
+			m.set(s.Fill.Tensor.Root(), v.symbols.identity(s.Fill.Identity))
+		case s.Fill != nil:
+			m.set(s.Fill.Tensor.Root(), v.symbols.fill(s.Fill.Value))
+		case s.Add != nil:
+			to, from := s.Add.To.Root(), s.Add.From.Root()
+			m.set(to, v.symbols.sum(m.get(to), m.get(from)))
+		case s.Invocation != nil:
+			c := newCall(s, len(v.calls))
+			v.calls[keyOf(&c.want)] = c
+			if c.idle() {
+				continue
+			}
+			var operands [][]operand[graph.Tensor]
+			for _, ts := range s.Invocation.Operands {
+				var list []operand[graph.Tensor]
+				for _, t := range ts {
+					list = append(list, operand[graph.Tensor]{t.Root(), t.Valid(), t.Mode()})
+				}
+				operands = append(operands, list)
+			}
+			apply(m, c, operands)
+		}
+	}
+	return m
+}
+
+// plan runs the tasks of the plan.
+func (v *validator) plan() (*memory[region.Root], *plan.Error) {
+	m := &memory[region.Root]{v.symbols, map[region.Root]symbol{}, func(r region.Root) ([]int, string) {
+		root := &v.Roots[r]
+		if root.Use == plan.Fed || root.Use == plan.Variable {
+			return root.Shape, root.Name
+		}
+		return root.Shape, ""
+	}}
+	var now running
+	for t := range v.Tasks {
+		parts := v.Tasks[t : t+1]
+		if g := v.Tasks[t].Group; g != nil {
+			parts = g.Parts
+		}
+		for i := range parts {
+			var err *plan.Error
+			if parts[i].Builtin != nil {
+				err = v.builtin(m, t, &parts[i])
+			} else {
+				err = v.step(m, &now, t, &parts[i])
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	if now.left > 0 {
+		return nil, v.Errorf("want %d more steps of the last call", now.left)
+	}
+	return m, nil
+}
+
+// builtin runs a built-in operation.
+func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *plan.Error {
+	b, n := part.Builtin, len(part.Access)
+	want := map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2}[b.Op]
+	if n != want {
+		return v.TaskErrorf(t, "want a built-in operation with its tensors, got %q with %d", b.Op, n)
+	}
+	for i := range part.Access {
+		a := &part.Access[i]
+		if !v.permits(a, a.Root, i > 0 || b.Op == "add", i == 0) || part.Over != shape.Prod(v.Roots[a.Root].Shape) {
+			return v.TaskErrorf(t, "want accesses to all of the tensors of %s, got %v to %v over %d", b.Op, a.Perm, a.Region, part.Over)
+		}
+	}
+	to := part.Access[0].Root
+	switch b.Op {
+	case "fill":
+		m.set(to, v.symbols.fill(b.Value))
+	case "identity":
+		m.set(to, v.symbols.identity(b.Redop))
+	case "add":
+		m.set(to, v.symbols.sum(m.get(to), m.get(part.Access[1].Root)))
+	case "convert":
+		m.set(to, m.get(part.Access[1].Root))
+	}
+	return nil
+}
+
+// permits reports whether an access covers a root and permits to read and to write it, if asked.
+func (v *validator) permits(a *region.Access, r region.Root, reads, writes bool) bool {
+	if a.Root != r || !a.Contains(region.Whole(r, v.Roots[r].Shape)) {
+		return false
+	}
+	switch a.Perm {
+	case perm.Read:
+		return !writes
+	case perm.Write, perm.Scratch:
+		return !reads
+	}
+	return a.Perm == perm.ReadWrite || a.Perm == perm.Reduce
+}
+
+// compare checks what the plan leaves in the tensors that outlive a run.
+func (v *validator) compare(prog *graph.Program, want *memory[graph.Tensor], got *memory[region.Root]) *plan.Error {
+	roots := map[string]region.Root{}
+	for i := range v.Roots {
+		if r := &v.Roots[i]; r.Use != plan.Internal {
+			if _, twice := roots[r.Name]; twice {
+				return v.RootErrorf(region.Root(i), "want one tensor of each name that the caller sees, got two")
+			}
+			roots[r.Name] = region.Root(i)
+		}
+	}
+	for _, list := range []struct {
+		tensors []graph.Tensor
+		uses    []plan.Use
+	}{
+		{prog.Fed, []plan.Use{plan.Fed}},
+		{prog.Variables, []plan.Use{plan.Variable}},
+		{prog.Fetched, []plan.Use{plan.Fed, plan.Variable, plan.Fetched}},
+	} {
+		for _, t := range list.tensors {
+			r, ok := roots[t.Name()]
+			if !ok && t.Variable() && want.get(t.Root()) == v.symbols.initial(t.Name()) {
+				continue // only views of it are read
+			}
+			if !ok || !slices.Contains(list.uses, v.Roots[r].Use) || v.Roots[r].Operand().String() != t.Operand().String() {
+				return v.Errorf("want a tensor (%v) for %s %v of the program, got none", list.uses[len(list.uses)-1], t.Name(), t.Operand())
+			}
+			if v.Roots[r].Use != plan.Fed && got.get(r) != want.get(t.Root()) {
+
+				return v.RootErrorf(r, "want a plan that computes what its program says, got other elements")
+			}
+			if v.Roots[r].Last < len(v.Tasks) && slices.Contains(prog.Fetched, t) {
+				return v.RootErrorf(r, "want a fetched tensor to live until %d, got %d", len(v.Tasks), v.Roots[r].Last)
+			}
+		}
+	}
+	for name, r := range roots {
+		if v.Roots[r].Use == plan.Variable && !slices.ContainsFunc(prog.Variables, func(t graph.Tensor) bool { return t.Name() == name }) {
+			return v.RootErrorf(r, "want the variables of the program, got another")
+		}
+	}
+	return nil
+}
