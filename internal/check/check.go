@@ -283,6 +283,9 @@ func (o *operator) check() {
 	for _, c := range o.s.Costs {
 		o.cost(c)
 	}
+	for _, x := range o.s.Tiles {
+		o.tiles(x)
+	}
 	o.shards()
 	o.rewrites()
 	for _, x := range o.s.Examples {

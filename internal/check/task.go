@@ -149,11 +149,11 @@ func (o *operator) task(t *spec.Task) {
 	if t.Elementwise.Set() && len(t.Steps) > 0 {
 		o.list.Add(diag.BadStep, t.Elementwise.Span, "elementwise belongs to the steps")
 	}
-	o.sc.Expr(t.Over, expr.Int)
+	o.domain(t.Over, t.Inner)
 	o.sc.Expr(t.Grain, expr.Int)
 	for _, s := range t.Steps {
 		o.name(s.Name, "step", s.Key)
-		o.sc.Expr(s.Over, expr.Int)
+		o.domain(s.Over, s.Inner)
 		o.sc.Expr(s.Grain, expr.Int)
 		o.sc.Expr(s.When, expr.Bool)
 	}

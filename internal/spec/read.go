@@ -76,6 +76,11 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		}
 	})
 	t.each("tasks", func(e *source.Entry) { s.Tasks = append(s.Tasks, r.task(e)) })
+	t.each("tiles", func(e *source.Entry) {
+		if x := r.tiles(e); x != nil {
+			s.Tiles = append(s.Tiles, x)
+		}
+	})
 	t.each("cost", func(e *source.Entry) {
 		if sub := r.sub(e); sub != nil {
 			s.Costs = append(s.Costs, r.cost(e, sub))
@@ -105,7 +110,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"tiles", "kernels", "numerics", "expand"}
+var notYet = []string{"kernels", "numerics", "expand"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
@@ -291,7 +296,7 @@ func (r *reader) task(e *source.Entry) *Task {
 	}
 	k := &Task{Name: e.Key, Key: e.KeySpan, Kind: t.str("kind"), Doc: t.str("doc")}
 	if o := t.take("over"); o != nil {
-		k.Over = r.expression(o)
+		k.Over, k.Inner = r.domain(o)
 	}
 	if g := t.take("grain"); g != nil {
 		k.Grain = r.expression(g)
@@ -308,7 +313,7 @@ func (r *reader) task(e *source.Entry) *Task {
 		}
 		s := &Step{Name: e.Key, Key: e.KeySpan, Doc: sub.str("doc")}
 		if o := sub.take("over"); o != nil {
-			s.Over = r.expression(o)
+			s.Over, s.Inner = r.domain(o)
 		} else {
 			sub.missing("over", "how many indices the step runs over")
 		}

@@ -77,6 +77,7 @@ type Spec struct {
 	Args       []*Arg
 	Requires   []*Require
 	Tasks      []*Task
+	Tiles      []*Tiles
 	Costs      []*Cost
 	Shards     []*Shard
 	Examples   []*Example
@@ -228,7 +229,8 @@ type Task struct {
 	Bad    bool // reading it gave findings
 	Kind   Str
 	Doc    Str
-	Over   Str
+	Over   Str   // of the first dimension
+	Inner  []Str // of the others
 	Grain  Str
 	Access []*Access
 	Grads  []*Access
@@ -255,7 +257,8 @@ type Access struct {
 type Step struct {
 	Name  string
 	Key   source.Span
-	Over  Str
+	Over  Str   // of the first dimension
+	Inner []Str // of the others
 	Grain Str
 	When  Str
 	Doc   Str

@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Load checks a plan, schedules it for the number of workers of the engine, allocates its memory, makes per-device state and
+// Load schedules a plan for the number of workers of the engine, verifies it, allocates its memory, makes per-device state and
 // binds its tasks. An error leaves the engine as it was before: state that was made is freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	e.mu.Lock()
@@ -23,7 +23,12 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if e.closed {
 		return nil, fmt.Errorf("engine: the engine is closed")
 	}
-	if err := verify.Plan(p); err != nil {
+	if p.Schedule.Workers() != e.Workers() {
+		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+	}
+	if err := verify.Plan(p); err != nil { // of what runs, not of what the caller gave
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	if p.Target != e.target.Name {
@@ -31,11 +36,6 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	}
 	if have := e.backend.Devices(); p.DeviceCount() > have {
 		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
-	}
-	if p.Schedule.Workers() != e.Workers() {
-		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
-			return nil, fmt.Errorf("engine: %w", err)
-		}
 	}
 	in = &Instance{engine: e, plan: p, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
@@ -144,7 +144,7 @@ func arenaOwner(p *plan.Plan) string {
 // bind binds the tasks of the plan.
 func (in *Instance) bind() error {
 	p := in.plan
-	calls := make([][]Launchable, len(p.Calls))
+	calls := make([]bound, len(p.Calls))
 	q := &Queues{Plan: p, Tasks: make([]Launchable, len(p.Tasks)), Observe: in.observe()}
 	for i := range p.Tasks {
 		l, err := in.bindTask(&p.Tasks[i], calls)
@@ -159,32 +159,51 @@ func (in *Instance) bind() error {
 }
 
 // bindTask binds a task. calls keeps what calls are bound to, for their other steps.
-func (in *Instance) bindTask(t *plan.Task, calls [][]Launchable) (Launchable, error) {
+func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 	switch {
 	case t.Group != nil:
 		return in.bindGroup(t.Group, calls)
 	case t.Builtin != nil:
 		return in.bindBuiltin(t)
 	}
-	if calls[t.Call] == nil {
+	call := &calls[t.Call]
+	if call.Call == nil {
 		c, err := in.resolve(&in.plan.Calls[t.Call])
 		if err != nil {
 			return nil, err
 		}
-		if calls[t.Call], err = in.engine.backend.BindCall(c); err != nil {
+		if call.steps, err = in.engine.backend.BindCall(c); err != nil {
 			return nil, err
 		}
+		call.Call = c
 	}
-	if err := in.checkAccess(t); err != nil {
+	if t.Step >= len(call.steps) {
+		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(call.steps))
+	}
+	if err := call.checkGrid(t); err != nil {
 		return nil, err
 	}
-	if t.Step >= len(calls[t.Call]) {
-		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(calls[t.Call]))
+	// The tiles of a step share their accesses.
+	if len(t.Access) == 0 || call.checked != &t.Access[0] || call.step != t.Step {
+		if err := in.checkAccess(t, call); err != nil {
+			return nil, err
+		}
+		if len(t.Access) > 0 {
+			call.checked, call.step = &t.Access[0], t.Step
+		}
 	}
-	return calls[t.Call][t.Step], nil
+	return call.steps[t.Step], nil
 }
 
-func (in *Instance) bindGroup(g *plan.Group, calls [][]Launchable) (Launchable, error) {
+// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a step.
+type bound struct {
+	*Call
+	steps   []Launchable
+	checked *region.Access
+	step    int
+}
+
+func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) {
 	if g.Form != plan.Chain && g.Form != plan.Batch {
 		return nil, fmt.Errorf("unknown form of a group %q", g.Form)
 	}
@@ -318,14 +337,14 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 
 // checkAccess checks that a task declares an access for each tensor of its call: the verifier and the order of tasks
 // rely on that.
-func (in *Instance) checkAccess(t *plan.Task) error {
+func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c := &in.plan.Calls[t.Call]
 	sig := in.engine.registry.Task(c.ID).Signature
 	for i, p := range sig.Params {
 		writes := p.Perm.Writes() || p.Perm == perm.Scratch
 		for _, b := range c.Params[i] {
 			if b.Root == plan.NoRoot || slices.ContainsFunc(t.Access, func(a region.Access) bool {
-				return in.permits(&a, b.Root, writes)
+				return in.permits(&a, b.Root, writes) && (len(a.Footprint) == 0 || slices.Equal(a.Footprint, call.footprint(t, p, b)) || t.Tile == 0)
 			}) {
 				continue
 			}

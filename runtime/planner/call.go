@@ -83,7 +83,8 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	inPlace = b.unconverted(inv, inPlace)
 	c.InPlace = inPlace
 	var access []region.Access
-	var made []int // accesses of tensors that the call makes and reads
+	var slots []int // per access, for its footprint; -1 for a view
+	var made []int  // accesses of tensors that the call makes and reads
 	var worker int64
 	var conv conversions
 	for i, p := range sig.Params {
@@ -96,7 +97,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 				}
 				r := b.add(plan.Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape, Device: inv.Node.Device})
 				c.Params[i] = append(c.Params[i], plan.Bound{Root: r})
-				access = append(access, b.all(r, perm.Scratch))
+				access, slots = append(access, b.all(r, perm.Scratch)), append(slots, p.Slot)
 			}
 			continue
 		}
@@ -122,7 +123,10 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			c.Params[i] = append(c.Params[i], bound)
 			a := b.all(bound.Root, effective(p, bound.Mode))
 			a.Redop = p.Redop
-			access = append(access, a)
+			access, slots = append(access, a), append(slots, p.Slot)
+			if bound.Shape != nil {
+				slots[len(slots)-1] = -1
+			}
 			if makes {
 				made = append(made, len(access)-1)
 			}
@@ -146,11 +150,12 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	b.Calls = append(b.Calls, c)
 	number := slices.Index(op.Signatures, sig)
 	for step := range sig.Steps {
-		w := res.Work(number, step)
-		if w.Over == 0 {
+		grid := res.Work(number, step)
+		if grid.Tiles() == 0 {
 			continue
 		}
-		b.Tasks = append(b.Tasks, plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Over: w.Over, Grain: w.Grain, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise})
+		b.step(plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise},
+			grid, res.Tiles(number, step), slots)
 		access = later
 	}
 	b.Tasks = append(b.Tasks, conv.after...)

@@ -68,7 +68,7 @@ func (p draft) run(from int, fixed []bool) (plan.Form, int) {
 // wholly reports whether a task works element by element, on whole tensors.
 func (p draft) wholly(t *plan.Task) bool {
 	return t.Elementwise && t.Inner == nil && t.Tile == 0 && !slices.ContainsFunc(t.Access, func(a region.Access) bool {
-		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || !p.whole(&a)
+		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || !p.whole(a.Root, &a.Box)
 	})
 }
 

@@ -59,12 +59,16 @@ func makings(t *testing.T) []making {
 		"convolution": convolution(t),
 	}
 	g := graph.New(5)
-	y := linear.Apply(g, linear.Attrs{OutChannels: 3, UseBias: true}, g.Input("x", dtype.F32, 4, 2))
+	x := g.Input("x", dtype.F32, 4, 2)
+	y := linear.Apply(g, linear.Attrs{OutChannels: 3, UseBias: true}, x)
 	micro, update, err := graph.Accumulation(g, scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(g.Input("label", dtype.I32, 4, 1))), graph.Share{Loss: 0.5, Aux: 0.5}, adam.Optimizer(adam.Defaults()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	programs["micro-batch"], programs["update"] = micro, update
+	if programs["fetched input"], err = graph.Inference(g, x, y); err != nil {
+		t.Fatal(err)
+	}
 	if programs["explicit"], err = two(t, func(first, second *graph.Node) { first.After(second) }); err != nil {
 		t.Fatal(err)
 	}

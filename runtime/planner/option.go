@@ -10,6 +10,7 @@ type options struct {
 	target  target.Target
 	time    []float64
 	plain   bool
+	tiled   bool
 }
 
 // Workers sets the number of workers for which the plan is scheduled. The usual one is 1, so that plans

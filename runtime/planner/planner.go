@@ -20,6 +20,7 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	b := &builder{
 		draft:   draft{&plan.Plan{Format: plan.Format, Name: prog.Name, Target: o.target.Name}},
 		target:  &o.target,
+		tiled:   o.tiled,
 		roots:   map[graph.Tensor]region.Root{},
 		tasks:   map[*graph.Node][2]int{},
 		aliases: &aliases{},
@@ -94,6 +95,7 @@ type draft struct{ *plan.Plan }
 type builder struct {
 	draft
 	target  *target.Target
+	tiled   bool
 	roots   map[graph.Tensor]region.Root
 	tasks   map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
 	aliases *aliases

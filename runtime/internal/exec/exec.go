@@ -16,8 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/opgen/opgen/runtime/schedule"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // Task is what a number of a schedule stands for: a body that runs over the tiles of a grid.

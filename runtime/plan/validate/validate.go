@@ -137,6 +137,14 @@ func (v *validator) program(prog *graph.Program) *memory[graph.Tensor] {
 		case s.Add != nil:
 			to, from := s.Add.To.Root(), s.Add.From.Root()
 			m.set(to, v.symbols.sum(m.get(to), m.get(from)))
+		case s.Copy != nil:
+			m.set(s.Copy.To.Root(), m.get(s.Copy.From.Root()))
+		case s.AllReduce != nil:
+			var all []graph.Tensor
+			for _, t := range s.AllReduce.Tensors {
+				all = append(all, t.Root())
+			}
+			reduce(m, perm.Sum, all)
 		case s.Invocation != nil:
 			c := newCall(s, len(v.calls))
 			v.calls[keyOf(&c.want)] = c
@@ -192,16 +200,19 @@ func (v *validator) plan() (*memory[region.Root], *plan.Error) {
 
 // builtin runs a built-in operation.
 func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *plan.Error {
-	b, n := part.Builtin, len(part.Access)
-	want := map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2}[b.Op]
-	if n != want {
-		return v.TaskErrorf(t, "want a built-in operation with its tensors, got %q with %d", b.Op, n)
+	b := part.Builtin
+	want := map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2, "copy": 2, "all_reduce": max(len(part.Access), 1)}[b.Op]
+	if want == 0 || len(part.Access) != want {
+		return v.TaskErrorf(t, "want a built-in operation with its tensors, got %q with %d", b.Op, len(part.Access))
 	}
+	var roots []region.Root
 	for i := range part.Access {
 		a := &part.Access[i]
-		if !v.permits(a, a.Root, i > 0 || b.Op == "add", i == 0) || part.Over != shape.Prod(v.Roots[a.Root].Shape) {
+		all := b.Op == "all_reduce"
+		if !v.permits(a, a.Root, i > 0 || b.Op == "add" || all, i == 0 || all) || part.Over != shape.Prod(v.Roots[a.Root].Shape) {
 			return v.TaskErrorf(t, "want accesses to all of the tensors of %s, got %v to %v over %d", b.Op, a.Perm, a.Region, part.Over)
 		}
+		roots = append(roots, a.Root)
 	}
 	to := part.Access[0].Root
 	switch b.Op {
@@ -211,10 +222,23 @@ func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *pla
 		m.set(to, v.symbols.identity(b.Redop))
 	case "add":
 		m.set(to, v.symbols.sum(m.get(to), m.get(part.Access[1].Root)))
-	case "convert":
+	case "convert", "copy":
 		m.set(to, m.get(part.Access[1].Root))
+	case "all_reduce":
+		reduce(m, b.Redop, roots)
 	}
 	return nil
+}
+
+// reduce gives all of some tensors what a reduction makes of them in their order.
+func reduce[K comparable](m *memory[K], r perm.Redop, all []K) {
+	s := m.get(all[0])
+	for _, k := range all[1:] {
+		s = m.symbols.of("reduce "+r.String(), s, m.get(k))
+	}
+	for _, k := range all {
+		m.set(k, s)
+	}
 }
 
 // permits reports whether an access covers a root and permits to read and to write it, if asked.
@@ -255,7 +279,7 @@ func (v *validator) compare(prog *graph.Program, want *memory[graph.Tensor], got
 			if !ok && t.Variable() && want.get(t.Root()) == v.symbols.initial(t.Name()) {
 				continue // only views of it are read
 			}
-			if !ok || !slices.Contains(list.uses, v.Roots[r].Use) || v.Roots[r].Operand().String() != t.Operand().String() {
+			if !ok || !slices.Contains(list.uses, v.Roots[r].Use) || v.Roots[r].Operand().String() != t.Operand().String() || v.Roots[r].Device != t.Device() {
 				return v.Errorf("want a tensor (%v) for %s %v of the program, got none", list.uses[len(list.uses)-1], t.Name(), t.Operand())
 			}
 			if v.Roots[r].Use != plan.Fed && got.get(r) != want.get(t.Root()) {

@@ -80,7 +80,7 @@ func TestPlan(t *testing.T) {
 			p.Tasks[i].Access, p.Tasks[k].Access = p.Tasks[k].Access, p.Tasks[i].Access
 		}, "want a plan that computes what its program says, got other elements"},
 		{"a fill with another value", func(p *plan.Plan) { p.Tasks[task(p, "fill grad of loss.loss")].Builtin.Value = 2 }, "got other elements: a.weight"},
-		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 2 indices"},
+		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 2 x 4 by 1 x 4"},
 		{"a weaker access", func(p *plan.Plan) {
 			i := task(p, "c: linear.forward")
 			p.Tasks[i].Access = slices.Clone(p.Tasks[i].Access)

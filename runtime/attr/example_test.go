@@ -1,0 +1,24 @@
+package attr_test
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/attr"
+)
+
+// Attributes that may be absent, and lists, are values: they are compared with ==.
+func Example() {
+	type attrs struct {
+		Axis attr.Opt[int]
+		Dims attr.List[int]
+	}
+	a := attrs{Axis: attr.Some(1), Dims: attr.ListOf(2, 3)}
+	fmt.Println(a == attrs{Axis: attr.Some(1), Dims: attr.ListOf(2, 3)}, a.Axis.Or(0), a.Dims.Len())
+	// Output: true 1 2
+}
+
+// A value out of its bounds is an *Error.
+func ExampleCheckMin() {
+	fmt.Println(attr.CheckMin("linear", "out_channels", 0, 1))
+	// Output: operator linear: attribute out_channels: want at least 1, got 0
+}

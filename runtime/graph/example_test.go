@@ -1,0 +1,81 @@
+package graph_test
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/generated/linear"
+	mse "github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+)
+
+// A graph is built once and expanded into programs.
+func Example() {
+	g := graph.New(1)
+	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
+	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
+	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(p.Variables, z.Node().Name)
+	for _, s := range p.Steps {
+		if s.Invocation != nil {
+			fmt.Println(s.Invocation.Node.Name, s.Invocation.Signature.Name())
+		}
+	}
+	// Output:
+	// [linear.weight f32[3, 2]] linear
+	// linear linear.forward
+	// mean_squared_error mean_squared_error.forward
+	// mean_squared_error mean_squared_error.backward
+	// linear linear.backward
+	// linear.weight.sgd sgd.update
+}
+
+// With micro-batches, gradients are added up before the update. Each micro-batch has the weight of its share.
+func ExampleAccumulation() {
+	g := graph.New(1)
+	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
+	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
+	micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 0.5, Aux: 0.5}, sgd.Optimizer(sgd.Defaults()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(micro.Fed, len(update.Fed))
+	// Output: [x f32[4, 2] y f32[4, 3]] 0
+}
+
+// A mistake is kept with the line of its call, and returned when the graph is expanded.
+func ExampleGraph_Err() {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 4, 2)
+	linear.Apply(g, linear.Attrs{}, x)
+	fmt.Println(g.Err() != nil)
+	// Output: true
+}
+
+// Nodes run in the order of their tensors. After adds to that.
+func ExampleNode_After() {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 4, 2)
+	first := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("first"))
+	second := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("second"))
+	first.Node().After(second.Node())
+	p, err := graph.Inference(g, first)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range p.Steps {
+		fmt.Println(s.Invocation.Node.Name)
+	}
+	// Output:
+	// second
+	// first
+}
