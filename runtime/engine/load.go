@@ -335,13 +335,8 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 	return nil
 }
 
-<<<<<<< HEAD
 // checkAccess checks that a task declares an access for each tensor of its call: the verifier and the order of tasks
 // rely on that.
-=======
-// checkAccess checks that a task says of all tensors of its call that it touches them: package verify and the order
-// of tasks rely on that.
->>>>>>> main
 func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c := &in.plan.Calls[t.Call]
 	sig := in.engine.registry.Task(c.ID).Signature
