@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// call returns a call of a node's task, to which nothing is bound yet.
+// call returns a call of a node's task without tensors.
 func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
 	op, res := sig.Operator, n.Resolved
 	attrs, err := json.Marshal(n.Attrs)
@@ -45,7 +45,7 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 	return c, nil
 }
 
-// state notes the node's per-device state at its first call.
+// state adds the node's per-device state to the plan at its first call.
 func (b *builder) state(n *graph.Node) error {
 	init := n.Op.Signature(task.KindInit)
 	if init == nil || slices.ContainsFunc(b.States, func(s plan.State) bool { return s.Node == n.Name }) {
@@ -134,7 +134,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	}
 	later := access // of all steps but the first
 	if len(made) > 0 {
-		// To the others, the first step writes these: only its own call reads what it leaves there.
+		// The first step writes these. Only later steps of its call read what it leaves there.
 		access = slices.Clone(access)
 		for _, k := range made {
 			access[k].Perm = perm.Write
@@ -163,7 +163,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	return nil
 }
 
-// note notes that the tasks from number first on are those of a node.
+// note records that the tasks from number first on are those of a node.
 func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
 	if phase != graph.Backward {
 		b.tasks[n.Origin()] = [2]int{first, len(b.Tasks)}
@@ -188,7 +188,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	return after, nil
 }
 
-// pass notes the values of the arguments that the caller passes.
+// pass adds to a call the values of the arguments that the caller passes.
 func pass(c *plan.Call, inv *graph.Invocation) error {
 	for slot, values := range inv.Passed {
 		data, err := json.Marshal(values)

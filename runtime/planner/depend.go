@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// depend derives the dependencies of the plan's tasks from their accesses, from the reuse of memory
-// and from what is explicit. It expects roots to have lifetimes and places.
+// depend derives the dependencies of the plan's tasks from their accesses, from the reuse of memory and from
+// Task.After. It expects roots to have lifetimes and places.
 func (p draft) depend() (*schedule.Graph, error) {
 	b := deps.NewBuilder(len(p.Roots), len(p.Tasks))
 	reuse := p.reuse()
@@ -56,8 +56,8 @@ func (p draft) whole(r region.Root, box *region.Box) bool {
 	return true
 }
 
-// access appends an access to a box of a root, which is whole or not, as package deps takes it. Sums of floating-point numbers depend on their
-// order, so reductions of those do not commute here.
+// access appends an access for package deps, to a box of a root that is its whole or not. Sums of floating-point numbers
+// depend on their order, so reductions of those do not commute here.
 func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
 	if box.Empty() {
 		return to
@@ -72,10 +72,10 @@ func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole
 	return append(to, d)
 }
 
-// commutes reports whether the order of reductions into a root leaves no trace.
+// commutes reports whether reductions into a root give the same bits in any order.
 func (p draft) commutes(r region.Root) bool { return !p.Roots[r].Type.IsFloat() }
 
-// reuse knows which roots had memory of the arena before other roots.
+// reuse lists the roots that have had the memory of other roots before.
 type reuse struct {
 	before  [][]region.Root // per root
 	settled []bool          // per root: a task that all later accesses depend on comes after those before
@@ -84,8 +84,8 @@ type reuse struct {
 	first []int
 }
 
-// reuse finds out which roots lie, directly before each other root, in some of its memory. Roots whose
-// lifetimes meet are left out: they must not share memory in the first place.
+// reuse returns, for each root, the roots that lie in some of its memory directly before it. Roots that live at the
+// same time are left out, since they share no memory.
 func (p draft) reuse() *reuse {
 	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots)), make([]int, len(p.Roots))}
 	for r := range u.first {
@@ -141,8 +141,8 @@ func (p draft) reuse() *reuse {
 	return u
 }
 
-// access appends what must be over before an access of a root. If the access conflicts with all others
-// of the root, later ones come after it anyway.
+// access appends what must be over before an access of a root. If the access conflicts with all others of the root,
+// later ones come after it, and need nothing more.
 func (u *reuse) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
 	if u.settled[a.Root] || a.Perm == perm.None || box.Empty() {
 		return to
