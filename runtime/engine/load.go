@@ -15,9 +15,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Load schedules a plan for the engine's workers if it was made for another number, verifies it,
-// allocates its memory, makes per-device state and binds its tasks. If it fails, the engine is as it was
-// before, and state that was made is freed.
+// Load schedules a plan for the number of workers of the engine, verifies it, allocates its memory, makes
+// per-device state and binds its tasks. An error leaves the engine as it was before: state that was made is
+// freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,7 +130,7 @@ func (in *Instance) allocate(allocate func(device int, owner string, n int64) (R
 	return nil
 }
 
-// arenaOwner names the largest tensor of the plan, for the error if its arena does not fit.
+// arenaOwner names the plan and its largest tensor, for the error of an arena that does not fit.
 func arenaOwner(p *plan.Plan) string {
 	owner, most := "plan "+p.Name, int64(-1)
 	for i := range p.Roots {
@@ -159,7 +159,7 @@ func (in *Instance) bind() error {
 	return err
 }
 
-// bindTask binds a task. What calls are bound to is kept for their other steps.
+// bindTask binds a task. calls keeps what calls are bound to, for their other steps.
 func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 	switch {
 	case t.Group != nil:
@@ -196,7 +196,8 @@ func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 	return call.steps[t.Step], nil
 }
 
-// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a step.
+// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a
+// step.
 type bound struct {
 	*Call
 	steps   []Launchable
@@ -223,7 +224,7 @@ func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) 
 	return in.engine.backend.BindGroup(g.Form, parts, over)
 }
 
-// builtins says how many tensors each built-in operation takes; 0 stands for any number.
+// builtins holds the number of tensors of each built-in operation; 0 stands for any.
 var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2, "copy": 2, "all_reduce": 0}
 
 func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
@@ -245,8 +246,8 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 	return in.engine.backend.BindBuiltin(b)
 }
 
-// resolve finds the kernel of a call and applies its operator again to what it was given. That says which
-// tensors the call must have.
+// resolve finds the kernel of a call, and resolves its operator again for what it was given. The result
+// determines which tensors the call must have.
 func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	reg := in.engine.registry.Task(c.ID)
 	if reg == nil {
@@ -314,7 +315,8 @@ func passed(c *plan.Call, sig *task.Signature) (map[int][]any, error) {
 	return values, nil
 }
 
-// checkParams checks that a call's tensors are what the operator's rules give.
+// checkParams checks that the tensors of a call have the types and shapes that the rules of the operator
+// give.
 func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
 	for i, p := range sig.Params {
 		fail := func(want, got string) error {
@@ -336,7 +338,7 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 	return nil
 }
 
-// checkAccess checks that a task says of all tensors of its call that it touches them: package verify and the order
+// checkAccess checks that a task declares an access for each tensor of its call: the verifier and the order
 // of tasks rely on that.
 func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c := &in.plan.Calls[t.Call]
@@ -356,7 +358,7 @@ func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	return nil
 }
 
-// permits reports whether an access covers a root, and permits to write if asked.
+// permits reports whether an access covers a root and, if write is set, permits to write it.
 func (in *Instance) permits(a *region.Access, root region.Root, write bool) bool {
 	if a.Root != root || a.Perm == perm.None || write && a.Perm == perm.Read {
 		return false

@@ -19,7 +19,7 @@ func (p draft) group() {
 		}
 	}
 	number := make([]int, 0, len(p.Tasks)) // of each task after fusing
-	var tasks []plan.Task
+	tasks := make([]plan.Task, 0, len(p.Tasks))
 	for from := 0; from < len(p.Tasks); {
 		form, to := p.run(from, fixed)
 		for range to - from {

@@ -11,39 +11,29 @@ import (
 // use is an access of a task.
 type use struct{ task, access int32 }
 
-// uses lists the accesses to each root that touch an element, in the order of tasks.
-type uses struct {
-	start []int // per root: where its accesses begin; there is one more for the end
-	all   []use
-}
-
-// of returns the accesses to a root.
-func (u *uses) of(r region.Root) []use { return u.all[u.start[r]:u.start[r+1]] }
-
-// uses returns the accesses to each root.
-func (c checker) uses() *uses {
-	u := &uses{start: make([]int, len(c.Roots)+1)}
+// uses returns the accesses to each root that touch an element, in the order of tasks.
+func (c checker) uses() [][]use {
+	count, total := make([]int, len(c.Roots)), 0
+	for t := range c.Tasks {
+		for i := range c.Tasks[t].Access {
+			count[c.Tasks[t].Access[i].Root]++
+			total++
+		}
+	}
+	all, out := make([]use, total), make([][]use, len(c.Roots))
+	for r, n := range count {
+		out[r], all = all[:0:n], all[n:]
+	}
 	var box region.Box
-	each := func(visit func(r region.Root, x use)) {
-		for t := range c.Tasks {
-			for i := range c.Tasks[t].Access {
-				if c.box(t, i, &box); !box.Empty() {
-					visit(c.Tasks[t].Access[i].Root, use{int32(t), int32(i)})
-				}
+	for t := range c.Tasks {
+		for i := range c.Tasks[t].Access {
+			r := c.Tasks[t].Access[i].Root
+			if c.box(t, i, &box); !box.Empty() {
+				out[r] = append(out[r], use{int32(t), int32(i)})
 			}
 		}
 	}
-	each(func(r region.Root, _ use) { u.start[r+1]++ })
-	for r := range c.Roots {
-		u.start[r+1] += u.start[r]
-	}
-	u.all = make([]use, u.start[len(c.Roots)])
-	next := slices.Clone(u.start)
-	each(func(r region.Root, x use) {
-		u.all[next[r]] = x
-		next[r]++
-	})
-	return u
+	return out
 }
 
 // box sets to to the elements that a task touches through access i: of a tile, what its footprint gives. The bounds of
@@ -57,16 +47,15 @@ func (c checker) box(t, i int, to *region.Box) {
 	}
 	var first, last [op.MaxRank]int // the indices of the tile
 	left := task.Tile - 1
-	for d := len(task.Inner); d >= 0; d-- {
-		axis := op.Axis{Over: task.Over, Grain: task.Grain}
-		if d > 0 {
-			axis = task.Inner[d-1]
-		}
+	for d := len(task.Inner); d > 0; d-- {
+		axis := &task.Inner[d-1]
 		n := (axis.Over-1)/axis.Grain + 1
 		first[d] = left % n * axis.Grain
 		last[d] = min(first[d]+axis.Grain, axis.Over) - 1
 		left /= n
 	}
+	first[0] = left * task.Grain
+	last[0] = min(first[0]+task.Grain, task.Over) - 1
 	for d, s := range a.Footprint {
 		if s.Of > 0 {
 			to.Lo[d] = max(a.Lo[d], first[s.Of-1]*s.Scale+s.Shift)
@@ -95,14 +84,22 @@ const (
 func (c checker) cells(r region.Root, list []use) (*cells, *plan.Error) {
 	rank := len(c.Roots[r].Shape)
 	x := &cells{cuts: make([][]int, rank), count: 1, at: make([]int, rank), end: make([]int, rank), first: make([]int, rank)}
-	var box region.Box
-	for d := range rank {
-		seen := map[int]bool{0: true, c.Roots[r].Shape[d]: true}
-		for _, u := range list {
-			c.box(int(u.task), int(u.access), &box)
-			seen[box.Lo[d]], seen[box.Hi[d]] = true, true
+	seen := make([]map[int]bool, rank)
+	for d, n := range c.Roots[r].Shape {
+		seen[d] = map[int]bool{0: true, n: true}
+	}
+	var box, last region.Box
+	for i, u := range list {
+		c.box(int(u.task), int(u.access), &box)
+		for d := range seen {
+			if i == 0 || box.Lo[d] != last.Lo[d] || box.Hi[d] != last.Hi[d] { // neighbors often agree
+				seen[d][box.Lo[d]], seen[d][box.Hi[d]] = true, true
+			}
 		}
-		for at := range seen {
+		box, last = last, box
+	}
+	for d := range rank {
+		for at := range seen[d] {
 			x.cuts[d] = append(x.cuts[d], at)
 		}
 		slices.Sort(x.cuts[d])

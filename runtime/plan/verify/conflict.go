@@ -28,9 +28,8 @@ func (c checker) conflict(u, v use) bool {
 // checkAccesses checks that, of one root, of every two accesses that conflict the first is over before
 // the second begins.
 func (q *queues) checkAccesses() *plan.Error {
-	u := q.uses()
-	for r := range q.Roots {
-		if err := q.checkRootAccesses(region.Root(r), u.of(region.Root(r))); err != nil {
+	for r, list := range q.uses() {
+		if err := q.checkRootAccesses(region.Root(r), list); err != nil {
 			return err
 		}
 	}
@@ -161,10 +160,10 @@ func (q *queues) checkReuse() *plan.Error {
 		}
 		early, ok := lasts[a]
 		if !ok {
-			early = q.last(uses.of(a))
+			early = q.last(uses[a])
 			lasts[a] = early
 		}
-		for _, v := range uses.of(b) {
+		for _, v := range uses[b] {
 			if p, _ := q.access(v); p == perm.None {
 				continue
 			}
@@ -180,7 +179,7 @@ func (q *queues) checkReuse() *plan.Error {
 				}
 			}
 			// What comes later conflicts with it, and checkAccesses has ordered the two.
-			if p, _ := q.access(v); p != perm.Read && p != perm.Reduce && q.whole(v) {
+			if p, _ := q.access(v); p != perm.Read && p != perm.Reduce && q.Tasks[v.task].Tile == 0 && q.whole(v) {
 				break
 			}
 		}

@@ -9,9 +9,8 @@ import (
 // checkWritten checks that tasks, in their order, read only what earlier ones, or the caller, have
 // written.
 func (c checker) checkWritten() *plan.Error {
-	u := c.uses()
-	for r := range c.Roots {
-		if err := c.checkRootWritten(region.Root(r), u.of(region.Root(r))); err != nil {
+	for r, list := range c.uses() {
+		if err := c.checkRootWritten(region.Root(r), list); err != nil {
 			return err
 		}
 	}
