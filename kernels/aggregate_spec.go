@@ -26,10 +26,10 @@ func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L]
 	return nil
 }
 
-// once is the weight of what is only copied.
+// once is the weight of rows that are copied.
 func once(int) float64 { return 1 }
 
-// Backward passes the gradients of rows on to the experts that made them.
+// Backward copies the gradients of rows to the experts that computed them.
 func (AggregateSpec[T, L]) Backward(_ *op.Ctx, a *aggregatespec.Backward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
 	for e := r.Lo; e < r.Hi; e++ {

@@ -22,7 +22,7 @@ func mhagHeads(at *mha.Attrs, d *mha.Dims, iteration int) *attention.Heads {
 	}
 }
 
-// ForwardProject projects examples, and appends what is added to keys and values.
+// ForwardProject projects examples, and appends the additional keys and values.
 func (MultiheadAttentionGeneral[T]) ForwardProject(_ *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	for b := r.Lo; b < r.Hi; b++ {
@@ -94,7 +94,7 @@ func (MultiheadAttentionGeneral[T]) BackwardInputs(_ *op.Ctx, a *mha.Backward[T]
 	return nil
 }
 
-// BackwardWeights computes heads of the gradients of projections, and of what is added to keys and values.
+// BackwardWeights computes heads of the gradients of projections, and of the additional keys and values.
 func (MultiheadAttentionGeneral[T]) BackwardWeights(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	for h := r.Lo; h < r.Hi; h++ {

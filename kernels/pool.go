@@ -76,7 +76,7 @@ func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO
 	})
 }
 
-// poolBackward adds to images of the gradient of the input, which is there unless the operator takes
+// poolBackward adds to images of the gradient of the input. The input is absent if the operator computes
 // means. der is the activation's derivative.
 func poolBackward[T dtype.Float](s *pooling, input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], r op.Range) {
 	x, _ := input.Get()

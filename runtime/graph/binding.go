@@ -15,7 +15,7 @@ type Invocation struct {
 	Node      *Node
 	Signature *task.Signature
 	// Operands holds, for each of the signature's parameters, its tensors; none if it is absent. Of the
-	// gradients of a variadic slot's tensors, those that nobody wants are no tensor.
+	// gradients of a variadic slot's tensors, unused ones are the zero Tensor.
 	Operands [][]Tensor
 	// Passed holds, by slot, the values of the arguments that the caller passes.
 	Passed map[int][]any

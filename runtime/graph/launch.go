@@ -33,7 +33,7 @@ func (inv *Invocation) launch() (*partition.Launch, error) {
 		}
 		for _, t := range inv.Operands[i] {
 			if !t.Valid() {
-				continue // one of several gradients that nobody wants
+				continue // an unused gradient among several
 			}
 			s := stores[t.info]
 			if s == nil {
