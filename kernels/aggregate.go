@@ -42,9 +42,10 @@ func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.
 // ForwardRows computes rows of the output.
 func (Aggregate[T, L]) ForwardRows(_ *op.Ctx, a *aggregate.Forward[T, L], r op.Range) error {
 	size, k := shape.Prod(a.Dims.D), a.Dims.K
+	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	gate := func(i int) float64 { return float64(a.GatePreds.At(i)) }
 	for b := r.Lo; b < r.Hi; b++ {
-		weigh(a.ExpPred, a.GateAssign, a.Place.RO(), b*k, k, size, gate, a.Output.Span(b*size, (b+1)*size).Set)
+		m.sum(b*k, k, gate, a.Output.Span(b*size, (b+1)*size).Set)
 	}
 	return nil
 }

@@ -20,8 +20,9 @@ func (AggregateSpec[T, L]) ForwardPlace(_ *op.Ctx, a *aggregatespec.Forward[T, L
 // ForwardRows collects the rows of assignments.
 func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
+	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	for i := r.Lo; i < r.Hi; i++ {
-		weigh(a.ExpPred, a.GateAssign, a.Place.RO(), i, 1, size, once, a.Output.Span(i*size, (i+1)*size).Set)
+		m.sum(i, 1, once, a.Output.Span(i*size, (i+1)*size).Set)
 	}
 	return nil
 }

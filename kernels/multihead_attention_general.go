@@ -69,10 +69,11 @@ func (MultiheadAttentionGeneral[T]) BackwardContext(_ *op.Ctx, a *mha.Backward[T
 // BackwardAttend computes the gradients of heads of q, k and v.
 func (MultiheadAttentionGeneral[T]) BackwardAttend(ctx *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	h := mhagHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
+	p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
+	to := attention.Gradients[T]{Context: a.GradContext.RO(), Query: a.GradQ, Key: a.GradK, Value: a.GradV}
+	scratch := attention.Scratch[T]{Dropped: a.Dropped.Of(ctx.Worker), GradProbs: a.GradProbs.Of(ctx.Worker)}
 	for i := r.Lo; i < r.Hi; i++ {
-		p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
-		to := attention.Gradients[T]{Query: a.GradQ, Key: a.GradK, Value: a.GradV}
-		attention.Backward(h, i, p, a.Probs, a.GradContext.RO(), a.Dropped.Of(ctx.Worker), a.GradProbs.Of(ctx.Worker), to)
+		attention.Backward(h, i, p, a.Probs, scratch, to)
 	}
 	return nil
 }

@@ -234,7 +234,7 @@ func (c *command) generate() int {
 		for _, ch := range r.Refused {
 			fmt.Fprintf(c.stderr, "%s: %s\n", ch.Path, ch.Kind)
 		}
-		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose what somebody wrote; move the change into a spec or a kernel, or use -force\n", english.Count(len(r.Refused), "file"))
+		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose changes made by hand; move the change into a spec or a kernel, or use -force\n", english.Count(len(r.Refused), "file"))
 		return findings
 	}
 	fmt.Fprintln(c.stdout, "opgen:", r.Summary())

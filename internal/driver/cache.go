@@ -254,7 +254,7 @@ func (p *Project) remember(operators int, began time.Time) {
 	clean := s.walkTracked(root, func(rel string, info fs.FileInfo) bool {
 		sum, ok := p.sums[rel]
 		if !ok {
-			// Not ours, or new: whoever writes it should be done.
+			// The file is not ours, or new. Its writer should be done.
 			var err error
 			sum, err = sumFile(filepath.Join(root, filepath.FromSlash(rel)))
 			ok = err == nil && filepath.Ext(rel) != ".toml" && info.ModTime().Before(began.Add(-racy))

@@ -34,7 +34,7 @@ var kindNames = [...]string{"missing", "stale", "orphaned", "edited by hand", "e
 // String describes the kind.
 func (k Kind) String() string { return kindNames[k] }
 
-// NeedsForce reports whether bringing such a file up to date would lose somebody's work.
+// NeedsForce reports whether bringing such a file up to date would lose changes made by hand.
 func (k Kind) NeedsForce() bool { return k >= EditedByHand }
 
 // Change is a file to be written or, if New is nil, deleted.
@@ -184,8 +184,8 @@ func (d *Dir) occupied(p string) bool {
 	return err == nil
 }
 
-// Apply makes the changes: each file is written beside its place and then renamed, so that nobody
-// ever sees half of one. Folders that become empty are removed.
+// Apply makes the changes: each file is written beside its place and then renamed, so a
+// reader never sees half of one. Folders that become empty are removed.
 func (d *Dir) Apply(changes []Change) error {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Folder != d.name })
 	if len(changes) == 0 {

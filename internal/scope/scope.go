@@ -307,8 +307,8 @@ func isDimName(s string) bool {
 // IsDimName reports whether s has the form of a dimension's name.
 func IsDimName(s string) bool { return isDimName(s) }
 
-// Lenient reports whether something is wrong with what binds dimensions, so that a dimension that
-// nothing binds may be nobody's mistake.
+// Lenient reports whether a binding of dimensions already has a finding. Unbound dimensions are then not reported
+// again.
 func (sc *Scope) Lenient() bool { return sc.lenient }
 
 // Suggest hints at the spec's name of a kind that is nearest to a misspelled one.

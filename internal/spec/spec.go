@@ -237,7 +237,7 @@ type Task struct {
 	// Elementwise says that index i touches element i only, of every tensor that has as many elements
 	// as there are indices, and does not write others.
 	Elementwise Bool
-	// Constraints say how launches divide tensors. If they are not Declared, whoever invokes the task
+	// Constraints say how launches partition tensors. If they are not Declared, the caller of the task
 	// may add some.
 	Constraints []*Constraint
 	Declared    bool

@@ -13,7 +13,7 @@ import (
 
 type reader struct{ list *diag.List }
 
-// tableReader hands out the entries of a table. Finally it reports those that nobody took, and those
+// tableReader hands out the entries of a table. Finally it reports those that were not taken, and those
 // that are missing.
 type tableReader struct {
 	r      *reader

@@ -19,7 +19,7 @@ type Replica struct {
 // each replica updates its own weights. Variables of replica 0 get their first values as usual; those of others are
 // copies. So the weights of all replicas stay equal, bit for bit.
 //
-// But for rounding, and for what depends on the whole batch, the step is that of Training with a batch of all samples,
+// Except for rounding, and for operators that depend on the whole batch, the step equals that of Training with a batch of all samples,
 // whose loss is the sum of the replicas' losses, weighted by their shares.
 //
 // All replicas must have the same nodes, in the same order. The losses and the given tensors can be read after a

@@ -30,11 +30,11 @@ func (a *aliases) root(t graph.Tensor) graph.Tensor {
 // span says which steps access a memory.
 type span struct{ first, last, lastWrite int }
 
-// findAliases decides which tensors lie where others lay.
+// findAliases decides which tensors take the memory of others.
 //
-// A tensor takes the memory of another if the task that makes it may do so, nobody accesses the other
-// afterwards, and neither is fed, fetched or a variable. A view needs less: as it has the same elements,
-// both may be read as long as nobody writes either. Accesses to shared memory are accesses to one
+// A tensor takes the memory of another if the task that makes it may do so, no later task accesses the
+// other, and neither is fed, fetched or a variable. A view needs less: as it has the same elements,
+// both may be read as long as no task writes either. Accesses to shared memory are accesses to one
 // root, so dependencies follow as for any other.
 func findAliases(prog *graph.Program) *aliases {
 	a := &aliases{of: map[graph.Tensor]graph.Tensor{}, pairs: map[int][]plan.Pair{}, idle: map[int]bool{}}

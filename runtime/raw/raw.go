@@ -11,7 +11,7 @@ import (
 )
 
 // Slice returns the elements of a lane for reading. They lie stride elements apart; the last one is also
-// the last of the slice. Whoever writes them breaks the promise that other tasks rely on.
+// the last of the slice. Writing them breaks what other tasks rely on.
 func Slice[T dtype.Element](l tensor.ROLane[T]) (data []T, stride int) {
 	data, _, stride = l.Unlock(unlock.Key{})
 	return data, stride

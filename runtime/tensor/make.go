@@ -29,7 +29,7 @@ func MakeGrad[T dtype.Number](_ unlock.Key, data []T, shape []int, n int, mode M
 	return Grad[T]{rows(shape), data, n, mode}
 }
 
-// MakeScatter returns a gradient of n elements to add to; data is nil if nobody wants it.
+// MakeScatter returns a gradient of n elements to add to; data is nil if it is unused.
 func MakeScatter[T dtype.Number](_ unlock.Key, data []T, shape []int, n int) Scatter[T] {
 	return Scatter[T]{rows(shape), data, n}
 }

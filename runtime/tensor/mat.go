@@ -66,7 +66,7 @@ func (m ROMat[T]) Col(j int) ROLane[T] {
 func (m ROMat[T]) Unlock(unlock.Key) (data []T, ld int, trans bool) { return m.data, m.ld, m.trans }
 
 // OutMat is a matrix that receives results: a rectangle of a row-major matrix that is stored to,
-// added to, or, for a gradient that nobody wants, left alone.
+// added to, or, for an unused gradient, left alone.
 type OutMat[T dtype.Element] struct {
 	data       []T
 	rows, cols int
@@ -106,8 +106,7 @@ func (m OutMat[T]) ColRange(lo, hi int) OutMat[T] {
 	return m
 }
 
-// Accumulating returns the same matrix, adding to what was put before, unless it is a gradient that
-// nobody wants.
+// Accumulating returns the same matrix, adding to what was put before, unless the gradient is unused.
 func (m OutMat[T]) Accumulating() OutMat[T] {
 	if m.mode == Store {
 		m.mode = Accumulate

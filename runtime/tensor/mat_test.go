@@ -101,7 +101,7 @@ func TestOutMatRanges(t *testing.T) {
 							}
 						}
 					}
-					// A gradient that nobody wants has the same sizes, and no elements.
+					// An unused gradient has the same sizes, and no elements.
 					none := MakeGrad[float64](unlock.Key{}, nil, []int{rows, cols}, rows*cols, Discard).Mat(0, rows, cols).RowRange(r0, r1).ColRange(c0, c1)
 					if data, _ := none.Unlock(unlock.Key{}); none.Rows() != r1-r0 || none.Cols() != c1-c0 || data != nil {
 						t.Fatalf("discarding [%d:%d, %d:%d] is %dx%d of %v", r0, r1, c0, c1, none.Rows(), none.Cols(), data)

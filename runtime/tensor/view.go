@@ -156,7 +156,7 @@ func (v RW[T]) Span(lo, hi int) RWLane[T] { return RWLane[T]{v.data[lo:hi:hi], h
 type Mode uint8
 
 const (
-	// Discard drops values: nobody wants this gradient.
+	// Discard drops values: this gradient is unused.
 	Discard Mode = iota
 	// Store overwrites: the task is the first to contribute to this gradient.
 	Store
@@ -173,7 +173,7 @@ type Grad[T dtype.Number] struct {
 	mode Mode
 }
 
-// Wanted reports whether anybody wants the gradient. If not, values are dropped, and a kernel may
+// Wanted reports whether the gradient is used. If not, values are dropped, and a kernel may
 // save the work of computing them.
 func (v Grad[T]) Wanted() bool { return v.mode != Discard }
 
@@ -229,7 +229,7 @@ type Scatter[T dtype.Number] struct {
 	n    int
 }
 
-// Wanted reports whether anybody wants the gradient. If not, values are dropped.
+// Wanted reports whether the gradient is used. If not, values are dropped.
 func (v Scatter[T]) Wanted() bool { return v.data != nil }
 
 // Along returns the same tensor with lanes along dimension dim rather than the last.

@@ -220,7 +220,7 @@ func TestScatter(t *testing.T) {
 	unwanted.Add(1, 10)
 	unwanted.Lane(1).Add(0, 5)
 	if unwanted.Wanted() || unwanted.Len() != 4 || unwanted.Lane(0).Len() != 2 {
-		t.Error("a gradient that nobody wants is wrong")
+		t.Error("an unused gradient is wrong")
 	}
 	if !MakeScatter(key, []float64{}, []int{0}, 0).Wanted() {
 		t.Error("an empty gradient is not wanted")

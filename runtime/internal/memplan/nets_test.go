@@ -87,7 +87,7 @@ func (t *tape) layer(x *value, elems int, needsX bool, kept []int, weights ...in
 			t.step(append(grads, read...)...)
 			t.updated(grads...)
 		}
-		if x.first > 0 || len(weights) == 0 { // nobody wants the gradient of the network's input
+		if x.first > 0 || len(weights) == 0 { // the gradient of the network's input is unused
 			t.step(append([]*value{t.gradOf(x)}, read...)...)
 		}
 	})
