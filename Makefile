@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate mutate-maker coverage-table
+.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate mutate-maker tiles coverage-table
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -76,3 +76,10 @@ mutate:
 # accepts a wrong plan. It takes about five minutes.
 mutate-maker:
 	$(GO) run ./test/mutate -maker
+
+# Builds, verifies and loads plans of a million tiles on one processor, as grids and as tasks. Fails over 10 s of
+# processor time or 1 GiB.
+tiles:
+	GOMAXPROCS=1 $(GO) run ./test/tiles
+	GOMAXPROCS=1 $(GO) run ./test/tiles -workers 8
+	GOMAXPROCS=1 $(GO) run ./test/tiles -grids -workers 8

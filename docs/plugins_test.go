@@ -119,6 +119,7 @@ func (w *tables) table(t *testing.T, b *bytes.Buffer, typ reflect.Type) {
 		if doc == "" {
 			t.Errorf("the field %s of %v has no comment", f.Name, f.of)
 		}
+		doc = strings.Replace(doc, "FlexFlow", "[FlexFlow](https://github.com/flexflow/flexflow-train)", 1)
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.json, w.value(f.Type), doc)
 	}
 }

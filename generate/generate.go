@@ -26,7 +26,7 @@ type Options struct {
 	Dir string
 	// Force also overwrites and deletes files that were edited by hand or that opgen did not generate.
 	Force bool
-	// Plugins are asked besides those of opgen.toml.
+	// Plugins run in addition to those of opgen.toml.
 	Plugins []Plugin
 }
 
@@ -54,7 +54,7 @@ type Result struct {
 	Findings []Finding
 	// Changes lists the files that differ, or that differed before Write.
 	Changes []Change
-	// Refused lists those changes that would lose work of a person. If there is one, nothing was written.
+	// Refused lists the changes that would lose work that opgen did not do. If there is one, nothing was written.
 	Refused []Change
 	// Operators is how many operators the module has.
 	Operators int

@@ -26,13 +26,19 @@ func newAdaptive(at *adaptive.Attrs, d *adaptive.Dims) *pooling {
 
 // Forward computes images of the output.
 func (AdaptivePool2d[T]) Forward(_ *op.Ctx, a *adaptive.Forward[T], r op.Range) error {
-	poolForward(newAdaptive(&a.Attrs, &a.Dims), a.Input, a.Output, a.Pre, r)
+	s := newAdaptive(&a.Attrs, &a.Dims)
+	for plane := r.Lo; plane < r.Hi; plane++ {
+		poolForward(s, a.Input, a.Output, a.Pre, plane, 0, s.rows)
+	}
 	return nil
 }
 
 // Backward adds to images of the gradient of input.
 func (AdaptivePool2d[T]) Backward(_ *op.Ctx, a *adaptive.Backward[T], r op.Range) error {
 	der := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
-	poolBackward(newAdaptive(&a.Attrs, &a.Dims), a.Input, a.GradOutput, a.GradInput, der, r)
+	s := newAdaptive(&a.Attrs, &a.Dims)
+	for plane := r.Lo; plane < r.Hi; plane++ {
+		poolBackward(s, a.Input, a.GradOutput, a.GradInput, der, plane)
+	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// BatchMatmul is the kernel of batch_matmul. Ranges are rows of all matrices of a batch, one after the
+// BatchMatmul is the kernel of batch_matmul. Ranges of backward are rows of all matrices of a batch, one after the
 // other.
 type BatchMatmul[T dtype.Float] struct{}
 
@@ -24,15 +24,17 @@ func eachMatrix(r op.Range, rows int, f func(matrix, lo, hi int)) {
 	}
 }
 
-// Forward computes rows of the output.
+// Forward computes rows and columns of matrices of the output.
 func (BatchMatmul[T]) Forward(_ *op.Ctx, a *batchmatmul.Forward[T], r op.Range) error {
 	d := &a.Dims
 	left, right := shape.BroadcastStrides(d.A, d.O), shape.BroadcastStrides(d.B, d.O)
-	eachMatrix(r, d.M, func(m, lo, hi int) {
+	top, bottom := r.Dim(1)
+	lo, hi := r.Dim(2)
+	for m := r.Lo; m < r.Hi; m++ {
 		w := index.New(d.O, m, left, right)
-		blas.Gemm(a.Output.Mat(m*d.M*d.N, d.M, d.N).RowRange(lo, hi), 1,
-			a.LhsInput.Mat(w.Offset(0)*d.M*d.K, d.M, d.K).RowRange(lo, hi), a.RhsInput.Mat(w.Offset(1)*d.K*d.N, d.K, d.N))
-	})
+		blas.Gemm(a.Output.Mat(m*d.M*d.N, d.M, d.N).RowRange(top, bottom).ColRange(lo, hi), 1,
+			a.LhsInput.Mat(w.Offset(0)*d.M*d.K, d.M, d.K).RowRange(top, bottom), a.RhsInput.Mat(w.Offset(1)*d.K*d.N, d.K, d.N).ColRange(lo, hi))
+	}
 	return nil
 }
 

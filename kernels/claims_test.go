@@ -109,9 +109,10 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 func (m *memory) run(t *testing.T, tasks *task.Registry, number int) {
 	t.Helper()
 	for step, b := range m.bodies(t, tasks) {
-		over := m.res.Work(number, step).Over
-		for lo := 0; lo < over; lo += 3 {
-			if err := b.Run(&op.Ctx{}, op.Range{Lo: lo, Hi: min(lo+3, over)}); err != nil {
+		grid := m.res.Work(number, step)
+		grid.Grain = 3
+		for k := range grid.Tiles() {
+			if err := b.Run(&op.Ctx{}, grid.Tile(k)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -61,7 +61,11 @@ func (b *spreadBody) Run(ctx *op.Ctx, r op.Range) error {
 		wg.Go(func() {
 			own := op.Ctx{Worker: w, Step: ctx.Step}
 			for i := r.Hi - 1 - w; i >= r.Lo && errs[w] == nil; i -= b.workers {
-				errs[w] = b.Body.Run(&own, op.Range{Lo: i, Hi: i + 1})
+				one := [][2]int{{i, i + 1}, {}, {}}
+				for d := 1; d < op.MaxRank; d++ {
+					one[d][0], one[d][1] = r.Dim(d)
+				}
+				errs[w] = b.Body.Run(&own, op.Box(one...))
 			}
 		})
 	}

@@ -13,11 +13,14 @@ import (
 // Linear is the kernel of linear. Matrices have a row for each of the prod(N) vectors.
 type Linear[T dtype.Float] struct{}
 
-// ForwardOutput computes rows of the output.
+// ForwardOutput computes rows and columns of the output.
 func (Linear[T]) ForwardOutput(_ *op.Ctx, a *linear.Forward[T], r op.Range) error {
 	rows, in, out := r.Hi-r.Lo, a.Dims.K, a.Attrs.OutChannels
-	blas.Gemm(a.Output.Out(r.Lo*out, rows, out, tensor.Store), 1, a.Input.Mat(r.Lo*in, rows, in), a.Weight.Mat(0, out, in).T())
-	finish(a.Attrs.Activation, a.Output, a.Pre, a.Bias, r.Lo*out, r.Hi*out, func(i int) int { return i % out })
+	lo, hi := r.Dim(1)
+	blas.Gemm(a.Output.Out(r.Lo*out, rows, out, tensor.Store).ColRange(lo, hi), 1, a.Input.Mat(r.Lo*in, rows, in), a.Weight.Mat(lo*in, hi-lo, in).T())
+	for i := r.Lo; i < r.Hi; i++ {
+		finish(a.Attrs.Activation, a.Output, a.Pre, a.Bias, i*out+lo, i*out+hi, func(k int) int { return k - i*out })
+	}
 	return nil
 }
 

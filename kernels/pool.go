@@ -5,7 +5,6 @@ import (
 
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -15,7 +14,7 @@ type window struct{ top, bottom, left, right int }
 // size returns the number of its elements.
 func (w window) size() float64 { return float64((w.bottom - w.top) * (w.right - w.left)) }
 
-// pooling is the geometry of a pooling operator. Ranges are images, one of each channel.
+// pooling is the geometry of a pooling operator. A plane is an image of one channel.
 type pooling struct {
 	height, width int // of images
 	rows, cols    int // of the output
@@ -25,14 +24,12 @@ type pooling struct {
 	divisor       func(w window) float64 // of a mean
 }
 
-// each calls f for every element of the output of images: its number, that of the first element of its
-// image, and its window.
-func (s *pooling) each(r op.Range, f func(i, image int, w window)) {
-	for plane := r.Lo; plane < r.Hi; plane++ {
-		for p := range s.rows {
-			for q := range s.cols {
-				f((plane*s.rows+p)*s.cols+q, plane*s.height*s.width, s.window(p, q))
-			}
+// each calls f for every element of rows lo to hi-1 of a plane of the output: its number, that of the first element
+// of its image, and its window.
+func (s *pooling) each(plane, lo, hi int, f func(i, image int, w window)) {
+	for p := lo; p < hi; p++ {
+		for q := range s.cols {
+			f((plane*s.rows+p)*s.cols+q, plane*s.height*s.width, s.window(p, q))
 		}
 	}
 }
@@ -53,10 +50,10 @@ func largest[T dtype.Float](input tensor.RO[T], image, width int, w window) int 
 	return best
 }
 
-// poolForward computes images of the output.
-func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], r op.Range) {
+// poolForward computes rows lo to hi-1 of a plane of the output.
+func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], plane, lo, hi int) {
 	pre, keepPre := keep.Get()
-	s.each(r, func(i, image int, w window) {
+	s.each(plane, lo, hi, func(i, image int, w window) {
 		var y T
 		if s.mean {
 			var sum float64
@@ -76,11 +73,11 @@ func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO
 	})
 }
 
-// poolBackward adds to images of the gradient of the input. The input is absent if the operator computes
+// poolBackward adds to a plane of the gradient of the input, which is there unless the operator takes
 // means. der is the activation's derivative.
-func poolBackward[T dtype.Float](s *pooling, input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], r op.Range) {
+func poolBackward[T dtype.Float](s *pooling, input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], plane int) {
 	x, _ := input.Get()
-	s.each(r, func(i, image int, w window) {
+	s.each(plane, 0, s.rows, func(i, image int, w window) {
 		g := der.times(i, grad.At(i))
 		if !s.mean {
 			to.Add(largest(x, image, s.width, w), g)

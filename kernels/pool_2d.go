@@ -26,15 +26,25 @@ func newPooling(at *pool2d.Attrs, d *pool2d.Dims) *pooling {
 	}
 }
 
-// Forward computes images of the output.
+// Forward computes rows of planes of the output.
 func (Pool2d[T]) Forward(_ *op.Ctx, a *pool2d.Forward[T], r op.Range) error {
-	poolForward(newPooling(&a.Attrs, &a.Dims), a.Input, a.Output, a.Pre, r)
+	s := newPooling(&a.Attrs, &a.Dims)
+	first, end := r.Dim(1)
+	lo, hi := r.Dim(2)
+	for n := r.Lo; n < r.Hi; n++ {
+		for c := first; c < end; c++ {
+			poolForward(s, a.Input, a.Output, a.Pre, n*a.Dims.C+c, lo, hi)
+		}
+	}
 	return nil
 }
 
 // Backward adds to images of the gradient of input.
 func (Pool2d[T]) Backward(_ *op.Ctx, a *pool2d.Backward[T], r op.Range) error {
 	der := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
-	poolBackward(newPooling(&a.Attrs, &a.Dims), a.Input, a.GradOutput, a.GradInput, der, r)
+	s := newPooling(&a.Attrs, &a.Dims)
+	for plane := r.Lo; plane < r.Hi; plane++ {
+		poolBackward(s, a.Input, a.GradOutput, a.GradInput, der, plane)
+	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (w *writer) declare(pos string, parts ...string) string {
 	return n
 }
 
-// enum writes the values of an enum. 0 stands for an attribute that is absent, so the first value is 1.
+// enum writes the values of an enum. An absent attribute is 0, so the first value is 1.
 func (w *writer) enum(e enum, parts ...string) {
 	w.printf("\nenum %s {\n", strings.ToLower(w.name(parts...)))
 	for i, v := range e.Values {

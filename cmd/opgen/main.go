@@ -12,7 +12,7 @@
 //	opgen vet [PACKAGE...]               check Go code around operators; by default ./...
 //	opgen version                        print the version
 //
-// Flags may stand anywhere. Every command takes -C DIR, the folder to work in. opgen.toml, there or in a folder above, says
+// Flags may be anywhere among the arguments. Every command takes -C DIR, the folder to work in. opgen.toml, there or in a folder above, says
 // where specs are and where generated code goes.
 //
 // The exit status is 0 if all is well, 1 if there are findings or differences, and 2 for trouble:
@@ -57,7 +57,7 @@ const (
 )
 
 func main() {
-	// A run is short and makes much garbage; collecting it hardly ever is a third faster.
+	// A run is short and allocates much. It is a third faster if garbage is collected rarely.
 	debug.SetGCPercent(2000)
 	if isVetTool(os.Args[1:]) {
 		unitchecker.Main(vet.Analyzers...) // which exits
@@ -234,7 +234,7 @@ func (c *command) generate() int {
 		for _, ch := range r.Refused {
 			fmt.Fprintf(c.stderr, "%s: %s\n", ch.Path, ch.Kind)
 		}
-		fmt.Fprintf(c.stderr, "opgen: nothing was written, because %s would lose changes made by hand; move the change into a spec or a kernel, or use -force\n", english.Count(len(r.Refused), "file"))
+		fmt.Fprintf(c.stderr, "opgen: nothing was written, because changes in %s would be lost; move them into a spec or a kernel, or use -force\n", english.Count(len(r.Refused), "file"))
 		return findings
 	}
 	fmt.Fprintln(c.stdout, "opgen:", r.Summary())

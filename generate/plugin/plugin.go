@@ -41,7 +41,7 @@ type Response struct {
 // writes comments. The checksums of other files are listed in the file opgen.sums beside them.
 type File struct {
 	Path string `json:"path"` // below the plug-in's folder, with slashes
-	// Source is the spec from which the file was made. The header names it. "" stands for all specs.
+	// Source is the spec from which the file was made. The header names it. "" means all specs.
 	Source string `json:"source,omitempty"`
 	// Text is the content. Data replaces it if the content is not UTF-8.
 	Text string `json:"text,omitempty"`
@@ -50,7 +50,7 @@ type File struct {
 
 // Finding is what a plug-in does not accept about the specs.
 type Finding struct {
-	// Pos is a position as the model holds them: file:line:column. "" stands for the plug-in in opgen.toml.
+	// Pos is a position as the model holds them: file:line:column. "" means the plug-in in opgen.toml.
 	Pos     string `json:"pos,omitempty"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"` // what to do about it

@@ -13,8 +13,8 @@ import (
 // as JSON. It is a generated file itself, with a header and a checksum.
 const Manifest = "opgen.sums"
 
-// Seal returns the files of a folder, sorted by path, such that opgen knows them again: files of known languages
-// signed, and a manifest that lists the others, if there are any. source is what the manifest was made from.
+// Seal returns the files of a folder, sorted by path, in a form that opgen recognizes: files of known languages are
+// signed, and a manifest lists the others, if there are any. source is what the manifest was made from.
 func Seal(files []Artifact, source string) []Artifact {
 	sealed := make([]Artifact, 0, len(files)+1)
 	var lines []string
@@ -58,7 +58,7 @@ func ReadManifest(data []byte) Sums {
 	return sums
 }
 
-// Owner tells whose a file is, from its content and the folder's manifest.
+// Owner returns the ownership of a file, from its content and the folder's manifest.
 func (s Sums) Owner(path string, data []byte) Ownership {
 	if Known(path) {
 		return owner(data)

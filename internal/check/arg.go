@@ -13,7 +13,7 @@ import (
 
 var (
 	plainType = regexp.MustCompile(`^(\[\])*(bool|string|u?int(8|16|32|64)?|float(32|64)|complex(64|128))$`)
-	// importedType matches import/path.Type, which may stand behind a star or brackets.
+	// importedType matches import/path.Type, possibly after a star or brackets.
 	importedType = regexp.MustCompile(`^(\*|\[\])*[a-z0-9][^\s"*]*\.[A-Z][A-Za-z0-9_]*$`)
 )
 
@@ -56,7 +56,7 @@ func (o *operator) arg(a *spec.Arg) {
 	o.plain(a, from)
 }
 
-// goType reports a type that is none.
+// goType reports text that is not a Go type.
 func (o *operator) goType(a *spec.Arg) {
 	d := o.list.Add(diag.BadArg, a.Type.Span(), "want a Go type, got %q", a.Type.V)
 	if i := strings.LastIndexByte(a.Type.V, '.'); i >= 0 {
@@ -68,12 +68,12 @@ func (o *operator) goType(a *spec.Arg) {
 	}
 }
 
-// exprTypeNear returns the Go type that a name of the spec language stands for, or "".
+// exprTypeNear returns the Go type that a name of the spec language means, or "".
 func exprTypeNear(name string) string {
 	return map[string]string{"float": "float64", "f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "integer": "int", "dims": "[]int", "boolean": "bool"}[name]
 }
 
-// plain checks whether an argument is plain data, or says that it is not checked.
+// plain checks that an argument is plain data, unless its spec says unchecked.
 func (o *operator) plain(a *spec.Arg, from task.Source) {
 	holds := ""
 	switch {
@@ -86,7 +86,7 @@ func (o *operator) plain(a *spec.Arg, from task.Source) {
 	}
 	switch {
 	case holds != "" && !a.Unchecked.V && from != task.FromCall:
-		o.list.Add(diag.BadArg, a.Key, "%s holds %s, which is no plain data", a.Name, holds).Hinted("say so: unchecked = true")
+		o.list.Add(diag.BadArg, a.Key, "%s holds %s, which is not plain data", a.Name, holds).Hinted("declare it: unchecked = true")
 	case holds != "" && from == task.FromCall:
 		o.list.Add(diag.BadArg, a.Type.Span(), "%s holds %s, but what a caller passes is plain data, since plans carry it", a.Name, holds)
 	case a.Unchecked.V && holds == "":
@@ -99,7 +99,7 @@ func (o *operator) exprArg(a *spec.Arg) {
 	switch want, ok := rules.ExprKinds[a.Type.V]; {
 	case !a.Type.Set():
 		if !a.Bad {
-			o.list.Add(diag.MissingKey, a.Key, "type is missing: that of the expression, one of %s", strings.Join(exprTypeNames, ", "))
+			o.list.Add(diag.MissingKey, a.Key, "type is missing: the type of the expression, one of %s", strings.Join(exprTypeNames, ", "))
 		}
 	case !ok:
 		d := o.list.Add(diag.BadArg, a.Type.Span(), "an argument from an expression is of type %s, not %s", strings.Join(exprTypeNames, ", "), a.Type.V)
@@ -154,7 +154,7 @@ func (o *operator) taskArgs(t *spec.Task) {
 		case stateless && (from == task.FromIteration || from == task.FromCall):
 			o.list.Add(diag.BadArg, n.Span(), "%s runs when plans are loaded or closed, so it has no argument from %s", t.Name, from)
 		case t.Name == "init" && from == task.FromInit:
-			o.list.Add(diag.BadArg, n.Span(), "init makes %s, so it is not given it", n.V)
+			o.list.Add(diag.BadArg, n.Span(), "init makes %s, so %[1]s is not an argument of it", n.V)
 		case from == task.FromInit && !o.s.Unread["tasks"] && o.taskNamed("init") == nil:
 			o.list.Add(diag.BadTask, n.Span(), "nothing makes the per-device state %s", n.V).Hinted("add [tasks.init] with returns = %q, and [tasks.cleanup]", n.V)
 		}
@@ -174,17 +174,17 @@ func (o *operator) taskNamed(name string) *spec.Task {
 func (o *operator) stateTask(t *spec.Task) {
 	for _, s := range []spec.Str{t.Over, t.Grain} {
 		if s.Set() {
-			o.list.Add(diag.BadStep, s.Span(), "%s runs once for each device, not over indices", t.Name)
+			o.list.Add(diag.BadStep, s.Span(), "%s runs once for each device and has no indices", t.Name)
 		}
 	}
 	if len(t.Steps) > 0 {
 		o.list.Add(diag.BadStep, t.Steps[0].Key, "%s runs once for each device, in one step", t.Name)
 	}
 	for _, a := range t.Access {
-		o.list.Add(diag.BadPerm, a.Key, "%s is given no tensors: when it runs, they hold nothing", t.Name)
+		o.list.Add(diag.BadPerm, a.Key, "%s gets no tensors: they hold nothing when it runs", t.Name)
 	}
 	if t.Declared {
-		o.list.Add(diag.BadTask, t.Key, "%s is given no tensors, so it has no constraints", t.Name)
+		o.list.Add(diag.BadTask, t.Key, "%s gets no tensors, so it has no constraints", t.Name)
 	}
 	if t.Name == "cleanup" {
 		return
@@ -210,6 +210,6 @@ func (o *operator) stateTask(t *spec.Task) {
 	case c == nil:
 		o.list.Add(diag.BadTask, t.Key, "nothing frees the per-device state that init makes").Hinted("add [tasks.cleanup] with args = [%q]", t.Returns.V)
 	case t.Returns.Set() && isState(t.Returns.V) && !slices.ContainsFunc(c.Args, func(n spec.Str) bool { return n.V == t.Returns.V }):
-		o.list.Add(diag.BadTask, c.Key, "cleanup is not given the state that it frees").Hinted("args = [%q]", t.Returns.V)
+		o.list.Add(diag.BadTask, c.Key, "cleanup does not get the state that it frees").Hinted("args = [%q]", t.Returns.V)
 	}
 }

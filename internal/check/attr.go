@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// attrTypes lists the types of attributes; those with true are read but not generated yet.
+// attrTypes lists the types of attributes. Types with true are read but not generated yet.
 var attrTypes = map[string]bool{
 	"int": false, "float": false, "bool": false, "string": false, "enum": false, "dtype": false,
 	"axis": false, "dims": false, "axes": false, "record": false,
@@ -69,7 +69,7 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 	}
 	if a.Default != nil {
 		if a.Optional.V {
-			o.list.Add(diag.ExclusiveKey, source.SpanOf(a.Default), "%s is optional, so it is absent by default; it cannot have a default besides", a.Name)
+			o.list.Add(diag.ExclusiveKey, source.SpanOf(a.Default), "%s is optional, so it is absent by default and cannot have another default", a.Name)
 		}
 		if bad := o.value(a, a.Default); bad != nil {
 			o.flaw(diag.BadDefault, "default of "+a.Name, bad)
@@ -87,7 +87,7 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 func (o *operator) attrKeys(a *spec.Attr) {
 	only := func(has bool, span source.Span, key string, types ...string) {
 		if has && !slices.Contains(types, a.Type.V) {
-			o.list.Add(diag.ExclusiveKey, span, "%s means nothing for an attribute of type %s, only for %s", key, a.Type.V, strings.Join(types, ", "))
+			o.list.Add(diag.ExclusiveKey, span, "%s has no meaning for an attribute of type %s, only for %s", key, a.Type.V, strings.Join(types, ", "))
 		}
 	}
 	if a.Min != nil {
@@ -147,7 +147,7 @@ func (o *operator) bounds(a *spec.Attr) {
 			return
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			o.list.Add(diag.BadValue, source.SpanOf(b), "a bound of %s is a finite number; without a bound, leave it out", a.Name)
+			o.list.Add(diag.BadValue, source.SpanOf(b), "a bound of %s is a finite number; leave out the key if there is no bound", a.Name)
 			return
 		}
 	}
@@ -168,7 +168,7 @@ func (o *operator) axis(a *spec.Attr) {
 		o.list.Add(diag.ExclusiveKey, a.Optional.Span, "an axis that binds a dimension is always given, so it is not optional").Hinted("give it a default")
 	}
 	if a.Binds.Set() && a.End.V {
-		o.list.Add(diag.ExclusiveKey, a.End.Span, "an axis that binds a dimension is that dimension, not the end of a range")
+		o.list.Add(diag.ExclusiveKey, a.End.Span, "an axis that binds a dimension names that dimension, not the end of a range")
 	}
 	of := rules.AxisSlot(o.s, a)
 	switch {
@@ -177,7 +177,7 @@ func (o *operator) axis(a *spec.Attr) {
 		o.list.Add(diag.UnboundDim, a.Binds.Span(), "the shape of %s has no dimension %s", of.Name, a.Binds.V).See(of.ShapeSpan, "its shape")
 	case of != nil:
 	case a.Of.Set():
-		d := o.list.Add(diag.Undefined, a.Of.Span(), "%s is no slot whose shape the caller gives", a.Of.V)
+		d := o.list.Add(diag.Undefined, a.Of.Span(), "%s is not a slot whose shape the caller gives", a.Of.V)
 		var inputs []string
 		for _, p := range o.sc.Inputs {
 			inputs = append(inputs, p.Slot.Name)

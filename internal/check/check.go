@@ -1,5 +1,5 @@
-// Package check finds what is wrong with specs beyond their structure: names, types, shapes,
-// permissions and tasks, in every spec and between specs. It reports everything it finds.
+// Package check finds errors in specs beyond their structure: in names, types, shapes, permissions and tasks, in each
+// spec and between specs. It reports all of them.
 package check
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Result is what checking works out about specs. Package model goes on from it if nothing was found.
+// Result holds what checking found out about specs. Package model continues from it if there are no findings.
 type Result struct {
 	Enums []*spec.Spec
 	// Scopes holds the scope of every other spec, with its expressions and shapes typed.
@@ -120,14 +120,14 @@ var (
 	goFunc = regexp.MustCompile(`^[^\s"]+\.[A-Z][A-Za-z0-9_]*$`)
 )
 
-// reservedNames cannot be names of what expressions refer to, because they have a meaning there.
+// reservedNames have a meaning in expressions, so nothing that expressions refer to may have them.
 var reservedNames = []string{"true", "false", "in", "not", "none"}
 
 // inExpressions lists what expressions refer to by name.
 var inExpressions = []string{"attribute", "field", "slot", "argument"}
 
-// reservedPackages cannot be packages of operators: opgen generates the first, and Go does not let
-// others import the rest.
+// reservedPackages cannot be packages of operators. Opgen generates the first. Go does not let other packages import
+// the rest.
 var reservedPackages = []string{"catalogue", "main", "init", "internal", "vendor"}
 
 // reservedSlots cannot be names of slots, because tasks have them.
@@ -214,7 +214,7 @@ func (c *checker) enum(s *spec.Spec) {
 	}
 }
 
-// maxValues is how many values fit the Go type of an enum, whose zero is none of them.
+// maxValues is how many values fit the Go type of an enum. Zero is not a value.
 const maxValues = 255
 
 // enumValues checks the names of an enum's values and the Go constants that they become.
@@ -229,7 +229,7 @@ func (c *checker) enumValues(values []spec.Str, what string, span source.Span) {
 	for _, v := range values {
 		g := goname.Exported(v.V)
 		if g == "" {
-			c.list.Add(diag.BadName, v.Span(), "%s: value %q makes no Go name", what, v.V)
+			c.list.Add(diag.BadName, v.Span(), "%s: value %q gives no Go name", what, v.V)
 			continue
 		}
 		if first, ok := goNames[g]; ok {
@@ -240,14 +240,14 @@ func (c *checker) enumValues(values []spec.Str, what string, span source.Span) {
 	}
 }
 
-// operator checks one spec that is no enum.
+// operator checks one spec that is not an enum.
 type operator struct {
 	*checker
 	s        *spec.Spec
 	sc       *scope.Scope
 	typeUsed map[string]bool      // dtype variables that are the type of a slot
-	unbound  map[string]bool      // dtype variables of which was reported that nothing determines them
-	clashing map[source.Span]bool // declarations of which was reported that their Go names clash
+	unbound  map[string]bool      // dtype variables that were reported as undetermined
+	clashing map[source.Span]bool // declarations whose clash of Go names was reported
 }
 
 func (o *operator) check() {
@@ -277,11 +277,14 @@ func (o *operator) check() {
 	}
 	o.variants()
 	if o.s.Kind == spec.Operator && len(o.s.Slots) == 0 && !o.s.Unread["slots"] {
-		o.list.Add(diag.MissingKey, o.s.Where(), "slots is missing: what the operator reads and makes")
+		o.list.Add(diag.MissingKey, o.s.Where(), "slots is missing: the tensors that the operator reads and writes")
 	}
 	o.tasks()
 	for _, c := range o.s.Costs {
 		o.cost(c)
+	}
+	for _, x := range o.s.Tiles {
+		o.tiles(x)
 	}
 	o.shards()
 	o.rewrites()
@@ -292,7 +295,7 @@ func (o *operator) check() {
 }
 
 // groupNames checks the slots and arguments that are named like a group of a task's arguments. In
-// constraints such a name would stand for two things, unless the slot is all that the group holds.
+// constraints such a name would have two meanings, unless the slot is all that the group holds.
 func (o *operator) groupNames() {
 	for _, s := range o.s.Slots {
 		g, group := partition.ParseGroup(s.Name)
@@ -302,7 +305,7 @@ func (o *operator) groupNames() {
 		}
 		for _, other := range o.s.Slots {
 			if role == nil || !slices.Contains(role, s.Role.V) || other != s && slices.Contains(role, other.Role.V) {
-				o.list.Add(diag.Reserved, s.Key, "slot cannot be named %s: in constraints, that is a group of a task's arguments, and the slot is not all of it", s.Name)
+				o.list.Add(diag.Reserved, s.Key, "slot cannot be named %s: in constraints, that name is a group of a task's arguments, which holds more than the slot", s.Name)
 				break
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// gradTerm stands before the name of a slot where its gradient is meant.
+// gradTerm is the prefix of a slot's name that refers to its gradient.
 const gradTerm = "grad."
 
 // operands returns the declaration of a task's tensors, as its signature will have it, and the slot of
@@ -62,7 +62,7 @@ func (o *operator) constraints(t *spec.Task) {
 		if !o.fitsRanks(c, of) {
 			continue
 		}
-		// Each constraint is judged beside those in front of it that are right.
+		// Each constraint is checked together with the valid ones before it.
 		if err := d.SetConstraints(append(slices.Clone(good), v)...).Validate(); err != nil {
 			code := diag.Contradiction
 			var e *op.Error
@@ -106,11 +106,11 @@ func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *partition.Declarat
 		slot := strings.TrimPrefix(name, gradTerm)
 		switch what := o.sc.What(slot); {
 		case what == "argument" || name == partition.Scalars.String():
-			o.list.Add(diag.BadConstraint, term.Span(), "constraints are about tensors, and %s is none", name)
+			o.list.Add(diag.BadConstraint, term.Span(), "constraints are about tensors, and %s is not a tensor", name)
 		case what == "slot" && slot != name:
 			o.list.Add(diag.BadConstraint, term.Span(), "task %s has no gradient of %s", t.Name, slot)
 		case what == "slot":
-			o.list.Add(diag.BadConstraint, term.Span(), "task %s is not given %s", t.Name, name)
+			o.list.Add(diag.BadConstraint, term.Span(), "task %s does not get %s", t.Name, name)
 		default:
 			var names []string
 			for _, s := range d.Slots() {

@@ -13,7 +13,7 @@ import (
 // goScope collects the Go names that generated code declares in one of its scopes.
 type goScope struct {
 	o     *operator
-	fixed []string // what the scope holds whatever the spec says
+	fixed []string // names that the scope holds for every spec
 	from  map[string]claim
 }
 
@@ -48,8 +48,8 @@ func (g *goScope) claim(name, what string, span source.Span) (ok bool) {
 	return false
 }
 
-// goNames checks that the Go names that declarations become differ. That the declarations' own names
-// differ, the scope has checked.
+// goNames checks that declarations become different Go names. The scope has checked that the declarations' own names
+// differ.
 func (o *operator) goNames() {
 	fixed := []string{"Attrs", "Defaults", "Slot", "Dims", "Kernel", "Register", "Operator"}
 	switch o.s.Kind {
@@ -116,7 +116,7 @@ func (o *operator) slotNames(pkg *goScope) {
 	args := o.goScope("Attrs", "Dims")
 	for _, s := range o.s.Slots {
 		if slices.Contains(reservedSlots, s.Name) || o.sc.Where(s.Name) != s.Key {
-			continue // which was reported
+			continue // already reported
 		}
 		g := goname.Exported(s.Name)
 		args.claim(g, "slot "+s.Name, s.Key)
@@ -131,10 +131,10 @@ func (o *operator) slotNames(pkg *goScope) {
 	}
 	for _, a := range o.s.Args {
 		if o.sc.Where(a.Name) != a.Key {
-			continue // which was reported
+			continue // already reported
 		}
 		g := goname.Exported(a.Name)
-		if a.Name != "attrs" || a.From.V != "attrs" { // which every task has as a field
+		if a.Name != "attrs" || a.From.V != "attrs" { // every task has that field
 			args.claim(g, "argument "+a.Name, a.Key)
 		}
 		pkg.claim("Slot"+g, "argument "+a.Name, a.Key)

@@ -62,7 +62,7 @@ func (o *operator) inPlace(p *spec.InPlace, role, ofRole, rule string) {
 	case s.Variadic != nil || of.Variadic != nil:
 		o.list.Add(diag.ExclusiveKey, p.Of.Span(), "variadic slots share no memory")
 	case role == "input" && slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return rules.Scatters(t, s.Name) }):
-		o.list.Add(diag.BadGrad, p.Key, "the gradient of %s is scattered into, so it starts from zeros and not from that of %s", s.Name, of.Name)
+		o.list.Add(diag.BadGrad, p.Key, "the gradient of %s is scattered into, so it starts from zeros and not from the gradient of %s", s.Name, of.Name)
 	}
 }
 
@@ -117,10 +117,10 @@ func (o *operator) fusion(f *spec.Fusion) {
 	for _, p := range f.Share {
 		theirs, ours := o.slotOf(other, p.Slot, p.Key), o.slotOf(o.s, p.Value.V, p.Value.Span())
 		if theirs != nil && theirs.Role.V != "input" {
-			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; inputs are shared, and outputs stand under make", p.Slot, f.Other.V, english.Article(theirs.Role.V))
+			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; share lists inputs, and make lists outputs", p.Slot, f.Other.V, english.Article(theirs.Role.V))
 		}
 		if ours != nil && (ours.Role.V == "saved" || ours.Role.V == "scratch") {
-			o.list.Add(diag.BadRole, p.Value.Span(), "%s is %s slot, which no other operator reads", ours.Name, english.Article(ours.Role.V))
+			o.list.Add(diag.BadRole, p.Value.Span(), "%s is %s slot, and no other operator reads such a slot", ours.Name, english.Article(ours.Role.V))
 		}
 	}
 	for _, p := range f.Make {
@@ -163,7 +163,7 @@ func (o *operator) fusionAttrs(f *spec.Fusion, other *spec.Spec) {
 			continue
 		}
 		if !a.Optional.V && a.Type.V != "bool" {
-			o.list.Add(diag.BadValue, e.KeySpan, "a fusion sets optional attributes that are absent, and turns a boolean; %s is neither", e.Key)
+			o.list.Add(diag.BadValue, e.KeySpan, "a fusion sets absent optional attributes and inverts booleans; %s is neither", e.Key)
 			continue
 		}
 		from, ok := e.Value.(*source.Scalar)

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// shards checks the dimensions along which an operator may be divided: each is one of a slot, and what
-// becomes of outputs is as the spec says.
+// shards checks the dimensions along which an operator may be divided: each belongs to a slot, and the effect on outputs
+// is the one that the spec gives.
 func (o *operator) shards() {
 	first := map[string]*spec.Shard{}
 	for _, s := range o.s.Shards {

@@ -18,17 +18,17 @@ func (o *operator) slot(s *spec.Slot) {
 	if s.Role.Set() && !slices.Contains(spec.Roles, s.Role.V) {
 		d := o.list.Add(diag.BadValue, s.Role.Span(), "there is no role %q", s.Role.V)
 		if d.Nearest(s.Role.V, spec.Roles) == "" {
-			d.Hinted("roles are %s; arguments that are no tensors stand in [args]", strings.Join(spec.Roles, ", "))
+			d.Hinted("roles are %s; arguments that are not tensors belong in [args]", strings.Join(spec.Roles, ", "))
 		}
 	}
 	if s.Type.Set() {
 		o.slotType(s.Type)
 	}
 	if !slices.Contains(spec.Roles, s.Role.V) {
-		return // what else it may say depends on its role
+		return // its other keys depend on its role
 	}
 	if o.s.Kind == spec.Initializer && s.Role.V != "output" {
-		o.list.Add(diag.BadRole, s.Role.Span(), "an initializer has one slot, the output that it fills, and no %s", s.Role.V)
+		o.list.Add(diag.BadRole, s.Role.Span(), "an initializer has one slot, the output that it fills; it has no %s", s.Role.V)
 		return
 	}
 	o.slotKeys(s)
@@ -38,7 +38,7 @@ func (o *operator) slot(s *spec.Slot) {
 	if s.Present.Set() {
 		if s.Present.V == "caller" {
 			if s.Role.V != "input" && s.Role.V != "output" {
-				o.list.Add(diag.BadRole, s.Present.Span(), "the caller decides about inputs and outputs only, not about a %s slot", s.Role.V)
+				o.list.Add(diag.BadRole, s.Present.Span(), "the caller decides about inputs and outputs, not about a %s slot", s.Role.V)
 			}
 		} else {
 			o.sc.Expr(s.Present, expr.Bool)
@@ -78,7 +78,7 @@ func (o *operator) derived(s *spec.Slot) {
 				Hinted("name a function that does: shape_func = \"package.Func\"")
 		case !s.Mixed() && !o.typeBound(v):
 			o.unbound[v] = true
-			o.list.Add(diag.BadType, s.Type.Span(), "no input that is always there has the element type %s, so it is not determined", v).
+			o.list.Add(diag.BadType, s.Type.Span(), "no input that is always present has the element type %s, so nothing determines it", v).
 				Hinted("say what determines it, such as an attribute: %s = { in = [...], from = \"...\" }", v)
 		}
 	}
@@ -88,7 +88,7 @@ func (o *operator) derived(s *spec.Slot) {
 func (o *operator) slotKeys(s *spec.Slot) {
 	only := func(has bool, span source.Span, key string, allowed ...string) {
 		if has && !slices.Contains(allowed, s.Role.V) {
-			o.list.Add(diag.BadRole, span, "%s means nothing for a slot of role %s, only for %s", key, s.Role.V, strings.Join(allowed, ", "))
+			o.list.Add(diag.BadRole, span, "%s has no meaning for a slot of role %s, only for %s", key, s.Role.V, strings.Join(allowed, ", "))
 		}
 	}
 	only(s.Trainable.Set(), s.Trainable.Span, "trainable", "input", "weight")
@@ -122,9 +122,9 @@ func (o *operator) slotKeys(s *spec.Slot) {
 func (o *operator) limits(v *spec.Variadic, what string) {
 	switch {
 	case v.Min.V < 0:
-		o.list.Add(diag.BadArity, v.Min.Span, "min is %d, but there is no fewer than no %s", v.Min.V, what)
+		o.list.Add(diag.BadArity, v.Min.Span, "min is %d, but a number of %ss is at least 0", v.Min.V, what)
 	case v.Max.Set() && v.Max.V < 1:
-		o.list.Add(diag.BadArity, v.Max.Span, "max is %d, so there could be no %s at all", v.Max.V, what)
+		o.list.Add(diag.BadArity, v.Max.Span, "max is %d, so there could be no %s", v.Max.V, what)
 	case v.Max.Set() && v.Min.V > v.Max.V:
 		o.list.Add(diag.BadArity, v.Min.Span, "min is above max").See(v.Max.Span, "max")
 	}
@@ -134,11 +134,11 @@ func (o *operator) variadic(s *spec.Slot) {
 	v := s.Variadic
 	o.limits(v, "tensor")
 	if s.Present.Set() {
-		o.list.Add(diag.ExclusiveKey, s.Present.Span(), "a variadic slot is never absent, it is empty: give min = 0")
+		o.list.Add(diag.ExclusiveKey, s.Present.Span(), "a variadic slot is empty rather than absent: give min = 0")
 	}
 	if v.Count.Set() {
 		if s.Role.V == "input" {
-			o.list.Add(diag.BadArity, v.Count.Span(), "the caller says how many tensors an input has; count is for outputs")
+			o.list.Add(diag.BadArity, v.Count.Span(), "the caller determines how many tensors an input has; count is for outputs")
 		}
 		if v.Min.Set() || v.Max.Set() {
 			o.list.Add(diag.ExclusiveKey, v.Count.Span(), "count is the number of tensors, so min and max have no meaning")
@@ -154,7 +154,7 @@ func (o *operator) variadic(s *spec.Slot) {
 	case v.Mixed.V:
 		o.list.Add(diag.NotYet, v.Mixed.Span, "slots whose tensors have element types of their own are not supported yet")
 	case s.Role.V == "output" && !v.Count.Set():
-		o.list.Add(diag.NotYet, v.Span, "outputs of which the caller says how many there are are not supported yet").
+		o.list.Add(diag.NotYet, v.Span, "outputs whose number the caller gives are not supported yet").
 			Hinted("give the number as an expression: variadic = { count = \"...\" }")
 	}
 }
@@ -169,7 +169,7 @@ func (o *operator) initializer(s *spec.Slot) {
 	}
 	of := o.specs[in.Name.V]
 	if of != nil && of.Kind == "" {
-		return // it could not be read, which was reported
+		return // it could not be read; already reported
 	}
 	if of == nil || of.Kind != spec.Initializer {
 		what := "there is no spec named " + in.Name.V

@@ -48,7 +48,7 @@ func (o *operator) tasks() {
 	}
 	for _, n := range names.must {
 		if !have[n] && !unknown && !o.s.Unread["tasks"] {
-			o.list.Add(diag.BadTask, o.s.Where(), "a spec of kind %s has a task %s, this one has none", o.s.Kind, n).Hinted("add [tasks.%s] with over = \"...\"", n)
+			o.list.Add(diag.BadTask, o.s.Where(), "a spec of kind %s has a task %s, this one does not", o.s.Kind, n).Hinted("add [tasks.%s] with over = \"...\"", n)
 		}
 	}
 	if !o.s.Unread["slots"] && !o.s.Unread["tasks"] && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return t.Bad }) {
@@ -86,11 +86,11 @@ func (o *operator) optimizerSlots() {
 	for _, want := range []string{"weight", "grad"} {
 		i := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == want })
 		if i < 0 {
-			o.list.Add(diag.BadRole, o.s.Where(), "an optimizer has an input %s, this one has none", want)
+			o.list.Add(diag.BadRole, o.s.Where(), "an optimizer has an input %s, this one does not", want)
 			continue
 		}
 		switch s := o.s.Slots[i]; {
-		case !slices.Contains(spec.Roles, s.Role.V): // was reported
+		case !slices.Contains(spec.Roles, s.Role.V): // already reported
 		case s.Role.V != "input":
 			o.list.Add(diag.BadRole, s.Role.Span(), "slot %s of an optimizer is an input", want)
 		case s.Present.Set():
@@ -99,7 +99,7 @@ func (o *operator) optimizerSlots() {
 	}
 	for _, s := range o.s.Slots {
 		if s.Role.V == "input" && s.Name != "weight" && s.Name != "grad" {
-			o.list.Add(diag.BadRole, s.Role.Span(), "the inputs of an optimizer are weight and grad; what it keeps from step to step are slots of role weight")
+			o.list.Add(diag.BadRole, s.Role.Span(), "the inputs of an optimizer are weight and grad; slots of role weight hold what it keeps between steps")
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (o *operator) task(t *spec.Task) {
 		o.list.Add(diag.BadStep, t.Over.Span(), "task %s has both over and steps; each step has its own", t.Name).See(t.Steps[0].Key, "the first step")
 	case !t.Over.Set() && len(t.Steps) == 0 && !t.Bad:
 		o.list.Add(diag.BadStep, t.Key, "task %s has neither over nor steps", t.Name).
-			Hinted("say how many indices it runs over, which may be computed side by side: over = \"prod(N)\"")
+			Hinted("give the number of its indices, which may be computed in parallel: over = \"prod(N)\"")
 	}
 	if t.Grain.Set() && len(t.Steps) > 0 {
 		o.list.Add(diag.BadStep, t.Grain.Span(), "grain belongs to the steps")
@@ -149,11 +149,11 @@ func (o *operator) task(t *spec.Task) {
 	if t.Elementwise.Set() && len(t.Steps) > 0 {
 		o.list.Add(diag.BadStep, t.Elementwise.Span, "elementwise belongs to the steps")
 	}
-	o.sc.Expr(t.Over, expr.Int)
+	o.domain(t.Over, t.Inner)
 	o.sc.Expr(t.Grain, expr.Int)
 	for _, s := range t.Steps {
 		o.name(s.Name, "step", s.Key)
-		o.sc.Expr(s.Over, expr.Int)
+		o.domain(s.Over, s.Inner)
 		o.sc.Expr(s.Grain, expr.Int)
 		o.sc.Expr(s.When, expr.Bool)
 	}
@@ -245,7 +245,7 @@ func grains(t *spec.Task) []spec.Str {
 func forbidden(task, role string, p perm.Perm) string {
 	if p == perm.None {
 		if task != "backward" && (role == "output" || role == "saved") {
-			return "nobody else does"
+			return "nothing else does"
 		}
 		return ""
 	}
@@ -303,7 +303,7 @@ func (o *operator) backward(t *spec.Task) {
 // to any element any number of times.
 var gradModes = []string{"once", "scatter"}
 
-// certain reports whether the role and the type of a slot are known. If not, that was reported.
+// certain reports whether the role and the type of a slot are known. Otherwise there is a finding about them.
 func (o *operator) certain(s *spec.Slot) bool {
 	if s.Bad || !slices.Contains(spec.Roles, s.Role.V) {
 		return false
@@ -336,7 +336,7 @@ func (o *operator) cost(c *spec.Cost) {
 		tasks = append(tasks, t.Name)
 	}
 	if !o.s.Unread["tasks"] {
-		d := o.list.Add(diag.Undefined, c.Key, "there is no task %s whose cost this would be", c.Task)
+		d := o.list.Add(diag.Undefined, c.Key, "there is no task %s that could have this cost", c.Task)
 		d.Suggest(c.Task, "its tasks", tasks)
 	}
 }

@@ -27,11 +27,10 @@ func (o *operator) slotType(s spec.Str) {
 	}
 }
 
-// typeAt checks a type, which stands at byte offset of a string: an element type or, with orVar, a
-// dtype variable, or a container of types. It returns what about it is not supported yet, in words,
-// or "".
+// typeAt checks a type at a byte offset of a string: an element type or, with orVar, a dtype variable, or a container
+// of types. It returns a description of what is not supported yet, or "".
 func (o *operator) typeAt(at *source.Scalar, text string, offset int, orVar bool) (later string) {
-	if offset > 0 { // blanks may stand around the types in a container
+	if offset > 0 { // spaces may surround the types in a container
 		trimmed := strings.TrimLeft(text, " ")
 		offset += len(text) - len(trimmed)
 		text = strings.TrimRight(trimmed, " ")
@@ -41,7 +40,7 @@ func (o *operator) typeAt(at *source.Scalar, text string, offset int, orVar bool
 		name := text[:open]
 		c, ok := containers[name]
 		if !ok {
-			d := o.list.Add(diag.BadType, at.Within(offset, offset+open), "there is nothing named %s that holds tensors", name)
+			d := o.list.Add(diag.BadType, at.Within(offset, offset+open), "there is no container of tensors named %s", name)
 			d.Hinted("types are T, seq(T), optional(T), sparse(T) and map(K, T)")
 			return ""
 		}
@@ -189,8 +188,7 @@ func (o *operator) variants() {
 	}
 }
 
-// typedAttrs lists the types of attributes that say an element type: by their value, or by what they
-// are.
+// typedAttrs lists the types of attributes that determine an element type, by their value or by their own type.
 var typedAttrs = []string{"dtype", "type", "tensor", "sparse", "bool", "int", "float", "string"}
 
 // from checks what binds a dtype variable that no input binds.
@@ -205,9 +203,9 @@ func (o *operator) from(v *spec.TypeVar) {
 				switch {
 				case a.Name != f.V || !a.Type.Set():
 				case a.List.V && (a.Type.V == "dtype" || a.Type.V == "type"):
-					o.list.Add(diag.BadType, f.Span(), "%s says no element type, but a list of them", f.V)
+					o.list.Add(diag.BadType, f.Span(), "%s gives a list of element types, not one", f.V)
 				case !slices.Contains(typedAttrs, a.Type.V):
-					o.list.Add(diag.BadType, f.Span(), "%s says no element type, it is an attribute of type %s", f.V, a.Type.V).
+					o.list.Add(diag.BadType, f.Span(), "%s gives no element type: it is an attribute of type %s", f.V, a.Type.V).
 						Hinted("attributes of type %s do", strings.Join(typedAttrs, ", "))
 				}
 			}
@@ -217,14 +215,14 @@ func (o *operator) from(v *spec.TypeVar) {
 				d := o.list.Add(diag.Undefined, f.Span(), "there is no attribute, dtype variable or element type %s", f.V)
 				o.sc.Suggest(d, f.V, "attribute")
 			} else if !slices.ContainsFunc(v.Types, func(t spec.Str) bool { return t.V == f.V }) {
-				o.list.Add(diag.BadType, f.Span(), "%s is none of the types of %s", f.V, v.Name)
+				o.list.Add(diag.BadType, f.Span(), "%s is not one of the types of %s", f.V, v.Name)
 			}
 		}
 	}
 }
 
 // cycle returns the dtype variables, beginning with v, each of which may get its type from the next
-// and the last from v again; nil if there are none, or if another of them stands in front of v.
+// and the last from v again. It returns nil if there are none, or if the spec declares another of them before v.
 func (o *operator) cycle(v *spec.TypeVar) []string {
 	seen := map[string]bool{}
 	var visit func(w *spec.TypeVar) []string
@@ -247,14 +245,13 @@ func (o *operator) cycle(v *spec.TypeVar) []string {
 	return visit(v)
 }
 
-// typesCertain reports whether role and type of all slots are known. If not, what any of them has to
-// do with a dtype variable is uncertain.
+// typesCertain reports whether role and type of all slots are known. Otherwise any of them may have a dtype variable.
 func (o *operator) typesCertain() bool {
 	return !o.s.Unread["slots"] && !slices.ContainsFunc(o.s.Slots, func(s *spec.Slot) bool { return !o.certain(s) })
 }
 
-// typeBound reports whether something determines dtype variable v whatever the caller leaves out, as
-// far as is known.
+// typeBound reports whether something determines dtype variable v even if the caller leaves out all that is optional.
+// What could not be read counts as determining it.
 func (o *operator) typeBound(v string) bool {
 	if !o.typesCertain() {
 		return true

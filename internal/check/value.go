@@ -15,24 +15,24 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// flaw is what is wrong with a value, and with which part of it.
+// flaw describes an error in a value.
 type flaw struct {
-	at      source.Node
+	at      source.Node // the part of the value that has it
 	message string
-	name    string   // that is none of those below, or ""
-	among   []string // the names that would be right
+	name    string   // a name that is not among those below, or ""
+	among   []string // the valid names
 }
 
 func flawf(at source.Node, format string, args ...any) *flaw {
 	return &flaw{at: at, message: fmt.Sprintf(format, args...)}
 }
 
-// flaw reports what is wrong with the value of an attribute.
+// flaw reports an error in the value of an attribute.
 func (o *operator) flaw(code diag.Code, what string, f *flaw) {
 	o.list.Add(code, source.SpanOf(f.at), "%s: %s", what, f.message).Nearest(f.name, f.among)
 }
 
-// value checks a value of an attribute as it stands in a spec and returns what is wrong, or nil.
+// value checks a value of an attribute in a spec and returns its first error, or nil.
 func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 	switch {
 	case a.List.V || a.Type.V == "dims" || a.Type.V == "axes":
@@ -71,7 +71,7 @@ func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 	case "enum":
 		t := scope.AttrSymbol(a, o.enums).Type
 		if t.Kind == expr.Unknown {
-			return nil // its values could not be read, which was reported
+			return nil // its values could not be read; already reported
 		}
 		if ok = isString; ok && !slices.Contains(t.Values, text) {
 			return &flaw{n, fmt.Sprintf("%q is not one of %s", text, strings.Join(t.Values, ", ")), text, t.Values}
@@ -115,7 +115,7 @@ func (o *operator) recordValue(a *spec.Attr, n source.Node) *flaw {
 		return flawf(n, "want a table with the fields of the record, got %s", english.Article(source.Kind(n)))
 	}
 	if len(a.Fields) == 0 {
-		return nil // which was reported
+		return nil // already reported
 	}
 	var names []string
 	for _, f := range a.Fields {

@@ -69,13 +69,13 @@ func Load(root string, list *diag.List) (*Config, error) {
 	}
 	fields := map[string]*string{"specs": &c.Specs, "output": &c.Output, "kernels": &c.Kernels, "runtime": &c.Runtime, "pages": &c.Pages}
 	known := []string{"edition", "specs", "output", "kernels", "runtime", "pages", "plugin"}
-	var free []string // known keys that are not there
+	var free []string // known keys that are absent
 	for _, k := range known {
 		if table.Get(k) == nil {
 			free = append(free, k)
 		}
 	}
-	var meant []string // of them, those that are only misspelled
+	var meant []string // absent keys of which a misspelled form is present
 	spans := map[string]source.Span{}
 	for _, e := range table.Entries {
 		spans[e.Key] = source.SpanOf(e.Value)
@@ -119,11 +119,11 @@ func Load(root string, list *diag.List) (*Config, error) {
 		if key == "edition" {
 			d.Hinted("begin the file with edition = 1")
 		} else {
-			d.Hinted(`say where opgen's runtime is: runtime = "github.com/opgen/opgen/runtime"`)
+			d.Hinted(`give the import path of opgen's runtime: runtime = "github.com/opgen/opgen/runtime"`)
 		}
 	}
 	if s, ok := spans["runtime"]; ok && !importPath.MatchString(c.Runtime) {
-		list.Add(diag.BadConfig, s, "runtime: %q is no import path", c.Runtime)
+		list.Add(diag.BadConfig, s, "runtime: %q is not an import path", c.Runtime)
 	}
 	good := true
 	folders := []string{"specs", "output", "kernels"}
@@ -166,7 +166,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 	}
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
-		return nil, fmt.Errorf("%s stands at a module's root: %w", Name, err)
+		return nil, fmt.Errorf("%s belongs at a module's root: %w", Name, err)
 	}
 	m := moduleLine.FindSubmatch(mod)
 	if m == nil {
@@ -180,7 +180,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 // importPath matches what Go accepts as an import path, or as a part of one.
 var importPath = regexp.MustCompile(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
 
-// nested reports whether one of two clean slash paths is the other or lies within it.
+// nested reports whether one of two clean slash paths is the other or is within it.
 func nested(a, b string) bool {
 	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
 	n := min(len(as), len(bs))

@@ -60,7 +60,7 @@ func TestTrouble(t *testing.T) {
 		want  string
 	}{
 		{"no opgen.toml", map[string]string{"go.mod": "module m\n"}, "opgen.toml"},
-		{"no go.mod", map[string]string{Name: minimal}, "opgen.toml stands at a module's root"},
+		{"no go.mod", map[string]string{Name: minimal}, "opgen.toml belongs at a module's root"},
 		{"no module line", map[string]string{Name: minimal, "go.mod": "go 1.26\n"}, "has no module line"},
 	}
 	for _, tt := range tests {

@@ -168,13 +168,13 @@ func within(n, value source.Node) string {
 	return english.Article(source.Kind(n)) + " in it"
 }
 
-// below returns a path in its clean form, and whether it lies below the module's root.
+// below returns a path in its clean form, and whether it is below the module's root.
 func below(p string) (string, bool) {
 	dir := path.Clean(filepath.ToSlash(p))
 	return dir, p != "" && dir != "." && filepath.IsLocal(filepath.FromSlash(dir))
 }
 
-// OutOfPlace says which folder of the module lies in a plug-in's folder or around it, or returns "". Plug-ins may
+// OutOfPlace returns the folder of the module that contains a plug-in's folder or is within it, or "". Plug-ins may
 // share a folder.
 func (c *Config) OutOfPlace(out string) string {
 	folders := []string{c.Specs, c.Output, c.Kernels, c.Pages}

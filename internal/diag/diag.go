@@ -26,7 +26,7 @@ type Diagnostic struct {
 	Edits   []Edit // which do what the hint says, if that is certain
 }
 
-// Related is another place that has to do with a finding.
+// Related is another place that a finding refers to.
 type Related struct {
 	Span    source.Span
 	Message string
@@ -38,7 +38,7 @@ type List struct{ all []*Diagnostic }
 // Add adds a finding and returns it, so that a hint or related places can be added.
 func (l *List) Add(code Code, span source.Span, format string, args ...any) *Diagnostic {
 	if _, ok := Rules[code]; !ok {
-		panic("diag: unknown code " + string(code)) // a mistake in the generator, found by its tests
+		panic("diag: unknown code " + string(code)) // a bug of the generator, which its tests find
 	}
 	d := &Diagnostic{Code: code, Span: span, Message: line(format, args)}
 	l.all = append(l.all, d)
@@ -57,7 +57,7 @@ func (d *Diagnostic) See(span source.Span, format string, args ...any) *Diagnost
 	return d
 }
 
-// line formats a text that may quote what a file says. It is one line, whatever that is.
+// line formats a text that may quote a file. The result is one line.
 func line(format string, args []any) string { return printable(fmt.Sprintf(format, args...)) }
 
 // printable replaces control characters other than tabs, which would upset a terminal.
@@ -105,8 +105,8 @@ func path(s source.Span) string {
 	return s.File.Path
 }
 
-// WriteText prints findings for people: position, code and message, the source line with the place
-// underlined, then related places and the hint.
+// WriteText prints findings: position, code and message, the source line with the place underlined, then related
+// places and the hint.
 func WriteText(w io.Writer, ds []*Diagnostic) error {
 	var b strings.Builder
 	for _, d := range ds {
@@ -138,8 +138,7 @@ func writePlace(b *strings.Builder, s source.Span, message string) {
 		to = min(max(endCol-1, col), to)
 	}
 	text, from, to = excerpt(text, from, to)
-	// Tabs are kept in front of the caret, so that it stands under its character however wide they
-	// are shown.
+	// Tabs before the caret are kept, so that the caret is below its character for every width of tabs.
 	pad := []rune(strings.Repeat(" ", from))
 	for i := range min(len(pad), len(text)) {
 		if text[i] == '\t' {

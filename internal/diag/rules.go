@@ -48,6 +48,7 @@ const (
 	BadConstraint Code = "OP507"
 	Contradiction Code = "OP508"
 	BadArg        Code = "OP509"
+	BadTiles      Code = "OP510"
 	BadInit       Code = "OP601"
 	Clash         Code = "OP602"
 	BadExample    Code = "OP603"
@@ -60,26 +61,26 @@ const (
 // Rules maps every code to its rule. Codes are never given a new meaning.
 var Rules = map[Code]Rule{
 	Syntax:        {"not TOML", "The file is not valid TOML 1.0. Only the first such error of a file is reported."},
-	FileName:      {"file and operator disagree", "A spec's name is the name of its file without .toml, so that everybody finds it."},
-	BadConfig:     {"bad opgen.toml", "The configuration at the module's root is missing something, or says something impossible."},
-	UnknownKey:    {"unknown key", "The key means nothing here. Unknown keys are errors, since a misspelled one would otherwise be lost without a word."},
-	MissingKey:    {"missing key", "A key that has no default is not there."},
+	FileName:      {"file and operator disagree", "A spec's name is the name of its file without .toml, so that it is easy to find."},
+	BadConfig:     {"bad opgen.toml", "The configuration at the module's root lacks a key, or a value is impossible."},
+	UnknownKey:    {"unknown key", "The key has no meaning here. Unknown keys are errors, because a misspelled key would otherwise have no effect."},
+	MissingKey:    {"missing key", "A key without a default is absent."},
 	WrongKind:     {"wrong kind of value", "The value is of another TOML type than the key wants."},
-	BadValue:      {"impossible value", "The value is none of those that the key may have."},
-	ExclusiveKey:  {"keys exclude each other", "Two keys say things that cannot both hold, or one key has no meaning without another."},
+	BadValue:      {"impossible value", "The value is not one of those that the key may have."},
+	ExclusiveKey:  {"keys exclude each other", "Two keys contradict each other, or one key has no meaning without another."},
 	BadName:       {"bad name", "Names are made of lower-case letters, digits and underscores and begin with a letter; names of dtype variables and dimensions begin with an upper-case letter. Generated Go names derive from them."},
 	Duplicate:     {"name used twice", "Slots, arguments, attributes, dimensions and dtype variables of an operator share one name space, because expressions refer to all of them. Names that differ may also become the same name in generated Go code, as a_1 and a1 do."},
 	Undefined:     {"undefined name", "The name refers to nothing that the spec, or another spec, declares."},
 	Reserved:      {"reserved name", "The name has a meaning of its own in expressions or in generated Go code."},
-	Unused:        {"unused name", "A declared name is used nowhere: most often a copy that was not finished."},
+	Unused:        {"unused name", "A declared name is used nowhere. Often a copy was not finished."},
 	BadType:       {"bad element type", "A slot's type is neither an element type nor a dtype variable, or it is a dtype variable that nothing determines."},
 	BadDefault:    {"bad default", "A default must be a value that the attribute may have."},
-	BadRange:      {"empty range", "The lower bound lies above the upper one."},
+	BadRange:      {"empty range", "The lower bound is above the upper one."},
 	BadExpr:       {"bad expression", "The text is not an expression of the spec language."},
 	ExprType:      {"expression of the wrong type", "Operands must have the types that the operator wants, and the expression as a whole the type that the key wants."},
 	UnboundDim:    {"unbound dimension", "Shapes of outputs and weights, and all other expressions, may only use dimensions that the shape of an input slot, or [dims], binds."},
 	Ambiguous:     {"ambiguous shape", "A shape pattern must determine its dimensions: at most one open run (N...) unless an axis attribute separates two."},
-	Cyclic:        {"cyclic definition", "Dimensions, or dtype variables, that are defined by one another have no value."},
+	Cyclic:        {"cyclic definition", "Dimensions or dtype variables that are defined by one another have no value."},
 	ZeroDivisor:   {"divisor may be zero", "A division needs a divisor that cannot be zero: a positive number, an attribute with min = 1 or more, or max(x, 1)."},
 	BadRole:       {"key does not fit the role", "Some keys make sense for some roles of slots only, and optimizers and initializers have certain slots."},
 	BadPerm:       {"permission against role", "A task may not do this with a slot of this role: inputs are not overwritten by forward, outputs are not read before they are written, and so on."},
@@ -89,6 +90,7 @@ var Rules = map[Code]Rule{
 	BadConstraint: {"bad constraint", "A constraint is about tensors that the task is given, and its numbers fit their dimensions: axes that exist, and a factor, an offset or an extent for each."},
 	Contradiction: {"constraints contradict each other", "The tiles of a tensor follow from those of one other at most, in no circle, and no output is written through tiles that overlap."},
 	BadArg:        {"bad argument", "An argument has the type of its source. It is plain data, which plans can carry, unless it is declared unchecked, as a device's handles and per-device state are."},
+	BadTiles:      {"bad tiles", "Tiles have an extent for each dimension that the step runs over, and no two tiles write the same element."},
 	BadArity:      {"bad arity", "The limits of a variadic slot or argument contradict each other or its other keys."},
 	BadInit:       {"bad initializer", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
 	Clash:         {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},

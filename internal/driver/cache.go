@@ -194,7 +194,7 @@ func sum(data []byte) string {
 }
 
 // sums holds the sums of files, by path relative to the module's root: of what a run read and wrote,
-// whatever became of the files since.
+// regardless of later changes.
 type sums map[string]string
 
 // addFiles adds files that are read later in the run. If they change before, the next run notices.
@@ -254,7 +254,7 @@ func (p *Project) remember(operators int, began time.Time) {
 	clean := s.walkTracked(root, func(rel string, info fs.FileInfo) bool {
 		sum, ok := p.sums[rel]
 		if !ok {
-			// The file is not ours, or new. Its writer should be done.
+			// Not ours, or new: its writer must have finished.
 			var err error
 			sum, err = sumFile(filepath.Join(root, filepath.FromSlash(rel)))
 			ok = err == nil && filepath.Ext(rel) != ".toml" && info.ModTime().Before(began.Add(-racy))

@@ -33,7 +33,7 @@ func ReadSpecs(c *config.Config) ([]Input, error) {
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if p == dir && errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("there is no folder %s, where %s says that specs are", c.Specs, config.Name)
+				return fmt.Errorf("there is no folder %s, which %s names as that of the specs", c.Specs, config.Name)
 			}
 			return err
 		}
@@ -54,7 +54,7 @@ func ReadSpecs(c *config.Config) ([]Input, error) {
 	return in, err
 }
 
-// Read reads and checks specs. Of specs with the same name it takes the first.
+// Read reads and checks specs. If two specs have the same name, it uses the first.
 func Read(inputs []Input, list *diag.List) *check.Result {
 	inputs = slices.Clone(inputs)
 	slices.SortFunc(inputs, func(a, b Input) int { return cmp.Compare(a.Path, b.Path) })

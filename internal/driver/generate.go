@@ -22,9 +22,9 @@ type Result struct {
 	Operators int
 	// Changes lists what differs; after a successful Generate it was brought up to date.
 	Changes []output.Change
-	// Refused lists the changes that would lose work of a person. If there is one, nothing was written.
+	// Refused lists the changes that would lose work that opgen did not do. If there is one, nothing was written.
 	Refused []output.Change
-	// UpToDate tells that nothing had changed since the last run.
+	// UpToDate says that nothing had changed since the last run.
 	UpToDate bool
 }
 
@@ -36,7 +36,7 @@ type Options struct {
 	Plugins []Plugin
 }
 
-// Diff works out what Generate would change.
+// Diff finds what Generate would change.
 func Diff(ctx context.Context, root string, o Options) (*Result, error) {
 	r, dirs, err := compare(ctx, root, o)
 	closeAll(dirs)
@@ -104,7 +104,7 @@ func (p *Project) makers(own []Plugin) (map[string]func(context.Context) ([]arti
 	return list, nil
 }
 
-// compare works out what differs, and returns the open output folders besides.
+// compare finds what differs, and also returns the open output folders.
 func compare(ctx context.Context, root string, o Options) (*Result, []*output.Dir, error) {
 	p, err := Load(root)
 	r := &Result{Project: p}

@@ -258,7 +258,7 @@ func (e *emitter) optimizer(f *jen.File) {
 
 // invoke emits the typed invocation of a task: complete, or it does not compile.
 func (e *emitter) invoke(f *jen.File, t *model.Task) {
-	doc := fmt.Sprintf("Invoke%s binds the task %s of node n. Pass the zero Tensor for an absent slot or an unused gradient.", t.GoName, t.Name)
+	doc := fmt.Sprintf("Invoke%s binds the task %s of node n. A slot that is absent, or a gradient that nobody wants, gets the zero tensor.", t.GoName, t.Name)
 	result, finish := "OpenInvocation", "Open"
 	switch {
 	case t.Constraints.Declared && len(t.Constraints.List) == 0:

@@ -80,6 +80,8 @@ func nodes(o *model.Operator) []expr.Node {
 	for _, t := range o.Tasks {
 		for _, s := range t.Steps {
 			add(s.OverX, s.GrainX, s.WhenX)
+			add(s.InnerX...)
+			add(tileNodes(s.Tiles)...)
 		}
 		add(t.FlopsX, t.BytesX)
 	}
@@ -172,11 +174,17 @@ func (e *emitter) resolve(g *jen.Group) {
 			if s.GrainX != nil {
 				grain = x.code(s.GrainX, 0)
 			}
-			set := jen.Id("r").Dot("SetWork").Call(jen.Lit(ti), jen.Lit(si), x.code(s.OverX, 0), grain).Comment(line(t.Name + suffix(s.Name)))
+			args := []jen.Code{jen.Lit(ti), jen.Lit(si), x.code(s.OverX, 0), grain}
+			for _, n := range s.InnerX {
+				args = append(args, x.code(n, 0))
+			}
+			calls := append([]jen.Code{jen.Id("r").Dot("SetWork").Call(args...).Comment(line(t.Name + suffix(s.Name)))}, e.tiles(s.Tiles, ti, si, x)...)
 			if s.WhenX != nil {
-				g.If(x.code(s.WhenX, 0)).Block(set)
-			} else {
-				g.Add(set)
+				g.If(x.code(s.WhenX, 0)).Block(calls...)
+				continue
+			}
+			for _, c := range calls {
+				g.Add(c)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-// Package explain prints the resolved model of an operator for people.
+// Package explain prints the resolved model of an operator as text.
 package explain
 
 import (
@@ -149,7 +149,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 	return err
 }
 
-// trimLines removes blanks at the ends of lines, which tables leave.
+// trimLines removes the spaces at the ends of lines, which tables have.
 func trimLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -194,7 +194,7 @@ func AttrType(a *model.Attr) string {
 	return t
 }
 
-// SlotNotes says what is to be known of a slot beyond its role, type and shape.
+// SlotNotes describes a slot beyond its role, type and shape.
 func SlotNotes(s *model.Slot) string {
 	var notes []string
 	add := func(ok bool, format string, args ...any) {
@@ -221,7 +221,7 @@ func SlotNotes(s *model.Slot) string {
 	return strings.Join(notes, "; ")
 }
 
-// ParamNotes says what is to be known of a slot as a task sees it beyond its permission.
+// ParamNotes describes a slot of a task beyond its permission.
 func ParamNotes(t *model.Task, p *model.Param) string {
 	var notes []string
 	if p.Grad && p.Perm == perm.Write {

@@ -8,7 +8,7 @@ import "fmt"
 type Kind uint8
 
 const (
-	Unknown Kind = iota // of something that is wrong in itself, which is reported elsewhere; fits everywhere
+	Unknown Kind = iota // of something with an error that is reported elsewhere; fits everywhere
 	Int
 	Float
 	Bool
@@ -18,7 +18,7 @@ const (
 	Dims // a list of integers: extents, axes
 	Record
 	Slot      // a tensor slot, as the argument of present
-	OtherList // a list of anything but integers, which has no use but in has
+	OtherList // a list of values other than integers, for has only
 	Argument  // an argument of tasks, which no expression can use
 	Shapes    // a run of dimensions for each tensor of a variadic slot
 )
@@ -127,7 +127,7 @@ type Slice struct {
 	X, Lo, Hi Node
 }
 
-// Select is X.Field. FieldPos is where the field's name stands.
+// Select is X.Field. FieldPos is the position of the field's name.
 type Select struct {
 	base
 	X        Node
@@ -170,7 +170,7 @@ type Symbol struct {
 	Axis bool
 }
 
-// Error is a mistake in an expression: bytes Pos to End of its text.
+// Error is an error in an expression: bytes Pos to End of its text.
 type Error struct {
 	Pos, End int
 	Code     Code
@@ -180,7 +180,7 @@ type Error struct {
 	Old, New string // the text at the position, and the one that was probably meant instead; both may be ""
 }
 
-// Code tells kinds of mistakes apart.
+// Code is a kind of error.
 type Code uint8
 
 const (

@@ -162,7 +162,7 @@ func (c *checker) present(call *Call) (Type, *Error) {
 	return Type{Kind: Bool}, c.args(call, Slot)
 }
 
-// nonzero checks that a divisor is positive whatever the attributes and dimensions are.
+// nonzero checks that a divisor is positive for all values of attributes and dimensions.
 func nonzero(n Node) *Error {
 	if positive(n) {
 		return nil

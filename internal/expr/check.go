@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Env tells what names mean.
+// Env gives names their meaning.
 type Env interface {
 	// Lookup returns the symbol of a name.
 	Lookup(name string) (Symbol, bool)
@@ -18,8 +18,7 @@ type Env interface {
 	Names() []string
 }
 
-// Check finds the types of an expression's nodes and of the whole, which must be want: an Int where
-// a Float is wanted is one.
+// Check finds the types of an expression's nodes. The type of the whole must be want; an Int also counts as a Float.
 func Check(n Node, env Env, want Kind) *Error {
 	c := &checker{env}
 	t, err := c.check(n)
@@ -68,7 +67,7 @@ func (e *Error) nearest(name string, candidates []string) bool {
 	return e.New != ""
 }
 
-// nearestString is nearest for a string, which stands in quotes.
+// nearestString is nearest for a string in quotes.
 func (e *Error) nearestString(text string, candidates []string) bool {
 	if e.nearest(text, candidates) {
 		e.Old, e.New = "'"+e.Old+"'", "'"+e.New+"'"

@@ -263,8 +263,11 @@ type Step struct {
 	Doc    string     `json:"doc,omitempty"`
 	Pos    source.Pos `json:"pos"`
 	OverX  expr.Node  `json:"-"`
-	GrainX expr.Node  `json:"-"`
-	WhenX  expr.Node  `json:"-"`
+	// InnerX holds what the step runs over in its dimensions after the first.
+	InnerX []expr.Node `json:"-"`
+	Tiles  *Tiles      `json:"-"`
+	GrainX expr.Node   `json:"-"`
+	WhenX  expr.Node   `json:"-"`
 }
 
 // Task returns the task of a kind, or nil.

@@ -230,15 +230,20 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 		m.Args = append(m.Args, o.argNamed(n.V))
 	}
 	m.Returns = o.argNamed(t.Returns.V)
-	step := func(name string, over, grain, when, doc spec.Str, at source.Span) {
-		m.Steps = append(m.Steps, &Step{Step: &sig.Steps[len(m.Steps)], GoName: m.GoName + goname.Exported(name), Doc: doc.V, Pos: at.Pos(),
-			Over: cmp.Or(over.V, "1"), OverX: sc.Typed(over), Grain: grain.V, GrainX: sc.Typed(grain), When: when.V, WhenX: sc.Typed(when)})
+	step := func(name string, over spec.Str, inner []spec.Str, grain, when, doc spec.Str, at source.Span) {
+		s := &Step{Step: &sig.Steps[len(m.Steps)], GoName: m.GoName + goname.Exported(name), Doc: doc.V, Pos: at.Pos(),
+			Over: cmp.Or(over.V, "1"), OverX: sc.Typed(over), Grain: grain.V, GrainX: sc.Typed(grain), When: when.V, WhenX: sc.Typed(when), Tiles: o.tiles(sc, m, t, name)}
+		for _, n := range inner {
+			s.Over += " x " + n.V
+			s.InnerX = append(s.InnerX, sc.Typed(n))
+		}
+		m.Steps = append(m.Steps, s)
 	}
 	for _, st := range t.Steps {
-		step(st.Name, st.Over, st.Grain, st.When, st.Doc, st.Key)
+		step(st.Name, st.Over, st.Inner, st.Grain, st.When, st.Doc, st.Key)
 	}
 	if len(t.Steps) == 0 {
-		step("", t.Over, t.Grain, spec.Str{}, spec.Str{}, t.Key)
+		step("", t.Over, t.Inner, t.Grain, spec.Str{}, spec.Str{}, t.Key)
 	}
 	for _, c := range sc.Spec.Costs {
 		if c.Task == t.Name {

@@ -11,7 +11,7 @@ import (
 
 // Name returns the candidate closest to name in edit distance, or "" if none is close enough to be
 // worth suggesting (more than a third of the letters, and at least two, would have to change).
-// Of equally close candidates the first wins. One that differs in capitals only is the closest.
+// If candidates are equally close, the first one is returned. A candidate that differs in capitals only is the closest.
 func Name(name string, candidates []string) string {
 	limit := max(2, len(name)/3)
 	best, bestDist := "", limit+1
@@ -26,7 +26,7 @@ func Name(name string, candidates []string) string {
 			best, bestDist = c, d
 		}
 	}
-	// A suggestion that keeps none of the letters is noise.
+	// A suggestion that shares no letters with the name does not help.
 	if bestDist >= max(len(name), len(best)) {
 		return ""
 	}

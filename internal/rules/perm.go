@@ -10,7 +10,7 @@ import (
 )
 
 // Saved says when backward is given a slot's value: never (""), always ("true"), or under the condition that
-// it returns. As FlexFlow intended, backward gets every input and weight, and an output only if the spec
+// it returns. As in FlexFlow, backward gets every input and weight, and an output only if the spec
 // says so. A spec may say otherwise.
 func Saved(s *spec.Slot) string {
 	if sc, ok := s.Saved.(*source.Scalar); ok {
@@ -38,7 +38,7 @@ type Param struct {
 	Inferred bool // the spec gives the slot no other permission
 }
 
-// Params returns what a task is given: the values of slots in the spec's order, then, for backward, the
+// Params returns what a task gets: the values of slots in the spec's order, then, for backward, the
 // gradients of floating-point outputs, which it reads, and those of trainable slots, which it computes.
 func Params(s *spec.Spec, t *spec.Task) []Param {
 	var params []Param
@@ -87,7 +87,7 @@ func Scatters(t *spec.Task, slot string) bool {
 func inferred(task string, s *spec.Slot) perm.Perm {
 	switch {
 	case task == "init" || task == "cleanup":
-		return perm.None // they run while tensors hold nothing
+		return perm.None // tensors hold nothing when they run
 	case s.Role.V == "scratch":
 		return perm.None // a task that uses scratch memory says so
 	case task == "backward":
@@ -101,8 +101,7 @@ func inferred(task string, s *spec.Slot) perm.Perm {
 	return perm.Write
 }
 
-// declared returns the permission that a spec writes down for a slot; ok is false if it writes none that
-// exists.
+// declared returns the permission that a spec gives for a slot. ok is false if it gives no valid one.
 func declared(t *spec.Task, slot string) (p perm.Perm, op perm.Redop, ok bool) {
 	a := Access(t, slot)
 	if a == nil {
@@ -116,7 +115,7 @@ func declared(t *spec.Task, slot string) (p perm.Perm, op perm.Redop, ok bool) {
 	return p, perm.NoRedop, err == nil && p != perm.Reduce
 }
 
-// Access returns what a task writes down about its access to a slot, or nil.
+// Access returns what a task declares about its access to a slot, or nil.
 func Access(t *spec.Task, slot string) *spec.Access {
 	for _, a := range t.Access {
 		if a.Slot == slot {

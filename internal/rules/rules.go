@@ -1,6 +1,6 @@
 // Package rules holds the facts that follow from what a spec declares: permissions, trainable slots, the
 // limits of variadic slots, the sources and types of arguments. Packages check and model share them: check
-// reports what contradicts them, model records them.
+// reports contradictions, and model records the facts.
 package rules
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // AxisSlot returns the slot of whose shape an axis attribute names a dimension: the slot that the attribute
 // names or, if it names none, the first slot whose shape the caller gives and, if the attribute binds a
-// dimension, whose shape has it. It returns nil if there is none.
+// dimension, whose shape has that dimension. It returns nil if there is no such slot.
 func AxisSlot(s *spec.Spec, a *spec.Attr) *spec.Slot {
 	for _, sl := range s.Slots {
 		if !scope.Provided(s, sl) {
@@ -63,8 +63,7 @@ func Limits(s *spec.Spec, v *spec.Variadic) (lo, hi int) {
 	return lo, hi
 }
 
-// Extent returns the integer that an element of a shape, or a limit, writes down; ok is false if it is
-// something else.
+// Extent returns the integer that an element of a shape, or a limit, consists of. ok is false if it is not an integer.
 func Extent(n source.Node) (v int64, ok bool) {
 	s, ok := n.(*source.Scalar)
 	if !ok {
@@ -78,8 +77,8 @@ func Extent(n source.Node) (v int64, ok bool) {
 	return v, ok
 }
 
-// MayBeFloat reports whether a slot of a type may hold floating-point elements, as far as is known: a
-// type that could not be read might.
+// MayBeFloat reports whether a slot of a type may hold floating-point elements, as far as is known. A
+// type that could not be read may be floating-point.
 func MayBeFloat(s *spec.Spec, t spec.Str) bool {
 	for _, v := range s.Types {
 		if v.Name == t.V {

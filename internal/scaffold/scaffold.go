@@ -1,5 +1,4 @@
-// Package scaffold makes the two files that a new operator begins with: a spec and a kernel that
-// work, for a person to change.
+// Package scaffold writes the first two files of a new operator: a spec and a kernel that work and can then be changed.
 package scaffold
 
 import (
@@ -73,7 +72,7 @@ func New(c *config.Config, name string) ([]string, error) {
 }
 
 // kernelFile returns the name of an operator's kernel file: the operator's, without underscores if Go
-// would take it for a test, or for code of one system, as open_windows.go.
+// would treat it as a test, or as code of one system, such as open_windows.go.
 func kernelFile(operator string) string {
 	nowhere := build.Context{GOOS: "none", GOARCH: "none", Compiler: "gc", OpenFile: func(string) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader("package kernels")), nil

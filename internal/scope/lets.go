@@ -10,13 +10,13 @@ import (
 )
 
 // lets evaluates [dims]: each may use what inputs bind and the dimensions defined before it. A
-// dimension whose definition is wrong is bound nevertheless, to something unknown.
+// dimension whose definition has an error is bound to an unknown value.
 func (sc *Scope) lets() {
 	var cyclic []string
 	for _, l := range sc.Spec.Dims {
 		d := sc.decls[l.Name]
 		if d == nil || d.span != l.Key {
-			continue // has the name of something else, which was reported
+			continue // the name belongs to something else; already reported
 		}
 		let := Let{Name: l.Name}
 		if !slices.Contains(cyclic, l.Name) {
@@ -48,7 +48,7 @@ func (sc *Scope) letExpr(l *spec.Let) expr.Node {
 }
 
 // cycle returns the dimensions, beginning with l, each of which is defined by the next and the last
-// by l again; nil if there are none.
+// by l again. It returns nil if there are none.
 func (sc *Scope) cycle(l *spec.Let) []string {
 	byName := map[string]*spec.Let{}
 	for _, d := range sc.Spec.Dims {

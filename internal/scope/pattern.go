@@ -30,7 +30,7 @@ func (sc *Scope) bindInputs() {
 	}
 	for _, sl := range sc.Spec.Slots {
 		if !slices.Contains(spec.Roles, sl.Role.V) {
-			sc.lenient = true // it may have been meant to be an input
+			sc.lenient = true // the slot may be a misspelled input
 		}
 		if !Provided(sc.Spec, sl) {
 			continue
@@ -93,7 +93,7 @@ func (sc *Scope) elem(sl *spec.Slot, n source.Node, axes map[string]*spec.Attr) 
 		sc.list.Add(diag.Undefined, s.Span, "%s is not defined", name).Hinted("names of dimensions begin with an upper-case letter")
 		return Elem{}, false
 	}
-	// Anything else is an expression over what is bound already.
+	// Anything else is an expression of names that are already bound.
 	kind, want := Match, expr.Int
 	if rest {
 		kind, want = MatchAll, expr.Dims
@@ -172,16 +172,15 @@ func (sc *Scope) dimElem(sl *spec.Slot, s *source.Scalar, name string, rest bool
 	return Elem{Kind: Bind, Name: name, Span: s.Span}, true
 }
 
-// ofEach returns the name in "C[i]", an element that stands for something else in each tensor of a
-// variadic slot.
+// ofEach returns the name in "C[i]", an element whose meaning differs between the tensors of a variadic slot.
 func ofEach(elem string) (name string, ok bool) {
 	name, index, _ := strings.Cut(elem, "[")
 	name = strings.TrimSpace(name)
 	return name, isDimName(name) && strings.ReplaceAll(index, " ", "") == "i]"
 }
 
-// eachElem reads "C[i]", which binds C to the list of what one extent is in each tensor of a variadic
-// slot, or "X[i]...", which binds X to the list of their runs.
+// eachElem reads "C[i]", which binds C to the list of one extent of each tensor of a variadic slot, or "X[i]...", which
+// binds X to the list of their runs.
 func (sc *Scope) eachElem(s *source.Scalar, name string, rest bool, axes map[string]*spec.Attr) (Elem, bool) {
 	d := sc.decls[name]
 	if d != nil && d.bound {
@@ -229,8 +228,8 @@ func (sc *Scope) badElem(n source.Node) {
 	sc.list.Add(diag.WrongKind, source.SpanOf(n), "a dimension is a name, an expression in a string, or an integer, not %s", english.Article(source.Kind(n)))
 }
 
-// determinate checks that a pattern says which dimension is which: at most one run of unknown length,
-// or two around the dimension of an axis attribute.
+// determinate checks that a pattern determines its dimensions: it has at most one run of unknown length, or two around
+// the dimension of an axis attribute.
 func (sc *Scope) determinate(p *Pattern) {
 	var runs []Elem
 	axis := -1
@@ -245,7 +244,7 @@ func (sc *Scope) determinate(p *Pattern) {
 	if axis >= 0 {
 		named := !slices.ContainsFunc(runs, func(e Elem) bool { return e.Kind == AnyRest })
 		if len(p.Elems) != 3 || axis != 1 || len(runs) != 2 || !named {
-			sc.list.Add(diag.Ambiguous, p.Elems[axis].Span, "the dimension %s, which an axis attribute binds, stands between two runs and nothing else: [\"A...\", %q, \"B...\"]", p.Elems[axis].Name, p.Elems[axis].Name)
+			sc.list.Add(diag.Ambiguous, p.Elems[axis].Span, "the dimension %s, which an axis attribute binds, belongs between two runs and nothing else: [\"A...\", %q, \"B...\"]", p.Elems[axis].Name, p.Elems[axis].Name)
 		}
 		return
 	}
@@ -291,7 +290,7 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 			want = expr.Dims
 		} else if sc.IsRest(strings.TrimSpace(inner)) {
 			run := strings.TrimSpace(inner)
-			sc.list.Add(diag.ExprType, s.Span, "%s stands for a run of dimensions", run).Hinted("write %s...", run)
+			sc.list.Add(diag.ExprType, s.Span, "%s is a run of dimensions", run).Hinted("write %s...", run)
 			continue
 		}
 		if dim := strings.TrimSpace(inner); rest && sc.isOne(dim) {

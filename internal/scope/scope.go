@@ -1,5 +1,5 @@
-// Package scope knows the names of a spec: what attributes, dimensions, dtype variables and slots
-// stand for in expressions, and how the shapes of inputs bind dimensions.
+// Package scope resolves the names of a spec: what attributes, dimensions, dtype variables and slots mean in
+// expressions, and how the shapes of inputs bind dimensions.
 package scope
 
 import (
@@ -26,8 +26,8 @@ type Scope struct {
 	typed  map[*source.Scalar]expr.Node
 	shapes map[*spec.Slot][]ShapeExpr
 	decls  map[string]*decl
-	// lenient tells that something is wrong with what binds dimensions, which was or will be
-	// reported. Then nothing is said about dimensions that nothing binds.
+	// lenient says that a binding of dimensions has an error, which was or will be
+	// reported. Unbound dimensions are then not reported.
 	lenient bool
 	each    bool // in the shape of a variadic slot, where i numbers its tensors
 }
@@ -68,7 +68,7 @@ type Elem struct {
 	Node expr.Node // of Match and MatchAll
 	Span source.Span
 	Axis *spec.Attr // of AxisDim
-	// Each tells that each tensor of a variadic slot has an extent, or a run, of its own here.
+	// Each says that each tensor of a variadic slot has its own extent, or run, here.
 	Each bool
 }
 
@@ -109,7 +109,7 @@ func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
 	return sc
 }
 
-// AttrSymbol returns what an attribute stands for in expressions.
+// AttrSymbol returns the meaning of an attribute in expressions.
 func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 	s := expr.Symbol{Class: expr.Attr, Type: expr.Type{Optional: a.Optional.V}}
 	switch a.Type.V {
@@ -224,7 +224,7 @@ func (sc *Scope) IsRest(name string) bool {
 }
 
 // Expr parses and types an expression, which must have the type want. Typed returns its tree afterwards;
-// after a finding, and for an expression that is not given, there is none.
+// after a finding, and for an expression that is absent, Typed returns nil.
 func (sc *Scope) Expr(s spec.Str, want expr.Kind) {
 	if !s.Set() {
 		return

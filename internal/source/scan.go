@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// scanner finds the positions of keys and values in valid TOML. It does not judge: whatever it is
-// given, it ends, with a tree or an error.
+// scanner finds the positions of keys and values in valid TOML. For other input it ends as well, with a tree or an error.
 type scanner struct {
 	file *File
 	text string
@@ -151,7 +150,7 @@ func (s *scanner) keyValue(t *Table) error {
 	return nil
 }
 
-// keys reads a dotted key and the blanks after it.
+// keys reads a dotted key and the spaces after it.
 func (s *scanner) keys() ([]*Entry, error) {
 	var keys []*Entry
 	for {
@@ -217,7 +216,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// blank skips blanks and comments and, if lines is set, ends of lines.
+// blank skips spaces and comments and, if lines is set, ends of lines.
 func (s *scanner) blank(lines bool) {
 	for s.pos < len(s.text) {
 		switch c := s.text[s.pos]; {
@@ -270,7 +269,7 @@ func (s *scanner) quoted() error {
 			}
 			if strings.HasPrefix(s.text[s.pos:], end) {
 				s.pos += 3
-				for range 2 { // up to two quotes may stand right before the end
+				for range 2 { // up to two quotes may precede the end
 					if strings.HasPrefix(s.text[s.pos:], q) {
 						s.pos++
 					}

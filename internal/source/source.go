@@ -53,7 +53,7 @@ func (f *File) Offset(line, col int) (int, bool) {
 	return offset, line == 1 && col == 1
 }
 
-// Pos is a place in a file, for people and tools. Line and column count from 1; columns count characters.
+// Pos is a place in a file. Line and column count from 1; columns count characters.
 type Pos struct {
 	File         string
 	Line, Column int
@@ -115,7 +115,7 @@ func (t *Table) span() Span  { return t.Span }
 func (a *Array) span() Span  { return a.Span }
 func (s *Scalar) span() Span { return s.Span }
 
-// SpanOf returns where a node stands.
+// SpanOf returns the place of a node.
 func SpanOf(n Node) Span { return n.span() }
 
 // JSON returns a value as JSON. Numbers that JSON does not have become null.
@@ -205,7 +205,7 @@ func (s *Scalar) Within(lo, hi int) Span {
 	return s.Span
 }
 
-// SyntaxError is what is wrong with a file that is not valid TOML.
+// SyntaxError is the first error of a file that is not valid TOML.
 type SyntaxError struct {
 	Span
 	Message string
@@ -264,13 +264,13 @@ func syntaxError(f *File, err error) *SyntaxError {
 	}
 	e.Span = Span{f, start, min(start+max(pe.Position.Len, 0), len(f.Text))}
 	if strings.HasPrefix(pe.Message, "expected value but found") {
-		// The parser may have eaten the first letter.
+		// The parser may have consumed the first letter.
 		rest := f.Text[start:]
 		if end := strings.IndexAny(rest, " \t\r\n,]}#"); end > 0 {
 			rest = rest[:end]
 		}
 		e.End = start + len(rest)
-		e.Message = fmt.Sprintf("want a value, got %s; strings stand in quotes", rest)
+		e.Message = fmt.Sprintf("want a value, got %s; strings need quotes", rest)
 	}
 	if strings.Contains(pe.Message, "already been defined") || strings.Contains(pe.Message, "already exists") || strings.Contains(pe.Message, "Duplicate") {
 		sc := &scanner{file: f, text: f.Text}

@@ -9,9 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// Read reads a spec file. The spec holds whatever could be read, and the findings say what could not.
-// Its kind is "" if that is unknown, and then there is nothing in it but the header; of a file that is
-// not TOML, not even that.
+// Read reads a spec file. The spec holds what could be read; findings report the rest. If its kind is unknown, the kind is
+// "" and the spec holds the header only. If the file is not TOML, the spec holds nothing.
 func Read(filePath, text string, list *diag.List) *Spec {
 	s := &Spec{Base: strings.TrimSuffix(path.Base(filePath), ".toml")}
 	root, serr := source.Parse(filePath, text)
@@ -23,7 +22,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		return s
 	}
 	if s.File = root.File; len(root.Entries) == 0 {
-		list.Add(diag.MissingKey, source.Span{File: root.File}, "the file says nothing").Hinted("opgen new %s writes a spec to begin with", s.Base)
+		list.Add(diag.MissingKey, source.Span{File: root.File}, "the file is empty").Hinted("opgen new %s writes a spec to begin with", s.Base)
 		return s
 	}
 	r := &reader{list: list}
@@ -57,7 +56,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	}
 	if s.Kind == "" {
 		t.reportAbsent()
-		return s // what else it may say depends on its kind
+		return s // its other keys depend on its kind
 	}
 	s.Family = t.str("family")
 	s.Formula = t.str("formula")
@@ -76,6 +75,11 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		}
 	})
 	t.each("tasks", func(e *source.Entry) { s.Tasks = append(s.Tasks, r.task(e)) })
+	t.each("tiles", func(e *source.Entry) {
+		if x := r.tiles(e); x != nil {
+			s.Tiles = append(s.Tiles, x)
+		}
+	})
 	t.each("cost", func(e *source.Entry) {
 		if sub := r.sub(e); sub != nil {
 			s.Costs = append(s.Costs, r.cost(e, sub))
@@ -104,8 +108,8 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	return s
 }
 
-// notYet lists the top-level keys of the language that this version reads over with a finding.
-var notYet = []string{"tiles", "kernels", "numerics", "expand"}
+// notYet lists the top-level keys of the language for which this version has a finding only.
+var notYet = []string{"kernels", "numerics", "expand"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
@@ -291,7 +295,7 @@ func (r *reader) task(e *source.Entry) *Task {
 	}
 	k := &Task{Name: e.Key, Key: e.KeySpan, Kind: t.str("kind"), Doc: t.str("doc")}
 	if o := t.take("over"); o != nil {
-		k.Over = r.expression(o)
+		k.Over, k.Inner = r.domain(o)
 	}
 	if g := t.take("grain"); g != nil {
 		k.Grain = r.expression(g)
@@ -308,7 +312,7 @@ func (r *reader) task(e *source.Entry) *Task {
 		}
 		s := &Step{Name: e.Key, Key: e.KeySpan, Doc: sub.str("doc")}
 		if o := sub.take("over"); o != nil {
-			s.Over = r.expression(o)
+			s.Over, s.Inner = r.domain(o)
 		} else {
 			sub.missing("over", "how many indices the step runs over")
 		}

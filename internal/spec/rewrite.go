@@ -5,13 +5,13 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// InPlace says that the tensor of a slot may lie where that of another lay: an output where an input
-// lay or, in backward, the gradient of an input where that of an output lay.
+// InPlace says that the tensor of a slot may reuse the memory of another: an output that of an input or, in backward,
+// the gradient of an input that of an output's gradient.
 type InPlace struct {
 	Slot string
 	Key  source.Span
 	Of   Str
-	// View says that the elements are the same, in the same order, so that nothing is left to do.
+	// View says that the elements are the same, in the same order, so the task has nothing to do.
 	View Bool
 }
 

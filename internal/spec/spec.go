@@ -1,5 +1,5 @@
-// Package spec reads the syntax tree of a spec into typed declarations. It checks structure: keys
-// are known, values have the right kind. What the declarations mean together is for package check.
+// Package spec reads the syntax tree of a spec into typed declarations. It checks the structure: keys are known, and
+// values have the right kind. Package check checks the meaning.
 package spec
 
 import (
@@ -48,9 +48,9 @@ func (i Int) Set() bool { return i.Span.File != nil }
 type Kind string
 
 const (
-	Operator    Kind = "operator"    // forward and, as a rule, backward
+	Operator    Kind = "operator"    // forward and usually backward
 	Optimizer   Kind = "optimizer"   // updates a weight from its gradient
-	Initializer Kind = "initializer" // fills a weight at first
+	Initializer Kind = "initializer" // gives a weight its first value
 	Enum        Kind = "enum"        // a set of names that attributes of several operators share
 )
 
@@ -77,6 +77,7 @@ type Spec struct {
 	Args       []*Arg
 	Requires   []*Require
 	Tasks      []*Task
+	Tiles      []*Tiles
 	Costs      []*Cost
 	Shards     []*Shard
 	Examples   []*Example
@@ -85,16 +86,15 @@ type Spec struct {
 	InPlaceGrads []*InPlace
 	Fusions      []*Fusion
 	Inference    []*source.Entry // attributes with their values in inference
-	ShapeFunc    Str             // a Go function that works out what shapes leave open
+	ShapeFunc    Str             // a Go function that computes what shapes do not determine
 	Values       []*EnumValue    // of an Enum
 	ValuesSpan   source.Span
-	// Unread holds the keys of tables that could not be read at all, so that what they would have
-	// declared is not missed.
+	// Unread holds the keys of tables that could not be read. What they would have declared is not
+	// reported as missing.
 	Unread map[string]bool
 }
 
-// Where returns the place that stands for the whole spec: its name's or, without one, the beginning
-// of the file.
+// Where returns the place for findings about the whole spec: its name or, without one, the beginning of the file.
 func (s *Spec) Where() source.Span {
 	if s.Name.Set() {
 		return s.Name.Span()
@@ -108,10 +108,10 @@ type TypeVar struct {
 	Key   source.Span
 	Bad   bool // reading it gave findings
 	Types []Str
-	// TypesSpan is where the types stand.
+	// TypesSpan is the place of the types.
 	TypesSpan source.Span
 	// From says what binds the variable if no input does: attributes, other variables or element
-	// types, of which the first that is given counts.
+	// types. The first that is present counts.
 	From []Str
 }
 
@@ -137,7 +137,7 @@ type Attr struct {
 	Default  source.Node
 	Min, Max source.Node
 	Values   []Str
-	// ValuesSpan is where the values stand, if the attribute lists any.
+	// ValuesSpan is the place of the values, if the attribute lists any.
 	ValuesSpan source.Span
 	Enum       Str // a shared enum
 	Of         Str // of an axis: the slot
@@ -228,7 +228,8 @@ type Task struct {
 	Bad    bool // reading it gave findings
 	Kind   Str
 	Doc    Str
-	Over   Str
+	Over   Str   // of the first dimension
+	Inner  []Str // of the others
 	Grain  Str
 	Access []*Access
 	Grads  []*Access
@@ -237,7 +238,7 @@ type Task struct {
 	// Elementwise says that index i touches element i only, of every tensor that has as many elements
 	// as there are indices, and does not write others.
 	Elementwise Bool
-	// Constraints say how launches partition tensors. If they are not Declared, the caller of the task
+	// Constraints say how launches divide tensors. If they are not Declared, invocations of the task
 	// may add some.
 	Constraints []*Constraint
 	Declared    bool
@@ -255,7 +256,8 @@ type Access struct {
 type Step struct {
 	Name  string
 	Key   source.Span
-	Over  Str
+	Over  Str   // of the first dimension
+	Inner []Str // of the others
 	Grain Str
 	When  Str
 	Doc   Str
@@ -267,7 +269,7 @@ type Step struct {
 type Shard struct {
 	Dim  Str
 	When Str
-	// Partial tells that dividing the dimension leaves partial sums.
+	// Partial says that dividing the dimension leaves partial sums.
 	Partial bool
 }
 

@@ -13,8 +13,8 @@ import (
 
 type reader struct{ list *diag.List }
 
-// tableReader hands out the entries of a table. Finally it reports those that were not taken, and those
-// that are missing.
+// tableReader gives access to the entries of a table. At the end it reports entries that were not read, and required
+// ones that are missing.
 type tableReader struct {
 	r      *reader
 	t      *source.Table
@@ -22,8 +22,8 @@ type tableReader struct {
 	before int         // findings before the table was read
 	taken  map[string]bool
 	known  []string
-	absent [][2]string     // the missing keys, and what they would say
-	unread map[string]bool // tables that are none, or whose keys are misspelled
+	absent [][2]string     // the missing keys, and their meaning
+	unread map[string]bool // keys whose values are not tables, or that are misspelled
 }
 
 func (r *reader) table(t *source.Table) *tableReader {
@@ -126,8 +126,7 @@ func (r *reader) misspelled(t *source.Table, key string) bool {
 }
 
 // done reports the keys that were not taken, and the missing ones unless they are only misspelled. It
-// returns whether anything but a superfluous key was wrong, so that the table does not say all that it
-// should.
+// returns whether the table lacks something that it should say: an unknown key alone is no such error.
 func (t *tableReader) done(what string) (bad bool) {
 	bad = len(t.absent) > 0 || t.r.list.Len() > t.before
 	var free []string // known keys that are not there
@@ -178,7 +177,7 @@ func (r *reader) integer(e *source.Entry) (Int, bool) {
 	return Int{}, false
 }
 
-// expression reads a string, or an integer or boolean that stands for itself.
+// expression reads an expression: a string, an integer or a boolean.
 func (r *reader) expression(e *source.Entry) Str {
 	if sc, ok := e.Value.(*source.Scalar); ok {
 		switch v := sc.Value.(type) {

@@ -91,7 +91,7 @@ func (k *keeper) value(v ast.Expr, how string) {
 	k.report(v, k.pass.TypesInfo.TypeOf(v), how)
 }
 
-// captured reports the first variable with a view that a function literal takes from around it.
+// captured reports the first variable with a view that a function literal captures.
 func (k *keeper) captured(f *ast.FuncLit, how string) {
 	done := false
 	ast.Inspect(f.Body, func(n ast.Node) bool {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// rawComment stands on the line of a use of the runtime's package raw, or the one above, and says why it is
-// needed.
+// rawComment begins a comment that gives the reason for a use of the runtime's package raw, on its line or the line
+// above.
 const rawComment = "//opgen:raw "
 
 // Raw lists the uses of the runtime's package raw that give no reason.
 var Raw = &analysis.Analyzer{
 	Name: "raw",
-	Doc:  "list uses of the runtime's package raw\n\nThe package hands out the memory behind views, so what it is used for escapes all checks. A use that says why, in a comment //opgen:raw reason on its line or the one above, is not listed.",
+	Doc:  "list uses of the runtime's package raw\n\nThe package gives access to the memory behind views, so no check covers its uses. A use with a reason, in a comment //opgen:raw reason on its line or the one above, is not listed.",
 	Run: func(pass *analysis.Pass) (any, error) {
 		for _, file := range pass.Files {
 			explained := reasons(pass.Fset, file)
@@ -26,7 +26,7 @@ var Raw = &analysis.Analyzer{
 				}
 				if obj := pass.TypesInfo.Uses[id]; obj != nil && inRuntime(obj.Pkg(), "raw") && !inRuntime(pass.Pkg, "raw") {
 					if line := pass.Fset.Position(id.Pos()).Line; !explained[line] && !explained[line-1] {
-						pass.Reportf(id.Pos(), "raw.%s hands out memory behind a view; say why in a comment %sreason", id.Name, rawComment)
+						pass.Reportf(id.Pos(), "raw.%s gives access to the memory behind a view; give the reason in a comment %sreason", id.Name, rawComment)
 					}
 				}
 				return true

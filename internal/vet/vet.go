@@ -1,5 +1,5 @@
-// Package vet checks Go code around operators for what types cannot rule out: arguments that are no plain
-// data, memory that is reached behind views' backs, and views that are kept beyond the task.
+// Package vet checks Go code around operators for what types cannot exclude: arguments that are not plain data, access
+// to the memory behind views, and views that are kept beyond the task.
 //
 // opgen vet runs the checks; the opgen binary also is a tool for go vet -vettool.
 package vet

@@ -1,8 +1,9 @@
 // Package blas offers matrix products over views.
 //
-// The work is done by gonum. Products are cut into blocks so small that gonum does not start
-// goroutines of its own: parallelism belongs to the engine, and the cuts depend on the shapes only,
-// so results do not depend on the number of workers.
+// It calls [gonum], in blocks so small that gonum starts no goroutines of its own: the engine decides what runs at the
+// same time. The blocks depend on shapes only, so results do not depend on the number of workers.
+//
+// [gonum]: https://www.gonum.org
 package blas
 
 import (
@@ -17,13 +18,13 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// gonum goes parallel from four blocks of 64 x 64 on; 64 x 192 are three.
+// gonum starts goroutines from four blocks of 64 x 64 on; 64 x 192 are three.
 const (
 	blockRows = 64
 	blockCols = 192
 )
 
-// Gemm computes alpha*a*b and puts it into c: stored, added or dropped as c's mode says. a is m x k,
+// Gemm computes alpha*a*b and puts it into c: the mode of c decides whether it is stored, added or dropped. a is m x k,
 // b is k x n, c is m x n; other sizes panic. c must not overlap a or b.
 func Gemm[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T]) {
 	m, n, k := a.Rows(), b.Cols(), a.Cols()

@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
-// Case is a case as its file gives it.
+// Case is a conformance case, as its file holds it.
 type Case struct {
 	Path    string // relative to the folder of cases, with slashes
 	Op      string
@@ -34,7 +34,7 @@ type Tolerance struct {
 	Abs float64 `json:"atol"`
 }
 
-// Statistics bounds what a random mask may look like.
+// Statistics bounds the properties of a random mask.
 type Statistics struct {
 	KeepLo      float64 `json:"keep_count_lo"`
 	KeepHi      float64 `json:"keep_count_hi"`

@@ -19,16 +19,16 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Status is how a case ended.
+// Status is the outcome of a case.
 type Status uint8
 
 const (
 	Passed Status = iota
 	Failed
-	Skipped // the operator cannot do this, or nothing is expected of it
+	Skipped // the operator does not support the case, or the case expects nothing
 )
 
-// Result is how a case ended, and what was computed.
+// Result is the outcome of a case, and what was computed.
 type Result struct {
 	Case   *Case
 	Status Status
@@ -55,7 +55,7 @@ func unsupportedf(format string, args ...any) error {
 	return unsupported{fmt.Errorf(format, args...)}
 }
 
-// Run runs a case. It never panics on what a case holds.
+// Run runs a case. The content of a case cannot make it panic.
 func (r *Runner) Run(ctx context.Context, c *Case) *Result {
 	res := &Result{Case: c}
 	computed, err := r.run(ctx, c)
@@ -136,8 +136,8 @@ func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 	return nil, nil, unsupported{errors.Join(errs...)}
 }
 
-// retype makes attributes that name element types follow the tensors to float64, unless they say what an
-// output is converted to: rounding to float32 is what the case is about then.
+// retype changes attributes that name element types to float64, as the tensors are. It keeps the type to which an
+// operator converts, since such a case tests the rounding.
 func (r *Runner) retype(op *graph.Operator, attrs task.Attrs) task.Attrs {
 	if !r.Double {
 		return attrs
@@ -152,7 +152,7 @@ func (r *Runner) retype(op *graph.Operator, attrs task.Attrs) task.Attrs {
 	return v.Interface().(task.Attrs)
 }
 
-// converts reports whether an attribute gives outputs their type, and nothing else.
+// converts reports whether an attribute determines the type of outputs, and nothing else.
 func converts(op *graph.Operator, attr string) bool {
 	return slices.ContainsFunc(op.Types, func(v task.TypeVar) bool {
 		other := func(s task.Slot) bool { return s.Type == v.Name && s.Role != task.RoleOutput }
@@ -168,7 +168,7 @@ func (r *Runner) storage(t dtype.Type) dtype.Type {
 	return t
 }
 
-// execution is one case on its way through an engine.
+// execution is a case that runs on an engine.
 type execution struct {
 	runner *Runner
 	c      *Case
@@ -263,8 +263,8 @@ func (x *execution) build(extra ...string) error {
 	return nil
 }
 
-// wants reports whether an output that is made on request is to be made: if the case has it, or has
-// no outputs at all, so that what it wants is not known.
+// wants reports whether to request an output that is made on request: the case has it, or the case has no outputs at
+// all.
 func (x *execution) wants(s *task.Slot) bool {
 	if len(x.names("out.", s)) > 0 {
 		return true

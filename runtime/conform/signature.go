@@ -69,7 +69,7 @@ type storeSpec struct {
 	} `json:"held"`
 }
 
-// Expectation is what a scenario should end with.
+// Expectation is the expected outcome of a scenario.
 type Expectation struct {
 	Stage     string          `json:"stage"`
 	Result    string          `json:"result"`
@@ -78,7 +78,7 @@ type Expectation struct {
 	Partition json.RawMessage `json:"partition"`
 }
 
-// Outcome is what a scenario ended with.
+// Outcome is the outcome of a scenario.
 type Outcome struct {
 	ID        string         `json:"id"`
 	Stage     string         `json:"stage"`
@@ -116,8 +116,7 @@ func LoadScenarios(files fs.FS, path string) (scenarios []*Scenario, ok bool, er
 	return scenarios, true, nil
 }
 
-// Run works out what the scenario ends with, without looking at what is expected. The error is for a
-// scenario that is malformed.
+// Run returns the outcome of the scenario. It does not use the expectation. The error is for a malformed scenario.
 func (s *Scenario) Run() (*Outcome, error) {
 	o := &Outcome{ID: s.ID, Stage: "declare", Result: "ok"}
 	fail := func(err error) (*Outcome, error) {
@@ -210,8 +209,7 @@ func call(d *partition.Declaration, c []json.RawMessage) error {
 	return set(d, name, c[1])
 }
 
-// set makes one setter call. The declaration keeps what is wrong with its value; the error is for a
-// call that is malformed.
+// set makes one setter call. The declaration keeps errors of the value; the error is for a malformed call.
 func set(d *partition.Declaration, name string, raw json.RawMessage) error {
 	if name == "constraints" {
 		if string(raw) == "null" {
@@ -424,7 +422,7 @@ func partitionJSON(p *partition.Strategy) *PartitionJSON {
 	return out
 }
 
-// Differences compares an outcome with the expectation and says in what it differs.
+// Differences lists the differences between an outcome and the expectation.
 func (s *Scenario) Differences(o *Outcome) []string {
 	e := s.Expect
 	if e == nil {
@@ -449,7 +447,7 @@ func (s *Scenario) Differences(o *Outcome) []string {
 	return out
 }
 
-// mentions reports whether text holds what as a whole word or number, regardless of case.
+// mentions reports whether text contains what as a whole word or number, ignoring case.
 func mentions(text, what string) bool {
 	text, what = strings.ToLower(text), strings.ToLower(what)
 	word := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

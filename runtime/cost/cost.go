@@ -25,15 +25,15 @@ type Config struct {
 	// this machine run them, with the given number of workers.
 	Backend func() engine.Backend
 	Workers int
-	// Warmup is how many runs pass before those that count; Runs is how many count, 0 means 5.
+	// Warmup is the number of runs before those that are measured. Runs is the number of those that are measured; 0 means 5.
 	Warmup, Runs int
 	// MemoryLimit bounds the bytes of tensors of a measurement; 0 means no bound.
 	MemoryLimit int64
 	// Machine is what the machine can do at best. Without it, there are no roofline shares.
 	Machine Machine
-	// Devices is how many devices would train together, each on its part of a batch, and Bandwidth how
-	// many bytes a second each of them sends and receives at the same time. With fewer than 2 devices,
-	// or without a bandwidth, nothing is synchronized.
+	// Devices is the number of devices that would train together, each on a part of the batch. Bandwidth is the number of
+	// bytes a second that each sends and receives at the same time. With fewer than 2 devices, or without a bandwidth,
+	// Metrics.Sync is 0.
 	Devices   int
 	Bandwidth float64
 }
@@ -51,13 +51,12 @@ type Metrics struct {
 // Phase is the cost of a task.
 type Phase struct {
 	Time profile.Time
-	// Flops and Bytes are what the spec says the task computes and moves; Known tells whether it says so.
-	// Where it gives no bytes, these are the tensors that the task reads and writes.
+	// Flops and Bytes are the operations and the moved bytes that the spec gives; Known reports whether it does. If it
+	// gives no bytes, Bytes is the size of the tensors that the task reads and writes.
 	Known        bool
 	Flops, Bytes float64
-	// Roofline is how long the machine would need at best, with tensors in memory; Share is its part in the
-	// mean time, which may exceed 1 where caches hold the tensors. Both are 0 if the cost or the machine is
-	// unknown.
+	// Roofline is the shortest time that the machine allows, with tensors in memory. Share is Roofline divided by the mean
+	// time, which may exceed 1 if caches hold the tensors. Both are 0 if the cost or the machine is unknown.
 	Roofline time.Duration
 	Share    float64
 }
@@ -70,8 +69,7 @@ type Memory struct {
 	Gradients                int64 // of inputs, weights and outputs
 }
 
-// Meter measures operators, and remembers what it measured. It may be used by several goroutines; one
-// measures at a time.
+// Meter measures operators, and keeps the results. It is safe for concurrent use; it measures one operator at a time.
 type Meter struct {
 	registry *task.Registry
 	config   Config
@@ -80,7 +78,7 @@ type Meter struct {
 	known map[key]Metrics
 }
 
-// key is all that an operator's cost depends on.
+// key holds everything that the cost of an operator depends on.
 type key struct {
 	op    *graph.Operator
 	attrs task.Attrs

@@ -11,15 +11,15 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Machine is what a machine can do at best, with as many workers as will be used.
+// Machine holds the peak rates of a machine, for the number of workers that will be used.
 type Machine struct {
 	F32, F64  float64 // floating-point operations a second
 	Bandwidth float64 // bytes a second, between memory and CPUs
 }
 
-// MeasureMachine measures what this machine does at best with a number of workers; 0 means one for each CPU that Go may
-// use. Its floating-point operations are those of large matrix products, which of all that kernels do come nearest to the
-// peak; its bandwidth is that of copying blocks that no cache holds. It takes about a second.
+// MeasureMachine measures the peak rates of this machine with a number of workers; 0 means one for each CPU that Go may
+// use. The rate of floating-point operations is that of large matrix products, and the bandwidth is that of copying blocks
+// that do not fit into a cache. It takes about a second.
 func MeasureMachine(workers int) Machine {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -48,14 +48,14 @@ func copyRate(workers int) float64 {
 	return best(workers, func() (float64, func()) {
 		from, to := make([]byte, bytes), make([]byte, bytes)
 		for i := range from {
-			from[i], to[i] = byte(i), 1 // so that the memory is there
+			from[i], to[i] = byte(i), 1 // so that the pages are mapped
 		}
 		return 2 * bytes, func() { copy(to, from) }
 	})
 }
 
-// best lets every worker do a piece of work of its own at the same time, several times over, and returns the highest
-// amount of work a second of all together.
+// best runs a piece of work on every worker at the same time, several times, and returns the highest amount of work a second
+// of all workers together.
 func best(workers int, prepare func() (amount float64, work func())) float64 {
 	const rounds = 4
 	var total, rate float64

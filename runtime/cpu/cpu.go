@@ -1,8 +1,8 @@
 // Package cpu runs plans on the CPUs of this machine, in pure Go. It is a backend of package engine.
 //
-// Workers walk the queues of the plan: tasks that do not depend on each other run side by side, and the
-// ranges of long ones are shared. As ranges are cut by shapes alone, and whatever depends on order is
-// ordered, results do not depend on the number of workers.
+// Workers run the queues of the plan. Tasks that do not depend on each other run at the same time, and several workers share
+// the ranges of a long task. Ranges depend on shapes alone, and sums have a fixed order, so results do not depend on
+// the number of workers.
 package cpu
 
 import (
@@ -23,8 +23,8 @@ import (
 type Config struct {
 	// Workers is the number of workers; 0 means one for each CPU that Go may use.
 	Workers int
-	// Devices is the number of devices; 0 means one. All of them have memory of this machine, and all workers run the
-	// tasks of all devices.
+	// Devices is the number of devices; 0 means one. Each has memory of its own on this machine. All workers run the tasks
+	// of all devices.
 	Devices int
 }
 
@@ -34,7 +34,7 @@ type Backend struct {
 	devices int
 }
 
-// New returns a backend, whose workers run until it is closed.
+// New returns a backend. Its workers run until it is closed.
 func New(c Config) *Backend {
 	if c.Workers <= 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
@@ -51,7 +51,7 @@ func (b *Backend) Devices() int { return b.devices }
 // Workers returns the number of workers.
 func (b *Backend) Workers() int { return b.pool.Workers() }
 
-// memory is what Alloc returns: a pointer, since slices cannot be compared.
+// memory is memory of the Go heap. Handles are pointers to it, since slices cannot be compared.
 type memory struct{ bytes []byte }
 
 // Alloc returns memory of the Go heap.
@@ -61,7 +61,7 @@ func (b *Backend) Alloc(_ int, n int64) (engine.Memory, error) {
 	return &memory{raw[skip : int64(skip)+n : int64(skip)+n]}, nil
 }
 
-// Free lets go of memory. It is collected when nothing refers to it.
+// Free drops the reference to memory, which the garbage collector then frees.
 func (b *Backend) Free(m engine.Memory) error {
 	m.(*memory).bytes = nil
 	return nil
@@ -90,7 +90,7 @@ func (b *Backend) Read(to []byte, from engine.Region) error {
 // launchable is a body.
 type launchable struct{ op.Body }
 
-// Launch runs the body on the goroutine that calls.
+// Launch runs the body on the calling goroutine.
 func (l launchable) Launch() error { return l.Run(&op.Ctx{}, op.Range{Lo: 0, Hi: 1}) }
 
 // BindCall returns the bodies that generated code binds.

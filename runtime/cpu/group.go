@@ -29,8 +29,8 @@ type part struct {
 	number int
 }
 
-// partError is the error of a part of a group: which one, in which range of its own, and what its body
-// returned or the *engine.PanicError that it raised.
+// partError is the error of a part of a group in a range of the part. err is the error of the body, or an
+// *engine.PanicError.
 type partError struct {
 	part int
 	at   op.Range
@@ -52,7 +52,7 @@ func (p *part) run(ctx *op.Ctx, r op.Range) (err error) {
 	return nil
 }
 
-// chain runs each range through all parts, so that what they hand on is in the cache.
+// chain runs all parts on a range before it takes the next, so that intermediate elements stay in the cache.
 type chain struct{ parts []part }
 
 func (c chain) Run(ctx *op.Ctx, r op.Range) error {

@@ -10,19 +10,19 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// allocator hands out a backend's memory up to a limit and accounts for every byte of it.
+// allocator allocates memory of a backend up to a limit, and counts every byte of it.
 type allocator struct {
 	backend Backend
-	admit   func(owner string, bytes int64) error // nil admits all
+	admit   func(owner string, bytes int64) error // nil: all are admitted
 
 	mu     sync.Mutex
-	limit  int64 // 0: as much as can be addressed
+	limit  int64 // in bytes; 0: the largest size that can be addressed
 	used   int64
 	peak   int64
 	blocks map[Memory]block // that are in use
 }
 
-// block is memory that was handed out.
+// block is memory in use.
 type block struct {
 	owner string
 	bytes int64
@@ -30,7 +30,7 @@ type block struct {
 
 // OutOfMemoryError reports that an allocation would exceed the limit. Nothing was allocated.
 type OutOfMemoryError struct {
-	Owner     string // who asked
+	Owner     string // of the memory that was requested
 	Requested int64  // bytes
 	Used      int64
 	Limit     int64
@@ -40,8 +40,8 @@ func (e *OutOfMemoryError) Error() string {
 	return fmt.Sprintf("out of memory: %s wants %d bytes; %d of %d are in use", e.Owner, e.Requested, e.Used, e.Limit)
 }
 
-// allocate returns n zeroed bytes of a device. The owner is named in the error if they would exceed the
-// limit; exactly reaching the limit is allowed.
+// allocate returns n zeroed bytes of a device. If they would exceed the limit, the error names the owner. A request that
+// reaches the limit exactly succeeds.
 func (a *allocator) allocate(device int, owner string, n int64) (Region, error) {
 	if a.admit != nil {
 		if err := a.admit(owner, n); err != nil {
@@ -70,19 +70,22 @@ func (a *allocator) allocate(device int, owner string, n int64) (Region, error) 
 	return Region{Memory: m, Size: n}, nil
 }
 
-// free gives back what allocate returned.
+// free frees what allocate returned. It is an error if that is not in use; then nothing changes.
 func (a *allocator) free(r Region) error {
 	if r.Size == 0 {
 		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.used -= a.blocks[r.Memory].bytes
+	if b, ok := a.blocks[r.Memory]; !ok || b.bytes != r.Size {
+		return fmt.Errorf("engine: want to free memory in use, got %d bytes that are not", r.Size)
+	}
+	a.used -= r.Size
 	delete(a.blocks, r.Memory)
 	return a.backend.Free(r.Memory)
 }
 
-// leak returns an error that lists what is in use, or nil if nothing is.
+// leak returns an error that lists the blocks in use, or nil if there are none.
 func (a *allocator) leak() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,8 +100,8 @@ func (a *allocator) leak() error {
 	return fmt.Errorf("engine: %d bytes were not freed: %s", a.used, strings.Join(owners, ", "))
 }
 
-// Usage is the memory of tensors that an engine uses, in bytes: now, at most so far, and its limit, 0 if
-// it has none.
+// Usage is the memory of an engine's tensors, in bytes: in use now, the most in use so far, and the limit, which is 0 if
+// there is none.
 type Usage struct{ Used, Peak, Limit int64 }
 
 func (a *allocator) usage() Usage {

@@ -61,6 +61,9 @@ func TestAllocator(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if err := a.free(regions[0]); err == nil || err.Error() != "engine: want to free memory in use, got 1 bytes that are not" {
+		t.Errorf("freed twice: %v", err)
+	}
 	want(0, 1000)
 	if err := a.leak(); err != nil {
 		t.Error(err)

@@ -11,45 +11,42 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Backend is what engines of different devices do differently: memory, binding and running. An engine
-// calls its methods one at a time. Only the engine passes handles (Memory, Launchable, Executable) back
-// to the backend that made them.
+// Backend is the part of an engine that depends on the devices: memory, binding and running. An engine calls one
+// method at a time. It passes handles (Memory, Launchable, Executable) only to the backend that made them.
 //
-// The memory of a device need not be addressable by the host: only Write and Read move bytes between the
-// two.
+// The memory of a device need not be addressable by the host. Write and Read move bytes between the two.
 type Backend interface {
-	// Target says how plans for the backend are lowered, and whose kernels it runs.
+	// Target returns the target for which plans are lowered and kernels are registered.
 	Target() target.Target
-	// Devices returns the number of devices, each of which has memory of its own.
+	// Devices returns the number of devices. Each has memory of its own.
 	Devices() int
 	// Workers returns the number of queues for which plans are scheduled.
 	Workers() int
 
-	// Alloc returns zeroed memory of a device, aligned to plan.Align; bytes is positive. The engine has
-	// checked its limits before.
+	// Alloc returns zeroed memory of a device, aligned to plan.Align. bytes is positive. The engine checks its limits
+	// first.
 	Alloc(device int, bytes int64) (Memory, error)
 	// Free frees what Alloc returned.
 	Free(m Memory) error
-	// Write copies host memory to a region of as many bytes.
+	// Write copies host memory to a region of the same size.
 	Write(to Region, from []byte) error
-	// Read copies a region to host memory of as many bytes.
+	// Read copies a region to host memory of the same size.
 	Read(to []byte, from Region) error
 
 	// BindCall binds a task of an operator to its memory. It returns one Launchable for each step.
 	BindCall(c *Call) ([]Launchable, error)
 	// BindBuiltin binds a built-in operation.
 	BindBuiltin(b *Builtin) (Launchable, error)
-	// BindGroup binds a fused task to its parts. Part i runs over as many indices as over[i] says.
+	// BindGroup binds a fused task to its parts. Part i runs over over[i] indices.
 	BindGroup(form plan.Form, parts []Launchable, over []int) (Launchable, error)
 	// Compile makes the queues of a plan ready to run.
 	Compile(q *Queues) (Executable, error)
 
-	// Close frees what the backend itself holds, such as threads. The engine has freed all memory.
+	// Close stops threads and frees what else the backend holds. The engine frees all memory first.
 	Close() error
 }
 
-// Memory is memory of a device, as Alloc of a backend returned it. It is comparable. Only the backend
-// looks into it.
+// Memory is memory of a device, as Alloc of a backend returns it. It is comparable, and opaque to the engine.
 type Memory any
 
 // Region is a part of a device's memory. The zero Region has no bytes.
@@ -76,13 +73,13 @@ type Call struct {
 	Passed map[int][]any
 	// State is the per-device state of the call's node, nil if it has none.
 	State *task.State
-	// Params lists the tensors of each parameter of the signature. Of scratch memory that every worker has
-	// for itself, there are as many for each tensor as there are workers.
+	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each worker has for
+	// itself stands there once for each worker.
 	Params [][]Tensor
 }
 
-// Accessor returns the accessor with which kernels of the host are bound. host returns the bytes of a
-// region as the kernel is to see them.
+// Accessor returns the accessor that binds kernels which run on the host. host returns the bytes of a region as the
+// kernel sees them.
 func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	buffers := func(slot int, grad bool) (out []task.Buffer) {
 		for i, p := range c.Signature.Params {
@@ -106,10 +103,9 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	}
 }
 
-// Builtin is a built-in operation over [0, Over). The engine has checked that the tensors are touched as
-// a whole, and that the first is written; whether the operation exists for their types is left to the
-// backend. The tensors lie on the device that runs the operation, but for those of copy and all_reduce, which may
-// lie on any.
+// Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole tensors, and writes the
+// first. The backend checks that the operation exists for their types. Tensors of copy and all_reduce may lie on any
+// device, and those of other operations lie on the device that runs the operation.
 type Builtin struct {
 	*plan.Builtin
 	Device  int
@@ -117,9 +113,9 @@ type Builtin struct {
 	Tensors []Tensor
 }
 
-// Launchable is a bound task. What else it is only its backend knows.
+// Launchable is a bound task. Backends have types of their own for it.
 type Launchable interface {
-	// Launch runs the task once, as range [0, 1), and waits for it. Init and cleanup tasks run in this way.
+	// Launch runs the task once, as range [0, 1), and waits for it. The engine runs init and cleanup tasks in this way.
 	Launch() error
 }
 
@@ -127,14 +123,14 @@ type Launchable interface {
 type Queues struct {
 	Plan  *plan.Plan   // scheduled for as many workers as the backend has
 	Tasks []Launchable // one for each task of the plan
-	// Observe, unless nil, is to be called after each range that has run. Workers call it side by side.
+	// Observe, unless nil, must be called after each range that has run. Workers may call it at the same time.
 	Observe func(Event)
 }
 
 // Executable is a plan that a backend has made ready.
 type Executable interface {
-	// Run walks all queues once and waits for them. step is what kernels see as op.Ctx.Step. The error is a
-	// *RangeError or the cause of the context; the next run is as if it had not been.
+	// Run runs all queues once and waits for them. Kernels see step as op.Ctx.Step. The error is a *RangeError or the
+	// cause of the context. An error leaves no trace in the next run.
 	Run(ctx context.Context, step uint64) error
 }
 

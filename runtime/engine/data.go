@@ -19,7 +19,7 @@ func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
 	return r, &in.plan.Roots[r], nil
 }
 
-// Feed writes a fed tensor or a variable. A tensor of f16 or bf16 takes float32, which is rounded.
+// Feed writes an input or a variable. A tensor of f16 or bf16 takes elements of float32, which are rounded.
 func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 	_, root, err := in.root(name)
 	if err == nil {
@@ -31,8 +31,7 @@ func Feed[T dtype.Element](in *Instance, name string, data []T) error {
 	return in.FeedBytes(name, encode(root.Type, data))
 }
 
-// FeedBytes writes a fed tensor or a variable. data holds the elements, little endian, in the type of
-// the tensor.
+// FeedBytes writes an input or a variable. data holds the elements, little endian, in the type of the tensor.
 func (in *Instance) FeedBytes(name string, data []byte) error {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
@@ -56,7 +55,7 @@ func (in *Instance) FeedBytes(name string, data []byte) error {
 	return nil
 }
 
-// Fetch returns a copy of a fetched tensor or of a variable. A tensor of f16 or bf16 gives float32.
+// Fetch returns a copy of a fetched tensor or of a variable. A tensor of f16 or bf16 gives elements of float32.
 func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	_, root, err := in.root(name)
 	if err == nil {
@@ -89,7 +88,7 @@ func (in *Instance) FetchBytes(name string) ([]byte, error) {
 
 var errInstanceClosed = errors.New("engine: the instance is closed")
 
-// holds checks that a tensor of an element type is fed and fetched as elements of T.
+// holds checks that the elements of a tensor are fed and fetched as T.
 func holds[T dtype.Element](what, name string, typ dtype.Type) error {
 	if got := dtype.Of[T](); got != typ.Host() {
 		return fmt.Errorf("engine: %s %s holds %v, not %v", what, name, typ, got)
@@ -102,7 +101,7 @@ func bytesOf[T dtype.Element](data []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*dtype.Of[T]().Size())
 }
 
-// encode returns elements in the form in which a tensor of type typ stores them.
+// encode returns elements as a tensor of type typ stores them.
 func encode[T dtype.Element](typ dtype.Type, data []T) []byte {
 	p, ok := typ.Packed()
 	if !ok {
@@ -194,7 +193,7 @@ func (e *Engine) SetVariableBytes(name string, data []byte) error {
 	return nil
 }
 
-// Written reports whether the engine has a variable of this name that was given values.
+// Written reports whether the engine has a variable of this name that has values.
 func (e *Engine) Written(name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

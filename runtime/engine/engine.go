@@ -1,8 +1,8 @@
 // Package engine loads plans and runs them.
 //
-// An Engine checks plans, accounts for memory, keeps variables, feeds and fetches tensors. What differs
-// from device to device, such as memory, kernels and queues, is left to a Backend. Package cpu has the one
-// for the CPUs of this machine; package enginetest tests any.
+// An Engine checks plans, counts memory, keeps variables, and feeds and fetches tensors. A Backend does what depends on the
+// devices: it allocates memory, binds kernels and runs queues. Package cpu has the backend for the CPUs of this
+// machine. Package enginetest tests backends.
 package engine
 
 import (
@@ -22,25 +22,25 @@ import (
 
 // Config configures an engine.
 type Config struct {
-	// MemoryLimit bounds the bytes of tensors, 0 means no bound. It counts plans' arenas, variables
-	// and workers' scratch memory.
+	// MemoryLimit bounds the bytes of tensors on all devices: arenas of plans, variables and scratch memory of
+	// workers. 0 means no bound.
 	MemoryLimit int64
-	// Admit, if it is set, is asked before each allocation of memory for a named owner, and may refuse it.
+	// Admit, unless nil, is called before each allocation of memory for a named owner. Its error refuses the allocation.
 	Admit func(owner string, bytes int64) error
 	// Profile measures the time of every task.
 	Profile bool
-	// Observer, unless nil, sees the tasks run.
+	// Observer, unless nil, receives the events of all runs.
 	Observer Observer
 }
 
-// Observer sees tasks run. Observe is called when a plan is loaded, whose Instance.Plan p is. The function
-// that it returns is called after every range that has run, by the workers side by side.
+// Observer receives the events of runs. Loading a plan calls Observe, where p is Instance.Plan of the loaded plan. The
+// function that it returns is called after each range that has run, by several workers at the same time.
 type Observer interface {
 	Observe(p *plan.Plan, workers int) func(Event)
 }
 
-// Engine runs plans on a backend. Its variables are shared, by name, among its plans. One plan
-// runs at a time; calls from several goroutines wait for each other.
+// Engine runs plans on a backend. Its plans share variables by name. It is safe for concurrent use; one plan runs at a
+// time.
 type Engine struct {
 	registry *task.Registry
 	backend  Backend
@@ -50,7 +50,7 @@ type Engine struct {
 
 	mu        sync.Mutex
 	variables map[string]*variable
-	instances []*Instance // that are open, in the order of loading
+	instances []*Instance // that are not closed, in the order of loading
 	closed    bool
 }
 
@@ -61,8 +61,8 @@ type variable struct {
 	set     bool // has been written
 }
 
-// New returns an engine that runs the tasks of a registry on a backend, which from then on belongs to the
-// engine. Close it to free its memory and the backend.
+// New returns an engine that runs the tasks of a registry on a backend. Close frees its memory and closes the
+// backend.
 func New(registry *task.Registry, backend Backend, config Config) *Engine {
 	return &Engine{
 		registry:  registry,
@@ -74,9 +74,9 @@ func New(registry *task.Registry, backend Backend, config Config) *Engine {
 	}
 }
 
-// Close unloads what is loaded, the latest first, frees the variables and closes the backend. Using the
-// engine or its instances afterwards is an error. Close does all of it whatever fails, and returns the
-// errors of cleanup tasks, and what memory is then still in use.
+// Close closes all instances, the latest first, frees the variables and closes the backend. Using the engine or its
+// instances afterwards is an error. Close goes on after an error. It returns all errors, and one that lists the memory that
+// is left in use.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,9 +127,9 @@ type Instance struct {
 	steps   uint64
 }
 
-// Run runs the plan once. Its inputs must have been fed since the run before, whose tasks may have
-// used their memory for other tensors. After an error (a *TaskError, or the context's), what the plan
-// wrote is undefined, but the engine remains usable.
+// Run runs the plan once. Inputs must be fed before each run, since tasks may reuse their memory. The error is a
+// *TaskError or wraps the cause of the context. After an error, the tensors that the plan writes are undefined, and the
+// engine remains usable.
 func (in *Instance) Run(ctx context.Context) error {
 	e := in.engine
 	e.mu.Lock()
@@ -162,23 +162,23 @@ func (in *Instance) Run(ctx context.Context) error {
 	return nil
 }
 
-// SetStep says how many steps were done before the next run, as tasks see it; each run adds one. Plans
-// that take turns, such as those for batches of several sizes, count together in this way.
+// SetStep sets the number of steps before the next run, which kernels see as op.Ctx.Step. Each run adds one. Plans that take
+// turns, such as those for batches of several sizes, count together in this way.
 func (in *Instance) SetStep(steps uint64) {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
 	in.steps = steps
 }
 
-// Close unloads the plan: it runs cleanup tasks, the latest first, and frees the plan's memory, whatever
-// fails. Variables stay with the engine.
+// Close unloads the plan: it runs cleanup tasks, the latest first, and frees the plan's memory, also after an
+// error. Variables stay with the engine.
 func (in *Instance) Close() error {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
 	return in.free()
 }
 
-// free is Close for callers that hold the engine's lock.
+// free is Close for a caller that holds the engine's lock.
 func (in *Instance) free() error {
 	if in.data == nil {
 		return nil
@@ -230,7 +230,7 @@ func (in *Instance) addTimes() {
 	}
 }
 
-// observe returns the function that is told of every range that has run, or nil.
+// observe returns the function that is called after each range that has run, or nil.
 func (in *Instance) observe() func(Event) {
 	var observe func(Event)
 	if o := in.engine.config.Observer; o != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 )
 
-// TaskError reports which task of a plan failed. It wraps the kernel's error, or a *PanicError.
+// TaskError is the failure of a task of a plan. It wraps the error of the kernel, or a *PanicError.
 type TaskError struct {
 	Plan     string
 	Label    string // of the task, for people
@@ -28,7 +28,7 @@ func (e *TaskError) Error() string {
 // Unwrap returns the kernel's error.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// locate fills in what is known of the call in which the error arose.
+// locate fills in the call in which the error arose.
 func (e *TaskError) locate(c *plan.Call) {
 	e.Node, e.Operator, e.Task = c.Node, c.Operator, c.Task
 	var te *op.Error
@@ -40,7 +40,7 @@ func (e *TaskError) locate(c *plan.Call) {
 // PanicError is a panic of a kernel.
 type PanicError = exec.Panic
 
-// RangeError is how a backend reports the error of a task: what its kernel returned, or a *PanicError.
+// RangeError is the failure of a task, as a backend reports it. It wraps the error of the kernel, or a *PanicError.
 type RangeError struct {
 	Task  int
 	Part  int // of a group; otherwise 0
@@ -55,7 +55,7 @@ func (e *RangeError) Error() string {
 // Unwrap returns the kernel's error.
 func (e *RangeError) Unwrap() error { return e.Err }
 
-// failure says which task of the plan an error of the backend comes from.
+// failure returns the error of a run, with the task of the plan in which it arose.
 func (in *Instance) failure(err error) error {
 	var re *RangeError
 	if !errors.As(err, &re) {

@@ -15,9 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Load schedules a plan for the engine's workers if it was made for another number, verifies it,
-// allocates its memory, makes per-device state and binds its tasks. If it fails, the engine is as it was
-// before, and state that was made is freed.
+// Load schedules a plan for the number of workers of the engine, verifies it, allocates its memory, makes per-device state and
+// binds its tasks. An error leaves the engine as it was before: state that was made is freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,7 +129,7 @@ func (in *Instance) allocate(allocate func(device int, owner string, n int64) (R
 	return nil
 }
 
-// arenaOwner names the largest tensor of the plan, for the error if its arena does not fit.
+// arenaOwner names the plan and its largest tensor, for the error of an arena that does not fit.
 func arenaOwner(p *plan.Plan) string {
 	owner, most := "plan "+p.Name, int64(-1)
 	for i := range p.Roots {
@@ -145,7 +144,7 @@ func arenaOwner(p *plan.Plan) string {
 // bind binds the tasks of the plan.
 func (in *Instance) bind() error {
 	p := in.plan
-	calls := make([][]Launchable, len(p.Calls))
+	calls := make([]bound, len(p.Calls))
 	q := &Queues{Plan: p, Tasks: make([]Launchable, len(p.Tasks)), Observe: in.observe()}
 	for i := range p.Tasks {
 		l, err := in.bindTask(&p.Tasks[i], calls)
@@ -159,33 +158,52 @@ func (in *Instance) bind() error {
 	return err
 }
 
-// bindTask binds a task. What calls are bound to is kept for their other steps.
-func (in *Instance) bindTask(t *plan.Task, calls [][]Launchable) (Launchable, error) {
+// bindTask binds a task. calls keeps what calls are bound to, for their other steps.
+func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 	switch {
 	case t.Group != nil:
 		return in.bindGroup(t.Group, calls)
 	case t.Builtin != nil:
 		return in.bindBuiltin(t)
 	}
-	if calls[t.Call] == nil {
+	call := &calls[t.Call]
+	if call.Call == nil {
 		c, err := in.resolve(&in.plan.Calls[t.Call])
 		if err != nil {
 			return nil, err
 		}
-		if calls[t.Call], err = in.engine.backend.BindCall(c); err != nil {
+		if call.steps, err = in.engine.backend.BindCall(c); err != nil {
 			return nil, err
 		}
+		call.Call = c
 	}
-	if err := in.checkAccess(t); err != nil {
+	if t.Step >= len(call.steps) {
+		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(call.steps))
+	}
+	if err := call.checkGrid(t); err != nil {
 		return nil, err
 	}
-	if t.Step >= len(calls[t.Call]) {
-		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(calls[t.Call]))
+	// The tiles of a step share their accesses.
+	if len(t.Access) == 0 || call.checked != &t.Access[0] || call.step != t.Step {
+		if err := in.checkAccess(t, call); err != nil {
+			return nil, err
+		}
+		if len(t.Access) > 0 {
+			call.checked, call.step = &t.Access[0], t.Step
+		}
 	}
-	return calls[t.Call][t.Step], nil
+	return call.steps[t.Step], nil
 }
 
-func (in *Instance) bindGroup(g *plan.Group, calls [][]Launchable) (Launchable, error) {
+// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a step.
+type bound struct {
+	*Call
+	steps   []Launchable
+	checked *region.Access
+	step    int
+}
+
+func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) {
 	if g.Form != plan.Chain && g.Form != plan.Batch {
 		return nil, fmt.Errorf("unknown form of a group %q", g.Form)
 	}
@@ -204,7 +222,7 @@ func (in *Instance) bindGroup(g *plan.Group, calls [][]Launchable) (Launchable, 
 	return in.engine.backend.BindGroup(g.Form, parts, over)
 }
 
-// builtins says how many tensors each built-in operation takes; 0 stands for any number.
+// builtins holds the number of tensors of each built-in operation; 0 stands for any.
 var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2, "copy": 2, "all_reduce": 0}
 
 func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
@@ -226,7 +244,7 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 	return in.engine.backend.BindBuiltin(b)
 }
 
-// resolve finds the kernel of a call and applies its operator again to what it was given. That says which
+// resolve finds the kernel of a call, and resolves its operator again for what it was given. The result determines which
 // tensors the call must have.
 func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	reg := in.engine.registry.Task(c.ID)
@@ -295,7 +313,7 @@ func passed(c *plan.Call, sig *task.Signature) (map[int][]any, error) {
 	return values, nil
 }
 
-// checkParams checks that a call's tensors are what the operator's rules give.
+// checkParams checks that the tensors of a call have the types and shapes that the rules of the operator give.
 func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
 	for i, p := range sig.Params {
 		fail := func(want, got string) error {
@@ -317,16 +335,16 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 	return nil
 }
 
-// checkAccess checks that a task says of all tensors of its call that it touches them: Check and the order
-// of tasks rely on that.
-func (in *Instance) checkAccess(t *plan.Task) error {
+// checkAccess checks that a task declares an access for each tensor of its call: the verifier and the order of tasks
+// rely on that.
+func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c := &in.plan.Calls[t.Call]
 	sig := in.engine.registry.Task(c.ID).Signature
 	for i, p := range sig.Params {
 		writes := p.Perm.Writes() || p.Perm == perm.Scratch
 		for _, b := range c.Params[i] {
 			if b.Root == plan.NoRoot || slices.ContainsFunc(t.Access, func(a region.Access) bool {
-				return in.permits(&a, b.Root, writes)
+				return in.permits(&a, b.Root, writes) && (len(a.Footprint) == 0 || slices.Equal(a.Footprint, call.footprint(t, p, b)) || t.Tile == 0)
 			}) {
 				continue
 			}
@@ -337,7 +355,7 @@ func (in *Instance) checkAccess(t *plan.Task) error {
 	return nil
 }
 
-// permits reports whether an access covers a root, and permits to write if asked.
+// permits reports whether an access covers a root and, if write is set, permits to write it.
 func (in *Instance) permits(a *region.Access, root region.Root, write bool) bool {
 	if a.Root != root || a.Perm == perm.None || write && a.Perm == perm.Read {
 		return false

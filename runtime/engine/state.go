@@ -33,7 +33,7 @@ func (in *Instance) makeStates() error {
 	return nil
 }
 
-// dropStates runs the cleanup tasks of all states that were made, the latest first, whatever fails.
+// dropStates runs the cleanup tasks of all states that were made, the latest first, also after an error.
 func (in *Instance) dropStates() error {
 	var errs []error
 	for i := len(in.order) - 1; i >= 0; i-- {

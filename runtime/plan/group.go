@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Group is what a fused task runs: tasks that work element by element.
+// Group is what a fused task runs: elementwise tasks.
 type Group struct {
 	Form Form `json:"form"`
-	// Parts lists the tasks. Their accesses are those of each by itself; the fused task's are what others
-	// see of them.
+	// Parts lists the tasks, each with its own accesses. The fused task has the accesses of all together.
 	Parts []Task `json:"parts"`
 }
 
@@ -18,9 +17,9 @@ type Group struct {
 type Form string
 
 const (
-	// Chain: all run over the same indices, and each range goes through all parts, one after the other.
+	// Chain is a group whose parts run over the same indices. Each range goes through all parts, one after the other.
 	Chain Form = "chain"
-	// Batch: the indices of the parts lie one after the other.
+	// Batch is a group in which the indices of the parts lie one after the other.
 	Batch Form = "batch"
 )
 

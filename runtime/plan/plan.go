@@ -81,7 +81,7 @@ func (u *Use) UnmarshalText(text []byte) error {
 	return fmt.Errorf("plan: unknown use %q", text)
 }
 
-// Root is a tensor with memory.
+// Root is a tensor with memory: an allocation.
 type Root struct {
 	Name  string     `json:"name"`
 	Type  dtype.Type `json:"type"`
@@ -90,9 +90,9 @@ type Root struct {
 	// Device is the number of the device in whose memory the root lies.
 	Device int          `json:"device,omitempty"`
 	Place  region.Place `json:"place"`
-	// First and Last number the first and the last task that touches the root. A fed root is live
-	// from -1 on, a fetched one up to len(Tasks). As the inputs of the next run may be fed before
-	// results are fetched, the two share no memory even if their lifetimes do not meet.
+	// First and Last number the first and the last task that accesses the root. A fed root is live
+	// from -1 on, a fetched one up to len(Tasks). The inputs of the next run may be fed before results are fetched.
+	// So fed and fetched roots share no memory, even if their lifetimes do not meet.
 	First int `json:"first"`
 	Last  int `json:"last"`
 }
@@ -107,24 +107,24 @@ type Call struct {
 	Task     string          `json:"task"`
 	ID       task.ID         `json:"id"`
 	Phase    string          `json:"phase"`
-	Device   int             `json:"device,omitempty"` // that runs the call and has its tensors
+	Device   int             `json:"device,omitempty"` // runs the call and has its tensors
 	Attrs    json.RawMessage `json:"attrs"`
 	Types    []dtype.Type    `json:"types"` // of the operator's dtype variables
-	// Given lists what the operator was applied to, by slot name; Requested the outputs made on
-	// request. From them the operator's rules give all other shapes.
+	// Given lists the tensors to which the operator was applied, by slot name. Requested lists the outputs made on
+	// request. The operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.
 	Passed map[string]json.RawMessage `json:"passed,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
-	// Slots names the slot of each parameter; of gradients, "grad of" it.
+	// Slots names the slot of each parameter. That of a gradient begins with "grad of".
 	Slots []string `json:"slots"`
-	// InPlace lists the parameters whose tensors lie where those of others lay.
+	// InPlace lists the parameters whose tensors take the memory of others.
 	InPlace []Pair `json:"in_place,omitempty"`
 }
 
-// Pair says that the tensor of parameter Param lies where that of parameter Of lay.
+// Pair says that the tensor of parameter Param takes the memory of that of parameter Of.
 type Pair struct {
 	Param int `json:"param"`
 	Of    int `json:"of"`
@@ -133,8 +133,8 @@ type Pair struct {
 // NoRoot stands for an unused gradient of a tensor of a variadic slot.
 const NoRoot region.Root = -1
 
-// State is a node with per-device state: its calls are those in Calls that have its name. Init and
-// Cleanup make and free the state, when the plan is loaded and unloaded; they are no part of a run.
+// State is a node with per-device state. Its calls are those in Calls that have its name. Init makes the state when
+// the plan is loaded, and Cleanup frees it when the plan is unloaded.
 type State struct {
 	Node    string `json:"node"`
 	Init    Call   `json:"init"`
@@ -145,7 +145,7 @@ type State struct {
 type Bound struct {
 	Root region.Root `json:"root"`
 	Mode tensor.Mode `json:"mode,omitempty"` // for gradients that the task computes
-	// Shape is that of the tensor if it is another than the root's: a view of the root's elements.
+	// Shape is the shape of the tensor if it differs from the root's. The tensor is then a view of the root's elements.
 	Shape []int `json:"shape,omitzero"`
 }
 
@@ -165,7 +165,7 @@ func (p *Plan) Operand(b Bound) task.Operand {
 type Builtin struct {
 	Op    string     `json:"op"`
 	Value float64    `json:"value,omitempty"`
-	Redop perm.Redop `json:"redop,omitempty"` // of which identity fills in what changes nothing
+	Redop perm.Redop `json:"redop,omitempty"` // whose neutral element "identity" writes
 }
 
 // Task is a step of a call, or a built-in operation. It runs over a grid, whose tiles may run side by side.
@@ -183,16 +183,32 @@ type Task struct {
 	// Tile is the number of the only tile that the task runs, counted from 1; 0 stands for all tiles.
 	Tile   int             `json:"tile,omitempty"`
 	Access []region.Access `json:"access"`
-	// After lists earlier tasks that must be over before, whatever they access.
+	// After lists earlier tasks that must be over before this one begins, whatever they access.
 	After []int `json:"after,omitempty"`
-	// Elementwise says that index i touches element i only, of every tensor that has as many elements
-	// as there are indices, and that others are only read.
+	// Elementwise says that index i accesses only element i of every tensor that has as many elements as there are
+	// indices, and that the task only reads other tensors.
 	Elementwise bool `json:"elementwise,omitempty"`
 }
 
 // Grid returns the grid of the task's step.
 func (t *Task) Grid() op.Grid {
 	return op.Grid{Axis: op.Axis{Over: t.Over, Grain: t.Grain}, Inner: t.Inner}
+}
+
+// Range returns range k of the task; there are Ranges.
+func (t *Task) Range(k int) op.Range {
+	g := t.Grid()
+	return g.Tile(k + max(t.Tile-1, 0))
+}
+
+// On sets box to the elements of a root that the task touches through its access i: those of its tile, or of all
+// tiles. It reuses the memory of box.
+func (t *Task) On(i int, box *region.Box) {
+	if t.Tile == 0 {
+		box.Lo, box.Hi = append(box.Lo[:0], t.Access[i].Lo...), append(box.Hi[:0], t.Access[i].Hi...)
+		return
+	}
+	t.Access[i].On(t.Range(0), box)
 }
 
 // Ranges returns the number of ranges of the task.
@@ -213,7 +229,7 @@ func (p *Plan) Label(i int) string {
 	return fmt.Sprintf("task %d", i)
 }
 
-// LabelOf is Label for a task of the plan or a part of one; "" if it has no name.
+// LabelOf returns the name of a task of the plan or of a part of one, or "" if it has none.
 func (p *Plan) LabelOf(t *Task) string {
 	switch {
 	case t.Group != nil:

@@ -10,15 +10,15 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// aliases says which tensors of a program lie where others lie, as operators declare, and which steps
-// have nothing to do for that reason.
+// aliases lists the tensors of a program that share memory with others, and the steps that need not run for that
+// reason.
 type aliases struct {
-	of    map[graph.Tensor]graph.Tensor // the tensor in whose memory another lies
-	pairs map[int][]plan.Pair           // of each step, the parameters that share memory
-	idle  map[int]bool                  // steps all of whose outputs are views
+	of    map[graph.Tensor]graph.Tensor // per tensor: the one in whose memory it lies
+	pairs map[int][]plan.Pair           // per step: the parameters that share memory
+	idle  map[int]bool                  // steps whose outputs are all views
 }
 
-// root returns the tensor whose memory t lies in: itself, as a rule.
+// root returns the tensor in whose memory t lies: itself, unless it is an alias.
 func (a *aliases) root(t graph.Tensor) graph.Tensor {
 	t = t.Root()
 	if m, ok := a.of[t]; ok {
@@ -27,15 +27,14 @@ func (a *aliases) root(t graph.Tensor) graph.Tensor {
 	return t
 }
 
-// span says which steps access a memory.
+// span is the steps that access a memory.
 type span struct{ first, last, lastWrite int }
 
-// findAliases decides which tensors take the memory of others.
+// findAliases decides which tensors share memory.
 //
-// A tensor takes the memory of another if the task that makes it may do so, no later task accesses the
-// other, and neither is fed, fetched or a variable. A view needs less: as it has the same elements,
-// both may be read as long as no task writes either. Accesses to shared memory are accesses to one
-// root, so dependencies follow as for any other.
+// A tensor takes the memory of another if its operator declares that it may, no later step accesses the other, and
+// neither is fed, fetched or a variable. A view has the same elements, so both may be read as long as no step
+// writes either. Accesses to shared memory are accesses to one root, so dependencies follow as for any other.
 func findAliases(prog *graph.Program) *aliases {
 	a := &aliases{of: map[graph.Tensor]graph.Tensor{}, pairs: map[int][]plan.Pair{}, idle: map[int]bool{}}
 	spans := spansOf(prog)
@@ -43,7 +42,7 @@ func findAliases(prog *graph.Program) *aliases {
 	for _, t := range slices.Concat(prog.Fed, prog.Variables) {
 		pinned[t.Root()] = true
 	}
-	explicit := map[*graph.Node]bool{} // whose tasks others wait for, or that wait themselves
+	explicit := map[*graph.Node]bool{} // nodes in an explicit order
 	for _, s := range prog.Steps {
 		if s.Invocation == nil {
 			continue
@@ -93,7 +92,7 @@ func findAliases(prog *graph.Program) *aliases {
 	return a
 }
 
-// accesses returns how many tensors of an invocation lie in a memory.
+// accesses returns the number of tensors of an invocation that lie in a memory.
 func (a *aliases) accesses(inv *graph.Invocation, mem graph.Tensor) int {
 	n := 0
 	for _, ts := range inv.Operands {
@@ -133,7 +132,7 @@ func onlyViews(inv *graph.Invocation) bool {
 	return len(views) > 0
 }
 
-// spansOf returns, for each tensor, which steps access it. A fetched tensor is read after the last.
+// spansOf returns the steps that access each tensor. A fetched tensor is read after the last.
 func spansOf(prog *graph.Program) map[graph.Tensor]*span {
 	spans := map[graph.Tensor]*span{}
 	note := func(t graph.Tensor, step int, writes bool) {

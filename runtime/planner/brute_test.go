@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// brute says whether a plan's queues are right, in another way than Check and only for small plans: it
+// brute says whether a plan's queues are right, in another way than package verify and only for small plans: it
 // looks at all pairs of tasks, all elements and, for shared tasks, at all choices of who does them.
 // What does not depend on queues and places is taken to be right.
 func brute(p *plan.Plan) bool {

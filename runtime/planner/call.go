@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// call returns a call of a node's task, to which nothing is bound yet.
+// call returns a call of a node's task without tensors.
 func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
 	op, res := sig.Operator, n.Resolved
 	attrs, err := json.Marshal(n.Attrs)
@@ -45,7 +45,7 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 	return c, nil
 }
 
-// state notes the node's per-device state at its first call.
+// state adds the node's per-device state to the plan at its first call.
 func (b *builder) state(n *graph.Node) error {
 	init := n.Op.Signature(task.KindInit)
 	if init == nil || slices.ContainsFunc(b.States, func(s plan.State) bool { return s.Node == n.Name }) {
@@ -83,7 +83,8 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	inPlace = b.unconverted(inv, inPlace)
 	c.InPlace = inPlace
 	var access []region.Access
-	var made []int // accesses of tensors that the call makes and reads
+	var slots []int // per access, for its footprint; -1 for a view
+	var made []int  // accesses of tensors that the call makes and reads
 	var worker int64
 	var conv conversions
 	for i, p := range sig.Params {
@@ -96,7 +97,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 				}
 				r := b.add(plan.Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape, Device: inv.Node.Device})
 				c.Params[i] = append(c.Params[i], plan.Bound{Root: r})
-				access = append(access, b.all(r, perm.Scratch))
+				access, slots = append(access, b.all(r, perm.Scratch)), append(slots, p.Slot)
 			}
 			continue
 		}
@@ -122,7 +123,10 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			c.Params[i] = append(c.Params[i], bound)
 			a := b.all(bound.Root, effective(p, bound.Mode))
 			a.Redop = p.Redop
-			access = append(access, a)
+			access, slots = append(access, a), append(slots, p.Slot)
+			if bound.Shape != nil {
+				slots[len(slots)-1] = -1
+			}
 			if makes {
 				made = append(made, len(access)-1)
 			}
@@ -130,7 +134,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	}
 	later := access // of all steps but the first
 	if len(made) > 0 {
-		// To the others, the first step writes these: only its own call reads what it leaves there.
+		// The first step writes these. Only later steps of its call read what it leaves there.
 		access = slices.Clone(access)
 		for _, k := range made {
 			access[k].Perm = perm.Write
@@ -146,11 +150,12 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	b.Calls = append(b.Calls, c)
 	number := slices.Index(op.Signatures, sig)
 	for step := range sig.Steps {
-		w := res.Work(number, step)
-		if w.Over == 0 {
+		grid := res.Work(number, step)
+		if grid.Tiles() == 0 {
 			continue
 		}
-		b.Tasks = append(b.Tasks, plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Over: w.Over, Grain: w.Grain, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise})
+		b.step(plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise},
+			grid, res.Tiles(number, step), slots)
 		access = later
 	}
 	b.Tasks = append(b.Tasks, conv.after...)
@@ -158,7 +163,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	return nil
 }
 
-// note notes that the tasks from number first on are those of a node.
+// note records that the tasks from number first on are those of a node.
 func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
 	if phase != graph.Backward {
 		b.tasks[n.Origin()] = [2]int{first, len(b.Tasks)}
@@ -183,7 +188,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	return after, nil
 }
 
-// pass notes the values of the arguments that the caller passes.
+// pass adds to a call the values of the arguments that the caller passes.
 func pass(c *plan.Call, inv *graph.Invocation) error {
 	for slot, values := range inv.Passed {
 		data, err := json.Marshal(values)

@@ -11,66 +11,86 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// depend derives the dependencies of the plan's tasks from their accesses, from the reuse of memory
-// and from what is explicit. It expects roots to have lifetimes and places.
+// depend derives the dependencies of the plan's tasks from their accesses, from the reuse of memory and from
+// Task.After. It expects roots to have lifetimes and places.
 func (p draft) depend() (*schedule.Graph, error) {
 	b := deps.NewBuilder(len(p.Roots), len(p.Tasks))
 	reuse := p.reuse()
 	var acc []deps.Access
+	var after []int
+	var boxes []region.Box // of the accesses of a task
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
-		acc = acc[:0]
+		acc, after = acc[:0], append(after[:0], task.After...)
+		boxes = slices.Grow(boxes[:0], len(task.Access))[:len(task.Access)]
 		for i := range task.Access {
-			a := &task.Access[i]
-			acc = p.access(acc, a)
-			acc = reuse.access(acc, a, p.whole(a))
+			a, box := &task.Access[i], &boxes[i]
+			task.On(i, box)
+			whole := p.whole(a.Root, box)
+			acc = p.access(acc, a, box, whole)
+			if first := reuse.first[a.Root]; first >= 0 {
+				if first < t {
+					after = append(after, first)
+				}
+				continue
+			}
+			n := len(acc)
+			if acc = reuse.access(acc, a, box, whole); len(acc) > n && task.Tile > 0 {
+				reuse.first[a.Root] = t
+			}
 		}
-		if _, err := b.Task(acc, task.After...); err != nil {
+		if _, err := b.Task(acc, after...); err != nil {
 			return nil, fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(t), err)
 		}
 	}
 	return b.Graph(), nil
 }
 
-// whole reports whether an access covers its root.
-func (p draft) whole(a *region.Access) bool {
-	for d, n := range p.Roots[a.Root].Shape {
-		if a.Lo[d] != 0 || a.Hi[d] != n {
+// whole reports whether a box covers a root.
+func (p draft) whole(r region.Root, box *region.Box) bool {
+	for d, n := range p.Roots[r].Shape {
+		if box.Lo[d] != 0 || box.Hi[d] != n {
 			return false
 		}
 	}
 	return true
 }
 
-// access appends an access as package deps takes it. Sums of floating-point numbers depend on their
-// order, so reductions of those do not commute here.
-func (p draft) access(to []deps.Access, a *region.Access) []deps.Access {
-	if a.Empty() {
+// access appends an access for package deps, to a box of a root that is its whole or not. Sums of floating-point numbers
+// depend on their order, so reductions of those do not commute here.
+func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
+	if box.Empty() {
 		return to
 	}
 	d := deps.Access{Root: int32(a.Root), Perm: a.Perm, Redop: a.Redop}
 	if a.Perm == perm.Reduce && !p.commutes(a.Root) {
 		d.Perm, d.Redop = perm.ReadWrite, perm.NoRedop
 	}
-	if !p.whole(a) {
-		d.Box = &a.Box
+	if !whole {
+		d.Box = box
 	}
 	return append(to, d)
 }
 
-// commutes reports whether the order of reductions into a root leaves no trace.
+// commutes reports whether reductions into a root give the same bits in any order.
 func (p draft) commutes(r region.Root) bool { return !p.Roots[r].Type.IsFloat() }
 
-// reuse knows which roots had memory of the arena before other roots.
+// reuse lists the roots that have had the memory of other roots before.
 type reuse struct {
 	before  [][]region.Root // per root
 	settled []bool          // per root: a task that all later accesses depend on comes after those before
+	// first is, per root, a tile that comes after those before, and which later tasks come after; or -1. Without it,
+	// every tile would come after every tile of those before.
+	first []int
 }
 
-// reuse finds out which roots lie, directly before each other root, in some of its memory. Roots whose
-// lifetimes meet are left out: they must not share memory in the first place.
+// reuse returns, for each root, the roots that lie in some of its memory directly before it. Roots that live at the
+// same time are left out, since they share no memory.
 func (p draft) reuse() *reuse {
-	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots))}
+	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots)), make([]int, len(p.Roots))}
+	for r := range u.first {
+		u.first[r] = -1
+	}
 	// A root of which tasks touch no element cannot stand between others.
 	touched := make([]bool, len(p.Roots))
 	for t := range p.Tasks {
@@ -121,10 +141,10 @@ func (p draft) reuse() *reuse {
 	return u
 }
 
-// access appends what must be over before an access of a root. If the access conflicts with all others
-// of the root, later ones come after it anyway.
-func (u *reuse) access(to []deps.Access, a *region.Access, whole bool) []deps.Access {
-	if u.settled[a.Root] || a.Perm == perm.None || a.Empty() {
+// access appends what must be over before an access of a root. If the access conflicts with all others of the root,
+// later ones come after it, and need nothing more.
+func (u *reuse) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
+	if u.settled[a.Root] || a.Perm == perm.None || box.Empty() {
 		return to
 	}
 	for _, r := range u.before[a.Root] {

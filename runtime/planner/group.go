@@ -9,17 +9,17 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// group fuses neighboring tasks that work element by element: first those of one operator that have
-// nothing to do with each other, as updates of weights, then those that hand tensors on.
+// group fuses neighboring elementwise tasks: independent ones of one operator, such as updates of weights, and ones that
+// pass tensors on.
 func (p draft) group() {
-	fixed := make([]bool, len(p.Tasks)) // in an explicit order, which numbers of tasks speak of
+	fixed := make([]bool, len(p.Tasks)) // in an explicit order
 	for t := range p.Tasks {
 		for _, m := range p.Tasks[t].After {
 			fixed[t], fixed[m] = true, true
 		}
 	}
-	number := make([]int, 0, len(p.Tasks)) // of each task, afterwards
-	var tasks []plan.Task
+	number := make([]int, 0, len(p.Tasks)) // of each task after fusing
+	tasks := make([]plan.Task, 0, len(p.Tasks))
 	for from := 0; from < len(p.Tasks); {
 		form, to := p.run(from, fixed)
 		for range to - from {
@@ -43,7 +43,7 @@ func (p draft) group() {
 	p.Tasks = tasks
 }
 
-// run returns the end of the tasks that can be fused with the one at from, and how.
+// run returns the form in which tasks from number from on can be fused, and the end of these tasks.
 func (p draft) run(from int, fixed []bool) (plan.Form, int) {
 	usable := func(t int) bool {
 		return t < len(p.Tasks) && !fixed[t] && p.Tasks[t].Device == p.Tasks[from].Device && p.wholly(&p.Tasks[t])
@@ -65,10 +65,10 @@ func (p draft) run(from int, fixed []bool) (plan.Form, int) {
 	return plan.Chain, to
 }
 
-// wholly reports whether a task works element by element, on whole tensors.
+// wholly reports whether a task is elementwise, on whole tensors.
 func (p draft) wholly(t *plan.Task) bool {
 	return t.Elementwise && t.Inner == nil && t.Tile == 0 && !slices.ContainsFunc(t.Access, func(a region.Access) bool {
-		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || !p.whole(&a)
+		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || !p.whole(a.Root, &a.Box)
 	})
 }
 
@@ -96,8 +96,8 @@ func conflicting(t, u *plan.Task, f func(region.Root)) {
 	}
 }
 
-// chains reports whether a task can follow others range by range: it takes something from one of them,
-// and all that one writes and another accesses has as many elements as there are indices.
+// chains reports whether a task can follow others range by range: it accesses a tensor that one of them writes, or the
+// other way round, and every such tensor has as many elements as there are indices.
 func (p draft) chains(parts []plan.Task, next *plan.Task) bool {
 	takes, fits := false, true
 	for i := range parts {
@@ -123,8 +123,8 @@ func (p draft) fused(form plan.Form, parts []plan.Task) plan.Task {
 	return f
 }
 
-// outside returns what others see of the accesses of tasks that run one after the other: what the first
-// of them writes, later ones read without anybody noticing.
+// outside returns the accesses of tasks that run one after the other as one task. What a task writes first, later ones
+// read within the group.
 func (p draft) outside(parts []plan.Task) []region.Access {
 	var access []region.Access
 	at := map[region.Root]int{}

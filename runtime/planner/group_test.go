@@ -64,7 +64,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestCheckGroups spoils groups in every way that plan.Check must notice.
+// TestCheckGroups spoils groups. The verifier refuses each.
 func TestCheckGroups(t *testing.T) {
 	t.Parallel()
 	program := elementwiseStep(t, 2, 3)

@@ -56,7 +56,7 @@ func makings(t *testing.T) []making {
 		"in place 1": randomReuse(t, 1), "in place 5": randomReuse(t, 5), "in place 8": randomReuse(t, 8),
 		"elementwise": elementwiseStep(t, 2, 3),
 		"f16":         classifier(t, dtype.F16), "bf16": classifier(t, dtype.BF16),
-		"convolution": convolution(t),
+		"convolution": convolution(t), "devices": parallel(t, 2),
 	}
 	g := graph.New(5)
 	x := g.Input("x", dtype.F32, 4, 2)
@@ -163,7 +163,7 @@ func (m *making) load(p *plan.Plan) (*engine.Instance, func() error, error) {
 	if err := catalogue.Register(&registry); err != nil {
 		return nil, func() error { return nil }, err
 	}
-	e := engine.New(&registry, cpu.New(cpu.Config{Workers: p.Schedule.Workers()}), engine.Config{})
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: p.Schedule.Workers(), Devices: 2}), engine.Config{})
 	in, err := e.Load(p)
 	return in, e.Close, err
 }

@@ -106,7 +106,7 @@ var mutators = []mutator{
 		v.Worker = int32(r.IntN(p.Schedule.Workers()))
 		return v.Worker != old
 	})},
-	{"wait for nobody", true, wait(func(p *plan.Plan, v *schedule.Wait, _ *rand.Rand) bool {
+	{"wait for no worker", true, wait(func(p *plan.Plan, v *schedule.Wait, _ *rand.Rand) bool {
 		v.Worker = int32(p.Schedule.Workers())
 		return true
 	})},
@@ -307,7 +307,7 @@ func TestCheckKillsMutants(t *testing.T) {
 			continue
 		}
 		if err := verify.Plan(p); err != nil || !brute(p) {
-			t.Fatalf("seed %d: Check says %v, brute force %v", seed, err, brute(p))
+			t.Fatalf("seed %d: verify says %v, brute force %v", seed, err, brute(p))
 		}
 		for _, m := range mutators {
 			q := clone(t, p)
@@ -317,7 +317,7 @@ func TestCheckKillsMutants(t *testing.T) {
 			err := verify.Plan(q)
 			right := !m.structural && brute(q)
 			if (err == nil) != right {
-				t.Fatalf("seed %d, %s: Check says %v, brute force says right: %v\n%+v\n%+v", seed, m.name, err, right, q.Schedule, q.Tasks)
+				t.Fatalf("seed %d, %s: verify says %v, brute force says right: %v\n%+v\n%+v", seed, m.name, err, right, q.Schedule, q.Tasks)
 			}
 			if right {
 				kinds[m.name].equal++

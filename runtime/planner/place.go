@@ -10,7 +10,7 @@ import (
 
 func align(n int64) int64 { return (n + plan.Align - 1) / plan.Align * plan.Align }
 
-// lifetimes fills in First and Last of every root.
+// lifetimes fills in First and Last of every root. A fetched root lives until the end.
 func (p draft) lifetimes(fetched []region.Root) {
 	for i := range p.Roots {
 		p.Roots[i].First, p.Roots[i].Last = len(p.Tasks), -1
@@ -34,8 +34,8 @@ func (p draft) lifetimes(fetched []region.Root) {
 // buffers returns the roots that share a device's part of the arena, and the aligned memory that each of them
 // needs.
 //
-// Between the last task and the first, results are fetched and inputs fed. That is one more step, so that
-// what is fed for the next run does not destroy what the last run computed.
+// Between the last task and the first, results are fetched and inputs are fed. That is one more step, so what is fed for
+// the next run overwrites no result of the last run.
 func (p draft) buffers(device int) (roots []int, buffers []memplan.Buffer) {
 	between := len(p.Tasks)
 	for i := range p.Roots {

@@ -1,5 +1,5 @@
 // Package planner turns a program into a plan: it lowers the steps of the program to tasks, fuses tasks, places
-// tensors in memory, derives dependencies and schedules the tasks on workers. Package verify checks the result.
+// tensors in memory, derives dependencies and schedules the tasks on workers. Packages validate and verify prove the result.
 package planner
 
 import (
@@ -12,14 +12,15 @@ import (
 	"github.com/opgen/opgen/runtime/target"
 )
 
-// Build returns the plan of a program: its tasks with their memory, dependencies and queues. A task
-// that reads what nothing has written, or a fetched tensor that nothing writes, is a
-// *plan.Error.
+// Build returns the plan of a program: its tasks with their memory, dependencies and queues. It proves the plan with
+// verify.Program and validate.Plan. A task that reads elements that no task has written, or a fetched tensor that no task
+// writes, is a *plan.Error.
 func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	o := apply(opts)
 	b := &builder{
 		draft:   draft{&plan.Plan{Format: plan.Format, Name: prog.Name, Target: o.target.Name}},
 		target:  &o.target,
+		tiled:   o.tiled,
 		roots:   map[graph.Tensor]region.Root{},
 		tasks:   map[*graph.Node][2]int{},
 		aliases: &aliases{},
@@ -94,8 +95,9 @@ type draft struct{ *plan.Plan }
 type builder struct {
 	draft
 	target  *target.Target
+	tiled   bool
 	roots   map[graph.Tensor]region.Root
-	tasks   map[*graph.Node][2]int // the first and the last of a node's own tasks; not those of backward
+	tasks   map[*graph.Node][2]int // per node: the first of its tasks and the end; without backward
 	aliases *aliases
 }
 

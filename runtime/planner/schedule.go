@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/target"
 )
 
@@ -46,11 +47,12 @@ func (p draft) schedule(o options) error {
 // estimate returns the estimated time of each task in nanoseconds.
 func (p draft) estimate(on *target.Target) []float64 {
 	ns := make([]float64, len(p.Tasks))
+	var box region.Box
 	for t := range p.Tasks {
 		ns[t] = on.TaskTime
 		for i := range p.Tasks[t].Access {
-			a := &p.Tasks[t].Access[i]
-			ns[t] += on.ByteTime * float64(a.Volume()*p.Roots[a.Root].Type.Size())
+			p.Tasks[t].On(i, &box)
+			ns[t] += on.ByteTime * float64(box.Volume()*p.Roots[p.Tasks[t].Access[i].Root].Type.Size())
 		}
 	}
 	return ns

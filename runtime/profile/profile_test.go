@@ -144,7 +144,7 @@ func TestRecorder(t *testing.T) {
 			t.Fatalf("times of %d tasks, want %d", len(tasks), len(p.Tasks))
 		}
 		for i, task := range tasks {
-			want := (p.Tasks[i].Over + p.Tasks[i].Grain - 1) / p.Tasks[i].Grain
+			want := p.Tasks[i].Ranges()
 			for run := range 3 {
 				if got := len(ranges[[2]int{run, i}]); got != want {
 					t.Errorf("run %d of %s has %d ranges, want %d", run, p.Label(i), got, want)

@@ -1,7 +1,7 @@
-// Package raw hands out the memory behind views: the one way around what their types allow.
+// Package raw returns the memory behind views. It is the only way around what the types of views permit.
 //
-// A kernel that must call code which wants slices uses it, and says why in a comment //opgen:raw reason;
-// opgen vet lists uses that do not. A slice is valid until the task's body returns.
+// It is for kernels that call code which takes slices. Such a kernel gives its reason in a comment //opgen:raw reason;
+// opgen vet lists uses without one. A slice is valid until the body of the task returns.
 package raw
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Slice returns the elements of a lane for reading. They lie stride elements apart; the last one is also
-// the last of the slice. Writing them breaks what other tasks rely on.
+// the last of the slice. They must not be written: other tasks may read them at the same time.
 func Slice[T dtype.Element](l tensor.ROLane[T]) (data []T, stride int) {
 	data, _, stride = l.Unlock(unlock.Key{})
 	return data, stride

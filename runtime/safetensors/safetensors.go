@@ -1,5 +1,7 @@
-// Package safetensors reads and writes files in the safetensors format: a length (8 bytes, little
+// Package safetensors reads and writes files in the [safetensors] format: a length (8 bytes, little
 // endian), a JSON header of that length, and raw little-endian row-major data.
+//
+// [safetensors]: https://huggingface.co/docs/safetensors
 package safetensors
 
 import (

@@ -1,4 +1,5 @@
-// Package target describes kinds of devices to what makes plans for them. For engines and their backends.
+// Package target describes kinds of devices to the planner: how programs are lowered for them. For engines and their
+// backends.
 package target
 
 import (
@@ -9,16 +10,16 @@ import (
 
 // Target says how programs are lowered for a kind of device.
 type Target struct {
-	// Name is that of the kernels that the device runs.
+	// Name is the name for which kernels of the device are registered.
 	Name op.Target
 	// Compute returns the element type in which kernels compute with elements that are stored as another.
 	// Where the two differ, plans convert. nil means that kernels compute with what is stored.
 	Compute func(stored dtype.Type) dtype.Type
-	// Fuse says that neighboring tasks that work element by element are fused.
+	// Fuse is set if neighboring tasks that work element by element are fused.
 	Fuse bool
-	// A task is estimated to take TaskTime nanoseconds, and ByteTime for each byte that it touches.
+	// The estimated time of a task is TaskTime, and ByteTime for each byte that it accesses, in nanoseconds.
 	TaskTime, ByteTime float64
-	// Latency is the time in nanoseconds until one worker sees what another has done.
+	// Latency is the time in nanoseconds until one worker sees what another has written.
 	Latency float64
 }
 

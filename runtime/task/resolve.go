@@ -21,10 +21,6 @@ func (o Operand) Bytes() int64 { return int64(shape.Prod(o.Shape)) * int64(o.Typ
 // String formats the operand as f32[2, 3].
 func (o Operand) String() string { return o.Type.String() + shape.Format(o.Shape) }
 
-// Work says how many indices a step runs over and how many of them make a range. Both follow from
-// shapes alone, so that results do not depend on the number of workers.
-type Work struct{ Over, Grain int }
-
 // Cost is what a task takes according to its spec.
 type Cost struct {
 	Known bool    // whether the spec says
@@ -45,8 +41,9 @@ type Resolution struct {
 
 	op       *Operator
 	given    Given
-	operands [][]Operand   // per slot; nil is absent
-	work     [][]Work      // per signature and step
+	operands [][]Operand // per slot; nil is absent
+	grids    [][]op.Grid // per signature and step
+	tiles    map[[2]int]*Tiles
 	costs    []Cost        // per signature
 	below    map[int]int   // per integer input: its values lie in [0, below)
 	at       int           // of a variadic slot: the tensor that is looked at, the first unless Each says another
@@ -79,12 +76,9 @@ func Resolve(op *Operator, attrs Attrs, given Given) (*Resolution, error) {
 		given:    given,
 		Types:    make([]dtype.Type, len(op.Types)),
 		operands: make([][]Operand, len(op.Slots)),
-		work:     make([][]Work, len(op.Signatures)),
+		grids:    grids(op),
 		shards:   make([][]ShardAxes, len(op.Shards)),
 		costs:    make([]Cost, len(op.Signatures)),
-	}
-	for i, s := range op.Signatures {
-		r.work[i] = make([]Work, len(s.Steps))
 	}
 	for i := range op.Slots {
 		s, ops := &op.Slots[i], given.Operands[i]
@@ -108,6 +102,17 @@ func Resolve(op *Operator, attrs Attrs, given Given) (*Resolution, error) {
 		return nil, r.err
 	}
 	return r, nil
+}
+
+// grids returns an empty grid for each step of an operator.
+func grids(operator *Operator) [][]op.Grid {
+	out := make([][]op.Grid, len(operator.Signatures))
+	for i, s := range operator.Signatures {
+		for range s.Steps {
+			out[i] = append(out[i], *op.Line(0, 1))
+		}
+	}
+	return out
 }
 
 // arity says in words how many tensors a variadic slot holds.
@@ -153,8 +158,9 @@ func (r *Resolution) Given() Given { return r.given }
 // Operands returns the tensors of a slot: none if it is absent, one, or several if it is variadic.
 func (r *Resolution) Operands(slot int) []Operand { return r.operands[slot] }
 
-// Work returns the extent and grain of a step of the operator's task number t.
-func (r *Resolution) Work(t, step int) Work { return r.work[t][step] }
+// Work returns what a step of the operator's task number t runs over. It follows from shapes alone, so that results
+// do not depend on the number of workers.
+func (r *Resolution) Work(t, step int) op.Grid { return r.grids[t][step] }
 
 // Cost returns what the operator's task number t takes.
 func (r *Resolution) Cost(t int) Cost { return r.costs[t] }
@@ -389,15 +395,6 @@ func (r *Resolution) add(slot int, t dtype.Type, dims []int) {
 		return
 	}
 	r.operands[slot] = append(r.operands[slot], o)
-}
-
-// SetWork gives a step of the operator's task number t its extent and grain. A grain of 0 stands for
-// the usual one, a sixteenth of the extent.
-func (r *Resolution) SetWork(t, step, over, grain int) {
-	if grain <= 0 {
-		grain = shape.CeilDiv(over, 16)
-	}
-	r.work[t][step] = Work{max(over, 0), max(grain, 1)}
 }
 
 // SetCost gives the operator's task number t its floating-point operations and the bytes that it

@@ -125,10 +125,10 @@ func TestResolve(t *testing.T) {
 	if _, ok := r.Below(slotX); ok {
 		t.Error("x has a bound")
 	}
-	if got := r.Work(0, 0); got != (Work{100, 7}) {
+	if got := r.Work(0, 0); !got.Equal(op.Line(100, 7)) {
 		t.Errorf("the usual grain: %v", got)
 	}
-	if got := r.Work(0, 1); got != (Work{5, 3}) {
+	if got := r.Work(0, 1); !got.Equal(op.Line(5, 3)) {
 		t.Errorf("Work = %v", got)
 	}
 	if got := r.Cost(0); got != (Cost{Known: true, Flops: 20}) {
@@ -137,15 +137,33 @@ func TestResolve(t *testing.T) {
 }
 
 func TestWork(t *testing.T) {
+	flat := func(axes ...op.Axis) *op.Grid { return &op.Grid{Axis: axes[0], Inner: axes[1:]} }
 	tests := []struct {
 		over, grain int
-		want        Work
-	}{{0, 0, Work{0, 1}}, {-3, 0, Work{0, 1}}, {1, 0, Work{1, 1}}, {16, 0, Work{16, 1}}, {17, 0, Work{17, 2}}, {5, -2, Work{5, 1}}, {5, 100, Work{5, 100}}}
+		inner       []int
+		want        *op.Grid
+	}{
+		{0, 0, nil, op.Line(0, 1)},
+		{-3, 0, nil, op.Line(0, 1)},
+		{1, 0, nil, op.Line(1, 1)},
+		{16, 0, nil, op.Line(16, 1)},
+		{17, 0, nil, op.Line(17, 2)},
+		{5, -2, nil, op.Line(5, 1)},
+		{5, 100, nil, op.Line(5, 100)},
+		{5, 2, []int{40}, flat(op.Axis{Over: 5, Grain: 2}, op.Axis{Over: 40, Grain: 40})},
+		{32, 0, []int{40}, flat(op.Axis{Over: 32, Grain: 2}, op.Axis{Over: 40, Grain: 40})},
+		{2, 0, []int{3, 40}, flat(op.Axis{Over: 2, Grain: 1}, op.Axis{Over: 3, Grain: 1}, op.Axis{Over: 40, Grain: 40})},
+		{1, 0, []int{64, 5}, flat(op.Axis{Over: 1, Grain: 1}, op.Axis{Over: 64, Grain: 4}, op.Axis{Over: 5, Grain: 5})},
+		{1, 0, []int{0}, flat(op.Axis{Over: 1, Grain: 1}, op.Axis{Over: 0, Grain: 1})},
+	}
 	for _, tt := range tests {
-		o := operator(func(r *Resolution) { r.SetWork(0, 0, tt.over, tt.grain) })
+		o := operator(func(r *Resolution) { r.SetWork(0, 0, tt.over, tt.grain, tt.inner...) })
 		r, err := Resolve(o, anyAttrs{}, given(o))
-		if err != nil || r.Work(0, 0) != tt.want {
-			t.Errorf("SetWork(%d, %d) = %v, %v; want %v", tt.over, tt.grain, r.Work(0, 0), err, tt.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Work(0, 0); !got.Equal(tt.want) {
+			t.Errorf("SetWork(%d, %d, %v) = %v; want %v", tt.over, tt.grain, tt.inner, &got, tt.want)
 		}
 	}
 }

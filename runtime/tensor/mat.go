@@ -83,7 +83,7 @@ func (m OutMat[T]) Cols() int { return m.cols }
 // Row returns row i of a matrix that is stored to.
 func (m OutMat[T]) Row(i int) WOLane[T] { return WOLane[T]{m.data[i*m.ld : i*m.ld+m.cols], m.cols, 1} }
 
-// Mode says what becomes of results.
+// Mode returns what happens to results.
 func (m OutMat[T]) Mode() Mode { return m.mode }
 
 // RowRange returns rows lo to hi-1.
@@ -106,7 +106,7 @@ func (m OutMat[T]) ColRange(lo, hi int) OutMat[T] {
 	return m
 }
 
-// Accumulating returns the same matrix, adding to what was put before, unless the gradient is unused.
+// Accumulating returns the same matrix, which adds to what was put before, unless it is an unused gradient.
 func (m OutMat[T]) Accumulating() OutMat[T] {
 	if m.mode == Store {
 		m.mode = Accumulate

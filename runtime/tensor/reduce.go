@@ -6,7 +6,7 @@ import (
 )
 
 // Reduction is a tensor into which the task folds values, any number of times, with an operator that
-// the spec gives. The engine provides what the operator begins with.
+// the spec gives. The engine provides the first values.
 type Reduction[T dtype.Number] struct {
 	layout
 	data []T

@@ -1,9 +1,9 @@
-// Package tensor provides the views through which kernels reach tensors.
+// Package tensor provides the views through which kernels access tensors.
 //
-// A view's type says what may be done: RO reads, WO writes, RW does both, Grad and Scatter receive
-// gradients. None hands out a slice, so what the type forbids does not compile. Elements are
-// addressed by their row-major number; lanes (one-dimensional, strided) and matrices are cut from
-// a view without allocating. An index outside a view panics, as for a slice; engines turn such a
+// The type of a view gives the permissions: RO reads, WO writes, RW does both, Grad and Scatter receive
+// gradients. No view returns a slice, so what the type forbids does not compile. Elements are
+// addressed by their row-major number. Lanes (one-dimensional, strided) and matrices are parts of
+// a view; taking them does not allocate. An index outside a view panics, as for a slice. Engines turn such a
 // panic into an error that names the task.
 //
 // Matrix products and vector code live in the packages blas and vec, which take views.
@@ -11,7 +11,7 @@ package tensor
 
 import "github.com/opgen/opgen/runtime/dtype"
 
-// layout is what all views share: the shape, and how Lane cuts the elements.
+// layout is the part that all views share: the shape, and how Lane divides the elements.
 type layout struct {
 	shape  []int
 	lane   int // elements of a lane
@@ -152,11 +152,11 @@ func (v RW[T]) Lane(i int) RWLane[T] {
 // Span returns elements lo to hi-1 as a lane.
 func (v RW[T]) Span(lo, hi int) RWLane[T] { return RWLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
 
-// Mode says what becomes of a value that is put into a gradient.
+// Mode is what Put does with a value.
 type Mode uint8
 
 const (
-	// Discard drops values: this gradient is unused.
+	// Discard drops values: the gradient is unused.
 	Discard Mode = iota
 	// Store overwrites: the task is the first to contribute to this gradient.
 	Store
@@ -164,8 +164,8 @@ const (
 	Accumulate
 )
 
-// Grad is a gradient that the task contributes to by putting each element exactly once. Whether a
-// value is stored, added or dropped is for the planner to decide; the kernel does not see it.
+// Grad is a gradient to which the task contributes: it puts each element exactly once. The planner decides whether a
+// value is stored, added or dropped; kernels do not depend on it.
 type Grad[T dtype.Number] struct {
 	layout
 	data []T
@@ -173,8 +173,8 @@ type Grad[T dtype.Number] struct {
 	mode Mode
 }
 
-// Wanted reports whether the gradient is used. If not, values are dropped, and a kernel may
-// save the work of computing them.
+// Wanted reports whether the gradient is used. If it is not, values are dropped, and a kernel need not compute
+// them.
 func (v Grad[T]) Wanted() bool { return v.mode != Discard }
 
 // Along returns the same tensor with lanes along dimension dim rather than the last.
@@ -221,7 +221,7 @@ func (v Grad[T]) Mat(lo, rows, cols int) OutMat[T] {
 	return m
 }
 
-// Scatter is a gradient that the task contributes to by adding to any element any number of times.
+// Scatter is a gradient to which the task contributes: it adds to any element any number of times.
 // The engine provides the zeros or the earlier contributions.
 type Scatter[T dtype.Number] struct {
 	layout
@@ -229,7 +229,7 @@ type Scatter[T dtype.Number] struct {
 	n    int
 }
 
-// Wanted reports whether the gradient is used. If not, values are dropped.
+// Wanted reports whether the gradient is used. If it is not, values are dropped.
 func (v Scatter[T]) Wanted() bool { return v.data != nil }
 
 // Along returns the same tensor with lanes along dimension dim rather than the last.

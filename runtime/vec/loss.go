@@ -46,8 +46,8 @@ func totalOf[T dtype.Float](a tensor.ROLane[T], of func(float64) float64) float6
 	return sum
 }
 
-// CrossEntropy returns -sum(label * log(p)), where p are probabilities; what a label of 0 says does not
-// count, whatever its probability. label and p have the same length.
+// CrossEntropy returns -sum(label * log(p)), where p are probabilities. An element with a label of 0 adds
+// nothing, for any probability. label and p have the same length.
 func CrossEntropy[T dtype.Float](label, p tensor.ROLane[T]) float64 {
 	return crossEntropy(label, p, math.Log)
 }
@@ -93,7 +93,7 @@ func LogNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T], lse floa
 func PutNormGrad[T dtype.Float](dst tensor.GradLane[T], x tensor.ROLane[T], lse float64, byProb, byLog func(i int) float64) {
 	data, n, s := x.Unlock(unlock.Key{})
 	p := func(i int) float64 { return math.Exp(float64(data[i*s]) - lse) }
-	var mean, total float64 // what the normalization takes from all elements alike
+	var mean, total float64 // the terms of the normalization, equal for all elements
 	for i := range n {
 		mean += p(i) * byProb(i)
 		total += byLog(i)

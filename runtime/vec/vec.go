@@ -28,7 +28,7 @@ func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
 // Sum returns the sum of the elements.
 func Sum[T dtype.Float](a tensor.ROLane[T]) T { return T(Total(a)) }
 
-// Total returns the sum of the elements as it is carried, for what goes on computing with it.
+// Total returns the sum of the elements in float64, without the rounding of Sum.
 func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := a.Unlock(unlock.Key{})
 	var sum float64
@@ -91,8 +91,8 @@ func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 	}
 }
 
-// LogSumExp returns log(sum(exp(a))) without overflow, in full precision: exp(x - LogSumExp) of a large
-// x would lose what rounding to float32 takes away.
+// LogSumExp returns log(sum(exp(a))) in float64, without overflow. Rounding it to float32 would lose digits of
+// exp(x - LogSumExp) for a large x.
 func LogSumExp[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := a.Unlock(unlock.Key{})
 	top := float64(Max(a))

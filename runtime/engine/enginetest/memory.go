@@ -22,7 +22,7 @@ func convolution(t *testing.T, size int) *graph.Program {
 }
 
 // testMemoryLimit loads a plan with every limit that matters. What fits exactly is loaded; one byte
-// less is refused, with an error that names the owner of the byte, and leaves the engine as it was.
+// less is refused, names the owner of the last request, and leaves the engine as it was.
 func (s *suite) testMemoryLimit(t *testing.T) {
 	reg := s.registry(t, increment)
 	workers := int64(s.engine(t, reg, 2, engine.Config{}).Workers())

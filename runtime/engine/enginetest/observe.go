@@ -1,11 +1,11 @@
 package enginetest
 
 import (
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 )
 
@@ -48,16 +48,18 @@ func (s *suite) testObservation(t *testing.T) {
 				byTask[v.Task] = append(byTask[v.Task], v)
 			}
 			for i, events := range byTask {
-				slices.SortFunc(events, func(a, b engine.Event) int { return a.Range.Lo - b.Range.Lo })
-				at := 0
+				runs := map[op.Range]int{}
 				for _, v := range events {
-					if v.Range.Lo != at || v.Range.Hi <= at {
-						t.Errorf("%s: range %v follows index %d", w.plan.Label(i), v.Range, at)
-					}
-					at = v.Range.Hi
+					runs[v.Range]++
 				}
-				if at != w.plan.Tasks[i].Over {
-					t.Errorf("%s: ranges up to %d of %d", w.plan.Label(i), at, w.plan.Tasks[i].Over)
+				grid := w.plan.Tasks[i].Grid()
+				for k := range grid.Tiles() {
+					if tile := grid.Tile(k); runs[tile] != 1 {
+						t.Errorf("%s: range %v ran %d times", w.plan.Label(i), tile, runs[tile])
+					}
+				}
+				if len(runs) != grid.Tiles() {
+					t.Errorf("%s: %d ranges ran, want %d", w.plan.Label(i), len(runs), grid.Tiles())
 				}
 			}
 			for i := range byTask {

@@ -22,7 +22,7 @@ type scratchBody struct {
 	output tensor.WO[float32]
 }
 
-// Run fills the worker's memory, lets others run, and checks that no other worker wrote to it.
+// Run fills the worker's memory, lets others run, and checks that the memory has not changed.
 func (b *scratchBody) Run(ctx *op.Ctx, r op.Range) error {
 	small, large := b.small.Of(ctx.Worker), b.large.Of(ctx.Worker)
 	if small.Len() != 3 || large.Len() != 5 {

@@ -226,7 +226,7 @@ func (s *suite) testStateErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A body that asks for a state of another type, or that no init made, is an error of Load.
+	// A body that needs a state of another type, or one that no task made, is an error of Load.
 	log := &tables{}
 	e := s.engine(t, s.counters(t, log), 1, engine.Config{})
 	p := s.build(t, counters(t, 1))

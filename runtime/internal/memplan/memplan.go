@@ -1,8 +1,8 @@
 // Package memplan lays out buffers in one block of memory, so that buffers which are needed at the
 // same time do not overlap and the block is small.
 //
-// The problem is known as dynamic storage allocation and is NP-hard; Plan tries greedy orders, the
-// best of which is usually within a percent of the lower bound, and then improves the best of them.
+// The problem is known as dynamic storage allocation and is NP-hard. Plan tries greedy orders, and then improves the
+// best of them. The result is usually within a percent of the lower bound.
 package memplan
 
 import (

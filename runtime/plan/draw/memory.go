@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// kind says what a buffer holds; it decides about its color.
+// kind says what a root holds. It decides the color.
 type kind int
 
 const (
@@ -66,7 +66,7 @@ func kindsOf(p *plan.Plan) []kind {
 	return out
 }
 
-// The picture's measures in pixels.
+// Sizes in pixels.
 const (
 	mapLeft, mapTop     = 84, 64
 	mapWidth, mapHeight = 1180, 560
@@ -165,7 +165,7 @@ func (m *memoryMap) grid() {
 	m.text(mapLeft-8, mapTop+mapHeight+16, `font-size="10" fill="#777777" text-anchor="end"`, "task")
 }
 
-// rectangles draws the tensors, each with its name if there is room, and all about it as a tooltip.
+// rectangles draws the tensors, each with its name if there is room. Its size, place and lifetime are a tooltip.
 func (m *memoryMap) rectangles() {
 	for i := range m.plan.Roots {
 		r := &m.plan.Roots[i]
@@ -183,7 +183,7 @@ func (m *memoryMap) rectangles() {
 	}
 }
 
-// fit returns the label, shortened to a width, or nothing if little would be left.
+// fit returns the label, shortened to a width, or nothing if too little of it would be left.
 func fit(label string, width float64) string {
 	room := int(width / charWidth)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -28,7 +29,8 @@ type call struct {
 	want   plan.Call // what the plan's call must say; without tensors
 	inv    *graph.Invocation
 	sig    *task.Signature
-	work   []task.Work // of each step
+	work   []op.Grid     // of each step
+	tiles  []*task.Tiles // of each step
 }
 
 func newCall(s graph.Step, number int) *call {
@@ -37,6 +39,7 @@ func newCall(s graph.Step, number int) *call {
 	task := slices.Index(c.sig.Operator.Signatures, c.sig)
 	for step := range c.sig.Steps {
 		c.work = append(c.work, inv.Node.Resolved.Work(task, step))
+		c.tiles = append(c.tiles, inv.Node.Resolved.Tiles(task, step))
 	}
 	c.want = plan.Call{Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID, Phase: s.Phase.String(), Types: inv.Node.Resolved.Types, Device: inv.Node.Device}
 	c.want.Attrs, _ = json.Marshal(inv.Node.Attrs) // plain data
@@ -68,7 +71,7 @@ func (c *call) fits(got *plan.Call) bool {
 
 // idle reports whether no step of the call has anything to do.
 func (c *call) idle() bool {
-	return !slices.ContainsFunc(c.work, func(w task.Work) bool { return w.Over > 0 })
+	return !slices.ContainsFunc(c.work, func(g op.Grid) bool { return g.Tiles() > 0 })
 }
 
 // own reports whether a call reads of a parameter only what it has written itself.
@@ -154,6 +157,8 @@ type running struct {
 	call int // of the plan
 	next int // step
 	left int // steps
+	step int // the last
+	tile int // of it
 }
 
 // step runs a step of a call. The call has its effect at the first.
@@ -163,13 +168,23 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 	if c == nil {
 		return v.TaskErrorf(t, "want a call of the program, got another")
 	}
+	if bound.Phase != graph.Backward.String() {
+		v.steps[bound.Node] = append(v.steps[bound.Node], t)
+	}
+	if part.Tile > 1 { // the tiles of a step stand one behind the other
+		if now.call != part.Call || now.step != part.Step || now.tile != part.Tile-1 {
+			return v.TaskErrorf(t, "want tile %d of step %d of call %d, got tile %d of step %d of call %d", now.tile+1, now.step, now.call, part.Tile, part.Step, part.Call)
+		}
+		now.tile = part.Tile
+		return v.extents(t, c, bound, part)
+	}
 	if now.left == 0 {
 		if !c.fits(bound) {
 			return v.TaskErrorf(t, "want the attributes and tensors that the program gives it, got others")
 		}
 		*now = running{call: part.Call}
 		for _, w := range c.work {
-			if w.Over > 0 {
+			if w.Tiles() > 0 {
 				now.left++
 			}
 		}
@@ -184,10 +199,7 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 		}
 		apply(m, c, operands)
 	}
-	if bound.Phase != graph.Backward.String() {
-		v.steps[bound.Node] = append(v.steps[bound.Node], t)
-	}
-	for now.next < len(c.work) && c.work[now.next].Over == 0 {
+	for now.next < len(c.work) && c.work[now.next].Tiles() == 0 {
 		now.next++
 	}
 	if now.call != part.Call || now.next != part.Step {
@@ -195,9 +207,20 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 	}
 	now.next++
 	now.left--
+	now.step, now.tile = part.Step, part.Tile
+	return v.extents(t, c, bound, part)
+}
+
+// extents checks what a step runs over, and what it accesses.
+func (v *validator) extents(t int, c *call, bound *plan.Call, part *plan.Task) *plan.Error {
 	step, w := &c.sig.Steps[part.Step], c.work[part.Step]
-	if part.Over != w.Over || part.Elementwise && !step.Elementwise {
-		return v.TaskErrorf(t, "want a step over %d indices, elementwise: %v, got %d, %v", w.Over, step.Elementwise, part.Over, part.Elementwise)
+	grid := part.Grid()
+	same := grid.Rank() == w.Rank() && (part.Tile == 0 || c.tiles[part.Step] != nil)
+	for d := 0; same && d < w.Rank(); d++ {
+		same = grid.Dim(d).Over == w.Dim(d).Over
+	}
+	if !same || part.Elementwise && !step.Elementwise {
+		return v.TaskErrorf(t, "want a step over %v, elementwise: %v, got %v, %v", &w, step.Elementwise, &grid, part.Elementwise)
 	}
 	return v.accesses(t, c, bound, part)
 }
@@ -230,7 +253,7 @@ func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) 
 				continue
 			}
 			reads := p.Perm != perm.Scratch && !c.own(p) || p.Grad && b.Mode == tensor.Accumulate
-			if n >= len(part.Access) || !v.permits(&part.Access[n], b.Root, reads, p.Perm != perm.Read) || part.Access[n].Redop != p.Redop {
+			if n >= len(part.Access) || !v.permits(&part.Access[n], b.Root, reads, p.Perm != perm.Read) || part.Access[n].Redop != p.Redop || part.Tile > 0 && !c.touches(part, p, &part.Access[n]) {
 				e := v.TaskErrorf(t, "want an access to all of a tensor that permits to %v, got none", p.Perm)
 				e.Root, e.Slot = v.Roots[b.Root].Name, c.sig.Operator.Slots[p.Slot].Name
 				return e
@@ -239,6 +262,11 @@ func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) 
 		}
 	}
 	return nil
+}
+
+// touches reports whether tiles touch what an access says: what the operator says, or all of the tensor.
+func (c *call) touches(part *plan.Task, p *task.Param, a *region.Access) bool {
+	return len(a.Footprint) == 0 || slices.Equal(a.Footprint, c.tiles[part.Step].Footprints[p.Slot])
 }
 
 // explicit checks that every task of a node waits for the tasks of the nodes after which it explicitly runs.

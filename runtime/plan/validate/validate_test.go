@@ -80,7 +80,7 @@ func TestPlan(t *testing.T) {
 			p.Tasks[i].Access, p.Tasks[k].Access = p.Tasks[k].Access, p.Tasks[i].Access
 		}, "want a plan that computes what its program says, got other elements"},
 		{"a fill with another value", func(p *plan.Plan) { p.Tasks[task(p, "fill grad of loss.loss")].Builtin.Value = 2 }, "got other elements: a.weight"},
-		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 2 indices"},
+		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 2 x 4"},
 		{"a weaker access", func(p *plan.Plan) {
 			i := task(p, "c: linear.forward")
 			p.Tasks[i].Access = slices.Clone(p.Tasks[i].Access)
@@ -131,5 +131,45 @@ func TestOnlyHere(t *testing.T) {
 	}
 	if err := validate.Plan(p, prog); err == nil || !strings.Contains(err.Error(), "got other elements") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTiles makes a task of each tile of a step.
+func TestTiles(t *testing.T) {
+	t.Parallel()
+	prog := step(t)
+	for _, tt := range []struct {
+		tiles []int
+		want  string
+	}{
+		{[]int{1, 2}, ""},
+		{[]int{2, 1}, "want tile 1 of step 0 of call 0, got tile 2"},
+		{[]int{1, 3}, "want tile 2 of step 0 of call 0, got tile 3"},
+	} {
+		p, err := planner.Build(prog, planner.Plain())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if label := p.Label(0); label != "a: linear.forward" {
+			t.Fatalf("the first task is %s", label)
+		}
+		p.Tasks = slices.Insert(p.Tasks, 0, p.Tasks[0])
+		for i, tile := range tt.tiles {
+			p.Tasks[i].Tile = tile
+		}
+		for i := range p.Tasks {
+			for k := range p.Tasks[i].After {
+				p.Tasks[i].After[k]++
+			}
+		}
+		for i := range p.Roots {
+			if p.Roots[i].Use == plan.Fetched {
+				p.Roots[i].Last++
+			}
+		}
+		err = validate.Plan(p, prog)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: got %v\nwant %s", tt.tiles, err, tt.want)
+		}
 	}
 }

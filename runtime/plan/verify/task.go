@@ -99,6 +99,8 @@ func (c checker) checkWithin(t, access int) *plan.Error {
 	switch {
 	case !c.has(a.Root):
 		return c.TaskErrorf(t, "want roots from 0 to %d, got %d", len(c.Roots)-1, a.Root)
+	case a.Footprint.Check(1+len(c.Tasks[t].Inner), len(c.Roots[a.Root].Shape)) != nil:
+		return c.TaskErrorf(t, "%v", a.Footprint.Check(1+len(c.Tasks[t].Inner), len(c.Roots[a.Root].Shape))).At(c.Plan, t, access, nil)
 	case !c.inside(a):
 		return c.TaskErrorf(t, "want indices of a tensor of shape %v, got %v to %v", c.Roots[a.Root].Shape, a.Lo, a.Hi).At(c.Plan, t, access, nil)
 	}

@@ -16,7 +16,7 @@ import (
 //   - of every two accesses that conflict, of one root or of bytes that two roots share, the first is
 //     over before the second begins, and likewise what Task.After and Deps ask for;
 //   - what is read was written before, and no two roots that are live together share a byte;
-//   - roots lie within the arena, and variables outside;
+//   - where tiles are tasks, those of a step are its whole grid, each once, and touch what their footprints give;
 //   - roots lie within their device's part of the arena, and only copies and collectives cross devices;
 //   - a group has the accesses of its parts, and its parts may run as one task.
 //
@@ -41,7 +41,7 @@ func Plan(p *plan.Plan) error {
 // The error is a *plan.Error.
 func Program(p *plan.Plan) error {
 	c := checker{p}
-	return first(c.checkRoots, c.checkTasks, c.checkDevices, c.checkPairs, c.checkLives, c.checkWritten)
+	return first(c.checkRoots, c.checkTasks, c.checkTiles, c.checkDevices, c.checkPairs, c.checkLives, c.checkWritten)
 }
 
 // first returns the first error of some checks.

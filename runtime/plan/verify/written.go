@@ -7,85 +7,67 @@ import (
 )
 
 // checkWritten checks that tasks, in their order, read only what earlier ones, or the caller, have
-// written. Elements are told apart only where a root is accessed in parts.
+// written.
 func (c checker) checkWritten() *plan.Error {
-	type part struct {
-		box     region.Box
-		written bool
-	}
-	parts := make([][]part, len(c.Roots)) // the newest last; what none holds is as at first
-	find := func(a region.Access, from int, visit func(box region.Box)) {
-		// Walk back until the boxes found cover the access.
-		var walk func(box region.Box, i int)
-		walk = func(box region.Box, i int) {
-			if box.Empty() {
-				return
-			}
-			if i < 0 {
-				if use := c.Roots[a.Root].Use; use == plan.Internal || use == plan.Fetched {
-					visit(box)
-				}
-				return
-			}
-			k := parts[a.Root][i]
-			common := box.Intersect(k.box)
-			if common.Empty() {
-				walk(box, i-1)
-				return
-			}
-			if !k.written {
-				visit(common)
-			}
-			for d := range box.Lo { // the rest of the box: slabs before and after common, axis by axis
-				below, above := box.Intersect(box), box.Intersect(box)
-				below.Hi[d], above.Lo[d] = common.Lo[d], common.Hi[d]
-				walk(below, i-1)
-				walk(above, i-1)
-				box = box.Intersect(box)
-				box.Lo[d], box.Hi[d] = common.Lo[d], common.Hi[d]
-			}
-		}
-		walk(a.Box, from)
-	}
-	for t := range c.Tasks {
-		for i, a := range c.Tasks[t].Access {
-			if a.Perm != perm.Read && a.Perm != perm.ReadWrite && a.Perm != perm.Reduce {
-				continue
-			}
-			var err *plan.Error
-			find(a, len(parts[a.Root])-1, func(box region.Box) {
-				if err == nil {
-					err = c.TaskErrorf(t, "want elements that an earlier task has written, got some that none has").At(c.Plan, t, i, &box)
-				}
-			})
-			if err != nil {
-				return err
-			}
-		}
-		for _, a := range c.Tasks[t].Access {
-			if a.Perm == perm.None || a.Perm == perm.Read || a.Empty() {
-				continue
-			}
-			if c.covers(&a) {
-				parts[a.Root] = parts[a.Root][:0]
-			}
-			parts[a.Root] = append(parts[a.Root], part{a.Box, a.Perm != perm.Scratch})
-		}
-	}
-	for i := range c.Roots {
-		if r := &c.Roots[i]; r.Use == plan.Fetched {
-			a := region.Access{Region: region.Whole(region.Root(i), r.Shape)}
-			var err *plan.Error
-			find(a, len(parts[i])-1, func(box region.Box) {
-				if err == nil {
-					err = c.RootErrorf(a.Root, "want tasks that write all of a fetched tensor, got none for some elements")
-					err.Range = box.String()
-				}
-			})
-			if err != nil {
-				return err
-			}
+	for r, list := range c.uses() {
+		if err := c.checkRootWritten(region.Root(r), list); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkRootWritten is checkWritten for the accesses to one root.
+func (c checker) checkRootWritten(r region.Root, list []use) *plan.Error {
+	x, err := c.cells(r, list)
+	if err != nil {
+		return err
+	}
+	root := &c.Roots[r]
+	unwritten := make([]bool, x.count)
+	for i := range unwritten {
+		unwritten[i] = root.Use == plan.Internal || root.Use == plan.Fetched
+	}
+	var box region.Box
+	for i := 0; i < len(list); {
+		// The accesses of one task: it reads before it writes.
+		t, from := list[i].task, i
+		for ; i < len(list) && list[i].task == t; i++ {
+			access := int(list[i].access)
+			if p := c.Tasks[t].Access[access].Perm; p != perm.Read && p != perm.ReadWrite && p != perm.Reduce {
+				continue
+			}
+			c.box(int(t), access, &box)
+			x.each(&box, func(cell int) {
+				if unwritten[cell] && err == nil {
+					at := x.where(cell)
+					err = c.TaskErrorf(int(t), "want elements that an earlier task has written, got some that none has").At(c.Plan, int(t), access, &at)
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, u := range list[from:i] {
+			p := c.Tasks[t].Access[u.access].Perm
+			if p == perm.None || p == perm.Read {
+				continue
+			}
+			c.box(int(t), int(u.access), &box)
+			x.each(&box, func(cell int) { unwritten[cell] = p == perm.Scratch })
+		}
+	}
+	if root.Use != plan.Fetched {
+		return nil
+	}
+	if all := region.Whole(r, root.Shape); !all.Empty() {
+		x.each(&all.Box, func(cell int) {
+			if unwritten[cell] && err == nil {
+				err = c.RootErrorf(r, "want tasks that write all of a fetched tensor, got none for some elements")
+				at := x.where(cell)
+				err.Range = at.String()
+			}
+		})
+	}
+	return err
 }

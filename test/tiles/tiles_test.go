@@ -1,0 +1,14 @@
+package main
+
+import "testing"
+
+// TestMeasure builds and loads plans of some tiles, as tasks and as grids.
+func TestMeasure(t *testing.T) {
+	for _, grids := range []bool{false, true} {
+		for _, workers := range []int{1, 3} {
+			if _, err := measure(20_000, workers, grids); err != nil {
+				t.Errorf("grids %v, %d workers: %v", grids, workers, err)
+			}
+		}
+	}
+}
