@@ -47,7 +47,7 @@ type making struct {
 }
 
 // makings lists plans that use all of the planner: random programs, tensors in place, views, chains, batches,
-// conversions, micro-batches, explicit order, a convolutional classifier, and tasks that stand for anything; each for
+// conversions, micro-batches, several devices, tasks for single tiles, explicit order, a convolutional classifier, and tasks that stand for anything; each for
 // one worker and for several.
 func makings(t *testing.T) []making {
 	t.Helper()
@@ -79,10 +79,15 @@ func makings(t *testing.T) []making {
 		t.Fatal(err)
 	}
 	var out []making
+	programs["tiles of a convolution"], programs["tiles of random 1"] = programs["convolution"], programs["random 1"]
 	for name, prog := range programs {
 		for _, workers := range []int{1, 3} {
 			out = append(out, making{fmt.Sprintf("%s, %d workers", name, workers), func() (*plan.Plan, error) {
-				p, err := planner.Build(prog)
+				var opts []planner.Option
+				if strings.HasPrefix(name, "tiles") {
+					opts = append(opts, planner.Tiled())
+				}
+				p, err := planner.Build(prog, opts...)
 				if err != nil || workers == 1 {
 					return p, err
 				}

@@ -64,8 +64,12 @@ func ordered(p *plan.Plan) error {
 			}
 		}
 	}
-	must := func(a, b *region.Access) bool {
-		if a.Perm == perm.None || b.Perm == perm.None || a.Volume() == 0 || b.Volume() == 0 {
+	must := func(s, i, t, k int) bool {
+		a, b := &p.Tasks[s].Access[i], &p.Tasks[t].Access[k]
+		var on, other region.Box
+		p.Tasks[s].On(i, &on)
+		p.Tasks[t].On(k, &other)
+		if a.Perm == perm.None || b.Perm == perm.None || on.Volume() == 0 || other.Volume() == 0 {
 			return false
 		}
 		if a.Root != b.Root {
@@ -73,13 +77,13 @@ func ordered(p *plan.Plan) error {
 		}
 		commute := a.Perm == perm.Read && b.Perm == perm.Read ||
 			a.Perm == perm.Reduce && b.Perm == perm.Reduce && a.Redop == b.Redop && !p.Roots[a.Root].Type.IsFloat()
-		return !commute && a.Intersect(b.Box).Volume() > 0
+		return !commute && on.Intersect(other).Volume() > 0
 	}
 	for t := range p.Tasks {
 		for s := range t {
 			for i := range p.Tasks[s].Access {
 				for k := range p.Tasks[t].Access {
-					if must(&p.Tasks[s].Access[i], &p.Tasks[t].Access[k]) && !over(s, t) {
+					if !over(s, t) && must(s, i, t, k) {
 						return fmt.Errorf("%s need not be over before %s begins", p.Label(s), p.Label(t))
 					}
 				}
