@@ -3,8 +3,8 @@
 // Usage:
 //
 //	opgen generate [-force]              bring the generated packages up to date
-//	opgen check [-format text|json] [-fix]
-//	                                     report what is wrong with the specs; with -fix, make the edits that findings have
+//	opgen check [-format text|json]      report what is wrong with the specs
+//	opgen check -fix                     make the edits that findings propose, and report the rest
 //	opgen diff                           show what generate would change, and change nothing
 //	opgen explain [-format text|json] OP print an operator as opgen understands it
 //	opgen explain CODE                   explain a diagnostic
@@ -12,11 +12,11 @@
 //	opgen vet [PACKAGE...]               check Go code around operators; by default ./...
 //	opgen version                        print the version
 //
-// Flags may be anywhere among the arguments. Every command takes -C DIR, the folder to work in. opgen.toml, there or in a folder above, says
-// where specs are and where generated code goes.
+// Flags may be anywhere among the arguments. Every command takes -C DIR, the folder to work in. The file opgen.toml, there
+// or in a folder above, says where specs are, where generated code goes, and which plug-ins make further files.
 //
-// The exit status is 0 if all is well, 1 if there are findings or differences, and 2 for trouble:
-// wrong usage, or files that cannot be read or written.
+// The exit status is 0 without findings, 1 with findings or differences, and 2 after other errors: wrong usage, or files
+// that cannot be read or written.
 package main
 
 import (

@@ -45,8 +45,8 @@ func TestVet(t *testing.T) {
 		want string // a part of what is said; "" if all is well
 	}{
 		{[]string{tool, "vet", "./good"}, ""},
-		{[]string{tool, "vet"}, "bad/bad.go:5:26: an argument is of type *int, which is no plain data"},
-		{[]string{"go", "vet", "-vettool=" + tool, "./bad"}, "which is no plain data"},
+		{[]string{tool, "vet"}, "bad/bad.go:5:26: an argument is of type *int, which is not plain data"},
+		{[]string{"go", "vet", "-vettool=" + tool, "./bad"}, "which is not plain data"},
 	} {
 		cmd := exec.Command(c.args[0], c.args[1:]...)
 		cmd.Dir = root

@@ -20,6 +20,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/profile"
 )
@@ -33,6 +34,7 @@ type options struct {
 	curve   string
 	trace   string
 	dot     string
+	plan    string
 	memory  string
 	cost    bool
 	fuse    bool
@@ -51,6 +53,7 @@ func main() {
 	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	flag.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
+	flag.StringVar(&o.plan, "plan", "", "write the training plan to this `file`, in binary form")
 	flag.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
 	flag.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
 	flag.BoolVar(&o.fuse, "fuse", true, "fuse each activation into the operator before, which is faster and gives the same losses")
@@ -172,6 +175,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	}{
 		{o.trace, recorder.WriteTrace},
 		{o.dot, func(w io.Writer) error { return draw.DOT(w, step) }},
+		{o.plan, func(w io.Writer) error { return writePlan(w, step) }},
 		{o.memory, func(w io.Writer) error { return draw.MemoryMap(w, step) }},
 	} {
 		if err := writeFile(f.path, f.write); err != nil {
@@ -180,6 +184,15 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	fmt.Fprintf(w, "\ntest_accuracy=%.4f seconds=%.1f\n", float64(right)/float64(test.len()), time.Since(start).Seconds())
 	return nil
+}
+
+// writePlan writes a plan in binary form, which plan.Decode reads.
+func writePlan(w io.Writer, p *plan.Plan) error {
+	data, err := p.EncodeBinary()
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
 }
 
 // writeFile creates a file and lets write fill it; without a path it does nothing.

@@ -85,15 +85,6 @@ func Read(inputs []Input, list *diag.List) *check.Result {
 	return check.Check(specs, list)
 }
 
-// Resolve reads, checks and resolves specs. The module is nil if anything was found.
-func Resolve(inputs []Input, list *diag.List) *model.Module {
-	checked := Read(inputs, list)
-	if !list.Empty() {
-		return nil
-	}
-	return model.Resolve(checked)
-}
-
 // Emit returns all generated files of a module, signed, by path.
 func Emit(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	paths := emit.Paths{Runtime: c.Runtime, Generated: c.GeneratedImport, Kernels: c.KernelsImport}

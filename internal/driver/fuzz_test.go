@@ -75,7 +75,7 @@ func checkSpec(t testing.TB, beside map[string]driver.Input, text string) {
 		}
 	}
 	var list diag.List
-	m := driver.Resolve(inputs, &list)
+	m := resolve(inputs, &list)
 	if m == nil {
 		checkFindings(t, list.Sorted())
 		return

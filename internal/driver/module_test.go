@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/model"
 )
 
 // repository is the root of this module.
@@ -82,4 +84,13 @@ func withoutPlugins(t testing.TB, root string) {
 		t.Fatal("opgen.toml has no plug-ins")
 	}
 	writeFiles(t, root, map[string]string{"opgen.toml": before})
+}
+
+// resolve reads, checks and resolves specs. The module is nil if there are findings.
+func resolve(inputs []driver.Input, list *diag.List) *model.Module {
+	checked := driver.Read(inputs, list)
+	if !list.Empty() {
+		return nil
+	}
+	return model.Resolve(checked)
 }

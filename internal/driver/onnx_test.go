@@ -174,7 +174,7 @@ func TestONNXEmit(t *testing.T) {
 		return !slices.Contains(onnxComplete, strings.TrimSuffix(path.Base(in.Path), ".toml"))
 	})
 	var list diag.List
-	m := driver.Resolve(inputs, &list)
+	m := resolve(inputs, &list)
 	if m == nil {
 		t.Fatalf("findings: %v", list.Sorted())
 	}

@@ -104,7 +104,7 @@ func TestOrder(t *testing.T) {
 	var first []artifact.Artifact
 	for i := range 20 {
 		runtime.GOMAXPROCS(1 + i%2)
-		m := driver.Resolve(inputs, &list)
+		m := resolve(inputs, &list)
 		if m == nil {
 			t.Fatalf("findings: %v", list.Sorted())
 		}

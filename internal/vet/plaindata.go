@@ -59,7 +59,7 @@ func checkArg(pass *analysis.Pass, lit *ast.CompositeLit) {
 		if s := fields["Slot"]; s != nil {
 			slot = "argument " + types.ExprString(s)
 		}
-		pass.Reportf(call.Pos(), "%s is of type %s, which is no plain data: %s is %s; declare it unchecked, or pass something else", slot, t, where, what)
+		pass.Reportf(call.Pos(), "%s is of type %s, which is not plain data: %s is %s; declare it unchecked, or pass something else", slot, t, where, what)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package blas offers matrix products over views.
 //
-// It calls [gonum], in blocks so small that gonum starts no goroutines of its own: the engine decides what runs at the
-// same time. The blocks depend on shapes only, so results do not depend on the number of workers.
+// It calls [gonum], in blocks so small that gonum starts no goroutines of its own: the engine decides what
+// runs at the same time. The blocks depend on shapes only, so results do not depend on the number of workers.
 //
 // [gonum]: https://www.gonum.org
 package blas
@@ -24,8 +24,8 @@ const (
 	blockCols = 192
 )
 
-// Gemm computes alpha*a*b and puts it into c: the mode of c decides whether it is stored, added or dropped. a is m x k,
-// b is k x n, c is m x n; other sizes panic. c must not overlap a or b.
+// Gemm computes alpha*a*b and puts it into c: the mode of c decides whether it is stored, added or dropped. a
+// is m x k, b is k x n, c is m x n; other sizes panic. c must not overlap a or b.
 func Gemm[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T]) {
 	m, n, k := a.Rows(), b.Cols(), a.Cols()
 	if b.Rows() != k || c.Rows() != m || c.Cols() != n {

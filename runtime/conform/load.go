@@ -16,8 +16,8 @@ func Cases() fs.FS {
 	return sub
 }
 
-// LoadAll reads all cases of a tree of files, sorted by path. If operators are named, it reads only their cases,
-// and otherwise also scenarios.
+// LoadAll reads all cases of a tree of files, sorted by path. If operators are named, it reads only their
+// cases, and otherwise also scenarios.
 func LoadAll(files fs.FS, ops ...string) (cases []*Case, scenarios []*Scenario, err error) {
 	err = fs.WalkDir(files, ".", func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -136,8 +136,8 @@ func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 	return nil, nil, unsupported{errors.Join(errs...)}
 }
 
-// retype changes attributes that name element types to float64, as the tensors are. It keeps the type to which an
-// operator converts, since such a case tests the rounding.
+// retype changes attributes that name element types to float64, as the tensors are. It keeps the type to
+// which an operator converts, since such a case tests the rounding.
 func (r *Runner) retype(op *graph.Operator, attrs task.Attrs) task.Attrs {
 	if !r.Double {
 		return attrs
@@ -263,8 +263,8 @@ func (x *execution) build(extra ...string) error {
 	return nil
 }
 
-// wants reports whether to request an output that is made on request: the case has it, or the case has no outputs at
-// all.
+// wants reports whether to request an output that is made on request: the case has it, or the case has no
+// outputs at all.
 func (x *execution) wants(s *task.Slot) bool {
 	if len(x.names("out.", s)) > 0 {
 		return true

@@ -116,7 +116,8 @@ func LoadScenarios(files fs.FS, path string) (scenarios []*Scenario, ok bool, er
 	return scenarios, true, nil
 }
 
-// Run returns the outcome of the scenario. It does not use the expectation. The error is for a malformed scenario.
+// Run returns the outcome of the scenario. It does not use the expectation. The error is for a malformed
+// scenario.
 func (s *Scenario) Run() (*Outcome, error) {
 	o := &Outcome{ID: s.ID, Stage: "declare", Result: "ok"}
 	fail := func(err error) (*Outcome, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
-// statistical checks the random mask of dropout. The seed of the case draws the same mask again, another seed draws an
-// independent one, and each element is either dropped or scaled.
+// statistical checks the random mask of dropout. The seed of the case draws the same mask again, another seed
+// draws an independent one, and each element is either dropped or scaled.
 func (x *execution) statistical(ctx context.Context) (map[string]safetensors.Tensor, error) {
 	first, err := x.plain(ctx)
 	if err != nil {

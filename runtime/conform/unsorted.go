@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
-// unsorted runs a case whose outputs may have any order along the last dimension, which out.indices gives. It first
-// puts the outputs of the case, and their gradients, into the order of the operator.
+// unsorted runs a case whose outputs may have any order along the last dimension, which out.indices gives. It
+// first puts the outputs of the case, and their gradients, into the order of the operator.
 func (x *execution) unsorted(ctx context.Context) (*Case, map[string]safetensors.Tensor, error) {
 	theirs, ok := x.c.Tensors["out.indices"]
 	if !ok {

@@ -1,6 +1,6 @@
-// Package cost measures what operators cost on this machine: the time of forward and backward, memory by kind, and
-// an estimate of the time to synchronize weights. It compares the times with what the operators' specs say they must
-// compute and move, and with what the machine could do.
+// Package cost measures what operators cost on this machine: the time of forward and backward, memory by
+// kind, and an estimate of the time to synchronize weights. It compares the times with what the operators'
+// specs say they must compute and move, and with what the machine could do.
 package cost
 
 import (
@@ -21,19 +21,20 @@ import (
 
 // Config says how a Meter measures.
 type Config struct {
-	// Backend makes the backend on which operators are measured, one for each operator. Without it, the CPUs of
-	// this machine run them, with the given number of workers.
+	// Backend makes the backend on which operators are measured, one for each operator. Without it, the CPUs
+	// of this machine run them, with the given number of workers.
 	Backend func() engine.Backend
 	Workers int
-	// Warmup is the number of runs before those that are measured. Runs is the number of those that are measured; 0 means 5.
+	// Warmup is the number of runs before those that are measured. Runs is the number of those that are
+	// measured; 0 means 5.
 	Warmup, Runs int
 	// MemoryLimit bounds the bytes of tensors of a measurement; 0 means no bound.
 	MemoryLimit int64
 	// Machine is what the machine can do at best. Without it, there are no roofline shares.
 	Machine Machine
-	// Devices is the number of devices that would train together, each on a part of the batch. Bandwidth is the number of
-	// bytes a second that each sends and receives at the same time. With fewer than 2 devices, or without a bandwidth,
-	// Metrics.Sync is 0.
+	// Devices is the number of devices that would train together, each on a part of the batch. Bandwidth is
+	// the number of bytes a second that each sends and receives at the same time. With fewer than 2 devices,
+	// or without a bandwidth, Metrics.Sync is 0.
 	Devices   int
 	Bandwidth float64
 }
@@ -51,12 +52,13 @@ type Metrics struct {
 // Phase is the cost of a task.
 type Phase struct {
 	Time profile.Time
-	// Flops and Bytes are the operations and the moved bytes that the spec gives; Known reports whether it does. If it
-	// gives no bytes, Bytes is the size of the tensors that the task reads and writes.
+	// Flops and Bytes are the operations and the moved bytes that the spec gives; Known reports whether it
+	// does. If it gives no bytes, Bytes is the size of the tensors that the task reads and writes.
 	Known        bool
 	Flops, Bytes float64
-	// Roofline is the shortest time that the machine allows, with tensors in memory. Share is Roofline divided by the mean
-	// time, which may exceed 1 if caches hold the tensors. Both are 0 if the cost or the machine is unknown.
+	// Roofline is the shortest time that the machine allows, with tensors in memory. Share is Roofline
+	// divided by the mean time, which may exceed 1 if caches hold the tensors. Both are 0 if the cost or the
+	// machine is unknown.
 	Roofline time.Duration
 	Share    float64
 }
@@ -69,7 +71,8 @@ type Memory struct {
 	Gradients                int64 // of inputs, weights and outputs
 }
 
-// Meter measures operators, and keeps the results. It is safe for concurrent use; it measures one operator at a time.
+// Meter measures operators, and keeps the results. It is safe for concurrent use; it measures one operator at
+// a time.
 type Meter struct {
 	registry *task.Registry
 	config   Config
@@ -187,8 +190,8 @@ func (c *Config) sync(n *graph.Node) time.Duration {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// compare fills in what a phase costs according to the spec, and how near to the roofline it is. moved is how many
-// bytes of tensors the task reads and writes.
+// compare fills in what a phase costs according to the spec, and how near to the roofline it is. moved is how
+// many bytes of tensors the task reads and writes.
 func (c *Config) compare(p *Phase, n *graph.Node, kind task.Kind, moved int64) {
 	number := slices.Index(n.Op.Signatures, n.Op.Signature(kind))
 	spec := n.Resolved.Cost(number)

@@ -104,8 +104,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestOperators measures operators of other kinds: with indices, without a gradient, an optimizer, and one whose
-// gradients are scattered into.
+// TestOperators measures operators of other kinds: with indices, without a gradient, an optimizer, and one
+// whose gradients are scattered into.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(2), Warmup: 1, Runs: 2})
@@ -141,8 +141,8 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// TestCache measures the same operator again: the result is the same to the nanosecond. Other attributes, shapes or
-// types are measured anew.
+// TestCache measures the same operator again: the result is the same to the nanosecond. Other attributes,
+// shapes or types are measured anew.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Runs: 4})
@@ -173,8 +173,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestApart trains twice, once with measurements of the graph's nodes between the steps: the losses and the weights
-// are the same, bit for bit, and the engine's memory is untouched.
+// TestApart trains twice, once with measurements of the graph's nodes between the steps: the losses and the
+// weights are the same, bit for bit, and the engine's memory is untouched.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	r := registry(t)

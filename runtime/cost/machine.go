@@ -17,9 +17,9 @@ type Machine struct {
 	Bandwidth float64 // bytes a second, between memory and CPUs
 }
 
-// MeasureMachine measures the peak rates of this machine with a number of workers; 0 means one for each CPU that Go may
-// use. The rate of floating-point operations is that of large matrix products, and the bandwidth is that of copying blocks
-// that do not fit into a cache. It takes about a second.
+// MeasureMachine measures the peak rates of this machine with a number of workers; 0 means one for each CPU
+// that Go may use. The rate of floating-point operations is that of large matrix products, and the bandwidth
+// is that of copying blocks that do not fit into a cache. It takes about a second.
 func MeasureMachine(workers int) Machine {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -54,8 +54,8 @@ func copyRate(workers int) float64 {
 	})
 }
 
-// best runs a piece of work on every worker at the same time, several times, and returns the highest amount of work a second
-// of all workers together.
+// best runs a piece of work on every worker at the same time, several times, and returns the highest amount
+// of work a second of all workers together.
 func best(workers int, prepare func() (amount float64, work func())) float64 {
 	const rounds = 4
 	var total, rate float64

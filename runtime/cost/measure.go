@@ -55,8 +55,8 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 	return got, nil
 }
 
-// moved returns the bytes of the tensors that calls read and write; only tasks for which counts holds count, and of
-// the steps of a call, which all have the same tensors, the first.
+// moved returns the bytes of the tensors that calls read and write; only tasks for which counts holds count,
+// and of the steps of a call, which all have the same tensors, the first.
 func moved(p *plan.Plan, counts func(int) bool) int64 {
 	var bytes int64
 	for i := range p.Tasks {
@@ -83,8 +83,8 @@ type single struct {
 	below    map[string]int // bounds of integers that are fed, by name
 }
 
-// alone returns a program with the operator of a node: forward and, if it has a gradient, backward, with all gradients
-// that there can be.
+// alone returns a program with the operator of a node: forward and, if it has a gradient, backward, with all
+// gradients that there can be.
 func alone(n *graph.Node) (*single, error) {
 	x := &single{below: map[string]int{}}
 	g := graph.New(0)

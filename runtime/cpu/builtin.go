@@ -70,8 +70,8 @@ func wrong(t *engine.Builtin, got ...dtype.Type) error {
 	return fmt.Errorf("want %s of f32, f64, f16 or bf16, got %s", t.Op, dtype.Format(got))
 }
 
-// identities holds the identity element of each reduction. In an integer type, an infinity stands for the bound of the
-// type.
+// identities holds the identity element of each reduction. In an integer type, an infinity stands for the
+// bound of the type.
 var identities = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1)}
 
 // fill repeats an element.

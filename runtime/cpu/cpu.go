@@ -1,8 +1,8 @@
 // Package cpu runs plans on the CPUs of this machine, in pure Go. It is a backend of package engine.
 //
-// Workers run the queues of the plan. Tasks that do not depend on each other run at the same time, and several workers share
-// the ranges of a long task. Ranges depend on shapes alone, and sums have a fixed order, so results do not depend on
-// the number of workers.
+// Workers run the queues of the plan. Tasks that do not depend on each other run at the same time, and
+// several workers share the ranges of a long task. Ranges depend on shapes alone, and sums have a fixed
+// order, so results do not depend on the number of workers.
 package cpu
 
 import (
@@ -23,8 +23,8 @@ import (
 type Config struct {
 	// Workers is the number of workers; 0 means one for each CPU that Go may use.
 	Workers int
-	// Devices is the number of devices; 0 means one. Each has memory of its own on this machine. All workers run the tasks
-	// of all devices.
+	// Devices is the number of devices; 0 means one. Each has memory of its own on this machine. All workers
+	// run the tasks of all devices.
 	Devices int
 }
 

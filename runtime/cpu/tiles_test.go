@@ -15,8 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/planner"
 )
 
-// halos returns a program of two pooling operators whose windows overlap, so that a tile of the second reads rows of
-// several tiles of the first.
+// halos returns a program of two pooling operators whose windows overlap, so that a tile of the second reads
+// rows of several tiles of the first.
 func halos(tb testing.TB) *graph.Program {
 	g := graph.New(1)
 	pool := pool2d.Defaults()
@@ -42,8 +42,8 @@ func inference(tb testing.TB, g *graph.Graph, fetch graph.Tensor) *graph.Program
 	return p
 }
 
-// after runs a plan a few times, with inputs that follow from their names and sizes, and returns the bytes of its
-// variables and of what it fetches.
+// after runs a plan a few times, with inputs that follow from their names and sizes, and returns the bytes of
+// its variables and of what it fetches.
 func after(t *testing.T, p *graph.Program, pl *plan.Plan, workers int) map[string][]byte {
 	t.Helper()
 	e := newEngine(t, workers)
@@ -85,6 +85,20 @@ func after(t *testing.T, p *graph.Program, pl *plan.Plan, workers int) map[strin
 	return out
 }
 
+// again writes a plan in binary form and reads it.
+func again(t *testing.T, p *plan.Plan) *plan.Plan {
+	t.Helper()
+	data, err := p.EncodeBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := plan.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
 // values returns the bytes that are fed to an input.
 func values(r plan.Root) []byte {
 	data := make([]byte, r.Place.Bytes)
@@ -95,8 +109,8 @@ func values(r plan.Root) []byte {
 	return data
 }
 
-// TestTiled compares plans whose tiles are tasks of their own to plans whose steps are, for several numbers of
-// workers: they compute the same bits, and are verified.
+// TestTiled compares plans whose tiles are tasks of their own to plans whose steps are, for several numbers
+// of workers: they compute the same bits, and are verified.
 func TestTiled(t *testing.T) {
 	for name, p := range map[string]*graph.Program{"digits": digits(t, 40), "halos": halos(t), "products": products(t)} {
 		pl, err := planner.Build(p)
@@ -118,7 +132,7 @@ func TestTiled(t *testing.T) {
 			if len(tiled.Tasks) <= len(pl.Tasks) {
 				t.Errorf("%s: %d tasks, tiled %d", name, len(pl.Tasks), len(tiled.Tasks))
 			}
-			got := after(t, p, tiled, workers)
+			got := after(t, p, again(t, tiled), workers)
 			for tensor, b := range want {
 				if !bytes.Equal(got[tensor], b) {
 					t.Errorf("%s, %d workers: %s differs", name, workers, tensor)
@@ -128,8 +142,8 @@ func TestTiled(t *testing.T) {
 	}
 }
 
-// TestHaloDependencies checks that a tile comes after those tiles of the operator before whose rows it reads, and not
-// after others.
+// TestHaloDependencies checks that a tile comes after those tiles of the operator before whose rows it reads,
+// and not after others.
 func TestHaloDependencies(t *testing.T) {
 	p, err := planner.Build(halos(t), planner.Tiled())
 	if err != nil {

@@ -40,8 +40,8 @@ func (e *OutOfMemoryError) Error() string {
 	return fmt.Sprintf("out of memory: %s wants %d bytes; %d of %d are in use", e.Owner, e.Requested, e.Used, e.Limit)
 }
 
-// allocate returns n zeroed bytes of a device. If they would exceed the limit, the error names the owner. A request that
-// reaches the limit exactly succeeds.
+// allocate returns n zeroed bytes of a device. If they would exceed the limit, the error names the owner. A
+// request that reaches the limit exactly succeeds.
 func (a *allocator) allocate(device int, owner string, n int64) (Region, error) {
 	if a.admit != nil {
 		if err := a.admit(owner, n); err != nil {
@@ -100,8 +100,8 @@ func (a *allocator) leak() error {
 	return fmt.Errorf("engine: %d bytes were not freed: %s", a.used, strings.Join(owners, ", "))
 }
 
-// Usage is the memory of an engine's tensors, in bytes: in use now, the most in use so far, and the limit, which is 0 if
-// there is none.
+// Usage is the memory of an engine's tensors, in bytes: in use now, the most in use so far, and the limit,
+// which is 0 if there is none.
 type Usage struct{ Used, Peak, Limit int64 }
 
 func (a *allocator) usage() Usage {

@@ -11,8 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Backend is the part of an engine that depends on the devices: memory, binding and running. An engine calls one
-// method at a time. It passes handles (Memory, Launchable, Executable) only to the backend that made them.
+// Backend is the part of an engine that depends on the devices: memory, binding and running. An engine calls
+// one method at a time. It passes handles (Memory, Launchable, Executable) only to the backend that made
+// them.
 //
 // The memory of a device need not be addressable by the host. Write and Read move bytes between the two.
 type Backend interface {
@@ -23,8 +24,8 @@ type Backend interface {
 	// Workers returns the number of queues for which plans are scheduled.
 	Workers() int
 
-	// Alloc returns zeroed memory of a device, aligned to plan.Align. bytes is positive. The engine checks its limits
-	// first.
+	// Alloc returns zeroed memory of a device, aligned to plan.Align. bytes is positive. The engine checks
+	// its limits first.
 	Alloc(device int, bytes int64) (Memory, error)
 	// Free frees what Alloc returned.
 	Free(m Memory) error
@@ -73,13 +74,13 @@ type Call struct {
 	Passed map[int][]any
 	// State is the per-device state of the call's node, nil if it has none.
 	State *task.State
-	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each worker has for
-	// itself stands there once for each worker.
+	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
+	// worker has for itself stands there once for each worker.
 	Params [][]Tensor
 }
 
-// Accessor returns the accessor that binds kernels which run on the host. host returns the bytes of a region as the
-// kernel sees them.
+// Accessor returns the accessor that binds kernels which run on the host. host returns the bytes of a region
+// as the kernel sees them.
 func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	buffers := func(slot int, grad bool) (out []task.Buffer) {
 		for i, p := range c.Signature.Params {
@@ -103,9 +104,10 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	}
 }
 
-// Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole tensors, and writes the
-// first. The backend checks that the operation exists for their types. Tensors of copy and all_reduce may lie on any
-// device, and those of other operations lie on the device that runs the operation.
+// Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole
+// tensors, and writes the first. The backend checks that the operation exists for their types. Tensors of
+// copy and all_reduce may lie on any device, and those of other operations lie on the device that runs the
+// operation.
 type Builtin struct {
 	*plan.Builtin
 	Device  int
@@ -115,7 +117,8 @@ type Builtin struct {
 
 // Launchable is a bound task. Backends have types of their own for it.
 type Launchable interface {
-	// Launch runs the task once, as range [0, 1), and waits for it. The engine runs init and cleanup tasks in this way.
+	// Launch runs the task once, as range [0, 1), and waits for it. The engine runs init and cleanup tasks in
+	// this way.
 	Launch() error
 }
 
@@ -123,14 +126,15 @@ type Launchable interface {
 type Queues struct {
 	Plan  *plan.Plan   // scheduled for as many workers as the backend has
 	Tasks []Launchable // one for each task of the plan
-	// Observe, unless nil, must be called after each range that has run. Workers may call it at the same time.
+	// Observe, unless nil, must be called after each range that has run. Workers may call it at the same
+	// time.
 	Observe func(Event)
 }
 
 // Executable is a plan that a backend has made ready.
 type Executable interface {
-	// Run runs all queues once and waits for them. Kernels see step as op.Ctx.Step. The error is a *RangeError or the
-	// cause of the context. An error leaves no trace in the next run.
+	// Run runs all queues once and waits for them. Kernels see step as op.Ctx.Step. The error is a
+	// *RangeError or the cause of the context. An error leaves no trace in the next run.
 	Run(ctx context.Context, step uint64) error
 }
 

@@ -55,7 +55,8 @@ func (in *Instance) FeedBytes(name string, data []byte) error {
 	return nil
 }
 
-// Fetch returns a copy of a fetched tensor or of a variable. A tensor of f16 or bf16 gives elements of float32.
+// Fetch returns a copy of a fetched tensor or of a variable. A tensor of f16 or bf16 gives elements of
+// float32.
 func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	_, root, err := in.root(name)
 	if err == nil {

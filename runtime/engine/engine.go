@@ -1,8 +1,8 @@
 // Package engine loads plans and runs them.
 //
-// An Engine checks plans, counts memory, keeps variables, and feeds and fetches tensors. A Backend does what depends on the
-// devices: it allocates memory, binds kernels and runs queues. Package cpu has the backend for the CPUs of this
-// machine. Package enginetest tests backends.
+// An Engine checks plans, counts memory, keeps variables, and feeds and fetches tensors. A Backend does what
+// depends on the devices: it allocates memory, binds kernels and runs queues. Package cpu has the backend for
+// the CPUs of this machine. Package enginetest tests backends.
 package engine
 
 import (
@@ -22,10 +22,11 @@ import (
 
 // Config configures an engine.
 type Config struct {
-	// MemoryLimit bounds the bytes of tensors on all devices: arenas of plans, variables and scratch memory of
-	// workers. 0 means no bound.
+	// MemoryLimit bounds the bytes of tensors on all devices: arenas of plans, variables and scratch memory
+	// of workers. 0 means no bound.
 	MemoryLimit int64
-	// Admit, unless nil, is called before each allocation of memory for a named owner. Its error refuses the allocation.
+	// Admit, unless nil, is called before each allocation of memory for a named owner. Its error refuses the
+	// allocation.
 	Admit func(owner string, bytes int64) error
 	// Profile measures the time of every task.
 	Profile bool
@@ -33,14 +34,15 @@ type Config struct {
 	Observer Observer
 }
 
-// Observer receives the events of runs. Loading a plan calls Observe, where p is Instance.Plan of the loaded plan. The
-// function that it returns is called after each range that has run, by several workers at the same time.
+// Observer receives the events of runs. Loading a plan calls Observe, where p is Instance.Plan of the loaded
+// plan. The function that it returns is called after each range that has run, by several workers at the same
+// time.
 type Observer interface {
 	Observe(p *plan.Plan, workers int) func(Event)
 }
 
-// Engine runs plans on a backend. Its plans share variables by name. It is safe for concurrent use; one plan runs at a
-// time.
+// Engine runs plans on a backend. Its plans share variables by name. It is safe for concurrent use; one plan
+// runs at a time.
 type Engine struct {
 	registry *task.Registry
 	backend  Backend
@@ -74,9 +76,9 @@ func New(registry *task.Registry, backend Backend, config Config) *Engine {
 	}
 }
 
-// Close closes all instances, the latest first, frees the variables and closes the backend. Using the engine or its
-// instances afterwards is an error. Close goes on after an error. It returns all errors, and one that lists the memory that
-// is left in use.
+// Close closes all instances, the latest first, frees the variables and closes the backend. Using the engine
+// or its instances afterwards is an error. Close goes on after an error. It returns all errors, and one that
+// lists the memory that is left in use.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +129,8 @@ type Instance struct {
 	steps   uint64
 }
 
-// Run runs the plan once. Inputs must be fed before each run, since tasks may reuse their memory. The error is a
+// Run runs the plan once. Inputs must be fed before each run, since tasks may reuse their memory. The error
+// is a
 // *TaskError or wraps the cause of the context. After an error, the tensors that the plan writes are undefined, and the
 // engine remains usable.
 func (in *Instance) Run(ctx context.Context) error {
@@ -162,8 +165,8 @@ func (in *Instance) Run(ctx context.Context) error {
 	return nil
 }
 
-// SetStep sets the number of steps before the next run, which kernels see as op.Ctx.Step. Each run adds one. Plans that take
-// turns, such as those for batches of several sizes, count together in this way.
+// SetStep sets the number of steps before the next run, which kernels see as op.Ctx.Step. Each run adds one.
+// Plans that take turns, such as those for batches of several sizes, count together in this way.
 func (in *Instance) SetStep(steps uint64) {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()

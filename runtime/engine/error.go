@@ -40,7 +40,8 @@ func (e *TaskError) locate(c *plan.Call) {
 // PanicError is a panic of a kernel.
 type PanicError = exec.Panic
 
-// RangeError is the failure of a task, as a backend reports it. It wraps the error of the kernel, or a *PanicError.
+// RangeError is the failure of a task, as a backend reports it. It wraps the error of the kernel, or a
+// *PanicError.
 type RangeError struct {
 	Task  int
 	Part  int // of a group; otherwise 0

@@ -15,8 +15,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Load schedules a plan for the number of workers of the engine, verifies it, allocates its memory, makes per-device state and
-// binds its tasks. An error leaves the engine as it was before: state that was made is freed.
+// Load schedules a plan for the number of workers of the engine, verifies it, allocates its memory, makes
+// per-device state and binds its tasks. An error leaves the engine as it was before: state that was made is
+// freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -195,7 +196,8 @@ func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 	return call.steps[t.Step], nil
 }
 
-// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a step.
+// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a
+// step.
 type bound struct {
 	*Call
 	steps   []Launchable
@@ -244,8 +246,8 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 	return in.engine.backend.BindBuiltin(b)
 }
 
-// resolve finds the kernel of a call, and resolves its operator again for what it was given. The result determines which
-// tensors the call must have.
+// resolve finds the kernel of a call, and resolves its operator again for what it was given. The result
+// determines which tensors the call must have.
 func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	reg := in.engine.registry.Task(c.ID)
 	if reg == nil {
@@ -313,7 +315,8 @@ func passed(c *plan.Call, sig *task.Signature) (map[int][]any, error) {
 	return values, nil
 }
 
-// checkParams checks that the tensors of a call have the types and shapes that the rules of the operator give.
+// checkParams checks that the tensors of a call have the types and shapes that the rules of the operator
+// give.
 func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
 	for i, p := range sig.Params {
 		fail := func(want, got string) error {
@@ -335,8 +338,8 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 	return nil
 }
 
-// checkAccess checks that a task declares an access for each tensor of its call: the verifier and the order of tasks
-// rely on that.
+// checkAccess checks that a task declares an access for each tensor of its call: the verifier and the order
+// of tasks rely on that.
 func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c := &in.plan.Calls[t.Call]
 	sig := in.engine.registry.Task(c.ID).Signature

@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkGrid checks that a step of a call runs over what its operator says, in tiles that the operator permits.
+// checkGrid checks that a step of a call runs over what its operator says, in tiles that the operator
+// permits.
 func (c *bound) checkGrid(t *plan.Task) error {
 	if t.Tile == 0 && t.Inner == nil {
 		return nil
@@ -29,7 +30,8 @@ func (c *bound) checkGrid(t *plan.Task) error {
 	return nil
 }
 
-// footprint returns what an index of a step touches of a tensor of a parameter, as the operator says; nil for all.
+// footprint returns what an index of a step touches of a tensor of a parameter, as the operator says; nil for
+// all.
 func (c *bound) footprint(t *plan.Task, p task.Param, b plan.Bound) region.Footprint {
 	tiles := c.Resolved.Tiles(slices.Index(c.Signature.Operator.Signatures, c.Signature), t.Step)
 	if t.Tile == 0 || tiles == nil || b.Shape != nil {

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Replica is a network that trains on a part of the batch: the scalar loss of a graph of its own, and the weight
-// of its part in the batch.
+// Replica is a network that trains on a part of the batch: the scalar loss of a graph of its own, and the
+// weight of its part in the batch.
 type Replica struct {
 	Loss  Tensor
 	Share Share
 }
 
-// DataParallel returns the program of one training step that is divided among devices. Replica i is a copy of the
-// network in a graph made by OnDevice(seed, i), for a part of the batch. Each replica computes the gradients of its
-// part. The gradients of each weight are added in the order of the replicas, with the same result on all devices. Then
-// each replica updates its own weights. Variables of replica 0 get their first values as usual; those of others are
-// copies. So the weights of all replicas stay equal, bit for bit.
+// DataParallel returns the program of one training step that is divided among devices. Replica i is a copy of
+// the network in a graph made by OnDevice(seed, i), for a part of the batch. Each replica computes the
+// gradients of its part. The gradients of each weight are added in the order of the replicas, with the same
+// result on all devices. Then each replica updates its own weights. Variables of replica 0 get their first
+// values as usual; those of others are copies. So the weights of all replicas stay equal, bit for bit.
 //
-// But for rounding, and for what depends on the whole batch, the step is that of Training with a batch of all samples,
-// whose loss is the sum of the replicas' losses, weighted by their shares.
+// But for rounding, and for what depends on the whole batch, the step is that of Training with a batch of all
+// samples, whose loss is the sum of the replicas' losses, weighted by their shares.
 //
-// All replicas must have the same nodes, in the same order. The losses and the given tensors can be read after a
-// step.
+// All replicas must have the same nodes, in the same order. The losses and the given tensors can be read
+// after a step.
 func DataParallel(replicas []Replica, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
 	if len(replicas) == 0 {
 		return nil, fmt.Errorf("graph: want at least one replica, got none")

@@ -18,7 +18,9 @@ func replica(device, channels int, name string) graph.Replica {
 	at.OutChannels = channels
 	y := linear.Apply(g, at, g.Input("x", dtype.F32, 4, 5), graph.Named(name))
 	label := g.Input("label", dtype.F32, 4, channels)
-	loss := meansquarederror.Apply(g, meansquarederror.Defaults(), meansquarederror.Logit(y), meansquarederror.Label(label))
+	mean := meansquarederror.Defaults()
+	mean.Reduction = meansquarederror.ReductionMean
+	loss := meansquarederror.Apply(g, mean, meansquarederror.Logit(y), meansquarederror.Label(label))
 	return graph.Replica{Loss: loss, Share: graph.Share{Loss: 0.5, Aux: 0.5}}
 }
 

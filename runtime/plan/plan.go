@@ -246,16 +246,22 @@ func (p *Plan) LabelOf(t *Task) string {
 // Encode returns the plan as JSON. Equal plans give equal bytes.
 func (p *Plan) Encode() ([]byte, error) { return json.Marshal(p) }
 
-// Decode reads what Encode wrote.
+// Decode reads what Encode or EncodeBinary wrote.
 func Decode(data []byte) (*Plan, error) {
-	var p Plan
-	if err := json.Unmarshal(data, &p); err != nil {
+	p := &Plan{}
+	var err error
+	if isBinary(data) {
+		p, err = decodeBinary(data)
+	} else {
+		err = json.Unmarshal(data, p)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if p.Format != Format {
 		return nil, fmt.Errorf("plan: want format %d, got %d", Format, p.Format)
 	}
-	return &p, nil
+	return p, nil
 }
 
 // Hash returns a hash of the plan's content, as hexadecimal digits.

@@ -1,7 +1,7 @@
 // Package raw returns the memory behind views. It is the only way around what the types of views permit.
 //
-// It is for kernels that call code which takes slices. Such a kernel gives its reason in a comment //opgen:raw reason;
-// opgen vet lists uses without one. A slice is valid until the body of the task returns.
+// It is for kernels that call code which takes slices. Such a kernel gives its reason in a comment
+// //opgen:raw reason; opgen vet lists uses without one. A slice is valid until the body of the task returns.
 package raw
 
 import (

@@ -1,5 +1,5 @@
-// Package target describes kinds of devices to the planner: how programs are lowered for them. For engines and their
-// backends.
+// Package target describes kinds of devices to the planner: how programs are lowered for them. For engines
+// and their backends.
 package target
 
 import (

@@ -164,8 +164,8 @@ const (
 	Accumulate
 )
 
-// Grad is a gradient to which the task contributes: it puts each element exactly once. The planner decides whether a
-// value is stored, added or dropped; kernels do not depend on it.
+// Grad is a gradient to which the task contributes: it puts each element exactly once. The planner decides
+// whether a value is stored, added or dropped; kernels do not depend on it.
 type Grad[T dtype.Number] struct {
 	layout
 	data []T
@@ -173,8 +173,8 @@ type Grad[T dtype.Number] struct {
 	mode Mode
 }
 
-// Wanted reports whether the gradient is used. If it is not, values are dropped, and a kernel need not compute
-// them.
+// Wanted reports whether the gradient is used. If it is not, values are dropped, and a kernel need not
+// compute them.
 func (v Grad[T]) Wanted() bool { return v.mode != Discard }
 
 // Along returns the same tensor with lanes along dimension dim rather than the last.

@@ -91,8 +91,8 @@ func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 	}
 }
 
-// LogSumExp returns log(sum(exp(a))) in float64, without overflow. Rounding it to float32 would lose digits of
-// exp(x - LogSumExp) for a large x.
+// LogSumExp returns log(sum(exp(a))) in float64, without overflow. Rounding it to float32 would lose digits
+// of exp(x - LogSumExp) for a large x.
 func LogSumExp[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := a.Unlock(unlock.Key{})
 	top := float64(Max(a))

@@ -16,7 +16,7 @@ import (
 const repository = "../.."
 
 // tree lists what a copy of the module needs.
-var tree = []string{"go.mod", "go.sum", "opgen.toml", "cmd", "generated", "internal", "kernels", "runtime", "specs", "templates", "docs/operators"}
+var tree = []string{"go.mod", "go.sum", "opgen.toml", "cmd", "generate", "generated", "include", "internal", "kernels", "runtime", "specs", "templates", "docs/operators"}
 
 // copyTree copies files and folders below from, without test data, and those tests that keep does
 // not name.
@@ -129,10 +129,10 @@ func TestAddOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := goTool(t, root, "run", "./cmd/opgen", "generate"); !strings.HasSuffix(out, ": 6 files created, 2 files updated\n") {
+	if out := goTool(t, root, "run", "./cmd/opgen", "generate"); !strings.HasSuffix(out, ": 6 files created, 3 files updated\n") {
 		t.Errorf("opgen generate: %s", out)
 	}
-	want := []string{"docs/operators/README.md", "docs/operators/prelu.md", "generated/catalogue/catalogue.go", "generated/prelu/attrs.go", "generated/prelu/graph.go", "generated/prelu/shapes.go", "generated/prelu/slots.go", "generated/prelu/tasks.go"}
+	want := []string{"docs/operators/README.md", "docs/operators/prelu.md", "generated/catalogue/catalogue.go", "generated/prelu/attrs.go", "generated/prelu/graph.go", "generated/prelu/shapes.go", "generated/prelu/slots.go", "generated/prelu/tasks.go", "include/opgen.h"}
 	want = append(want, added...)
 	if got := changed(before, snapshot(t, root)); !slices.Equal(got, want) {
 		t.Errorf("changed %v, want %v", got, want)

@@ -44,14 +44,14 @@ var drift = []struct {
 	{what: "attention: input_parallel_tensor_shape drops which input", args: `"parts"`,
 		spec: "[args.parts]\nfrom = \"shape()\"", finding: "OP203: there is no slot "},
 	{what: "attention: per-device state declared plain", args: `"state"`,
-		spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\n[tasks.init]\nreturns = \"state\"\n[tasks.cleanup]\nargs = [\"state\"]", finding: "OP509: state holds per-device state, which is no plain data"},
+		spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\n[tasks.init]\nreturns = \"state\"\n[tasks.cleanup]\nargs = [\"state\"]", finding: "OP509: state holds per-device state, which is not plain data"},
 
 	// Read, but not in the signature.
 	{what: "batch_matmul: ITERATION_CONFIG read, not in the signature", code: `func f(ctx *op.Ctx, a *softmax.Forward[float32]) int { return a.Iteration(ctx) }`, want: "a.Iteration undefined"},
 	{what: "element_unary: HANDLE read, not in the signature", code: `func f(a *elementunary.Forward[float32]) any { return a.Handle }`, want: "a.Handle undefined"},
 	{what: "element_unary init: PROFILING read, not in the signature", code: `func f(a *elementunary.Backward[float32]) any { return a.Profiling }`, want: "a.Profiling undefined"},
 	{what: "conv_2d init: a gradient read, not in the signature", spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"\naccess = { input = \"read\" }\n[tasks.cleanup]\nargs = [\"state\"]",
-		args: `"state"`, finding: "OP502: init is given no tensors"},
+		args: `"state"`, finding: "OP502: init gets no tensors"},
 	{what: "dropout backward: ATTRS read, never bound", code: `func f(a *dropout.Backward[float32]) float64 { return a.Attrs.Rate }`},
 	{what: "transpose, reverse, split forward: ATTRS read, neither bound nor in the signature", code: `func f(a *softmax.Forward[float32]) int { return a.Attrs.Dim }`},
 	{what: "softmax init: OUTPUT read, never bound", code: `func f(n *graph.Node, x softmax.Input) { softmax.InvokeForward(n, x) }`, want: "not enough arguments in call to softmax.InvokeForward"},
@@ -120,7 +120,7 @@ var drift = []struct {
 	{what: "any: no cleanup is ever called", args: `"state"`, spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"", finding: "OP503: nothing frees the per-device state"},
 	{what: "batch_norm: running statistics begin uninitialized", spec: "[slots.mean]\nrole = \"weight\"\ntype = \"T\"\nshape = [\"N\"]\ntrainable = false", finding: "OP102: init is missing"},
 
-	// Slots that nobody uses.
+	// Unused slots.
 	{what: "batch_norm: RELU is a slot that no task uses", spec: "[args.relu]\ntype = \"bool\"\nfrom = \"true\"", finding: "OP205: no task takes the argument relu"},
 	{what: "any: scratch memory that no task uses", spec: "[slots.one]\nrole = \"scratch\"\ntype = \"T\"\nshape = [\"N\"]", finding: "OP205: no task uses the scratch slot one"},
 

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Benchmark measures a backend's part in a task: a plan of 100 tasks, each of one range and each of several that
-// workers share. The functions are those of Run.
+// Benchmark measures a backend's part in a task: a plan of 100 tasks, each of one range and each of several
+// that workers share. The functions are those of Run.
 func Benchmark(b *testing.B, open func(workers int) engine.Backend, register func(*task.Registry) error) {
 	s := newSuite(b, open, register)
 	for _, workers := range []int{1, 2} {

@@ -46,8 +46,8 @@ func (s *suite) testBuiltins(t *testing.T) {
 	}
 }
 
-// testBuiltinTypes runs every operation for every type that it must be there for. Sums and conversions of types
-// of 16 bits are computed in float32 and rounded to the nearest number.
+// testBuiltinTypes runs every operation for every type that it must be there for. Sums and conversions of
+// types of 16 bits are computed in float32 and rounded to the nearest number.
 func (s *suite) testBuiltinTypes(t *testing.T) {
 	for _, tt := range []struct {
 		op       plan.Builtin

@@ -9,7 +9,8 @@ import (
 )
 
 // testDeterminism trains with several numbers of workers. After each step, weights and loss are, bit for bit,
-// those of one worker. A plan whose tasks are not fused and share no memory gives the same bits.
+// those of one worker. So are those of a plan whose tasks are not fused and share no memory, and of one whose
+// tiles are tasks.
 func (s *suite) testDeterminism(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 2, 3, 5} {
@@ -18,12 +19,14 @@ func (s *suite) testDeterminism(t *testing.T) {
 			x.check(t, fmt.Sprintf("%d workers, step %d", workers, step))
 		}
 	}
-	e := s.engine(t, s.catalogue(t), 2, engine.Config{})
-	x := s.beside(t, e)
-	in, err := e.Load(s.build(t, x.program, planner.Plain()))
-	if err != nil {
-		t.Fatal(err)
+	for name, opt := range map[string]planner.Option{"plain": planner.Plain(), "tiled": planner.Tiled()} {
+		e := s.engine(t, s.catalogue(t), 2, engine.Config{})
+		x := s.beside(t, e)
+		in, err := e.Load(s.build(t, x.program, opt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.in = in
+		x.check(t, name)
 	}
-	x.in = in
-	x.check(t, "plain")
 }

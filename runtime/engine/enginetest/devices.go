@@ -84,8 +84,8 @@ func (x *replicas) train(t *testing.T, s *suite, e *engine.Engine, steps int) (l
 	return losses, weights
 }
 
-// testDevices trains on two devices. After some steps, the variables of both are equal, bit for bit, and so are those of
-// another engine with other workers. The losses are those of one device, but for rounding.
+// testDevices trains on two devices. After some steps, the variables of both are equal, bit for bit, and so
+// are those of another engine with other workers. The losses are those of one device, but for rounding.
 func (s *suite) testDevices(t *testing.T) {
 	const steps = 8
 	one, want := parallel(t, 1).train(t, s, s.engine(t, s.catalogue(t), 1, engine.Config{}), steps)
@@ -115,8 +115,8 @@ func (s *suite) testDevices(t *testing.T) {
 	}
 }
 
-// testAllReduce adds tensors whose sum depends on the order of additions: it is that of the tensors. Then all have
-// the same elements.
+// testAllReduce adds tensors whose sum depends on the order of additions: it is that of the tensors. Then all
+// have the same elements.
 func (s *suite) testAllReduce(t *testing.T) {
 	const n = 20000 // more than one range
 	for _, workers := range []int{1, 3} {

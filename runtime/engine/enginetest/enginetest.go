@@ -16,10 +16,10 @@ import (
 
 // Run runs all tests of a backend as subtests of t.
 //
-// open returns a new backend with two devices and so many workers, or with one if the backend has no use for more.
-// register registers the kernels of the catalogue for the backend's target. Some tests register operators of
-// their own for that target, whose kernels are Go functions. Their bodies run on the host, so a backend
-// must be able to launch bodies that see host memory.
+// open returns a new backend with two devices and so many workers, or with one if the backend has no use for
+// more. register registers the kernels of the catalogue for the backend's target. Some tests register
+// operators of their own for that target, whose kernels are Go functions. Their bodies run on the host, so a
+// backend must be able to launch bodies that see host memory.
 func Run(t *testing.T, open func(workers int) engine.Backend, register func(*task.Registry) error) {
 	s := newSuite(t, open, register)
 	for _, c := range []struct {

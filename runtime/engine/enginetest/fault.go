@@ -72,9 +72,9 @@ func (s *suite) faulty(t *testing.T, f *faults) *task.Registry {
 	return &r
 }
 
-// testAllocationFaults lets, one after the other, every allocation that a training step needs fail: the backend
-// has no memory, or the caller does not admit the allocation. The error says whose memory it was. Nothing is
-// left in use but what was before, and the next attempt succeeds.
+// testAllocationFaults lets, one after the other, every allocation that a training step needs fail: the
+// backend has no memory, or the caller does not admit the allocation. The error says whose memory it was.
+// Nothing is left in use but what was before, and the next attempt succeeds.
 func (s *suite) testAllocationFaults(t *testing.T) {
 	t.Parallel()
 	x := s.reference(t)

@@ -125,7 +125,8 @@ func (x *sample) draw(y graph.Tensor, slot int) {
 	x.values[y] = v
 }
 
-// compare compares the derivative of the sum of the outputs, weighted by the seeds, with a difference quotient.
+// compare compares the derivative of the sum of the outputs, weighted by the seeds, with a difference
+// quotient.
 func (x *sample) compare(s *suite, t *testing.T, r *task.Registry) error {
 	var outputs []graph.Tensor
 	for y := range x.seeds {

@@ -20,8 +20,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestNaive runs the suite on a backend that shares nothing with that of package cpu: it runs one range after the
-// other, has a target and kernels of its own, and memory that the host cannot address.
+// TestNaive runs the suite on a backend that shares nothing with that of package cpu: it runs one range after
+// the other, has a target and kernels of its own, and memory that the host cannot address.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	enginetest.Run(t, func(int) engine.Backend { return &naive{} }, register)
@@ -178,8 +178,8 @@ func (b *naive) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 	return steps, err
 }
 
-// builtin is a built-in operation on host memory, in float64, which is exact for all but f64, whose elements are
-// rounded after each operation anyway.
+// builtin is a built-in operation on host memory, in float64, which is exact for all but f64, whose elements
+// are rounded after each operation anyway.
 type builtin struct {
 	*engine.Builtin
 	host map[engine.Region][]byte

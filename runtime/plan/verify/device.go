@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// checkDevices checks that roots lie in the memory of their devices, and that tasks access only those of their own
-// device, unless they are copies or collectives.
+// checkDevices checks that roots lie in the memory of their devices, and that tasks access only those of
+// their own device, unless they are copies or collectives.
 func (c checker) checkDevices() *plan.Error {
 	if c.Devices < 0 || c.Devices == 1 || c.ArenaBytes%int64(c.DeviceCount()) != 0 || c.DeviceBytes()%plan.Align != 0 && c.Devices > 1 {
 		return c.Errorf("want 0 for one device, or several with equal parts of the arena, got %d and %d bytes", c.Devices, c.ArenaBytes)
@@ -69,8 +69,8 @@ func (c checker) checkDevice(t int) *plan.Error {
 	return nil
 }
 
-// checkCrossing checks a copy or a collective: tensors of one type and size that are accessed as a whole, each once, of
-// which a copy writes the first and a collective all.
+// checkCrossing checks a copy or a collective: tensors of one type and size that are accessed as a whole,
+// each once, of which a copy writes the first and a collective all.
 func (c checker) checkCrossing(t int, part *plan.Task) *plan.Error {
 	copies := part.Builtin.Op == "copy"
 	ok := !part.Elementwise && c.Tasks[t].Group == nil && (!copies || len(part.Access) == 2)

@@ -25,10 +25,10 @@ var _ = []task.Arg{
 	{Slot: 0, Type: reflect.TypeFor[int]()},
 	{Slot: 1, Type: reflect.TypeFor[[]float64]()},
 	{Slot: 2, Type: reflect.TypeFor[node]()},
-	{Slot: slotConfig, Type: reflect.TypeFor[config]()}, // want `argument slotConfig is of type plain.config, which is no plain data: field Of is a map; declare it unchecked, or pass something else`
-	{Slot: 4, Type: reflect.TypeFor[*config]()},         // want `argument 4 is of type \*plain.config, which is no plain data: it is a pointer`
-	{Slot: 5, Type: reflect.TypeFor[[]error]()},         // want `argument 5 is of type \[\]error, which is no plain data: an element of it is an interface`
-	{Type: reflect.TypeFor[func()]()},                   // want `an argument is of type func\(\), which is no plain data: it is a function`
+	{Slot: slotConfig, Type: reflect.TypeFor[config]()}, // want `argument slotConfig is of type plain.config, which is not plain data: field Of is a map; declare it unchecked, or pass something else`
+	{Slot: 4, Type: reflect.TypeFor[*config]()},         // want `argument 4 is of type \*plain.config, which is not plain data: it is a pointer`
+	{Slot: 5, Type: reflect.TypeFor[[]error]()},         // want `argument 5 is of type \[\]error, which is not plain data: an element of it is an interface`
+	{Type: reflect.TypeFor[func()]()},                   // want `an argument is of type func\(\), which is not plain data: it is a function`
 	{Slot: 6, Type: reflect.TypeFor[chan int]()},        // want `a channel`
 	{Slot: 7, Type: reflect.TypeFor[*config](), Unchecked: true},
 	{Slot: 8, Type: reflect.TypeFor[*config](), Unchecked: false}, // want `it is a pointer`
