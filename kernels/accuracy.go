@@ -10,7 +10,7 @@ import (
 // Accuracy is the kernel of accuracy.
 type Accuracy[T dtype.Float, L dtype.Index] struct{}
 
-// ForwardRows finds out which rows are right.
+// ForwardRows sets, for rows, whether the answer is right.
 func (Accuracy[T, L]) ForwardRows(_ *op.Ctx, a *accuracy.Forward[T, L], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		class, err := classOf(a.Label, i, a.Dims.K)
@@ -22,7 +22,7 @@ func (Accuracy[T, L]) ForwardRows(_ *op.Ctx, a *accuracy.Forward[T, L], r op.Ran
 	return nil
 }
 
-// ForwardCount counts them.
+// ForwardCount counts the right answers of all rows.
 func (Accuracy[T, L]) ForwardCount(_ *op.Ctx, a *accuracy.Forward[T, L], _ op.Range) error {
 	var n int32
 	for i := range a.Hit.Len() {

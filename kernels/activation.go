@@ -28,7 +28,7 @@ func activate[T dtype.Float](f activation.Activation, x T) T {
 	return x
 }
 
-// activation derivatives in terms of what the specs save: of GELU the input, of others the output.
+// activation derivatives are functions of the saved tensor: of the input for GELU, of the output for others.
 type derivative[T dtype.Float] struct {
 	f      activation.Activation
 	output tensor.Opt[tensor.RO[T]]
@@ -95,7 +95,7 @@ func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep te
 	}
 }
 
-// before writes elements lo to hi-1 of the gradient before the activation to pre, if that is there.
+// before writes elements lo to hi-1 of the gradient before the activation to pre, if pre is present.
 func (d derivative[T]) before(pre tensor.Opt[tensor.RW[T]], grad tensor.RO[T], lo, hi int) {
 	if to, ok := pre.Get(); ok {
 		elements.MapAt(to.WO(), grad, lo, hi, d.times)

@@ -29,20 +29,20 @@ func (Adam[T]) Update(ctx *op.Ctx, a *adam.Update[T], r op.Range) error {
 	return nil
 }
 
-// moments are the running means of gradients and of their squares that Adam and its relatives keep.
+// moments are the running means of the gradient and of its square that Adam and AdamW keep.
 type moments[T dtype.Float] struct {
 	m, v                  tensor.RW[T]
 	beta1, beta2, epsilon float64
 }
 
-// biases returns what the means have to be divided by after some steps, since they begin as 0.
+// biases returns the divisors that correct the means after some steps, since they begin as 0.
 func (s *moments[T]) biases(iteration int) (mean, square float64) {
 	t := float64(iteration + 1)
 	return 1 - math.Pow(s.beta1, t), 1 - math.Pow(s.beta2, t)
 }
 
-// direction takes a gradient into the means and returns the quotient of the mean and the root of the mean
-// of squares, the latter with its bias corrected.
+// direction updates the means with a gradient. It returns the mean divided by the root of the mean of squares, whose bias
+// is corrected.
 func (s *moments[T]) direction(i int, g, squareBias float64) float64 {
 	m := s.beta1*float64(s.m.At(i)) + (1-s.beta1)*g
 	v := s.beta2*float64(s.v.At(i)) + (1-s.beta2)*g*g

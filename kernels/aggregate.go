@@ -12,8 +12,7 @@ import (
 // Aggregate is the kernel of aggregate.
 type Aggregate[T dtype.Float, L dtype.Index] struct{}
 
-// ForwardPlace finds the rows of assignments, counts those of each expert, and works out what their
-// balance costs.
+// ForwardPlace finds the rows of assignments, counts those of each expert, and computes the loss for an uneven balance.
 func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.Range) error {
 	n := a.Attrs.N
 	err := routing.Place("gate_assign", a.GateAssign, n, a.Dims.P, func(i, _, row int) { a.Place.Set(i, int32(row)) })
@@ -43,9 +42,10 @@ func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.
 // ForwardRows computes rows of the output.
 func (Aggregate[T, L]) ForwardRows(_ *op.Ctx, a *aggregate.Forward[T, L], r op.Range) error {
 	size, k := shape.Prod(a.Dims.D), a.Dims.K
+	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	gate := func(i int) float64 { return float64(a.GatePreds.At(i)) }
 	for b := r.Lo; b < r.Hi; b++ {
-		weigh(a.ExpPred, a.GateAssign, a.Place.RO(), b*k, k, size, gate, a.Output.Span(b*size, (b+1)*size).Set)
+		m.sum(b*k, k, gate, a.Output.Span(b*size, (b+1)*size).Set)
 	}
 	return nil
 }

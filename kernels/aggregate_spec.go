@@ -20,16 +20,17 @@ func (AggregateSpec[T, L]) ForwardPlace(_ *op.Ctx, a *aggregatespec.Forward[T, L
 // ForwardRows collects the rows of assignments.
 func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
+	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	for i := r.Lo; i < r.Hi; i++ {
-		weigh(a.ExpPred, a.GateAssign, a.Place.RO(), i, 1, size, once, a.Output.Span(i*size, (i+1)*size).Set)
+		m.sum(i, 1, once, a.Output.Span(i*size, (i+1)*size).Set)
 	}
 	return nil
 }
 
-// once is the weight of what is only copied.
+// once is the weight of rows that are copied.
 func once(int) float64 { return 1 }
 
-// Backward passes the gradients of rows on to the experts that made them.
+// Backward copies the gradients of rows to the experts that computed them.
 func (AggregateSpec[T, L]) Backward(_ *op.Ctx, a *aggregatespec.Backward[T, L], r op.Range) error {
 	size := shape.Prod(a.Dims.D)
 	for e := r.Lo; e < r.Hi; e++ {

@@ -39,7 +39,7 @@ func (BatchMatmul[T]) Forward(_ *op.Ctx, a *batchmatmul.Forward[T], r op.Range) 
 }
 
 // BackwardLhs computes rows of the gradient of lhs_input: grad * transpose(rhs), summed over the
-// matrices of the output into which one of lhs_input went.
+// matrices of the output that depend on one of lhs_input.
 func (BatchMatmul[T]) BackwardLhs(_ *op.Ctx, a *batchmatmul.Backward[T], r op.Range) error {
 	d := &a.Dims
 	eachMatrix(r, d.M, func(m, lo, hi int) {

@@ -9,7 +9,7 @@ import (
 // Cache is the kernel of cache.
 type Cache[T float32 | float64 | int32 | int64] struct{}
 
-// ForwardElements compares elements with those that are remembered, and remembers them.
+// ForwardElements compares elements with the cached ones, and caches them.
 func (Cache[T]) ForwardElements(ctx *op.Ctx, a *cache.Forward[T], r op.Range) error {
 	first := a.Iteration(ctx) % a.Attrs.NumBatches * shape.Prod(a.Dims.N)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -24,7 +24,7 @@ func (Cache[T]) ForwardElements(ctx *op.Ctx, a *cache.Forward[T], r op.Range) er
 	return nil
 }
 
-// ForwardScore works out the score.
+// ForwardScore computes the score.
 func (Cache[T]) ForwardScore(_ *op.Ctx, a *cache.Forward[T], _ op.Range) error {
 	score := a.Attrs.Gamma*a.Last.At(0) + 1 - a.Attrs.Gamma
 	for i := range a.Same.Len() {

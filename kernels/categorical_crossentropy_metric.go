@@ -18,7 +18,7 @@ func (CategoricalCrossentropyMetric[T]) ForwardRows(_ *op.Ctx, a *metric.Forward
 	return nil
 }
 
-// ForwardSum sums that of all rows.
+// ForwardSum sums the cross entropy of all rows.
 func (CategoricalCrossentropyMetric[T]) ForwardSum(_ *op.Ctx, a *metric.Forward[T], _ op.Range) error {
 	setLoss(a.Total, a.RowLoss, 1)
 	return nil

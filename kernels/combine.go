@@ -19,7 +19,7 @@ func (Combine[T]) Forward(_ *op.Ctx, a *join.Forward[T], r op.Range) error {
 	return nil
 }
 
-// Backward passes elements of the output's gradient on to the shards'.
+// Backward copies the gradient of the output to the gradients of the shards, by elements.
 func (Combine[T]) Backward(_ *op.Ctx, a *join.Backward[T], r op.Range) error {
 	pieces(shards(a.Dims.R, a.Attrs.CombineDegree), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradShard[k].Span(from, from+n), a.GradOutput.Span(at, at+n))

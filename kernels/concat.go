@@ -22,7 +22,7 @@ func (Concat[T]) Forward(_ *op.Ctx, a *concat.Forward[T], r op.Range) error {
 // ConcatBackward is the kernel of concat's backward.
 type ConcatBackward[T dtype.Float] struct{}
 
-// Backward passes elements of the output's gradient on to the inputs'.
+// Backward copies the gradient of the output to the gradients of the inputs, by elements.
 func (ConcatBackward[T]) Backward(_ *op.Ctx, a *concat.Backward[T], r op.Range) error {
 	pieces(a.Dims.C, shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradInput[k].Span(from, from+n), a.GradOutput.Span(at, at+n))

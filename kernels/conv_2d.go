@@ -82,8 +82,8 @@ func (Conv2d[T]) BackwardPre(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error
 	return nil
 }
 
-// BackwardInput computes the gradient of the input of images and groups: the gradients of the columns,
-// each pixel's gathered.
+// BackwardInput computes the gradient of the input of images and groups: the gradients of the columns, summed for each
+// pixel.
 func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
 	if !a.GradInput.Wanted() {
 		return nil

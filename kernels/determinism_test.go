@@ -33,7 +33,7 @@ func TestDeterminism(t *testing.T) {
 }
 
 // spreading returns a registry in which tasks share their work among workers by themselves: the engine
-// gives small tasks to whoever comes first, which is nearly always the same worker. One task is spread at a
+// gives small tasks to the first free worker, which is nearly always the same one. One task is spread at a
 // time, as the workers that it is spread over have one scratch memory each.
 func spreading(workers int) *task.Registry {
 	var one sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// draw sets elements to what sample makes of their numbers: nothing else decides what they become.
+// draw sets each element to sample of its number. Nothing else decides its value.
 func draw[T dtype.Float](to tensor.WO[T], r op.Range, seed int, sample func(s rng.Source, i uint64) float64) {
 	source := rng.New(uint64(seed), 0)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -30,8 +30,8 @@ func drawNormal[T dtype.Float](to tensor.WO[T], r op.Range, seed int, mean, stdd
 	draw(to, r, seed, func(s rng.Source, i uint64) float64 { return mean + stddev*s.Normal(i) })
 }
 
-// fans returns how many inputs an output of a weight [out, in, ...] depends on, and how many outputs
-// an input goes into; all dimensions after the second are those of a filter.
+// fans returns how many inputs an output of a weight [out, in, ...] depends on, and how many outputs depend on an input.
+// All dimensions after the second are those of a filter.
 func fans(dims []int) (in, out float64) {
 	switch len(dims) {
 	case 0:

@@ -34,7 +34,7 @@ func (Dropout[T]) Forward(ctx *op.Ctx, a *dropout.Forward[T], r op.Range) error 
 	return nil
 }
 
-// Backward passes the gradient of kept elements on.
+// Backward scales the gradient of kept elements.
 func (Dropout[T]) Backward(_ *op.Ctx, a *dropout.Backward[T], r op.Range) error {
 	scale := dropoutScale[T](&a.Attrs)
 	for i := r.Lo; i < r.Hi; i++ {

@@ -24,7 +24,7 @@ func (ElementBinary[T]) Forward(_ *op.Ctx, a *elementbinary.Forward[T], r op.Ran
 	return err
 }
 
-// combination returns the function that combines two elements. It sets err to what the elements rule out.
+// combination returns the function that combines two elements. It sets err if the elements have no result.
 func combination[T dtype.Number](op elementbinary.Type, err *error) func(x, y T) T {
 	integer := dtype.Of[T]().IsInteger()
 	switch op {

@@ -12,7 +12,7 @@ import (
 // ErrorMetric is the kernel of error_metric.
 type ErrorMetric[T dtype.Float] struct{}
 
-// ForwardRows measures rows.
+// ForwardRows computes the error of rows.
 func (ErrorMetric[T]) ForwardRows(_ *op.Ctx, a *errormetric.Forward[T], r op.Range) error {
 	n := float64(max(a.Dims.K, 1))
 	for i := r.Lo; i < r.Hi; i++ {
@@ -31,7 +31,7 @@ func (ErrorMetric[T]) ForwardRows(_ *op.Ctx, a *errormetric.Forward[T], r op.Ran
 	return nil
 }
 
-// ForwardSum sums what was measured.
+// ForwardSum sums the errors of all rows.
 func (ErrorMetric[T]) ForwardSum(_ *op.Ctx, a *errormetric.Forward[T], _ op.Range) error {
 	setLoss(a.Total, a.RowError, 1)
 	return nil

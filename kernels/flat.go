@@ -19,7 +19,7 @@ func (Flat[T]) Forward(_ *op.Ctx, a *flat.Forward[T], r op.Range) error {
 // FlatBackward is the kernel of flat's backward.
 type FlatBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (FlatBackward[T]) Backward(_ *op.Ctx, a *flat.Backward[T], r op.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil

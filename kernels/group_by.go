@@ -43,19 +43,27 @@ func (GroupBy[T, L]) ForwardRows(_ *op.Ctx, a *groupby.Forward[T, L], r op.Range
 // Backward sums, for rows of the input, the gradients of the rows that experts got.
 func (GroupBy[T, L]) Backward(_ *op.Ctx, a *groupby.Backward[T, L], r op.Range) error {
 	size, k := shape.Prod(a.Dims.D), a.Dims.K
+	m := mixture[T, L]{a.GradExpert, a.Assign, a.Place, size}
 	for b := r.Lo; b < r.Hi; b++ {
-		weigh(a.GradExpert, a.Assign, a.Place, b*k, k, size, once, a.GradInput.Span(b*size, (b+1)*size).Put)
+		m.sum(b*k, k, once, a.GradInput.Span(b*size, (b+1)*size).Put)
 	}
 	return nil
 }
 
-// weigh passes put the elements of the sum of the experts' rows of assignments first to first+k-1, each
-// times its weight.
-func weigh[T dtype.Float, L dtype.Index](experts []tensor.RO[T], assign tensor.RO[L], place tensor.RO[int32], first, k, size int, weight func(i int) float64, put func(c int, x T)) {
-	for c := range size {
+// mixture is rows of experts, of size elements, with the assignments that have them.
+type mixture[T dtype.Float, L dtype.Index] struct {
+	experts []tensor.RO[T]
+	assign  tensor.RO[L]
+	place   tensor.RO[int32]
+	size    int
+}
+
+// sum passes put the elements of the weighted sum of the rows of assignments first to first+k-1.
+func (m mixture[T, L]) sum(first, k int, weight func(i int) float64, put func(c int, x T)) {
+	for c := range m.size {
 		var sum float64
 		for i := first; i < first+k; i++ {
-			if row, ok := routing.Row(experts, assign, place, i, size); ok {
+			if row, ok := routing.Row(m.experts, m.assign, m.place, i, m.size); ok {
 				sum += weight(i) * float64(row.At(c))
 			}
 		}

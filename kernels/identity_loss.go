@@ -19,7 +19,7 @@ func identityScale(at *identityloss.Attrs, d *identityloss.Dims) float64 {
 	return lossScale(at.ScaleFactor, at.Reduction == identityloss.ReductionSum, n)
 }
 
-// ForwardRows sums everything that belongs to indices of the first dimension.
+// ForwardRows sums the elements of each index of the first dimension.
 func (IdentityLoss[T]) ForwardRows(_ *op.Ctx, a *identityloss.Forward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.N)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -28,7 +28,7 @@ func (IdentityLoss[T]) ForwardRows(_ *op.Ctx, a *identityloss.Forward[T], r op.R
 	return nil
 }
 
-// ForwardLoss sums the sums.
+// ForwardLoss adds up these sums.
 func (IdentityLoss[T]) ForwardLoss(_ *op.Ctx, a *identityloss.Forward[T], _ op.Range) error {
 	setLoss(a.Loss, a.RowLoss, identityScale(&a.Attrs, &a.Dims))
 	return nil

@@ -19,7 +19,7 @@ func (Input[T]) Forward(_ *op.Ctx, a *input.Forward[T], r op.Range) error {
 // InputBackward is the kernel of input's backward.
 type InputBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (InputBackward[T]) Backward(_ *op.Ctx, a *input.Backward[T], r op.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// lossScale returns the factor from a sum to the loss: the one that is given, 1 if only the sum is
-// wanted, or one that makes a mean over n.
+// lossScale returns the factor from a sum to the loss: the given one, 1 for a sum, or 1/n for a mean over n.
 func lossScale(given attr.Opt[float64], sum bool, n int) float64 {
 	if s, ok := given.Get(); ok {
 		return s
@@ -26,7 +25,7 @@ func setLoss[T dtype.Float](loss tensor.WO[T], rows tensor.RW[float64], scale fl
 	loss.Set(0, T(scale*vec.Total(rows.RO().Span(0, rows.Len()))))
 }
 
-// setClasses writes row i of the outputs of cross entropies beside the loss, if they are wanted: the
+// setClasses writes row i of the outputs of cross entropies beside the loss, if they are present: the
 // probabilities and their logarithms. row holds logits with their LogSumExp, or probabilities if there is
 // no lse.
 func setClasses[T dtype.Float](probs, logProb tensor.Opt[tensor.WO[T]], i int, row tensor.ROLane[T], lse attr.Opt[float64]) {
@@ -67,7 +66,7 @@ func putClasses[T dtype.Float](to tensor.GradLane[T], row tensor.ROLane[T], lse 
 	}
 	for k := range row.Len() {
 		g := byProb(k)
-		if l := allLog(k); l != 0 { // what does not count may have probability 0
+		if l := allLog(k); l != 0 { // a class without weight may have probability 0
 			g += l / float64(row.At(k))
 		}
 		to.Put(k, T(g))
@@ -82,7 +81,7 @@ func logSumExp[T dtype.Float](row tensor.ROLane[T], logits bool) attr.Opt[float6
 	return attr.Some(vec.LogSumExp(row))
 }
 
-// keepLogSumExp does the same, and keeps it for backward.
+// keepLogSumExp is logSumExp, and also saves the result for backward.
 func keepLogSumExp[T dtype.Float](keep tensor.Opt[tensor.WO[float64]], i int, row tensor.ROLane[T]) attr.Opt[float64] {
 	lse := logSumExp(row, keep.Has())
 	if to, ok := keep.Get(); ok {
@@ -91,7 +90,7 @@ func keepLogSumExp[T dtype.Float](keep tensor.Opt[tensor.WO[float64]], i int, ro
 	return lse
 }
 
-// keptLogSumExp returns what keepLogSumExp kept.
+// keptLogSumExp returns what keepLogSumExp saved.
 func keptLogSumExp(kept tensor.Opt[tensor.RO[float64]], i int) attr.Opt[float64] {
 	if v, ok := kept.Get(); ok {
 		return attr.Some(v.At(i))

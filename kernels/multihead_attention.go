@@ -24,7 +24,7 @@ func mhaHeads(at *mha.Attrs, d *mha.Dims, iteration int) *attention.Heads {
 	}
 }
 
-// dropRate returns how much is dropped, which is nothing unless something is being trained.
+// dropRate returns the rate of dropout, which is 0 outside of training.
 func dropRate(rate float64, training bool) float64 {
 	if !training {
 		return 0
@@ -40,7 +40,7 @@ func optSpan[T dtype.Float](x tensor.Opt[tensor.RO[T]], lo, hi int) tensor.Opt[t
 	return tensor.Opt[tensor.ROLane[T]]{}
 }
 
-// ForwardProject projects examples, and appends what is added to keys and values.
+// ForwardProject projects examples, and appends the additional keys and values.
 func (MultiheadAttention[T]) ForwardProject(_ *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	d, e := &a.Dims, a.Attrs.EmbedDim
 	for b := r.Lo; b < r.Hi; b++ {
@@ -83,10 +83,11 @@ func (MultiheadAttention[T]) BackwardContext(_ *op.Ctx, a *mha.Backward[T], r op
 // BackwardAttend computes the gradients of heads of q, k and v.
 func (MultiheadAttention[T]) BackwardAttend(ctx *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	h := mhaHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
+	p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
+	to := attention.Gradients[T]{Context: a.GradContext.RO(), Query: a.GradQ, Key: a.GradK, Value: a.GradV}
+	scratch := attention.Scratch[T]{Dropped: a.Dropped.Of(ctx.Worker), GradProbs: a.GradProbs.Of(ctx.Worker)}
 	for i := r.Lo; i < r.Hi; i++ {
-		p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
-		to := attention.Gradients[T]{Query: a.GradQ, Key: a.GradK, Value: a.GradV}
-		attention.Backward(h, i, p, a.Probs, a.GradContext.RO(), a.Dropped.Of(ctx.Worker), a.GradProbs.Of(ctx.Worker), to)
+		attention.Backward(h, i, p, a.Probs, scratch, to)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func mhagHeads(at *mha.Attrs, d *mha.Dims, iteration int) *attention.Heads {
 	}
 }
 
-// ForwardProject projects examples, and appends what is added to keys and values.
+// ForwardProject projects examples, and appends the additional keys and values.
 func (MultiheadAttentionGeneral[T]) ForwardProject(_ *op.Ctx, a *mha.Forward[T], r op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	for b := r.Lo; b < r.Hi; b++ {
@@ -69,10 +69,11 @@ func (MultiheadAttentionGeneral[T]) BackwardContext(_ *op.Ctx, a *mha.Backward[T
 // BackwardAttend computes the gradients of heads of q, k and v.
 func (MultiheadAttentionGeneral[T]) BackwardAttend(ctx *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	h := mhagHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
+	p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
+	to := attention.Gradients[T]{Context: a.GradContext.RO(), Query: a.GradQ, Key: a.GradK, Value: a.GradV}
+	scratch := attention.Scratch[T]{Dropped: a.Dropped.Of(ctx.Worker), GradProbs: a.GradProbs.Of(ctx.Worker)}
 	for i := r.Lo; i < r.Hi; i++ {
-		p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
-		to := attention.Gradients[T]{Query: a.GradQ, Key: a.GradK, Value: a.GradV}
-		attention.Backward(h, i, p, a.Probs, a.GradContext.RO(), a.Dropped.Of(ctx.Worker), a.GradProbs.Of(ctx.Worker), to)
+		attention.Backward(h, i, p, a.Probs, scratch, to)
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (MultiheadAttentionGeneral[T]) BackwardInputs(_ *op.Ctx, a *mha.Backward[T]
 	return nil
 }
 
-// BackwardWeights computes heads of the gradients of projections, and of what is added to keys and values.
+// BackwardWeights computes heads of the gradients of projections, and of the additional keys and values.
 func (MultiheadAttentionGeneral[T]) BackwardWeights(_ *op.Ctx, a *mha.Backward[T], r op.Range) error {
 	at, d := &a.Attrs, &a.Dims
 	for h := r.Lo; h < r.Hi; h++ {

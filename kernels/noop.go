@@ -19,7 +19,7 @@ func (Noop[T]) Forward(_ *op.Ctx, a *noop.Forward[T], r op.Range) error {
 // NoopBackward is the kernel of noop's backward.
 type NoopBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (NoopBackward[T]) Backward(_ *op.Ctx, a *noop.Backward[T], r op.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil

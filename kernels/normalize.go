@@ -27,8 +27,8 @@ func (n normalized[T]) sums(g *index.Groups, h gradient) (sum, product float64) 
 	return sum, product
 }
 
-// backward puts the gradient of the elements of a group: h * scale, less what comes back through center
-// and scale, which is one constant and another times the normalized element.
+// backward puts the gradient of the elements of a group: h * scale, less the parts that flow through center and scale. The
+// first part is a constant. The second is a constant times the normalized element.
 func (n normalized[T]) backward(to tensor.Grad[T], g *index.Groups, h gradient, constant, factor float64) {
 	for p, i := range g.All() {
 		to.Put(i, T(n.scale*h(p, i)-constant-factor*n.at(i)))
@@ -52,8 +52,8 @@ func elementOr[T dtype.Float](x tensor.Opt[tensor.RO[T]], i int, absent float64)
 	return absent
 }
 
-// gradOfGamma returns the gradient of what one element of each group is multiplied by: the sum, over groups
-// k, of the gradient times the normalized element.
+// gradOfGamma returns the gradient of an element of gamma: the sum, over groups k, of the gradient times the normalized
+// element.
 func gradOfGamma[T dtype.Float](across *index.Groups, grad tensor.RO[T], group func(k int) normalized[T]) float64 {
 	var sum float64
 	for k, i := range across.All() {

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// penaltyOf returns what a penalty makes of elements, without its factor lambda.
+// penaltyOf returns the penalty of elements, without its factor lambda.
 func penaltyOf[T dtype.Float](p penalty.Penalty, x tensor.ROLane[T]) float64 {
 	if p == penalty.L1 {
 		return vec.AbsTotal(x)

@@ -93,8 +93,8 @@ func gradOfExtremum[T dtype.Float](x tensor.RO[T], g *index.Groups, extremum T, 
 	}
 }
 
-// gradOfProduct returns the gradient of elements of a group: the product of the others. Dividing the
-// product of all by an element does not do where that is 0.
+// gradOfProduct returns the gradient of elements of a group: the product of the others. The
+// product of all is not divided by the element, since that may be 0.
 func gradOfProduct[T dtype.Float](x tensor.RO[T], g *index.Groups, grad float64) func(k int) float64 {
 	zeros, product := 0, 1.0
 	for _, k := range g.All() {

@@ -20,7 +20,7 @@ func (Reduction[T]) Forward(_ *op.Ctx, a *reduction.Forward[T], r op.Range) erro
 	return nil
 }
 
-// Backward passes the gradient of the sum on to every shard.
+// Backward copies the gradient of the sum to every shard.
 func (Reduction[T]) Backward(_ *op.Ctx, a *reduction.Backward[T], r op.Range) error {
 	pieces(shards(1, a.Attrs.ReductionDegree), shape.Prod(a.Dims.N), r.Lo, r.Hi, func(k, from, _, n int) {
 		vec.Put(a.GradShard[k].Span(from, from+n), a.GradOutput.Span(from, from+n))

@@ -25,7 +25,7 @@ func (Repartition[T]) Forward(_ *op.Ctx, a *repartition.Forward[T], r op.Range) 
 	return nil
 }
 
-// Backward passes elements of the shards' gradients on to the input's.
+// Backward copies the gradients of the shards to the gradient of the input, by elements.
 func (Repartition[T]) Backward(_ *op.Ctx, a *repartition.Backward[T], r op.Range) error {
 	n := a.Attrs.RepartitionDegree
 	pieces(shards(a.Dims.R/n, n), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {

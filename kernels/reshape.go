@@ -19,7 +19,7 @@ func (Reshape[T]) Forward(_ *op.Ctx, a *reshape.Forward[T], r op.Range) error {
 // ReshapeBackward is the kernel of reshape's backward.
 type ReshapeBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (ReshapeBackward[T]) Backward(_ *op.Ctx, a *reshape.Backward[T], r op.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil

@@ -23,7 +23,7 @@ func (Reverse[T]) Forward(_ *op.Ctx, a *reverse.Forward[T], r op.Range) error {
 // ReverseBackward is the kernel of reverse's backward.
 type ReverseBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient of lanes on.
+// Backward copies lanes of the gradient.
 func (ReverseBackward[T]) Backward(_ *op.Ctx, a *reverse.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		to, from := a.GradInput.Lane(i), a.GradOutput.Lane(i)

@@ -22,7 +22,7 @@ func (SparseCategoricalCrossentropyMetric[T, L]) ForwardRows(_ *op.Ctx, a *metri
 	return nil
 }
 
-// ForwardSum sums that of all rows.
+// ForwardSum sums the cross entropy of all rows.
 func (SparseCategoricalCrossentropyMetric[T, L]) ForwardSum(_ *op.Ctx, a *metric.Forward[T, L], _ op.Range) error {
 	setLoss(a.Total, a.RowLoss, 1)
 	return nil

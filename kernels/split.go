@@ -22,7 +22,7 @@ func (Split[T]) Forward(_ *op.Ctx, a *split.Forward[T], r op.Range) error {
 // SplitBackward is the kernel of split's backward.
 type SplitBackward[T dtype.Float] struct{}
 
-// Backward passes elements of the outputs' gradients on to the input's.
+// Backward copies the gradients of the outputs to the gradient of the input, by elements.
 func (SplitBackward[T]) Backward(_ *op.Ctx, a *split.Backward[T], r op.Range) error {
 	pieces(a.Attrs.Splits.Values(), shape.Prod(a.Dims.B), r.Lo, r.Hi, func(k, from, at, n int) {
 		vec.Put(a.GradInput.Span(at, at+n), a.GradOutput[k].Span(from, from+n))

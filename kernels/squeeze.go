@@ -19,7 +19,7 @@ func (Squeeze[T]) Forward(_ *op.Ctx, a *squeeze.Forward[T], r op.Range) error {
 // SqueezeBackward is the kernel of squeeze's backward.
 type SqueezeBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (SqueezeBackward[T]) Backward(_ *op.Ctx, a *squeeze.Backward[T], r op.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil

@@ -29,7 +29,7 @@ func (Transpose[T]) Forward(_ *op.Ctx, a *transpose.Forward[T], r op.Range) erro
 // TransposeBackward is the kernel of transpose's backward.
 type TransposeBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (TransposeBackward[T]) Backward(_ *op.Ctx, a *transpose.Backward[T], r op.Range) error {
 	w := transposed(&a.Dims, r.Lo)
 	for i := r.Lo; i < r.Hi; i++ {

@@ -19,7 +19,7 @@ func (Unsqueeze[T]) Forward(_ *op.Ctx, a *unsqueeze.Forward[T], r op.Range) erro
 // UnsqueezeBackward is the kernel of unsqueeze's backward.
 type UnsqueezeBackward[T dtype.Float] struct{}
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (UnsqueezeBackward[T]) Backward(_ *op.Ctx, a *unsqueeze.Backward[T], r op.Range) error {
 	vec.Put(a.GradInput.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil

@@ -16,7 +16,7 @@ func (Weight[T]) Forward(_ *op.Ctx, a *weight.Forward[T], r op.Range) error {
 	return nil
 }
 
-// Backward passes the gradient on.
+// Backward copies elements of the gradient.
 func (Weight[T]) Backward(_ *op.Ctx, a *weight.Backward[T], r op.Range) error {
 	vec.Put(a.GradWeight.Span(r.Lo, r.Hi), a.GradOutput.Span(r.Lo, r.Hi))
 	return nil

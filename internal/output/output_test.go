@@ -255,7 +255,7 @@ func TestLinks(t *testing.T) {
 	if got := content(t, outside); !maps.Equal(got, map[string]string{"x.go": string(theirs)}) {
 		t.Errorf("outside of the folder there is now %v", got)
 	}
-	// What was forced replaced the link, not what it leads to; links that nobody wants are left alone.
+	// What was forced replaced the link, not what it leads to; links in other places stay.
 	want := map[string]string{"a/same.go": string(same.Data), "a/link.go": string(files[1].Data), "a/orphan.go": "-> ../../outside/x.go", "b": "-> ../outside"}
 	if got := content(t, path); !maps.Equal(got, want) {
 		t.Errorf("the folder holds\n%v\nwant\n%v", got, want)

@@ -161,7 +161,7 @@ func (e *Error) Error() string {
 
 // Decode reads a JSON object into the attributes *into of an operator, on top of what they hold
 // (the defaults). A key that is no attribute is an error that names the nearest one, and so is the
-// absence of a required one. Of null, an attribute keeps its default, if it has one.
+// absence of a required one. An attribute that is null keeps its default.
 func Decode(operator string, data []byte, into any, required ...string) error {
 	object := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(data)) > 0 {
@@ -175,7 +175,7 @@ func Decode(operator string, data []byte, into any, required ...string) error {
 		}
 	}
 	fields := fieldsOf(reflect.ValueOf(into).Elem())
-	for _, key := range slices.Sorted(maps.Keys(object)) { // sorted: always the same error first
+	for _, key := range slices.Sorted(maps.Keys(object)) { // sorted, so that the first error is always the same
 		raw := object[key]
 		field, ok := fields[key]
 		if !ok {

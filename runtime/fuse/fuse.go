@@ -1,9 +1,8 @@
-// Package fuse rewrites programs: where an operator's spec says that it can do the work of another as
-// well, the two become one. It knows no operator; everything it does, some operator's description says.
+// Package fuse rewrites programs: it replaces a pair of operators by one, where the spec of one says that it can also
+// compute the other. The rules are data, which the descriptions of operators hold.
 //
-// It works on programs, so backward has been expanded: of a pair, both forward tasks become one, and
-// so do both backward tasks. Values between them are gone then, which is allowed only if nobody else
-// reads them.
+// Backward has been expanded before, so both forward tasks of a pair become one, and so do both backward tasks. The tensor
+// between them does not exist afterwards. A pair is therefore fused only if no other step reads it.
 package fuse
 
 import (
@@ -16,18 +15,18 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Applied tells that a fusion was applied.
+// Applied is a fusion that was applied.
 type Applied struct {
-	Node  string // into which the other was fused
-	Other string // node that is gone
+	Node  string // the node that remains
+	Other string // the node that it replaces
 	Rule  *task.Fusion
 }
 
 // String formats the fusion as "fc + act (linear.relu)".
 func (a Applied) String() string { return fmt.Sprintf("%s + %s (%s)", a.Node, a.Other, a.Rule.Name) }
 
-// Program returns the program with every pair fused that its operators allow, and what was done. The
-// given program stays as it is. Results are equal to those of p within the tolerances of the fusions.
+// Program returns the program with all pairs fused that the rules allow, and the fusions that were applied. The
+// given program does not change. Results are equal to those of p within the tolerances of the fusions.
 func Program(p *graph.Program) (*graph.Program, []Applied, error) {
 	q := *p
 	q.Steps = slices.Clone(p.Steps)
@@ -64,7 +63,7 @@ func once(p *graph.Program) (*Applied, error) {
 	return nil, nil
 }
 
-// hold reports whether attributes have values that conditions let them have.
+// hold reports whether the values of attributes meet conditions.
 func hold(conditions []task.FusionWhen, attrs map[string]json.RawMessage) (bool, error) {
 	for _, w := range conditions {
 		var values []json.RawMessage

@@ -41,7 +41,7 @@ func newIndex(p *graph.Program) *index {
 }
 
 // taken reports whether a node cannot be fused, because it has other steps than one of forward and at
-// most one of backward, or because it stands in an explicit order.
+// most one of backward, or because it has an explicit dependency.
 func (x *index) taken(n *graph.Node) bool {
 	if x.ordered[n.Origin()] {
 		return true
@@ -83,9 +83,9 @@ func (x *index) usedOnlyBy(t graph.Tensor, steps ...int) bool {
 	return !slices.ContainsFunc(x.uses[t.Root()], func(i int) bool { return !slices.Contains(steps, i) })
 }
 
-// meeting returns where two steps can be done as one: at the place of the second, if nothing between
-// them conflicts with the first, or the other way round; -1 if neither.
-func (x *index) meeting(a, b int) int {
+// insertion returns where the step that replaces two steps can be inserted: at the place of the second, if no step between
+// them conflicts with the first, else at the place of the first, if none conflicts with the second, else -1.
+func (x *index) insertion(a, b int) int {
 	if a > b {
 		a, b = b, a
 	}

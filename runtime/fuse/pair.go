@@ -8,7 +8,7 @@ import (
 // pair is two nodes of a program to which a rule applies.
 type pair struct {
 	*index
-	n, m    *graph.Node // m's work is done by n afterwards
+	n, m    *graph.Node // n will compute what m does
 	fused   *graph.Node
 	rule    *task.Fusion
 	between map[int]bool // slots of n whose tensors only lie between the two
@@ -57,7 +57,7 @@ func (x *index) match(n, m *graph.Node, rule *task.Fusion) (*pair, error) {
 	for slot := range m.Op.Slots {
 		role := m.Op.Slots[slot].Role
 		if (role == task.RoleInput || role == task.RoleOutput || role == task.RoleWeight) && !shared[slot] && len(m.Tensors(slot)) > 0 {
-			return nil, nil // something that the rule does not speak of
+			return nil, nil // the rule does not cover this slot
 		}
 	}
 	steps := []int{x.step(n, task.KindForward), x.step(m, task.KindForward), x.step(n, task.KindBackward), x.step(m, task.KindBackward)}
@@ -76,7 +76,7 @@ func (x *index) match(n, m *graph.Node, rule *task.Fusion) (*pair, error) {
 func (q *pair) rewrite() bool {
 	nf, mf := q.step(q.n, task.KindForward), q.step(q.m, task.KindForward)
 	nb, mb := q.step(q.n, task.KindBackward), q.step(q.m, task.KindBackward)
-	forward := q.meeting(nf, mf)
+	forward := q.insertion(nf, mf)
 	if forward < 0 || nb < 0 && mb >= 0 || mb < 0 && nb >= 0 && len(q.between) > 0 {
 		return false
 	}
@@ -116,7 +116,7 @@ func (q *pair) backward(nb, mb int) (at int, steps []graph.Step) {
 	at = nb
 	if mb >= 0 {
 		theirs = grads(q.p.Steps[mb].Invocation)
-		if at = q.meeting(nb, mb); at < 0 {
+		if at = q.insertion(nb, mb); at < 0 {
 			return at, nil
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // its outputs' gradients have been made. The first contribution to a gradient is stored, later ones
 // are added, always in this order, so sums are reproducible.
 func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt []Tensor) (map[Tensor]Tensor, error) {
-	// A tensor needs a gradient if it is asked for, or if a tensor that needs one goes into it.
+	// A tensor needs a gradient if it is requested, or if it depends on a tensor that needs one.
 	needs := map[*info]bool{}
 	for _, t := range wrt {
 		if !t.Type().IsFloat() {

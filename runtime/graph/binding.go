@@ -15,7 +15,7 @@ type Invocation struct {
 	Node      *Node
 	Signature *task.Signature
 	// Operands holds, for each of the signature's parameters, its tensors; none if it is absent. Of the
-	// gradients of a variadic slot's tensors, those that nobody wants are no tensor.
+	// gradients of a variadic slot's tensors, unused ones are the zero Tensor.
 	Operands [][]Tensor
 	// Passed holds, by slot, the values of the arguments that the caller passes.
 	Passed map[int][]any
@@ -28,7 +28,7 @@ type Invocation struct {
 // may add some.
 type OpenInvocation struct{ *Invocation }
 
-// AddConstraint adds a constraint on how launches divide the invocation's tensors. Terms name slots.
+// AddConstraint adds a constraint on how launches partition the tensors of the invocation. Terms name slots.
 func (o *OpenInvocation) AddConstraint(c partition.Constraint) error { return o.Invocation.add(c) }
 
 // Close ends the adding of constraints. It takes what an Invoke function returns.
@@ -84,7 +84,7 @@ func (b *Binding[S]) Bind(slot S, tensors ...Tensor) *Binding[S] {
 }
 
 // BindGrad binds the gradient of a slot's tensor. A gradient that the task computes may be left
-// out: then it is not wanted.
+// out: then it is unused.
 func (b *Binding[S]) BindGrad(slot S, tensors ...Tensor) *Binding[S] {
 	return b.bind(int(slot), true, tensors)
 }
@@ -144,7 +144,7 @@ func (b *Binding[S]) BindArg(slot S, values ...any) *Binding[S] {
 	return b
 }
 
-// AddConstraint adds a constraint on how launches divide the tensors that are bound so far. It fails,
+// AddConstraint adds a constraint on how launches partition the tensors that are bound so far. It fails,
 // when the invocation is made, if the task declares its constraints.
 func (b *Binding[S]) AddConstraint(c partition.Constraint) *Binding[S] {
 	if b.err == nil {
@@ -184,7 +184,7 @@ func (b *Binding[S]) Invocation() (*Invocation, error) {
 			continue // the planner provides it
 		}
 		want, got := res.Operands(p.Slot), b.inv.Operands[i]
-		wanted := !p.Grad || p.Perm.Reads() // gradients that are computed may be unwanted
+		wanted := !p.Grad || p.Perm.Reads() // gradients that are computed may be unused
 		if len(got) == 0 && (len(want) == 0 || p.Optional || !wanted) {
 			continue
 		}

@@ -135,7 +135,7 @@ type Graph struct {
 	base    *Graph // another graph whose tensors this one may use; nil if none
 }
 
-// New returns an empty graph. The seed decides, together with each weight's name, how weights begin.
+// New returns an empty graph. The seed decides, together with each weight's name, the first values of weights.
 func New(seed uint64) *Graph {
 	return &Graph{seed: seed, names: map[string]int{}}
 }

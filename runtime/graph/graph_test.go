@@ -217,7 +217,7 @@ func TestBinding(t *testing.T) {
 		{"no gradient", forward().BindGrad(input, x), "operator linear, task forward, slot input: want a slot whose gradient that the task uses, got one that it does not"},
 		{"no task", graph.NewBinding[int](n, task.KindUpdate), "operator linear: want an operator with a task of kind update, got none"},
 		{"no task, but bound", graph.NewBinding[int](n, task.KindUpdate).Bind(input, x), "operator linear: want an operator with a task of kind update, got none"},
-		{"gradients that nobody wants", backward().BindGrad(output, wide), ""},
+		{"unused gradients", backward().BindGrad(output, wide), ""},
 		{"gradient of the output", backward(), "operator linear, task backward, slot output: want a tensor, got no tensor"},
 		{"gradient of a wrong shape", backward().BindGrad(output, wide).BindGrad(input, wide), "operator linear, task backward, slot input: want f32[2, 3], got wide f32[2, 4]"},
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// initializer is how a variable begins.
+// initializer gives a variable its first value.
 type initializer struct {
 	op    *Operator
 	attrs task.Attrs
 }
 
-// initializer returns how a weight begins. If the initializer has an attribute named seed that the
+// initializer returns the initializer of a weight. If the initializer has an attribute named seed that the
 // spec does not set, it is derived from the graph's seed and the weight's name, so that weights
 // differ from one another and stay the same when others are added.
 func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Launch returns the launch of an invocation: its tensors as stores, its constraints, and the values
-// that its caller passes. A partition.Checker tells how a machine divides it.
+// that its caller passes. A partition.Checker partitions it for a machine.
 func (inv *Invocation) Launch() (*partition.Launch, error) {
 	l, err := inv.launch()
 	if err != nil {
@@ -33,7 +33,7 @@ func (inv *Invocation) launch() (*partition.Launch, error) {
 		}
 		for _, t := range inv.Operands[i] {
 			if !t.Valid() {
-				continue // one of several gradients that nobody wants
+				continue // an unused gradient among several
 			}
 			s := stores[t.info]
 			if s == nil {

@@ -60,8 +60,7 @@ func (s *Step) Each(f func(t Tensor, writes bool)) {
 	}
 }
 
-// identities returns the steps that give the tensors into which an invocation folds values what its
-// reductions begin with.
+// identities returns Fill steps that set the targets of the reductions of an invocation to the identity of the reduction.
 func identities(phase Phase, inv *Invocation) []Step {
 	var out []Step
 	for i, p := range inv.Signature.Params {
@@ -74,8 +73,7 @@ func identities(phase Phase, inv *Invocation) []Step {
 	return out
 }
 
-// Fill sets every element of a tensor to a value or, if Identity is set, to what changes nothing under
-// that reduction.
+// Fill sets every element of a tensor to a value or, if Identity is set, to the identity of that reduction.
 type Fill struct {
 	Tensor   Tensor
 	Value    float64
@@ -92,8 +90,8 @@ type Copy struct{ To, From Tensor }
 // sum is added in the order of the tensors, so it has the same bits on all devices.
 type AllReduce struct{ Tensors []Tensor }
 
-// Program is a sequence of steps. Its meaning is that of running them one after the other; what may
-// run side by side follows from permissions.
+// Program is a sequence of steps. Results are those of running them one after the other. Which steps may run side by side
+// follows from permissions.
 type Program struct {
 	Name  string
 	Steps []Step

@@ -190,7 +190,7 @@ update: b.bias.sgd update
 		}
 		for i, par := range s.Invocation.Signature.Params {
 			if par.Grad && par.Slot == int(linear.SlotInput) && len(s.Invocation.Operands[i]) > 0 {
-				t.Error("the gradient of clean.output is computed, which nobody wants")
+				t.Error("the unused gradient of clean.output is computed")
 			}
 		}
 	}

@@ -10,8 +10,7 @@ import (
 )
 
 // Change returns a node of n's operator with other attributes and other tensors, for passes that
-// rewrite programs. Slots that tensors does not list keep their tensors if they are inputs, weights or
-// outputs that there still are; what the operator saves for backward gets new ones. Request lists outputs that are made on
+// rewrite programs. Inputs, weights and outputs that tensors does not list keep their tensors. Saved slots get new ones. Request lists outputs that are made on
 // request. It fails if the operator's rules do not give the tensors their types and shapes.
 func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
 	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, slots: make([][]Tensor, len(n.slots)), passed: n.passed, after: n.after, origin: n.Origin()}
@@ -64,7 +63,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 	return c, nil
 }
 
-// Origin returns the node of the graph that a changed node stands for; n itself if it was not changed.
+// Origin returns the node of the graph from which Change made n, or n itself.
 func (n *Node) Origin() *Node {
 	if n.origin != nil {
 		return n.origin

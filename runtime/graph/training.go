@@ -39,8 +39,8 @@ type Share struct{ Loss, Aux float64 }
 // first is run for each micro-batch: forward and backward, whose gradients are added to sums, one for
 // each weight, that are variables. The second, run afterwards, updates the weights from the sums and
 // clears them. Micro-batches of several sizes have programs of their own graphs, with shares of their
-// own; any of their updates will do, as weights and sums have the same names. But for rounding, and
-// for what depends on the whole batch, the step is that of Training with a batch of all samples.
+// own. The update of any of them serves all, since weights and sums have the same names. The step equals that of Training
+// with a batch of all samples, except for rounding and for operators that depend on the whole batch.
 func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch ...Tensor) (micro, update *Program, err error) {
 	micro, update = &Program{Name: "micro-batch"}, &Program{Name: "update"}
 	sums := func(w Tensor) Tensor {

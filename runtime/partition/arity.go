@@ -102,7 +102,7 @@ func (a Arity) String() string {
 	return "any number"
 }
 
-// check reports limits that make no sense.
+// check reports limits that contradict each other.
 func (a Arity) check(task, slot string) error {
 	fail := func(code op.Code, want, got string) error {
 		return &op.Error{Code: code, Task: task, Slot: slot, Want: want, Got: got}

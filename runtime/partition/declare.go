@@ -26,11 +26,13 @@ func (s *DeclaredSlot) single() bool {
 }
 
 // Declaration is what a task declares about its launches: how many arguments go into each slot, and
-// how stores are divided. It is the part of a signature that Legate calls a TaskSignature.
+// how stores are partitioned. It is the part of a signature that [Legate] calls a TaskSignature.
 //
 // Generated signatures carry one that follows from the spec. Tools build one step by step; the first
 // mistake is kept, and Err returns it. The zero Declaration has one slot for each group, named after
 // it, checks no counts, and lets launches add constraints.
+//
+// [Legate]: https://docs.nvidia.com/legate/latest/
 type Declaration struct {
 	// Task names the task in errors.
 	Task string

@@ -1,5 +1,4 @@
-// Package profile records when workers run which ranges of which tasks, and makes statistics and a
-// trace of it. It also draws plans: the graph of their tasks and the map of their memory.
+// Package profile records when workers run which ranges of which tasks, and computes statistics and a trace.
 package profile
 
 import (
@@ -92,7 +91,7 @@ type Task struct {
 	Label  string
 	// Elapsed is the time from the beginning of a task's first range to the end of its last one.
 	Elapsed Time
-	// Busy is the time of all its ranges together, whichever worker ran them.
+	// Busy is the time of all its ranges together, on all workers.
 	Busy   Time
 	Ranges int // of one run
 }

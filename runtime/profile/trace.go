@@ -8,7 +8,9 @@ import (
 	"time"
 )
 
-// traceEvent is an event of the Trace Event Format, which Perfetto and chrome://tracing show.
+// traceEvent is an event of the Trace Event Format, which [Perfetto] and chrome://tracing show.
+//
+// [Perfetto]: https://ui.perfetto.dev
 type traceEvent struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat,omitempty"`

@@ -65,8 +65,10 @@ func Choose[T any](cond bool, a, b func() T) T {
 // Concat returns the concatenation of dims and lists of dims.
 func Concat(parts ...[]int) []int { return slices.Concat(parts...) }
 
-// Broadcast returns the shape that a and b have in common under NumPy's rule: aligned at the last
+// Broadcast returns the common shape of a and b under the rule of [NumPy]: aligned at the last
 // dimension, each pair of extents equal, or one of them 1. ok is false if there is none.
+//
+// [NumPy]: https://numpy.org/doc/stable/user/basics.broadcasting.html
 func Broadcast(a, b []int) (s []int, ok bool) {
 	n := max(len(a), len(b))
 	s = make([]int, n)

@@ -27,7 +27,7 @@ type Accessor struct {
 	Attrs     Attrs
 	Resolved  *Resolution
 	// Memory returns the tensors of a slot, or of its gradient: none if it is absent. The zero Buffer
-	// stands for the gradient of one of a variadic slot's tensors that nobody wants.
+	// stands for the gradient of one of a variadic slot's tensors that is unused.
 	Memory func(slot int, grad bool) []Buffer
 	// Workers returns the scratch memory of a slot, one buffer for each worker.
 	Workers func(slot int) []Buffer
@@ -135,7 +135,7 @@ func GradOf[T dtype.Element, S ~int](a *Accessor, slot S) tensor.RO[T] {
 }
 
 // contribution returns the memory of a gradient that the task computes, or only its type and shape if
-// nobody wants it; of an absent slot, neither.
+// it is unused; of an absent slot, neither.
 func (a *Accessor) contribution(slot int) (b Buffer, wanted bool) {
 	if a.err != nil {
 		return Buffer{}, false

@@ -10,7 +10,7 @@ type InPlace struct {
 	View bool `json:"view,omitempty"`
 }
 
-// Fusion says that an operator can do the work of another as well, if nobody else needs what lies
+// Fusion says that an operator can do the work of another as well, if nothing else reads the tensor
 // between them. The other operator is named rather than referred to, since generated packages do not
 // import each other for it.
 type Fusion struct {

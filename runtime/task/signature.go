@@ -9,7 +9,7 @@ import (
 )
 
 // Constraints are what a task declares about how its launches divide stores. The zero Constraints
-// declare nothing: whoever invokes the task may add constraints. Declared ones, even if there are none
+// declare nothing: the caller may add constraints. Declared ones, even if there are none
 // in the list, are all that there will ever be.
 type Constraints struct {
 	Declared bool                   `json:"declared"`
@@ -53,7 +53,7 @@ func (s *Signature) Declaration() *partition.Declaration {
 		if !ok || slot.Role == RoleState { // an engine keeps state, launches do not pass it
 			continue
 		}
-		unwanted := p.Grad && p.Perm.Writes() // a gradient that nobody wants is not passed
+		unwanted := p.Grad && p.Perm.Writes() // an unused gradient is not passed
 		slots = append(slots, partition.DeclaredSlot{Name: s.ParamName(i), Group: g, Arity: slot.Holds(p.Optional || unwanted)})
 	}
 	for _, a := range s.Args {

@@ -36,7 +36,7 @@ var programs = []struct {
 	{"optional", `func f(a *linear.Forward[float32]) float32 { if b, ok := a.Bias.Get(); ok { return b.At(0) }; return 0 }`, ""},
 	{"optional", `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, "a.Bias.At undefined (type tensor.Opt[tensor.RO[float32]] has no field or method At)"},
 
-	// Views are not slices, and nobody but the runtime gets at what is behind them.
+	// Views are not slices, and only the runtime reaches the memory behind them.
 	{"memory", `func f(a *linear.Forward[float32]) float32 { return a.Input.At(0) }`, ""},
 	{"memory", `func f(a *linear.Forward[float32]) float32 { return a.Input[0] }`, "cannot index a.Input (variable of struct type tensor.RO[float32])"},
 	{"memory", `func f(a *linear.Forward[float32]) { for range a.Input {} }`, "cannot range over a.Input (variable of struct type tensor.RO[float32])"},

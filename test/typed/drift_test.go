@@ -120,7 +120,7 @@ var drift = []struct {
 	{what: "any: no cleanup is ever called", args: `"state"`, spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"", finding: "OP503: nothing frees the per-device state"},
 	{what: "batch_norm: running statistics begin uninitialized", spec: "[slots.mean]\nrole = \"weight\"\ntype = \"T\"\nshape = [\"N\"]\ntrainable = false", finding: "OP102: init is missing"},
 
-	// Slots that nobody uses.
+	// Unused slots.
 	{what: "batch_norm: RELU is a slot that no task uses", spec: "[args.relu]\ntype = \"bool\"\nfrom = \"true\"", finding: "OP205: no task takes the argument relu"},
 	{what: "any: scratch memory that no task uses", spec: "[slots.one]\nrole = \"scratch\"\ntype = \"T\"\nshape = [\"N\"]", finding: "OP205: no task uses the scratch slot one"},
 

@@ -1,4 +1,4 @@
-// Package unused tests that nothing is generated that nobody uses.
+// Package unused tests that generated code and public packages hold no unused names.
 package unused
 
 import (
@@ -44,7 +44,7 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 // generated packages and used nowhere outside of its own declaration.
 //
 // Methods that an interface wants count as used: fmt prints slots, package json enums. So do the
-// exported symbols of an operator that only its kernel and the catalogue import: nobody uses it yet.
+// exported symbols of an operator that only its kernel and the catalogue import.
 func TestNoUnusedSymbols(t *testing.T) {
 	unused, all := unusedSymbols(t, nil, "./...")
 	if all < 1000 {

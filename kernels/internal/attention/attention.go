@@ -1,5 +1,4 @@
-// Package attention offers the parts of multi-head attention that do not depend on how inputs are
-// projected.
+// Package attention computes the parts of multi-head attention that do not depend on how inputs are projected.
 //
 // Projected queries are [batch, queries, heads * key size], keys [batch, positions, heads * key size] and
 // values [batch, positions, heads * value size]; a head owns neighboring columns. Positions are those of
@@ -19,11 +18,11 @@ type Heads struct {
 	Heads, Queries, Positions int
 	KeySize, ValueSize        int     // of a head
 	Scale                     float64 // of the products
-	Rate                      float64 // how probable it is that a weight is dropped; 0: none is
+	Rate                      float64 // the probability that a weight is dropped
 	Source                    rng.Source
 }
 
-// kept returns what dropout multiplies element i of the weights of all heads by.
+// kept returns the factor of dropout for element i of the weights of all heads.
 func (h *Heads) kept(i int) float64 {
 	if h.Source.Uniform(uint64(i)) < h.Rate {
 		return 0
@@ -77,28 +76,33 @@ func weights[T dtype.Float](h *Heads, first int, probs tensor.RO[T], dropped ten
 	return dropped.Mat(0, h.Queries, h.Positions)
 }
 
-// Gradients are the gradients of projected queries, keys and values.
-type Gradients[T dtype.Float] struct{ Query, Key, Value tensor.RW[T] }
+// Gradients are the gradient of the context, and those of projected queries, keys and values, which follow from it.
+type Gradients[T dtype.Float] struct {
+	Context           tensor.RO[T]
+	Query, Key, Value tensor.RW[T]
+}
 
-// Backward computes the gradients of the projections of head i from that of context. dropped and byProbs
-// are memory for the weights of a head and for their gradient.
-func Backward[T dtype.Float](h *Heads, i int, p Projections[T], probs tensor.RO[T], context tensor.RO[T], dropped, byProbs tensor.RW[T], to Gradients[T]) {
+// Scratch is memory for the weights of a head, and for their gradient.
+type Scratch[T dtype.Float] struct{ Dropped, GradProbs tensor.RW[T] }
+
+// Backward computes the gradients of the projections of head i.
+func Backward[T dtype.Float](h *Heads, i int, p Projections[T], probs tensor.RO[T], s Scratch[T], to Gradients[T]) {
 	q, k, v := p.head(h, i)
 	rows, cols := h.Queries, h.Positions
 	first := i * rows * cols
-	byContext := Part(context, h, i, rows, h.ValueSize)
-	blas.Gemm(outPart(to.Value, h, i, cols, h.ValueSize), 1, weights(h, first, probs, dropped).T(), byContext)
-	blas.Gemm(byProbs.Out(0, rows, cols, tensor.Store), 1, byContext, v.T())
+	byContext := Part(to.Context, h, i, rows, h.ValueSize)
+	blas.Gemm(outPart(to.Value, h, i, cols, h.ValueSize), 1, weights(h, first, probs, s.Dropped).T(), byContext)
+	blas.Gemm(s.GradProbs.Out(0, rows, cols, tensor.Store), 1, byContext, v.T())
 	for r := range rows {
 		if h.Rate > 0 {
 			for c := r * cols; c < (r+1)*cols; c++ {
-				byProbs.Set(c, byProbs.At(c)*T(h.kept(first+c)))
+				s.GradProbs.Set(c, s.GradProbs.At(c)*T(h.kept(first+c)))
 			}
 		}
-		g := byProbs.Span(r*cols, (r+1)*cols)
+		g := s.GradProbs.Span(r*cols, (r+1)*cols)
 		vec.ExpNormGrad(probs.Span(first+r*cols, first+(r+1)*cols), g.RO(), g.Set)
 	}
-	products := byProbs.Mat(0, rows, cols)
+	products := s.GradProbs.Mat(0, rows, cols)
 	blas.Gemm(outPart(to.Query, h, i, rows, h.KeySize), T(h.Scale), products, k)
 	blas.Gemm(outPart(to.Key, h, i, cols, h.KeySize), T(h.Scale), products.T(), q)
 }

@@ -15,15 +15,14 @@ func Map[A, B dtype.Element](out tensor.WO[B], x tensor.RO[A], lo, hi int, f fun
 	}
 }
 
-// MapAt is Map with a function that is also told which element it is.
+// MapAt is Map with a function that also takes the number of the element.
 func MapAt[A, B dtype.Element](out tensor.WO[B], x tensor.RO[A], lo, hi int, f func(i int, x A) B) {
 	for i := lo; i < hi; i++ {
 		out.Set(i, f(i, x.At(i)))
 	}
 }
 
-// Zip sets elements lo to hi-1 of out to f of the elements of x and y that stand there under NumPy's
-// broadcasting rule.
+// Zip sets elements lo to hi-1 of out to f of the elements of x and y that broadcasting puts there.
 func Zip[A, B, C dtype.Element](out tensor.WO[C], x tensor.RO[A], y tensor.RO[B], lo, hi int, f func(A, B) C) {
 	dims := out.Shape()
 	w := index.New(dims, lo, shape.BroadcastStrides(x.Shape(), dims), shape.BroadcastStrides(y.Shape(), dims))

@@ -7,8 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Groups divides the elements of a shape into groups: elements that differ only along certain axes are
-// together. Groups are numbered row-major over the other dimensions, and the elements of a group
+// Groups divides the elements of a shape into groups. Elements of a group differ only along certain axes. Groups are numbered row-major over the other dimensions, and the elements of a group
 // row-major over the axes.
 type Groups struct {
 	outer, inner *Walk

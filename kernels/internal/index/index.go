@@ -26,8 +26,8 @@ func New(shape []int, start int, strides ...[]int) *Walk {
 	return w
 }
 
-// merge drops dimensions of extent 1, and makes one of neighbors that every tensor runs through with
-// one stride: steps then seldom carry from one dimension to the next.
+// merge drops dimensions of extent 1, and joins neighbors that have one stride in every tensor. Steps then rarely carry
+// from one dimension to the next.
 func merge(shape []int, strides [][]int) ([]int, [][]int) {
 	var dims []int
 	st := make([][]int, len(strides))

@@ -1,5 +1,4 @@
-// Package routing offers what operators of a mixture of experts share: which row of an expert an
-// assignment gets.
+// Package routing finds, for operators of a mixture of experts, the row of an expert that an assignment gets.
 package routing
 
 import (

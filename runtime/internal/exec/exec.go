@@ -235,7 +235,7 @@ func (p *Pool) help(w int) {
 		default:
 			p.asleep[w].Store(true)
 			if p.epoch.Load() != last && p.asleep[w].CompareAndSwap(true, false) {
-				continue // a job came in between, and nobody has sent a token for it
+				continue // a job came in between, and no token was sent for it
 			}
 			<-p.parked[w]
 			turns = 0
