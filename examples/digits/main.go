@@ -20,7 +20,6 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
-	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/profile"
 )
@@ -187,7 +186,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 }
 
 // writePlan writes a plan in binary form, which plan.Decode reads.
-func writePlan(w io.Writer, p *plan.Plan) error {
+func writePlan(w io.Writer, p interface{ EncodeBinary() ([]byte, error) }) error {
 	data, err := p.EncodeBinary()
 	if err == nil {
 		_, err = w.Write(data)

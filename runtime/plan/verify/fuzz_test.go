@@ -16,8 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/planner"
 )
 
-// plans returns plans of small training steps: with groups, tensors in place and conversions, for one worker and for
-// several.
+// plans returns plans of small training steps: with groups, tensors in place and conversions, for one worker, for
+// several, and with tasks for single tiles.
 func plans(t testing.TB) []*plan.Plan {
 	t.Helper()
 	var out []*plan.Plan
@@ -42,7 +42,11 @@ func plans(t testing.TB) []*plan.Plan {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, p, q)
+		tiled, err := planner.Build(prog, planner.Tiled())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p, q, tiled)
 	}
 	return out
 }
