@@ -153,7 +153,7 @@ func decodeBinary(data []byte) (*Plan, error) {
 	return &p, nil
 }
 
-// reader reads integers. After a mistake it returns zeroes.
+// reader reads integers. After a mistake it returns zeros.
 type reader struct {
 	data []byte
 	bad  bool

@@ -125,6 +125,23 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 // load type-checks packages with their tests.
 func load(t *testing.T, overlay map[string][]byte, patterns ...string) (*token.FileSet, []*packages.Package) {
 	t.Helper()
+	if overlay == nil && slices.Equal(patterns, []string{"./..."}) {
+		if loaded.pkgs == nil {
+			loaded.fset, loaded.pkgs = loadNew(t, nil, patterns...)
+		}
+		return loaded.fset, loaded.pkgs
+	}
+	return loadNew(t, overlay, patterns...)
+}
+
+// loaded is the whole module, which several tests read.
+var loaded struct {
+	fset *token.FileSet
+	pkgs []*packages.Package
+}
+
+func loadNew(t *testing.T, overlay map[string][]byte, patterns ...string) (*token.FileSet, []*packages.Package) {
+	t.Helper()
 	fset := token.NewFileSet()
 	pkgs, err := packages.Load(&packages.Config{
 		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,

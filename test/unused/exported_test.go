@@ -1,0 +1,210 @@
+package unused
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// checked are the packages for programs and kernels, and the vocabulary: a person writes against them.
+var checked = []string{"", "attr", "cost", "cpu", "dtype", "fuse", "perm", "profile", "raw", "rng", "safetensors", "shape", "tensor", "vec"}
+
+// exceptions are exported names without a reader in this module, with the reason for which they are exported.
+var exceptions = map[string]string{
+	"opgen.Register":         "the program of docs/guide.md uses it",
+	"attr.Error":             "programs find it with errors.As",
+	"profile.Summarize":      "programs summarize their own measurements",
+	"tensor.Along":           "views have the same methods",
+	"tensor.Grad.Len":        "views have the same methods",
+	"tensor.PerWorker.Along": "views have the same methods",
+	"tensor.RW.Along":        "views have the same methods",
+	"tensor.RWLane.Len":      "views have the same methods",
+	"tensor.Reduction.Fold":  "kernels of other modules reduce",
+	"tensor.Reduction.Len":   "views have the same methods",
+	"tensor.Scatter.Len":     "views have the same methods",
+	"tensor.Scatter.Wanted":  "views have the same methods",
+	"tensor.ScatterLane.Len": "views have the same methods",
+	"tensor.WOLane.Len":      "views have the same methods",
+	"vec.Max":                "kernels of other modules use it",
+	"vec.Sum":                "kernels of other modules use it",
+}
+
+// TestExportedNamesHaveReaders lists exported names of the checked packages that nothing outside of their package uses. Tests do not count as readers; Example functions do. A
+// method that an interface asks for needs no reader, and neither does a type to which a name with a reader refers.
+// Fields, the methods of an interface and the constants of a type come with their type.
+func TestExportedNamesHaveReaders(t *testing.T) {
+	fset, pkgs := load(t, nil, "./...")
+	symbols := map[place]*symbol{}
+	for _, p := range pkgs {
+		if public(p.PkgPath) {
+			declared(fset, p, symbols)
+		}
+	}
+	maps.DeleteFunc(symbols, func(at place, s *symbol) bool {
+		return strings.HasSuffix(at.file, "_test.go") || !s.object.Exported() || ofType(s.object)
+	})
+	if len(symbols) < 200 {
+		t.Errorf("only %d symbols: this test looks in the wrong place", len(symbols))
+	}
+	for _, p := range pkgs {
+		markReaders(fset, p, symbols)
+	}
+	interfaces := interfacesOf(pkgs)
+	for _, s := range symbols {
+		if wanted(s.object, interfaces) {
+			s.used = true
+		}
+	}
+	markNamed(fset, symbols)
+	for _, s := range symbols {
+		reason := exceptions[s.name]
+		switch {
+		case !s.used && reason == "":
+			t.Errorf("%s has no reader outside of its package: unexport or remove it, show it in an Example, or list it in exceptions", s.name)
+		case s.used && reason != "":
+			t.Errorf("%s has a reader: remove it from exceptions", s.name)
+		}
+	}
+}
+
+// public reports whether a package is checked.
+func public(path string) bool {
+	name, ok := strings.CutPrefix(path, module+"/runtime/")
+	return ok && slices.Contains(checked, name) || path == module
+}
+
+// ofType reports whether a name comes with its type: a field, a method of an interface, or a constant.
+func ofType(o types.Object) bool {
+	switch o := o.(type) {
+	case *types.Var:
+		return o.IsField()
+	case *types.Const:
+		n, ok := o.Type().(*types.Named)
+		return ok && n.Obj().Pkg() == o.Pkg()
+	case *types.Func:
+		recv := o.Signature().Recv()
+		if recv == nil {
+			return false
+		}
+		n, ok := recv.Type().(*types.Named)
+		return types.IsInterface(recv.Type()) || ok && !n.Obj().Exported()
+	}
+	return false
+}
+
+// markReaders marks the symbols of other packages that the code of a package uses, tests aside, and those that its
+// examples use.
+func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
+	own := strings.TrimSuffix(p.PkgPath, "_test")
+	for _, f := range p.Syntax {
+		file := filepath.Base(fset.Position(f.Pos()).Filename)
+		test, examples := strings.HasSuffix(file, "_test.go"), strings.HasPrefix(file, "example_")
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if test && !examples && !(ok && strings.HasPrefix(fn.Name.Name, "Example")) {
+				continue
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				if !ok {
+					return true
+				}
+				o := p.TypesInfo.Uses[id]
+				if o == nil || o.Pkg() == nil || o.Pkg().Path() == own && !test {
+					return true
+				}
+				if s := symbols[placeOf(fset, o.Pos())]; s != nil && s.object.Name() == o.Name() {
+					s.used = true
+				}
+				return true
+			})
+		}
+	}
+}
+
+// markNamed marks the types to which the types of marked symbols refer.
+func markNamed(fset *token.FileSet, symbols map[place]*symbol) {
+	var visit func(t types.Type)
+	seen := map[types.Type]bool{}
+	more := true
+	name := func(o *types.TypeName) {
+		if s := symbols[placeOf(fset, o.Pos())]; s != nil && s.object.Name() == o.Name() && !s.used {
+			s.used, more = true, true
+		}
+	}
+	visit = func(t types.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		switch t := t.(type) {
+		case *types.Alias:
+			name(t.Obj())
+			visit(types.Unalias(t))
+		case *types.Named:
+			for a := range t.TypeArgs().Types() {
+				visit(a)
+			}
+			name(t.Obj())
+		case *types.TypeParam:
+			visit(t.Constraint())
+		case *types.Pointer:
+			visit(t.Elem())
+		case *types.Slice:
+			visit(t.Elem())
+		case *types.Array:
+			visit(t.Elem())
+		case *types.Chan:
+			visit(t.Elem())
+		case *types.Map:
+			visit(t.Key())
+			visit(t.Elem())
+		case *types.Union:
+			for i := range t.Len() {
+				visit(t.Term(i).Type())
+			}
+		case *types.Struct:
+			for f := range t.Fields() {
+				if f.Exported() {
+					visit(f.Type())
+				}
+			}
+		case *types.Interface:
+			for m := range t.Methods() {
+				visit(m.Type())
+			}
+			for e := range t.EmbeddedTypes() {
+				visit(e)
+			}
+		case *types.Signature:
+			for p := range t.TypeParams().TypeParams() {
+				visit(p)
+			}
+			visit(t.Params())
+			visit(t.Results())
+		case *types.Tuple:
+			for v := range t.Variables() {
+				visit(v.Type())
+			}
+		}
+	}
+	for more {
+		more = false
+		for _, s := range symbols {
+			if !s.used {
+				continue
+			}
+			visit(s.object.Type())
+			if _, ok := s.object.(*types.TypeName); ok {
+				visit(s.object.Type().Underlying())
+			}
+		}
+	}
+}
