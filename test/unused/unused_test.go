@@ -44,7 +44,8 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 // generated packages and used nowhere outside of its own declaration.
 //
 // Methods that an interface wants count as used: fmt prints slots, package json enums. So do the
-// exported symbols of an operator that only its kernel and the catalogue import.
+// exported symbols of an operator that only its kernel and the catalogue import, and the tensors of
+// invocations, whose fields package opimpl reads by reflection.
 func TestNoUnusedSymbols(t *testing.T) {
 	unused, all := unusedSymbols(t, nil, "./...")
 	if all < 1000 {
@@ -113,13 +114,19 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 	}
 	for _, s := range symbols {
 		path := s.object.Pkg().Path()
-		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) {
+		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) || ofInvocation(s.name) {
 			continue
 		}
 		unused = append(unused, s.name)
 	}
 	slices.Sort(unused)
 	return unused, len(symbols)
+}
+
+// ofInvocation reports whether a symbol, package.name or package.name.part, belongs to the tensors of an invocation.
+func ofInvocation(name string) bool {
+	parts := strings.Split(name, ".")
+	return len(parts) > 1 && strings.HasSuffix(parts[1], "Tensors")
 }
 
 // load type-checks packages with their tests.
@@ -287,6 +294,11 @@ func interfacesOf(pkgs []*packages.Package) []*types.Interface {
 		}
 	}
 	for _, p := range pkgs {
+		for _, v := range p.TypesInfo.Types { // those without a name
+			if it, ok := v.Type.(*types.Interface); ok && v.IsType() && it.IsMethodSet() && it.NumMethods() > 0 {
+				out = append(out, it)
+			}
+		}
 		add(p.Types)
 		for _, imported := range p.Types.Imports() {
 			add(imported)
