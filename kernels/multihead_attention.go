@@ -58,11 +58,8 @@ func (MultiheadAttention[T]) ForwardProject(_ *op.Ctx, a *mha.Forward[T], r op.R
 
 // ForwardAttend computes heads.
 func (MultiheadAttention[T]) ForwardAttend(ctx *op.Ctx, a *mha.Forward[T], r op.Range) error {
-	h := mhaHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
-	for i := r.Lo; i < r.Hi; i++ {
-		p := attention.Projections[T]{Query: a.Q.RO(), Key: a.K.RO(), Value: a.V.RO()}
-		attention.Forward(h, i, p, a.Probs, a.Dropped.Of(ctx.Worker), a.Context)
-	}
+	p := attention.Projections[T]{Query: a.Q.RO(), Key: a.K.RO(), Value: a.V.RO()}
+	attention.Forward(mhaHeads(&a.Attrs, &a.Dims, a.Iteration(ctx)), r, p, a.Probs, a.Dropped.Of(ctx.Worker), a.Context)
 	return nil
 }
 
@@ -82,13 +79,10 @@ func (MultiheadAttention[T]) BackwardContext(_ *op.Ctx, a *mha.Backward[T], r op
 
 // BackwardAttend computes the gradients of heads of q, k and v.
 func (MultiheadAttention[T]) BackwardAttend(ctx *op.Ctx, a *mha.Backward[T], r op.Range) error {
-	h := mhaHeads(&a.Attrs, &a.Dims, a.Iteration(ctx))
 	p := attention.Projections[T]{Query: a.Q, Key: a.K, Value: a.V}
 	to := attention.Gradients[T]{Context: a.GradContext.RO(), Query: a.GradQ, Key: a.GradK, Value: a.GradV}
 	scratch := attention.Scratch[T]{Dropped: a.Dropped.Of(ctx.Worker), GradProbs: a.GradProbs.Of(ctx.Worker)}
-	for i := r.Lo; i < r.Hi; i++ {
-		attention.Backward(h, i, p, a.Probs, scratch, to)
-	}
+	attention.Backward(mhaHeads(&a.Attrs, &a.Dims, a.Iteration(ctx)), r, p, a.Probs, scratch, to)
 	return nil
 }
 

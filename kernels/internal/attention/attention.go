@@ -8,6 +8,7 @@ package attention
 import (
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/tensor"
 	"github.com/opgen/opgen/runtime/vec"
@@ -50,19 +51,21 @@ func outPart[T dtype.Float](x tensor.RW[T], h *Heads, i, rows, size int) tensor.
 	return x.Out(example, rows, h.Heads*size, tensor.Store).ColRange(lo, lo+size)
 }
 
-// Forward computes softmax(Scale * q * transpose(k)) of head i into probs, [batch, heads, queries,
-// positions], and its product with v, after dropout, into context, [batch, queries, heads * value size].
-// dropped is memory for the weights of a head; it is only used if some are dropped.
-func Forward[T dtype.Float](h *Heads, i int, p Projections[T], probs, dropped, context tensor.RW[T]) {
-	q, k, v := p.head(h, i)
-	rows, cols := h.Queries, h.Positions
-	first := i * rows * cols
-	blas.Gemm(probs.Out(first, rows, cols, tensor.Store), T(h.Scale), q, k.T())
-	for r := range rows {
-		row := probs.Span(first+r*cols, first+(r+1)*cols)
-		vec.ExpNorm(row.WO(), row.RO())
+// Forward computes softmax(Scale * q * transpose(k)) of heads into probs, [batch, heads, queries, positions]. It
+// stores its product with v, after dropout, in context, [batch, queries, heads * value size]. dropped is memory for
+// the weights of a head. It is unused if no weight is dropped.
+func Forward[T dtype.Float](h *Heads, r op.Range, p Projections[T], probs, dropped, context tensor.RW[T]) {
+	for i := r.Lo; i < r.Hi; i++ {
+		q, k, v := p.head(h, i)
+		rows, cols := h.Queries, h.Positions
+		first := i * rows * cols
+		blas.Gemm(probs.Out(first, rows, cols, tensor.Store), T(h.Scale), q, k.T())
+		for n := range rows {
+			row := probs.Span(first+n*cols, first+(n+1)*cols)
+			vec.ExpNorm(row.WO(), row.RO())
+		}
+		blas.Gemm(outPart(context, h, i, rows, h.ValueSize), 1, weights(h, first, probs.RO(), dropped), v)
 	}
-	blas.Gemm(outPart(context, h, i, rows, h.ValueSize), 1, weights(h, first, probs.RO(), dropped), v)
 }
 
 // weights returns the weights of the head whose probabilities begin at element first, after dropout.
@@ -85,26 +88,28 @@ type Gradients[T dtype.Float] struct {
 // Scratch is memory for the weights of a head, and for their gradient.
 type Scratch[T dtype.Float] struct{ Dropped, GradProbs tensor.RW[T] }
 
-// Backward computes the gradients of the projections of head i.
-func Backward[T dtype.Float](h *Heads, i int, p Projections[T], probs tensor.RO[T], s Scratch[T], to Gradients[T]) {
-	q, k, v := p.head(h, i)
-	rows, cols := h.Queries, h.Positions
-	first := i * rows * cols
-	byContext := Part(to.Context, h, i, rows, h.ValueSize)
-	blas.Gemm(outPart(to.Value, h, i, cols, h.ValueSize), 1, weights(h, first, probs, s.Dropped).T(), byContext)
-	blas.Gemm(s.GradProbs.Out(0, rows, cols, tensor.Store), 1, byContext, v.T())
-	for r := range rows {
-		if h.Rate > 0 {
-			for c := r * cols; c < (r+1)*cols; c++ {
-				s.GradProbs.Set(c, s.GradProbs.At(c)*T(h.kept(first+c)))
+// Backward computes the gradients of the projections of heads.
+func Backward[T dtype.Float](h *Heads, r op.Range, p Projections[T], probs tensor.RO[T], s Scratch[T], to Gradients[T]) {
+	for i := r.Lo; i < r.Hi; i++ {
+		q, k, v := p.head(h, i)
+		rows, cols := h.Queries, h.Positions
+		first := i * rows * cols
+		byContext := Part(to.Context, h, i, rows, h.ValueSize)
+		blas.Gemm(outPart(to.Value, h, i, cols, h.ValueSize), 1, weights(h, first, probs, s.Dropped).T(), byContext)
+		blas.Gemm(s.GradProbs.Out(0, rows, cols, tensor.Store), 1, byContext, v.T())
+		for n := range rows {
+			if h.Rate > 0 {
+				for c := n * cols; c < (n+1)*cols; c++ {
+					s.GradProbs.Set(c, s.GradProbs.At(c)*T(h.kept(first+c)))
+				}
 			}
+			g := s.GradProbs.Span(n*cols, (n+1)*cols)
+			vec.ExpNormGrad(probs.Span(first+n*cols, first+(n+1)*cols), g.RO(), g.Set)
 		}
-		g := s.GradProbs.Span(r*cols, (r+1)*cols)
-		vec.ExpNormGrad(probs.Span(first+r*cols, first+(r+1)*cols), g.RO(), g.Set)
+		products := s.GradProbs.Mat(0, rows, cols)
+		blas.Gemm(outPart(to.Query, h, i, rows, h.KeySize), T(h.Scale), products, k)
+		blas.Gemm(outPart(to.Key, h, i, cols, h.KeySize), T(h.Scale), products.T(), q)
 	}
-	products := s.GradProbs.Mat(0, rows, cols)
-	blas.Gemm(outPart(to.Query, h, i, rows, h.KeySize), T(h.Scale), products, k)
-	blas.Gemm(outPart(to.Key, h, i, cols, h.KeySize), T(h.Scale), products.T(), q)
 }
 
 // Append fills the positions of an example, a matrix of rows of width elements that begins at element
