@@ -73,8 +73,8 @@ func Example() {
 	// generated/catalogue/catalogue.go missing
 	// generated/scale/attrs.go missing
 	// generated/scale/graph.go missing
+	// generated/scale/map.toml missing
 	// generated/scale/shapes.go missing
-	// generated/scale/slots.go missing
 	// generated/scale/tasks.go missing
 	// 1 operator: 6 files created
 }
