@@ -16,8 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Specs claim that tasks work in place, and element by element. The tests here take them at their word:
-// they give kernels such memory directly.
+// Specs say that tasks work in place, and element by element. The tests here give kernels such memory
+// directly.
 
 // memory holds the tensors of one task, by parameter.
 type memory struct {

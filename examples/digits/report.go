@@ -81,7 +81,7 @@ func writeConfusion(w io.Writer, labels []int32, answers []int) {
 	}
 }
 
-// writeTimes prints where the time went, by operator task, longest first.
+// writeTimes prints the time of each operator task, longest first.
 func writeTimes(w io.Writer, timings []opgen.Timing) {
 	total := map[string]time.Duration{}
 	runs := map[string]int{}

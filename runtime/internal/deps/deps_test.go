@@ -49,8 +49,7 @@ func conflict(a, b Access, size []int) bool {
 	return false
 }
 
-// TestAgainstBruteForce checks, on random programs, that exactly the conflicting pairs are ordered:
-// all of them, and no pair that nothing forces.
+// TestAgainstBruteForce checks, on random programs, that the conflicting pairs are ordered, and no others.
 func TestAgainstBruteForce(t *testing.T) {
 	size := []int{4, 5}
 	for seed := range uint64(3100) {
