@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// words gives, for patterns of words that comments, messages and pages avoid, what to write instead: the American
-// spelling, or the word of the field.
+// words gives, for patterns of words that comments, messages and pages avoid, what to write instead: the
+// American spelling, or the word of the field.
 var words = []struct{ pattern, instead string }{
 	{`(behavi|col|fav|fl?av|harb|hon|lab|neighb)our`, "-or"},
 	{`(general|initial|maxim|minim|normal|optim|organ|parallel|quant|random|real|recogn|regular|serial|special|summar|synchron|util|vector)is(e|ed|er|ers|es|ing|ation|ations)`, "-iz-"},
-	{`(cancel|label|model|travel)l(ed|er|ing)`, "one l"},
+	{`(cancel|label|model|signal|travel)l(ed|er|ing)`, "one l"},
 	{`centre|metre`, "-er"},
 	{`licence|defence`, "-se"},
 	{`analyse[drs]?`, "analyze"},
@@ -28,13 +28,17 @@ var words = []struct{ pattern, instead string }{
 	{`misspelt|spelt`, "misspelled, spelled"},
 	{`judgement`, "judgment"},
 	{`zeroes`, "zeros"},
+	{`nobody|somebody|anybody|everybody|someone|anyone|whoever`, "the program, or a passive"},
+	{`knowledge|learnt`, "vector clock"},
+	{`wholly`, "whole, all of"},
+	{`awkward`, "hard"},
 	{`surprise`, "negative log-likelihood"},
 	{`hangs? together`, "match"},
 	{`given design`, "a decision in docs/adr"},
 }
 
-// TestEnglish looks for such words in comments and strings of Go files, in specs, in templates and on pages. What is
-// generated follows from these.
+// TestEnglish looks for such words in comments and strings of Go files, in specs, in templates and on pages.
+// What is generated follows from these.
 func TestEnglish(t *testing.T) {
 	t.Parallel()
 	var patterns []string

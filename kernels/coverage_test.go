@@ -40,7 +40,7 @@ var checks = []check{
 	{"TestCosts", "cost", "the task can be measured by itself, and what its spec says of its cost makes sense", everyTask},
 	{"TestGradients", "differences", "gradients against central differences, of all outputs and of each", nil},
 	{"TestGradientsInSinglePrecision", "f32 as f64", "results and gradients in f32 against those in f64", nil},
-	{"TestUnwantedGradients", "one gradient", "a gradient that is computed alone has the bits that it has among all", nil},
+	{"TestUnusedGradients", "one gradient", "a gradient that is computed alone has the bits that it has among all", nil},
 	{"TestTwoConsumers", "sums", "gradients of tensors with two consumers are sums", backwardTask},
 	{"TestSingleExtents", "size 1", "extents of 1, one by one and all of one extent, with gradients", nil},
 	{"TestEmptyExtents", "size 0", "empty extents, likewise", nil},
@@ -185,9 +185,9 @@ func document() []string {
 	var b strings.Builder
 	b.WriteString(`# Tests of the catalogue
 
-The tests in kernels/ know no operator: they take every operator of the catalogue, apply it as the
-examples of its spec say, with every choice of element types for which it has kernels, and check what
-must hold for all of them. While they run, the tasks that the executor binds note the test and the
+The tests in kernels/ name no operator. They apply every operator of the catalogue as the examples of
+its spec say, with every choice of element types for which it has kernels, and check what must hold
+for all of them. While they run, the tasks that the executor binds note the test and the
 element types; the table is made of these notes. ` + "`make coverage-table`" + ` runs the tests, rewrites this page
 and prints it. The tests fail if they leave out a task, or a choice of element types, in a column
 marked with a star, or if the page is out of date; and if a backward task is compared neither with

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// domain is where floating-point values are drawn from.
+// domain is the set from which floating-point values are drawn.
 type domain struct {
 	signed bool
 	lo, hi float64 // of absolute values

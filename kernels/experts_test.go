@@ -50,7 +50,7 @@ func (m *mixture) run(assign, counted []float64) (values, error) {
 	}, execution{workers: 2, garbage: manyNaNs})
 }
 
-// TestRouting checks which rows experts get, and what becomes of those that find an expert full.
+// TestRouting checks which rows experts get, and which rows a full expert drops.
 func TestRouting(t *testing.T) {
 	m := newMixture(t)
 	v, err := m.run([]float64{0, 2, 2, 0, 0, 2, 2, 0}, []float64{0, 0, 0, 1, 1, 2, 2, 2})
@@ -109,10 +109,10 @@ func TestCache(t *testing.T) {
 		}{{1, 0, []float64{4, 5, 6}}, {2, 0, []float64{4, 5, 6}}, {3, 0.25, []float64{4, 5, 6}}, {4, 0.25*0.75 + 0.25, []float64{4, 5, 6}}, {3, 0.25, []float64{0, 0, 0}}} {
 			want := slices.Clone(tt.live)
 			if loaded && tt.runs < 3 {
-				want = []float64{0, 0, 0} // nothing is remembered yet
+				want = []float64{0, 0, 0} // no batch is stored yet
 			}
 			if tt.live[0] == 0 {
-				tt.score = 1 - 0.75*0.75*0.75 // as is remembered from the beginning
+				tt.score = 1 - 0.75*0.75*0.75 // the initial score
 			}
 			v := mustRun(t, p, values{"x": tt.live}, execution{runs: tt.runs, workers: 2})
 			if got := v[c.Output.Name()]; !slices.Equal(got, want) {

@@ -127,7 +127,7 @@ func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
 	return out
 }
 
-// sum computes the weighted sum. It loads the plan anew, since what is random depends on the number of
+// sum computes the weighted sum. It loads the plan again, since what is random depends on the number of
 // the run, and initializes variables, since the operator may change them.
 func (d *differences) sum(t *testing.T) float64 {
 	t.Helper()
@@ -206,9 +206,9 @@ func retyped(attrs task.Attrs, to dtype.Type) task.Attrs {
 	return out.Interface().(task.Attrs)
 }
 
-// TestUnwantedGradients computes every gradient alone. It must be, bit for bit, what it is when all
+// TestUnusedGradients computes every gradient alone. It must be, bit for bit, what it is when all
 // are computed.
-func TestUnwantedGradients(t *testing.T) {
+func TestUnusedGradients(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
 		if !f.differentiable() || len(f.wrt) < 2 {
@@ -224,8 +224,8 @@ func TestUnwantedGradients(t *testing.T) {
 	})
 }
 
-// TestTwoConsumers applies an operator twice to the same inputs: their gradients are the sums of what
-// the two contribute.
+// TestTwoConsumers applies an operator twice to the same inputs. Their gradients are the sums of two
+// contributions.
 func TestTwoConsumers(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)

@@ -21,8 +21,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// The tests of this package know no operator. They take every operator of the catalogue, apply it as
-// the examples of its spec say, and check what holds for all of them.
+// The tests of this package name no operator. They apply every operator of the catalogue as the examples of
+// its spec say, and check what holds for all of them.
 
 var registry = sync.OnceValue(func() *task.Registry {
 	var r task.Registry

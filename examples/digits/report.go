@@ -56,7 +56,7 @@ func (p *progress) update(epoch, step, batch int, loss, accuracy float64) {
 	}
 }
 
-// writeConfusion prints how often each digit was taken for each.
+// writeConfusion prints how often each digit was classified as each.
 func writeConfusion(w io.Writer, labels []int32, answers []int) {
 	var counts [classes][classes]int
 	for i, a := range answers {
@@ -81,7 +81,7 @@ func writeConfusion(w io.Writer, labels []int32, answers []int) {
 	}
 }
 
-// writeTimes prints where the time went, by operator task, longest first.
+// writeTimes prints the time of each operator task, longest first.
 func writeTimes(w io.Writer, timings []opgen.Timing) {
 	total := map[string]time.Duration{}
 	runs := map[string]int{}

@@ -14,8 +14,8 @@ type Rule struct {
 	Doc   string
 }
 
-// The codes. The hundreds group them: 0 files, 1 structure, 2 names, 3 types and values, 4 shapes
-// and expressions, 5 tasks and permissions, 6 operators among each other, 7 plug-ins, 9 limits of this version.
+// The codes. The hundreds group them: 0 files, 1 structure, 2 names, 3 types and values, 4 shapes and
+// expressions, 5 tasks and permissions, 6 operators among each other, 7 plug-ins, 9 limits of this version.
 const (
 	Syntax        Code = "OP001"
 	FileName      Code = "OP002"
@@ -65,7 +65,7 @@ var Rules = map[Code]Rule{
 	BadConfig:     {"bad opgen.toml", "The configuration at the module's root lacks a key, or a value is impossible."},
 	UnknownKey:    {"unknown key", "The key has no meaning here. Unknown keys are errors, because a misspelled key would otherwise have no effect."},
 	MissingKey:    {"missing key", "A key without a default is absent."},
-	WrongKind:     {"wrong kind of value", "The value is of another TOML type than the key wants."},
+	WrongKind:     {"wrong kind of value", "The value is of another TOML type than the key takes."},
 	BadValue:      {"impossible value", "The value is not one of those that the key may have."},
 	ExclusiveKey:  {"keys exclude each other", "Two keys contradict each other, or one key has no meaning without another."},
 	BadName:       {"bad name", "Names are made of lower-case letters, digits and underscores and begin with a letter; names of dtype variables and dimensions begin with an upper-case letter. Generated Go names derive from them."},
@@ -77,7 +77,7 @@ var Rules = map[Code]Rule{
 	BadDefault:    {"bad default", "A default must be a value that the attribute may have."},
 	BadRange:      {"empty range", "The lower bound is above the upper one."},
 	BadExpr:       {"bad expression", "The text is not an expression of the spec language."},
-	ExprType:      {"expression of the wrong type", "Operands must have the types that the operator wants, and the expression as a whole the type that the key wants."},
+	ExprType:      {"expression of the wrong type", "Operands must have the types that the operator takes, and the expression as a whole the type that the key takes."},
 	UnboundDim:    {"unbound dimension", "Shapes of outputs and weights, and all other expressions, may only use dimensions that the shape of an input slot, or [dims], binds."},
 	Ambiguous:     {"ambiguous shape", "A shape pattern must determine its dimensions: at most one open run (N...) unless an axis attribute separates two."},
 	Cyclic:        {"cyclic definition", "Dimensions or dtype variables that are defined by one another have no value."},

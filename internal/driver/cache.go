@@ -17,9 +17,9 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 )
 
-// A run remembers, in the user's cache folder, what its inputs and outputs looked like, as git does
-// in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there
-// is nothing to do. Nothing depends on the cache: without it, a run does all the work.
+// A run keeps size, time stamp and checksum of its inputs and outputs in the user's cache folder, as git does
+// in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there is
+// nothing to do. Nothing depends on the cache: without it, a run does all the work.
 
 const cacheFormat = 5
 
@@ -71,7 +71,8 @@ func tool() (stamp, error) {
 	return stampOf("", exe)
 }
 
-// stampOf returns the stamp of a program: one of the system's path, or a file. A relative path begins at root.
+// stampOf returns the stamp of a program: one of the system's path, or a file. A relative path begins at
+// root.
 func stampOf(root, program string) (stamp, error) {
 	file := program
 	if filepath.Base(program) == program {

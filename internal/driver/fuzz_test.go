@@ -53,8 +53,8 @@ func FuzzSpec(f *testing.F) {
 			f.Add(seeds[p], []byte{})
 		}
 	}
-	// The runtime is type-checked once, here rather than by the first input that needs it: an input that
-	// takes more than ten seconds counts as a hang, which on a busy machine that one would be.
+	// The runtime is type-checked here, and not by the first input that needs it, since an input that takes
+	// more than ten seconds counts as a hang.
 	for _, name := range []string{"linear", "sgd", "sparse_categorical_crossentropy"} {
 		checkSpec(f, beside, seeds["specs/"+name+".toml"])
 	}

@@ -25,8 +25,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// The specs in testdata/onnx are 30 operators of ONNX that are awkward to describe: they tell whether
-// the language has words for what others need. testdata/onnx/README.md says where they come from.
+// The specs in testdata/onnx are 30 operators of ONNX that are hard to describe. They show whether
+// the language covers the needs of other systems. testdata/onnx/README.md says where they come from.
 const onnx = "testdata/onnx"
 
 // onnxComplete lists the ONNX operators of which nothing is left for later: code is generated for
@@ -121,7 +121,7 @@ func onnxSchemas(t *testing.T) []schema {
 	return schemas
 }
 
-// TestONNXMistakes checks that the comparison with ONNX's schemas notices careless specs.
+// TestONNXMistakes checks that the comparison with ONNX's schemas finds mistakes of specs.
 func TestONNXMistakes(t *testing.T) {
 	schemas := map[string]schema{}
 	for _, sc := range onnxSchemas(t) {

@@ -50,8 +50,8 @@ func (p *Project) plugins(own []Plugin) ([]Plugin, error) {
 	return all, nil
 }
 
-// ask asks the plug-ins that share a folder and returns its files. What is wrong with a plug-in, and what plug-ins
-// find, goes to the project's findings.
+// ask asks the plug-ins that share a folder and returns its files. What is wrong with a plug-in, and what
+// plug-ins find, goes to the project's findings.
 func (p *Project) ask(ctx context.Context, all []Plugin) ([]artifact.Artifact, error) {
 	module, err := json.Marshal(p.Module())
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Project) failed(a *Plugin, err error) {
 	}
 }
 
-// misplaced says why a file cannot be written where its plug-in wants it, or returns "".
+// misplaced says why a file cannot be written to the path that its plug-in gave, or returns "".
 func misplaced(f plugin.File) string {
 	switch {
 	case !fs.ValidPath(f.Path) || f.Path == "." || strings.ContainsRune(f.Path, '\\') || strings.ContainsFunc(f.Path, unicode.IsControl):

@@ -55,7 +55,7 @@ func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
 // Catalogue returns the package that registers all operators with their kernels.
 func Catalogue(p Paths, m *model.Module, folder string) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
-	doc := "Package catalogue knows every operator of the module and registers it with its kernels. A missing kernel, or one of the wrong type, does not compile."
+	doc := "Package catalogue lists the operators of the module and registers them with their kernels. A missing kernel, or one of the wrong type, does not compile."
 	return e.files("catalogue", folder, []part{{"catalogue.go", doc, func() { e.catalogue(m) }}})
 }
 
@@ -124,8 +124,8 @@ func newEmitter(p Paths, o *model.Operator) *emitter {
 	return e
 }
 
-// importAs returns the name under which code imports a package: the last part of its path, as far as that is a name and
-// is free.
+// importAs returns the name under which code imports a package: the last part of its path, as far as that is
+// a name and is free.
 func (e *emitter) importAs(pkg string) string {
 	if !strings.Contains(pkg, "/") {
 		return pkg // of the runtime

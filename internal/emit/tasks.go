@@ -83,8 +83,8 @@ func (e *emitter) element(s *model.Slot) string {
 	return s.Fixed.GoType()
 }
 
-// view returns the type of the view through which a task sees a slot, the name of the function that makes it, and
-// whether it is wrapped in an Opt.
+// view returns the type of the view through which a task sees a slot, the name of the function that makes it,
+// and whether it is wrapped in an Opt.
 func view(p *model.Param) (typ, get string, optional bool) {
 	s := p.Slot
 	switch {
@@ -147,9 +147,9 @@ func (e *emitter) arguments(t *model.Task) {
 	e.argMethods(t)
 }
 
-// kernelType returns the name of the interface that a task's kernel implements. A task that exists for fewer element
-// types than the operator has one of its own, since its methods would not make sense, or not even compile, for the
-// others.
+// kernelType returns the name of the interface that a task's kernel implements. A task that exists for fewer
+// element types than the operator has one of its own, since its methods would not make sense, or not even
+// compile, for the others.
 func (e *emitter) kernelType(t *model.Task) string {
 	if len(t.Floating) > 0 {
 		return t.GoName + "Kernel"
@@ -170,7 +170,7 @@ func (e *emitter) kernelTypes() (names []string, tasks map[string][]*model.Task)
 	return names, tasks
 }
 
-// kernel emits an interface that a person implements.
+// kernel emits the interface of a hand-written kernel.
 func (e *emitter) kernel(name string, tasks []*model.Task) {
 	if name == "Kernel" {
 		e.comment("Kernel is what a hand-written kernel of %s implements. Each method does the indices r.Lo to r.Hi-1 of its step; other ranges may run at the same time.", e.op.Name)

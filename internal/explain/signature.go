@@ -39,7 +39,7 @@ func argNotes(a *model.Arg) string {
 	return note
 }
 
-// constraints prints what a task declares about how launches divide tensors.
+// constraints prints what a task declares about how launches partition tensors.
 func constraints(b *strings.Builder, t *model.Task) {
 	switch {
 	case !t.Constraints.Declared:

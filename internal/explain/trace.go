@@ -15,10 +15,10 @@ import (
 	"github.com/opgen/opgen/internal/sourcemap"
 )
 
-// Line prints where a line of a module's file comes from or goes to. Of a generated file, it prints the declaration in
-// which the line stands and the line of the spec. Of a spec, it prints the declarations that come from the line. root is
-// the module's folder, output that of the generated packages below it, and file is relative to root, with slashes. The
-// error says what is not as it was when the code was generated.
+// Line prints where a line of a module's file comes from or goes to. Of a generated file, it prints the
+// declaration in which the line stands and the line of the spec. Of a spec, it prints the declarations that
+// come from the line. root is the module's folder, output that of the generated packages below it, and file
+// is relative to root, with slashes. The error says what has changed since the code was generated.
 func Line(w io.Writer, root, output, file string, line int) error {
 	if strings.HasPrefix(file, output+"/") {
 		return generatedLine(w, root, file, line)
@@ -51,7 +51,8 @@ func generatedLine(w io.Writer, root, file string, line int) error {
 	return err
 }
 
-// specLine prints the declarations that come from a line of a spec or, if there are none, from the last line before it.
+// specLine prints the declarations that come from a line of a spec or, if there are none, from the last line
+// before it.
 func specLine(w io.Writer, root, output, file string, line int) error {
 	list, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(output), "*", sourcemap.Name))
 	if err != nil {

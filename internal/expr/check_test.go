@@ -45,7 +45,7 @@ var (
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		text string
-		want expr.Kind // what the key wants, and what the expression is
+		want expr.Kind // what the key takes, and what the expression is
 	}{
 		{"K + 1", expr.Int}, {"-K", expr.Int}, {"K * rate", expr.Float}, {"-rate", expr.Float}, {"1 - 0.5", expr.Float},
 		{"K / kernel", expr.Int}, {"K % kernel", expr.Int}, {"K / max(pad, 1)", expr.Int}, {"K / (kernel * 2)", expr.Int},

@@ -67,8 +67,8 @@ func (k *keeper) check() {
 	})
 }
 
-// value reports a value that holds a view, be it as what a function literal has captured or as the receiver
-// of a method.
+// value reports a value that holds a view, also one that a function literal captures, and the receiver of a
+// method.
 func (k *keeper) value(v ast.Expr, how string) {
 	v = ast.Unparen(v)
 	switch v := v.(type) {

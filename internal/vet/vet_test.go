@@ -17,6 +17,6 @@ func TestAnalyzers(t *testing.T) {
 			analysistest.Run(t, analysistest.TestData(), a, pkg)
 		})
 	}
-	// The runtime itself uses what it hands out.
+	// The runtime itself needs no reasons.
 	analysistest.Run(t, analysistest.TestData(), Raw, "github.com/opgen/opgen/runtime/raw")
 }

@@ -1,5 +1,5 @@
-// Package op is what a kernel sees of its surroundings: the range that it is to compute, the worker that it
-// runs on, and the error that it returns.
+// Package op defines what a kernel gets besides its arguments: the range that it computes, and the worker and
+// step of the run. It also defines the error that a kernel returns.
 package op
 
 import "fmt"
@@ -66,8 +66,8 @@ func Box(spans ...[2]int) Range {
 	return r
 }
 
-// Dim returns the bounds of dimension d: indices lo to hi-1. A dimension that the step does not have holds the
-// one index 0.
+// Dim returns the bounds of dimension d: indices lo to hi-1. A dimension that the step does not have holds
+// the one index 0.
 func (r Range) Dim(d int) (lo, hi int) {
 	switch d {
 	case 0:
@@ -92,7 +92,7 @@ func (r Range) String() string {
 	return s
 }
 
-// Ctx is what a body knows about its surroundings.
+// Ctx is the context in which a body runs.
 type Ctx struct {
 	// Worker numbers the worker that runs the range, from 0.
 	Worker int
@@ -102,7 +102,7 @@ type Ctx struct {
 
 // Body is a step of a task with its kernel and arguments bound, ready to run.
 type Body interface {
-	// Run does the range r. It may run beside other ranges of the same step.
+	// Run computes the range r. It may run beside other ranges of the same step.
 	Run(ctx *Ctx, r Range) error
 }
 

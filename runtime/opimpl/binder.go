@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Binder gives a task its tensors and arguments. It keeps the first thing that does not fit as its error; later calls
-// return zero values. S is the operator's slot type.
+// Binder gives a task its tensors and arguments. It keeps its first error; later calls return zero values. S
+// is the operator's slot type.
 type Binder[S ~int] struct {
 	acc *task.Accessor
 	err error
@@ -23,7 +23,7 @@ type Binder[S ~int] struct {
 // NewBinder returns a binder of the task that an engine has an accessor for.
 func NewBinder[S ~int](acc *task.Accessor) *Binder[S] { return &Binder[S]{acc: acc} }
 
-// Err returns the first thing that did not fit, or nil.
+// Err returns the first error, or nil.
 func (a *Binder[S]) Err() error { return a.err }
 
 // fail keeps an error about tensor number i of a slot, unless there is one already.
@@ -127,8 +127,8 @@ func GradOf[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RO[T
 	return tensor.MakeRO(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape)
 }
 
-// contribution returns the memory of a gradient that the task computes, or only its type and shape if it is unused; of
-// an absent slot, neither.
+// contribution returns the memory of a gradient that the task computes, or only its type and shape if it is
+// unused; of an absent slot, neither.
 func (a *Binder[S]) contribution(slot S, i int) (b task.Buffer, used bool) {
 	if a.err != nil {
 		return task.Buffer{}, false

@@ -80,9 +80,9 @@ func TestAccessorReachesMemory(t *testing.T) {
 	}
 }
 
-// TestUnwantedGradients checks gradients that have no memory: they have the size of their tensor, or
+// TestUnusedGradients checks gradients that have no memory: they have the size of their tensor, or
 // none if the slot is absent.
-func TestUnwantedGradients(t *testing.T) {
+func TestUnusedGradients(t *testing.T) {
 	a := accessor(t, nil, nil)
 	if g := GradTo[float32](a, slotX); g.Wanted() || g.Len() != 6 {
 		t.Errorf("wanted %v, %d elements", g.Wanted(), g.Len())
@@ -91,7 +91,7 @@ func TestUnwantedGradients(t *testing.T) {
 		t.Errorf("wanted %v, %d elements", s.Wanted(), s.Len())
 	}
 	if g, s := GradTo[float32](a, slotExtra), ScatterTo[float32](a, slotExtra); g.Wanted() || g.Len() != 0 || s.Wanted() || s.Len() != 0 {
-		t.Error("the gradient of an absent slot is wanted")
+		t.Error("the gradient of an absent slot is used")
 	}
 	if a.Err() != nil {
 		t.Error(a.Err())
@@ -145,7 +145,7 @@ func TestAccessorErrors(t *testing.T) {
 	}
 }
 
-// TestList reads the tensors of a variadic slot and their gradients, of which one is not wanted.
+// TestList reads the tensors of a variadic slot and their gradients, of which one is unused.
 func TestList(t *testing.T) {
 	first, second := task.Buffer{Operand: f32(1), Bytes: memory(4)}, task.Buffer{Operand: f32(2), Bytes: memory(8)}
 	grad := task.Buffer{Operand: f32(2), Bytes: memory(8), Mode: tensor.Store}

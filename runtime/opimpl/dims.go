@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// The methods below are what functions of expressions mean. If
-// there is no such shape, the resolution fails.
+// The methods below implement functions of expressions. A shape that does not exist is an error of the
+// resolution.
 
 // Slice returns dims[lo:hi], or an error if there is no such slice.
 func (r *Resolver[S]) Slice(dims []int, lo, hi int) []int {
@@ -62,7 +62,7 @@ func (r *Resolver[S]) Ones(dims, axes []int) []int {
 	return r.choose(dims, axes, func(extent int, in bool) (int, bool) { return shape.If(in, 1, extent), true })
 }
 
-// choose returns what f makes of each extent, which it is told whether axes name, if it is to stay.
+// choose calls f with each extent and whether axes name its dimension. It returns the results that f keeps.
 func (r *Resolver[S]) choose(dims, axes []int, f func(extent int, in bool) (int, bool)) []int {
 	if !r.distinct(axes, len(dims), dims) {
 		return nil

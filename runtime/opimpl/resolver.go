@@ -10,16 +10,17 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Resolver works out the types and shapes of an operator's slots: it starts with what the caller passes, and the
-// operator's rules fill in the rest. It keeps the first thing that does not fit as its error; later calls do nothing.
-// S is the operator's slot type.
+// Resolver computes the types and shapes of an operator's slots: it starts with what the caller passes, and
+// the operator's rules fill in the rest. It keeps its first error; later calls do nothing. S is the
+// operator's slot type.
 type Resolver[S ~int] struct {
 	op  *task.Operator
 	res *task.Resolution
 	err error
 }
 
-// Resolve returns the function that applies an operator's rules, written for its attributes A and dimensions D.
+// Resolve returns the function that applies an operator's rules, written for its attributes A and dimensions
+// D.
 func Resolve[S ~int, A task.Attrs, D any](rules func(r *Resolver[S], a A, d *D)) func(*task.Operator, task.Attrs, task.Given) (*task.Resolution, error) {
 	return func(o *task.Operator, attrs task.Attrs, given task.Given) (*task.Resolution, error) {
 		a, ok := attrs.(A)
@@ -133,13 +134,13 @@ func (r *Resolver[S]) Has(slot S) bool { return len(r.res.Slots[slot]) > 0 }
 // Len returns how many tensors a slot has.
 func (r *Resolver[S]) Len(slot S) int { return len(r.res.Slots[slot]) }
 
-// Requested reports whether the caller wants an output that is made on request.
+// Requested reports whether the caller requests an output.
 func (r *Resolver[S]) Requested(slot S) bool { return r.res.Inputs.Requested[slot] }
 
 // Tensor returns the tensor of a slot, which may be absent.
 func (r *Resolver[S]) Tensor(slot S) Operand[S] { return Operand[S]{r, slot, 0} }
 
-// Each yields the tensors of a variadic slot and their numbers, until something does not fit.
+// Each yields the tensors of a variadic slot and their numbers, until the first error.
 func (r *Resolver[S]) Each(slot S) iter.Seq2[int, Operand[S]] {
 	return func(yield func(int, Operand[S]) bool) {
 		for i := range r.res.Slots[slot] {
@@ -150,8 +151,8 @@ func (r *Resolver[S]) Each(slot S) iter.Seq2[int, Operand[S]] {
 	}
 }
 
-// BindType gives a dtype variable the element type that the given slots have in common, which must be one of the
-// variable's types. Absent slots do not count.
+// BindType gives a dtype variable the element type that the given slots have in common, which must be one of
+// the variable's types. Absent slots do not count.
 func (r *Resolver[S]) BindType(name string, slots ...S) dtype.Type {
 	tv, t := r.variable(name)
 	for _, s := range slots {
@@ -170,8 +171,8 @@ func (r *Resolver[S]) BindType(name string, slots ...S) dtype.Type {
 	return *t
 }
 
-// TypeFrom gives a dtype variable, unless an input has bound it, the first of the candidates that is given, that is, not
-// dtype.Invalid. It must be one of the variable's types.
+// TypeFrom gives a dtype variable, unless an input has bound it, the first of the candidates that is given,
+// that is, not dtype.Invalid. It must be one of the variable's types.
 func (r *Resolver[S]) TypeFrom(name string, candidates ...dtype.Type) dtype.Type {
 	tv, bound := r.variable(name)
 	for _, t := range candidates {
@@ -241,7 +242,8 @@ func (r *Resolver[S]) Require(ok bool, format string, values ...any) {
 // maxTensors is how many tensors a slot has at most whose number an expression gives.
 const maxTensors = 1 << 16
 
-// Count returns n, the number of tensors that a variadic slot is to have, if that is possible, and otherwise 0.
+// Count returns n, the number of tensors that a variadic slot is to have, if that is possible, and otherwise
+// 0.
 func (r *Resolver[S]) Count(slot S, n int) int {
 	if n < 0 || n > maxTensors {
 		r.fail(slot, whole, fmt.Sprintf("0 to %d tensors", maxTensors), fmt.Sprint(n))
@@ -284,8 +286,8 @@ func (r *Resolver[S]) Unused(id task.ID, slot S) {
 	(*unused)[int(slot)] = true
 }
 
-// Cost gives a task its floating-point operations, and the bytes that it moves if these are not those of the tensors
-// that it reads and writes.
+// Cost gives a task its floating-point operations, and the bytes that it moves if these are not those of the
+// tensors that it reads and writes.
 func (r *Resolver[S]) Cost(id task.ID, flops float64, bytes ...float64) {
 	c := task.Cost{Known: true, Flops: flops}
 	if len(bytes) > 0 {
@@ -294,8 +296,8 @@ func (r *Resolver[S]) Cost(id task.ID, flops float64, bytes ...float64) {
 	r.res.Costs[r.task(id)] = c
 }
 
-// Divide tells that tensors of a slot may be divided along axes lo to hi-1, which are the dimension dim of the
-// operator's shards.
+// Divide tells that tensors of a slot may be divided along axes lo to hi-1, which are the dimension dim of
+// the operator's shards.
 func (r *Resolver[S]) Divide(dim string, slot S, lo, hi int) {
 	if len(r.res.Slots[slot]) == 0 || lo >= hi {
 		return

@@ -81,7 +81,7 @@ type Kind uint8
 
 const (
 	Align      Kind = iota // tiles cover the same index rectangles
-	Broadcast              // the axes are not divided
+	Broadcast              // the axes are not partitioned
 	MinExtents             // no tile is smaller than the extents
 	Scale                  // the target's tiles are the source's, times factors
 	Bloat                  // the target's tiles are the source's, grown by low below and high above

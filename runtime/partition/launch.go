@@ -1,4 +1,4 @@
-// Package partition says how tensors are divided into tiles.
+// Package partition says how tensors are partitioned into tiles.
 //
 // A Partition is the division of one tensor. A Declaration says which arguments a task takes, and how
 // they may be partitioned; a Launch is checked against it. A Launch also yields a Strategy: from the
@@ -76,7 +76,7 @@ type Held struct {
 type Machine struct {
 	Kind  string // of its processors: "cpu", "omp", "gpu"
 	Procs int
-	// Threshold is the number of elements below which a store is not divided.
+	// Threshold is the number of elements below which a store is not partitioned.
 	Threshold int
 }
 

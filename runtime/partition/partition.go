@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// Partition says how a tensor is divided into parts. Like [FlexFlow]'s parallel tensor shape, it has a
+// Partition says how a tensor is partitioned into parts. Like [FlexFlow]'s parallel tensor shape, it has a
 // degree for each dimension, replicas and partial sums. Like a partition of [Legion], it may also
 // consist of any tiles, which need not form a grid.
 //

@@ -189,8 +189,8 @@ func contradicts(slots []partition.DeclaredSlot, cs []partition.Constraint) bool
 	return false
 }
 
-// TestCoverage divides random launches and looks at every element: stores that are divided for their own
-// sake are covered exactly once, axes that are broadcast are whole in each tile, aligned stores have the
+// TestCoverage partitions random launches and looks at every element: stores that are partitioned for their
+// own sake are covered exactly once, axes that are broadcast are whole in each tile, aligned stores have the
 // same tiles, scaled ones those of their source times the factors, and tiles are as large as asked.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
@@ -249,14 +249,14 @@ func TestCoverage(t *testing.T) {
 		}
 		a, wide, halo, out, sum := p.Argument(0).Partition, p.Argument(1).Partition, p.Argument(2).Partition, p.Argument(3).Partition, p.Argument(4).Partition
 		if !sum.Equal(partition.Partition{Extents: []int{3}, Degrees: []int{1}, Sums: p.Leaves()}) {
-			t.Errorf("a reduction among %d leaves is divided as %v", p.Leaves(), sum)
+			t.Errorf("a reduction among %d leaves is partitioned as %v", p.Leaves(), sum)
 		}
 		if p.Leaves() == 1 {
 			continue
 		}
 		divided++
 		if !a.Equal(out) {
-			t.Errorf("aligned stores are divided as %v and %v", a, out)
+			t.Errorf("aligned stores are partitioned as %v and %v", a, out)
 		}
 		for _, x := range []partition.Partition{a, wide, halo} {
 			if err := x.Check(); err != nil || x.Parts() != p.Leaves() {
@@ -282,7 +282,7 @@ func TestCoverage(t *testing.T) {
 			}
 			for d := range extents {
 				if slices.Contains(axes, d) && tile.Hi[d]-tile.Lo[d] != extents[d] {
-					t.Errorf("axis %d of %v is divided in spite of the broadcast", d, tile)
+					t.Errorf("axis %d of %v is partitioned in spite of the broadcast", d, tile)
 				}
 				if n := tile.Hi[d] - tile.Lo[d]; n < least && n < extents[d] {
 					t.Errorf("%v is smaller than %d on axis %d", tile, least, d)
@@ -294,7 +294,7 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 	if divided < 500 {
-		t.Errorf("only %d launches were divided", divided)
+		t.Errorf("only %d launches were partitioned", divided)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // class is a set of aligned stores, which have the same tiles.
 type class struct {
 	stores    []*Store // in order of declaration
-	broadcast []bool   // axes that are not divided
+	broadcast []bool   // axes that are not partitioned
 	extents   []int    // the least extent of a tile on each axis
 	target    *pair    // the constraint that derives its tiles, or nil
 	// The solver finds the number of tiles on each axis, colors, and their size. A class without colors
@@ -36,7 +36,7 @@ type solver struct {
 	classes []*class
 	of      map[*Store]*class
 	access  map[*Store]int // write before reduce before read
-	// tiles before clipping, for each store that is divided into boxes
+	// tiles before clipping, for each store that is partitioned into boxes
 	boxes   map[*Store][]unclipped
 	tilings map[*Store]tiling
 }
@@ -104,7 +104,7 @@ func (s *solver) join(a, b *class) {
 func (s *solver) solve() []int {
 	for _, c := range s.classes {
 		if c.target == nil && !c.stores[0].Unbound {
-			s.divide(c)
+			s.partition(c)
 		}
 	}
 	domain := s.domain()
@@ -122,8 +122,8 @@ func (s *solver) solve() []int {
 	return domain
 }
 
-// divide chooses the colors and the tile of a class that is no target.
-func (s *solver) divide(c *class) {
+// partition chooses the colors and the tile of a class that is no target.
+func (s *solver) partition(c *class) {
 	key := c.stores[0]
 	for _, x := range c.stores[1:] {
 		if s.before(c, x, key) {
@@ -186,7 +186,7 @@ func (s *solver) usable(c *class, x *Store) bool {
 func smallest(extent, colors, tile int) int { return max(0, extent-(colors-1)*tile) }
 
 // Colors returns the number of tiles on each axis of a store, or nil if the store is whole. Axes that
-// broadcast marks are not divided.
+// broadcast marks are not partitioned.
 func Colors(extents []int, broadcast []bool, m Machine) []int {
 	volume := shape.Prod(extents)
 	if m.Procs == 1 || volume == 0 || volume < m.Threshold {
@@ -224,7 +224,7 @@ func Colors(extents []int, broadcast []bool, m Machine) []int {
 	return colors
 }
 
-// colors2 divides two axes so that tiles are about square and the colors divide the processors.
+// colors2 partitions two axes so that tiles are about square and the colors divide the processors.
 func colors2(e []int, procs int) []int {
 	if e[0]*e[1] < procs {
 		return slices.Clone(e)
@@ -259,7 +259,7 @@ func colors2(e []int, procs int) []int {
 	return out
 }
 
-// colorsN divides three or more axes. Each prime factor of the number of processors, greatest first,
+// colorsN partitions three or more axes. Each prime factor of the number of processors, greatest first,
 // divides the axis with the longest tile. The last axis keeps runs of 32.
 func colorsN(e []int, procs int) []int {
 	colors := make([]int, len(e))
@@ -361,7 +361,7 @@ func (s *solver) domain() []int {
 	return []int{volume}
 }
 
-// place gives the stores of a divided class their tiles.
+// place gives the stores of a partitioned class their tiles.
 func (s *solver) place(c *class) {
 	if c.colors == nil {
 		return

@@ -40,8 +40,8 @@ type Plan struct {
 	Tasks []Task `json:"tasks"`
 	// States lists the nodes with per-device state, in the order in which it is made.
 	States []State `json:"states,omitempty"`
-	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch. Each device has
-	// an equal part of it, in the order of devices.
+	// ArenaBytes is the memory that the plan needs besides its variables and the workers' scratch. Each
+	// device has an equal part of it, in the order of devices.
 	ArenaBytes int64 `json:"arena_bytes"`
 	// WorkerBytes is the scratch memory that each worker needs on each device.
 	WorkerBytes int64 `json:"worker_bytes"`
@@ -90,9 +90,9 @@ type Root struct {
 	// Device is the number of the device in whose memory the root lies.
 	Device int          `json:"device,omitempty"`
 	Place  region.Place `json:"place"`
-	// First and Last number the first and the last task that accesses the root. A fed root is live
-	// from -1 on, a fetched one up to len(Tasks). The inputs of the next run may be fed before results are fetched.
-	// So fed and fetched roots share no memory, even if their lifetimes do not meet.
+	// First and Last number the first and the last task that accesses the root. A fed root is live from -1
+	// on, a fetched one up to len(Tasks). The inputs of the next run may be fed before results are fetched.
+	// So fed and fetched roots share no memory, even if their lifetimes do not overlap.
 	First int `json:"first"`
 	Last  int `json:"last"`
 }
@@ -110,8 +110,8 @@ type Call struct {
 	Device   int             `json:"device,omitempty"` // runs the call and has its tensors
 	Attrs    json.RawMessage `json:"attrs"`
 	Types    []dtype.Type    `json:"types"` // of the operator's dtype variables
-	// Given lists the tensors to which the operator was applied, by slot name. Requested lists the outputs made on
-	// request. The operator's rules give all other shapes.
+	// Given lists the tensors to which the operator was applied, by slot name. Requested lists the outputs
+	// made on request. The operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.
@@ -133,8 +133,8 @@ type Pair struct {
 // NoRoot stands for an unused gradient of a tensor of a variadic slot.
 const NoRoot region.Root = -1
 
-// State is a node with per-device state. Its calls are those in Calls that have its name. Init makes the state when
-// the plan is loaded, and Cleanup frees it when the plan is unloaded.
+// State is a node with per-device state. Its calls are those in Calls that have its name. Init makes the
+// state when the plan is loaded, and Cleanup frees it when the plan is unloaded.
 type State struct {
 	Node    string `json:"node"`
 	Init    Call   `json:"init"`
@@ -145,7 +145,8 @@ type State struct {
 type Bound struct {
 	Root region.Root `json:"root"`
 	Mode tensor.Mode `json:"mode,omitempty"` // for gradients that the task computes
-	// Shape is the shape of the tensor if it differs from the root's. The tensor is then a view of the root's elements.
+	// Shape is the shape of the tensor if it differs from the root's. The tensor is then a view of the root's
+	// elements.
 	Shape []int `json:"shape,omitzero"`
 }
 
@@ -158,10 +159,10 @@ func (p *Plan) Operand(b Bound) task.Operand {
 	return o
 }
 
-// Builtin is an operation that every engine knows. "fill" and "identity" write one tensor. "add" adds a second to a first
-// tensor, and "convert" and "copy" write to the first what is in the second. "all_reduce" replaces tensors by their sum,
-// which it adds in their order; elements of 16 bits are added in f32 and rounded once. Tensors of "copy" and
-// "all_reduce" may lie on several devices.
+// Builtin is an operation that every engine knows. "fill" and "identity" write one tensor. "add" adds a
+// second to a first tensor, and "convert" and "copy" write to the first what is in the second. "all_reduce"
+// replaces tensors by their sum, which it adds in their order; elements of 16 bits are added in f32 and
+// rounded once. Tensors of "copy" and "all_reduce" may lie on several devices.
 type Builtin struct {
 	Op    string     `json:"op"`
 	Value float64    `json:"value,omitempty"`
@@ -185,8 +186,8 @@ type Task struct {
 	Access []region.Access `json:"access"`
 	// After lists earlier tasks that must be over before this one begins, whatever they access.
 	After []int `json:"after,omitempty"`
-	// Elementwise says that index i accesses only element i of every tensor that has as many elements as there are
-	// indices, and that the task only reads other tensors.
+	// Elementwise says that index i accesses only element i of every tensor that has as many elements as
+	// there are indices, and that the task only reads other tensors.
 	Elementwise bool `json:"elementwise,omitempty"`
 }
 
@@ -201,8 +202,8 @@ func (t *Task) Range(k int) op.Range {
 	return g.Tile(k + max(t.Tile-1, 0))
 }
 
-// On sets box to the elements of a root that the task touches through its access i: those of its tile, or of all
-// tiles. It reuses the memory of box.
+// On sets box to the elements of a root that the task touches through its access i: those of its tile, or of
+// all tiles. It reuses the memory of box.
 func (t *Task) On(i int, box *region.Box) {
 	if t.Tile == 0 {
 		box.Lo, box.Hi = append(box.Lo[:0], t.Access[i].Lo...), append(box.Hi[:0], t.Access[i].Hi...)

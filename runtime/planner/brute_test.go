@@ -7,15 +7,15 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// brute says whether a plan's queues are right, in another way than package verify and only for small plans: it
-// looks at all pairs of tasks, all elements and, for shared tasks, at all choices of who does them.
-// What does not depend on queues and places is taken to be right.
+// brute reports whether a plan's queues are right, in another way than package verify and only for small
+// plans. It looks at all pairs of tasks, all elements and, for shared tasks, all choices of the workers that
+// run them. It does not check what is independent of queues and places.
 func brute(p *plan.Plan) bool {
 	if !bruteMemory(p) {
 		return false
 	}
 	W := p.Schedule.Workers()
-	who := make([]int, len(p.Schedule.Shared)) // who does each shared task
+	who := make([]int, len(p.Schedule.Shared)) // the worker that runs each shared task
 	pairs := brutePairs(p)
 	for {
 		if !bruteOrder(p, who, pairs) {
@@ -130,8 +130,8 @@ func brutePairs(p *plan.Plan) [][2]int {
 	return pairs
 }
 
-// bruteOrder says whether, if each shared task is done by the worker of who, every queue comes to its
-// end and every pair is ordered: it follows all paths through a graph of all entries of all queues.
+// bruteOrder reports whether every queue comes to its end and every pair is ordered if the workers in who run
+// the shared tasks: it follows all paths through a graph of all entries of all queues.
 func bruteOrder(p *plan.Plan, who []int, pairs [][2]int) bool {
 	s := &p.Schedule
 	base := make([]int, s.Workers()+1)

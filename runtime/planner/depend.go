@@ -56,8 +56,8 @@ func (p draft) whole(r region.Root, box *region.Box) bool {
 	return true
 }
 
-// access appends an access for package deps, to a box of a root that is its whole or not. Sums of floating-point numbers
-// depend on their order, so reductions of those do not commute here.
+// access appends an access for package deps, to a box of a root that is its whole or not. Sums of
+// floating-point numbers depend on their order, so reductions of those do not commute here.
 func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
 	if box.Empty() {
 		return to
@@ -75,23 +75,23 @@ func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole
 // commutes reports whether reductions into a root give the same bits in any order.
 func (p draft) commutes(r region.Root) bool { return !p.Roots[r].Type.IsFloat() }
 
-// reuse lists the roots that have had the memory of other roots before.
+// reuse holds, for each root, the roots that have had its memory before.
 type reuse struct {
 	before  [][]region.Root // per root
 	settled []bool          // per root: a task that all later accesses depend on comes after those before
-	// first is, per root, a tile that comes after those before, and which later tasks come after; or -1. Without it,
-	// every tile would come after every tile of those before.
+	// first is, per root, a tile that comes after those before, and which later tasks come after; or -1.
+	// Without it, every tile would come after every tile of those before.
 	first []int
 }
 
-// reuse returns, for each root, the roots that lie in some of its memory directly before it. Roots that live at the
-// same time are left out, since they share no memory.
+// reuse returns, for each root, the roots that lie in some of its memory directly before it. Roots that live
+// at the same time are left out, since they share no memory.
 func (p draft) reuse() *reuse {
 	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots)), make([]int, len(p.Roots))}
 	for r := range u.first {
 		u.first[r] = -1
 	}
-	// A root of which tasks touch no element cannot stand between others.
+	// A root without accesses does not order the roots before and after it.
 	touched := make([]bool, len(p.Roots))
 	for t := range p.Tasks {
 		for i := range p.Tasks[t].Access {
@@ -141,8 +141,8 @@ func (p draft) reuse() *reuse {
 	return u
 }
 
-// access appends what must be over before an access of a root. If the access conflicts with all others of the root,
-// later ones come after it, and need nothing more.
+// access appends what must be over before an access of a root. If the access conflicts with all others of the
+// root, later ones come after it, and need nothing more.
 func (u *reuse) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
 	if u.settled[a.Root] || a.Perm == perm.None || box.Empty() {
 		return to

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// group fuses neighboring elementwise tasks: independent ones of one operator, such as updates of weights, and ones that
-// pass tensors on.
+// group fuses neighboring elementwise tasks: independent ones of one operator, such as updates of weights,
+// and ones that pass tensors on.
 func (p draft) group() {
 	fixed := make([]bool, len(p.Tasks)) // in an explicit order
 	for t := range p.Tasks {
@@ -46,27 +46,27 @@ func (p draft) group() {
 // run returns the form in which tasks from number from on can be fused, and the end of these tasks.
 func (p draft) run(from int, fixed []bool) (plan.Form, int) {
 	usable := func(t int) bool {
-		return t < len(p.Tasks) && !fixed[t] && p.Tasks[t].Device == p.Tasks[from].Device && p.wholly(&p.Tasks[t])
+		return t < len(p.Tasks) && !fixed[t] && p.Tasks[t].Device == p.Tasks[from].Device && p.fusible(&p.Tasks[t])
 	}
 	if !usable(from) {
 		return "", from + 1
 	}
 	to := from + 1
-	for usable(to) && p.sameTask(from, to) && !slices.ContainsFunc(p.Tasks[from:to], func(t plan.Task) bool { return p.meet(&t, &p.Tasks[to]) }) {
+	for usable(to) && p.sameTask(from, to) && !slices.ContainsFunc(p.Tasks[from:to], func(t plan.Task) bool { return p.conflict(&t, &p.Tasks[to]) }) {
 		to++
 	}
 	if to > from+1 {
 		return plan.Batch, to
 	}
 	for usable(to) && p.Tasks[to].Over == p.Tasks[from].Over && p.chains(p.Tasks[from:to], &p.Tasks[to]) &&
-		!(usable(to+1) && p.sameTask(to, to+1) && !p.meet(&p.Tasks[to], &p.Tasks[to+1])) {
+		!(usable(to+1) && p.sameTask(to, to+1) && !p.conflict(&p.Tasks[to], &p.Tasks[to+1])) {
 		to++
 	}
 	return plan.Chain, to
 }
 
-// wholly reports whether a task is elementwise, on whole tensors.
-func (p draft) wholly(t *plan.Task) bool {
+// fusible reports whether a task is elementwise, on whole tensors.
+func (p draft) fusible(t *plan.Task) bool {
 	return t.Elementwise && t.Inner == nil && t.Tile == 0 && !slices.ContainsFunc(t.Access, func(a region.Access) bool {
 		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || !p.whole(a.Root, &a.Box)
 	})
@@ -78,8 +78,8 @@ func (p draft) sameTask(a, b int) bool {
 	return t.Builtin == nil && u.Builtin == nil && t.Step == u.Step && p.Calls[t.Call].ID == p.Calls[u.Call].ID
 }
 
-// meet reports whether one of two tasks writes what the other accesses.
-func (p draft) meet(t, u *plan.Task) bool {
+// conflict reports whether one of two tasks writes a root that the other accesses.
+func (p draft) conflict(t, u *plan.Task) bool {
 	meets := false
 	conflicting(t, u, func(region.Root) { meets = true })
 	return meets
@@ -96,8 +96,8 @@ func conflicting(t, u *plan.Task, f func(region.Root)) {
 	}
 }
 
-// chains reports whether a task can follow others range by range: it accesses a tensor that one of them writes, or the
-// other way round, and every such tensor has as many elements as there are indices.
+// chains reports whether a task can follow others range by range: it accesses a tensor that one of them
+// writes, or the other way round, and every such tensor has as many elements as there are indices.
 func (p draft) chains(parts []plan.Task, next *plan.Task) bool {
 	takes, fits := false, true
 	for i := range parts {
@@ -111,7 +111,7 @@ func (p draft) chains(parts []plan.Task, next *plan.Task) bool {
 
 // fused returns the task that runs others as a group.
 func (p draft) fused(form plan.Form, parts []plan.Task) plan.Task {
-	f := plan.Task{Call: -1, Device: parts[0].Device, Elementwise: true, Access: p.outside(parts), Group: &plan.Group{Form: form, Parts: slices.Clone(parts)}}
+	f := plan.Task{Call: -1, Device: parts[0].Device, Elementwise: true, Access: p.externalAccesses(parts), Group: &plan.Group{Form: form, Parts: slices.Clone(parts)}}
 	f.Over, f.Grain = parts[0].Over, parts[0].Grain
 	for _, t := range parts[1:] {
 		if form == plan.Chain {
@@ -123,9 +123,9 @@ func (p draft) fused(form plan.Form, parts []plan.Task) plan.Task {
 	return f
 }
 
-// outside returns the accesses of tasks that run one after the other as one task. What a task writes first, later ones
-// read within the group.
-func (p draft) outside(parts []plan.Task) []region.Access {
+// externalAccesses returns the accesses of tasks that run one after the other as one task. A read is
+// internal, and left out, if an earlier part wrote the root.
+func (p draft) externalAccesses(parts []plan.Task) []region.Access {
 	var access []region.Access
 	at := map[region.Root]int{}
 	for _, t := range parts {

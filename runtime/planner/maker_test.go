@@ -41,14 +41,14 @@ import (
 type making struct {
 	name string
 	make func() (*plan.Plan, error)
-	// program is what the plan comes from; nil for one of tasks that stand for anything. These are tasks.
+	// program is the source of the plan; nil for a plan of arbitrary tasks, which tasks holds.
 	program *graph.Program
 	tasks   func() []plan.Task
 }
 
 // makings lists plans that use all of the planner: random programs, tensors in place, views, chains, batches,
-// conversions, micro-batches, several devices, tasks for single tiles, explicit order, a convolutional classifier, and tasks that stand for anything; each for
-// one worker and for several.
+// conversions, micro-batches, several devices, tasks for single tiles, explicit order, a convolutional
+// classifier, and arbitrary tasks; each for one worker and for several.
 func makings(t *testing.T) []making {
 	t.Helper()
 	programs := map[string]*graph.Program{
@@ -173,8 +173,8 @@ func (m *making) load(p *plan.Plan) (*engine.Instance, func() error, error) {
 	return in, e.Close, err
 }
 
-// run runs a plan twice and returns what it leaves in fetched tensors and variables. These begin with values that
-// depend on nothing else.
+// run runs a plan twice and returns what it leaves in fetched tensors and variables. These begin with values
+// that depend on nothing else.
 func (m *making) run(p *plan.Plan) (string, error) {
 	if m.program == nil {
 		out, err := planner.RunRandom(p)
@@ -223,8 +223,8 @@ func feed(in *engine.Instance, x graph.Tensor) error {
 	return engine.Feed(in, x.Name(), data)
 }
 
-// prove returns an error unless a plan is right. It proves that apart from the packages verify and validate: by looking at
-// all pairs of accesses, and by running the plan.
+// prove returns an error unless a plan is right. It proves that apart from the packages verify and validate:
+// by looking at all pairs of accesses, and by running the plan.
 func (m *making) prove(p *plan.Plan, want string) error {
 	if err := planner.Ordered(p); err != nil {
 		return err
@@ -239,8 +239,8 @@ func (m *making) prove(p *plan.Plan, want string) error {
 // made is what the planner makes of a making.
 type made struct{ Hash, Result string }
 
-// TestMaker makes plans, which must pass the checks and the proofs. Under test/mutate, it compares plans that a planner
-// with a mistake makes with those of the planner as it is, and prints what becomes of each.
+// TestMaker makes plans, which must pass the checks and the proofs. Under test/mutate, it compares plans that
+// a planner with a mistake makes with those of the planner as it is, and prints what becomes of each.
 func TestMaker(t *testing.T) {
 	file, mutant := os.Getenv("OPGEN_MAKINGS"), os.Getenv("OPGEN_MUTANT")
 	all := makings(t)

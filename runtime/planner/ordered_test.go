@@ -26,9 +26,9 @@ func (s set) meet(t set) {
 }
 func (s set) clone() set { return append(set{}, s...) }
 
-// ordered returns an error unless a plan's queues and places are right. It does so in another way than package verify:
-// for every entry of every queue it lists all entries that are over before, whatever workers do, and then it
-// looks at all pairs of accesses of all tasks. Unlike brute, it also takes large plans.
+// ordered returns an error unless a plan's queues and places are right. It does so in another way than
+// package verify: for every entry of every queue it lists all entries that are over before, whatever workers
+// do, and then it looks at all pairs of accesses of all tasks. Unlike brute, it also takes large plans.
 func ordered(p *plan.Plan) error {
 	over, err := overBefore(p)
 	if err != nil {
@@ -98,9 +98,9 @@ func ordered(p *plan.Plan) error {
 	return nil
 }
 
-// overBefore returns a function that says whether a task is over whenever another begins. The number of an entry is
-// that of its worker's first entry plus its place. The numbers behind those of all entries stand for shared tasks
-// of which all ranges are over.
+// overBefore returns a function that says whether a task is over whenever another begins. The number of an
+// entry is that of its worker's first entry plus its place. The numbers behind those of all entries stand for
+// shared tasks of which all ranges are over.
 func overBefore(p *plan.Plan) (func(s, t int) bool, error) {
 	s := &p.Schedule
 	base := []int{0}
@@ -116,7 +116,7 @@ func overBefore(p *plan.Plan) (func(s, t int) bool, error) {
 	before := make([]set, entries)
 	next := make([]int, len(s.Queues))
 	empty := func() set { return make(set, (entries+len(s.Shared))/64+1) }
-	// settle adds the shared tasks that all workers have left behind.
+	// settle adds the shared tasks that all workers have passed.
 	settle := func(x set) {
 		for k, t := range s.Shared {
 			all := len(at[t]) == len(s.Queues)

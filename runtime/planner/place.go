@@ -34,8 +34,8 @@ func (p draft) lifetimes(fetched []region.Root) {
 // buffers returns the roots that share a device's part of the arena, and the aligned memory that each of them
 // needs.
 //
-// Between the last task and the first, results are fetched and inputs are fed. That is one more step, so what is fed for
-// the next run overwrites no result of the last run.
+// Between the last task and the first, results are fetched and inputs are fed. That is one more step, so what
+// is fed for the next run overwrites no result of the last run.
 func (p draft) buffers(device int) (roots []int, buffers []memplan.Buffer) {
 	between := len(p.Tasks)
 	for i := range p.Roots {
@@ -71,7 +71,7 @@ func (p draft) place() error {
 	var most int64
 	for device := range placed {
 		roots, buffers := p.buffers(device)
-		l, err := memplan.Plan(buffers, memplan.Usual)
+		l, err := memplan.Plan(buffers, memplan.DefaultEffort)
 		if err != nil {
 			return fmt.Errorf("plan %s: %w", p.Name, err)
 		}

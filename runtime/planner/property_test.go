@@ -27,8 +27,8 @@ type touched struct {
 	at    []*uint32
 }
 
-// mixer is a body that does with its accesses what their permissions allow: what it writes depends on
-// all that it reads, and on order where order matters. Range i writes the elements of number i.
+// mixer is a body that uses all permissions of its accesses. What it writes depends on all that it reads, and
+// on the order of tasks where conflicts fix it. Range i writes the elements of number i.
 type mixer struct {
 	number uint32
 	access []touched

@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// randomPlan returns a plan, not yet scheduled, of tasks that stand for anything: they read, write and
+// randomPlan returns a plan, not yet scheduled, of arbitrary tasks: they read, write and
 // reduce into parts of roots of integers and floating-point numbers, in place or not, and some roots
 // are fed, fetched or variables. Memory is reused as placing does it. times are such that some tasks
 // are worth sharing and others are not.

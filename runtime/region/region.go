@@ -117,8 +117,8 @@ type Access struct {
 	Region
 	Perm  perm.Perm  `json:"perm"`
 	Redop perm.Redop `json:"redop,omitempty"`
-	// Footprint says which part of the region a tile of the task touches. Without one, each tile may touch all
-	// of it.
+	// Footprint says which part of the region a tile of the task touches. Without one, each tile may touch
+	// all of it.
 	Footprint Footprint `json:"footprint,omitempty"`
 }
 
@@ -131,7 +131,7 @@ func (a Access) Conflicts(b Access) bool {
 type Space uint8
 
 const (
-	// Arena is the memory of one plan; roots whose lifetimes do not meet share it.
+	// Arena is the memory of one plan; roots whose lifetimes do not overlap share it.
 	Arena Space = iota
 	// Variable is memory that outlives a step and is shared, by name, among the plans of an engine.
 	Variable

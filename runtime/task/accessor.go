@@ -27,7 +27,7 @@ type Accessor struct {
 	State func(slot int) *State
 	// Passed holds the values of the arguments that the caller passes, by slot.
 	Passed map[int][]any
-	// Partition returns the partition of the tensor of a slot; nil if no tensor is divided.
+	// Partition returns the partition of the tensor of a slot; nil if no tensor is partitioned.
 	Partition func(slot int) partition.Partition
 	// Profiling and Handle are the arguments of these sources.
 	Profiling Profiling

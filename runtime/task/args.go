@@ -41,7 +41,7 @@ type Arg struct {
 	Slot int          `json:"slot" go:"slot"` // number of the slot, of role argument or state
 	Type reflect.Type `json:"-"`              // of one value
 	From Source       `json:"from"`
-	Of   int          `json:"of,omitempty" go:"slot,omitzero"` // the slot whose division FromShape is
+	Of   int          `json:"of,omitempty" go:"slot,omitzero"` // the slot whose partition FromShape is
 	// Unchecked arguments may hold pointers; others are plain data, which plans can carry.
 	Unchecked bool `json:"unchecked,omitempty"`
 }
@@ -55,7 +55,7 @@ type Profiling struct {
 // Handle is a device as tasks see it.
 type Handle struct {
 	Device int // the number of the device
-	// Library is what the device's libraries want to be handed, such as their handles; nil on CPUs.
+	// Library holds the handles of the device's libraries; nil on CPUs.
 	Library any
 }
 

@@ -27,8 +27,8 @@ type Cost struct {
 	Bytes float64
 }
 
-// Resolution is an operator applied to operands: the types and shapes of all its slots, and what its tasks take. It is
-// made by Operator.Resolve and must not be changed afterwards.
+// Resolution is an operator applied to operands: the types and shapes of all its slots, and what its tasks
+// take. It is made by Operator.Resolve and must not be changed afterwards.
 type Resolution struct {
 	// Dims points to the operator's generated Dims: the dimensions that its shapes bind.
 	Dims any
@@ -38,8 +38,8 @@ type Resolution struct {
 	Inputs Given
 	// Slots holds the tensors of each slot; none if it is absent.
 	Slots [][]Operand
-	// Grids holds what the steps of each task run over, Cuts how they are cut into tiles, by task and step, and Costs what
-	// each task takes.
+	// Grids holds what the steps of each task run over, Cuts how they are cut into tiles, by task and step,
+	// and Costs what each task takes.
 	Grids [][]op.Grid
 	Cuts  map[[2]int]*Tiles
 	Costs []Cost
@@ -58,7 +58,7 @@ type Given struct {
 	// Operands of the input slots, and of outputs that the caller provides; none where a slot is
 	// left out.
 	Operands [][]Operand
-	// Requested tells which of the outputs that are made on request are wanted.
+	// Requested tells which of the outputs that are made on request are made.
 	Requested []bool
 }
 
@@ -81,14 +81,15 @@ func (r *Resolution) Given() Given { return r.Inputs }
 // Operands returns the tensors of a slot: none if it is absent, one, or several if it is variadic.
 func (r *Resolution) Operands(slot int) []Operand { return r.Slots[slot] }
 
-// Work returns what a step of the operator's task number t runs over. It follows from shapes alone, so that results do
-// not depend on the number of workers.
+// Work returns what a step of the operator's task number t runs over. It follows from shapes alone, so that
+// results do not depend on the number of workers.
 func (r *Resolution) Work(t, step int) op.Grid { return r.Grids[t][step] }
 
 // Cost returns what the operator's task number t takes.
 func (r *Resolution) Cost(t int) Cost { return r.Costs[t] }
 
-// Below returns the bound of an integer input, whose values lie in [0, bound); ok is false if the spec gives none.
+// Below returns the bound of an integer input, whose values lie in [0, bound); ok is false if the spec gives
+// none.
 func (r *Resolution) Below(slot int) (bound int, ok bool) {
 	bound, ok = r.Bounds[slot]
 	return bound, ok

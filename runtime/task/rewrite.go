@@ -1,7 +1,7 @@
 package task
 
-// InPlace says that the tensor of a slot may lie where that of another lay, because a task reads an
-// element there before it writes it. Of a backward task, it speaks of the slots' gradients.
+// InPlace says that the tensor of a slot may take the memory of another, because the task reads each element
+// before it writes it. In a backward task the slots stand for their gradients.
 type InPlace struct {
 	Slot int `json:"slot" go:"slot"`
 	Of   int `json:"of" go:"slot"`

@@ -8,9 +8,9 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// Constraints are what a task declares about how its launches divide stores. The zero Constraints
-// declare nothing: the caller may add constraints. Declared ones, even if there are none
-// in the list, are all that there will ever be.
+// Constraints are what a task declares about how its launches partition stores. The zero Constraints
+// declare nothing: the caller may add constraints. A declared list
+// is final, even an empty one.
 type Constraints struct {
 	Declared bool                   `json:"declared"`
 	List     []partition.Constraint `json:"list"`
@@ -67,8 +67,8 @@ func (s *Signature) Declaration() *partition.Declaration {
 	return d
 }
 
-// Holds returns how many tensors, or values of an argument, a slot holds. absent tells that it may
-// hold none for another reason than its own.
+// Holds returns how many tensors, or values of an argument, a slot holds. absent tells that a slot that
+// is not optional may hold none, too.
 func (s *Slot) Holds(absent bool) partition.Arity {
 	lo, hi := 1, 1
 	if s.Variadic {

@@ -1,6 +1,6 @@
 package task
 
-// State is the per-device state of a node: what its init task made, and what its other tasks find.
+// State is the per-device state of a node, which its init task makes and its other tasks use.
 //
 // An operator whose tasks need descriptors, handles or tables has a slot of role RoleState, a task of
 // KindInit that takes the slot with permission write, and, if there is something to free, one of

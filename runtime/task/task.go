@@ -1,5 +1,5 @@
-// Package task is the one model of a task: what an operator's init, forward and backward are, and
-// also a loss, an optimizer's update, a metric or an initializer.
+// Package task describes operators and their tasks: init, forward, backward and cleanup, and the update of an
+// optimizer. Losses, metrics and initializers are operators, too.
 //
 // An operator has slots: tensors and arguments, each with a role. A task's signature says which of
 // them it takes and what it may do with each. Generated code registers, for every task, its
@@ -144,7 +144,7 @@ type Signature struct {
 	Kind     Kind      `json:"kind"`
 	Params   []Param   `json:"params"`
 	Args     []Arg     `json:"args,omitempty"`
-	// Constraints say how launches divide the task's tensors.
+	// Constraints say how launches partition the task's tensors.
 	Constraints Constraints `json:"constraints,omitzero"`
 	// Returns holds the slot of the per-device state that an init task makes; nothing if the task makes none.
 	Returns []int  `json:"returns,omitempty" go:"slot"`
@@ -173,8 +173,9 @@ func (s *Signature) State() (slot int, ok bool) {
 	return s.Returns[0], true
 }
 
-// Attrs are the attributes of an operator: a comparable struct of plain values. A struct that cannot have all values of
-// its type has a method Validate, which reports the first attribute that is missing or outside its range.
+// Attrs are the attributes of an operator: a comparable struct of plain values. A struct that cannot have all
+// values of its type has a method Validate, which reports the first attribute that is missing or outside its
+// range.
 type Attrs any
 
 // Validate reports the first attribute that is missing or outside its range.
@@ -200,8 +201,8 @@ type Operator struct {
 	Signatures []*Signature `json:"tasks"`
 	// DecodeAttrs reads attributes from a JSON object on top of the defaults and validates them.
 	DecodeAttrs func(data []byte) (Attrs, error) `json:"-"`
-	// Resolve works out the shapes and types of all slots from those of the inputs. It is given the operator itself and
-	// attributes that were validated.
+	// Resolve computes the shapes and types of all slots from those of the inputs. It is given the operator
+	// itself and attributes that were validated.
 	Resolve func(*Operator, Attrs, Given) (*Resolution, error) `json:"-"`
 	// Shards lists the dimensions along which the operator may be divided among devices.
 	Shards []Shard `json:"sharding,omitempty"`

@@ -33,7 +33,7 @@ type judge struct {
 
 	mu sync.Mutex
 	// wide lists, for an operator, the tests that fail when only it is tested, whatever its kernel
-	// does: they want to see others too.
+	// does: they need other operators, too.
 	wide map[string]string
 }
 
@@ -57,7 +57,8 @@ func newJudge(ctx context.Context, dir string, timeout time.Duration, overlay ma
 	return j, nil
 }
 
-// writeOverlay writes files that take the place of others, and returns the file that go build takes as -overlay.
+// writeOverlay writes files that take the place of others, and returns the file that go build takes as
+// -overlay.
 func writeOverlay(dir string, overlay map[string]string) (string, error) {
 	replace := map[string]string{}
 	for _, path := range slices.Sorted(maps.Keys(overlay)) {

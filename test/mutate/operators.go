@@ -127,7 +127,7 @@ func (s *source) call(n *ast.CallExpr, src func(ast.Node) string, replace func(k
 	}
 }
 
-// commutes reports whether a call does not care about the order of its arguments.
+// commutes reports whether the order of a call's arguments has no effect.
 func (s *source) commutes(n *ast.CallExpr) bool {
 	switch f := n.Fun.(type) {
 	case *ast.Ident:

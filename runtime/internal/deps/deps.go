@@ -19,8 +19,8 @@ type Access struct {
 	Root  int32
 	Perm  perm.Perm
 	Redop perm.Redop
-	// Retire says that the task does not touch the root, but memory that the root had until now: it
-	// comes after all accesses so far. Perm and Box are not looked at.
+	// Retire says that the task touches memory that the root had until now, and not the root. The task
+	// comes after all accesses so far. Perm and Box are ignored.
 	Retire bool
 	// Box is the elements in the root's index space; nil means the whole root. The builder does not keep it.
 	Box *region.Box
@@ -42,7 +42,7 @@ type Builder struct {
 	marked  int      // how many of the current task's predecessors are in seen
 }
 
-// root is what is known of a root: who touched it last.
+// root holds the latest accesses to a root.
 type root struct {
 	writer  int32 // the last task that wrote all of it, or -1
 	reader  int32 // a task that read it since, or -1
@@ -55,7 +55,7 @@ type link struct{ task, next int32 }
 
 const none = -1
 
-// untouched is a root to which nothing has happened.
+// untouched is a root without accesses.
 var untouched = root{none, none, none, none, none}
 
 // chunk is the number of links that are allocated together, as a power of 2.
@@ -252,8 +252,8 @@ func (b *Builder) link(task, next int32) int32 {
 
 func (b *Builder) at(i int32) *link { return &b.links[i>>chunk][i&(1<<chunk-1)] }
 
-// noteBox records an access to a part of a root. A write that covers the part of an earlier record takes its place:
-// what conflicts with that also conflicts with this.
+// noteBox records an access to a part of a root. A write that covers the part of an earlier record takes its
+// place: what conflicts with that also conflicts with this.
 func (b *Builder) noteBox(t int32, a *Access) {
 	r := &b.roots[a.Root]
 	if r.boxes == none {

@@ -49,14 +49,13 @@ func conflict(a, b Access, size []int) bool {
 	return false
 }
 
-// TestAgainstBruteForce checks, on random programs, that exactly the conflicting pairs are ordered:
-// all of them, and no pair that nothing forces.
+// TestAgainstBruteForce checks, on random programs, that the conflicting pairs are ordered, and no others.
 func TestAgainstBruteForce(t *testing.T) {
 	size := []int{4, 5}
 	for seed := range uint64(3100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		roots, n, whole := 1+r.IntN(3), 1+r.IntN(14), 2
-		if seed >= 3000 { // so many accesses to parts that buckets are made anew several times
+		if seed >= 3000 { // so many accesses to parts that buckets are made again several times
 			roots, n, whole = 1, 80, 40
 		}
 		b := NewBuilder(roots, n)

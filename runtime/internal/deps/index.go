@@ -7,9 +7,9 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// index holds the accesses to parts of a root. It divides the root into buckets of equal boxes; each lists the
-// accesses that touch it. Few accesses make one bucket. As their number doubles, buckets are made anew, so that a
-// tile touches few buckets and a bucket holds few tiles.
+// index holds the accesses to parts of a root. It divides the root into buckets of equal boxes; each lists
+// the accesses that touch it. Few accesses make one bucket. As their number doubles, buckets are made again,
+// so that a tile touches few buckets and a bucket holds few tiles.
 type index struct {
 	rank    int
 	width   []int // of a bucket, per axis
@@ -20,7 +20,7 @@ type index struct {
 	records []record
 	bounds  []int // per record: the lower bounds of its box, then the upper bounds
 	unused  []int32
-	limit   int // number of records from which buckets are made anew
+	limit   int // number of records from which buckets are made again
 
 	first, end, at []int // of each, per axis
 }
@@ -82,7 +82,7 @@ func (x *index) each(b *region.Box, visit func(head *int32)) {
 	}
 }
 
-// conflicts calls visit with the tasks whose accesses conflict with one; with some of them more than once.
+// conflicts calls visit with each task whose access conflicts with a. It may visit a task several times.
 func (x *index) conflicts(a *Access, visit func(task int32)) {
 	x.each(a.Box, func(head *int32) {
 		for i := *head; i != none; i = x.links[i].next {
@@ -151,8 +151,8 @@ func (x *index) drop(b *region.Box) {
 	})
 }
 
-// rebuild makes buckets for the records that there are. Along each axis a bucket is as wide as the geometric mean of
-// the records. There are no more buckets than records.
+// rebuild makes buckets for the records that there are. Along each axis a bucket is as wide as the geometric
+// mean of the records. There are no more buckets than records.
 func (x *index) rebuild() {
 	live := len(x.records) - len(x.unused)
 	x.limit = 2 * live

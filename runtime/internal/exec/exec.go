@@ -1,8 +1,8 @@
 // Package exec runs schedules: a pool of persistent workers walks the queues of a program.
 //
-// Between tasks there is no scheduler: a worker takes the next entry of its queue, and looks at what
-// another worker has done only where its queue says so. The tiles of a shared task go to whichever worker
-// asks next. Tiles are fixed, so results do not depend on the worker.
+// There is no scheduler between tasks. A worker takes the next entry of its queue, and synchronizes with
+// another worker only where its queue says so. Workers take the tiles of a shared task as they become free.
+// Tiles are fixed, so results do not depend on the worker.
 package exec
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// Task is what a number of a schedule stands for: a body that runs over the tiles of a grid.
+// Task is a task of a schedule: a body that runs over the tiles of a grid.
 type Task struct {
 	Body op.Body
 	Grid *op.Grid // tasks may share one
 	// Tile is the number of the only tile that the task runs, counted from 1; 0 stands for all tiles.
 	Tile int32
-	// hi is the upper bound of the only range of a task that has one range, [0, hi), and is -1 otherwise. Most
-	// short tasks are of this kind.
+	// hi is the upper bound of the only range of a task that has one range, [0, hi), and is -1 otherwise.
+	// Most short tasks are of this kind.
 	hi int32
 }
 
@@ -64,7 +64,7 @@ type line struct {
 	_ [120]byte
 }
 
-// worker keeps what bodies of different workers see in cache lines of their own.
+// worker keeps the contexts of different workers in cache lines of their own.
 type worker struct {
 	op.Ctx
 	_ [112]byte
@@ -80,7 +80,7 @@ type shared struct {
 type Program struct {
 	schedule *schedule.Schedule
 	tasks    []Task
-	progress []line // per worker: position of its queue that it has signalled
+	progress []line // per worker: position of its queue that it has signaled
 	shared   []shared
 	slot     []int32 // per task: index into shared; only if there are any
 	serial   bool    // all tasks are worker 0's
@@ -154,7 +154,7 @@ type job struct {
 	ctx     []*op.Ctx // per worker
 	timed   bool
 	done    <-chan struct{} // of the context
-	end     bool            // tells helpers to stop for good
+	end     bool            // tells helpers to exit
 	abort   atomic.Bool
 	left    atomic.Int64 // helpers that have not finished
 
@@ -351,7 +351,7 @@ func (j *job) run(w int) {
 			}
 			continue
 		}
-		// One range, and nothing to look at beside the job's end.
+		// One range, and nothing to check besides the job's end.
 		if j.abort.Load() {
 			return
 		}

@@ -223,7 +223,7 @@ func TestNoGoroutinesLeft(t *testing.T) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // they have said that they stop, and are about to
+		time.Sleep(5 * time.Millisecond) // Close returns just before they exit
 	}
 	t.Errorf("%d goroutines, before there were %d", runtime.NumGoroutine(), before)
 }

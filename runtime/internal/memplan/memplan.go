@@ -1,8 +1,8 @@
 // Package memplan lays out buffers in one block of memory, so that buffers which are needed at the
 // same time do not overlap and the block is small.
 //
-// The problem is known as dynamic storage allocation and is NP-hard. Plan tries greedy orders, and then improves the
-// best of them. The result is usually within a percent of the lower bound.
+// The problem is known as dynamic storage allocation and is NP-hard. Plan tries greedy orders, and then
+// improves the best of them. The result is usually within a percent of the lower bound.
 package memplan
 
 import (
@@ -30,23 +30,23 @@ type Layout struct {
 	Bound   int64   // LowerBound of the buffers
 }
 
-// Usual is an effort that takes about a millisecond for 1000 buffers.
-const Usual = 300
+// DefaultEffort is an effort that takes about a millisecond for 1000 buffers.
+const DefaultEffort = 300
 
-// many is how many buffers are too many for placing them by size, which takes time that grows with the
-// square of their number.
-const many = 20000
+// maxSearched is the largest number of buffers that are placed by size, which takes time quadratic in their
+// number.
+const maxSearched = 20000
 
-// atLeast is for how many buffers effort counts if there are fewer, as little time is saved there.
-const atLeast = 400
+// minBuffers is the least number of buffers that effort is multiplied by.
+const minBuffers = 400
 
-// perBuffer is what placing a buffer costs beside comparing it with others, in comparisons.
-const perBuffer = 60
+// placeCost is the cost of placing a buffer besides comparing it with others, in comparisons.
+const placeCost = 60
 
-// Plan lays out buffers. It stops at the lower bound, or when the search for a better layout has taken
-// effort comparisons of buffers for each buffer; it counts, as with a clock the layout would depend on
-// the machine's load. The first layout is made in any case. Of more than 20000 buffers only one layout
-// is made, in the order of time, because others would take too long. The same buffers and effort give the same layout.
+// Plan lays out buffers. It stops at the lower bound, or after effort comparisons for each buffer. The limit
+// is not a time, since the layout would then depend on the load of the machine. The first layout is made in
+// any case. More than 20000 buffers get one layout, in the order of time, since a search would take too long.
+// The same buffers and effort give the same layout.
 //
 // It is an error if a size is negative, a step is not in the range of int32, or all sizes together do not
 // fit an int64.
@@ -66,7 +66,7 @@ func Plan(buffers []Buffer, effort int) (*Layout, error) {
 	}
 	all := changes(buffers)
 	l := &Layout{Offsets: make([]int64, len(buffers)), Bound: bound(all)}
-	if len(buffers) > many {
+	if len(buffers) > maxSearched {
 		sweep(buffers, all, l)
 	} else {
 		search(buffers, effort, l)
@@ -74,7 +74,7 @@ func Plan(buffers []Buffer, effort int) (*Layout, error) {
 	return l, nil
 }
 
-// LowerBound returns the bytes that no layout can do without: the most that are needed at one step.
+// LowerBound returns a lower bound of the bytes of a layout: the most that are needed at one step.
 func LowerBound(buffers []Buffer) int64 {
 	return bound(changes(buffers))
 }

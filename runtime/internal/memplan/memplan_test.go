@@ -88,9 +88,9 @@ func TestRandom(t *testing.T) {
 	var first, usual int64
 	for seed := range uint64(250) {
 		buffers := random(seed)
-		l := layout(t, buffers, memplan.Usual)
+		l := layout(t, buffers, memplan.DefaultEffort)
 		check(t, fmt.Sprintf("seed %d", seed), buffers, l)
-		if again := layout(t, slices.Clone(buffers), memplan.Usual); !reflect.DeepEqual(l, again) {
+		if again := layout(t, slices.Clone(buffers), memplan.DefaultEffort); !reflect.DeepEqual(l, again) {
 			t.Fatalf("seed %d: the same buffers give another layout", seed)
 		}
 		quick := layout(t, buffers, 0)
@@ -124,7 +124,7 @@ func TestMany(t *testing.T) {
 		}
 		buffers[i] = b
 	}
-	l := layout(t, buffers, memplan.Usual)
+	l := layout(t, buffers, memplan.DefaultEffort)
 	check(t, "many", buffers, l)
 	if float64(l.Bytes) > 1.4*float64(l.Bound) {
 		t.Errorf("%d bytes, but the bound is %d", l.Bytes, l.Bound)
@@ -135,7 +135,7 @@ func TestMany(t *testing.T) {
 func TestNetworks(t *testing.T) {
 	t.Parallel()
 	for _, n := range networks()[:4] {
-		l := layout(t, n.buffers, memplan.Usual)
+		l := layout(t, n.buffers, memplan.DefaultEffort)
 		check(t, n.name, n.buffers, l)
 		ratio := float64(l.Bytes) / float64(l.Bound)
 		t.Logf("%s: %d buffers, bound %.1f MiB, bytes/bound %.5f", n.name, len(n.buffers), float64(l.Bound)/(1<<20), ratio)
@@ -160,7 +160,7 @@ func TestSmall(t *testing.T) {
 		"size misleads":  {[]memplan.Buffer{{Bytes: 3, Last: 1}, {Bytes: 3, First: 4, Last: 5}, {Bytes: 2, First: 1, Last: 2}, {Bytes: 2, First: 2, Last: 4}, {Bytes: 1, First: 3, Last: 4}}, nil, 6},
 		"all over again": {[]memplan.Buffer{{Bytes: 4, First: 3, Last: 1}, {Bytes: 2, First: 2, Last: 0}}, []int64{0, 4}, 6},
 	} {
-		l := layout(t, tt.buffers, memplan.Usual)
+		l := layout(t, tt.buffers, memplan.DefaultEffort)
 		if len(tt.buffers) > 0 {
 			check(t, name, tt.buffers, l)
 		}
@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 		fmt.Sprintf("offsets: buffer 1: want steps from 0 to 2147483647, got 2 to %d", 1<<40):      {First: 2, Last: 1 << 40},
 		fmt.Sprintf("offsets: buffer 1: all sizes together are more than %d bytes", math.MaxInt64): {Bytes: math.MaxInt64},
 	} {
-		l, err := memplan.Plan([]memplan.Buffer{good, bad}, memplan.Usual)
+		l, err := memplan.Plan([]memplan.Buffer{good, bad}, memplan.DefaultEffort)
 		if err == nil || err.Error() != want || l != nil {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -5,7 +5,7 @@ import "github.com/opgen/opgen/runtime/internal/memplan"
 // tape records a training step: the tensors of a network, and which steps touch each. Layers append
 // their forward step at once, and keep their backward step for later. What a step writes or reads is
 // needed at that step, so a tensor lives from the step that writes it to the last that reads it.
-// Weights are not recorded, as they live for ever; gradients of weights are.
+// Weights are not recorded, as they live forever; gradients of weights are.
 type tape struct {
 	steps    int
 	tensors  []*value
@@ -142,9 +142,9 @@ func (t *tape) finish(x *value) []memplan.Buffer {
 	return out
 }
 
-// resnet50 returns the buffers of a training step of ResNet-50 (He and others, 2015, with the stride in the
-// 3 x 3 convolution) on images of 224 x 224: 53 convolutions without bias, each followed by a batch normalization,
-// which keeps mean and deviation of each channel; in-place rectifiers; 16 residual additions.
+// resnet50 returns the buffers of a training step of ResNet-50 (He and others, 2015, with the stride in the 3
+// x 3 convolution) on images of 224 x 224: 53 convolutions without bias, each followed by a batch
+// normalization, which keeps mean and deviation of each channel; in-place rectifiers; 16 residual additions.
 func resnet50(batch int, eager bool) []memplan.Buffer {
 	t := &tape{eager: eager}
 	image := t.tensor(batch * 3 * 224 * 224)

@@ -14,7 +14,7 @@ func BenchmarkPlan(b *testing.B) {
 			var l *memplan.Layout
 			for b.Loop() {
 				var err error
-				if l, err = memplan.Plan(n.buffers, memplan.Usual); err != nil {
+				if l, err = memplan.Plan(n.buffers, memplan.DefaultEffort); err != nil {
 					b.Fatal(err)
 				}
 			}

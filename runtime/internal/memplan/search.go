@@ -28,7 +28,7 @@ type span struct {
 
 // search fills in the best layout that it finds.
 func search(buffers []Buffer, effort int, best *Layout) {
-	s := &searcher{buffers: buffers, best: best, offsets: make([]int64, len(buffers)), left: effort * max(len(buffers), atLeast)}
+	s := &searcher{buffers: buffers, best: best, offsets: make([]int64, len(buffers)), left: effort * max(len(buffers), minBuffers)}
 	for i, b := range buffers {
 		s.steps = max(s.steps, b.First+1, b.Last+1)
 		if b.Bytes > 0 {
@@ -144,8 +144,8 @@ func (s *searcher) place(order []int) (int, bool) {
 
 // lowest returns the lowest offset where a buffer fits.
 func (s *searcher) lowest(b *Buffer) int64 {
-	// The buffer meets a span that begins before after and ends after before; if it is needed over
-	// the end of the cycle, also one that ends after again.
+	// The buffer overlaps, in time, a span that begins before after and ends after before. If it is needed
+	// over the end of the cycle, it also overlaps one that ends after again.
 	before, after, again := b.First-1, b.Last+1, math.MaxInt
 	if b.First > b.Last {
 		before, again = -1, b.First-1
@@ -155,15 +155,15 @@ func (s *searcher) lowest(b *Buffer) int64 {
 	for k := range s.placed {
 		p := &s.placed[k]
 		if end <= p.lo {
-			s.left -= k + perBuffer
+			s.left -= k + placeCost
 			return off
 		}
-		// Whether they meet is hard to predict, so there is no branch: meets is -1 or 0.
+		// A branch on whether they overlap would be mispredicted often. So meets is -1 or 0.
 		meets := (((p.first - after) & (before - p.last)) | (again - p.last)) >> (bits.UintSize - 1)
 		off = max(off, p.hi&int64(meets))
 		end = off + b.Bytes
 	}
-	s.left -= len(s.placed) + perBuffer
+	s.left -= len(s.placed) + placeCost
 	return off
 }
 

@@ -11,11 +11,11 @@ func makespan(s *schedule.Schedule, a *assigner) float64 {
 	W := s.Workers()
 	clock := make([]float64, W)
 	at := make([]int, W)
-	type signalled struct {
+	type signaled struct {
 		at   int32
 		when float64
 	}
-	signals := make([][]signalled, W)
+	signals := make([][]signaled, W)
 	shared := map[int]float64{} // when a shared task is done
 	joined := map[int]int{}     // workers that have reached it
 	for moved := true; moved; {
@@ -29,7 +29,7 @@ func makespan(s *schedule.Schedule, a *assigner) float64 {
 					clock[w] += a.cost(n)
 				case schedule.Signal:
 					clock[w] += signalCost
-					signals[w] = append(signals[w], signalled{int32(at[w] + 1), clock[w]})
+					signals[w] = append(signals[w], signaled{int32(at[w] + 1), clock[w]})
 				case schedule.WaitFor:
 					list := signals[s.Waits[n].Worker]
 					i := sort.Search(len(list), func(i int) bool { return list[i].at >= s.Waits[n].Position })

@@ -1,8 +1,9 @@
-// Package sched assigns tasks to workers ahead of time: each worker gets a queue, and waits only where
-// a task needs what another worker has done and is not known to have done yet.
+// Package sched schedules tasks on workers ahead of time, by list scheduling in program order. Each worker
+// gets a queue. It waits only where a task needs the result of another worker with which it has not
+// synchronized since.
 //
 // Queues keep program order, so the earliest unfinished task can always run and nothing deadlocks. The
-// schedule is data: package exec runs it, and package verify proves it without knowing how it was made.
+// schedule is data: package exec runs it, and package verify proves it.
 package sched
 
 import (
@@ -16,25 +17,25 @@ import (
 
 // Costs describes the tasks to the scheduler.
 type Costs struct {
-	// Time is the estimated time of each task in nanoseconds; nil means that all are alike and short.
+	// Time is the estimated time of each task in nanoseconds; nil means that all tasks are equally short.
 	Time []float64
-	// Ranges is the number of ranges of each task; nil means one. A task with several ranges whose
-	// time is worth it is shared by all workers.
+	// Ranges is the number of ranges of each task; nil means one. All workers share a task with several
+	// ranges if it takes long enough.
 	Ranges []int
-	// Latency is how long it takes, in nanoseconds, until one worker sees what another has done. 0
-	// means the usual value.
+	// Latency is the time, in nanoseconds, until a signal of one worker reaches another. 0 means the
+	// default.
 	Latency float64
 }
 
-// Usual values in nanoseconds, measured on an x86 server.
+// Default values in nanoseconds, measured on an x86 server.
 const (
-	usualLatency = 120 // until one worker sees what another has signalled
-	emptyTask    = 4   // a task that does nothing
-	signalCost   = 20  // to the worker that signals
-	waitCost     = 80  // to the worker that waits, even if there is nothing to wait for
+	defaultLatency = 120 // until a signal of one worker reaches another
+	emptyTask      = 4   // a task that does nothing
+	signalCost     = 20  // to the worker that signals
+	waitCost       = 80  // to the worker that waits, even if there is nothing to wait for
 	// shareWorth is the time, in latencies, from which a task is worth sharing.
 	shareWorth = 20
-	// slack is how long, in latencies, a wait may take that saves later ones.
+	// slack is the longest time, in latencies, that a wait may take to make later waits unnecessary.
 	slack = 4
 )
 
@@ -68,7 +69,7 @@ func New(g *schedule.Graph, workers int, c Costs) (*schedule.Schedule, error) {
 	if s := e.emit(); s != nil && makespan(s, a) < a.total {
 		return s, nil
 	}
-	// The tasks are too short for what it costs to divide them.
+	// Dividing such short tasks costs more than it saves.
 	return serial(e.tasks, workers), nil
 }
 
@@ -82,8 +83,8 @@ func serial(queue []schedule.Op, workers int) *schedule.Schedule {
 	return s
 }
 
-// assigner walks the tasks in program order and gives each to the worker on which it would start
-// first, knowing what the workers already have.
+// assigner assigns each task, in program order, to the worker on which it would start first after the tasks
+// that are assigned already.
 type assigner struct {
 	g       *schedule.Graph
 	workers int
@@ -98,14 +99,16 @@ type assigner struct {
 	done    []instant       // for sharedBy, then per worker: when the last input that it makes is done
 }
 
-// sharedBy stands for all workers.
-const sharedBy = -1 // so that a worker plus 1 is an index
+// sharedBy stands for all workers. A worker plus 1 is thus an index.
+const sharedBy = -1
 
-// instant is a time as its bits, which compare as the time does: times from 0 on, and never before them.
-// The greater of two integers takes no branch, and a fraction of what it takes for floating-point numbers.
+// instant holds the bits of a float64, a time in nanoseconds. The bits of times from 0 on compare as the
+// times do, and never is less than all of them. The maximum of two integers takes no branch, and is faster
+// than that of two floating-point numbers.
 type instant int64
 
-// never is when something happens that does not: some time after it is never, too.
+// never is minus infinity, the time of an event that does not occur. A duration added to it gives never
+// again.
 var never = instantOf(math.Inf(-1))
 
 func instantOf(time float64) instant { return instant(math.Float64bits(time)) }
@@ -116,7 +119,7 @@ func newAssigner(g *schedule.Graph, workers int, c Costs) *assigner {
 	a := &assigner{g: g, workers: workers, latency: c.Latency, time: c.Time, ranges: c.Ranges,
 		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers), done: make([]instant, workers+1)}
 	if a.latency == 0 {
-		a.latency = usualLatency
+		a.latency = defaultLatency
 	}
 	return a
 }
@@ -134,8 +137,9 @@ func (a *assigner) place(t int) {
 		a.share(t, cost)
 		return
 	}
-	// When the inputs that each worker makes are done, and those of all workers together, behind the others.
-	// There is no branch here on who makes what, which nothing could predict.
+	// Entry 0 is the time when the inputs from shared tasks are done, entry w+1 that of the inputs from
+	// worker w. This loop has no branch on the worker of an input, since such a branch would be mispredicted
+	// often.
 	done := a.done
 	for w := range done {
 		done[w] = never
@@ -209,20 +213,20 @@ type emitter struct {
 	position []int32         // per task; 0 for a shared one
 	own      [][]schedule.Op // per worker: its own tasks
 	order    [][]schedule.Op // per worker: its tasks, shared ones included; own if there are none
-	now      []int32         // per worker and worker: positions that it knows
-	learnt   [][]int32       // per worker: what it knew, and from which of its positions on; see learn
-	fresh    []bool          // per worker: it has learnt something since its last own task
+	clock    []int32         // per worker: its vector clock, the positions of all workers that are over for it
+	history  [][]int32       // per worker: its clocks at its own positions; see record
+	joined   []bool          // per worker: its clock has changed by a wait since its last own task
 	slot     []int32         // per task: number among the shared ones
-	done     [][]bool        // per worker: shared tasks that it knows to be done
+	done     [][]bool        // per worker: shared tasks that are over for it
 	waits    [][]wait
-	needed   []bool  // per task: somebody waits for its position
+	needed   []bool  // per task: a worker waits for its position
 	waiting  float64 // what signals and waits cost
 }
 
 func newEmitter(a *assigner) *emitter {
 	n, W := a.g.Len(), a.workers
 	e := &emitter{assigner: a, tasks: make([]schedule.Op, n), position: make([]int32, n), own: make([][]schedule.Op, W), order: make([][]schedule.Op, W),
-		now: make([]int32, W*W), learnt: make([][]int32, W), fresh: make([]bool, W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]bool, n)}
+		clock: make([]int32, W*W), history: make([][]int32, W), joined: make([]bool, W), done: make([][]bool, W), waits: make([][]wait, W), needed: make([]bool, n)}
 	count := make([]int, W)
 	for _, w := range a.worker {
 		if w != sharedBy {
@@ -236,9 +240,9 @@ func newEmitter(a *assigner) *emitter {
 	return e
 }
 
-// emit writes the queues. A worker knows, of every other, a position that it has passed: from its own
-// waits, and from what the others knew when they signalled. It waits only for more than it knows. Once
-// signals and waits alone cost more than the workers can save, emit gives up and returns nil.
+// emit writes the queues. Each worker has a vector clock. A wait joins it with the clock that the other
+// worker had when it signaled. A worker waits only for positions beyond its clock. emit returns nil once
+// signals and waits alone cost more than the workers can save.
 func (e *emitter) emit() *schedule.Schedule {
 	n, W := e.g.Len(), e.workers
 	s := &schedule.Schedule{Tasks: n, Queues: make([][]schedule.Op, W)}
@@ -278,10 +282,10 @@ func (e *emitter) emit() *schedule.Schedule {
 			e.order[w] = append(e.order[w], schedule.Op(t))
 		}
 		e.position[t] = int32(len(e.own[w]))
-		e.now[w*W+w] = e.position[t]
-		if e.fresh[w] {
-			e.fresh[w] = false
-			e.learn(w)
+		e.clock[w*W+w] = e.position[t]
+		if e.joined[w] {
+			e.joined[w] = false
+			e.record(w)
 		}
 	}
 	if len(s.Shared) == 0 {
@@ -291,20 +295,20 @@ func (e *emitter) emit() *schedule.Schedule {
 	return s
 }
 
-// learn notes what worker w knows at its last own position: the position, then one of each worker.
-func (e *emitter) learn(w int) {
+// record appends the clock of worker w at its last own position to its history: the position, then the clock.
+func (e *emitter) record(w int) {
 	W := e.workers
-	list := e.learnt[w]
+	list := e.history[w]
 	if len(list) == cap(list) {
 		list = slices.Grow(list, 2*len(list)+1024)
 	}
 	list = append(list, int32(len(e.own[w])))
-	e.learnt[w] = append(list, e.now[w*W:(w+1)*W]...)
+	e.history[w] = append(list, e.clock[w*W:(w+1)*W]...)
 }
 
-// known returns what worker w knew at one of its own positions, per worker.
-func (e *emitter) known(w int, pos int32) []int32 {
-	list, size := e.learnt[w], e.workers+1
+// clockAt returns the clock of worker w at one of its own positions; nil if the worker had not waited before.
+func (e *emitter) clockAt(w int, pos int32) []int32 {
+	list, size := e.history[w], e.workers+1
 	i := sort.Search(len(list)/size, func(i int) bool { return list[i*size] > pos })
 	if i == 0 {
 		return nil
@@ -318,7 +322,7 @@ func (e *emitter) next(w int) int32 { return int32(max(len(e.own[w]), len(e.orde
 // await notes what worker w has to wait for before task t.
 func (e *emitter) await(t, w int) {
 	W := e.workers
-	mine := e.now[w*W : (w+1)*W]
+	mine := e.clock[w*W : (w+1)*W]
 	for _, p := range e.g.Preds(t) {
 		v := e.worker[p]
 		if v == sharedBy {
@@ -341,16 +345,16 @@ func (e *emitter) await(t, w int) {
 		e.waits[w] = append(e.waits[w], wait{e.next(w), int32(v), pos})
 		e.waiting += waitCost
 		mine[v] = pos
-		for u, k := range e.known(int(v), pos) {
+		for u, k := range e.clockAt(int(v), pos) {
 			mine[u] = max(mine[u], k)
 		}
-		e.fresh[w] = true
+		e.joined[w] = true
 	}
 }
 
-// target returns the position of worker v for which task t waits: pos at least, or a later one if that
-// is expected soon, which saves waiting for it later. All tasks of v up to it come before t in program
-// order, so waits remain free of cycles.
+// target returns the position of worker v for which task t waits: pos, or a later one if that is expected
+// soon, so that no wait for it is needed later. All tasks of v up to it come before t in program order, so
+// waits remain free of cycles.
 func (e *emitter) target(t, v int, pos int32) int32 {
 	own := e.own[v]
 	limit := e.start(t) - e.latency + slack*e.latency

@@ -33,7 +33,7 @@ func line(i int) []int {
 	return []int{i - 1}
 }
 
-// text writes queues as people would: r runs a task, s shares one, w waits for a worker's position and d
+// text formats queues: r runs a task, s shares one, w waits for a worker's position and d
 // for a shared task to be done, ! signals.
 func text(s *schedule.Schedule) (out []string) {
 	for _, q := range s.Queues {
@@ -111,8 +111,8 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestWaitsAreFew checks that a worker does not wait again for what it knows already: of a grid whose rows
-// belong to two workers, each task that needs the row above waits at most once for several.
+// TestWaitsAreFew checks that a worker does not wait for a position that is over for it already. The rows of
+// a grid belong to two workers. One wait serves several tasks that need the row above.
 func TestWaitsAreFew(t *testing.T) {
 	t.Parallel()
 	const side = 60

@@ -1,5 +1,6 @@
-// Package validate proves that a plan computes what its program says. This is known as translation validation: it
-// checks each result of package planner rather than the planner. It shares no code with the planner.
+// Package validate proves that a plan computes what its program says. This is known as translation
+// validation: it checks each result of package planner rather than the planner. It shares no code with the
+// planner.
 package validate
 
 import (
@@ -13,15 +14,15 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Plan proves that the tasks of a plan, one after the other, leave in every fetched tensor and every variable what
-// the steps of the program leave there. It runs both on symbols: what a task writes is a symbol that stands for the
-// task, its attributes and the symbols that it reads. It also proves that the accesses of each task permit what its
-// signature says, that its steps run over the extents that its operator gives, and that what the program orders
-// explicitly is in Task.After.
+// Plan proves that the tasks of a plan, one after the other, leave in every fetched tensor and every variable
+// what the steps of the program leave there. It runs both on symbols: what a task writes is a symbol that
+// stands for the task, its attributes and the symbols that it reads. It also proves that the accesses of each
+// task permit what its signature says, that its steps run over the extents that its operator gives, and that
+// what the program orders explicitly is in Task.After.
 //
-// It trusts the signatures of operators, and takes a conversion between types of floating-point numbers for the same
-// symbol. Package verify proves the rest: that the queues keep the order of the tasks, and that tensors keep their
-// memory. The error is a *plan.Error.
+// It trusts the signatures of operators, and treats a conversion between floating-point types as the
+// identity. Package verify proves the rest: that the queues keep the order of the tasks, and that tensors
+// keep their memory. The error is a *plan.Error.
 func Plan(p *plan.Plan, prog *graph.Program) error {
 	v := &validator{Plan: p, symbols: symbols{}, calls: map[key]*call{}, steps: map[string][]int{}}
 	want := v.program(prog)
@@ -78,7 +79,7 @@ func (s symbols) fill(value float64) symbol {
 	return s.of("fill "+strconv.FormatFloat(value, 'g', -1, 64), 0, 0)
 }
 
-// identity stands for what changes nothing under a reduction.
+// identity stands for the neutral element of a reduction.
 func (s symbols) identity(r perm.Redop) symbol { return s.of("identity", symbol(r), 0) }
 
 // sum stands for a + b. A sum that begins at 0 is its second term.
@@ -230,7 +231,7 @@ func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *pla
 	return nil
 }
 
-// reduce gives all of some tensors what a reduction makes of them in their order.
+// reduce sets all of some tensors to their reduction in this order.
 func reduce[K comparable](m *memory[K], r perm.Redop, all []K) {
 	s := m.get(all[0])
 	for _, k := range all[1:] {

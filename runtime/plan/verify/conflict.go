@@ -16,8 +16,8 @@ func (c checker) access(u use) (perm.Perm, perm.Redop) {
 	return a.Perm, a.Redop
 }
 
-// conflict reports whether two accesses of one element must be ordered: neither are both reads nor both reductions
-// with the same operator.
+// conflict reports whether two accesses of one element must be ordered: neither are both reads nor both
+// reductions with the same operator.
 func (c checker) conflict(u, v use) bool {
 	p, redop := c.access(u)
 	q, other := c.access(v)
@@ -44,9 +44,9 @@ type link struct {
 
 const none = -1 // ends a list
 
-// checkRootAccesses is checkAccesses for one root. A cell lists the accesses that later ones must be compared to. An
-// access that conflicts with all others ends the list: what comes later must come after it, and so after what came
-// before.
+// checkRootAccesses is checkAccesses for one root. A cell lists the accesses that later ones must be compared
+// to. An access that conflicts with all others ends the list: what comes later must come after it, and so
+// after what came before.
 func (q *queues) checkRootAccesses(r region.Root, list []use) *plan.Error {
 	x, err := q.cells(r, list)
 	if err != nil {
@@ -118,8 +118,8 @@ func (q *queues) checkRootAccesses(r region.Root, list []use) *plan.Error {
 	return nil
 }
 
-// last is what there is of a set of accesses to wait for: the last place in the queue of each worker, and shared
-// tasks. A task comes after all accesses of the set if it comes after these.
+// last holds the last accesses of a set: the last place in the queue of each worker, and shared tasks. A task
+// comes after all accesses of the set if it comes after these.
 type last struct {
 	task   []int // per worker; none if it has none
 	shared []int
@@ -178,7 +178,7 @@ func (q *queues) checkReuse() *plan.Error {
 					return false
 				}
 			}
-			// What comes later conflicts with it, and checkAccesses has ordered the two.
+			// A later access conflicts with it, and checkAccesses has ordered the two.
 			if p, _ := q.access(v); p != perm.Read && p != perm.Reduce && q.Tasks[v.task].Tile == 0 && q.whole(v) {
 				break
 			}
