@@ -188,7 +188,7 @@ func TestInPlace(t *testing.T) {
 }
 
 // TestElementwise runs one index of each step that works element by element while all other elements
-// hold garbage. That index comes out right, and the garbage stays.
+// hold garbage. The element of that index is right, and the garbage stays.
 func TestElementwise(t *testing.T) {
 	t.Parallel()
 	tried := 0
@@ -238,7 +238,7 @@ func TestElementwise(t *testing.T) {
 }
 
 // TestPermissions runs every task twice, on memory that differs where the task has no permission to
-// read: it writes the same, and leaves alone what it may only read.
+// read: it writes the same, and does not change what it may only read.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	forEachTask(t, func(t *testing.T, number int, m *memory) {

@@ -50,7 +50,7 @@ func (m *mixture) run(assign, counted []float64) (values, error) {
 	}, execution{workers: 2, garbage: manyNaNs})
 }
 
-// TestRouting checks which rows experts get, and what becomes of those that find an expert full.
+// TestRouting checks which rows experts get, and which rows a full expert drops.
 func TestRouting(t *testing.T) {
 	m := newMixture(t)
 	v, err := m.run([]float64{0, 2, 2, 0, 0, 2, 2, 0}, []float64{0, 0, 0, 1, 1, 2, 2, 2})

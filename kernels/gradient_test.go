@@ -127,7 +127,7 @@ func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
 	return out
 }
 
-// sum computes the weighted sum. It loads the plan anew, since what is random depends on the number of
+// sum computes the weighted sum. It loads the plan again, since what is random depends on the number of
 // the run, and initializes variables, since the operator may change them.
 func (d *differences) sum(t *testing.T) float64 {
 	t.Helper()

@@ -25,7 +25,7 @@ func setLoss[T dtype.Float](loss tensor.WO[T], rows tensor.RW[float64], scale fl
 	loss.Set(0, T(scale*vec.Total(rows.RO().Span(0, rows.Len()))))
 }
 
-// setClasses writes row i of the outputs of cross entropies beside the loss, if they are present: the
+// setClasses writes row i of the outputs of cross entropies besides the loss, if they are present: the
 // probabilities and their logarithms. row holds logits with their LogSumExp, or probabilities if there is
 // no lse.
 func setClasses[T dtype.Float](probs, logProb tensor.Opt[tensor.WO[T]], i int, row tensor.ROLane[T], lse attr.Opt[float64]) {
@@ -106,7 +106,8 @@ func crossEntropy[T dtype.Float](label, row tensor.ROLane[T], lse attr.Opt[float
 	return vec.CrossEntropy(label, row)
 }
 
-// nll returns the negative log-likelihood of a class: its cross entropy with a row of logits or probabilities.
+// nll returns the negative log-likelihood of a class: its cross entropy with a row of logits or
+// probabilities.
 func nll[T dtype.Float](row tensor.ROLane[T], class int, lse attr.Opt[float64]) float64 {
 	x := float64(row.At(class))
 	if l, ok := lse.Get(); ok {

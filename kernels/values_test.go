@@ -20,7 +20,7 @@ var (
 	nan = math.NaN()
 )
 
-// TestValues checks results that can be worked out by hand: what specs promise at edges, where
+// TestValues checks results that can be computed by hand: what specs promise at edges, where
 // differences say nothing. The gradients of outputs are 1.
 func TestValues(t *testing.T) {
 	tests := []struct {
@@ -225,7 +225,7 @@ func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out
 	return v[output.Name()], v[grads[first].Name()]
 }
 
-// TestDropoutDraws checks how many elements are dropped, and that runs and seeds draw anew.
+// TestDropoutDraws checks how many elements are dropped, and that runs and seeds draw other numbers.
 func TestDropoutDraws(t *testing.T) {
 	const n = 20000
 	draw := func(seed, runs int) string {

@@ -2,7 +2,7 @@
 // that opgen generated from specs.
 //
 // The last line of its output is "test_accuracy=0.xxxx seconds=ss.s". The same seed gives the same
-// losses, bit for bit, whatever the number of workers.
+// losses, bit for bit, for any number of workers.
 package main
 
 import (

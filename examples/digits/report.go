@@ -56,7 +56,7 @@ func (p *progress) update(epoch, step, batch int, loss, accuracy float64) {
 	}
 }
 
-// writeConfusion prints how often each digit was taken for each.
+// writeConfusion prints how often each digit was classified as each.
 func writeConfusion(w io.Writer, labels []int32, answers []int) {
 	var counts [classes][classes]int
 	for i, a := range answers {

@@ -105,8 +105,8 @@ func path(s source.Span) string {
 	return s.File.Path
 }
 
-// WriteText prints findings: position, code and message, the source line with the place underlined, then related
-// places and the hint.
+// WriteText prints findings: position, code and message, the source line with the place underlined, then
+// related places and the hint.
 func WriteText(w io.Writer, ds []*Diagnostic) error {
 	var b strings.Builder
 	for _, d := range ds {
@@ -154,7 +154,7 @@ const (
 	context = 80
 )
 
-// excerpt cuts a long line to the part around the characters from and to, which it returns anew.
+// excerpt cuts a long line to the part around the characters from and to, which it returns as a copy.
 func excerpt(text []rune, from, to int) ([]rune, int, int) {
 	dots := []rune("...")
 	if len(text) <= maxLine {

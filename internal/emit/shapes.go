@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// shapes emits the dimensions that an operator binds, and the function that works out all shapes.
+// shapes emits the dimensions that an operator binds, and the function that computes all shapes.
 func (e *emitter) shapes() {
 	o := e.op
 	e.comment("Dims holds the dimensions that the shapes of %s bind.", o.Name)
@@ -205,8 +205,8 @@ func (e *emitter) attr(name string) *model.Attr {
 	return nil
 }
 
-// axes emits the checks of those axis attributes that no pattern consumes, that are not done yet and that only admits.
-// all are the operator's expressions: an axis that they use gets a variable.
+// axes emits the checks of those axis attributes that no pattern consumes, that are not done yet and that
+// only admits. all are the operator's expressions: an axis that they use gets a variable.
 func (e *emitter) axes(all []expr.Node, done map[*model.Attr]bool, only func(*model.Attr) bool) {
 	for _, a := range e.op.Attrs {
 		if a.Axis == nil || a.Axis.Binds != "" || done[a] || !only(a) {

@@ -16,7 +16,7 @@ import (
 )
 
 // What testdata holds. A case that disappears, or that is skipped because its operator no longer does
-// what it did, must not go unnoticed.
+// what it did, must be reported.
 var (
 	wantCases = map[string]int{"linear": 10, "conv_2d": 10, "pool_2d": 10, "flat": 9, "element_unary": 41, "element_binary": 21,
 		"softmax": 10, "dropout": 9, "batch_matmul": 5, "batch_norm": 6, "layer_norm": 6, "rms_norm": 3, "broadcast": 3, "reduce": 11, "reshape": 3,

@@ -142,7 +142,7 @@ func TestOperators(t *testing.T) {
 }
 
 // TestCache measures the same operator again: the result is the same to the nanosecond. Other attributes,
-// shapes or types are measured anew.
+// shapes or types are measured again.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Runs: 4})

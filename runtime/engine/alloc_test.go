@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// blocks is a backend that hands out memory without bytes.
+// blocks is a backend that gives memory without bytes.
 type blocks struct{ Backend }
 
 func (blocks) Alloc(int, int64) (Memory, error) { return new(int), nil }

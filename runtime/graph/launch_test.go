@@ -41,7 +41,7 @@ func eight(tb testing.TB, rows int) *graph.OpenInvocation {
 
 var machine = partition.Machine{Kind: "gpu", Procs: 4, Threshold: 1}
 
-// TestCheckedLaunch launches what generated code has bound: the partition is worked out once, and then
+// TestCheckedLaunch launches what generated code has bound: the partition is computed once, and then
 // found without allocating.
 func TestCheckedLaunch(t *testing.T) {
 	inv := eight(t, 64)

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Resolver works out the types and shapes of an operator's slots: it starts with what the caller passes, and
+// Resolver computes the types and shapes of an operator's slots: it starts with what the caller passes, and
 // the operator's rules fill in the rest. It keeps its first error; later calls do nothing. S is the
 // operator's slot type.
 type Resolver[S ~int] struct {

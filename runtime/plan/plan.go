@@ -40,8 +40,8 @@ type Plan struct {
 	Tasks []Task `json:"tasks"`
 	// States lists the nodes with per-device state, in the order in which it is made.
 	States []State `json:"states,omitempty"`
-	// ArenaBytes is the memory that the plan needs beside its variables and the workers' scratch. Each device
-	// has an equal part of it, in the order of devices.
+	// ArenaBytes is the memory that the plan needs besides its variables and the workers' scratch. Each
+	// device has an equal part of it, in the order of devices.
 	ArenaBytes int64 `json:"arena_bytes"`
 	// WorkerBytes is the scratch memory that each worker needs on each device.
 	WorkerBytes int64 `json:"worker_bytes"`

@@ -14,7 +14,7 @@ import (
 // mutator breaks a plan somewhere, if it finds a place.
 type mutator struct {
 	name string
-	// structural: the plan is wrong whatever else holds. Of the others, brute decides.
+	// structural says that the plan is wrong in every case. Function brute judges the others.
 	structural bool
 	mutate     func(p *plan.Plan, r *rand.Rand) bool
 }

@@ -14,11 +14,11 @@ type options struct {
 }
 
 // Workers sets the number of workers for which the plan is scheduled. The default is 1, so that plans
-// do not depend on the machine that made them. Engines schedule plans anew for their own number.
+// do not depend on the machine that made them. Engines schedule plans again for their own number.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
 
-// Times gives the time of each task in nanoseconds, by which the tasks are divided among workers. Without it, times
-// are estimated from the memory that tasks touch.
+// Times gives the time of each task in nanoseconds, by which the tasks are divided among workers. Without it,
+// times are estimated from the memory that tasks touch.
 func Times(ns []float64) Option { return func(o *options) { o.time = ns } }
 
 // For makes the plan for a target. The default is target.CPU.

@@ -108,7 +108,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// checkMemory works out lifetimes anew and compares all pairs of roots.
+// checkMemory computes lifetimes again and compares all pairs of roots.
 func checkMemory(t *testing.T, what string, p *plan.Plan) {
 	t.Helper()
 	type life struct{ first, last int }

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/target"
 )
 
-// Reschedule returns a plan with dependencies and queues made anew, for another number of workers.
+// Reschedule returns a plan with dependencies and queues made again, for another number of workers.
 // Everything else is shared with p, which is not changed.
 func Reschedule(p *plan.Plan, opts ...Option) (*plan.Plan, error) {
 	q := *p

@@ -8,7 +8,7 @@ package rng
 import "math"
 
 // Source draws from one stream of one seed. Different streams of a seed are independent; a task
-// that draws anew in every training step uses the iteration as its stream.
+// that draws other numbers in every training step uses the iteration as its stream.
 type Source struct {
 	key    [2]uint32
 	stream [2]uint32

@@ -201,7 +201,7 @@ type Operator struct {
 	Signatures []*Signature `json:"tasks"`
 	// DecodeAttrs reads attributes from a JSON object on top of the defaults and validates them.
 	DecodeAttrs func(data []byte) (Attrs, error) `json:"-"`
-	// Resolve works out the shapes and types of all slots from those of the inputs. It is given the operator
+	// Resolve computes the shapes and types of all slots from those of the inputs. It is given the operator
 	// itself and attributes that were validated.
 	Resolve func(*Operator, Attrs, Given) (*Resolution, error) `json:"-"`
 	// Shards lists the dimensions along which the operator may be divided among devices.

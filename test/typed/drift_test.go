@@ -17,7 +17,7 @@ import (
 )
 
 // drift lists ways in which hand-written copies of an operator's slots have drifted apart in FlexFlow, and
-// what becomes of each here: a spec that opgen check refuses, a program that does not compile, or a call
+// the result of each here: a spec that opgen check refuses, a program that does not compile, or a call
 // that is refused. what says where it was found and what was wrong.
 var drift = []struct {
 	what string

@@ -140,7 +140,7 @@ func (s *suite) testTaskFaults(t *testing.T) {
 	x := s.beside(t, e)
 	p := x.in.Plan()
 	f.bound = 0
-	in, err := e.Load(p) // bound anew, so that numbers begin at 0
+	in, err := e.Load(p) // bound again, so that numbers begin at 0
 	if err != nil {
 		t.Fatal(err)
 	}

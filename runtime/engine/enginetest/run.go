@@ -16,7 +16,7 @@ import (
 var errKernel = errors.New("the kernel failed")
 
 // testKernelErrors lets a kernel fail in several ranges. The error names the first of them and its
-// task, whatever the number of workers, and the next run works.
+// task, for any number of workers, and the next run works.
 func (s *suite) testKernelErrors(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		var broken atomic.Bool

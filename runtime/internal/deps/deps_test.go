@@ -55,7 +55,7 @@ func TestAgainstBruteForce(t *testing.T) {
 	for seed := range uint64(3100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		roots, n, whole := 1+r.IntN(3), 1+r.IntN(14), 2
-		if seed >= 3000 { // so many accesses to parts that buckets are made anew several times
+		if seed >= 3000 { // so many accesses to parts that buckets are made again several times
 			roots, n, whole = 1, 80, 40
 		}
 		b := NewBuilder(roots, n)

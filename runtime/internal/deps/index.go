@@ -8,7 +8,7 @@ import (
 )
 
 // index holds the accesses to parts of a root. It divides the root into buckets of equal boxes; each lists
-// the accesses that touch it. Few accesses make one bucket. As their number doubles, buckets are made anew,
+// the accesses that touch it. Few accesses make one bucket. As their number doubles, buckets are made again,
 // so that a tile touches few buckets and a bucket holds few tiles.
 type index struct {
 	rank    int
@@ -20,7 +20,7 @@ type index struct {
 	records []record
 	bounds  []int // per record: the lower bounds of its box, then the upper bounds
 	unused  []int32
-	limit   int // number of records from which buckets are made anew
+	limit   int // number of records from which buckets are made again
 
 	first, end, at []int // of each, per axis
 }

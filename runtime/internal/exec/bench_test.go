@@ -22,8 +22,8 @@ type empty struct{}
 //go:noinline
 func (*empty) Run(*op.Ctx, op.Range) error { return nil }
 
-// build infers the dependencies of a graph from accesses: each task writes a root of its own and reads those of its
-// predecessors.
+// build infers the dependencies of a graph from accesses: each task writes a root of its own and reads those
+// of its predecessors.
 func build(b testing.TB, preds [][]int32) *schedule.Graph {
 	d := deps.NewBuilder(len(preds), len(preds))
 	var acc []deps.Access
@@ -40,7 +40,7 @@ func build(b testing.TB, preds [][]int32) *schedule.Graph {
 	return d.Graph()
 }
 
-// BenchmarkEmptyTask measures what running a task costs beside its body, on graphs of about 100,000
+// BenchmarkEmptyTask measures what running a task costs besides its body, on graphs of about 100,000
 // tasks that are run again and again.
 func BenchmarkEmptyTask(b *testing.B) {
 	for _, s := range schedbench.Shapes {

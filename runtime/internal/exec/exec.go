@@ -320,7 +320,7 @@ func (j *job) run(w int) {
 			}
 			continue
 		}
-		// One range, and nothing to look at beside the job's end.
+		// One range, and nothing to check besides the job's end.
 		if j.abort.Load() {
 			return
 		}

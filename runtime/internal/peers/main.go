@@ -1,6 +1,7 @@
 // Peers measures how long schedulers take to run tasks: this module's executor and its peers. These are
-// [oneTBB](https://github.com/uxlfoundation/oneTBB) and [StarPU](https://starpu.gitlabpages.inria.fr), where they are
-// installed. All run the same graphs in turn, round by round, so a busy machine is busy for all of them.
+// [oneTBB](https://github.com/uxlfoundation/oneTBB) and [StarPU](https://starpu.gitlabpages.inria.fr), where
+// they are installed. All run the same graphs in turn, round by round, so a busy machine is busy for all of
+// them.
 //
 // For a peer it needs a C++ compiler, pkg-config and the peer's package; in Debian these are g++, pkg-config,
 // libtbb-dev and libstarpu-dev.
@@ -40,8 +41,8 @@ func main() {
 	}
 }
 
-// result is nanoseconds a task: of building the graph, of the fastest run, of CPU time of the run that took least,
-// and of the body by itself.
+// result is nanoseconds a task: of building the graph, of the fastest run, of CPU time of the run that took
+// least, and of the body by itself.
 type result struct{ build, run, cpu, body float64 }
 
 func (r result) min(q result) result {
@@ -150,7 +151,8 @@ func (g *graph) write() (err error) {
 	return w.Flush()
 }
 
-// compile compiles a peer's program and returns what runs it. The sources lie in runtime/internal/peers/cpp of the module, whose root must be the working folder.
+// compile compiles a peer's program and returns what runs it. The sources lie in runtime/internal/peers/cpp
+// of the module, whose root must be the working folder.
 func compile(dir, name, pkg string) (func(*graph, int, int, int) (result, error), error) {
 	flags, err := exec.Command("pkg-config", "--cflags", "--libs", pkg).Output()
 	if err != nil {
@@ -164,7 +166,8 @@ func compile(dir, name, pkg string) (func(*graph, int, int, int) (result, error)
 	return func(g *graph, workers, times, turns int) (r result, err error) {
 		cmd := exec.CommandContext(context.Background(), program, g.path, fmt.Sprint(workers), fmt.Sprint(times), fmt.Sprint(turns))
 		cmd.Stderr = os.Stderr
-		// StarPU measures transfers to devices and keeps what it found in the user's home, unless told otherwise.
+		// StarPU measures transfers to devices and keeps the results in the user's home, unless an option
+		// forbids it.
 		cmd.Env = append(os.Environ(), "STARPU_HOME="+dir, "STARPU_SILENT=1")
 		out, err := cmd.Output()
 		if err == nil {

@@ -46,7 +46,8 @@ func newCall(s graph.Step, number int) *call {
 	return c
 }
 
-// fits reports whether a call of the plan says all that results depend on, beside the tensors, as the program does.
+// fits reports whether a call of the plan says all that results depend on, besides the tensors, as the
+// program does.
 func (c *call) fits(got *plan.Call) bool {
 	want := &c.want
 	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||

@@ -178,7 +178,7 @@ func (q *queues) checkReuse() *plan.Error {
 					return false
 				}
 			}
-			// What comes later conflicts with it, and checkAccesses has ordered the two.
+			// A later access conflicts with it, and checkAccesses has ordered the two.
 			if p, _ := q.access(v); p != perm.Read && p != perm.Reduce && q.Tasks[v.task].Tile == 0 && q.whole(v) {
 				break
 			}
