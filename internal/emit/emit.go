@@ -78,12 +78,7 @@ func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, er
 	for _, p := range parts {
 		e.text.Reset()
 		p.emit()
-		body := e.text.String()
-		e.text.Reset()
-		if p.doc != "" {
-			e.comment("%s", p.doc)
-		}
-		data, err := e.layout(pkg, e.text.String(), body)
+		data, err := e.layout(pkg, p.doc, e.text.String())
 		if err != nil {
 			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a mistake in opgen: %w", pkg, p.name, err)
 		}
@@ -165,9 +160,12 @@ func (e *emitter) function(head, format string, args ...any) {
 	e.p("%s", one)
 }
 
-// comment prints a comment, broken at 100 columns.
+// commentWidth is how many columns the text of a comment has at most.
+const commentWidth = 97
+
+// comment prints a comment.
 func (e *emitter) comment(format string, args ...any) {
-	for _, line := range wrap(fmt.Sprintf(format, args...), 97) {
+	for _, line := range wrap(fmt.Sprintf(format, args...), commentWidth) {
 		e.p("%s", strings.TrimRight("// "+line, " "))
 	}
 }

@@ -2,51 +2,91 @@ package emit
 
 import (
 	"bytes"
-	"fmt"
 	"go/format"
 	"go/scanner"
 	"go/token"
-	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/dave/jennifer/jen"
 )
 
-// layout returns a file of package pkg, formatted: its package comment, its imports and its declarations. It imports
-// what the declarations use of the packages that e knows.
-func (e *emitter) layout(pkg, comment, body string) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(comment)
-	fmt.Fprintf(&b, "package %s\n\n", pkg)
-	used := usedPackages(body, e.packages)
-	var std, others []string
-	for _, name := range slices.SortedFunc(maps.Keys(used), func(a, b string) int { return strings.Compare(used[a], used[b]) }) {
-		spec := strconv.Quote(used[name])
-		if name != path.Base(used[name]) {
-			spec = name + " " + spec
-		}
-		if strings.Contains(used[name], ".") {
-			others = append(others, spec)
+// layout returns a file of package pkg, formatted: its package comment, its imports and its declarations. Jennifer
+// imports what the declarations use of the packages that e knows.
+func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
+	f := jen.NewFilePathName(e.gen(pkg), pkg)
+	f.NoFormat = true // until imports are grouped and lines are broken
+	for name, p := range e.packages {
+		if name == path.Base(p) {
+			f.ImportName(p, name)
 		} else {
-			std = append(std, spec)
+			f.ImportAlias(p, name)
 		}
 	}
-	switch {
-	case len(std)+len(others) == 1:
-		b.WriteString("import " + append(std, others...)[0] + "\n\n")
-	case len(std) > 0 && len(others) > 0:
-		std = append(std, "")
-		fallthrough
-	case len(std)+len(others) > 0:
-		b.WriteString("import (\n" + strings.Join(append(std, others...), "\n") + "\n)\n\n")
+	if doc != "" {
+		for _, line := range wrap(doc, commentWidth) {
+			f.PackageComment(strings.TrimRight("// "+line, " "))
+		}
 	}
-	b.WriteString(body)
-	src, err := format.Source(b.Bytes())
+	f.Add(e.qualify(body))
+	var b bytes.Buffer
+	if err := f.Render(&b); err != nil {
+		return nil, err
+	}
+	src, err := format.Source(groupImports(b.Bytes()))
 	if err != nil {
 		return nil, err
 	}
 	return format.Source([]byte(breakLines(string(src))))
+}
+
+// qualify returns Go code with the names of packages that e knows qualified by the paths of the packages.
+func (e *emitter) qualify(code string) *jen.Statement {
+	out := &jen.Statement{}
+	begin := 0      // of the code that out lacks
+	var at, dot int // where the last identifier begins, unless it is a field or method, and the period behind it
+	var pkg string  // the package that it names
+	var previous token.Token
+	scan(code, func(pos token.Pos, tok token.Token, text string) {
+		here := int(pos) - 1
+		switch {
+		case tok == token.PERIOD && pkg != "":
+			dot = here
+		case tok == token.IDENT && previous == token.PERIOD && pkg != "" && dot > at:
+			out.Op(code[begin:at]).Qual(pkg, text)
+			begin, pkg = here+len(text), ""
+		case tok == token.IDENT && previous != token.PERIOD:
+			at, pkg = here, e.packages[text]
+		default:
+			pkg = ""
+		}
+		previous = tok
+	})
+	return out.Op(code[begin:])
+}
+
+// groupImports puts imports of the standard library, followed by an empty line, before all others. Jennifer lists
+// them in one block, sorted.
+func groupImports(src []byte) []byte {
+	open, end := []byte("\nimport (\n"), []byte(")\n")
+	before, rest, ok := bytes.Cut(src, open)
+	block, after, closed := bytes.Cut(rest, end)
+	if !ok || !closed {
+		return src
+	}
+	var std, others []byte
+	for line := range bytes.Lines(block) {
+		if bytes.ContainsRune(line, '.') {
+			others = append(others, line...)
+		} else {
+			std = append(std, line...)
+		}
+	}
+	if len(std) > 0 && len(others) > 0 {
+		std = append(std, '\n')
+	}
+	return slices.Concat(before, open, std, others, end, after)
 }
 
 // width is how many columns a line of generated code has at most, as far as Go lets it be broken.
@@ -95,24 +135,6 @@ func breakAt(line string) int {
 		return 0
 	}
 	return best
-}
-
-// usedPackages returns the packages among those known, by name, that Go code uses.
-func usedPackages(code string, known map[string]string) map[string]string {
-	used := map[string]string{}
-	var previous token.Token
-	name := "" // the identifier before the current token, unless it is a field or method
-	scan(code, func(_ token.Pos, tok token.Token, text string) {
-		if path, ok := known[name]; ok && tok == token.PERIOD {
-			used[name] = path
-		}
-		name = ""
-		if tok == token.IDENT && previous != token.PERIOD {
-			name = text
-		}
-		previous = tok
-	})
-	return used
 }
 
 // scan calls visit with every token of Go code. Positions are offsets plus one.
