@@ -112,8 +112,8 @@ func Emit(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	return files, errors.Join(errs...)
 }
 
-// Pages returns the pages of a module's operators, signed, by path.
-func Pages(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
+// pages returns the pages of a module's operators, signed, by path.
+func pages(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	files, err := page.Files(m, c.Specs)
 	for i := range files {
 		files[i] = files[i].Sign()

@@ -93,7 +93,7 @@ func (p *Project) makers(own []Plugin) (map[string]func(context.Context) ([]arti
 		p.Config.Output: func(context.Context) (files, error) { return Emit(p.Config, p.Module()) },
 	}
 	if p.Config.Pages != "" {
-		list[p.Config.Pages] = func(context.Context) (files, error) { return Pages(p.Config, p.Module()) }
+		list[p.Config.Pages] = func(context.Context) (files, error) { return pages(p.Config, p.Module()) }
 	}
 	for _, a := range all {
 		if list[a.Out] == nil { // plug-ins may share a folder

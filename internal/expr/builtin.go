@@ -43,8 +43,8 @@ func init() {
 	}
 }
 
-// Functions lists the names of the built-in functions, sorted.
-func Functions() []string {
+// functionNames lists the names of the built-in functions, sorted.
+func functionNames() []string {
 	var names []string
 	for n := range functions {
 		names = append(names, n)

@@ -125,8 +125,8 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		f, ok := functions[n.Func]
 		if !ok {
 			e := &Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: UnknownName, Message: "there is no function " + n.Func}
-			if !e.nearest(n.Func, Functions()) {
-				e.Hint = "functions are " + strings.Join(Functions(), ", ")
+			if !e.nearest(n.Func, functionNames()) {
+				e.Hint = "functions are " + strings.Join(functionNames(), ", ")
 			}
 			return Type{}, e
 		}

@@ -282,16 +282,6 @@ func (o *Operator) Task(k task.Kind) *Task {
 	return nil
 }
 
-// Main returns the task that graphs invoke first: forward, or an optimizer's update.
-func (o *Operator) Main() *Task {
-	for _, t := range o.Tasks {
-		if t.Kind == task.KindForward || t.Kind == task.KindUpdate {
-			return t
-		}
-	}
-	return nil
-}
-
 // Passed returns the arguments that the caller passes.
 func (o *Operator) Passed() []*Arg {
 	var out []*Arg

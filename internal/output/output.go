@@ -76,8 +76,8 @@ func (d *Dir) Close() error {
 	return d.root.Close()
 }
 
-// Files lists the regular files below the folder, sorted.
-func (d *Dir) Files() ([]string, error) {
+// files lists the regular files below the folder, sorted.
+func (d *Dir) files() ([]string, error) {
 	if d.root == nil {
 		return nil, nil
 	}
@@ -114,7 +114,7 @@ func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 		want[f.Path] = f.Data
 	}
 	var changes []Change
-	existing, err := d.Files()
+	existing, err := d.files()
 	if err != nil {
 		return nil, err
 	}

@@ -288,7 +288,7 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 		want := expr.Int
 		if rest {
 			want = expr.Dims
-		} else if sc.IsRest(strings.TrimSpace(inner)) {
+		} else if sc.isRest(strings.TrimSpace(inner)) {
 			run := strings.TrimSpace(inner)
 			sc.list.Add(diag.ExprType, s.Span, "%s is a run of dimensions", run).Hinted("write %s...", run)
 			continue

@@ -217,8 +217,8 @@ func (sc *Scope) What(name string) string {
 // Where returns where a name is declared.
 func (sc *Scope) Where(name string) source.Span { return sc.decls[name].span }
 
-// IsRest reports whether a dimension is a run of dimensions.
-func (sc *Scope) IsRest(name string) bool {
+// isRest reports whether a dimension is a run of dimensions.
+func (sc *Scope) isRest(name string) bool {
 	d := sc.decls[name]
 	return d != nil && d.symbol.Class == expr.Dim && d.symbol.Type.Kind == expr.Dims
 }

@@ -30,13 +30,13 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	t.span = source.Span{File: root.File}
 	s.Unread, s.Kind = t.unread, Operator
 	if e := t.take("edition"); e == nil {
-		t.missing("edition", fmt.Sprintf("begin the file with edition = %d", Edition))
-	} else if n, ok := r.integer(e); ok && n.V != Edition {
-		list.Add(diag.BadValue, n.Span, "want edition %d, the only one so far, got %d", Edition, n.V)
+		t.missing("edition", fmt.Sprintf("begin the file with edition = %d", edition))
+	} else if n, ok := r.integer(e); ok && n.V != edition {
+		list.Add(diag.BadValue, n.Span, "want edition %d, the only one so far, got %d", edition, n.V)
 	}
 	s.Name = t.required("name", "the operator's name, which is also the file's")
 	if s.KindNode = t.str("kind"); s.KindNode.Set() {
-		s.Kind = Kind(r.oneOf(s.KindNode, Kinds))
+		s.Kind = Kind(r.oneOf(s.KindNode, kindNames))
 	} else if root.Get("kind") != nil {
 		s.Kind = ""
 	} else if r.misspelled(root, "kind") {

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// Edition is the edition of the spec language that this version reads.
-const Edition = 1
+// edition is the edition of the spec language that this version reads.
+const edition = 1
 
 // Str is a string with its place; the zero Str is absent.
 type Str struct {
@@ -54,8 +54,8 @@ const (
 	Enum        Kind = "enum"        // a set of names that attributes of several operators share
 )
 
-// Kinds lists the kinds.
-var Kinds = []string{string(Operator), string(Optimizer), string(Initializer), string(Enum)}
+// kindNames lists the kinds.
+var kindNames = []string{string(Operator), string(Optimizer), string(Initializer), string(Enum)}
 
 // Spec is one spec file.
 type Spec struct {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Kept finds views that outlive their task: memory is reused once a task has run.
-var Kept = &analysis.Analyzer{
+// keptAnalyzer finds views that outlive their task: memory is reused once a task has run.
+var keptAnalyzer = &analysis.Analyzer{
 	Name: "kept",
 	Doc:  "find views that are kept beyond the task\n\nThe memory behind a view is another tensor's once the task has run. Views, and structs of arguments, which hold them, are not put into package variables, into what a parameter or receiver points to, into channels or into goroutines.",
 	Run: func(pass *analysis.Pass) (any, error) {

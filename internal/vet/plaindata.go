@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// PlainData checks the types of arguments: they must be plain data unless they are declared unchecked.
-var PlainData = &analysis.Analyzer{
+// plainDataAnalyzer checks the types of arguments: they must be plain data unless they are declared unchecked.
+var plainDataAnalyzer = &analysis.Analyzer{
 	Name: "plaindata",
 	Doc:  "check that the types of tasks' arguments are plain data, unless they are declared unchecked\n\nPlans carry arguments, so these hold no pointers, maps, channels, functions or interfaces.",
 	Run: func(pass *analysis.Pass) (any, error) {

@@ -12,8 +12,8 @@ import (
 // above.
 const rawComment = "//opgen:raw "
 
-// Raw lists the uses of the runtime's package raw that give no reason.
-var Raw = &analysis.Analyzer{
+// rawAnalyzer lists the uses of the runtime's package raw that give no reason.
+var rawAnalyzer = &analysis.Analyzer{
 	Name: "raw",
 	Doc:  "list uses of the runtime's package raw\n\nThe package gives access to the memory behind views, so no check covers its uses. A use with a reason, in a comment //opgen:raw reason on its line or the one above, is not listed.",
 	Run: func(pass *analysis.Pass) (any, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Analyzers lists the checks.
-var Analyzers = []*analysis.Analyzer{PlainData, Raw, Kept}
+var Analyzers = []*analysis.Analyzer{plainDataAnalyzer, rawAnalyzer, keptAnalyzer}
 
 // runtime is the path of the runtime in front of the names of its packages. The path of this package says what the
 // module is called.

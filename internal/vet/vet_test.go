@@ -11,12 +11,12 @@ func TestAnalyzers(t *testing.T) {
 	if err := analysis.Validate(Analyzers); err != nil {
 		t.Fatal(err)
 	}
-	for pkg, a := range map[string]*analysis.Analyzer{"plain": PlainData, "rawuse": Raw, "keep": Kept, "example.com/nn/runtime/kernels": Kept} {
+	for pkg, a := range map[string]*analysis.Analyzer{"plain": plainDataAnalyzer, "rawuse": rawAnalyzer, "keep": keptAnalyzer, "example.com/nn/runtime/kernels": keptAnalyzer} {
 		t.Run(pkg, func(t *testing.T) {
 			t.Parallel()
 			analysistest.Run(t, analysistest.TestData(), a, pkg)
 		})
 	}
 	// The runtime itself needs no reasons.
-	analysistest.Run(t, analysistest.TestData(), Raw, "github.com/opgen/opgen/runtime/raw")
+	analysistest.Run(t, analysistest.TestData(), rawAnalyzer, "github.com/opgen/opgen/runtime/raw")
 }

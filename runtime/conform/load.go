@@ -33,7 +33,7 @@ func LoadAll(files fs.FS, ops ...string) (cases []*Case, scenarios []*Scenario, 
 				cases = append(cases, c)
 			}
 		case ".json":
-			some, ok, err := LoadScenarios(files, p)
+			some, ok, err := loadScenarios(files, p)
 			if err != nil || !ok {
 				return err
 			}

@@ -94,8 +94,8 @@ type PartitionJSON struct {
 	Stores map[string]map[string]any `json:"stores"`
 }
 
-// LoadScenarios reads a file of scenarios. ok is false if the file is JSON of another kind.
-func LoadScenarios(files fs.FS, path string) (scenarios []*Scenario, ok bool, err error) {
+// loadScenarios reads a file of scenarios. ok is false if the file is JSON of another kind.
+func loadScenarios(files fs.FS, path string) (scenarios []*Scenario, ok bool, err error) {
 	data, err := fs.ReadFile(files, path)
 	if err != nil {
 		return nil, false, err

@@ -41,13 +41,13 @@ type Grid struct {
 func Line(over, grain int) *Grid { return &Grid{Axis: Axis{over, grain}} }
 
 // Check returns an error unless extents are 0 or more, grains 1 or more, dimensions at most MaxRank, and the
-// tiles can be counted.
+// tiles can be counted. The extents of dimensions 1 and 2 are at most math.MaxInt32, as Box asks for.
 func (g *Grid) Check() error {
 	ok := len(g.Inner) < MaxRank
 	n := 1
 	for d := range g.Rank() {
 		a := g.Dim(d)
-		if ok = ok && a.Over >= 0 && a.Grain >= 1; !ok {
+		if ok = ok && a.Over >= 0 && a.Grain >= 1 && (d == 0 || a.Over <= math.MaxInt32); !ok {
 			break
 		}
 		k := a.tiles()

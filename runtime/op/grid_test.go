@@ -62,12 +62,13 @@ func TestGridCheck(t *testing.T) {
 		{Axis: Axis{1, 1}, Inner: []Axis{{1, -1}}},
 		{Axis: Axis{1, 1}, Inner: []Axis{{-1, 1}}},
 		{Axis: Axis{math.MaxInt, 1}, Inner: []Axis{{2, 1}}},
+		{Axis: Axis{1, 1}, Inner: []Axis{{math.MaxInt32 + 1, 1}}},
 	} {
 		if g.Check() == nil {
 			t.Errorf("%v is accepted", &g)
 		}
 	}
-	for _, g := range []Grid{{Axis: Axis{0, 1}}, {Axis: Axis{math.MaxInt, math.MaxInt}, Inner: []Axis{{math.MaxInt, 1}}}} {
+	for _, g := range []Grid{{Axis: Axis{0, 1}}, {Axis: Axis{math.MaxInt, math.MaxInt}, Inner: []Axis{{math.MaxInt32, 1}}}} {
 		if err := g.Check(); err != nil {
 			t.Error(err)
 		}

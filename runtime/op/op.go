@@ -40,18 +40,28 @@ func (e *Error) Error() string {
 // the only one of most steps: indices Lo to Hi-1. Dim returns the bounds of any dimension.
 type Range struct {
 	Lo, Hi int
-	// Bounds of dimensions 1 and 2. The upper ones are stored less 1, so that the zero value is [0, 1).
-	lo1, last1, lo2, last2 int
+	// Bounds of dimensions 1 and 2. Both bounds share a word, since a range is passed in registers, of which a call
+	// has few.
+	dim1, dim2 bounds
 }
 
-// Box returns the range with the given bounds, [lo, hi) of each dimension; there are at most MaxRank.
-func Box(bounds ...[2]int) Range {
-	r := Range{Lo: bounds[0][0], Hi: bounds[0][1]}
-	if len(bounds) > 1 {
-		r.lo1, r.last1 = bounds[1][0], bounds[1][1]-1
+// bounds holds the lower bound of a dimension in its low half, and the upper bound less 1 in its high half. So the
+// zero value is [0, 1).
+type bounds uint64
+
+func boundsOf(lo, hi int) bounds { return bounds(uint32(lo)) | bounds(uint32(hi-1))<<32 }
+
+func (b bounds) span() (lo, hi int) { return int(int32(b)), int(int32(b>>32)) + 1 }
+
+// Box returns the range with the given bounds, [lo, hi) of each dimension. There are at most MaxRank dimensions. The
+// bounds of dimensions 1 and 2 are at most math.MaxInt32.
+func Box(spans ...[2]int) Range {
+	r := Range{Lo: spans[0][0], Hi: spans[0][1]}
+	if len(spans) > 1 {
+		r.dim1 = boundsOf(spans[1][0], spans[1][1])
 	}
-	if len(bounds) > 2 {
-		r.lo2, r.last2 = bounds[2][0], bounds[2][1]-1
+	if len(spans) > 2 {
+		r.dim2 = boundsOf(spans[2][0], spans[2][1])
 	}
 	return r
 }
@@ -63,19 +73,21 @@ func (r Range) Dim(d int) (lo, hi int) {
 	case 0:
 		return r.Lo, r.Hi
 	case 1:
-		return r.lo1, r.last1 + 1
+		return r.dim1.span()
 	}
-	return r.lo2, r.last2 + 1
+	return r.dim2.span()
 }
 
 // String formats the range as [lo, hi), or as [lo, hi) x [lo, hi) if it has more dimensions than one.
 func (r Range) String() string {
 	s := fmt.Sprintf("[%d, %d)", r.Lo, r.Hi)
-	if r.lo1|r.last1|r.lo2|r.last2 != 0 {
-		s += fmt.Sprintf(" x [%d, %d)", r.lo1, r.last1+1)
+	if r.dim1 != 0 || r.dim2 != 0 {
+		lo, hi := r.dim1.span()
+		s += fmt.Sprintf(" x [%d, %d)", lo, hi)
 	}
-	if r.lo2|r.last2 != 0 {
-		s += fmt.Sprintf(" x [%d, %d)", r.lo2, r.last2+1)
+	if r.dim2 != 0 {
+		lo, hi := r.dim2.span()
+		s += fmt.Sprintf(" x [%d, %d)", lo, hi)
 	}
 	return s
 }

@@ -77,17 +77,17 @@ func Between(lo, hi int) Arity {
 // AtLeast is the arity of lo arguments or more.
 func AtLeast(lo int) Arity { return Arity{atLeast, lo, Unlimited} }
 
-// Checked reports whether the number of arguments is checked at all.
-func (a Arity) Checked() bool { return a.form != unchecked }
+// isChecked reports whether the number of arguments is checked at all.
+func (a Arity) isChecked() bool { return a.form != unchecked }
 
-// Ranged reports whether the number of arguments may vary within limits.
-func (a Arity) Ranged() bool { return a.form == ranged || a.form == atLeast }
+// isRanged reports whether the number of arguments may vary within limits.
+func (a Arity) isRanged() bool { return a.form == ranged || a.form == atLeast }
 
 // Allows reports whether n arguments are allowed.
 func (a Arity) Allows(n int) bool { return a.form == unchecked || a.lo <= n && n <= a.hi }
 
-// HasIndex reports whether an argument of number i can exist.
-func (a Arity) HasIndex(i int) bool { return i >= 0 && (a.form == unchecked || i < a.hi) }
+// hasIndex reports whether an argument of number i can exist.
+func (a Arity) hasIndex(i int) bool { return i >= 0 && (a.form == unchecked || i < a.hi) }
 
 // String says the arity in words: "2", "3 to 5", "at least 1", "any number".
 func (a Arity) String() string {

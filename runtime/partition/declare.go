@@ -132,8 +132,8 @@ func (d *Declaration) named(name string) []int {
 	return out
 }
 
-// Arity returns how many arguments a slot or group may have.
-func (d *Declaration) Arity(name string) Arity {
+// arityOf returns how many arguments a slot or group may have.
+func (d *Declaration) arityOf(name string) Arity {
 	slots := d.named(name)
 	if len(slots) == 1 {
 		return d.Slots()[slots[0]].Arity
@@ -142,7 +142,7 @@ func (d *Declaration) Arity(name string) Arity {
 	for _, i := range slots {
 		a := d.Slots()[i].Arity
 		switch {
-		case !a.Checked():
+		case !a.isChecked():
 			return Arity{}
 		case a.form == exact && sum.form == exact:
 			sum = Exactly(sum.lo + a.lo)
@@ -153,12 +153,6 @@ func (d *Declaration) Arity(name string) Arity {
 		}
 	}
 	return sum
-}
-
-// Constraints returns the declared constraints, and whether any were declared: if not, launches may
-// add some. The caller must not change them.
-func (d *Declaration) Constraints() (list []Constraint, declared bool) {
-	return d.constraints, d.declared
 }
 
 // Clone returns a copy that later changes of d do not touch.
@@ -173,8 +167,8 @@ func (d *Declaration) Equal(e *Declaration) bool {
 	return slices.Equal(d.Slots(), e.Slots()) && d.declared == e.declared && slices.EqualFunc(d.constraints, e.constraints, Constraint.Equal)
 }
 
-// Argument returns the term that names argument i of slot number slot in messages.
-func (d *Declaration) Argument(slot, i int) Term {
+// argumentTerm returns the term that names argument i of slot number slot in messages.
+func (d *Declaration) argumentTerm(slot, i int) Term {
 	s := &d.Slots()[slot]
 	if s.single() {
 		return Whole(s.Name)
@@ -182,9 +176,9 @@ func (d *Declaration) Argument(slot, i int) Term {
 	return At(s.Name, i)
 }
 
-// Locate returns the slot and the number within it of what a term with an index stands for, given how
+// locate returns the slot and the number within it of what a term with an index stands for, given how
 // many arguments each slot has. ok is false if there is no such argument.
-func (d *Declaration) Locate(t Term, counts func(slot int) int) (slot, i int, ok bool) {
+func (d *Declaration) locate(t Term, counts func(slot int) int) (slot, i int, ok bool) {
 	i = t.Index
 	if i < 0 {
 		return 0, 0, false
@@ -199,16 +193,13 @@ func (d *Declaration) Locate(t Term, counts func(slot int) int) (slot, i int, ok
 	return 0, 0, false
 }
 
-// NamedSlots returns the numbers of the slots that a term's name stands for.
-func (d *Declaration) NamedSlots(name string) []int { return d.named(name) }
-
 // canonical returns the term of a single argument in one spelling, as far as that is known before a
 // launch. ok is false if the term stands for several arguments.
 func (d *Declaration) canonical(t Term) (Term, bool) {
 	slots := d.named(t.Name)
 	if t.Index == All {
 		if len(slots) == 1 && d.Slots()[slots[0]].single() {
-			return d.Argument(slots[0], 0), true
+			return d.argumentTerm(slots[0], 0), true
 		}
 		return t, false
 	}
@@ -216,7 +207,7 @@ func (d *Declaration) canonical(t Term) (Term, bool) {
 	for _, slot := range slots {
 		a := d.Slots()[slot].Arity
 		if len(slots) == 1 || a.form == exact && i < a.hi {
-			return d.Argument(slot, i), true
+			return d.argumentTerm(slot, i), true
 		}
 		if a.form != exact {
 			return t, true
@@ -235,7 +226,7 @@ func (d *Declaration) Validate() error {
 	}
 	for _, c := range d.constraints {
 		for _, t := range c.Terms {
-			if a := d.Arity(t.Name); t.Index != All && !a.HasIndex(t.Index) {
+			if a := d.arityOf(t.Name); t.Index != All && !a.hasIndex(t.Index) {
 				return &op.Error{Code: IndexOutOfRange, Task: d.Task, Slot: t.String(),
 					Want: fmt.Sprintf("an index that %v %s can have, for %v", a, t.Name, c.Kind), Got: fmt.Sprint(t.Index)}
 			}
@@ -256,11 +247,11 @@ func (d *Declaration) Validate() error {
 		}
 		single = append(single, c)
 	}
-	if err := CheckDependents(d.Task, single); err != nil {
+	if err := checkDependents(d.Task, single); err != nil {
 		return err
 	}
 	for _, c := range d.constraints {
-		if !c.Grows() || c.Terms[0].Index != All && allSame(c.Terms) {
+		if !c.grows() || c.Terms[0].Index != All && allSame(c.Terms) {
 			continue
 		}
 		for _, slot := range d.named(c.Terms[1].Name) {
@@ -276,10 +267,10 @@ func overlapping(task, output string) error {
 	return &op.Error{Code: OverlappingWrite, Task: task, Slot: output, Want: "an output whose tiles do not overlap", Got: "one that a bloat grows"}
 }
 
-// CheckDependents checks constraints whose terms each stand for one thing: an argument, or, at launch,
+// checkDependents checks constraints whose terms each stand for one thing: an argument, or, at launch,
 // a store. A target has one source, and neither an align nor a min_extents; nothing is scaled or
 // bloated from an image; dependent constraints form no cycle.
-func CheckDependents(task string, cs []Constraint) error {
+func checkDependents(task string, cs []Constraint) error {
 	targets := map[Term]Constraint{}
 	for _, c := range cs {
 		if !c.Kind.Dependent() {

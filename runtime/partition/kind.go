@@ -105,8 +105,8 @@ func ParseKind(name string) (Kind, bool) {
 	return Kind(max(i, 0)), i >= 0
 }
 
-// Grows reports whether the target's tiles overlap where those of the source do not.
-func (c Constraint) Grows() bool {
+// grows reports whether the target's tiles overlap where those of the source do not.
+func (c Constraint) grows() bool {
 	grows := kinds[c.Kind].grows
 	return grows != nil && grows(&c)
 }

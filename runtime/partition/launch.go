@@ -149,7 +149,7 @@ func (l *Launch) AddConstraint(c Constraint) error {
 	if l.Manual {
 		return &op.Error{Code: ConstraintsUnsupported, Task: d.Task, Want: "no constraints for a manual launch", Got: c.String()}
 	}
-	if _, declared := d.Constraints(); declared {
+	if d.declared {
 		return &op.Error{Code: ConstraintsLocked, Task: d.Task, Want: "only the constraints that the task declares", Got: c.String()}
 	}
 	if err := d.CheckForm(c); err != nil {
@@ -159,9 +159,9 @@ func (l *Launch) AddConstraint(c Constraint) error {
 		if t.Index == All {
 			continue
 		}
-		if _, _, ok := d.Locate(t, l.passed); !ok {
+		if _, _, ok := d.locate(t, l.passed); !ok {
 			n := 0
-			for _, slot := range d.NamedSlots(t.Name) {
+			for _, slot := range d.named(t.Name) {
 				n += l.passed(slot)
 			}
 			return &op.Error{Code: IndexOutOfRange, Task: d.Task, Slot: t.String(),
@@ -183,7 +183,7 @@ type argument struct {
 }
 
 func (l *Launch) argument(slot, i int) argument {
-	return argument{l.Declaration.Argument(slot, i), l.Declaration.Slots()[slot].Group, l.stores[slot][i]}
+	return argument{l.Declaration.argumentTerm(slot, i), l.Declaration.Slots()[slot].Group, l.stores[slot][i]}
 }
 
 // arguments lists all arguments in order of declaration: inputs, outputs, redops.
@@ -245,7 +245,7 @@ func (l *Launch) counts() error {
 
 // expand turns the constraints on terms into constraints on arguments.
 func (l *Launch) expand() ([]pair, error) {
-	declared, _ := l.Declaration.Constraints()
+	declared := l.Declaration.constraints
 	var out []pair
 	for _, c := range append(slices.Clone(l.added), declared...) {
 		groups, ok, err := l.resolve(c)
@@ -287,18 +287,18 @@ func (l *Launch) resolve(c Constraint) (groups [][]argument, ok bool, err error)
 	for _, t := range c.Terms {
 		var args []argument
 		if t.Index == All {
-			for _, slot := range l.Declaration.NamedSlots(t.Name) {
+			for _, slot := range l.Declaration.named(t.Name) {
 				for i := range l.stores[slot] {
 					args = append(args, l.argument(slot, i))
 				}
 			}
-		} else if slot, i, found := l.Declaration.Locate(t, l.passed); found {
+		} else if slot, i, found := l.Declaration.locate(t, l.passed); found {
 			args = []argument{l.argument(slot, i)}
 		} else {
 			if missing == "" {
 				missing = t.String()
 			}
-			optional = optional || l.Declaration.Arity(t.Name).Ranged()
+			optional = optional || l.Declaration.arityOf(t.Name).isRanged()
 		}
 		groups = append(groups, args)
 	}
@@ -336,7 +336,7 @@ func (l *Launch) overlaps(args []argument, pairs []pair) error {
 	for changed := true; changed; {
 		changed = false
 		for _, p := range pairs {
-			if p.b.store != nil && !grown[p.b.store] && (p.c.Grows() || grown[p.a.store] && kinds[p.c.Kind].box != nil) {
+			if p.b.store != nil && !grown[p.b.store] && (p.c.grows() || grown[p.a.store] && kinds[p.c.Kind].box != nil) {
 				grown[p.b.store], changed = true, true
 			}
 		}
@@ -372,7 +372,7 @@ func (l *Launch) Solve(m Machine) (*Strategy, error) {
 			return nil, err
 		}
 	}
-	if err := CheckDependents(l.Declaration.Task, onStores(args, pairs)); err != nil {
+	if err := checkDependents(l.Declaration.Task, onStores(args, pairs)); err != nil {
 		return nil, err
 	}
 	if err := l.overlaps(args, pairs); err != nil {

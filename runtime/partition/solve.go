@@ -137,7 +137,7 @@ func (s *solver) partition(c *class) {
 		}
 		return
 	}
-	colors := Colors(key.Shape, c.broadcast, s.machine)
+	colors := colorsOf(key.Shape, c.broadcast, s.machine)
 	if colors == nil {
 		return
 	}
@@ -185,9 +185,9 @@ func (s *solver) usable(c *class, x *Store) bool {
 // smallest returns the extent of the last tile of an axis.
 func smallest(extent, colors, tile int) int { return max(0, extent-(colors-1)*tile) }
 
-// Colors returns the number of tiles on each axis of a store, or nil if the store is whole. Axes that
+// colorsOf returns the number of tiles on each axis of a store, or nil if the store is whole. Axes that
 // broadcast marks are not partitioned.
-func Colors(extents []int, broadcast []bool, m Machine) []int {
+func colorsOf(extents []int, broadcast []bool, m Machine) []int {
 	volume := shape.Prod(extents)
 	if m.Procs == 1 || volume == 0 || volume < m.Threshold {
 		return nil

@@ -196,12 +196,6 @@ func (t *Task) Grid() op.Grid {
 	return op.Grid{Axis: op.Axis{Over: t.Over, Grain: t.Grain}, Inner: t.Inner}
 }
 
-// Range returns range k of the task; there are Ranges.
-func (t *Task) Range(k int) op.Range {
-	g := t.Grid()
-	return g.Tile(k + max(t.Tile-1, 0))
-}
-
 // On sets box to the elements of a root that the task touches through its access i: those of its tile, or of
 // all tiles. It reuses the memory of box.
 func (t *Task) On(i int, box *region.Box) {
@@ -209,7 +203,8 @@ func (t *Task) On(i int, box *region.Box) {
 		box.Lo, box.Hi = append(box.Lo[:0], t.Access[i].Lo...), append(box.Hi[:0], t.Access[i].Hi...)
 		return
 	}
-	t.Access[i].On(t.Range(0), box)
+	g := t.Grid()
+	t.Access[i].On(g.Tile(t.Tile-1), box)
 }
 
 // Ranges returns the number of ranges of the task.

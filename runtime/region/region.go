@@ -67,8 +67,8 @@ func (b Box) String() string {
 	return s.String()
 }
 
-// Overlaps reports whether the two boxes, of the same rank, share an index.
-func (b Box) Overlaps(c Box) bool {
+// overlaps reports whether the two boxes, of the same rank, share an index.
+func (b Box) overlaps(c Box) bool {
 	for d := range b.Lo {
 		if max(b.Lo[d], c.Lo[d]) >= min(b.Hi[d], c.Hi[d]) {
 			return false
@@ -77,8 +77,8 @@ func (b Box) Overlaps(c Box) bool {
 	return true
 }
 
-// Contains reports whether every index of c is one of b. An empty c is contained in everything.
-func (b Box) Contains(c Box) bool {
+// contains reports whether every index of c is one of b. An empty c is contained in everything.
+func (b Box) contains(c Box) bool {
 	if c.Empty() {
 		return true
 	}
@@ -102,11 +102,11 @@ func Whole(root Root, shape []int) Region {
 }
 
 // Overlaps reports whether the two regions share an element.
-func (r Region) Overlaps(s Region) bool { return r.Root == s.Root && r.Box.Overlaps(s.Box) }
+func (r Region) Overlaps(s Region) bool { return r.Root == s.Root && r.Box.overlaps(s.Box) }
 
 // Contains reports whether every element of s is one of r. An empty s is contained in everything.
 func (r Region) Contains(s Region) bool {
-	return s.Empty() || r.Root == s.Root && r.Box.Contains(s.Box)
+	return s.Empty() || r.Root == s.Root && r.Box.contains(s.Box)
 }
 
 // String formats the region as root[lo:hi, ...].
@@ -120,11 +120,6 @@ type Access struct {
 	// Footprint says which part of the region a tile of the task touches. Without one, each tile may touch
 	// all of it.
 	Footprint Footprint `json:"footprint,omitempty"`
-}
-
-// Conflicts reports whether the two accesses must be ordered.
-func (a Access) Conflicts(b Access) bool {
-	return a.Overlaps(b.Region) && perm.Conflict(a.Perm, a.Redop, b.Perm, b.Redop)
 }
 
 // Space is the memory in which a root lies.

@@ -122,7 +122,7 @@ func (s *Signature) Validate() error {
 			return err
 		}
 	}
-	if slot, ok := s.State(); ok && (s.Kind != KindInit || slot >= n || s.Operator.Slots[slot].Role != RoleState) {
+	if slot, ok := s.stateSlot(); ok && (s.Kind != KindInit || slot >= n || s.Operator.Slots[slot].Role != RoleState) {
 		return fail("", "an init task to return a slot of role state", fmt.Sprintf("slot %d of a %v task", slot, s.Kind))
 	}
 	return s.Declaration().Validate()

@@ -164,9 +164,9 @@ func (s *Signature) Supports(types []dtype.Type) bool {
 // Name returns "operator.task".
 func (s *Signature) Name() string { return s.Operator.Name + "." + s.Task }
 
-// State returns the number of the slot of the per-device state that an init task makes; ok is false if
+// stateSlot returns the number of the slot of the per-device state that an init task makes; ok is false if
 // the task makes none.
-func (s *Signature) State() (slot int, ok bool) {
+func (s *Signature) stateSlot() (slot int, ok bool) {
 	if len(s.Returns) == 0 {
 		return 0, false
 	}

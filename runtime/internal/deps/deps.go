@@ -39,7 +39,7 @@ type Builder struct {
 	tail    []link   // what is used of the last chunk
 	indexes []*index // of roots that are accessed in parts
 	seen    []int32  // per task: the last task that got it as a predecessor through a long list
-	marked  bool     // the predecessors of the current task are in seen
+	marked  int      // how many of the current task's predecessors are in seen
 }
 
 // root holds the latest accesses to a root.
@@ -77,7 +77,7 @@ func NewBuilder(roots, tasks int) *Builder {
 func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 	t := int32(b.graph.Len())
 	first := len(b.graph.Pred)
-	b.marked = false
+	b.marked = 0
 	for _, p := range after {
 		if p < 0 || p >= int(t) {
 			b.graph.Pred = b.graph.Pred[:first]
@@ -128,43 +128,38 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 // Graph returns the tasks added so far. The builder must not be used afterwards.
 func (b *Builder) Graph() *schedule.Graph { return &b.graph }
 
-// short is the number of predecessors up to which they are searched one by one.
-const short = 16
-
 // depend adds a predecessor of the current task, whose predecessors begin at first, unless it is one.
 func (b *Builder) depend(first int, p int32) {
-	preds := b.graph.Pred[first:]
-	if len(preds) > short {
-		if b.mark(preds, p) {
+	for _, q := range b.graph.Pred[first:] {
+		if q == p {
 			return
-		}
-	} else {
-		for _, q := range preds {
-			if q == p {
-				return
-			}
 		}
 	}
 	b.graph.Pred = append(b.graph.Pred, p)
 }
 
-// mark notes that the current task, which has the predecessors preds, gets p, and reports whether it had p.
-func (b *Builder) mark(preds []int32, p int32) bool {
+// short is the number of predecessors up to which they are searched one by one.
+const short = 16
+
+// dependOnMany is depend for one of many predecessors.
+func (b *Builder) dependOnMany(first int, p int32) {
+	preds := b.graph.Pred[first:]
+	if len(preds) <= short {
+		b.depend(first, p)
+		return
+	}
 	t := int32(b.graph.Len())
-	if !b.marked {
-		b.marked = true
-		for len(b.seen) < int(t) {
-			b.seen = append(b.seen, none)
-		}
-		for _, q := range preds {
-			b.seen[q] = t
-		}
+	for len(b.seen) < int(t) {
+		b.seen = append(b.seen, none)
 	}
-	if b.seen[p] == t {
-		return true
+	for _, q := range preds[b.marked:] {
+		b.seen[q] = t
 	}
-	b.seen[p] = t
-	return false
+	if b.seen[p] != t {
+		b.seen[p] = t
+		b.graph.Pred = append(b.graph.Pred, p)
+	}
+	b.marked = len(b.graph.Pred) - first
 }
 
 // preds adds the predecessors that follow from an access.
@@ -173,7 +168,7 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 	if r.boxes != none {
 		b.indexes[r.boxes].conflicts(a, func(p int32) {
 			if p != t {
-				b.depend(first, p)
+				b.dependOnMany(first, p)
 			}
 		})
 	}
@@ -205,7 +200,7 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 func (b *Builder) list(first int, head int32) bool {
 	for i := head; i != none; {
 		l := b.at(i)
-		b.depend(first, l.task)
+		b.dependOnMany(first, l.task)
 		i = l.next
 	}
 	return head != none

@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/schedule"
@@ -84,7 +83,6 @@ type Program struct {
 	shared   []shared
 	slot     []int32 // per task: index into shared; only if there are any
 	serial   bool    // all tasks are worker 0's
-	times    [][]time.Duration
 }
 
 // NewProgram binds a schedule to its tasks, which belong to the program from then on.
@@ -151,8 +149,7 @@ type Pool struct {
 // that starts it and their count in left.
 type job struct {
 	program *Program
-	ctx     []*op.Ctx // per worker
-	timed   bool
+	ctx     []*op.Ctx       // per worker
 	done    <-chan struct{} // of the context
 	end     bool            // tells helpers to exit
 	abort   atomic.Bool
@@ -247,15 +244,6 @@ func (p *Pool) help(w int) {
 // is done, workers stop before their next range; the error is an *Error, or the context's cause. The
 // pool is then ready for the next run.
 func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
-	return p.run(ctx, prog, step, false)
-}
-
-// RunTimed is Run, and measures the time of every task, which Times returns.
-func (p *Pool) RunTimed(ctx context.Context, prog *Program, step uint64) error {
-	return p.run(ctx, prog, step, true)
-}
-
-func (p *Pool) run(ctx context.Context, prog *Program, step uint64, timed bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -267,9 +255,9 @@ func (p *Pool) run(ctx context.Context, prog *Program, step uint64, timed bool) 
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	prog.reset(timed)
+	prog.reset()
 	j := &p.job
-	j.program, j.timed, j.done, j.err = prog, timed, ctx.Done(), nil
+	j.program, j.done, j.err = prog, ctx.Done(), nil
 	for _, c := range j.ctx {
 		c.Step = step
 	}
@@ -295,32 +283,13 @@ func (p *Pool) run(ctx context.Context, prog *Program, step uint64, timed bool) 
 	return nil
 }
 
-func (p *Program) reset(timed bool) {
+func (p *Program) reset() {
 	for w := range p.progress {
 		p.progress[w].v.Store(0)
 	}
 	for k := range p.shared {
 		p.shared[k].next.v.Store(0)
 		p.shared[k].done.v.Store(0)
-	}
-	if timed && p.times == nil {
-		p.times = make([][]time.Duration, len(p.progress))
-		for w := range p.times {
-			p.times[w] = make([]time.Duration, len(p.tasks))
-		}
-	}
-	for w := range p.times {
-		clear(p.times[w])
-	}
-}
-
-// Times adds the time that each task took in the last RunTimed to total, by task number: of a shared
-// task, the sum over its workers.
-func (p *Program) Times(total []time.Duration) {
-	for w := range p.times {
-		for t, d := range p.times[w] {
-			total[t] += d
-		}
 	}
 }
 
@@ -334,7 +303,7 @@ func (j *job) run(w int) {
 	}()
 	p, ctx := j.program, j.ctx[w]
 	tasks, queue := p.tasks, p.schedule.Queues[w]
-	plain := !j.timed && j.done == nil
+	plain := j.done == nil
 	for i := 0; i < len(queue); i++ {
 		code := queue[i]
 		if code < 0 {
@@ -374,10 +343,6 @@ const only = -1
 
 // ranges runs the tiles of a task, one after the other. It returns false if the job is to end.
 func (j *job) ranges(ctx *op.Ctx, t *Task, at *place) bool {
-	var start time.Time
-	if j.timed {
-		start = time.Now()
-	}
 	first, end := t.tiles()
 	for at.tile = first; at.tile < end; at.tile++ {
 		at.Range = t.Grid.Tile(at.tile)
@@ -388,9 +353,6 @@ func (j *job) ranges(ctx *op.Ctx, t *Task, at *place) bool {
 			j.fail(at, err)
 			return false
 		}
-	}
-	if j.timed {
-		j.program.times[ctx.Worker][at.task] += time.Since(start)
 	}
 	return true
 }
@@ -419,11 +381,6 @@ func (j *job) other(w, i int, at *place) bool {
 func (j *job) share(ctx *op.Ctx, n int, at *place) bool {
 	p := j.program
 	t, s := &p.tasks[n], &p.shared[p.slot[n]]
-	var start time.Time
-	if j.timed {
-		start = time.Now()
-		defer func() { p.times[ctx.Worker][n] += time.Since(start) }()
-	}
 	first, end := t.tiles()
 	for {
 		if j.stopped() {

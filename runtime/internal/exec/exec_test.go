@@ -166,17 +166,13 @@ func TestSideBySide(t *testing.T) {
 			all.Wait()
 			return nil
 		}), Grid: op.Line(workers, 1)})
-		if err := pool.RunTimed(context.Background(), p, 0); err != nil {
+		if err := pool.Run(context.Background(), p, 0); err != nil {
 			t.Fatal(err)
 		}
 		for w := range by {
 			if by[w].Load() != 1 {
 				t.Fatalf("worker %d had %d ranges", w, by[w].Load())
 			}
-		}
-		took := make([]time.Duration, 1)
-		if p.Times(took); took[0] <= 0 {
-			t.Errorf("the task took %v", took[0])
 		}
 	}
 }

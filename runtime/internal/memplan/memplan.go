@@ -27,7 +27,7 @@ type Buffer struct {
 type Layout struct {
 	Offsets []int64 // of each buffer, in the order given
 	Bytes   int64   // of the block
-	Bound   int64   // LowerBound of the buffers
+	Bound   int64   // the most bytes that the buffers need at one step
 }
 
 // DefaultEffort is an effort that takes about a millisecond for 1000 buffers.
@@ -72,11 +72,6 @@ func Plan(buffers []Buffer, effort int) (*Layout, error) {
 		search(buffers, effort, l)
 	}
 	return l, nil
-}
-
-// LowerBound returns a lower bound of the bytes of a layout: the most that are needed at one step.
-func LowerBound(buffers []Buffer) int64 {
-	return bound(changes(buffers))
 }
 
 // change is the beginning or the end of the time for which a buffer is needed.

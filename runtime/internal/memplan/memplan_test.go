@@ -57,8 +57,8 @@ func check(t testing.TB, what string, buffers []memplan.Buffer, l *memplan.Layou
 		}
 		bound = max(bound, sum)
 	}
-	if l.Bound != bound || memplan.LowerBound(buffers) != bound {
-		t.Fatalf("%s: the bound is %d and %d, want %d", what, l.Bound, memplan.LowerBound(buffers), bound)
+	if l.Bound != bound {
+		t.Fatalf("%s: the bound is %d, want %d", what, l.Bound, bound)
 	}
 	if l.Bytes != end || end < bound {
 		t.Fatalf("%s: %d bytes, but the last buffer ends at %d and the bound is %d", what, l.Bytes, end, bound)
