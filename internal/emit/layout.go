@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// layout returns a file of package pkg, formatted: its package comment, its imports and its declarations. It imports
-// what the declarations use of the packages that e knows.
+// layout returns a file of package pkg, formatted: its package comment, its imports and its declarations. It
+// imports what the declarations use of the packages in e.packages.
 func (e *emitter) layout(pkg, comment, body string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(comment)
@@ -52,7 +52,8 @@ func (e *emitter) layout(pkg, comment, body string) ([]byte, error) {
 // width is how many columns a line of generated code has at most, as far as Go lets it be broken.
 const width = 116
 
-// breakLines breaks lines of code that are too long, behind a comma or an operator that the fewest brackets enclose.
+// breakLines breaks lines of code that are too long, behind a comma or an operator that the fewest brackets
+// enclose.
 func breakLines(code string) string {
 	var out strings.Builder
 	for line := range strings.Lines(code) {
