@@ -42,7 +42,7 @@ func setClasses[T dtype.Float](probs, logProb tensor.Opt[tensor.WO[T]], i int, r
 	}
 }
 
-// putClasses puts the gradient of a row of logits or probabilities, as setClasses knows them, given row i
+// putClasses puts the gradient of a row of logits or probabilities, as setClasses takes them, given row i
 // of the gradients of the probabilities and of their logarithms, and the gradient byLog(k) of the loss by
 // the logarithm of probability k.
 func putClasses[T dtype.Float](to tensor.GradLane[T], row tensor.ROLane[T], lse attr.Opt[float64], probs, logProb tensor.Opt[tensor.RO[T]], i int, byLog func(k int) float64) {

@@ -16,8 +16,8 @@ import (
 // generation is that of the generated code, which opimpl must support.
 const generation = 2
 
-// graph emits the operator's slots and description, the function that inserts it into graphs, and the tensors of its
-// tasks' invocations.
+// graph emits the operator's slots and description, the function that inserts it into graphs, and the tensors
+// of its tasks' invocations.
 func (e *emitter) graph() {
 	e.comment("The generation of this code, which the runtime must support.")
 	e.p("const (\n_ = opimpl.EnforceVersion(%d - opimpl.MinVersion)\n_ = opimpl.EnforceVersion(opimpl.MaxVersion - %[1]d)\n)\n", generation)
@@ -61,7 +61,7 @@ func (e *emitter) operator() {
 	for _, sig := range o.Signatures {
 		s := *sig
 		if slices.Equal(s.Steps, []task.Step{{}}) {
-			s.Steps = nil // opimpl.New knows
+			s.Steps = nil // opimpl.New adds it
 		}
 		described.Signatures = append(described.Signatures, &s)
 	}
@@ -114,7 +114,8 @@ type applied struct {
 	typed        bool   // the parameter has a type of its own
 }
 
-// applied returns the parameters of Apply. Several inputs have types of their own, so that they cannot be swapped.
+// applied returns the parameters of Apply. Several inputs have types of their own, so that they cannot be
+// swapped.
 func (e *emitter) applied() []applied {
 	var inputs, all []applied
 	for _, s := range e.op.Inputs() {

@@ -13,7 +13,7 @@ import (
 )
 
 // layout returns a file of package pkg, formatted: its package comment, its imports and its declarations. Jennifer
-// imports what the declarations use of the packages that e knows.
+// imports what the declarations use of the packages in e.packages.
 func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 	f := jen.NewFilePathName(e.gen(pkg), pkg)
 	f.NoFormat = true // until imports are grouped and lines are broken
@@ -41,7 +41,7 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 	return format.Source([]byte(breakLines(string(src))))
 }
 
-// qualify returns Go code with the names of packages that e knows qualified by the paths of the packages.
+// qualify returns Go code with the names of the packages in e.packages qualified by their paths.
 func (e *emitter) qualify(code string) *jen.Statement {
 	out := &jen.Statement{}
 	begin := 0      // of the code that out lacks

@@ -26,7 +26,7 @@ type Ints struct {
 	V    []int
 }
 
-// Value returns the constraint as the runtime knows it.
+// Value returns the constraint in its run-time form.
 func (c *Constraint) Value() partition.Constraint {
 	v := partition.Constraint{Kind: c.Kind}
 	for _, f := range c.Kind.Form().Fields {

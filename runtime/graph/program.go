@@ -22,8 +22,8 @@ var phases = [...]string{"initialize", "forward", "backward", "update"}
 // String returns the phase's name.
 func (p Phase) String() string { return phases[p] }
 
-// Step is one step of a program: an invocation, or one of the operations that every engine knows. Exactly one of
-// the pointers is set.
+// Step is one step of a program: an invocation, or one of the operations that every engine implements.
+// Exactly one of the pointers is set.
 type Step struct {
 	Phase      Phase
 	Invocation *Invocation
@@ -60,7 +60,8 @@ func (s *Step) Each(f func(t Tensor, writes bool)) {
 	}
 }
 
-// identities returns Fill steps that set the targets of the reductions of an invocation to the identity of the reduction.
+// identities returns Fill steps that set the targets of the reductions of an invocation to the identity of
+// the reduction.
 func identities(phase Phase, inv *Invocation) []Step {
 	var out []Step
 	for i, p := range inv.Signature.Params {
@@ -86,12 +87,12 @@ type Add struct{ To, From Tensor }
 // Copy copies a tensor to another of the same shape and type, which may lie on another device.
 type Copy struct{ To, From Tensor }
 
-// AllReduce replaces tensors of one shape and floating-point type, which may lie on several devices, by their sum. The
-// sum is added in the order of the tensors, so it has the same bits on all devices.
+// AllReduce replaces tensors of one shape and floating-point type, which may lie on several devices, by their
+// sum. The sum is added in the order of the tensors, so it has the same bits on all devices.
 type AllReduce struct{ Tensors []Tensor }
 
-// Program is a sequence of steps. Results are those of running them one after the other. Which steps may run side by side
-// follows from permissions.
+// Program is a sequence of steps. Results are those of running them one after the other. Which steps may run
+// side by side follows from permissions.
 type Program struct {
 	Name  string
 	Steps []Step

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// DeclaredSlot is a slot as a declaration knows it: the arguments that go into it are counted, and
+// DeclaredSlot is a slot of a declaration: the arguments that go into it are counted, and
 // constraints may name it.
 type DeclaredSlot struct {
 	Name  string

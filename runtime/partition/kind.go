@@ -16,7 +16,7 @@ const (
 	SourceTarget              // two: the source's tiles determine those of the target
 )
 
-// Form is what readers of constraints know about a kind.
+// Form is the part of a kind that readers of constraints use.
 type Form struct {
 	Name   string // of the kind, which is its key in specs
 	Terms  Terms

@@ -159,7 +159,7 @@ func (p *Plan) Operand(b Bound) task.Operand {
 	return o
 }
 
-// Builtin is an operation that every engine knows. "fill" and "identity" write one tensor. "add" adds a
+// Builtin is an operation that every engine implements. "fill" and "identity" write one tensor. "add" adds a
 // second to a first tensor, and "convert" and "copy" write to the first what is in the second. "all_reduce"
 // replaces tensors by their sum, which it adds in their order; elements of 16 bits are added in f32 and
 // rounded once. Tensors of "copy" and "all_reduce" may lie on several devices.

@@ -283,7 +283,7 @@ func clone(t testing.TB, p *plan.Plan) *plan.Plan {
 	return c
 }
 
-// TestCheckKillsMutants breaks random plans in all ways that mutators know. Check must refuse each mutant
+// TestCheckKillsMutants breaks random plans with all mutators. Package verify must refuse each mutant
 // unless it is still right, which brute decides on its own; and must accept those that are.
 func TestCheckKillsMutants(t *testing.T) {
 	t.Parallel()

@@ -388,7 +388,7 @@ func TestEmptyTasks(t *testing.T) {
 
 // TestLifetimesAreReferenceCounts runs plans as a backend would that counts references: each task that is
 // to touch a tensor holds one, and a tensor whose last is gone is freed at once, unless the caller reads it
-// afterwards. Planning knows beforehand what the counts would find out: the task at which each is freed,
+// afterwards. The plan has, before a run, what the counts find out: the task at which each is freed,
 // and so the memory that is ever in use.
 func TestLifetimesAreReferenceCounts(t *testing.T) {
 	for seed := range uint64(100) {

@@ -96,6 +96,35 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+// TestConflicts checks which pairs of accesses must be ordered.
+func TestConflicts(t *testing.T) {
+	left, right, all := Region{0, Box{[]int{0}, []int{2}}}, Region{0, Box{[]int{2}, []int{4}}}, Region{0, Box{[]int{0}, []int{4}}}
+	tests := []struct {
+		a, b Access
+		want bool
+	}{
+		{Access{all, perm.Read, 0, nil}, Access{all, perm.Read, 0, nil}, false},
+		{Access{all, perm.Read, 0, nil}, Access{left, perm.Write, 0, nil}, true},
+		{Access{left, perm.Write, 0, nil}, Access{right, perm.Write, 0, nil}, false},
+		{Access{all, perm.Write, 0, nil}, Access{all, perm.Write, 0, nil}, true},
+		{Access{all, perm.None, 0, nil}, Access{all, perm.Write, 0, nil}, false},
+		{Access{all, perm.Scratch, 0, nil}, Access{all, perm.Read, 0, nil}, true},
+		{Access{all, perm.Scratch, 0, nil}, Access{all, perm.Scratch, 0, nil}, true},
+		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Reduce, perm.Sum, nil}, false},
+		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Reduce, perm.Max, nil}, true},
+		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Read, 0, nil}, true},
+		{Access{all, perm.ReadWrite, 0, nil}, Access{Whole(1, []int{4}), perm.ReadWrite, 0, nil}, false},
+	}
+	conflict := func(a, b Access) bool {
+		return a.Overlaps(b.Region) && perm.Conflict(a.Perm, a.Redop, b.Perm, b.Redop)
+	}
+	for _, tt := range tests {
+		if conflict(tt.a, tt.b) != tt.want || conflict(tt.b, tt.a) != tt.want {
+			t.Errorf("%v %v and %v %v: conflict %v, want %v", tt.a.Perm, tt.a, tt.b.Perm, tt.b, !tt.want, tt.want)
+		}
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	for a := range int64(5) {
 		for n := range int64(4) {

@@ -15,9 +15,10 @@
 //
 //	go run ./test/mutate -maker [-every 1] [-parallel 2] [-only REGEXP]
 //
-// It changes the packages that make plans in every way that it knows: conditions, jumps and loops, too. Each mutant
-// makes many plans. A plan that differs from that of the planner as it is must be refused by packages verify and
-// validate, or be proved right in another way. The exit status is 1 if a plan is accepted and not proved.
+// It changes the packages that make plans in every way that it can: conditions, jumps and loops, too. Each
+// mutant makes many plans. A plan that differs from that of the planner as it is must be refused by packages
+// verify and validate, or be proved right in another way. The exit status is 1 if a plan is accepted and not
+// proved.
 //
 // Nothing in the module is changed: mutants are overlaid when compiling, all of them at once, and an
 // environment variable says which one runs. The last line is

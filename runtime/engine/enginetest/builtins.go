@@ -13,7 +13,7 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// testBuiltins runs the operations that every engine knows, cut into several ranges.
+// testBuiltins runs the operations that every engine implements, cut into several ranges.
 func (s *suite) testBuiltins(t *testing.T) {
 	const n = 40000 // more than two ranges
 	e := s.engine(t, s.registry(t, increment), 3, engine.Config{})
