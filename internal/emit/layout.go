@@ -38,7 +38,10 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return format.Source([]byte(breakLines(string(src))))
+	if broken := breakLines(string(src)); broken != string(src) {
+		return format.Source([]byte(broken))
+	}
+	return src, nil
 }
 
 // qualify returns Go code with the names of the packages in e.packages qualified by their paths.
