@@ -324,7 +324,7 @@ func (j *job) run(w int) {
 		if j.abort.Load() {
 			return
 		}
-		at.tile = only
+		at.tile = 0
 		if err := t.Body.Run(ctx, op.Range{Hi: int(t.hi)}); err != nil {
 			j.fail(&at, err)
 			return
@@ -332,24 +332,25 @@ func (j *job) run(w int) {
 	}
 }
 
-// place is what a worker runs: a tile of a task, and its range.
-type place struct {
-	task, tile int
-	op.Range   // not filled in if tile is only
-}
-
-// only stands for the tile of a task that has one range.
-const only = -1
+// place is what a worker runs: a tile of a task.
+type place struct{ task, tile int }
 
 // ranges runs the tiles of a task, one after the other. It returns false if the job is to end.
 func (j *job) ranges(ctx *op.Ctx, t *Task, at *place) bool {
 	first, end := t.tiles()
+	g := t.Grid
 	for at.tile = first; at.tile < end; at.tile++ {
-		at.Range = t.Grid.Tile(at.tile)
 		if j.stopped() {
 			return false
 		}
-		if err := t.Body.Run(ctx, at.Range); err != nil {
+		var r op.Range
+		if len(g.Inner) == 0 { // what Tile does, without a call
+			r.Lo = at.tile * g.Grain
+			r.Hi = r.Lo + min(g.Grain, g.Over-r.Lo)
+		} else {
+			r = g.Tile(at.tile)
+		}
+		if err := t.Body.Run(ctx, r); err != nil {
 			j.fail(at, err)
 			return false
 		}
@@ -390,8 +391,7 @@ func (j *job) share(ctx *op.Ctx, n int, at *place) bool {
 		if at.tile >= end {
 			return true
 		}
-		at.Range = t.Grid.Tile(at.tile)
-		if err := t.Body.Run(ctx, at.Range); err != nil {
+		if err := t.Body.Run(ctx, t.Grid.Tile(at.tile)); err != nil {
 			j.fail(at, err)
 			return false
 		}
@@ -430,12 +430,10 @@ func (j *job) canceled() bool {
 
 // fail keeps the error of the earliest task and tile, and stops the job.
 func (j *job) fail(at *place, err error) {
-	if at.tile == only {
-		at.Range = op.Range{Hi: int(j.program.tasks[at.task].hi)}
-	}
+	r := j.program.tasks[at.task].Grid.Tile(at.tile)
 	j.mu.Lock()
 	if j.err == nil || at.task < j.err.Task || at.task == j.err.Task && at.tile < j.tile {
-		j.err, j.tile = &Error{at.task, at.Range, err}, at.tile
+		j.err, j.tile = &Error{at.task, r, err}, at.tile
 	}
 	j.mu.Unlock()
 	j.abort.Store(true)
