@@ -277,7 +277,7 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestReplace checks that a file is replaced by renaming, so that who has the old one open keeps it.
+// TestReplace checks that a file is replaced by renaming, so that a process that has the old file open keeps it.
 func TestReplace(t *testing.T) {
 	path, d := folder(t, map[string][]byte{"a/x.go": generated("package a // old\n")})
 	f, err := os.Open(filepath.Join(path, "a/x.go"))

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// usage returns nothing: this system does not tell.
+// usage returns zeros: the system does not report usage.
 func usage() (busy time.Duration, bytes int64) { return 0, 0 }

@@ -78,8 +78,9 @@ var exceptions = map[string]string{
 	"vec.Sum":                            "kernels of other modules use it",
 }
 
-// TestExportedNamesHaveReaders lists exported names of the module's packages that nothing outside of their package uses. Tests do not count as readers; Example functions do. A
-// method that an interface asks for needs no reader, and neither does a type to which a name with a reader refers.
+// TestExportedNamesHaveReaders lists exported names of the module's packages that nothing outside of their package
+// uses. Tests do not count as readers; Example functions do. A method that an interface asks for needs no reader, and
+// neither does a type to which a name with a reader refers.
 // Fields, the methods of an interface and the constants of a type come with their type.
 func TestExportedNamesHaveReaders(t *testing.T) {
 	fset, pkgs := load(t, nil, "./...")

@@ -43,7 +43,7 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 // TestNoUnusedSymbols type-checks the whole module with its tests and lists what is declared in
 // generated packages and used nowhere outside of its own declaration.
 //
-// Methods that an interface wants count as used: fmt prints slots, package json enums. So do the
+// Methods that an interface asks for count as used: fmt prints slots, package json enums. So do the
 // exported symbols of an operator that only its kernel and the catalogue import, and the tensors of
 // invocations, whose fields package opimpl reads by reflection.
 func TestNoUnusedSymbols(t *testing.T) {
