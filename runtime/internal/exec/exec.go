@@ -303,6 +303,7 @@ func (j *job) run(w int) {
 	}()
 	p, ctx := j.program, j.ctx[w]
 	tasks, queue := p.tasks, p.schedule.Queues[w]
+	plain := j.done == nil
 	for i := 0; i < len(queue); i++ {
 		code := queue[i]
 		if code < 0 {
@@ -313,13 +314,14 @@ func (j *job) run(w int) {
 		}
 		t := &tasks[code]
 		at.task = int(code)
-		if t.hi < 0 {
+		if !plain || t.hi < 0 {
 			if !j.ranges(ctx, t, &at) {
 				return
 			}
 			continue
 		}
-		if j.stopped() {
+		// One range, and nothing to check besides the job's end.
+		if j.abort.Load() {
 			return
 		}
 		at.tile = 0
