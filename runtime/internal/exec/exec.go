@@ -337,20 +337,28 @@ type place struct{ task, tile int }
 
 // ranges runs the tiles of a task, one after the other. It returns false if the job is to end.
 func (j *job) ranges(ctx *op.Ctx, t *Task, at *place) bool {
-	first, end := t.tiles()
 	g := t.Grid
+	if len(g.Inner) == 0 && t.Tile == 0 { // without the divisions that numbers of tiles need
+		at.tile = 0
+		for r := (op.Range{}); r.Lo < g.Over; at.tile++ {
+			r.Hi = r.Lo + min(g.Grain, g.Over-r.Lo)
+			if j.stopped() {
+				return false
+			}
+			if err := t.Body.Run(ctx, r); err != nil {
+				j.fail(at, err)
+				return false
+			}
+			r.Lo = r.Hi
+		}
+		return true
+	}
+	first, end := t.tiles()
 	for at.tile = first; at.tile < end; at.tile++ {
 		if j.stopped() {
 			return false
 		}
-		var r op.Range
-		if len(g.Inner) == 0 { // what Tile does, without a call
-			r.Lo = at.tile * g.Grain
-			r.Hi = r.Lo + min(g.Grain, g.Over-r.Lo)
-		} else {
-			r = g.Tile(at.tile)
-		}
-		if err := t.Body.Run(ctx, r); err != nil {
+		if err := t.Body.Run(ctx, g.Tile(at.tile)); err != nil {
 			j.fail(at, err)
 			return false
 		}
