@@ -36,12 +36,16 @@ type call struct {
 func newCall(s graph.Step, number int) *call {
 	inv := s.Invocation
 	c := &call{number: symbol(number), inv: inv, sig: inv.Signature}
-	task := slices.Index(c.sig.Operator.Signatures, c.sig)
+	res := inv.Node.Resolved
+	index := slices.Index(c.sig.Operator.Signatures, c.sig)
 	for step := range c.sig.Steps {
-		c.work = append(c.work, inv.Node.Resolved.Work(task, step))
-		c.tiles = append(c.tiles, inv.Node.Resolved.Tiles(task, step))
+		c.work = append(c.work, res.Work(index, step))
+		c.tiles = append(c.tiles, res.Tiles(index, step))
 	}
-	c.want = plan.Call{Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID, Phase: s.Phase.String(), Types: inv.Node.Resolved.Types, Device: inv.Node.Device}
+	c.want = plan.Call{
+		Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID,
+		Phase: s.Phase.String(), Types: res.Types, Device: inv.Node.Device,
+	}
 	c.want.Attrs, _ = json.Marshal(inv.Node.Attrs) // plain data
 	return c
 }
