@@ -88,6 +88,11 @@ type Ident struct {
 	Symbol Symbol
 }
 
+// NewIdent returns a name that stands at the bytes pos to end.
+func NewIdent(name string, pos, end int) *Ident {
+	return &Ident{base: base{pos: pos, end: end}, Name: name}
+}
+
 // Unary is -X or !X.
 type Unary struct {
 	base
@@ -148,6 +153,38 @@ type List struct {
 	Elems []Node
 }
 
+// Read is an element of a tensor, or a part of a run: Name[...], or Name[...][...] where the first index is the number
+// of a variadic slot's tensor. Formulas have it in place of Index. Items of a group may be a Slice without X.
+type Read struct {
+	base
+	Name    string
+	NameEnd int      // where the name ends
+	Old     bool     // old.Name: the value before the task
+	Groups  [][]Node // at least one
+	Else    Node     // the value outside the tensor; nil if the element must lie inside
+}
+
+// Number is #(Items...), the row-major number of an index.
+type Number struct {
+	base
+	Items []Node
+}
+
+// Reduce is Kind(Binders... if If: X), such as a sum. X is nil for count, and If where there is no condition.
+type Reduce struct {
+	base
+	Kind    string
+	Binders []*Binder
+	If, X   Node
+}
+
+// Binder is what a reduction, or a statement, goes over: X, or the indices named X from Lo to Hi-1. Lo is nil if it is
+// left out, and so is Hi where X has a range of its own.
+type Binder struct {
+	base
+	X, Lo, Hi Node
+}
+
 // Class says what declares a symbol.
 type Class uint8
 
@@ -188,6 +225,7 @@ const (
 	BadType                 // operands of the wrong type
 	UnknownName             // a name that nothing declares
 	ZeroDivisor             // a divisor that may be zero
+	BadFormula              // a wrong index or statement of a formula
 )
 
 func (e *Error) Error() string { return e.Message }
@@ -221,12 +259,8 @@ func Walk(n Node, f func(Node)) {
 		Walk(n.I, f)
 	case *Slice:
 		Walk(n.X, f)
-		if n.Lo != nil {
-			Walk(n.Lo, f)
-		}
-		if n.Hi != nil {
-			Walk(n.Hi, f)
-		}
+		Walk(n.Lo, f)
+		Walk(n.Hi, f)
 	case *Select:
 		Walk(n.X, f)
 	case *In:
@@ -238,6 +272,27 @@ func Walk(n Node, f func(Node)) {
 		for _, e := range n.Elems {
 			Walk(e, f)
 		}
+	case *Read:
+		for _, g := range n.Groups {
+			for _, e := range g {
+				Walk(e, f)
+			}
+		}
+		Walk(n.Else, f)
+	case *Number:
+		for _, e := range n.Items {
+			Walk(e, f)
+		}
+	case *Reduce:
+		for _, b := range n.Binders {
+			Walk(b, f)
+		}
+		Walk(n.If, f)
+		Walk(n.X, f)
+	case *Binder:
+		Walk(n.X, f)
+		Walk(n.Lo, f)
+		Walk(n.Hi, f)
 	}
 }
 

@@ -24,13 +24,17 @@ type token struct {
 }
 
 type parser struct {
-	text  string
-	tok   token
-	at    int
-	depth int
+	text    string
+	tok     token
+	at      int
+	depth   int
+	formula bool // whether the text is part of a formula
 }
 
 var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}
+
+// formulaOperators are those that only formulas have. They go before the others, one of which begins like one of these.
+var formulaOperators = []string{"..", "^", "#"}
 
 func (p *parser) next() {
 	for p.at < len(p.text) && strings.ContainsRune(" \t\r\n", rune(p.text[p.at])) {
@@ -70,6 +74,9 @@ func (p *parser) next() {
 		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at])) {
 			p.at++
 		}
+		for p.formula && p.at < len(p.text) && p.text[p.at] == '\'' { // k' is a second index over the dimension of k
+			p.at++
+		}
 		set(tokName)
 	case c == '\'':
 		end := strings.IndexByte(p.text[p.at+1:], '\'')
@@ -81,17 +88,25 @@ func (p *parser) next() {
 		p.at += end + 2
 		set(tokString)
 	default:
-		for _, op := range operators {
-			if strings.HasPrefix(p.text[p.at:], op) {
-				p.at += len(op)
-				set(tokOp)
-				return
-			}
+		if p.formula && p.operator(formulaOperators) || p.operator(operators) || p.formula && p.operator([]string{"="}) {
+			set(tokOp)
+			return
 		}
 		_, n := utf8.DecodeRuneInString(p.text[p.at:])
 		p.at += n
 		set(tokBad)
 	}
+}
+
+// operator reads one of the operators, if one is there.
+func (p *parser) operator(operators []string) bool {
+	for _, op := range operators {
+		if strings.HasPrefix(p.text[p.at:], op) {
+			p.at += len(op)
+			return true
+		}
+	}
+	return false
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,7 +26,7 @@ const (
 //	postfix = primary { "[" expr "]" | "[" [ expr ] ":" [ expr ] "]" | "." name }
 //	primary = number | 'string' | "true" | "false" | name | name "(" args ")" | "(" expr ")" | list
 //
-// Division rounds towards minus infinity, and % has the sign of the divisor.
+// Division rounds towards minus infinity, and % has the sign of the divisor. Formulas have more: see ParseFormula.
 func Parse(text string) (Node, *Error) {
 	if len(text) > maxLength {
 		return nil, &Error{Pos: 0, End: len(text), Code: BadSyntax, Message: fmt.Sprintf("the expression is longer than %d bytes", maxLength)}
@@ -103,6 +104,9 @@ func (p *parser) expr() (Node, *Error) {
 
 var levels = [][]string{{"||"}, {"&&"}, {"==", "!=", "<=", ">=", "<", ">", "in", "not"}, {"+", "-"}, {"*", "/", "%"}}
 
+// additive is the level of sums.
+const additive = 3
+
 func (p *parser) binary(level int) (Node, *Error) {
 	if level == len(levels) {
 		return p.unary()
@@ -168,6 +172,9 @@ func (p *parser) unary() (Node, *Error) {
 		}
 		return &Unary{base{pos: pos, end: x.End()}, op, x}, nil
 	}
+	if p.formula {
+		return p.power()
+	}
 	return p.postfix()
 }
 
@@ -178,7 +185,7 @@ func (p *parser) postfix() (Node, *Error) {
 	}
 	for {
 		switch {
-		case p.accept("["):
+		case !p.formula && p.accept("["):
 			var lo, hi Node
 			if !p.is(":") {
 				if lo, err = p.expr(); err != nil {
@@ -257,33 +264,23 @@ func (p *parser) primary() (Node, *Error) {
 		return &Lit{b, t.text[1 : len(t.text)-1]}, nil
 	case tokName:
 		p.next()
-		switch t.text {
-		case "true", "false":
+		switch {
+		case t.text == "true" || t.text == "false":
 			return &Lit{b, t.text == "true"}, nil
-		case "in", "not":
+		case t.text == "in" || t.text == "not" || p.formula && slices.Contains(formulaWords, t.text):
 			err := &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: "want a value, got " + t.text}
 			if t.text == "not" {
 				err.Hint = "write ! for not"
 			}
 			return nil, err
 		}
-		if !p.accept("(") {
+		if p.formula {
+			return p.named(t)
+		}
+		if !p.is("(") {
 			return &Ident{base: b, Name: t.text}, nil
 		}
-		c := &Call{Func: t.text}
-		for !p.is(")") {
-			a, err := p.expr()
-			if err != nil {
-				return nil, err
-			}
-			c.Args = append(c.Args, a)
-			if !p.is(")") && !p.accept(",") {
-				return nil, p.unexpected(`"," or ")"`)
-			}
-		}
-		c.base = base{pos: t.pos, end: p.tok.end}
-		p.next()
-		return c, nil
+		return p.call(t.pos, t.text)
 	case tokOp:
 		switch t.text {
 		case "(":
@@ -301,7 +298,28 @@ func (p *parser) primary() (Node, *Error) {
 			return x, nil
 		case "[":
 			return p.list()
+		case "#":
+			return p.number()
 		}
 	}
 	return nil, p.unexpected("a value")
+}
+
+// call reads the arguments of a function.
+func (p *parser) call(pos int, name string) (Node, *Error) {
+	p.next()
+	c := &Call{Func: name}
+	for !p.is(")") {
+		a, err := p.expr()
+		if err != nil {
+			return nil, err
+		}
+		c.Args = append(c.Args, a)
+		if !p.is(")") && !p.accept(",") {
+			return nil, p.unexpected(`"," or ")"`)
+		}
+	}
+	c.base = base{pos: pos, end: p.tok.end}
+	p.next()
+	return c, nil
 }
