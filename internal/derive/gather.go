@@ -1,0 +1,267 @@
+package derive
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/term"
+)
+
+// equation says that two integers are equal: one of the index at which a gradient is wanted, and one of the variables of a
+// contribution.
+type equation struct{ x, e *term.Term }
+
+// solution is what an equation says about the variables of a contribution.
+type solution struct {
+	values     map[*term.Variable]*term.Term // of variables
+	conditions []*term.Term                  // under which there is a solution
+	equations  []equation                    // in its place
+	vars       []*term.Variable              // that are free
+}
+
+// gather returns a contribution to the gradient of a tensor as an expression of an index; nil if there is none.
+func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term {
+	if c.read.Which != nil && c.read.Which.Reads() {
+		return nil
+	}
+	// The variables of the contribution become those of the sum.
+	values := map[*term.Variable]*term.Term{}
+	var vars []*term.Variable
+	for _, v := range c.vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(values), Hi: v.Hi.Substitute(values)}
+		values[v] = w.Term()
+		vars = append(vars, w)
+	}
+	guard, value := c.guard.Substitute(values), c.value.Substitute(values)
+	equations := d.equations(t, c.read, values, at)
+	s := &solver{shape: d.p.Tensors[t].Shape, at: at}
+	for len(equations) > 0 {
+		i, found := s.step(equations, vars)
+		if found == nil {
+			break
+		}
+		rest := append(slices.Clone(equations[:i]), equations[i+1:]...)
+		equations = nil
+		for _, q := range rest {
+			equations = append(equations, equation{q.x, term.Norm(q.e.Substitute(found.values))})
+		}
+		for _, q := range found.equations {
+			equations = append(equations, equation{q.x, term.Norm(q.e)})
+		}
+		var left []*term.Variable
+		for _, v := range vars {
+			if found.values[v] == nil {
+				left = append(left, v)
+			}
+		}
+		vars = append(left, found.vars...)
+		for _, v := range vars {
+			v.Lo, v.Hi = v.Lo.Substitute(found.values), v.Hi.Substitute(found.values)
+		}
+		value = value.Substitute(found.values)
+		guard = term.All(append([]*term.Term{guard.Substitute(found.values)}, found.conditions...)...)
+	}
+	if len(equations) > 0 && len(vars) > 0 {
+		return nil
+	}
+	for _, q := range equations {
+		guard = term.All(guard, term.Compare(term.Equal, q.x, q.e))
+	}
+	for _, g := range term.Conjuncts(guard) {
+		if holds, known := g.Truth(); known && !holds {
+			return term.Number(0)
+		}
+	}
+	if len(vars) == 0 {
+		if guard == nil {
+			return value
+		}
+		return term.Chosen(guard, value, term.Number(0))
+	}
+	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "sum", Vars: vars, Guard: guard, Body: value, Part: -1}}
+}
+
+// equations say which element a contribution is to.
+func (d *deriver) equations(t int, r *term.Read, values map[*term.Variable]*term.Term, at []*term.Variable) []equation {
+	shape := d.p.Tensors[t].Shape
+	var idx []*term.Term
+	for _, i := range r.Idx {
+		idx = append(idx, i.Substitute(values))
+	}
+	if !r.ByNumber || sameShape(r.Ext, shape) {
+		var out []equation
+		for i, x := range idx {
+			out = append(out, equation{at[i].Term(), term.Norm(x)})
+		}
+		return out
+	}
+	return []equation{{numberOf(terms(at), shape), term.Norm(numberOf(idx, r.Ext))}}
+}
+
+func sameShape(a, b []*term.Term) bool { return slices.EqualFunc(a, b, term.SameInteger) }
+
+func terms(vars []*term.Variable) []*term.Term {
+	out := make([]*term.Term, len(vars))
+	for i, v := range vars {
+		out[i] = v.Term()
+	}
+	return out
+}
+
+// numberOf returns the row-major number of an index.
+func numberOf(idx, ext []*term.Term) *term.Term {
+	out := term.Number(0)
+	for i, x := range idx {
+		out = term.Sum(term.Product(out, ext[i]), x)
+	}
+	return out
+}
+
+// solver solves equations for the variables of a contribution.
+type solver struct {
+	shape []*term.Term
+	at    []*term.Variable
+}
+
+// step returns the solution of an equation and its place. It tries rules in order, each with all equations.
+func (s *solver) step(equations []equation, vars []*term.Variable) (int, *solution) {
+	for _, rule := range []func(equation, []*term.Variable) *solution{s.constant, s.exact, s.radix, s.unit, s.strided, s.floor} {
+		for i, q := range equations {
+			if found := rule(q, vars); found != nil {
+				return i, found
+			}
+		}
+	}
+	return 0, nil
+}
+
+// constant is for an equation without variables, which is a condition.
+func (s *solver) constant(q equation, vars []*term.Variable) *solution {
+	if q.e.UsesAny(vars) || q.e.Reads() {
+		return nil
+	}
+	if q.x.Op == term.Index && q.e.Is(0) && q.x.Var.Hi.Is(1) {
+		return &solution{}
+	}
+	return &solution{conditions: []*term.Term{term.Compare(term.Equal, q.x, q.e)}}
+}
+
+// exact is for x == v.
+func (s *solver) exact(q equation, vars []*term.Variable) *solution {
+	if q.e.Op != term.Index || !slices.Contains(vars, q.e.Var) {
+		return nil
+	}
+	return s.solved(q.e.Var, q.x, nil)
+}
+
+func (s *solver) solved(v *term.Variable, x *term.Term, more []*term.Term) *solution {
+	return &solution{values: map[*term.Variable]*term.Term{v: x}, conditions: append(more, s.inRange(v, x)...)}
+}
+
+// inRange returns the conditions under which a variable may have a value: none if they follow from ranges.
+func (s *solver) inRange(v *term.Variable, x *term.Term) []*term.Term {
+	var out []*term.Term
+	if !v.Lo.Is(0) || !term.NonNegative(x) {
+		out = append(out, bounds(term.AtMost, v.Lo, x)...)
+	}
+	switch {
+	case x.Op == term.Index && term.SameInteger(x.Var.Hi, v.Hi):
+	case x.Op == term.Quotient && x.Args[0].Op == term.Index && term.SameInteger(term.Product(x.Args[1], v.Hi), x.Args[0].Var.Hi):
+	case x.Op == term.Modulo && term.SameInteger(x.Args[1], v.Hi):
+	case term.SameInteger(x, numberOf(terms(s.at), s.shape)) && term.SameInteger(v.Hi, term.Total(s.shape)):
+	default:
+		out = append(out, bounds(term.Less, x, v.Hi)...)
+	}
+	return out
+}
+
+// bounds returns the condition x op y, taken apart where a side is a maximum or a minimum.
+func bounds(op term.Op, x, y *term.Term) []*term.Term {
+	if x.Op == term.Apply && x.Func.Name == "max" {
+		return append(bounds(op, x.Args[0], y), bounds(op, x.Args[1], y)...)
+	}
+	if y.Op == term.Apply && y.Func.Name == "min" {
+		return append(bounds(op, x, y.Args[0]), bounds(op, x, y.Args[1])...)
+	}
+	return []*term.Term{term.Compare(op, x, y)}
+}
+
+// radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m.
+func (s *solver) radix(q equation, vars []*term.Variable) *solution {
+	for _, v := range vars {
+		if !v.Lo.Is(0) || !q.e.Uses(v) {
+			continue
+		}
+		c, rest, ok := term.Linear(q.e, v)
+		if !ok || !c.Is(1) || !rest.UsesAny(vars) {
+			continue
+		}
+		u := term.Norm(term.Arithmetic(term.Quotient, rest, v.Hi))
+		if u.Op == term.Quotient || containsQuotient(u) || u.Reads() {
+			continue // m does not divide the rest
+		}
+		return &solution{
+			values:    map[*term.Variable]*term.Term{v: term.Arithmetic(term.Modulo, q.x, v.Hi)},
+			equations: []equation{{term.Arithmetic(term.Quotient, q.x, v.Hi), u}},
+		}
+	}
+	return nil
+}
+
+func containsQuotient(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) { found = found || m.Op == term.Quotient })
+	return found
+}
+
+// unit is for x == v + rest and x == rest - v.
+func (s *solver) unit(q equation, vars []*term.Variable) *solution {
+	return s.linear(q, vars, func(c *term.Term) bool { return c.Is(1) || c.Is(-1) })
+}
+
+// strided is for x == c*v + rest, which has a solution where c divides x - rest.
+func (s *solver) strided(q equation, vars []*term.Variable) *solution {
+	return s.linear(q, vars, func(c *term.Term) bool { return !c.Reads() && len(c.Free()) == 0 && !c.IsZero() && positive(c) })
+}
+
+// positive reports whether an integer without variables is greater than 0 in this use.
+func positive(c *term.Term) bool {
+	v, known := c.Known()
+	return known && v > 0
+}
+
+func (s *solver) linear(q equation, vars []*term.Variable, fits func(c *term.Term) bool) *solution {
+	for _, v := range vars {
+		if !q.e.Uses(v) {
+			continue
+		}
+		c, rest, ok := term.Linear(q.e, v)
+		if !ok || !fits(c) || rest.Reads() {
+			continue
+		}
+		switch {
+		case c.Is(1):
+			return s.solved(v, term.Norm(term.Difference(q.x, rest)), nil)
+		case c.Is(-1):
+			return s.solved(v, term.Norm(term.Difference(rest, q.x)), nil)
+		}
+		difference := term.Norm(term.Difference(q.x, rest))
+		divides := term.Compare(term.Equal, term.Arithmetic(term.Modulo, difference, c), term.Number(0))
+		return s.solved(v, term.Arithmetic(term.Quotient, difference, c), []*term.Term{divides})
+	}
+	return nil
+}
+
+// floor is for x == v / m: v is m*x + w for all w below m.
+func (s *solver) floor(q equation, vars []*term.Variable) *solution {
+	if q.e.Op != term.Quotient || q.e.Args[0].Op != term.Index || !slices.Contains(vars, q.e.Args[0].Var) || len(q.e.Args[1].Free()) > 0 {
+		return nil
+	}
+	v, m := q.e.Args[0].Var, q.e.Args[1]
+	if !positive(m) {
+		return nil
+	}
+	w := &term.Variable{Name: v.Name + "'", Lo: term.Number(0), Hi: m}
+	out := s.solved(v, term.Norm(term.Sum(term.Product(m, q.x), w.Term())), nil)
+	out.vars = []*term.Variable{w}
+	return out
+}

@@ -1,0 +1,203 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/term"
+)
+
+// reduction returns a reduction. One over no index is its value itself.
+func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
+	inner := sc.inner()
+	r := &term.Reduction{Kind: n.Kind, Part: -1}
+	for _, binder := range n.Binders {
+		vars, err := b.binder(binder, inner)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range vars {
+			if slices.Contains(inner.bound, v) {
+				return nil, fmt.Errorf("%s is in use: write %s'", v.Name, v.Name)
+			}
+			inner.bound = append(inner.bound, v)
+			r.Vars = append(r.Vars, v)
+		}
+	}
+	var err error
+	if n.If != nil {
+		if r.Guard, err = b.eval(n.If, inner, false); err != nil {
+			return nil, err
+		}
+		if holds, known := r.Guard.Truth(); known && holds {
+			r.Guard = nil
+		}
+	}
+	if n.X != nil {
+		if r.Body, err = b.eval(n.X, inner, false); err != nil {
+			return nil, err
+		}
+	}
+	k := term.Real
+	switch {
+	case strings.HasPrefix(n.Kind, "arg") || n.Kind == "count":
+		k = term.Integer
+	case n.Kind == "any" || n.Kind == "all":
+		k = term.Boolean
+	case slices.Contains([]string{"sum", "prod", "max", "min"}, n.Kind):
+		k = r.Body.Kind
+	}
+	if len(r.Vars) == 0 && r.Guard == nil {
+		switch n.Kind {
+		case "count":
+			return term.Number(1), nil
+		case "argmax", "argmin":
+			return term.Number(0), nil
+		case "variance":
+			return term.RealNumber(0), nil
+		}
+		return r.Body, nil
+	}
+	return &term.Term{Op: term.Reduce, Kind: k, Reduction: r}, nil
+}
+
+// binder returns the variables that a reduction goes over.
+func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
+	if n.Hi == nil {
+		items, err := b.items([]expr.Node{n.X}, sc)
+		if err != nil {
+			return nil, err
+		}
+		var vars []*term.Variable
+		for _, i := range items {
+			if i.Op != term.Index {
+				return nil, fmt.Errorf("a reduction goes over indices")
+			}
+			vars = append(vars, i.Var)
+		}
+		return vars, nil
+	}
+	name := nameOf(n.X)
+	lo, hi, err := b.rangeOf(n, sc)
+	if err != nil {
+		return nil, err
+	}
+	if v := sc.vars[name]; v != nil && slices.Contains(sc.bound, v) {
+		return nil, fmt.Errorf("%s is in use: write %s'", name, name)
+	}
+	base := strings.TrimRight(name, "'")
+	_, a := lo.Known()
+	_, c := hi.Known()
+	if _, known := b.ranges[base]; !known && b.env.dims[base] == "" && a && c {
+		b.ranges[base] = extent{[]*term.Term{lo}, []*term.Term{hi}, false} // for the rest of the formula
+	}
+	v := &term.Variable{Name: name, Lo: lo, Hi: hi}
+	sc.vars[name] = v
+	return []*term.Variable{v}, nil
+}
+
+// hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are computed
+// once for those on which they do. Reductions under a condition stay, since the condition may keep their reads inside.
+func (b *builder) hoist(n *term.Term, around []*term.Variable) *term.Term {
+	switch n.Op {
+	case term.Constant, term.Index, term.Step, term.Element, term.Choose:
+		return n
+	case term.Reduce:
+		r := *n.Reduction
+		inner := append(slices.Clip(around), r.Vars...)
+		if r.Body != nil && r.Guard == nil {
+			r.Body = b.hoist(r.Body, inner)
+		}
+		out := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+		vars := out.Free()
+		if len(vars) == len(around) || len(vars) == 0 && len(around) == 0 {
+			return out
+		}
+		return b.temporary(out, vars)
+	}
+	out := *n
+	out.Args = nil
+	for _, a := range n.Args {
+		out.Args = append(out.Args, b.hoist(a, around))
+	}
+	return &out
+}
+
+// temporary adds a statement that gives a tensor over variables, and returns its element. It returns n itself if
+// their ranges depend on others.
+func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
+	id := len(b.program.Tensors)
+	l := &Local{Name: b.fresh("t"), Kind: n.Kind, Old: -1, Shape: []*term.Term{}}
+	there, here := &term.Read{Tensor: id, Count: 1, Text: l.Name}, &term.Read{Tensor: id, Count: 1, Text: l.Name}
+	fresh := map[*term.Variable]*term.Variable{}
+	var left []*term.Variable
+	for _, v := range vars {
+		lo, _, err := bounds(v)
+		if err != nil || lo != 0 {
+			return n
+		}
+		l.Shape = append(l.Shape, v.Hi)
+		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		fresh[v] = w
+		left = append(left, w)
+		there.Idx = append(there.Idx, &term.Term{Op: term.Index, Kind: term.Integer, Var: w})
+		here.Idx = append(here.Idx, &term.Term{Op: term.Index, Kind: term.Integer, Var: v})
+	}
+	there.Ext, here.Ext = l.Shape, l.Shape
+	b.program.Add(l)
+	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: there, Vars: left, Value: renamed(n, fresh)})
+	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
+}
+
+// fresh returns a name that no tensor has.
+func (b *builder) fresh(base string) string {
+	name := base
+	for i := 2; ; i++ {
+		_, taken := b.program.byName[name]
+		if !taken && b.slots[name] == nil && !slices.ContainsFunc(b.program.Tensors, func(l *Local) bool { return l.Name == name }) {
+			return name
+		}
+		name = fmt.Sprintf("%s%d", base, i)
+	}
+}
+
+// renamed returns n with other variables.
+func renamed(n *term.Term, to map[*term.Variable]*term.Variable) *term.Term {
+	if n == nil {
+		return nil
+	}
+	out := *n
+	if w := to[n.Var]; w != nil {
+		out.Var = w
+	}
+	out.Args = nil
+	for _, a := range n.Args {
+		out.Args = append(out.Args, renamed(a, to))
+	}
+	if n.Read != nil {
+		r := *n.Read
+		r.Which, r.Else, r.Idx = renamed(r.Which, to), renamed(r.Else, to), nil
+		for _, i := range n.Read.Idx {
+			r.Idx = append(r.Idx, renamed(i, to))
+		}
+		out.Read = &r
+	}
+	if n.Reduction != nil {
+		r := *n.Reduction
+		r.Vars = nil
+		inner := map[*term.Variable]*term.Variable{}
+		for v, w := range to {
+			inner[v] = w
+		}
+		for _, v := range n.Reduction.Vars {
+			w := &term.Variable{Name: v.Name, Lo: renamed(v.Lo, inner), Hi: renamed(v.Hi, inner)}
+			inner[v] = w
+			r.Vars = append(r.Vars, w)
+		}
+		r.Guard, r.Body = renamed(r.Guard, inner), renamed(r.Body, inner)
+		out.Reduction = &r
+	}
+	return &out
+}

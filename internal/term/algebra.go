@@ -1,0 +1,260 @@
+package term
+
+// The functions below build numbers as derivations do: they fold zeros and ones, and move signs outwards. The results
+// are equal in exact arithmetic.
+
+// IsZero reports whether n is the number 0.
+func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 0 }
+
+func (n *Term) isOne() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 1 }
+
+// Sum returns x + y.
+func Sum(x, y *Term) *Term {
+	switch {
+	case x.IsZero():
+		return y
+	case y.IsZero():
+		return x
+	case y.Op == Negate:
+		return Difference(x, y.Args[0])
+	case x.Op == Negate:
+		return Difference(y, x.Args[0])
+	}
+	return Arithmetic(Add, x, y)
+}
+
+// Difference returns x - y.
+func Difference(x, y *Term) *Term {
+	switch {
+	case y.IsZero():
+		return x
+	case x.IsZero():
+		return Opposite(y)
+	case y.Op == Negate:
+		return Sum(x, y.Args[0])
+	}
+	return Arithmetic(Subtract, x, y)
+}
+
+// Opposite returns -x.
+func Opposite(x *Term) *Term {
+	switch {
+	case x.Op == Constant:
+		return Arithmetic(Multiply, Number(-1), x)
+	case x.Op == Negate:
+		return x.Args[0]
+	case x.Op == Subtract:
+		return Arithmetic(Subtract, x.Args[1], x.Args[0])
+	}
+	return &Term{Op: Negate, Kind: x.Kind, Args: []*Term{x}}
+}
+
+// Product returns x * y. A condition with a 0 stays a condition, so that nothing is multiplied by 0 where a factor may be
+// infinite.
+func Product(x, y *Term) *Term {
+	switch {
+	case x.IsZero() || y.IsZero():
+		return Number(0)
+	case x.isOne():
+		return y
+	case y.isOne():
+		return x
+	case x.Op == Negate:
+		return Opposite(Product(x.Args[0], y))
+	case y.Op == Negate:
+		return Opposite(Product(x, y.Args[0]))
+	case guarded(x):
+		return Chosen(x.Args[0], Product(x.Args[1], y), Product(x.Args[2], y))
+	case guarded(y):
+		return Chosen(y.Args[0], Product(x, y.Args[1]), Product(x, y.Args[2]))
+	case x.Op == Divide && x.Args[0].isOne():
+		return Ratio(y, x.Args[1])
+	case y.Op == Divide && y.Args[0].isOne():
+		return Ratio(x, y.Args[1])
+	}
+	return Arithmetic(Multiply, x, y)
+}
+
+// guarded reports whether n is a choice between a value and 0.
+func guarded(n *Term) bool {
+	return n.Op == Choose && n.Kind != Boolean && (n.Args[1].IsZero() || n.Args[2].IsZero())
+}
+
+// Ratio returns x / y, a real number.
+func Ratio(x, y *Term) *Term {
+	switch {
+	case x.IsZero():
+		return x
+	case y.isOne():
+		return x
+	case x.Op == Negate:
+		return Opposite(Ratio(x.Args[0], y))
+	case guarded(x):
+		return Chosen(x.Args[0], Ratio(x.Args[1], y), Ratio(x.Args[2], y))
+	}
+	return Arithmetic(Divide, x, y)
+}
+
+// Chosen returns c ? x : y, folded if c is known or x is y.
+func Chosen(c, x, y *Term) *Term {
+	if holds, known := c.Truth(); known {
+		if holds {
+			return x
+		}
+		return y
+	}
+	if Identical(x, y) {
+		return x
+	}
+	return Conditional(c, x, y)
+}
+
+// Applied returns a function of arguments.
+func Applied(name string, args ...*Term) *Term {
+	f := Functions[name]
+	return &Term{Op: Apply, Kind: f.Result, Func: f, Args: args}
+}
+
+// Conjuncts lists the conditions of which c is the conjunction; none if c is nil.
+func Conjuncts(c *Term) []*Term {
+	switch {
+	case c == nil:
+		return nil
+	case c.Op == And:
+		return append(Conjuncts(c.Args[0]), Conjuncts(c.Args[1])...)
+	}
+	return []*Term{c}
+}
+
+// All returns the conjunction of conditions, each once; nil if there are none.
+func All(conditions ...*Term) *Term {
+	var out *Term
+	var seen []*Term
+next:
+	for _, c := range conditions {
+		if c == nil {
+			continue
+		}
+		for _, s := range seen {
+			if Identical(s, c) {
+				continue next
+			}
+		}
+		seen = append(seen, c)
+		if out == nil {
+			out = c
+		} else {
+			out = Both(out, c)
+		}
+	}
+	return out
+}
+
+// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this package.
+func (n *Term) Map(f func(*Term) *Term) *Term {
+	if n == nil {
+		return nil
+	}
+	args := make([]*Term, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = f(a)
+	}
+	switch n.Op {
+	case Add:
+		return Sum(args[0], args[1])
+	case Subtract:
+		return Difference(args[0], args[1])
+	case Multiply:
+		return Product(args[0], args[1])
+	case Divide:
+		return Ratio(args[0], args[1])
+	case Quotient, Modulo, Truncate:
+		return Arithmetic(n.Op, args[0], args[1])
+	case Negate:
+		return Opposite(args[0])
+	case And:
+		return Both(args[0], args[1])
+	case Or:
+		return Either(args[0], args[1])
+	case Not:
+		return Negated(args[0])
+	case Choose:
+		return Chosen(args[0], args[1], args[2])
+	case Element:
+		r := *n.Read
+		r.Idx = nil
+		for _, i := range n.Read.Idx {
+			r.Idx = append(r.Idx, f(i))
+		}
+		if r.Which != nil {
+			r.Which = f(r.Which)
+		}
+		if r.Else != nil {
+			r.Else = f(r.Else)
+		}
+		return &Term{Op: Element, Kind: n.Kind, Read: &r}
+	case Reduce:
+		r := *n.Reduction
+		r.Vars = nil
+		fresh := map[*Variable]*Term{}
+		for _, v := range n.Reduction.Vars {
+			w := &Variable{Name: v.Name, Lo: f(v.Lo).Substitute(fresh), Hi: f(v.Hi).Substitute(fresh)}
+			fresh[v] = w.Term()
+			r.Vars = append(r.Vars, w)
+		}
+		if r.Guard != nil {
+			r.Guard = f(r.Guard).Substitute(fresh)
+		}
+		if r.Body != nil {
+			r.Body = f(r.Body).Substitute(fresh)
+		}
+		return &Term{Op: Reduce, Kind: n.Kind, Reduction: &r}
+	}
+	if len(args) == 0 {
+		return n
+	}
+	out := *n
+	out.Args = args
+	return &out
+}
+
+// Term returns the value of the variable.
+func (v *Variable) Term() *Term { return &Term{Op: Index, Kind: Integer, Var: v} }
+
+// Substitute returns n with variables replaced by values.
+func (n *Term) Substitute(values map[*Variable]*Term) *Term {
+	if n == nil || len(values) == 0 {
+		return n
+	}
+	if n.Op == Index {
+		if x := values[n.Var]; x != nil {
+			return x
+		}
+		return n
+	}
+	return n.Map(func(x *Term) *Term { return x.Substitute(values) })
+}
+
+// Uses reports whether the variable occurs in n.
+func (n *Term) Uses(v *Variable) bool {
+	found := false
+	n.Walk(func(m *Term) { found = found || m.Op == Index && m.Var == v })
+	return found
+}
+
+// UsesAny reports whether one of the variables occurs in n.
+func (n *Term) UsesAny(vars []*Variable) bool {
+	for _, v := range vars {
+		if n.Uses(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reads reports whether n depends on elements of tensors.
+func (n *Term) Reads() bool {
+	found := false
+	n.Walk(func(m *Term) { found = found || m.Op == Element })
+	return found
+}

@@ -1,0 +1,80 @@
+package term
+
+import "slices"
+
+// Match finds values of variables for which two values are the same.
+type Match struct {
+	Open   []*Variable // that may take any value
+	Values map[*Variable]*Term
+}
+
+// Same reports whether x is y once the variables of x have their values.
+func (m *Match) Same(x, y *Term) bool {
+	if x == nil || y == nil {
+		return x == y
+	}
+	if x.Op == Index {
+		if v, ok := m.Values[x.Var]; ok {
+			return Identical(v, y)
+		}
+		if slices.Contains(m.Open, x.Var) {
+			m.Values[x.Var] = y
+			return true
+		}
+	}
+	if x.Op != y.Op || x.Kind != y.Kind || x.Int != y.Int || x.Name != y.Name || x.Float != y.Float || x.Var != y.Var || len(x.Args) != len(y.Args) {
+		return false
+	}
+	if (x.Func != nil || y.Func != nil) && (x.Func == nil || y.Func == nil || x.Func.Name != y.Func.Name || x.Func.Name == "convert") {
+		return false
+	}
+	for i := range x.Args {
+		if !m.Same(x.Args[i], y.Args[i]) {
+			return false
+		}
+	}
+	return m.sameRead(x.Read, y.Read) && m.sameReduction(x.Reduction, y.Reduction)
+}
+
+func (m *Match) sameRead(x, y *Read) bool {
+	if x == nil || y == nil {
+		return x == y
+	}
+	if x.Tensor != y.Tensor || x.Count != y.Count || len(x.Ext) != len(y.Ext) || len(x.Idx) != len(y.Idx) {
+		return false
+	}
+	for i := range x.Idx {
+		if !m.Same(x.Idx[i], y.Idx[i]) {
+			return false
+		}
+	}
+	for i := range x.Ext {
+		if !m.Same(x.Ext[i], y.Ext[i]) {
+			return false
+		}
+	}
+	return m.Same(x.Which, y.Which) && m.Same(x.Else, y.Else)
+}
+
+func (m *Match) sameReduction(x, y *Reduction) bool {
+	if x == nil || y == nil {
+		return x == y
+	}
+	if x.Kind != y.Kind || x.Part != y.Part || len(x.Vars) != len(y.Vars) {
+		return false
+	}
+	for i, v := range x.Vars {
+		w := y.Vars[i]
+		if !m.Same(v.Lo, w.Lo) || !m.Same(v.Hi, w.Hi) {
+			return false
+		}
+		m.Values[v] = &Term{Op: Index, Kind: Integer, Var: w}
+	}
+	return m.Same(x.Guard, y.Guard) && m.Same(x.Body, y.Body)
+}
+
+// Identical reports whether two values are the same.
+func Identical(x, y *Term) bool {
+	m := Match{Values: map[*Variable]*Term{}}
+	return m.Same(x, y)
+}

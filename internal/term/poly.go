@@ -1,0 +1,251 @@
+package term
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// poly is an integer as a polynomial: a sum of products of symbols, variables and parts that are not taken apart. Two
+// integers whose polynomials are equal are equal.
+type poly struct {
+	monomials map[string]*monomial // by key
+}
+
+// monomial is a coefficient and the factors of a product, sorted by key.
+type monomial struct {
+	coefficient int
+	factors     []*Term
+}
+
+func keyOf(factors []*Term) string {
+	keys := make([]string, len(factors))
+	for i, f := range factors {
+		keys[i] = f.key()
+	}
+	return strings.Join(keys, "*")
+}
+
+// key tells apart what String may show alike: variables of the same name.
+func (n *Term) key() string {
+	if n.Op == Index {
+		return fmt.Sprintf("%s@%p", n.Var.Name, n.Var)
+	}
+	s := n.String()
+	n.Walk(func(m *Term) {
+		if m.Op == Index {
+			s += fmt.Sprintf(" %p", m.Var)
+		}
+	})
+	return s
+}
+
+// polyOf returns an integer as a polynomial.
+func polyOf(n *Term) *poly {
+	p := &poly{map[string]*monomial{}}
+	switch n.Op {
+	case Constant:
+		p.add(n.Int, nil)
+	case Negate:
+		p.addAll(polyOf(n.Args[0]), -1)
+	case Add:
+		p.addAll(polyOf(n.Args[0]), 1)
+		p.addAll(polyOf(n.Args[1]), 1)
+	case Subtract:
+		p.addAll(polyOf(n.Args[0]), 1)
+		p.addAll(polyOf(n.Args[1]), -1)
+	case Multiply:
+		return polyOf(n.Args[0]).times(polyOf(n.Args[1]))
+	case Quotient:
+		if q := polyOf(n.Args[0]).over(polyOf(n.Args[1])); q != nil {
+			return q
+		}
+		p.add(1, []*Term{Arithmetic(Quotient, Norm(n.Args[0]), Norm(n.Args[1]))})
+	case Modulo:
+		p.add(1, []*Term{Arithmetic(Modulo, Norm(n.Args[0]), Norm(n.Args[1]))})
+	default:
+		p.add(1, []*Term{n})
+	}
+	return p
+}
+
+func (p *poly) add(coefficient int, factors []*Term) {
+	k := keyOf(factors)
+	m := p.monomials[k]
+	if m == nil {
+		m = &monomial{0, factors}
+		p.monomials[k] = m
+	}
+	if m.coefficient += coefficient; m.coefficient == 0 {
+		delete(p.monomials, k)
+	}
+}
+
+func (p *poly) addAll(q *poly, scale int) {
+	for _, m := range q.sorted() {
+		p.add(scale*m.coefficient, m.factors)
+	}
+}
+
+func (p *poly) times(q *poly) *poly {
+	out := &poly{map[string]*monomial{}}
+	for _, a := range p.sorted() {
+		for _, b := range q.sorted() {
+			f := slices.Concat(a.factors, b.factors)
+			slices.SortStableFunc(f, func(x, y *Term) int { return strings.Compare(x.key(), y.key()) })
+			out.add(a.coefficient*b.coefficient, f)
+		}
+	}
+	return out
+}
+
+// over returns p / q if every monomial of p is a multiple of q, which must have one; or else nil.
+func (p *poly) over(q *poly) *poly {
+	d := q.sorted()
+	if len(d) != 1 {
+		return nil
+	}
+	out := &poly{map[string]*monomial{}}
+	for _, m := range p.sorted() {
+		rest, ok := without(m.factors, d[0].factors)
+		if !ok || m.coefficient%d[0].coefficient != 0 {
+			return nil
+		}
+		out.add(m.coefficient/d[0].coefficient, rest)
+	}
+	return out
+}
+
+// without returns factors less others, if they contain all of them.
+func without(factors, others []*Term) ([]*Term, bool) {
+	rest := slices.Clone(factors)
+	for _, o := range others {
+		i := slices.IndexFunc(rest, func(f *Term) bool { return f.key() == o.key() })
+		if i < 0 {
+			return nil, false
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return rest, true
+}
+
+// sorted lists monomials in an order that does not depend on addresses: those with variables first, then by text.
+func (p *poly) sorted() []*monomial {
+	out := slices.Collect(maps.Values(p.monomials))
+	rank := func(m *monomial) string {
+		vars, texts := 0, []string{}
+		for _, f := range m.factors {
+			if f.Op == Index {
+				vars++
+			}
+			texts = append(texts, f.String())
+		}
+		negative := 0
+		if m.coefficient < 0 {
+			negative = 1
+		}
+		return fmt.Sprintf("%d %03d %03d %s", negative, 999-vars, 999-len(m.factors), strings.Join(texts, "*"))
+	}
+	slices.SortFunc(out, func(a, b *monomial) int { return strings.Compare(rank(a), rank(b)) })
+	return out
+}
+
+// equal reports whether p and q are the same polynomial.
+func (p *poly) equal(q *poly) bool {
+	if len(p.monomials) != len(q.monomials) {
+		return false
+	}
+	for k, m := range p.monomials {
+		if n := q.monomials[k]; n == nil || n.coefficient != m.coefficient {
+			return false
+		}
+	}
+	return true
+}
+
+// term returns the polynomial as a term.
+func (p *poly) term() *Term {
+	out := Number(0)
+	for _, m := range p.sorted() {
+		c := m.coefficient
+		t := Number(max(c, -c))
+		for _, f := range ordered(m.factors) {
+			t = Product(t, f)
+		}
+		if c > 0 {
+			out = Sum(out, t)
+		} else {
+			out = Difference(out, t)
+		}
+	}
+	return out
+}
+
+// ordered returns factors with variables first.
+func ordered(factors []*Term) []*Term {
+	f := slices.Clone(factors)
+	slices.SortStableFunc(f, func(x, y *Term) int {
+		if (x.Op == Index) != (y.Op == Index) {
+			if x.Op == Index {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(x.String(), y.String())
+	})
+	return f
+}
+
+// Norm returns an integer in a form that equal polynomials share.
+func Norm(n *Term) *Term { return polyOf(n).term() }
+
+// SameInteger reports whether two integers are equal as polynomials.
+func SameInteger(x, y *Term) bool { return polyOf(x).equal(polyOf(y)) }
+
+// Linear returns c and r such that n is c*v + r, and v is in neither; ok is false if there are none.
+func Linear(n *Term, v *Variable) (c, r *Term, ok bool) {
+	cp, rp := &poly{map[string]*monomial{}}, &poly{map[string]*monomial{}}
+	for _, m := range polyOf(n).sorted() {
+		at, times := -1, 0
+		for i, f := range m.factors {
+			if f.Op == Index && f.Var == v {
+				at = i
+				times++
+			} else if f.Uses(v) {
+				return nil, nil, false
+			}
+		}
+		switch times {
+		case 0:
+			rp.add(m.coefficient, m.factors)
+		case 1:
+			cp.add(m.coefficient, slices.Delete(slices.Clone(m.factors), at, at+1))
+		default:
+			return nil, nil, false
+		}
+	}
+	return cp.term(), rp.term(), true
+}
+
+// NonNegative reports whether an integer is 0 or more because all that it consists of is: extents, indices that begin at 0
+// or above, and sums and products of them.
+func NonNegative(n *Term) bool {
+	for _, m := range polyOf(n).sorted() {
+		if m.coefficient < 0 {
+			return false
+		}
+		for _, f := range m.factors {
+			switch {
+			case f.Op == Symbol:
+			case f.Op == Index && NonNegative(f.Var.Lo):
+			case (f.Op == Quotient || f.Op == Modulo) && NonNegative(f.Args[0]) && NonNegative(f.Args[1]):
+			case f.Op == Apply && f.Func.Name == "max" && (NonNegative(f.Args[0]) || NonNegative(f.Args[1])):
+			case f.Op == Apply && f.Func.Name == "min" && NonNegative(f.Args[0]) && NonNegative(f.Args[1]):
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
