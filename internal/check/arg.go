@@ -73,7 +73,7 @@ func exprTypeNear(name string) string {
 	return map[string]string{"float": "float64", "f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "integer": "int", "dims": "[]int", "boolean": "bool"}[name]
 }
 
-// plain checks that an argument is plain data, unless its spec says unchecked.
+// plain checks that an argument is plain data, unless the spec declares it unchecked.
 func (o *operator) plain(a *spec.Arg, from task.Source) {
 	holds := ""
 	switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Result holds what checking found out about specs. Package model continues from it if there are no findings.
+// Result holds specs with their typed expressions and shapes. Package model reads it if there are no findings.
 type Result struct {
 	Enums []*spec.Spec
 	// Scopes holds the scope of every other spec, with its expressions and shapes typed.
@@ -63,6 +63,7 @@ func Check(specs []*spec.Spec, list *diag.List) *Result {
 			continue
 		case spec.Enum:
 			c.enum(s)
+			c.enumFormula(s)
 			r.Enums = append(r.Enums, s)
 			continue
 		}
@@ -86,7 +87,7 @@ func kernelTypes(s *spec.Spec) []string {
 	return []string{name}
 }
 
-// taskIDs checks that no two tasks have the same id, which idOf makes of their names.
+// taskIDs checks that no two tasks have the same id. idOf derives an id from names.
 func (c *checker) taskIDs(specs []*spec.Spec, idOf func(operator, task string) task.ID) {
 	type named struct {
 		name string
@@ -111,6 +112,8 @@ type checker struct {
 	list  *diag.List
 	enums map[string]*spec.Spec // by name
 	specs map[string]*spec.Spec // by name
+	// formulas holds the formulas of enums that operators apply.
+	formulas map[*spec.Spec]*formula
 }
 
 var (
@@ -120,14 +123,13 @@ var (
 	goFunc = regexp.MustCompile(`^[^\s"]+\.[A-Z][A-Za-z0-9_]*$`)
 )
 
-// reservedNames have a meaning in expressions, so nothing that expressions refer to may have them.
+// reservedNames have a meaning in expressions. Attributes, slots and arguments cannot have them.
 var reservedNames = []string{"true", "false", "in", "not", "none"}
 
 // inExpressions lists what expressions refer to by name.
 var inExpressions = []string{"attribute", "field", "slot", "argument"}
 
-// reservedPackages cannot be packages of operators. Opgen generates the first. Go does not let other packages import
-// the rest.
+// reservedPackages cannot be packages of operators. Opgen generates the first. Go restricts imports of the rest.
 var reservedPackages = []string{"catalogue", "main", "init", "internal", "vendor"}
 
 // reservedSlots cannot be names of slots, because tasks have them.
@@ -147,7 +149,7 @@ func (c *checker) name(name, what string, span source.Span) {
 	}
 }
 
-// toSnake returns a name of another style in the style of specs, if it is one: inputX becomes input_x.
+// toSnake returns a name of another style in the style of specs: inputX becomes input_x.
 func toSnake(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -217,7 +219,7 @@ func (c *checker) enum(s *spec.Spec) {
 // maxValues is how many values fit the Go type of an enum. Zero is not a value.
 const maxValues = 255
 
-// enumValues checks the names of an enum's values and the Go constants that they become.
+// enumValues checks the names of an enum's values and the names of their Go constants.
 func (c *checker) enumValues(values []spec.Str, what string, span source.Span) {
 	if len(values) == 0 {
 		c.list.Add(diag.BadValue, span, "%s: want at least one value", what)
@@ -246,7 +248,7 @@ type operator struct {
 	s        *spec.Spec
 	sc       *scope.Scope
 	typeUsed map[string]bool      // dtype variables that are the type of a slot
-	unbound  map[string]bool      // dtype variables that were reported as undetermined
+	unbound  map[string]bool      // dtype variables that were reported as not determined
 	clashing map[source.Span]bool // declarations whose clash of Go names was reported
 }
 
@@ -291,11 +293,12 @@ func (o *operator) check() {
 	for _, x := range o.s.Examples {
 		o.example(x)
 	}
+	o.formula()
 	o.goNames()
 }
 
-// groupNames checks the slots and arguments that are named like a group of a task's arguments. In
-// constraints such a name would have two meanings, unless the slot is all that the group holds.
+// groupNames checks the slots and arguments that have the name of a group of a task's arguments. In
+// constraints such a name would have two meanings, unless the group holds the slot alone.
 func (o *operator) groupNames() {
 	for _, s := range o.s.Slots {
 		g, group := partition.ParseGroup(s.Name)

@@ -11,7 +11,8 @@ import (
 
 // The findings of this package are tested in package driver, by the archives in its testdata/diag.
 
-// TestTaskIDs checks what no real names show: that tasks with the same id are found.
+// TestTaskIDs checks that tasks with the same id are reported. The test makes ids equal, since it knows no
+// names whose ids are.
 func TestTaskIDs(t *testing.T) {
 	var list diag.List
 	var specs []*spec.Spec

@@ -19,8 +19,7 @@ import (
 // gradTerm is the prefix of a slot's name that refers to its gradient.
 const gradTerm = "grad."
 
-// operands returns the declaration of a task's tensors, as its signature will have it, and the slot of
-// each operand.
+// operands returns the declaration of a task's tensors, as in its signature, and the slot of each tensor by name.
 func (o *operator) operands(t *spec.Task) (*partition.Declaration, map[string]*spec.Slot) {
 	var slots []partition.DeclaredSlot
 	of := map[string]*spec.Slot{}
@@ -88,7 +87,7 @@ func (o *operator) constraintError(code diag.Code, c *spec.Constraint, err error
 	o.list.Add(code, c.Span, "%swant %s, got %s", about, e.Want, e.Got)
 }
 
-// terms checks that each term of a constraint names a tensor of the task, or a group.
+// terms checks that each term of a constraint names a tensor or a group of the task.
 func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *partition.Declaration, of map[string]*spec.Slot) bool {
 	ok := true
 	for _, term := range c.Terms {
@@ -123,7 +122,7 @@ func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *partition.Declarat
 	return ok
 }
 
-// rank is what a spec says about the number of a tensor's dimensions: exactly so many, or at least.
+// rank is the rank of a tensor as far as a spec gives it: n, or at least n if it is open.
 type rank struct {
 	n    int
 	open bool
@@ -162,7 +161,7 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 	for _, t := range c.Terms {
 		s := of[partition.ParseTerm(t.V).Name]
 		if s == nil {
-			return true // a group: its tensors are known at launch
+			return true // the tensors of a group are known at launch
 		}
 		slots = append(slots, s)
 	}
@@ -219,7 +218,7 @@ func (o *operator) points(c *spec.Constraint, slots []*spec.Slot) {
 	}
 }
 
-// alignedExtents checks that the extents of aligned tensors that are numbers are the same.
+// alignedExtents checks that aligned tensors have equal extents where the spec gives numbers.
 func (o *operator) alignedExtents(c *spec.Constraint, a, b *spec.Slot, at spec.Str) {
 	if rankOf(a).open || rankOf(b).open {
 		return

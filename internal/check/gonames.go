@@ -10,14 +10,14 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// goScope collects the Go names that generated code declares in one of its scopes.
+// goScope collects the Go names in one scope of generated code.
 type goScope struct {
 	o     *operator
 	fixed []string // names that the scope holds for every spec
 	from  map[string]claim
 }
 
-// claim is what a Go name was made of.
+// claim is the declaration that a Go name derives from.
 type claim struct {
 	what string
 	span source.Span
@@ -27,8 +27,8 @@ func (o *operator) goScope(fixed ...string) *goScope {
 	return &goScope{o, fixed, map[string]claim{}}
 }
 
-// claim gives a name to what a spec declares at span. One clash of a declaration is reported, though
-// several of the names that derive from it may be taken.
+// claim records that the declaration at span has a Go name. It reports a name that another declaration has.
+// Several Go names may derive from a declaration, but one clash is reported.
 func (g *goScope) claim(name, what string, span source.Span) (ok bool) {
 	first, taken := g.from[name]
 	switch {
@@ -48,10 +48,9 @@ func (g *goScope) claim(name, what string, span source.Span) (ok bool) {
 	return false
 }
 
-// goNames checks that declarations become different Go names. The scope has checked that the declarations' own names
-// differ.
+// goNames checks that declarations have different Go names. Package scope checks that their names in the spec differ.
 func (o *operator) goNames() {
-	fixed := []string{"Attrs", "Defaults", "Slot", "Dims", "Kernel", "Register", "Operator"}
+	fixed := []string{"Attrs", "Defaults", "Slot", "Dims", "Kernel", "Kernels", "Register", "Operator"}
 	switch o.s.Kind {
 	case spec.Optimizer:
 		fixed = append(fixed, "Optimizer")
@@ -71,7 +70,7 @@ func (o *operator) goNames() {
 		g := goname.Exported(t.Name)
 		fixed = append(fixed, g, g+"Task")
 		if t.Name != "init" && t.Name != "cleanup" {
-			fixed = append(fixed, "Invoke"+g)
+			fixed = append(fixed, g+"Tensors")
 		}
 		if t.Name == "backward" {
 			fixed = append(fixed, "BackwardKernel")
@@ -106,14 +105,14 @@ func (o *operator) goNames() {
 	}
 }
 
-// slotNames claims the types and constants of slots and arguments, and the fields and methods through
-// which tasks reach them.
+// slotNames claims the types and constants of slots and arguments, and their fields and methods in the arguments of
+// tasks.
 func (o *operator) slotNames(pkg *goScope) {
 	backward := false
 	for _, t := range o.s.Tasks {
 		backward = backward || t.Name == "backward"
 	}
-	args := o.goScope("Attrs", "Dims")
+	args := o.goScope("Attrs", "Dims", "Invoke")
 	for _, s := range o.s.Slots {
 		if slices.Contains(reservedSlots, s.Name) || o.sc.Where(s.Name) != s.Key {
 			continue // already reported
@@ -152,7 +151,7 @@ func (o *operator) enumNames(pkg *goScope, name, what string, a *spec.Attr) {
 	if !pkg.claim(name, what, a.Key) {
 		return
 	}
-	seen := map[string]bool{} // values that are the same in Go were reported
+	seen := map[string]bool{} // enumValues reports values with the same Go name
 	for _, v := range a.Values {
 		if g := goname.Exported(v.V); g != "" && !seen[g] {
 			seen[g] = true

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// rewrites checks what an operator says about memory in place, about inference and about fusions.
+// rewrites checks the tables of a spec about memory in place, inference and fusions.
 func (o *operator) rewrites() {
 	if o.s.Unread["slots"] || o.s.Unread["attrs"] {
 		return

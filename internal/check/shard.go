@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// shards checks the dimensions along which an operator may be divided: each belongs to a slot, and the effect on outputs
-// is the one that the spec gives.
+// shards checks the dimensions along which an operator may be divided: each belongs to a slot, and the effect
+// on outputs is the one that the spec gives.
 func (o *operator) shards() {
 	first := map[string]*spec.Shard{}
 	for _, s := range o.s.Shards {
@@ -37,7 +37,7 @@ func (o *operator) shards() {
 			}
 		}
 		if o.s.Kind == spec.Optimizer {
-			out = in // it changes its weight
+			out = in // an optimizer writes its weight, which is an input
 		}
 		switch {
 		case o.s.Unread["slots"] || o.sc.Lenient():

@@ -73,7 +73,7 @@ func (o *operator) derived(s *spec.Slot) {
 		switch {
 		case o.sc.What(v) != "dtype variable" || o.unbound[v]:
 		case s.Mixed() && !o.s.ShapeFunc.Set():
-			o.unbound[v] = true // one finding is enough
+			o.unbound[v] = true // to report it once
 			o.list.Add(diag.BadType, s.Type.Span(), "each tensor of %s has an element type of its own, and nothing determines which", s.Name).
 				Hinted("name a function that does: shape_func = \"package.Func\"")
 		case !s.Mixed() && !o.typeBound(v):
@@ -84,7 +84,7 @@ func (o *operator) derived(s *spec.Slot) {
 	}
 }
 
-// slotKeys checks that the keys of a slot fit its role.
+// slotKeys checks that a slot has only keys that have a meaning for its role.
 func (o *operator) slotKeys(s *spec.Slot) {
 	only := func(has bool, span source.Span, key string, allowed ...string) {
 		if has && !slices.Contains(allowed, s.Role.V) {
@@ -189,6 +189,6 @@ func (o *operator) initializer(s *spec.Slot) {
 		}
 		return
 	}
-	// The graph derives the seed from the weight's name.
+	// The spec gives no seed, since the graph derives it from the weight's name.
 	o.given(of, in.Attrs, in.Span, diag.BadInit, "seed")
 }

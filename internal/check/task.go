@@ -81,7 +81,7 @@ func (o *operator) unused() {
 	}
 }
 
-// optimizerSlots checks that an optimizer has the inputs that it is given, and no others.
+// optimizerSlots checks that the inputs of an optimizer are weight and grad.
 func (o *operator) optimizerSlots() {
 	for _, want := range []string{"weight", "grad"} {
 		i := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == want })
@@ -104,7 +104,7 @@ func (o *operator) optimizerSlots() {
 	}
 }
 
-// initializerSlots checks that an initializer has the one output that it fills.
+// initializerSlots checks that an initializer has one output.
 func (o *operator) initializerSlots() {
 	var outputs []*spec.Slot
 	for _, s := range o.s.Slots {
@@ -139,7 +139,7 @@ func (o *operator) task(t *spec.Task) {
 	switch {
 	case t.Over.Set() && len(t.Steps) > 0:
 		o.list.Add(diag.BadStep, t.Over.Span(), "task %s has both over and steps; each step has its own", t.Name).See(t.Steps[0].Key, "the first step")
-	case !t.Over.Set() && len(t.Steps) == 0 && !t.Bad:
+	case !t.Over.Set() && len(t.Steps) == 0 && !t.Bad && o.s.Formula.V == "": // a formula is computed at once
 		o.list.Add(diag.BadStep, t.Key, "task %s has neither over nor steps", t.Name).
 			Hinted("give the number of its indices, which may be computed in parallel: over = \"prod(N)\"")
 	}
@@ -182,7 +182,7 @@ func (o *operator) findSlot(a *spec.Access) *spec.Slot {
 	return nil
 }
 
-// access checks that a task may do with a slot what it says.
+// access checks that a task may have the permission that the spec gives it for a slot.
 func (o *operator) access(t *spec.Task, a *spec.Access) {
 	s := o.findSlot(a)
 	if s == nil || !a.Value.Set() || !slices.Contains(spec.Roles, s.Role.V) {
@@ -299,11 +299,11 @@ func (o *operator) backward(t *spec.Task) {
 	}
 }
 
-// gradModes lists how a task contributes to a gradient: by putting each element once, or by adding
-// to any element any number of times.
+// gradModes lists how a task contributes to a gradient: it writes each element once, or it adds to any element any
+// number of times.
 var gradModes = []string{"once", "scatter"}
 
-// certain reports whether the role and the type of a slot are known. Otherwise there is a finding about them.
+// certain reports whether the role and the type of a slot are valid. If not, another check reports them.
 func (o *operator) certain(s *spec.Slot) bool {
 	if s.Bad || !slices.Contains(spec.Roles, s.Role.V) {
 		return false

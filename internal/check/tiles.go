@@ -13,7 +13,7 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// domain checks what a step runs over.
+// domain checks the extents of the dimensions that a step runs over.
 func (o *operator) domain(over spec.Str, inner []spec.Str) {
 	o.sc.Expr(over, expr.Int)
 	for i, s := range inner {
@@ -24,8 +24,8 @@ func (o *operator) domain(over spec.Str, inner []spec.Str) {
 	}
 }
 
-// tiles checks how a step is cut into tiles: what it says is about dimensions and slots that there are, and no two
-// tiles write the same element.
+// tiles checks how a step is cut into tiles. The dimensions and slots must exist, and no two tiles may write the same
+// element.
 func (o *operator) tiles(x *spec.Tiles) {
 	t := o.taskNamed(x.Task)
 	if t == nil {
@@ -63,7 +63,7 @@ func (o *operator) tiles(x *spec.Tiles) {
 	}
 }
 
-// window checks what an index touches along an axis.
+// window checks the window that an index touches along an axis.
 func (o *operator) window(w *spec.Window, domain []spec.Str) {
 	for _, s := range []spec.Str{w.Scale, w.Shift, w.Size} {
 		o.sc.Expr(s, expr.Int)
@@ -80,9 +80,9 @@ func (o *operator) window(w *spec.Window, domain []spec.Str) {
 	}
 }
 
-// disjoint checks that different tiles write different elements of a slot: every dimension moves an element of its
-// shape, by at least the extent of the window. A slot that may be absent is left to the planner, which cuts no step
-// whose tiles would write the same elements.
+// disjoint checks that different tiles write different elements of a slot: along every dimension, an index
+// moves by at least the extent of the window. It does not check slots that may be absent. The planner cuts no
+// step whose tiles write the same elements.
 func (o *operator) disjoint(x *spec.Tiles, domain []spec.Str, s *spec.Slot) {
 	if s.Bad || s.Present.Set() {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// containers lists what holds tensors, by name: how many types each takes, and what it is called.
+// containers lists the containers of tensors by name, with their number of types and the noun for messages.
 var containers = map[string]struct {
 	args int
 	what string
@@ -124,13 +124,13 @@ func typeArgs(s string) []string {
 	return append(args, s[from:])
 }
 
-// typeNames returns the names within a type: of element types and dtype variables.
+// typeNames returns the names of the element types and dtype variables in a type.
 func typeNames(t string) []string {
 	names := strings.FieldsFunc(t, func(r rune) bool { return strings.ContainsRune("(), ", r) })
 	return slices.DeleteFunc(names, func(n string) bool { _, ok := containers[n]; return ok })
 }
 
-// maxNamed is how many types one finding names.
+// maxNamed is the largest number of types that one finding names.
 const maxNamed = 4
 
 func (o *operator) typeVar(v *spec.TypeVar) {
@@ -155,7 +155,7 @@ func (o *operator) typeVar(v *spec.TypeVar) {
 	case n == 1:
 		o.list.Add(diag.NotYet, later[0].Span(), "%s are not supported yet", why)
 	case n > 1:
-		// One finding for all: some operators allow dozens.
+		// One finding reports them all, since some operators allow dozens.
 		var names []string
 		for _, t := range later[:min(n, maxNamed)] {
 			names = append(names, t.V)
@@ -174,10 +174,10 @@ func (o *operator) typeVar(v *spec.TypeVar) {
 	}
 }
 
-// maxVariants is how many kernels of an operator are registered at most.
+// maxVariants is the largest number of kernels of an operator.
 const maxVariants = 1000
 
-// variants checks that dtype variables do not have too many combinations.
+// variants checks that dtype variables have at most maxVariants combinations.
 func (o *operator) variants() {
 	n := 1
 	for _, v := range o.s.Types {
@@ -191,7 +191,7 @@ func (o *operator) variants() {
 // typedAttrs lists the types of attributes that determine an element type, by their value or by their own type.
 var typedAttrs = []string{"dtype", "type", "tensor", "sparse", "bool", "int", "float", "string"}
 
-// from checks what binds a dtype variable that no input binds.
+// from checks the names in a dtype variable's key from, which bind it if no input does.
 func (o *operator) from(v *spec.TypeVar) {
 	if names := o.cycle(v); names != nil {
 		o.list.Add(diag.Cyclic, v.From[0].Span(), "dtype variable %s is bound by itself: %s", v.Name, strings.Join(append(names, v.Name), " <- "))
@@ -221,8 +221,8 @@ func (o *operator) from(v *spec.TypeVar) {
 	}
 }
 
-// cycle returns the dtype variables, beginning with v, each of which may get its type from the next
-// and the last from v again. It returns nil if there are none, or if the spec declares another of them before v.
+// cycle returns the dtype variables of a cycle that begins with v. Each may get its type from the next, and the last
+// from v. It returns nil if there is no cycle, or if the spec declares another variable of the cycle before v.
 func (o *operator) cycle(v *spec.TypeVar) []string {
 	seen := map[string]bool{}
 	var visit func(w *spec.TypeVar) []string
@@ -245,13 +245,14 @@ func (o *operator) cycle(v *spec.TypeVar) []string {
 	return visit(v)
 }
 
-// typesCertain reports whether role and type of all slots are known. Otherwise any of them may have a dtype variable.
+// typesCertain reports whether the roles and types of all slots are valid. If not, any slot may have a dtype
+// variable.
 func (o *operator) typesCertain() bool {
 	return !o.s.Unread["slots"] && !slices.ContainsFunc(o.s.Slots, func(s *spec.Slot) bool { return !o.certain(s) })
 }
 
-// typeBound reports whether something determines dtype variable v even if the caller leaves out all that is optional.
-// What could not be read counts as determining it.
+// typeBound reports whether something determines dtype variable v even if all optional inputs are absent. It
+// returns true if a slot could not be read.
 func (o *operator) typeBound(v string) bool {
 	if !o.typesCertain() {
 		return true

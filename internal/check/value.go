@@ -19,7 +19,7 @@ import (
 type flaw struct {
 	at      source.Node // the part of the value that has it
 	message string
-	name    string   // a name that is not among those below, or ""
+	name    string   // a name that is not among the valid names, or ""
 	among   []string // the valid names
 }
 
@@ -85,7 +85,7 @@ func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 	return nil
 }
 
-// wanted says what the values of each type of attributes are.
+// wanted describes the values of each type of attributes.
 var wanted = map[string]string{
 	"int": "an integer", "axis": "an integer", "float": "a number", "bool": "true or false", "string": "a string",
 	"enum": "the name of a value", "dtype": "the name of an element type",
@@ -166,8 +166,8 @@ func outside(a *spec.Attr, n source.Node) *flaw {
 	return nil
 }
 
-// given checks attributes that an example or an initializer gives: each exists and has a possible
-// value, and all without a default are there.
+// given checks the attributes that an example or an initializer gives. Each must exist and have a valid value. All
+// attributes without a default must be given, except those in skip.
 func (o *operator) given(of *spec.Spec, entries []*source.Entry, span source.Span, code diag.Code, skip ...string) {
 	var names []string
 	for _, a := range of.Attrs {

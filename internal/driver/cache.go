@@ -9,19 +9,21 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/kernelfile"
 )
 
 // A run keeps size, time stamp and checksum of its inputs and outputs in the user's cache folder, as git does
-// in its index. If size and time stamp of all of them, and of opgen itself, are as they were, there is
-// nothing to do. Nothing depends on the cache: without it, a run does all the work.
+// in its index. The next run does nothing if sizes and time stamps of all of them, and of opgen itself, are the
+// same. Results do not depend on the cache: without it, a run does all the work.
 
-const cacheFormat = 5
+const cacheFormat = 6
 
 type snapshot struct {
 	Format    int             `json:"format"`
@@ -29,14 +31,22 @@ type snapshot struct {
 	Taken     time.Time       `json:"taken"`
 	Operators int             `json:"operators"`
 	Folders   []folder        `json:"folders"`
+	Kernels   kernelFiles     `json:"kernels"`
 	Programs  []stamp         `json:"programs,omitempty"` // of plug-ins
 	Files     map[string]file `json:"files"`              // by path relative to the module's root, with slashes
 }
 
-// folder is one whose files are tracked: those with an extension, or all of them.
+// folder is a folder with tracked files: those with an extension, or all if Ext is "".
 type folder struct {
 	Path string `json:"path"`
 	Ext  string `json:"ext,omitempty"`
+}
+
+// kernelFiles are the files of kernels that decide which kernels are derived from formulas.
+type kernelFiles struct {
+	Path  string   `json:"path"`
+	Names []string `json:"names"` // of all
+	Read  []string `json:"read"`  // of those of which the text counts as well
 }
 
 type stamp struct {
@@ -50,8 +60,8 @@ type file struct {
 	Sum string `json:"sum"`
 }
 
-// racy is how close to the snapshot a file may have been changed for its time stamp to be trusted: a
-// later change might not have got another one. Some file systems count in steps of two seconds.
+// racy is how much older than the snapshot a time stamp must be to be trusted. Two changes in a shorter time
+// may give equal time stamps, since some file systems count in steps of two seconds.
 const racy = 2 * time.Second
 
 func cachePath(root string) (string, error) {
@@ -71,8 +81,8 @@ func tool() (stamp, error) {
 	return stampOf("", exe)
 }
 
-// stampOf returns the stamp of a program: one of the system's path, or a file. A relative path begins at
-// root.
+// stampOf returns the stamp of a program: a name to look up in PATH, or the path of a file. A relative path begins
+// at root.
 func stampOf(root, program string) (stamp, error) {
 	file := program
 	if filepath.Base(program) == program {
@@ -92,7 +102,7 @@ func stampOf(root, program string) (stamp, error) {
 	return stamp{program, info.Size(), info.ModTime()}, nil
 }
 
-// upToDate returns the result of a run that finds everything as the last one left it, or nil.
+// upToDate returns the result of a run if nothing has changed since the last run, or else nil.
 func upToDate(root string) *Result {
 	began := time.Now()
 	path, err := cachePath(root)
@@ -133,20 +143,28 @@ func upToDate(root string) *Result {
 		settled = settled || info.ModTime().Before(began.Add(-racy))
 		return true
 	}
+	if !slices.Equal(kernelfile.Open(filepath.Join(root, filepath.FromSlash(s.Kernels.Path))).Names, s.Kernels.Names) {
+		return nil
+	}
 	if !s.walkTracked(root, same) || len(seen) != len(s.Files) {
 		return nil
 	}
-	if settled { // from now on, time stamps do
+	if settled { // the next run compares time stamps only
 		s.Taken = began
 		s.write(path)
 	}
 	return &Result{Project: &Project{Findings: &diag.List{}}, Operators: s.Operators, UpToDate: true}
 }
 
-// walkTracked calls f for every file that a run depends on or makes, until f returns false.
+// walkTracked calls f for every file that a run depends on or makes, until f returns false. It returns false
+// if f did, or if a file cannot be read.
 func (s *snapshot) walkTracked(root string, f func(rel string, info fs.FileInfo) bool) bool {
-	for _, rel := range []string{config.Name, "go.mod"} {
-		info, err := os.Stat(filepath.Join(root, rel))
+	single := []string{config.Name, "go.mod"}
+	for _, name := range s.Kernels.Read {
+		single = append(single, path.Join(s.Kernels.Path, name))
+	}
+	for _, rel := range single {
+		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(rel)))
 		if err != nil || !f(rel, info) {
 			return false
 		}
@@ -194,11 +212,12 @@ func sum(data []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// sums holds the sums of files, by path relative to the module's root: of what a run read and wrote,
-// regardless of later changes.
+// sums holds the checksums of what a run read and wrote, by path relative to the module's root. Later changes of the
+// files do not affect it.
 type sums map[string]string
 
-// addFiles adds files that are read later in the run. If they change before, the next run notices.
+// addFiles adds files that the run has not read. If a file changes before the run reads it, the next run
+// finds another checksum.
 func (s sums) addFiles(root string, rels ...string) {
 	for _, rel := range rels {
 		if sum, err := sumFile(filepath.Join(root, rel)); err == nil {
@@ -222,8 +241,8 @@ func (s sums) addFolder(root, folder string) error {
 	})
 }
 
-// remember writes the snapshot of a run that succeeded. Failure to do so costs time, not
-// correctness, and is ignored.
+// remember writes the snapshot of a run that succeeded. It ignores errors: without a snapshot, the next run takes
+// longer.
 func (p *Project) remember(operators int, began time.Time) {
 	root := p.Config.Root
 	path, err := cachePath(root)
@@ -235,6 +254,10 @@ func (p *Project) remember(operators int, began time.Time) {
 		return
 	}
 	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: operators, Folders: []folder{{p.Config.Specs, ".toml"}}, Files: map[string]file{}}
+	if p.kernels.Texts != nil && len(p.kernels.Texts) < len(p.kernels.Names) {
+		return // an unreadable file may declare a kernel once it is readable
+	}
+	s.Kernels = kernelFiles{p.Config.Kernels, p.kernels.Names, slices.Sorted(maps.Keys(p.kernels.Texts))}
 	makers, err := p.makers(nil)
 	if err != nil {
 		return
@@ -255,7 +278,7 @@ func (p *Project) remember(operators int, began time.Time) {
 	clean := s.walkTracked(root, func(rel string, info fs.FileInfo) bool {
 		sum, ok := p.sums[rel]
 		if !ok {
-			// Not ours, or new: its writer must have finished.
+			// The run has not read the file. A time stamp that is old enough shows that nothing writes it.
 			var err error
 			sum, err = sumFile(filepath.Join(root, filepath.FromSlash(rel)))
 			ok = err == nil && filepath.Ext(rel) != ".toml" && info.ModTime().Before(began.Add(-racy))

@@ -24,9 +24,9 @@ import (
 // defaultConfig is the opgen.toml of archives that have none.
 const defaultConfig = "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n"
 
-// diagArchives returns the archives in testdata/diag by name. Each holds a module with, as a rule, one
-// mistake, and in want what opgen check says about it. An archive is named after the code of its
-// finding; the one named after nothing else is the example in docs/diagnostics.md.
+// diagArchives returns the archives in testdata/diag by name. Each holds a module with a mistake, and in want
+// what opgen check prints. The name of an archive begins with the code of its finding. If it is the code
+// alone, the archive is the example in docs/diagnostics.md.
 func diagArchives(t testing.TB) map[string]*txtar.Archive {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/diag/*.txtar")
@@ -69,7 +69,7 @@ func archiveModule(t testing.TB, a *txtar.Archive) string {
 	return root
 }
 
-// checkArchive returns what is wrong with the module that an archive holds and with its plug-ins.
+// checkArchive returns the findings of the module that an archive holds, and those of its plug-ins.
 func checkArchive(t testing.TB, a *txtar.Archive) []*diag.Diagnostic {
 	t.Helper()
 	r, err := driver.Diff(t.Context(), archiveModule(t, a), driver.Options{})
@@ -81,8 +81,8 @@ func checkArchive(t testing.TB, a *txtar.Archive) []*diag.Diagnostic {
 
 var findingsLine = regexp.MustCompile(`(?m)^findings: (\d+)$`)
 
-// TestDiagnostics checks, for each archive, every word that opgen check prints. One mistake makes one
-// finding, unless the archive's comment says how many.
+// TestDiagnostics checks the whole text that opgen check prints for each archive. There is one finding, unless the
+// archive's comment gives another number.
 func TestDiagnostics(t *testing.T) {
 	for name, a := range diagArchives(t) {
 		t.Run(name, func(t *testing.T) {
@@ -107,10 +107,10 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// unprovoked lists the codes that no archive produces, with the reason.
+// unprovoked lists the codes that no archive gives, with the reason.
 var unprovoked = map[diag.Code]string{}
 
-// TestEveryCode checks that each rule is shown at work by an archive of its own name.
+// TestEveryCode checks that each rule has an archive with the name of its code.
 func TestEveryCode(t *testing.T) {
 	archives := diagArchives(t)
 	for code := range diag.Rules {
@@ -118,14 +118,14 @@ func TestEveryCode(t *testing.T) {
 		_, shown := archives[strings.ToLower(string(code))]
 		switch {
 		case exempt && shown:
-			t.Errorf("%s has an archive, so it is no longer true that %s", code, why)
+			t.Errorf("%s has an archive, which contradicts its reason in unprovoked: %s", code, why)
 		case !exempt && !shown:
 			t.Errorf("no archive %s.txtar", strings.ToLower(string(code)))
 		}
 	}
 }
 
-// checkGolden compares what a test got with the section want of an archive, or rewrites the section.
+// checkGolden compares a test's output with the section want of an archive, or rewrites the section.
 func checkGolden(t *testing.T, path string, a *txtar.Archive, got []byte) {
 	t.Helper()
 	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "want" })
@@ -167,7 +167,7 @@ func TestAllFindings(t *testing.T) {
 		}
 		prev := ds[i-1].Span
 		if c := cmp.Or(cmp.Compare(prev.File.Path, d.Span.File.Path), cmp.Compare(prev.Start, d.Span.Start)); c > 0 {
-			t.Errorf("finding %d stands before the one in front of it", i)
+			t.Errorf("finding %d: want a place behind that of finding %d, got one in front", i, i-1)
 		}
 	}
 	want := map[string]int{"specs/a_mask.toml": 7, "specs/b_scale.toml": 8, "specs/c_copy.toml": 2, "specs/sub/broken.toml": 1}
@@ -177,7 +177,7 @@ func TestAllFindings(t *testing.T) {
 	checkGolden(t, path, a, got.Bytes())
 }
 
-// TestJSON checks the form in which programs read findings.
+// TestJSON checks findings as JSON, which is the form for programs.
 func TestJSON(t *testing.T) {
 	const path = "testdata/diag_json.txtar"
 	a, err := txtar.ParseFile(path)

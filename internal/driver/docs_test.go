@@ -17,21 +17,21 @@ const pageIntro = `# Diagnostics
 <!-- Written by go test ./internal/driver -run TestDiagnosticsPage -update. Edit internal/diag/rules.go
      or internal/driver/testdata/diag instead. -->
 
-What is wrong with specs, ` + "`opgen check`" + ` says all at once: of every mistake its place, a code that never
-changes its meaning, a message, the source line with the place underlined and, where there is one, a
-hint at what was probably meant. ` + "`opgen check -format json`" + ` says the same to programs, with the address of the
-entry on this page and, where it is certain, the edit that does what the hint says. ` + "`opgen check -fix`" + ` makes
-these edits. ` + "`opgen explain CODE`" + ` prints an entry of this page.
+` + "`opgen check`" + ` reports all mistakes in specs at once. A finding has a place, a code, a message and the source
+line with the place underlined. A code never changes its meaning. A finding may also have a hint at the probable
+intention. ` + "`opgen check -format json`" + ` prints findings for programs, each with the address of its entry on this
+page. If the correction is certain, the finding has an edit that does what the hint says. ` + "`opgen check -fix`" + `
+makes these edits. ` + "`opgen explain CODE`" + ` prints an entry of this page.
 `
 
-// groups names the hundreds of codes.
+// groups gives the title of each group of codes by the prefix of the codes.
 var groups = []struct{ prefix, title string }{
 	{"OP0", "Files"}, {"OP1", "Structure"}, {"OP2", "Names"}, {"OP3", "Types and values"}, {"OP4", "Shapes and expressions"},
 	{"OP5", "Tasks and permissions"}, {"OP6", "Operators among each other"}, {"OP7", "Plug-ins"}, {"OP9", "Limits of this version"},
 }
 
-// TestDiagnosticsPage checks that docs/diagnostics.md lists the rules as they are, each with the
-// finding of the archive that has its name.
+// TestDiagnosticsPage checks that docs/diagnostics.md lists all rules, each with the finding of the archive
+// that has its name.
 func TestDiagnosticsPage(t *testing.T) {
 	const path = "../../docs/diagnostics.md"
 	archives := diagArchives(t)
@@ -58,7 +58,7 @@ func TestDiagnosticsPage(t *testing.T) {
 		}
 	}
 	if written != len(diag.Rules) {
-		t.Errorf("the page lists %d codes of %d; is a group missing?", written, len(diag.Rules))
+		t.Errorf("the page lists %d codes, want %d; a group may be missing", written, len(diag.Rules))
 	}
 	if *update {
 		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {

@@ -33,7 +33,7 @@ func ReadSpecs(c *config.Config) ([]Input, error) {
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if p == dir && errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("there is no folder %s, which %s names as that of the specs", c.Specs, config.Name)
+				return fmt.Errorf("%s: want a folder of specs, as %s says, got no such folder", c.Specs, config.Name)
 			}
 			return err
 		}

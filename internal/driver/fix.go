@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// dropBroken removes the edits that by themselves give a file that is not TOML: such an edit repeats a key.
+// dropBroken removes the edits that alone make a file that is not TOML, for example by repeating a key.
 func dropBroken(list *diag.List) {
 	for _, d := range list.Sorted() {
 		texts, err := diag.Apply([]*diag.Diagnostic{d})
@@ -26,9 +26,9 @@ func dropBroken(list *diag.List) {
 	}
 }
 
-// Fix makes the edits that go with the findings of the module at root, and returns the paths of the files that it
-// changed. It changes nothing if two edits overlap, if a file changed since it was read, or if a file would no longer
-// be TOML.
+// Fix makes the edits of the findings of the module at root, and returns the paths of the files that it
+// changed. It returns an error and changes nothing if two edits overlap, if a file changed since it was read,
+// or if a file would not be TOML.
 func Fix(root string, list *diag.List) ([]string, error) {
 	texts, err := diag.Apply(list.Sorted())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 )
 
-// TestEdits makes each edit of each archive by itself: the file stays TOML, and the finding is gone.
+// TestEdits makes each edit of each archive alone. The file must stay TOML, and the finding must be gone.
 func TestEdits(t *testing.T) {
 	made := 0
 	for name, a := range diagArchives(t) {
@@ -47,7 +47,7 @@ func TestEdits(t *testing.T) {
 		}
 	}
 	if made < 30 {
-		t.Errorf("%d findings of the archives have edits; there should be more", made)
+		t.Errorf("%d findings of the archives have edits, want at least 30", made)
 	}
 }
 
@@ -59,7 +59,7 @@ func only(d *diag.Diagnostic) *diag.List {
 	return &l
 }
 
-// TestFixRefuses checks what keeps Fix from changing files.
+// TestFixRefuses checks the cases in which Fix changes no file.
 func TestFixRefuses(t *testing.T) {
 	const spec = "edition = 1\nname = \"x\"\ndco = \"d\"\ndcoo = \"e\"\n"
 	root := t.TempDir()

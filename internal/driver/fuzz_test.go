@@ -22,25 +22,43 @@ import (
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/example"
+	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
 )
 
-// companions are the specs beside the fuzzed one, to which it may refer.
+// companions are other specs, to which the fuzzed one may refer.
 var companions = []string{"activation", "zero", "kaiming_uniform"}
 
 var fuzzConfig = &config.Config{Specs: "specs", Output: "generated", Kernels: "kernels", Runtime: "github.com/opgen/opgen/runtime",
 	GeneratedImport: "example.com/m/generated", KernelsImport: "example.com/m/kernels"}
 
-// FuzzSpec sends any text through the whole generator as a spec. Nothing panics; what is found stands
-// in the file; and if nothing is found, what is generated compiles and lands in the output folder.
-// The second argument edits the first, so that much of what is tried is still TOML.
+// FuzzSpec generates code from any text as a spec. It checks that nothing panics and that findings have places in the
+// file. If there are no findings, the generated code must compile and lie in the output folder. The second argument
+// edits the first, so that many inputs are TOML.
 func FuzzSpec(f *testing.F) {
 	beside := map[string]driver.Input{}
 	for _, name := range companions {
 		p := "specs/" + name + ".toml"
 		beside[name] = driver.Input{Path: p, Text: readFiles(f, repository, p)[p]}
 	}
+	seeds := specSeeds(f)
+	// The runtime is type-checked here, and not by the first input that needs it, since an input that takes
+	// more than ten seconds counts as a hang.
+	for _, name := range []string{"linear", "sgd", "sparse_categorical_crossentropy"} {
+		checkSpec(f, beside, seeds["specs/"+name+".toml"])
+	}
+	f.Fuzz(func(t *testing.T, text string, edits []byte) {
+		text = edit(text, edits)
+		checkSpec(t, beside, text)
+	})
+}
+
+// specSeeds adds specs as seeds, and returns them by path.
+func specSeeds(f *testing.F) map[string]string {
+	f.Helper()
 	seeds := readFiles(f, repository, "specs")
 	maps.Copy(seeds, readFiles(f, "testdata", "emit", "onnx"))
 	for name, a := range diagArchives(f) {
@@ -53,18 +71,35 @@ func FuzzSpec(f *testing.F) {
 			f.Add(seeds[p], []byte{})
 		}
 	}
-	// The runtime is type-checked here, and not by the first input that needs it, since an input that takes
-	// more than ten seconds counts as a hang.
-	for _, name := range []string{"linear", "sgd", "sparse_categorical_crossentropy"} {
-		checkSpec(f, beside, seeds["specs/"+name+".toml"])
-	}
+	return seeds
+}
+
+// FuzzExamples tries the examples of any text as a spec. It checks that nothing panics and that findings have places in
+// the file. Edits are as in FuzzSpec, which also compiles code and so tries fewer texts.
+func FuzzExamples(f *testing.F) {
+	p := "specs/activation.toml"
+	activation := driver.Input{Path: p, Text: readFiles(f, repository, p)[p]}
+	specSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, edits []byte) {
 		text = edit(text, edits)
-		checkSpec(t, beside, text)
+		var list diag.List
+		checked := driver.Read([]driver.Input{{Path: "specs/" + specName(text) + ".toml", Text: text}, activation}, &list)
+		if !list.Empty() {
+			return
+		}
+		m := model.Resolve(checked)
+		var specs []*spec.Spec
+		for _, sc := range checked.Scopes {
+			specs = append(specs, sc.Spec)
+		}
+		example.Check(m, specs, &list)
+		if !list.Empty() {
+			checkFindings(t, list.Sorted())
+		}
 	})
 }
 
-// checkSpec generates code from a spec, with others beside it.
+// checkSpec generates code from a spec and from others to which it may refer.
 func checkSpec(t testing.TB, beside map[string]driver.Input, text string) {
 	t.Helper()
 	name := specName(text)
@@ -88,10 +123,10 @@ func checkSpec(t testing.TB, beside map[string]driver.Input, text string) {
 	checkCompiles(t, files)
 }
 
-// piece matches what edits move about: strings, words, blanks and other characters.
+// piece matches the tokens that edits move: strings, words, blanks and other characters.
 var piece = regexp.MustCompile(`"[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_.]+|[ \t]+|.|\n`)
 
-// replacements are what edits put in place of a token.
+// replacements are the texts that edits put in place of a token.
 var replacements = strings.Fields(`0 -1 1 3000000000 1.5 nan true false [] {} "" "T" "N..." "K" "_" "A..." "X[:1]..."
 	"caller" "f32" "i64" "bool" "bf16" "input" "output" "weight" "saved" "scratch" "operator" "optimizer" "initializer"
 	"enum" "axis" "dims" "record" "dtype" "none" "read" "readwrite" "scatter" "zero" "activation" "prod(N)" "len(N)/2"
@@ -99,8 +134,8 @@ var replacements = strings.Fields(`0 -1 1 3000000000 1.5 nan true false [] {} ""
 	optional default present saved trainable shape type role init over grain when access grads steps binds of end list
 	flops bytes cost min max values fields doc attrs slots dims args tasks require examples dtypes forward backward update`)
 
-// words matches names, and names lists what edits put in place of one throughout: names that mean
-// something in generated code.
+// words matches names. An edit replaces all occurrences of a name by one of names, which have a meaning in generated
+// code.
 var (
 	words = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 	names = strings.Fields(`a b d e f g i k n r s v x acc args attr attrs apply arg bool body catalogue check context ctx defaults
@@ -110,7 +145,7 @@ var (
 		A AB Ab B Dims Forward Kernel K N Operator R Slot SlotInput T T_ TT Tt`)
 )
 
-// edit applies edits of five bytes each: what to do, and two numbers of tokens or lines.
+// edit applies edits of five bytes each: an operation, and two numbers of tokens or lines.
 func edit(text string, edits []byte) string {
 	for ; len(edits) >= 5; edits = edits[5:] {
 		op, a, b := edits[0], int(edits[1])<<8|int(edits[2]), int(edits[3])<<8|int(edits[4])
@@ -161,7 +196,7 @@ func specName(text string) string {
 func checkFindings(t testing.TB, ds []*diag.Diagnostic) {
 	t.Helper()
 	if len(ds) == 0 {
-		t.Error("no model, but no findings")
+		t.Error("want a model or findings, got neither")
 	}
 	inside := func(s source.Span) bool {
 		return s.File != nil && 0 <= s.Start && s.Start <= s.End && s.End <= len(s.File.Text)
@@ -189,12 +224,11 @@ func checkFindings(t testing.TB, ds []*diag.Diagnostic) {
 		t.Error(err)
 	}
 	if !utf8.Valid(b.Bytes()) || bytes.ContainsFunc(b.Bytes(), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }) {
-		t.Errorf("findings are printed with control characters or as other than UTF-8: %q", &b)
+		t.Errorf("want findings in UTF-8 without control characters, got %q", &b)
 	}
 }
 
-// checkWritten writes generated files and checks that they land in the output folder, all of them and
-// nothing else.
+// checkWritten writes generated files and checks that the output folder holds these files and no others.
 func checkWritten(t testing.TB, files []artifact.Artifact) {
 	t.Helper()
 	want := map[string]string{}
@@ -243,8 +277,8 @@ type compiler struct {
 	done  map[string]*types.Package
 }
 
-// runtimePackages imports the packages that generated code uses. The importer looks each one up with
-// the go command whenever it is asked, so what it found is kept here.
+// runtimePackages imports the packages that generated code uses. The importer runs the go command for each import, so
+// found keeps the packages.
 var runtimePackages = struct {
 	sync.Mutex
 	importer types.Importer
@@ -275,7 +309,7 @@ func (c *compiler) Import(importPath string) (*types.Package, error) {
 	if len(c.files[name]) == 0 {
 		return nil, fmt.Errorf("package %s is not generated", importPath)
 	}
-	// A file set of its own: the one of the process would grow with every input.
+	// A file set that all inputs share would grow with every input.
 	own := token.NewFileSet()
 	var parsed []*ast.File
 	for _, f := range c.files[name] {

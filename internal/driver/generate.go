@@ -17,18 +17,19 @@ import (
 
 // Result is what a run found and did.
 type Result struct {
-	*Project // with its findings only, if nothing had changed since the last run
+	*Project // has findings only, if UpToDate
 	// Operators is how many operators there are.
 	Operators int
-	// Changes lists what differs; after a successful Generate it was brought up to date.
+	// Changes lists the files that differ, or that differed before a successful Generate.
 	Changes []output.Change
-	// Refused lists the changes that would lose work that opgen did not do. If there is one, nothing was written.
+	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one, nothing was
+	// written.
 	Refused []output.Change
 	// UpToDate says that nothing had changed since the last run.
 	UpToDate bool
 }
 
-// Options are the choices of a run.
+// Options configure a run.
 type Options struct {
 	// Force also overwrites and deletes files that were edited by hand or are not opgen's.
 	Force bool
@@ -36,7 +37,7 @@ type Options struct {
 	Plugins []Plugin
 }
 
-// Diff finds what Generate would change.
+// Diff returns what Generate would change. It writes nothing. The error says which file cannot be read.
 func Diff(ctx context.Context, root string, o Options) (*Result, error) {
 	r, dirs, err := compare(ctx, root, o)
 	closeAll(dirs)
@@ -49,9 +50,10 @@ func closeAll(dirs []*output.Dir) {
 	}
 }
 
-// Generate brings the generated files of the module at root up to date.
+// Generate brings the generated files of the module at root up to date, unless there are findings or refused changes.
+// The error says which file cannot be read or written.
 func Generate(ctx context.Context, root string, o Options) (*Result, error) {
-	cached := len(o.Plugins) == 0 // the last run may have had others
+	cached := len(o.Plugins) == 0 // a snapshot does not hold plug-ins of a process
 	if cached && !o.Force {
 		if r := upToDate(root); r != nil {
 			return r, nil
@@ -82,7 +84,7 @@ func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 	return r, nil
 }
 
-// makers returns what makes the files of each output folder. It is the only list of output folders.
+// makers returns, by output folder, the functions that make files. There is no other list of output folders.
 func (p *Project) makers(own []Plugin) (map[string]func(context.Context) ([]artifact.Artifact, error), error) {
 	all, err := p.plugins(own)
 	if err != nil {
@@ -150,7 +152,7 @@ func compare(ctx context.Context, root string, o Options) (*Result, []*output.Di
 	return r, dirs, nil
 }
 
-// Differences says in one line what a run would change.
+// Differences returns one line that says what a run would change.
 func (r *Result) Differences() string {
 	if len(r.Changes) == 0 {
 		return english.Count(r.Operators, "operator") + ", up to date"
@@ -170,7 +172,7 @@ func (r *Result) Differences() string {
 	return fmt.Sprintf("%s %s: %s", english.Count(len(r.Changes), "file"), verb, strings.Join(parts, ", "))
 }
 
-// Summary says in one line what a run changed.
+// Summary returns one line that says what a run changed.
 func (r *Result) Summary() string {
 	if r.UpToDate || len(r.Changes) == 0 {
 		return english.Count(r.Operators, "operator") + ", nothing changed"

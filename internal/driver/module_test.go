@@ -32,8 +32,8 @@ func writeFiles(t testing.TB, root string, files map[string]string) {
 	}
 }
 
-// readFiles returns the files below folders of root, by slash path relative to root. A folder that is
-// a file is itself.
+// readFiles returns the files below folders of root, by slash path relative to root. A folder may also be a single
+// file.
 func readFiles(t testing.TB, root string, folders ...string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -57,7 +57,7 @@ func readFiles(t testing.TB, root string, folders ...string) map[string]string {
 	return files
 }
 
-// generateAll runs the generator, which must find nothing wrong and refuse nothing.
+// generateAll runs the generator. There must be no findings and no refused changes.
 func generateAll(t testing.TB, root string) *driver.Result {
 	t.Helper()
 	r, err := driver.Generate(t.Context(), root, driver.Options{})
@@ -76,7 +76,7 @@ func generateAll(t testing.TB, root string) *driver.Result {
 	return r
 }
 
-// withoutPlugins removes the plug-ins from opgen.toml, where they stand last. They would need the repository's code.
+// withoutPlugins removes the plug-ins, which need the repository's code, from the end of opgen.toml.
 func withoutPlugins(t testing.TB, root string) {
 	t.Helper()
 	before, _, found := strings.Cut(readFiles(t, root, "opgen.toml")["opgen.toml"], "\n[[plugin]]")

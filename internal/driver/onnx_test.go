@@ -29,8 +29,7 @@ import (
 // the language covers the needs of other systems. testdata/onnx/README.md says where they come from.
 const onnx = "testdata/onnx"
 
-// onnxComplete lists the ONNX operators of which nothing is left for later: code is generated for
-// them.
+// onnxComplete lists the ONNX operators that this version supports in full: code is generated for them.
 var onnxComplete = []string{"batch_normalization", "clip", "dynamic_quantize_linear", "lstm", "mat_mul_integer", "rnn"}
 
 func onnxInputs(t *testing.T) []driver.Input {
@@ -42,8 +41,8 @@ func onnxInputs(t *testing.T) []driver.Input {
 	return inputs
 }
 
-// TestONNXFindings checks that the language can say everything: the only findings are what this
-// version does not support yet, and they are those in findings.golden.
+// TestONNXFindings checks that the language can describe all of the operators. The only findings are about what this
+// version does not support, and they are those in findings.golden.
 func TestONNXFindings(t *testing.T) {
 	var list diag.List
 	scopes := driver.Read(onnxInputs(t), &list).Scopes
@@ -80,11 +79,11 @@ func TestONNXFindings(t *testing.T) {
 		}
 	}
 	if !slices.Equal(complete, onnxComplete) {
-		t.Errorf("nothing is left for later of %v, want %v", complete, onnxComplete)
+		t.Errorf("operators without findings are %v, want %v", complete, onnxComplete)
 	}
 }
 
-// TestONNXSchemas checks that the specs say what ONNX's schemas say.
+// TestONNXSchemas checks that the specs agree with ONNX's schemas.
 func TestONNXSchemas(t *testing.T) {
 	specs := map[string]*spec.Spec{}
 	for _, sc := range driver.Read(onnxInputs(t), &diag.List{}).Scopes {
@@ -167,8 +166,7 @@ func TestONNXMistakes(t *testing.T) {
 	}
 }
 
-// TestONNXEmit generates code for the operators of which nothing is left for later and type-checks
-// it.
+// TestONNXEmit generates code for the operators in onnxComplete and type-checks it.
 func TestONNXEmit(t *testing.T) {
 	inputs := slices.DeleteFunc(onnxInputs(t), func(in driver.Input) bool {
 		return !slices.Contains(onnxComplete, strings.TrimSuffix(path.Base(in.Path), ".toml"))
@@ -206,7 +204,7 @@ func TestONNXEmit(t *testing.T) {
 		conf := types.Config{Importer: runtime, Error: func(err error) { t.Error(err) }}
 		conf.Check(c.GeneratedImport+"/"+name, fset, packages[name], nil)
 	}
-	if len(packages["catalogue"]) != 1 { // which needs kernels, so it is parsed only
+	if len(packages["catalogue"]) != 1 { // it needs kernels, so it is parsed and not type-checked
 		t.Errorf("package catalogue has %d files, want 1", len(packages["catalogue"]))
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/opgen/opgen/internal/version"
 )
 
-// Plugin is a plug-in with what opgen.toml, or a program, says about it.
+// Plugin is a plug-in with its configuration, which opgen.toml or the calling program gives.
 type Plugin struct {
 	Name    string
 	Out     string // folder, relative to the module's root, with slashes
@@ -50,8 +50,8 @@ func (p *Project) plugins(own []Plugin) ([]Plugin, error) {
 	return all, nil
 }
 
-// ask asks the plug-ins that share a folder and returns its files. What is wrong with a plug-in, and what
-// plug-ins find, goes to the project's findings.
+// ask runs the plug-ins that share a folder and returns the folder's files. Failures and findings of plug-ins become
+// findings of the project.
 func (p *Project) ask(ctx context.Context, all []Plugin) ([]artifact.Artifact, error) {
 	module, err := json.Marshal(p.Module())
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *Project) ask(ctx context.Context, all []Plugin) ([]artifact.Artifact, e
 			Protocol: plugin.Protocol, Opgen: version.Version, Plugin: all[i].Name, Options: all[i].Options, Model: module})
 	})
 	var files []artifact.Artifact
-	by := map[string]*Plugin{} // the file's plug-in, by path
+	by := map[string]*Plugin{} // the plug-in of each file, by path
 	for i := range all {
 		a := &all[i]
 		if errs[i] != nil {
@@ -139,8 +139,7 @@ func (p *Project) artifact(f plugin.File) artifact.Artifact {
 
 var position = regexp.MustCompile(`^(.+):(\d+):(\d+)$`)
 
-// at returns the span of the name that begins at a position of a spec, or the other span if there is no such
-// position.
+// at returns the span of the name that begins at a position of a spec. It returns other if there is no such position.
 func (p *Project) at(pos string, other source.Span) source.Span {
 	m := position.FindStringSubmatch(pos)
 	if m == nil {

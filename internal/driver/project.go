@@ -2,10 +2,16 @@
 package driver
 
 import (
+	"path"
+	"path/filepath"
+
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/example"
+	"github.com/opgen/opgen/internal/kernelfile"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/spec"
 )
 
 // Project is a module whose configuration and specs were read and checked.
@@ -16,11 +22,12 @@ type Project struct {
 
 	checked *check.Result // nil if opgen.toml has findings
 	module  *model.Module
+	kernels *kernelfile.Folder // that the module was made with
 	sums    sums
 }
 
-// Load reads and checks the configuration and the specs of the module at root. The error is about files that
-// cannot be read.
+// Load reads and checks the configuration and the specs of the module at root. The error says which file cannot be
+// read. Mistakes in specs are findings.
 func Load(root string) (*Project, error) {
 	p := &Project{Findings: &diag.List{}, sums: sums{}}
 	p.sums.addFiles(root, config.Name, "go.mod")
@@ -36,8 +43,26 @@ func Load(root string) (*Project, error) {
 		p.sums[in.Path] = sum([]byte(in.Text))
 	}
 	p.checked = Read(p.Inputs, p.Findings)
+	p.tryExamples()
 	dropBroken(p.Findings)
 	return p, nil
+}
+
+// tryExamples looks for examples that do not fit their operators, and formulas that cannot be computed at one. It needs
+// specs without other findings.
+func (p *Project) tryExamples() {
+	m := p.Module()
+	if m == nil {
+		return
+	}
+	var specs []*spec.Spec
+	for _, sc := range p.checked.Scopes {
+		specs = append(specs, sc.Spec)
+	}
+	example.Check(m, specs, p.Findings)
+	if !p.Findings.Empty() {
+		p.module = nil
+	}
 }
 
 // Operators returns how many operators there are.
@@ -52,6 +77,19 @@ func (p *Project) Operators() int {
 func (p *Project) Module() *model.Module {
 	if p.module == nil && p.checked != nil && p.Findings.Empty() {
 		p.module = model.Resolve(p.checked)
+		p.findKernels()
 	}
 	return p.module
+}
+
+// findKernels derives the kernels of operators from their formulas where none is written by hand.
+func (p *Project) findKernels() {
+	c := p.Config
+	p.kernels = kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)))
+	for _, o := range p.module.Operators {
+		o.Derived = o.CanDerive() && !p.kernels.Has(o.Name, o.GoName)
+	}
+	for name, text := range p.kernels.Texts {
+		p.sums[path.Join(c.Kernels, name)] = sum(text)
+	}
 }

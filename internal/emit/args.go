@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// splitType splits the Go type of an argument: what stands before it, its package and its name.
+// splitType splits the Go type of an argument into its stars and brackets, its package and its name.
 func splitType(t string) (prefix, pkg, name string) {
 	name = strings.TrimLeft(t, "*[]")
 	prefix = t[:len(t)-len(name)]
@@ -18,7 +18,7 @@ func splitType(t string) (prefix, pkg, name string) {
 	return prefix, pkg, name
 }
 
-// goTypeName returns a Go type, as a spec writes it, in Go: with the name of its package rather than the path.
+// goTypeName returns, as Go, a type that a spec writes with the import path of its package.
 func (e *emitter) goTypeName(t string) string {
 	prefix, pkg, name := splitType(t)
 	if pkg == "" {
@@ -27,7 +27,7 @@ func (e *emitter) goTypeName(t string) string {
 	return prefix + e.importAs(pkg) + "." + name
 }
 
-// argType returns the Go type of an argument: of a variadic one, that of the list of its values.
+// argType returns the Go type of an argument. A variadic argument is a list of values.
 func (e *emitter) argType(a *model.Arg) string {
 	if a.Variadic {
 		return "[]" + e.goTypeName(a.Type)
@@ -35,7 +35,7 @@ func (e *emitter) argType(a *model.Arg) string {
 	return e.goTypeName(a.Type)
 }
 
-// argDoc says what an argument is.
+// argDoc returns the comment on an argument.
 func argDoc(a *model.Arg) string {
 	kind := "an argument"
 	if a.State() {
@@ -61,13 +61,13 @@ func argDoc(a *model.Arg) string {
 	return doc
 }
 
-// isField reports whether an argument is a field of its own in the struct of a task's arguments. The iteration, which
-// differs from run to run, is a method, and attributes always are a field.
+// isField reports whether the struct of a task's arguments has a field for an argument. The iteration differs
+// from run to run, so it is a method. Every task has a field Attrs, so an argument of that name adds none.
 func isField(a *model.Arg) bool {
 	return a.Source != task.FromIteration && !(a.Source == task.FromAttrs && a.GoName == "Attrs")
 }
 
-// argMethods emits the methods for the arguments that are no fields.
+// argMethods emits the methods for the arguments that differ from run to run.
 func (e *emitter) argMethods(t *model.Task) {
 	for _, a := range t.Args {
 		if a.Source != task.FromIteration {

@@ -24,10 +24,10 @@ func (e *emitter) packageDoc() string {
 func (e *emitter) attrs() {
 	o := e.op
 	if len(o.Attrs) == 0 {
-		e.comment("Attrs are the attributes of %s, which has none.", o.Name)
+		e.comment("Attrs is empty, since %s has no attributes.", o.Name)
 		e.p("type Attrs struct{}")
 	} else {
-		e.comment("Attrs are the attributes of %s. They are compared with ==.", o.Name)
+		e.comment("Attrs holds the attributes of %s. Compare them with ==.", o.Name)
 		e.structOf("Attrs", o.Attrs)
 	}
 	e.p("")
@@ -37,7 +37,7 @@ func (e *emitter) attrs() {
 			defaults = append(defaults, a.GoName+": "+e.attrValue(a, a.Default))
 		}
 	}
-	e.comment("Defaults returns attributes with the spec's defaults; those without one are zero.")
+	e.comment("Defaults returns the defaults of the spec. Attributes without a default are zero.")
 	e.p("func Defaults() Attrs {\nreturn Attrs{%s}\n}", list(defaults))
 	e.validate()
 	for _, a := range o.Attrs {
@@ -52,7 +52,7 @@ func (e *emitter) attrs() {
 	}
 }
 
-// list returns the elements of a composite literal or the arguments of a call, each on a line if there are several.
+// list joins the elements of a composite literal or the arguments of a call. Several elements have a line each.
 func list(elems []string) string {
 	if len(elems) < 2 {
 		return strings.Join(elems, ", ")
@@ -135,7 +135,7 @@ func (e *emitter) elemType(a *model.Attr) string {
 	return "int"
 }
 
-// attrValue returns a value of an attribute, as the spec has it, in Go.
+// attrValue returns a value of an attribute as Go. v is the value in the spec, as package json decodes it.
 func (e *emitter) attrValue(a *model.Attr, v any) string {
 	if a.Type == "dims" || a.Type == "axes" || a.List {
 		one := *a
@@ -145,7 +145,7 @@ func (e *emitter) attrValue(a *model.Attr, v any) string {
 		}
 		kind := ""
 		if one.Type == "float" || len(v.([]any)) == 0 {
-			kind = "[" + e.elemType(&one) + "]" // which does not follow from the values
+			kind = "[" + e.elemType(&one) + "]" // Go does not infer it from the values
 		}
 		var values []string
 		for _, x := range v.([]any) {
@@ -178,7 +178,7 @@ func (e *emitter) attrValue(a *model.Attr, v any) string {
 	return fmt.Sprint(v) // a number or a boolean, as it was written
 }
 
-// validate emits the check of attributes, unless they can have all values of their types.
+// validate emits the check of attributes. It emits nothing if every value of their Go types is valid.
 func (e *emitter) validate() {
 	checks := ""
 	for _, a := range e.op.Attrs {
@@ -188,12 +188,12 @@ func (e *emitter) validate() {
 		return
 	}
 	e.p("")
-	e.comment("Validate reports the first attribute that is missing or outside its range.")
+	e.comment("Validate returns an error for the first attribute that is missing or outside its range.")
 	e.p("func (a Attrs) Validate() error {\n%sreturn nil\n}", checks)
 }
 
-// checks returns the statements that check the value v of an attribute, or of a record's field. name is what errors
-// call it.
+// checks returns the statements that check the value v of an attribute, or of a record's field. Errors contain the
+// name.
 func (e *emitter) checks(a *model.Attr, name, v string) string {
 	if a.List {
 		return e.listChecks(a, name, v)

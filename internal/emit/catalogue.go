@@ -11,20 +11,27 @@ import (
 
 // catalogue emits the package that registers all operators with their kernels.
 func (e *emitter) catalogue(m *model.Module) {
-	e.comment("Operators lists all operators by name.")
+	e.comment("Operators returns all operators, sorted by name.")
 	e.p("func Operators() []*graph.Operator {\nreturn []*graph.Operator{")
 	for _, o := range m.Operators {
 		e.p("%s.Operator,", e.pkg(o.Package))
 	}
 	e.p("}\n}\n")
-	e.comment("Register registers the tasks of all operators with r, with the kernels of the CPU.")
+	e.comment("Register adds the tasks of all operators and their CPU kernels to r.")
 	e.p("func Register(r *task.Registry) error {\nreturn errors.Join(")
 	for _, o := range m.Operators {
-		e.p("%s.Register(r, op.CPU, %s{}),", e.pkg(o.Package), kernelSet(o))
+		if o.Derived {
+			e.p("formula.Register(r, op.CPU, &%s.Operator.Operator),", e.pkg(o.Package))
+		} else {
+			e.p("%s.Register(r, op.CPU, %s{}),", e.pkg(o.Package), kernelSet(o))
+		}
 	}
 	e.p(")\n}")
 	kernels := path.Base(e.paths.Kernels)
 	for _, o := range m.Operators {
+		if o.Derived {
+			continue
+		}
 		e.p("\ntype %s struct{}\n", kernelSet(o))
 		for _, k := range (&emitter{op: o}).registeredKernels() {
 			args := typeList(k.types)

@@ -1,10 +1,11 @@
-// Package emit turns resolved models into Go source. There is one emitter for each generated file;
-// all of them read the model only.
+// Package emit prints resolved models as Go source. Each generated file has an emitter, which reads nothing but the
+// model.
 package emit
 
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,15 +56,19 @@ func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
 // Catalogue returns the package that registers all operators with their kernels.
 func Catalogue(p Paths, m *model.Module, folder string) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
-	doc := "Package catalogue lists the operators of the module and registers them with their kernels. A missing kernel, or one of the wrong type, does not compile."
+	e.packages["formula"] = e.rt("formula")
+	doc := "Package catalogue lists the operators of the module and registers them with their kernels. It does not compile if a kernel is missing or has the wrong type."
+	if slices.ContainsFunc(m.Operators, func(o *model.Operator) bool { return o.Derived }) {
+		doc = "Package catalogue lists the operators of the module and registers them with their kernels. The kernel of an operator is its formula if the module has no other."
+	}
 	return e.files("catalogue", folder, []part{{"catalogue.go", doc, func() { e.catalogue(m) }}})
 }
 
 type emitter struct {
 	paths    Paths
 	op       *model.Operator
-	packages map[string]string // the import paths of the packages that code may use, by name
-	text     strings.Builder   // what the file under way declares
+	packages map[string]string // the import paths of the packages that generated code may use, by name
+	text     strings.Builder   // the declarations of the file that is emitted
 }
 
 // part is a file of a package.
@@ -80,14 +85,14 @@ func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, er
 		p.emit()
 		data, err := e.layout(pkg, p.doc, e.text.String())
 		if err != nil {
-			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a mistake in opgen: %w", pkg, p.name, err)
+			return nil, fmt.Errorf("%s/%s: generated code does not parse, which is a bug in opgen: %w", pkg, p.name, err)
 		}
 		out = append(out, artifact.Artifact{Path: pkg + "/" + p.name, Source: from, Data: append([]byte("\n"), data...)})
 	}
 	return out, nil
 }
 
-// newEmitter returns an emitter of an operator, or of a package that belongs to none.
+// newEmitter returns an emitter for the package of an operator. o is nil for the other packages.
 func newEmitter(p Paths, o *model.Operator) *emitter {
 	e := &emitter{paths: p, op: o, packages: map[string]string{path.Base(p.Kernels): p.Kernels}}
 	for _, name := range []string{"errors", "math", "reflect"} {
@@ -119,8 +124,8 @@ func newEmitter(p Paths, o *model.Operator) *emitter {
 	return e
 }
 
-// importAs returns the name under which code imports a package: the last part of its path, as far as that is
-// a name and is free.
+// importAs returns the name under which generated code imports a package: the last part of its path, without the
+// characters that Go names cannot have. An underscore follows if another package has the name.
 func (e *emitter) importAs(pkg string) string {
 	if !strings.Contains(pkg, "/") {
 		return pkg // of the runtime
@@ -137,7 +142,7 @@ func (e *emitter) importAs(pkg string) string {
 	return name
 }
 
-// pkg returns the name under which code imports a generated package.
+// pkg returns the name under which generated code imports another generated package.
 func (e *emitter) pkg(pkg string) string {
 	name := e.importAs(e.gen(pkg))
 	e.packages[name] = e.gen(pkg)
@@ -160,7 +165,7 @@ func (e *emitter) function(head, format string, args ...any) {
 	e.p("%s", one)
 }
 
-// commentWidth is how many columns the text of a comment has at most.
+// commentWidth is the largest number of columns of a comment's text.
 const commentWidth = 97
 
 // comment prints a comment.
@@ -176,7 +181,7 @@ type row struct {
 	note string // a comment
 }
 
-// rows prints declarations, each with its comment behind it, or before it if the line would be too long.
+// rows prints declarations. The comment of each follows it, or is above it if the line would be too long.
 func (e *emitter) rows(rows []row) {
 	var widths []int
 	for _, r := range rows {
@@ -228,7 +233,7 @@ func wrap(text string, width int) []string {
 	return out
 }
 
-// sentence returns a text as the end of a comment: with a full stop.
+// sentence returns a text with a period at the end, unless it ends with another mark.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s != "" && !strings.ContainsRune(".!?:", rune(s[len(s)-1])) {
@@ -237,8 +242,8 @@ func sentence(s string) string {
 	return s
 }
 
-// lowerFirst returns a text with a small first letter, unless its first word is a name of one letter
-// or has other capitals: N, NumPy.
+// lowerFirst returns a text with a lower-case first letter, unless its first word is a name: a single letter,
+// such as N, or a word with other capitals, such as NumPy.
 func lowerFirst(s string) string {
 	s = strings.TrimSpace(s)
 	first, size := utf8.DecodeRuneInString(s)

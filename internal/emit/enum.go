@@ -20,7 +20,7 @@ func (e *emitter) enum(en *model.Enum) {
 	if en.Doc != "" {
 		doc = ": " + lowerFirst(strings.TrimRight(strings.TrimSpace(en.Doc), "."))
 	}
-	e.comment("%s is a value of the enum %s%s. The zero %s is not set.", en.GoName, en.Name, doc, en.GoName)
+	e.comment("%s is a value of the enum %s%s. Zero means that none is set.", en.GoName, en.Name, doc)
 	e.p("type %s uint8\n", en.GoName)
 	e.comment("The values of %s.", en.GoName)
 	e.p("const (")
@@ -41,13 +41,13 @@ func (e *emitter) enum(en *model.Enum) {
 	e.comment("String returns the name that specs and plans use.")
 	e.p("func (v %s) String() string { return attr.EnumString(int(v), %s) }\n", en.GoName, list)
 	if en.Package != "" {
-		e.comment("Check returns an error unless v is a value of the enum, or not set and that is allowed.")
+		e.comment("Check returns an error unless v is a value of the enum. With optional, v may also be zero.")
 		e.p("func (v %s) Check(operator, attribute string, optional bool) error {", en.GoName)
 		e.p("return attr.CheckEnum(operator, attribute, int(v), %s, optional)\n}\n", list)
 	}
-	e.comment("MarshalJSON writes the name, or null.")
+	e.comment("MarshalJSON writes the name. Zero gives null.")
 	e.p("func (v %s) MarshalJSON() ([]byte, error) { return attr.MarshalEnum(int(v), %s) }\n", en.GoName, list)
-	e.comment("UnmarshalJSON reads a name; null leaves v as it is.")
+	e.comment("UnmarshalJSON reads a name. Null leaves v as it is.")
 	e.p("func (v *%s) UnmarshalJSON(data []byte) error {", en.GoName)
 	e.p("n, err := attr.UnmarshalEnum(data, int(*v), %s)\n*v = %s(n)\nreturn err\n}", list, en.GoName)
 }

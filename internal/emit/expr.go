@@ -13,11 +13,12 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// exprs writes expressions as Go. In the code around them, a holds the attributes, d the dimensions and r the resolver.
-// Axis attributes that expressions use stand, checked and made positive, in local variables.
+// exprs prints expressions as Go. In the code around them, a holds the attributes, d the dimensions and r the
+// resolver. An axis attribute that an expression uses has a local variable, which holds the checked axis,
+// counted from the front.
 type exprs struct{ e *emitter }
 
-// precedence holds how tightly Go's operators bind.
+// precedence gives the precedence of Go's binary operators.
 var precedence = map[string]int{"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 3, "<=": 3, ">": 3, ">=": 3, "+": 4, "-": 4, "*": 5}
 
 // as returns an expression as Go of the given kind.
@@ -28,7 +29,7 @@ func (x *exprs) as(n expr.Node, want expr.Kind) string {
 	return x.code(n, 0)
 }
 
-// enclose returns an operation in parentheses if its operator binds less tightly than the one around it.
+// enclose puts an operation in parentheses if its operator has a lower precedence than outer.
 func enclose(code, op string, outer int) string {
 	if outer > precedence[op] {
 		return "(" + code + ")"
@@ -36,7 +37,7 @@ func enclose(code, op string, outer int) string {
 	return code
 }
 
-// code returns an expression as Go; in parentheses if its operator binds less tightly than outer.
+// code returns an expression as Go. Parentheses enclose it if its operator has a lower precedence than outer.
 func (x *exprs) code(n expr.Node, outer int) string {
 	switch n := n.(type) {
 	case *expr.Lit:
@@ -90,10 +91,10 @@ func (x *exprs) code(n expr.Node, outer int) string {
 	case *expr.List:
 		return "[]int{" + strings.Join(x.codes(n.Elems), ", ") + "}"
 	}
-	panic("emit: unknown expression")
+	panic(fmt.Sprintf("emit: want an expression of package expr, got %T", n))
 }
 
-// not returns the opposite of a condition as Go.
+// not returns the negation of a condition as Go.
 func (x *exprs) not(n expr.Node) string {
 	if u, ok := n.(*expr.Unary); ok && u.Op == "!" {
 		return x.code(u.X, 0)
@@ -113,7 +114,7 @@ func (x *exprs) codes(nodes []expr.Node) []string {
 // goTypes are the Go types of the values that a condition can have.
 var goTypes = map[expr.Kind]string{expr.Int: "int", expr.Float: "float64", expr.Bool: "bool", expr.Dims: "[]int"}
 
-// later returns an expression as a function, for one that need not have a value.
+// later returns an expression as a function literal. A fallible expression is evaluated only where its value is used.
 func (x *exprs) later(n expr.Node, kind expr.Kind) string {
 	return "func() " + goTypes[kind] + " { return " + x.as(n, kind) + " }"
 }
@@ -163,7 +164,7 @@ func (x *exprs) ident(n *expr.Ident) string {
 		switch {
 		case a.Optional:
 		case a.Axis != nil && a.Axis.Binds != "":
-			return "len(d." + x.e.before(a) + ")" // where that dimension stands
+			return "len(d." + x.e.before(a) + ")" // the number of dimensions in front of it
 		case a.Axis != nil:
 			return x.e.axisVar(a)
 		case n.Symbol.Type.Kind == expr.Dims:
@@ -180,7 +181,7 @@ func (x *exprs) ident(n *expr.Ident) string {
 	return "Slot" + goname.Exported(n.Name)
 }
 
-// boundType returns the type of a dtype variable.
+// boundType returns, as Go, the element type of a dtype variable.
 func (e *emitter) boundType(name string) string { return "r.Type(" + strconv.Quote(name) + ")" }
 
 // before returns the run of dimensions in front of the one that an axis attribute binds.
@@ -193,7 +194,7 @@ func (e *emitter) before(a *model.Attr) string {
 	panic("emit: no slot " + a.Axis.Slot)
 }
 
-// axisVar is the local variable that holds a checked axis, or several.
+// axisVar returns the name of the local variable that holds the checked value of an axis attribute.
 func (e *emitter) axisVar(a *model.Attr) string {
 	taken := []string{"a", "d", "i", "r", "t", "x", "n", "v", "ok", "len", "min", "max", "int", "lanes", "extent", "opimpl", "shape", "dtype", "math"}
 	for _, t := range e.op.Types {
@@ -294,7 +295,8 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 	panic("emit: unknown function " + n.Func)
 }
 
-// checkAxis returns the call that checks the value of an axis attribute against a tensor, by default its slot's.
+// checkAxis returns the call that checks the value of an axis attribute against the rank of a tensor, by default that
+// of its slot.
 func checkAxis(a *model.Attr, of, value string) string {
 	f := "Axis"
 	switch {
@@ -336,14 +338,14 @@ func (x *exprs) dims(shape []scope.ShapeExpr) string {
 	return "shape.Concat(" + strings.Join(parts, ", ") + ")..."
 }
 
-// zeroIsAbsent reports whether an optional attribute is absent when it is zero: enums and element types, whose values
-// are not zero.
+// zeroIsAbsent reports whether zero means that an optional attribute is absent. Enums and element types have no other
+// use of zero.
 func zeroIsAbsent(n expr.Node) bool {
 	k := n.Type().Kind
 	return k == expr.Enum || k == expr.DType
 }
 
-// enumConst returns the constant of a value of an enum, of this operator or shared.
+// enumConst returns the constant for a value of an enum. The enum belongs to an attribute, or is shared.
 func (e *emitter) enumConst(enum, value string) string {
 	for _, a := range e.op.Attrs {
 		for _, f := range append([]*model.Attr{a}, a.Fields...) {

@@ -13,13 +13,13 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// generation is that of the generated code, which opimpl must support.
+// generation is the version of the interface between generated code and package opimpl.
 const generation = 2
 
 // graph emits the operator's slots and description, the function that inserts it into graphs, and the tensors
 // of its tasks' invocations.
 func (e *emitter) graph() {
-	e.comment("The generation of this code, which the runtime must support.")
+	e.comment("This does not compile unless the runtime supports generation %d of generated code.", generation)
 	e.p("const (\n_ = opimpl.EnforceVersion(%d - opimpl.MinVersion)\n_ = opimpl.EnforceVersion(opimpl.MaxVersion - %[1]d)\n)\n", generation)
 	e.slots()
 	e.p("")
@@ -66,7 +66,7 @@ func (e *emitter) operator() {
 		described.Signatures = append(described.Signatures, &s)
 	}
 	e.comment("Operator describes %s to graphs, engines and tools.", o.Name)
-	e.p("var Operator = opimpl.New(graph.Operator{\nOperator: %s,", l.literal(reflect.ValueOf(described), true, tab, 3*tab))
+	e.p("var Operator = opimpl.New(graph.Operator{\nOperator: %s,", breakLines(l.literal(reflect.ValueOf(described), true, tab, 3*tab)))
 	inits := ""
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
@@ -79,7 +79,7 @@ func (e *emitter) operator() {
 	e.p("})")
 }
 
-// tensors returns the type of what is bound to a slot: a tensor, or several.
+// tensors returns the Go type of the tensors that are bound to a slot.
 func tensors(s *model.Slot) string {
 	if s.Variadic {
 		return "[]graph.Tensor"
@@ -87,7 +87,7 @@ func tensors(s *model.Slot) string {
 	return "graph.Tensor"
 }
 
-// made returns the value that a slot of node n has.
+// made returns, as Go, the tensors of a slot of node n.
 func made(s *model.Slot) string {
 	if s.Variadic {
 		return "opimpl.Tensors(n, Slot" + s.GoName + ")"
@@ -95,7 +95,7 @@ func made(s *model.Slot) string {
 	return "opimpl.Tensor(n, Slot" + s.GoName + ")"
 }
 
-// outputs returns the slots that Apply returns: outputs that are always made.
+// outputs returns the slots that Apply returns: outputs that are neither made on request nor auxiliary losses.
 func outputs(o *model.Operator) []*model.Slot {
 	var out []*model.Slot
 	for _, s := range o.Slots {
@@ -109,13 +109,13 @@ func outputs(o *model.Operator) []*model.Slot {
 // applied is a parameter of Apply: an input or an argument.
 type applied struct {
 	name, goName string
-	typ          string // of the value
+	typ          string // the type of the tensors or of the argument
 	bind         string // the call that binds it
-	typed        bool   // the parameter has a type of its own
+	typed        bool   // whether the parameter has a type that only it has
 }
 
-// applied returns the parameters of Apply. Several inputs have types of their own, so that they cannot be
-// swapped.
+// applied returns the parameters of Apply. If there are several inputs, each has another type. Then a call
+// with swapped inputs does not compile.
 func (e *emitter) applied() []applied {
 	var inputs, all []applied
 	for _, s := range e.op.Inputs() {
@@ -167,7 +167,7 @@ func (e *emitter) apply() {
 	}
 	if len(types) > 0 {
 		e.p("")
-		e.comment("Each parameter of Apply has a type of its own, so that none can be swapped or left out.")
+		e.comment("The inputs of Apply have different types, so calls with swapped inputs do not compile.")
 		e.p("type (\n%s\n)", strings.Join(types, "\n"))
 	}
 	outs := outputs(o)
@@ -192,7 +192,7 @@ func (e *emitter) apply() {
 		e.p("type Outputs struct {\n%s\n}", strings.Join(fields, "\n"))
 	}
 	e.p("")
-	e.comment("%s. After a mistake, which g keeps, it returns no tensor.", doc)
+	e.comment("%s. After an error, which g keeps, it returns no tensor.", doc)
 	e.p("func Apply(g *graph.Graph, attrs Attrs%s, opts ...graph.Option) %s {", params, result)
 	if result == "" {
 		e.p("%s\n}", insert)
@@ -253,7 +253,7 @@ func (e *emitter) invocation(t *model.Task) {
 		}
 	}
 	e.p("}\n")
-	e.comment("Invoke binds the task %s of node n.%s", t.Name, more)
+	e.comment("Invoke binds the task %s of node n. It returns an error if a tensor does not fit its slot.%s", t.Name, more)
 	e.p("func (t %s) Invoke(n *graph.Node) (*graph.%s, error) {", name, result)
 	e.p("return opimpl.%s(n, task.Kind%s, t)\n}", call, goname.Exported(t.Kind.String()))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// layout returns a file of package pkg, formatted: its package comment, its imports and its declarations. Jennifer
-// imports what the declarations use of the packages in e.packages.
+// layout returns a formatted file of package pkg with a package comment and declarations. Package jen adds
+// the imports of the packages in e.packages that the declarations use.
 func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 	f := jen.NewFilePathName(e.gen(pkg), pkg)
 	f.NoFormat = true // until imports are grouped and lines are broken
@@ -38,17 +38,34 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if broken := breakLines(string(src)); broken != string(src) {
-		return format.Source([]byte(broken))
+	return breakDeclarations(src)
+}
+
+// breakDeclarations breaks the lines of formatted Go code that are too long. It formats the declarations around them
+// once more, and no others: a declaration's layout does not depend on its neighbors.
+func breakDeclarations(src []byte) ([]byte, error) {
+	var out, decl []byte
+	for line := range bytes.Lines(src) {
+		decl = append(decl, line...)
+		if s := string(line); s != "}\n" && s != ")\n" {
+			continue
+		}
+		if broken := breakLines(string(decl)); broken != string(decl) {
+			var err error
+			if decl, err = format.Source([]byte(broken)); err != nil {
+				return nil, err
+			}
+		}
+		out, decl = append(out, decl...), nil
 	}
-	return src, nil
+	return append(out, breakLines(string(decl))...), nil
 }
 
 // qualify returns Go code with the names of the packages in e.packages qualified by their paths.
 func (e *emitter) qualify(code string) *jen.Statement {
 	out := &jen.Statement{}
 	begin := 0      // of the code that out lacks
-	var at, dot int // where the last identifier begins, unless it is a field or method, and the period behind it
+	var at, dot int // where the last identifier that is no field or method begins, and where a period follows it
 	var pkg string  // the package that it names
 	var previous token.Token
 	scan(code, func(pos token.Pos, tok token.Token, text string) {
@@ -69,8 +86,8 @@ func (e *emitter) qualify(code string) *jen.Statement {
 	return out.Op(code[begin:])
 }
 
-// groupImports puts imports of the standard library, followed by an empty line, before all others. Jennifer lists
-// them in one block, sorted.
+// groupImports puts imports of the standard library before all others, with an empty line between them. Package jen
+// sorts all imports into one block.
 func groupImports(src []byte) []byte {
 	open, end := []byte("\nimport (\n"), []byte(")\n")
 	before, rest, ok := bytes.Cut(src, open)
@@ -92,10 +109,11 @@ func groupImports(src []byte) []byte {
 	return slices.Concat(before, open, std, others, end, after)
 }
 
-// width is how many columns a line of generated code has at most, as far as Go lets it be broken.
+// width is the largest number of columns of a generated line, except lines that Go does not let be broken.
 const width = 116
 
-// breakLines breaks lines of code that are too long, behind a comma or an operator that the fewest brackets enclose.
+// breakLines breaks lines of code that are too long. It breaks them after the comma or operator that the
+// fewest brackets enclose.
 func breakLines(code string) string {
 	var out strings.Builder
 	for line := range strings.Lines(code) {
@@ -114,7 +132,7 @@ func breakLines(code string) string {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "\t")) }
 
-// breakAt returns where to break a line, 0 if it is short or cannot be broken.
+// breakAt returns the offset at which to break a line, or 0 if the line is short or cannot be broken.
 func breakAt(line string) int {
 	indent := indentOf(line)
 	if over := indent*(tab-1) + len(strings.TrimRight(line, "\n")) - width; over <= 0 || strings.HasPrefix(line[indent:], "//") {

@@ -16,18 +16,19 @@ import (
 
 // literals prints run-time values as Go. Fields that are zero are left out.
 type literals struct {
-	// slots holds the Go names of slots by number. An integer with the tag go:"slot" is the number of a slot, and so are
-	// the elements of a list with that tag. The tag go:"slot,omitzero" leaves a zero out.
+	// slots holds the Go names of slots by number. A field with the tag go:"slot" is the number of a slot, or
+	// a list of such numbers. With the tag go:"slot,omitzero", zero is left out. The tag go:"lines" puts each
+	// string of a list on a line.
 	slots []string
-	// fields prints fields that hold no values here, such as functions: by "Type.Field", given the struct. "" leaves
-	// the field out.
+	// fields holds, by "Type.Field", functions that print a field of a struct, such as one that holds a
+	// function. "" leaves the field out.
 	fields map[string]func(of reflect.Value) string
 }
 
-// enum says how the constants of a type are called.
+// enum says how the constants of a type are named.
 type enum struct {
 	prefix string // before the exported form of what String returns
-	zero   bool   // whether fields that are zero have a value worth printing
+	zero   bool   // whether zero is one of the constants
 }
 
 var enums = map[reflect.Type]enum{
@@ -39,13 +40,13 @@ var enums = map[reflect.Type]enum{
 	reflect.TypeFor[partition.Hint](): {"partition.", false},
 }
 
-// permissions holds the names of permissions, one of which has two words.
+// permissions holds the names of permissions. They do not follow from what String returns, which is one word.
 var permissions = map[perm.Perm]string{
 	perm.Read: "perm.Read", perm.Write: "perm.Write", perm.ReadWrite: "perm.ReadWrite", perm.Reduce: "perm.Reduce", perm.Scratch: "perm.Scratch",
 }
 
-// literal returns v as Go. Its first line begins at a column, other lines are indented by at least indent. Elements of
-// composite literals are not named: their type follows from that around them.
+// literal returns v as Go. Its first line begins at a column, and its other lines are indented by at least indent
+// columns. With named, composite literals have a type. Elements have none, since Go infers it.
 func (l *literals) literal(v reflect.Value, named bool, indent, column int) string {
 	if e, ok := enums[v.Type()]; ok {
 		return e.prefix + goname.Exported(fmt.Sprint(v))
@@ -111,6 +112,12 @@ func (l *literals) fieldsOf(v reflect.Value, indent int) []string {
 		case x.Kind() == reflect.Slice && x.Len() == 0, x.IsZero() && tag != "slot" && !enums[f.Type].zero:
 		case tag == "":
 			text = l.literal(x, true, indent, indent+len(key))
+		case tag == "lines":
+			var list []string
+			for i := range x.Len() {
+				list = append(list, quote(x.Index(i).String()))
+			}
+			text = spread("[]string", list, indent)
 		case x.Kind() == reflect.Slice:
 			var list []string
 			for i := range x.Len() {
@@ -132,19 +139,26 @@ func (l *literals) slot(number reflect.Value) string { return "int(Slot" + l.slo
 // tab is how many columns a tab takes.
 const tab = 4
 
-// composite returns a composite literal. One that is too long for its line, and in which others stand, has an element on
-// each line; layout breaks the lines of those that hold plain values.
+// composite returns a composite literal. If the literal holds others and is too long for its line, each element has a
+// line. The lines of literals of plain values are left to breakLines.
 func composite(name string, elems []string, indent, column int) string {
 	one := name + "{" + strings.Join(elems, ", ") + "}"
 	plain := !slices.ContainsFunc(elems, func(e string) bool { return strings.HasSuffix(e, "}}") || strings.HasPrefix(e, "{") })
 	if plain || column+len(one) <= width && !strings.Contains(one, "\n") {
 		return one
 	}
-	return name + "{\n" + strings.Join(elems, ",\n") + ",\n}"
+	return spread(name, elems, indent)
 }
 
-// quote returns a string as Go, in back quotes if that saves escapes. A long one is a sum of pieces, which end behind a
-// space or a comma.
+// spread returns a composite literal that has each element on a line.
+func spread(name string, elems []string, indent int) string {
+	outer := "\n" + strings.Repeat("\t", indent/tab)
+	inner := outer + "\t"
+	return name + "{" + inner + strings.Join(elems, ","+inner) + "," + outer + "}"
+}
+
+// quote returns a string as Go, in back quotes if that saves escapes. A long string becomes a sum of pieces.
+// Each piece ends with a space or a comma.
 func quote(s string) string {
 	mark := strconv.Quote
 	if strings.ContainsRune(s, '"') && !strings.ContainsAny(s, "`\n\r") {

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,168 +11,219 @@ import (
 	"github.com/opgen/opgen/internal/scope"
 )
 
-// matcher writes the matching of one slot's shape, which stands in the variable x, against its pattern.
+// matcher writes the code that matches the shape of a tensor against the pattern of its slot. In that code, x is the
+// shape and d holds the dimensions. For a variadic slot, t is the tensor and i its number.
 type matcher struct {
 	x      *exprs
-	tensor string // the tensor that is matched
+	slot   *model.Slot
+	tensor string // the tensor, as Go
 	elems  []scope.Elem
-	open   int    // the run of unknown length, or -1
-	axis   string // the variable that holds the axis which a dimension stands for, or ""
-	// position tells that what was written uses i, the number of a variadic slot's tensor.
-	position bool
+	open   int // the first run of unknown length, or -1
+	// axis is the variable that holds the number of the dimension of an axis attribute, or "". Such a pattern
+	// has three elements: a run, this dimension, and another run.
+	axis string
 }
 
-// length returns how many dimensions some elements stand for, as Go: a number, plus the lengths of runs that are known,
-// joined by op. before is what comes in front, if anything.
-func (m *matcher) length(before, op string, elems []scope.Elem) string {
-	n := 0
-	var parts []string
-	if before != "" {
-		parts = append(parts, before)
-	}
-	for _, el := range elems {
-		if el.Kind != scope.MatchAll {
-			n++
-		}
-	}
-	if n > 0 {
-		parts = append(parts, strconv.Itoa(n))
-	}
-	for _, el := range elems {
-		if el.Kind == scope.MatchAll {
-			parts = append(parts, "len("+m.x.code(el.Node, 0)+")")
-		}
-	}
-	if parts == nil {
-		return "0"
-	}
-	return strings.Join(parts, op)
-}
-
-// at returns the index in x of element i: counted from the front before the open run, from the back after it.
-func (m *matcher) at(i int) string {
-	if m.axis != "" {
-		return []string{"0", m.axis, m.axis + "+1"}[i]
-	}
-	if m.open >= 0 && i > m.open {
-		return m.length("len(x)", "-", m.elems[i:])
-	}
-	return m.length("", "+", m.elems[:i])
-}
-
-// part returns the dimensions of x that a run stands for.
-func (m *matcher) part(i int) string {
-	if len(m.elems) == 1 {
-		return "x"
-	}
-	lo := ""
-	if i > 0 {
-		lo = m.at(i)
-	}
-	if i == len(m.elems)-1 {
-		return "x[" + lo + ":]"
-	}
-	hi := m.at(i + 1)
-	if m.open < 0 || i <= m.open {
-		return "x[" + lo + ":" + hi + ":" + hi + "]"
-	}
-	return "x[" + lo + ":" + hi + "]"
-}
-
-// match emits the matching of a slot's shape against its pattern.
+// match emits the matching of a slot's shape. For a variadic slot with the pattern [A..., C[i], B...], where an axis
+// attribute binds C, it is
+//
+//	for i, t := range r.Each(SlotInput) {
+//		if x, ok := t.RankAtLeast(1); ok {
+//			axis := t.Axis("axis", a.Axis)
+//			if i == 0 {
+//				d.A, d.B = x[:axis:axis], x[axis+1:]
+//			} else {
+//				t.EqualDims("A", d.A, x[:axis:axis])
+//				t.EqualDims("B", d.B, x[axis+1:])
+//			}
+//			d.C = append(d.C, x[axis])
+//		}
+//	}
+//
+// Other slots need neither the loop nor the comparison of their tensors, and most patterns have no axis.
 func (e *emitter) match(x *exprs, s *model.Slot) {
-	elems := s.Pattern.Elems
-	m := &matcher{x: x, tensor: "r.Tensor(Slot" + s.GoName + ")", elems: elems, open: -1}
+	m := &matcher{x: x, slot: s, tensor: "r.Tensor(Slot" + s.GoName + ")", elems: s.Pattern.Elems}
 	if s.Variadic {
 		m.tensor = "t"
 	}
-	var known []scope.Elem
-	for i, el := range elems {
-		if el.Kind == scope.BindRest || el.Kind == scope.BindEachRest || el.Kind == scope.AnyRest {
-			if m.open < 0 {
-				m.open = i
-			}
-		} else {
-			known = append(known, el)
-		}
-	}
-	f := "Rank"
-	if m.open >= 0 {
-		f = "RankAtLeast"
-	}
-	call := fmt.Sprintf("%s.%s(%s)", m.tensor, f, m.length("", "+", known))
-	stmts := ""
-	if i, ok := scope.LaneDim(elems); ok {
-		a := e.attr(elems[i].Axis.Name)
-		m.axis = e.axisVar(a)
-		stmts = m.axis + " := " + checkAxis(a, m.tensor, "a."+a.GoName) + "\n"
-	}
-	stmts += m.match(s)
+	m.open = slices.IndexFunc(m.elems, isOpen)
+	body := m.checkAxis() // first, since it sets m.axis
+	body += m.bind() + m.compare()
+	code := m.rank()
 	switch {
-	case stmts != "":
-		call = "if x, ok := " + call + "; ok {\n" + stmts + "}"
-	case f == "RankAtLeast" && len(known) == 0:
-		return
+	case body != "":
+		code = "if x, ok := " + code + "; ok {\n" + body + "}"
+	case m.open >= 0 && len(m.lengths(m.elems)) == 0:
+		return // every shape matches
 	}
 	if s.Variadic {
-		i := "_"
-		if m.position {
-			i = "i"
+		number := "_"
+		if m.usesNumber() {
+			number = "i"
 		}
-		call = fmt.Sprintf("for %s, t := range r.Each(Slot%s) {\n%s\n}", i, s.GoName, call)
+		code = fmt.Sprintf("for %s, t := range r.Each(Slot%s) {\n%s\n}", number, s.GoName, code)
 	}
-	e.p("%s", call)
+	e.p("%s", code)
 }
 
-// match returns the statements that bind and compare the elements of the pattern.
-func (m *matcher) match(s *model.Slot) string {
-	var left, right []string
-	same, each, stmts := "", "", ""
-	equal := func(f, name, want, got string) string {
-		return fmt.Sprintf("%s.%s(%q, %s, %s)\n", m.tensor, f, name, want, got)
+// isOpen reports whether an element is a run whose length the pattern does not determine.
+func isOpen(el scope.Elem) bool {
+	return el.Kind == scope.BindRest || el.Kind == scope.BindEachRest || el.Kind == scope.AnyRest
+}
+
+func isRun(el scope.Elem) bool { return isOpen(el) || el.Kind == scope.MatchAll }
+
+// binds reports whether an element gives a dimension, or a run of them, its value.
+func binds(el scope.Elem) bool {
+	switch el.Kind {
+	case scope.Bind, scope.BindRest, scope.BindEach, scope.BindEachRest, scope.AxisDim:
+		return true
 	}
+	return false
+}
+
+// isNumbered reports whether the expression of an element uses the number of a tensor.
+func isNumbered(el scope.Elem) bool { return uses(ofClass(expr.Position), el.Node) }
+
+// usesNumber reports whether the code for a variadic slot uses the number of a tensor. A binding does, since the first
+// tensor gives the value. An expression of the pattern may.
+func (m *matcher) usesNumber() bool {
+	return slices.ContainsFunc(m.elems, func(el scope.Elem) bool { return binds(el) && !el.Each || isNumbered(el) })
+}
+
+// rank returns the call that checks the rank and gives the shape.
+func (m *matcher) rank() string {
+	check := "Rank"
+	if m.open >= 0 {
+		check = "RankAtLeast"
+	}
+	least := m.lengths(m.elems)
+	if len(least) == 0 {
+		least = []string{"0"}
+	}
+	return fmt.Sprintf("%s.%s(%s)", m.tensor, check, strings.Join(least, "+"))
+}
+
+// checkAxis returns the statement that puts the checked value of the pattern's axis attribute into a variable.
+func (m *matcher) checkAxis() string {
+	i, ok := scope.LaneDim(m.elems)
+	if !ok {
+		return ""
+	}
+	a := m.x.e.attr(m.elems[i].Axis.Name)
+	m.axis = m.x.e.axisVar(a)
+	return m.axis + " := " + checkAxis(a, m.tensor, "a."+a.GoName) + "\n"
+}
+
+// bind returns the statements that give dimensions their values. The first tensor of a variadic slot gives them, and
+// the others must agree; a dimension that each tensor has an extent of is a list, to which each tensor adds.
+func (m *matcher) bind() string {
+	var dims, values []string
+	equal, add := "", ""
 	for i, el := range m.elems {
-		f, got := "", ""
-		switch el.Kind {
-		case scope.Bind, scope.AxisDim, scope.BindEach:
-			f, got = "Equal", "x["+m.at(i)+"]"
-		case scope.BindRest, scope.BindEachRest:
-			f, got = "EqualDims", m.part(i)
-		default:
+		if !binds(el) {
 			continue
 		}
-		dim := "d." + el.Name
+		dim, value := "d."+el.Name, m.value(i)
 		if el.Each {
-			each += fmt.Sprintf("%s = append(%[1]s, %s)\n", dim, got)
+			add += fmt.Sprintf("%s = append(%[1]s, %s)\n", dim, value)
 			continue
 		}
-		left, right = append(left, dim), append(right, got)
-		same += equal(f, el.Name, dim, got)
+		dims, values = append(dims, dim), append(values, value)
+		equal += m.equal(i, el.Name, dim)
 	}
-	if len(left) > 0 {
-		stmts = strings.Join(left, ", ") + " = " + strings.Join(right, ", ") + "\n"
-		if s.Variadic {
-			m.position = true
-			stmts = "if i == 0 {\n" + stmts + "} else {\n" + same + "}\n"
-		}
+	if len(dims) == 0 {
+		return add
 	}
-	stmts += each
+	assign := strings.Join(dims, ", ") + " = " + strings.Join(values, ", ") + "\n"
+	if m.slot.Variadic {
+		assign = "if i == 0 {\n" + assign + "} else {\n" + equal + "}\n"
+	}
+	return assign + add
+}
+
+// compare returns the statements that compare the shape with the expressions of the pattern. They follow the
+// bindings, since the expressions may use what the same pattern binds.
+func (m *matcher) compare() string {
+	equal := ""
 	for i, el := range m.elems {
 		if el.Kind != scope.Match && el.Kind != scope.MatchAll {
 			continue
 		}
-		text := el.Name
-		if text == "" || uses(ofClass(expr.Position), el.Node) {
-			text = elemText(el)
+		name := el.Name
+		if name == "" || isNumbered(el) {
+			name = elemText(el)
 		}
-		m.position = m.position || uses(ofClass(expr.Position), el.Node)
-		if el.Kind == scope.Match {
-			stmts += equal("Equal", text, m.x.code(el.Node, 0), "x["+m.at(i)+"]")
-		} else {
-			stmts += equal("EqualDims", text, m.x.code(el.Node, 0), m.part(i))
+		equal += m.equal(i, name, m.x.code(el.Node, 0))
+	}
+	return equal
+}
+
+// equal returns the statement that compares the dimensions of element i with what they must equal. Errors call the
+// element by the name.
+func (m *matcher) equal(i int, name, want string) string {
+	check := "Equal"
+	if isRun(m.elems[i]) {
+		check = "EqualDims"
+	}
+	return fmt.Sprintf("%s.%s(%q, %s, %s)\n", m.tensor, check, name, want, m.value(i))
+}
+
+// value returns, as Go, the dimension or the run of dimensions that element i stands for.
+func (m *matcher) value(i int) string {
+	last := len(m.elems) - 1
+	switch {
+	case !isRun(m.elems[i]):
+		return "x[" + m.start(i) + "]"
+	case last == 0:
+		return "x"
+	}
+	lo := ""
+	if i > 0 {
+		lo = m.start(i)
+	}
+	if i == last {
+		return "x[" + lo + ":]"
+	}
+	hi := m.start(i + 1)
+	if m.open >= 0 && i > m.open {
+		return "x[" + lo + ":" + hi + "]" // only compared
+	}
+	// The capacity ends with the run, so that appending to a bound run leaves x as it is.
+	return "x[" + lo + ":" + hi + ":" + hi + "]"
+}
+
+// start returns, as Go, the index in x at which element i starts. After an open run, it counts from the end
+// of x, since the length of the run is not known before.
+func (m *matcher) start(i int) string {
+	if m.axis != "" {
+		return []string{"0", m.axis, m.axis + "+1"}[i]
+	}
+	if m.open >= 0 && i > m.open {
+		return strings.Join(append([]string{"len(x)"}, m.lengths(m.elems[i:])...), "-")
+	}
+	if i == 0 {
+		return "0"
+	}
+	return strings.Join(m.lengths(m.elems[:i]), "+")
+}
+
+// lengths returns how many dimensions the elements that are not open stand for, as terms of a sum in Go.
+func (m *matcher) lengths(elems []scope.Elem) []string {
+	single := 0
+	var runs []string
+	for _, el := range elems {
+		switch {
+		case el.Kind == scope.MatchAll:
+			runs = append(runs, "len("+m.x.code(el.Node, 0)+")")
+		case !isOpen(el):
+			single++
 		}
 	}
-	return stmts
+	if single == 0 {
+		return runs
+	}
+	return append([]string{strconv.Itoa(single)}, runs...)
 }
 
 // elemText returns an element of a shape as the spec writes it, without the dots of a run.

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// variants returns all choices of element types, each as one type for each dtype variable.
+// variants returns all combinations of element types. Each has one type for each dtype variable.
 func variants(vars []model.TypeVar) [][]dtype.Type {
 	all := [][]dtype.Type{nil}
 	for _, v := range vars {
@@ -42,7 +42,8 @@ func (e *emitter) registeredKernels() []registered {
 	return all
 }
 
-// variantName is the method of Kernels that returns a kernel: F32, F32I64, F32ToI64 if no input has the second type.
+// variantName returns the name of the method of Kernels that returns a kernel: F32, or F32I64, or F32ToI64 if
+// no input has the second type.
 func variantName(o *model.Operator, k registered) string {
 	s := ""
 	for i, t := range k.types {
@@ -50,7 +51,7 @@ func variantName(o *model.Operator, k registered) string {
 			s += "To"
 		}
 		if t == dtype.String {
-			s += "Text" // String would be the method of fmt.Stringer
+			s += "Text" // a method String is expected to be that of fmt.Stringer
 		} else {
 			s += goname.Exported(t.String())
 		}
@@ -61,7 +62,7 @@ func variantName(o *model.Operator, k registered) string {
 	return s + strings.TrimSuffix(k.kind, "Kernel")
 }
 
-// typeList returns element types as type arguments: [float32, int64], or nothing.
+// typeList returns element types as type arguments, such as [float32, int64], or "" if there are none.
 func typeList(types []dtype.Type) string {
 	var args []string
 	for _, t := range types {
@@ -82,7 +83,7 @@ func (e *emitter) register() {
 	o := e.op
 	names, tasks := e.kernelTypes()
 	kernels := e.registeredKernels()
-	e.comment("Kernels holds the kernels of %s for a target, one for each choice of element types.", o.Name)
+	e.comment("Kernels holds the kernels of %s for a target: one per combination of element types.", o.Name)
 	e.p("type Kernels interface {")
 	var calls []string
 	for _, k := range kernels {
@@ -90,7 +91,7 @@ func (e *emitter) register() {
 		calls = append(calls, fmt.Sprintf("with%s(k.%s())", k.kind, variantName(o, k)))
 	}
 	e.p("}\n")
-	e.comment("Register registers the tasks of %s with r, with the kernels of a target.", o.Name)
+	e.comment("Register adds the tasks of %s and their kernels for a target to r.", o.Name)
 	e.p("func Register(r *task.Registry, target op.Target, k Kernels) error {")
 	if len(calls) > 3 {
 		e.p("return opimpl.Register(r, Operator, target,\n%s,\n)\n}", strings.Join(calls, ",\n"))

@@ -17,7 +17,7 @@ import (
 // shapes emits the dimensions that an operator binds, and the function that computes all shapes.
 func (e *emitter) shapes() {
 	o := e.op
-	e.comment("Dims holds the dimensions that the shapes of %s bind.", o.Name)
+	e.comment("Dims holds the dimensions of the shapes of %s.", o.Name)
 	if len(o.Dims) == 0 {
 		e.p("type Dims struct{}\n")
 	} else {
@@ -34,14 +34,14 @@ func (e *emitter) shapes() {
 			}
 			if d.Each {
 				t = "[]" + t
-				from += ", of each tensor"
+				from += ", for each tensor"
 			}
 			rows = append(rows, row{d.Name + "\t" + t, from})
 		}
 		e.rows(rows)
 		e.p("}\n")
 	}
-	e.comment("resolve works out the shapes and element types of all slots of %s from those of its inputs.", o.Name)
+	e.comment("resolve computes the shapes and element types of all slots of %s from those of its inputs.", o.Name)
 	attrs, dims := "a", "d"
 	if !e.resolveUsesAttrs() {
 		attrs = "_"
@@ -54,7 +54,7 @@ func (e *emitter) shapes() {
 	e.p("}")
 }
 
-// nodes returns every expression of the operator.
+// nodes returns all expressions of an operator.
 func nodes(o *model.Operator) []expr.Node {
 	var all []expr.Node
 	add := func(ns ...expr.Node) { all = append(all, ns...) }
@@ -106,7 +106,7 @@ func nodes(o *model.Operator) []expr.Node {
 	return out
 }
 
-// resolveUsesAttrs reports whether shapes depend on attributes.
+// resolveUsesAttrs reports whether the function resolve reads attributes.
 func (e *emitter) resolveUsesAttrs() bool {
 	named := func(name string) bool { return e.attr(name) != nil }
 	return uses(ofClass(expr.Attr), nodes(e.op)...) ||
@@ -115,8 +115,8 @@ func (e *emitter) resolveUsesAttrs() bool {
 		slices.ContainsFunc(e.op.Types, func(v model.TypeVar) bool { return slices.ContainsFunc(v.From, e.readsType) })
 }
 
-// readsType reports whether a dtype variable gets its type from an attribute's value: from its type
-// alone, the attribute itself is not needed.
+// readsType reports whether the binding of a dtype variable to an attribute reads the attribute. The type of an
+// attribute alone determines the element type if the attribute is neither a dtype nor optional.
 func (e *emitter) readsType(name string) bool {
 	a := e.attr(name)
 	return a != nil && (a.Type == "dtype" || a.Optional)
@@ -131,7 +131,7 @@ func (e *emitter) resolve() {
 		if s.Pattern == nil {
 			continue
 		}
-		// An axis is checked once its slot has the right rank, or before, where a pattern uses it.
+		// An axis that the pattern uses is checked before the pattern, and other axes of the slot after its rank.
 		for _, el := range s.Pattern.Elems {
 			e.axes(all, done, func(a *model.Attr) bool { return el.Node != nil && slices.Contains(expr.Names(el.Node), a.Name) })
 		}
@@ -205,8 +205,9 @@ func (e *emitter) attr(name string) *model.Attr {
 	return nil
 }
 
-// axes emits the checks of those axis attributes that no pattern consumes, that are not done yet and that
-// only admits. all are the operator's expressions: an axis that they use gets a variable.
+// axes emits the checks of the axis attributes for which only is true, and adds them to done. It omits those
+// in done, and those that bind a dimension, which match checks. all holds the operator's expressions. An axis
+// that they use gets a variable.
 func (e *emitter) axes(all []expr.Node, done map[*model.Attr]bool, only func(*model.Attr) bool) {
 	for _, a := range e.op.Attrs {
 		if a.Axis == nil || a.Axis.Binds != "" || done[a] || !only(a) {
@@ -230,10 +231,10 @@ func (e *emitter) axes(all []expr.Node, done map[*model.Attr]bool, only func(*mo
 	}
 }
 
-// typeVar is the local variable that holds what a dtype variable stands for.
+// typeVar returns the name of the local variable that holds the element type of a dtype variable.
 func typeVar(v model.TypeVar) string { return "type" + goname.Exported(v.Name) }
 
-// dependent returns the numbers of dtype variables, each behind those that it may get its type from.
+// dependent returns the numbers of dtype variables. Each follows those that it may get its type from.
 func dependent(types []model.TypeVar) []int {
 	var order []int
 	var add func(i int)
@@ -254,10 +255,11 @@ func dependent(types []model.TypeVar) []int {
 	return order
 }
 
-// attrTypes gives the element type that attributes of a type stand for.
+// attrTypes gives the element type that the type of an attribute determines.
 var attrTypes = map[string]dtype.Type{"bool": dtype.Bool, "int": dtype.I64, "float": dtype.F32, "string": dtype.String}
 
-// typeSource returns one of those from which a dtype variable gets its type if no input binds it.
+// typeSource returns, as Go, the element type of a name in a dtype variable's key from: of another dtype variable, an
+// attribute or an element type.
 func (e *emitter) typeSource(name string) string {
 	i := slices.IndexFunc(e.op.Types, func(w model.TypeVar) bool { return w.Name == name })
 	a := e.attr(name)
@@ -310,7 +312,8 @@ func (e *emitter) bindTypes() {
 	}
 }
 
-// setSlots emits the shapes of slots that the operator makes. Neighbors with one condition share an if.
+// setSlots emits the shapes of slots that the operator makes. Neighbors with the same condition share an if
+// statement.
 func (e *emitter) setSlots(x *exprs) {
 	made := slices.DeleteFunc(slices.Clone(e.op.Slots), func(s *model.Slot) bool { return s.Pattern != nil })
 	conditional := func(s *model.Slot) bool { return !s.Variadic && !s.OnRequest && s.PresentIf != nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// shards emits where the tensors of slots have the dimensions that may be divided.
+// shards emits which axes of tensors are the dimensions that may be divided.
 func (e *emitter) shards(x *exprs) {
 	if len(e.op.Shards) > 0 {
 		e.p("")
@@ -35,8 +35,8 @@ func (e *emitter) shards(x *exprs) {
 	}
 }
 
-// axes returns, as Go, which axes element number at of a slot's shape stands for: lo to hi-1. They are not known behind
-// a run of which the spec says nothing.
+// axes returns, as Go, the axes that element number at of a slot's shape stands for: lo to hi-1. They are not known
+// after a run whose length is not known.
 func axes(s *model.Slot, at int, x *exprs) (lo, hi string, known bool) {
 	single := 0
 	var runs []string
@@ -57,7 +57,8 @@ func axes(s *model.Slot, at int, x *exprs) (lo, hi string, known bool) {
 	return lo, total(single, runs), true
 }
 
-// length returns how many dimensions an element of a slot's shape stands for if it is a run, "" if it is one dimension.
+// length returns, as Go, the number of dimensions of a run in a slot's shape, or "" for an element that is
+// one dimension. ok is false if the number is not known.
 func length(s *model.Slot, i int, x *exprs) (run string, ok bool) {
 	if s.Pattern == nil {
 		if d := s.Dims[i]; d.Rest {
@@ -76,7 +77,7 @@ func length(s *model.Slot, i int, x *exprs) (run string, ok bool) {
 	return "", true
 }
 
-// total returns a number of single dimensions plus the lengths of runs, as Go.
+// total returns, as Go, a number of single dimensions plus the lengths of runs.
 func total(single int, runs []string) string {
 	if single > 0 || len(runs) == 0 {
 		runs = append(slices.Clip(runs), strconv.Itoa(single))

@@ -12,7 +12,7 @@ var roles = map[task.Role]string{
 	task.RoleSaved: "saved for backward", task.RoleScratch: "scratch memory",
 }
 
-// tensorsOf says what a slot holds: T[N..., K], or several of those.
+// tensorsOf describes the tensors of a slot by type and shape: T[N..., K].
 func tensorsOf(s *model.Slot) string {
 	if s.Variadic {
 		return fmt.Sprintf("%s, each %s%s", s.Tensors(), s.Type, s.Shape)
@@ -32,7 +32,7 @@ func presence(s *model.Slot) string {
 	return ""
 }
 
-// slotDoc describes a slot: what it is, and what the spec says about it.
+// slotDoc returns the comment on a slot: its role, its tensors and its doc.
 func slotDoc(s *model.Slot) string {
 	doc := roles[s.Role] + ", " + tensorsOf(s)
 	if s.Variadic {

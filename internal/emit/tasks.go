@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// tasks emits task ids, argument structs, the kernel interface, registration, and what binds tasks.
+// tasks emits task ids, argument structs, the interfaces of kernels, and the functions that register and bind tasks.
 func (e *emitter) tasks() {
 	o := e.op
 	if len(o.Tasks) == 1 {
@@ -41,7 +41,7 @@ func (e *emitter) tasks() {
 	}
 }
 
-// typeParams returns the declaration of type parameters, [T dtype.Float], or nothing.
+// typeParams returns the declaration of type parameters, such as [T dtype.Float], or "" if there are none.
 func (e *emitter) typeParams(types []model.TypeVar) string {
 	var out []string
 	for _, v := range types {
@@ -59,7 +59,7 @@ func (e *emitter) typeArgs() []string {
 	return out
 }
 
-// typeSet returns the type set of a dtype variable: a union of named ones and of types.
+// typeSet returns the constraint of a type parameter: a union of constraints in package dtype and of other types.
 func typeSet(types []dtype.Type) string {
 	rest := slices.Clone(types)
 	var parts []string
@@ -83,8 +83,7 @@ func (e *emitter) element(s *model.Slot) string {
 	return s.Fixed.GoType()
 }
 
-// view returns the type of the view through which a task sees a slot, the name of the function that makes it,
-// and whether it is wrapped in an Opt.
+// view returns the type of a task's view of a slot, the function that makes it, and whether an Opt holds it.
 func view(p *model.Param) (typ, get string, optional bool) {
 	s := p.Slot
 	switch {
@@ -121,7 +120,7 @@ func (e *emitter) viewType(p *model.Param) string {
 	return v
 }
 
-// arguments emits the struct through which a kernel reaches a task's slots.
+// arguments emits the struct of a task's arguments, which holds views of its slots.
 func (e *emitter) arguments(t *model.Task) {
 	doc := fmt.Sprintf("%s holds the arguments of the task %s.", t.GoName, t.Name)
 	if t.Doc != "" {
@@ -147,9 +146,9 @@ func (e *emitter) arguments(t *model.Task) {
 	e.argMethods(t)
 }
 
-// kernelType returns the name of the interface that a task's kernel implements. A task that exists for fewer
-// element types than the operator has one of its own, since its methods would not make sense, or not even
-// compile, for the others.
+// kernelType returns the name of the interface that a task's kernel implements. A task for fewer element
+// types than the operator's has an interface for itself, since kernels for the other types cannot have its
+// methods.
 func (e *emitter) kernelType(t *model.Task) string {
 	if len(t.Floating) > 0 {
 		return t.GoName + "Kernel"
@@ -173,20 +172,20 @@ func (e *emitter) kernelTypes() (names []string, tasks map[string][]*model.Task)
 // kernel emits the interface of a hand-written kernel.
 func (e *emitter) kernel(name string, tasks []*model.Task) {
 	if name == "Kernel" {
-		e.comment("Kernel is what a hand-written kernel of %s implements. Each method does the indices r.Lo to r.Hi-1 of its step; other ranges may run at the same time.", e.op.Name)
+		e.comment("Kernel is the interface of hand-written kernels of %s. A method computes the indices r.Lo to r.Hi-1 of its step. Other ranges may run at the same time.", e.op.Name)
 	} else {
-		e.comment("%s is what a hand-written kernel of %s implements for its task %s, which exists for floating-point types only. Its methods do ranges as those of Kernel do.", name, e.op.Name, tasks[0].Name)
+		e.comment("%s is the interface of hand-written kernels of %s for the task %s, which exists for floating-point types only. Ranges are as in Kernel.", name, e.op.Name, tasks[0].Name)
 	}
 	e.p("type %s%s interface {", name, e.typeParams(tasks[0].Types))
 	args := bracketed(e.typeArgs())
 	for _, t := range tasks {
 		switch {
 		case t.Returns != nil:
-			e.comment("%s makes the per-device state %s, when a plan is loaded.", t.GoName, t.Returns.Name)
+			e.comment("%s makes the per-device state %s. It runs when a plan is loaded.", t.GoName, t.Returns.Name)
 			e.p("%s(ctx *op.Ctx, a *%s%s) (%s, error)", t.GoName, t.GoName, args, e.goTypeName(t.Returns.Type))
 			continue
 		case !t.Invoked():
-			e.comment("%s frees what Init made, when the plan is closed.", t.GoName)
+			e.comment("%s frees what Init made. It runs when the plan is closed.", t.GoName)
 			e.p("%s(ctx *op.Ctx, a *%s%s) error", t.GoName, t.GoName, args)
 			continue
 		}
@@ -250,7 +249,8 @@ func (e *emitter) bind(t *model.Task) {
 	}
 }
 
-// get returns the call that makes the view of a parameter.
+// get returns the call that makes the view of a parameter. If an axis attribute binds a dimension, the lanes
+// of the view run along it.
 func (e *emitter) get(p *model.Param) string {
 	_, get, optional := view(p)
 	slot := "Slot" + p.Slot.GoName

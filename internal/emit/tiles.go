@@ -23,7 +23,7 @@ func tileNodes(t *model.Tiles) []expr.Node {
 	return all
 }
 
-// tiles returns the calls that say how a step is cut into tiles, each on a line.
+// tiles returns the calls that give the tiles and footprints of a step, each on a line.
 func tiles(x *exprs, t *model.Task, s *model.Step) string {
 	if s.Tiles == nil {
 		return ""
@@ -50,7 +50,8 @@ func tiles(x *exprs, t *model.Task, s *model.Step) string {
 	return calls
 }
 
-// touched returns what an index touches of an element of a shape, which stands for as many axes as run says.
+// touched returns, as Go, which part of an element of a shape an index touches. run is the number of the
+// element's axes.
 func touched(x *exprs, s model.Span, run string) string {
 	or := func(n expr.Node, value string) string {
 		if n == nil {

@@ -2,7 +2,7 @@ package emit
 
 import "github.com/opgen/opgen/internal/expr"
 
-// uses reports whether any part of any of the expressions is as f says.
+// uses reports whether f is true for a part of one of the expressions, which may be nil.
 func uses(f func(expr.Node) bool, nodes ...expr.Node) bool {
 	found := false
 	for _, n := range nodes {
@@ -26,18 +26,8 @@ func ofAttr(name string) func(expr.Node) bool {
 	return func(n expr.Node) bool { return ofClass(expr.Attr)(n) && n.(*expr.Ident).Name == name }
 }
 
-// needsDims is a test, for uses, for what is written with the dimensions d.
-func (e *emitter) needsDims(n expr.Node) bool {
-	return ofClass(expr.Dim)(n) || isAxis(n) && e.attr(n.(*expr.Ident).Name).Axis.Binds != ""
-}
-
-// needsResolution is a test, for uses, for what is written as a call with the resolution r.
-func needsResolution(n expr.Node) bool {
-	return fallible(n) || ofClass(expr.TypeVar)(n) || ofClass(expr.SlotName)(n)
-}
-
-// fallible reports whether an expression may have no value, which makes the resolution fail: a
-// dimension, a slice or a shape that does not exist.
+// fallible reports whether an expression may have no value, such as an index beyond the end of a shape. Then the
+// resolution fails.
 func fallible(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(m expr.Node) {

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 )
 
-// work emits the extents of steps and the costs of tasks. What several of them use is computed once.
+// work emits the extents of steps and the costs of tasks. A subexpression of several of them is computed once.
 func (e *emitter) work() {
 	x := &exprs{e}
 	var steps, costs, extents []string
@@ -55,7 +55,7 @@ func (e *emitter) work() {
 	for _, over := range extents {
 		name := "extent"
 		if len(e.op.Slots) > 0 && e.op.Slots[0].Lane != "" && !strings.Contains(over, "d.") {
-			name = "lanes" // all dimensions but that of the axis
+			name = "lanes" // the product of all dimensions but that of the axis
 		}
 		if strings.Contains(over, " ") && !strings.Contains(over, "r.") {
 			code = e.once(code, over, name, nil)
@@ -67,8 +67,9 @@ func (e *emitter) work() {
 // product matches the size of a run of dimensions.
 var product = regexp.MustCompile(`shape\.Prod\(d\.(\w+)\)`)
 
-// once emits a variable that holds what code computes several times, and returns the code with the variable. It also
-// puts the variable into the other expressions. A name that code uses already is left alone.
+// once emits a variable for an expression that code computes several times, and returns the code with the
+// variable. It also puts the variable into the other expressions. It does nothing if code already uses the
+// name.
 func (e *emitter) once(code, computed, name string, others []string) string {
 	if strings.Count(code, computed) < 2 || strings.Contains(code, name) {
 		return code

@@ -12,9 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// describe returns the description of an operator, which generated code holds at run time: slots of tensors and
-// then those of arguments, signatures, and what passes and engines may do with the operator. Its functions, and
-// the Go types of arguments, exist in generated code only; here they are nil.
+// describe returns the description of an operator that generated code holds at run time. Slots of tensors come before
+// those of arguments. Functions and the Go types of arguments are nil, since they exist in generated code only.
 func describe(s *spec.Spec) *task.Operator {
 	o := &task.Operator{Name: s.Name.V, Family: s.Family.V, Doc: strings.TrimSpace(s.Doc.V), Types: []task.TypeVar{}}
 	for _, v := range s.Types {
@@ -121,8 +120,8 @@ func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature 
 	return d
 }
 
-// floating returns the dtype variables of which backward allows fewer types than the operator: those of outputs
-// and of what is trained, if they have floating-point types and others.
+// floating returns the numbers of the dtype variables that backward restricts to floating-point types. They are the
+// types of outputs or trainable slots, and allow floating-point types and others.
 func floating(o *task.Operator) []int {
 	var vars []int
 	for i, v := range o.Types {

@@ -1,6 +1,6 @@
-// Package model holds the resolved model of an operator: the description that generated code holds at run time,
-// and what else the spec says and what follows from it: Go names, documentation, typed expressions, positions.
-// Emitters, opgen explain, reference pages and plug-ins read it.
+// Package model holds the resolved model of an operator: the description that generated code holds at run
+// time, with Go names, documentation, typed expressions and positions. Emitters, opgen explain, reference
+// pages and plug-ins read it.
 package model
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Module is what one run of the generator works on.
+// Module is the model of all operators and enums of a Go module.
 type Module struct {
 	Operators []*Operator `json:"operators"` // by name
 	Enums     []*Enum     `json:"enums"`     // by name
@@ -26,9 +26,10 @@ type Enum struct {
 	Package string      `json:"package,omitempty"` // of a shared enum
 	GoName  string      `json:"go_name"`
 	Doc     string      `json:"doc,omitempty"`
-	Source  string      `json:"-"`      // path of the spec
-	Text    string      `json:"-"`      // of the spec
-	Values  []EnumValue `json:"values"` // in the order of the spec; the first has the number 1
+	Formula string      `json:"formula,omitempty"` // what the values of a shared enum compute
+	Source  string      `json:"-"`                 // path of the spec
+	Text    string      `json:"-"`                 // of the spec
+	Values  []EnumValue `json:"values"`            // in the order of the spec; the first has the number 1
 	Pos     source.Pos  `json:"pos"`
 }
 
@@ -40,8 +41,8 @@ type EnumValue struct {
 	Pos    source.Pos `json:"pos"`
 }
 
-// Operator is a resolved operator: its description, and what else the spec says. Fields of the same name as
-// one of the description's hold more than that.
+// Operator is a resolved operator: its description at run time, and all else that the spec gives. A field
+// with the name of a field of the description holds more than that field.
 type Operator struct {
 	*task.Operator
 	Kind     string     `json:"kind"`                 // "operator", "optimizer" or "initializer"
@@ -50,7 +51,8 @@ type Operator struct {
 	Source   string     `json:"source"`               // path of the spec
 	Text     string     `json:"-"`                    // of the spec
 	Category string     `json:"category,omitempty"`   // for reference pages
-	Formula  string     `json:"formula,omitempty"`    // for reference pages
+	Formula  string     `json:"formula,omitempty"`    // what it computes, as the spec says it
+	Derived  bool       `json:"derived,omitempty"`    // its kernel is the formula, since none is written by hand
 	Since    string     `json:"since,omitempty"`      // the version that had it first
 	Deprec   string     `json:"deprecated,omitempty"` // why, and what replaces it
 	Types    []TypeVar  `json:"types"`                // the dtype variables
@@ -60,7 +62,7 @@ type Operator struct {
 	Args     []*Arg     `json:"args,omitempty"`       // the arguments that are no tensors
 	Requires []Require  `json:"require,omitempty"`    // conditions on attributes and shapes
 	Tasks    []*Task    `json:"tasks"`                // in the order of the spec
-	Fusions  []Fusion   `json:"fuse,omitempty"`       // the work of other operators that it can do
+	Fusions  []Fusion   `json:"fuse,omitempty"`       // the operators that can be fused into it
 	Shards   []Shard    `json:"sharding,omitempty"`   // the dimensions along which it may be divided
 	Pos      source.Pos `json:"pos"`
 }
@@ -68,11 +70,11 @@ type Operator struct {
 // TypeVar is a dtype variable.
 type TypeVar struct {
 	*task.TypeVar
-	Names []string   `json:"types"` // of its types, as specs spell them
+	Names []string   `json:"types"` // the names of its types in specs
 	Pos   source.Pos `json:"pos"`
 }
 
-// Kernels returns the types for which kernels are instantiated, those in which they compute.
+// Kernels returns the types for which kernels are instantiated: the types in which kernels compute.
 func (v TypeVar) Kernels() []dtype.Type {
 	var out []dtype.Type
 	for _, t := range v.Types {
@@ -104,10 +106,10 @@ type Attr struct {
 type Axis struct {
 	Slot  string `json:"slot"`            // whose shape has the axis
 	Binds string `json:"binds,omitempty"` // the dimension that it names
-	End   bool   `json:"end,omitempty"`   // may also be the position behind the last axis
+	End   bool   `json:"end,omitempty"`   // may also be the position after the last axis
 }
 
-// Dim is a dimension, or a run of them.
+// Dim is a dimension, or a run of dimensions.
 type Dim struct {
 	Name string     `json:"name"`
 	Rest bool       `json:"run,omitempty"`  // stands for any number of dimensions
@@ -145,7 +147,7 @@ type Slot struct {
 	DimNames []string `json:"-"`
 }
 
-// Tensors says how many tensors a variadic slot holds: "2 to 8", "at least 1", "len(splits)".
+// Tensors returns how many tensors a variadic slot holds, as a phrase: "2 to 8", "at least 1", "len(splits)".
 func (s *Slot) Tensors() string {
 	switch {
 	case s.Count != "":
@@ -167,7 +169,7 @@ type Shard struct {
 	WhenX expr.Node `json:"-"`
 }
 
-// Words says what becomes of outputs if the dimension is divided.
+// Words returns the effect on outputs if the dimension is divided, as a phrase.
 func (s Shard) Words() string {
 	if s.Partial {
 		return "leaves partial sums"
@@ -175,7 +177,7 @@ func (s Shard) Words() string {
 	return "divides outputs"
 }
 
-// Fusion is the work of another operator that this one can do as well.
+// Fusion is the fusion of another operator into this one.
 type Fusion struct {
 	*task.Fusion
 	Doc string     `json:"doc,omitempty"`
@@ -185,7 +187,7 @@ type Fusion struct {
 // Arg is an argument. The type of its slot is the Go type of one value.
 type Arg struct {
 	*task.Slot
-	Number    int         `json:"number"` // position behind the slots
+	Number    int         `json:"number"` // position in the operator's list of slots, which begins with tensors
 	GoName    string      `json:"go_name"`
 	From      string      `json:"from"`                // as the spec writes it
 	Source    task.Source `json:"source"`              // which kind of source that is
@@ -216,8 +218,8 @@ type Task struct {
 	Name   string `json:"name"`
 	GoName string `json:"go_name"`
 	Doc    string `json:"doc,omitempty"`
-	// Types lists what the dtype variables may stand for in this task. Backward exists only where what
-	// is differentiated is floating-point.
+	// Types lists the types that the dtype variables may have in this task. Backward exists for floating-point
+	// types only.
 	Types   []TypeVar  `json:"-"`
 	Params  []*Param   `json:"params"` // the slots that the task gets
 	Args    []*Arg     `json:"-"`
@@ -243,14 +245,14 @@ func (t *Task) Reduces() bool {
 	return false
 }
 
-// Param is a slot as a task sees it.
+// Param is a slot of a task, with its permission.
 type Param struct {
 	*task.Param
 	Slot     *Slot  `json:"-"`
 	Name     string `json:"slot"`
 	GoName   string `json:"go_name"`
 	Inferred bool   `json:"inferred,omitempty"` // rather than written in the spec
-	// OnlyIf is the condition under which backward is given a forward value.
+	// OnlyIf is the condition under which backward gets the value of a forward tensor.
 	OnlyIf expr.Node `json:"-"`
 	IfText string    `json:"only_if,omitempty"` // the condition under which it is passed
 }
@@ -265,7 +267,7 @@ type Step struct {
 	Doc    string     `json:"doc,omitempty"`
 	Pos    source.Pos `json:"pos"`
 	OverX  expr.Node  `json:"-"`
-	// InnerX holds what the step runs over in its dimensions after the first.
+	// InnerX holds the extents of the step's dimensions after the first.
 	InnerX []expr.Node `json:"-"`
 	Tiles  *Tiles      `json:"-"`
 	GrainX expr.Node   `json:"-"`
@@ -280,6 +282,11 @@ func (o *Operator) Task(k task.Kind) *Task {
 		}
 	}
 	return nil
+}
+
+// CanDerive reports whether the formula can be the kernel. A formula does not make or free per-device state.
+func (o *Operator) CanDerive() bool {
+	return o.Formula != "" && o.Task(task.KindInit) == nil && o.Task(task.KindCleanup) == nil
 }
 
 // Passed returns the arguments that the caller passes.

@@ -17,7 +17,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Resolve builds the model of specs that were checked without a finding.
+// Resolve returns the model of specs. Checking them must have given no findings.
 func Resolve(checked *check.Result) *Module {
 	enums := map[string]*Enum{}
 	m := &Module{Operators: []*Operator{}, Enums: []*Enum{}}
@@ -35,7 +35,7 @@ func Resolve(checked *check.Result) *Module {
 }
 
 func enum(s *spec.Spec) *Enum {
-	e := &Enum{Name: s.Name.V, Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V), Doc: s.Doc.V,
+	e := &Enum{Name: s.Name.V, Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V), Doc: s.Doc.V, Formula: s.Formula.V,
 		Source: s.File.Path, Text: s.File.Text, Pos: s.Name.Span().Pos()}
 	for _, v := range s.Values {
 		e.Values = append(e.Values, EnumValue{v.Name.V, goname.Exported(v.Name.V), v.Doc.V, v.Name.Span().Pos()})
@@ -56,6 +56,7 @@ func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
 	for _, a := range s.Attrs {
 		o.Attrs = append(o.Attrs, attr(s, a, enums))
 	}
+	o.Operator.Formula = formulaLines(o.Formula, o.Attrs)
 	for _, p := range sc.Inputs {
 		for _, e := range p.Elems {
 			switch e.Kind {
@@ -178,8 +179,7 @@ func (o *Operator) slot(sc *scope.Scope, number int, sl *spec.Slot) *Slot {
 	return m
 }
 
-// laneOfPattern is laneOf for the pattern of an input: the first that has the shape binds it, others
-// repeat it.
+// laneOfPattern is laneOf for the pattern of an input. The pattern binds its runs, or repeats those of another input.
 func laneOfPattern(s *spec.Spec, elems []scope.Elem) string {
 	run := func(e scope.Elem) bool { return e.Kind == scope.BindRest || e.Kind == scope.MatchAll }
 	if len(elems) != 3 || !run(elems[0]) || !run(elems[2]) || !bindsAxis(s, elems[1].Name) {
@@ -188,8 +188,8 @@ func laneOfPattern(s *spec.Spec, elems []scope.Elem) string {
 	return elems[0].Name
 }
 
-// laneOf returns the run in front of the axis dimension, if a shape is [A..., R, B...] where an axis
-// attribute binds R.
+// laneOf returns the run in front of the axis: A, if the shape is [A..., R, B...] and an axis attribute binds R. It
+// returns "" for other shapes.
 func laneOf(s *spec.Spec, shape []scope.ShapeExpr) string {
 	if len(shape) != 3 || !shape[0].Rest || shape[1].Rest || !shape[2].Rest {
 		return ""
@@ -233,6 +233,9 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 	step := func(name string, over spec.Str, inner []spec.Str, grain, when, doc spec.Str, at source.Span) {
 		s := &Step{Step: &sig.Steps[len(m.Steps)], GoName: m.GoName + goname.Exported(name), Doc: doc.V, Pos: at.Pos(),
 			Over: cmp.Or(over.V, "1"), OverX: sc.Typed(over), Grain: grain.V, GrainX: sc.Typed(grain), When: when.V, WhenX: sc.Typed(when), Tiles: o.tiles(sc, m, t, name)}
+		if s.OverX == nil {
+			s.OverX = once()
+		}
 		for _, n := range inner {
 			s.Over += " x " + n.V
 			s.InnerX = append(s.InnerX, sc.Typed(n))
@@ -254,7 +257,7 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 	return m
 }
 
-// arg resolves an argument, whose slot has a number.
+// arg resolves an argument. number is the position of its slot.
 func (o *Operator) arg(sc *scope.Scope, number int, a *spec.Arg) *Arg {
 	m := &Arg{Slot: &o.Operator.Slots[number], Number: number, GoName: goname.Exported(a.Name), From: a.From.V,
 		Unchecked: a.Unchecked.V, Doc: a.Doc.V, Expr: sc.Typed(a.From), Pos: a.Key.Pos()}
@@ -273,4 +276,16 @@ func (o *Operator) argNamed(name string) *Arg {
 		}
 	}
 	return nil
+}
+
+// once returns the expression 1, over which a task runs that says nothing else.
+func once() expr.Node {
+	n, err := expr.Parse("1")
+	if err == nil {
+		err = expr.Check(n, nil, expr.Int)
+	}
+	if err != nil {
+		panic(err) // of a constant
+	}
+	return n
 }

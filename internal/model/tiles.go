@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// Tiles says how a step is cut into tiles.
+// Tiles says how a step is cut into tiles: the extents of a tile, and what an index of the step touches.
 type Tiles struct {
 	Size       []expr.Node
 	Footprints []Footprint
@@ -25,7 +25,7 @@ type Span struct {
 	Scale, Shift, Size expr.Node
 }
 
-// tiles resolves how a step of a task is cut into tiles; nil if it is not.
+// tiles returns how a step of a task is cut into tiles, or nil if the spec gives no tiles for the step.
 func (o *Operator) tiles(sc *scope.Scope, t *Task, from *spec.Task, step string) *Tiles {
 	for _, x := range sc.Spec.Tiles {
 		if x.Task != from.Name || x.Step.V != step {

@@ -183,28 +183,6 @@ func Kind(n Node) string {
 	return "nothing"
 }
 
-// Within returns the span of bytes lo to hi of a string value, as far as they can be found: if the
-// string is written with escapes, the span of the whole string.
-func (s *Scalar) Within(lo, hi int) Span {
-	v, ok := s.Value.(string)
-	raw := s.File.Text[s.Start:s.End]
-	for _, q := range []string{`"""`, `'''`, `"`, `'`} {
-		if !ok || !strings.HasPrefix(raw, q) || len(raw) < 2*len(q) {
-			continue
-		}
-		inner := raw[len(q) : len(raw)-len(q)]
-		start := s.Start + len(q)
-		if len(q) == 3 && strings.HasPrefix(inner, "\n") {
-			inner, start = inner[1:], start+1
-		}
-		if inner == v && lo <= hi && hi <= len(v) {
-			return Span{s.File, start + lo, start + hi}
-		}
-		break
-	}
-	return s.Span
-}
-
 // SyntaxError is the first error of a file that is not valid TOML.
 type SyntaxError struct {
 	Span

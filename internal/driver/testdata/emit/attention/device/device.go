@@ -1,10 +1,10 @@
-// Package device holds what attention keeps for each device.
+// Package device holds the per-device state of attention.
 package device
 
 import "math"
 
-// MHAPerDeviceState is what the tasks of a multi-head attention find on their device: the sizes of its
-// projections, and the factor of the products of query and key.
+// MHAPerDeviceState is the per-device state of a multi-head attention: the sizes of its projections, and the factor of
+// the products of query and key.
 type MHAPerDeviceState struct {
 	Device                 int
 	QSize, KSize, VSize    int

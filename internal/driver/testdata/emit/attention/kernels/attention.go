@@ -16,7 +16,7 @@ import (
 // Attention is the kernel of attention.
 type Attention[T dtype.Float] struct{}
 
-// Init makes what forward and backward find on the device.
+// Init makes the per-device state of forward and backward.
 func (Attention[T]) Init(_ *op.Ctx, a *attention.Init[T]) (*device.MHAPerDeviceState, error) {
 	q, k, v := a.QueryParallelTensorShape, a.KeyParallelTensorShape, a.ValueParallelTensorShape
 	if q.Degrees[2] != 1 || k.Degrees[2] != 1 || v.Degrees[2] != 1 {
@@ -37,7 +37,7 @@ func (Attention[T]) Cleanup(_ *op.Ctx, a *attention.Cleanup[T]) error {
 	return nil
 }
 
-// matrix is a small matrix of a kernel's own.
+// matrix is a small matrix in memory that the kernel allocates.
 type matrix struct {
 	rows, cols int
 	data       []float64
@@ -56,7 +56,7 @@ func from[T dtype.Float](t tensor.RO[T], lo, rows, cols int) matrix {
 	return m
 }
 
-// mul returns a times b, either of them transposed.
+// mul returns a times b. Each of them may be transposed.
 func mul(a matrix, transA bool, b matrix, transB bool) matrix {
 	rows, inner, cols := a.rows, a.cols, b.cols
 	if transA {
@@ -89,8 +89,7 @@ func (m matrix) add(n matrix) {
 	}
 }
 
-// head is one head at work on one element of the batch: what goes in, its projections, and what comes
-// of them.
+// head holds the matrices of one head and one element of the batch: the inputs, their projections, and the results.
 type head struct {
 	query, key, value      matrix // as they are
 	wq, wk, wv, wo         matrix

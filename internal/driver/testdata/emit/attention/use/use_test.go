@@ -99,7 +99,7 @@ func (l *layer) run(t *testing.T, id task.ID) {
 	}
 }
 
-// state returns what init made.
+// state returns the state that init made.
 func (l *layer) state(t *testing.T) *device.MHAPerDeviceState {
 	t.Helper()
 	binder := opimpl.NewBinder[attention.Slot](&task.Accessor{Signature: attention.Operator.Signature(task.KindForward), State: func(int) *task.State { return &l.perDevice }})
@@ -152,7 +152,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestNoState checks that a task that wants state does not run without an init.
+// TestNoState checks that a task with state does not run without an init.
 func TestNoState(t *testing.T) {
 	l := newLayer(t)
 	f := l.registry.Task(attention.ForwardTask)
@@ -275,7 +275,7 @@ func TestLaunch(t *testing.T) {
 			t.Errorf("argument %d is divided as %v, want %v", i, got, want)
 		}
 	}
-	// What is declared cannot be added to; backward declares nothing.
+	// A launch cannot add to declared constraints. Backward declares none.
 	c := partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.Whole("query")}}
 	_, err = graph.NewBinding[int](n, task.KindForward).AddConstraint(c).Invocation()
 	var e *op.Error

@@ -6,8 +6,7 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Windows is the kernel of windows, which has one element type and so needs no type parameter of
-// its own.
+// Windows is the kernel of windows. It has no type parameter, since the operator has one element type.
 type Windows[T float64] struct{}
 
 // Forward writes the number of windows everywhere.
@@ -18,7 +17,7 @@ func (Windows[T]) Forward(_ *op.Ctx, a *windows.Forward[T], _ op.Range) error {
 	return nil
 }
 
-// Backward puts nothing: the number does not depend on the elements.
+// Backward writes nothing, since the number does not depend on the elements.
 func (Windows[T]) Backward(_ *op.Ctx, a *windows.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.GradInput.Put(i, 0)

@@ -130,7 +130,7 @@ func TestConditions(t *testing.T) {
 		{level, "operator lane_norm: attribute origin.level: want at most 3, got 4"},
 		{every, "operator lane_norm: attribute penalty.every: want at least 1, got 0"},
 		{untyped, "operator lane_norm: attribute expects: want an element type, got none"},
-		{twice, "operator lane_norm: 100% of 3 elements are penalised twice, by L1 and by {ABS 1 none}"},
+		{twice, "operator lane_norm: 100% of 3 elements are penalized twice, by L1 and by {ABS 1 none}"},
 		{axis, "operator lane_norm, slot input: want attribute dim between -2 and 1 for [2, 3], got 2"},
 	} {
 		g := graph.New(1)

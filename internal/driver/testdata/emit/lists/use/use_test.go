@@ -64,7 +64,7 @@ func expect(t *testing.T, in *engine.Instance, from graph.Tensor, want ...float6
 	}
 }
 
-// TestGradients wants the gradients of some of the tensors only, with and without the weights.
+// TestGradients requests the gradients of some of the tensors, with and without the weights.
 func TestGradients(t *testing.T) {
 	for _, constant := range []bool{false, true} {
 		g := graph.New(1)

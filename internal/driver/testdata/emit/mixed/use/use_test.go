@@ -133,7 +133,7 @@ func TestNoGradient(t *testing.T) {
 	feed[float32](t, in, like, 0)
 	run(t, in)
 	expect[float32](t, in, z, 1, 2)
-	expect[float32](t, in, w, 1.5, 2.5) // an input says the type, so the attribute does not count
+	expect[float32](t, in, w, 1.5, 2.5) // an input binds the type, so the attribute has no effect
 	expect[float32](t, in, grads[x], 3, 4)
 }
 

@@ -39,14 +39,14 @@ func run(t *testing.T, p *graph.Program, feed map[string][]float64) *engine.Inst
 	if err != nil {
 		t.Fatal(err)
 	}
-	if built, err = plan.Decode(data); err != nil { // arguments travel with the plan
+	if built, err = plan.Decode(data); err != nil { // the encoded plan holds the arguments
 		t.Fatal(err)
 	}
 	in, err := e.Load(built)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // reductions begin anew in each run
+	for range 2 { // each run starts its reductions from the identity
 		for name, values := range feed {
 			if err := engine.Feed(in, name, values); err != nil {
 				t.Fatal(err)
@@ -201,7 +201,7 @@ func TestDocumentedExample(t *testing.T) {
 	}
 	for _, c := range []struct {
 		inputs, outputs, scalars int
-		data, spec               string // what the errors say; "" if the launch is fine
+		data, spec               string // the errors, or "" if the launch is valid
 	}{
 		{2, 3, 1, "", ""}, {2, 4, 7, "", ""}, {2, 5, 2, "", ""},
 		{1, 3, 1, "want 2 inputs, got 1 inputs", "want 1 second, got 0 second"},

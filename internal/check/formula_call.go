@@ -1,0 +1,136 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// forms are the functions whose arguments are no values.
+var forms = []string{"has", "or", "present", "count", "convert", "min", "max"}
+
+// call evaluates a call of a function, or of an enum attribute.
+func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
+	if fn := f.functions[n.Func]; fn != nil {
+		args, err := f.evalAll(n.Args, fr, index)
+		if err != nil {
+			return value{}, err
+		}
+		return f.apply(n, fn, f, args, fr, index)
+	}
+	if slices.Contains(forms, n.Func) {
+		return f.special(n, fr, index)
+	}
+	if v, ok, err := f.applyEnum(n, fr, index); ok {
+		return v, err
+	}
+	b, ok := builtins[n.Func]
+	if !ok {
+		return value{}, f.noFunction(n)
+	}
+	if (n.Func == "keep" || n.Func == "drop") && len(n.Args) == 2 {
+		if id, ok := n.Args[0].(*expr.Ident); ok {
+			if b := boundPart(fr, id.Name, part{fn: n.Func, axes: show(n.Args[1])}); b != nil {
+				return value{kinds: kRun, run: b.run.asIndex(), index: true}, nil
+			}
+		}
+	}
+	if len(n.Args) != len(b.args) {
+		return value{}, failf(n, expr.BadType, "want %s, got %s", b.usage, english.Count(len(n.Args), "argument"))
+	}
+	args, err := f.evalAll(n.Args, fr, index)
+	if err != nil {
+		return value{}, err
+	}
+	for i, a := range args {
+		if err := want(n.Args[i], a, b.args[i]); err != nil {
+			return value{}, err
+		}
+	}
+	if n.Func == "fit" && args[0].run != nil && !args[0].run.index {
+		return value{}, failf(n.Args[0], expr.BadType, "want an index of dimensions, got the dimensions %s", plainName(args[0].run.text))
+	}
+	if b.eval == nil {
+		return value{kinds: kFloat}, nil
+	}
+	return b.eval(f, n, args), nil
+}
+
+func (f *formula) evalAll(nodes []expr.Node, fr *frame, index bool) ([]value, *expr.Error) {
+	var out []value
+	for _, n := range nodes {
+		v, err := f.eval(n, fr, index)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// noFunction reports a call of what is no function.
+func (f *formula) noFunction(n *expr.Call) *expr.Error {
+	e := &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.UnknownName, Message: "there is no function " + n.Func}
+	if slices.Contains(expr.Reductions, n.Func) {
+		e.Message = n.Func + " goes over an index"
+		e.Hint = "write " + n.Func + "(k: ...)"
+		return e
+	}
+	names := append(slices.Sorted(maps.Keys(builtins)), forms...)
+	names = append(names, slices.Sorted(maps.Keys(f.functions))...)
+	names = append(names, expr.Reductions...)
+	if f.s != nil {
+		for _, a := range f.s.Attrs {
+			if a.Type.V == "enum" {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	suggest(e, n.Func, names)
+	return e
+}
+
+// apply evaluates the body of a function. owner has the function.
+func (f *formula) apply(n *expr.Call, fn *expr.Function, owner *formula, args []value, fr *frame, index bool) (value, *expr.Error) {
+	if len(args) != len(fn.Params) {
+		return value{}, failf(n, expr.BadType, "%s takes %s, got %d", fn.Name, english.Count(len(fn.Params), "argument"), len(args))
+	}
+	switch {
+	case slices.Contains(owner.active, fn.Name):
+		return value{}, failf(n, expr.BadFormula, "%s is defined by itself", fn.Name)
+	case owner.broken[fn.Name]:
+		return value{kinds: kAny}, nil
+	}
+	owner.active = append(owner.active, fn.Name)
+	defer func() { owner.active = owner.active[:len(owner.active)-1] }()
+	in := &frame{outer: fr, closed: true, params: map[string]value{}}
+	for i, p := range fn.Params {
+		in.params[p.Name] = args[i]
+	}
+	if owner != f {
+		owner.steps = f.steps
+		defer func() { f.steps = owner.steps }()
+	}
+	v, err := owner.eval(fn.X, in, index)
+	if err == nil {
+		return v, nil
+	}
+	if owner == f && f.defining {
+		return value{}, err
+	}
+	text := owner.text.V[err.Pos:min(max(err.End, err.Pos), len(owner.text.V))]
+	e := failf(n, err.Code, "in %s(%s), of %s: %s", fn.Name, params(fn), strings.Join(strings.Fields(text), " "), err.Message)
+	e.Hint = err.Hint
+	return value{}, e
+}
+
+func params(fn *expr.Function) string {
+	var names []string
+	for _, p := range fn.Params {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}

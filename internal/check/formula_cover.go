@@ -1,0 +1,250 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// aligned calls f for each index with the element of the shape of t that it stands for, up to where parts of runs stand for
+// runs: there, several may stand for several.
+func aligned(t *tensor, items []item, elems []elem, f func(item, elem) *expr.Error) *expr.Error {
+	if len(items) != len(elems) {
+		return nil
+	}
+	parts := slices.ContainsFunc(items, item.isPart) || slices.ContainsFunc(elems, elem.isPart)
+	for i, it := range items {
+		e := elems[i]
+		run := it.kinds == kRun
+		switch {
+		case it.kinds != kInt && !run:
+			continue
+		case parts && (run != e.rest || run && (it.run == nil || e.run == nil || it.run.text != e.run.text)):
+			return nil
+		case run && !e.rest:
+			return failf(it.node, expr.BadFormula, "want one index for the dimension %s of %s, got %s", plainName(e.String()), t.name, it.describe())
+		case !run && e.rest:
+			return failf(it.node, expr.BadFormula, "want an index of the dimensions %s of %s, got that of one", plainName(e.String()), t.name)
+		}
+		if err := f(it, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isPart reports whether an index is that of a part of a run, which others may complete.
+func (it item) isPart() bool {
+	r, ok := it.node.(*expr.Read)
+	return it.kinds == kRun && (it.run == nil || it.run.whole != nil) || ok && it.kinds == kInt && it.int == nil && len(r.Groups) == 1
+}
+
+// isPart reports whether an element is a part of a run.
+func (e elem) isPart() bool { return e.rest && (e.run == nil || e.run.whole != nil) }
+
+// inside checks that a read lies in its tensor.
+func (f *formula) inside(n expr.Node, t *tensor, items []item, elems []elem, fr *frame) *expr.Error {
+	return aligned(t, items, elems, func(it item, e elem) *expr.Error {
+		if e.rest {
+			if it.run == nil || e.run == nil || f.matches(elem{rest: true, run: it.run}, e) {
+				return nil
+			}
+			return failf(it.node, expr.BadFormula, "%s ranges over %s, but this part of %s is %s", f.source(it.node), plainName(it.run.text), t.name, plainName(e.run.text))
+		}
+		if e.n == nil {
+			return nil
+		}
+		if it.int != nil && f.nonnegative(it.int, fr) && f.nonnegative(e.n.sub(constant(1)).sub(it.int), fr) {
+			return nil
+		}
+		return f.outside(n, t, it, e, fr)
+	})
+}
+
+// outside reports an index of which nothing says that it lies in the tensor.
+func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *expr.Error {
+	text := f.source(it.node)
+	if it.index && it.int.single() != "" {
+		for _, b := range fr.indices(text) {
+			if len(b.his) == 1 && b.his[0] != nil && !f.same(b.his[0], e.n) {
+				return failf(it.node, expr.BadFormula, "%s ranges over %s, but this dimension of %s is %s", text, plainName(b.his[0].String()), t.name, plainName(e.n.String()))
+			}
+		}
+	}
+	why := "lies below " + plainName(e.n.String())
+	if it.int != nil && !f.nonnegative(it.int, fr) {
+		why = "is at least 0"
+		if !f.nonnegative(e.n.sub(constant(1)).sub(it.int), fr) {
+			why = "lies from 0 to below " + plainName(e.n.String())
+		}
+	}
+	err := failf(it.node, expr.BadFormula, "nothing says that %s %s, so this may be outside of %s", text, why, t.name)
+	if r, ok := n.(*expr.Read); ok && r.Else == nil {
+		err.Hint = "write what counts there: " + t.name + "[...] else 0"
+	}
+	return err
+}
+
+// covers checks that a left side gives each element of a slot once, or that of a state not twice.
+func (f *formula) covers(n *expr.Read, t *tensor, items []item, elems []elem, fr *frame) *expr.Error {
+	seen := map[string]bool{}
+	err := aligned(t, items, elems, func(it item, e elem) *expr.Error {
+		for _, v := range f.indicesIn(it) {
+			if seen[v] {
+				return failf(it.node, expr.BadFormula, "%s stands twice on the left side, so not all elements of %s are given", v, t.name)
+			}
+			seen[v] = true
+		}
+		if e.rest {
+			if it.run == nil || e.run == nil || f.matches(elem{rest: true, run: it.run}, e) {
+				return nil
+			}
+			return failf(it.node, expr.BadFormula, "%s ranges over %s, but this part of the shape of %s is %s", f.source(it.node), plainName(it.run.text), t.name, plainName(e.run.text))
+		}
+		return f.coversOne(t, it, e, fr)
+	})
+	if err != nil {
+		return err
+	}
+	return f.allCount(n, items, fr)
+}
+
+// indicesIn lists the indices that an item depends on.
+func (f *formula) indicesIn(it item) []string {
+	var out []string
+	expr.Walk(it.node, func(n expr.Node) {
+		name := ""
+		switch n := n.(type) {
+		case *expr.Ident:
+			name = n.Name
+		case *expr.Read:
+			name = n.Name
+		}
+		if f.rangeOf(strings.TrimRight(name, "'")) != nil && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	})
+	return out
+}
+
+// allCount checks that each index which a left side binds is part of an item, so that no element is given twice.
+func (f *formula) allCount(n *expr.Read, items []item, fr *frame) *expr.Error {
+	var used []string
+	for _, it := range items {
+		used = append(used, f.indicesIn(it)...)
+	}
+	for _, g := range n.Groups[:len(n.Groups)-1] {
+		for _, x := range g {
+			used = append(used, f.indicesIn(item{node: x})...)
+		}
+	}
+	for _, b := range fr.bound {
+		if !slices.Contains(used, b.name) {
+			return failf(n, expr.BadFormula, "%s does not stand on the left side", b.name)
+		}
+	}
+	return nil
+}
+
+// coversOne checks an index on the left side that stands for one dimension.
+func (f *formula) coversOne(t *tensor, it item, e elem, fr *frame) *expr.Error {
+	if e.n == nil || it.int == nil {
+		return nil
+	}
+	vars := f.indicesIn(it)
+	if it.index && len(vars) == 1 {
+		b := fr.indices(vars[0])
+		if len(b) == 1 && len(b[0].his) == 1 && f.same(b[0].his[0], e.n) && len(b[0].los) == 1 && f.same(b[0].los[0], constant(0)) {
+			return nil
+		}
+		return failf(it.node, expr.BadFormula, "%s ranges over %s, but this dimension of %s is %s", vars[0], plainName(rangeText(b)), t.name, plainName(e.n.String()))
+	}
+	if len(vars) == 0 {
+		if n, ok := e.n.number(); ok && n == 1 && it.index {
+			return nil
+		}
+		if !f.states[t.name] {
+			return failf(it.node, expr.BadFormula, "only %s of the %s elements along this dimension of %s is given", f.source(it.node), plainName(e.n.String()), t.name)
+		}
+		if f.nonnegative(it.int, fr) && f.nonnegative(e.n.sub(constant(1)).sub(it.int), fr) {
+			return nil
+		}
+		return failf(it.node, expr.BadFormula, "nothing says that %s lies below %s", f.source(it.node), plainName(e.n.String()))
+	}
+	if f.mixedRadix(it.int, e.n, vars, fr) || f.offsets(it.int, e.n, vars, fr) {
+		return nil
+	}
+	err := failf(it.node, expr.BadFormula, "nothing says that %s gives each of the %s elements of %s once", f.source(it.node), plainName(e.n.String()), t.name)
+	err.Hint = "of a * N + b, b ranges over N, and a over the rest"
+	return err
+}
+
+func rangeText(bound []*binding) string {
+	if len(bound) != 1 || len(bound[0].his) == 0 {
+		return "something else"
+	}
+	return bound[0].his[0].String()
+}
+
+// mixedRadix reports whether p, such as a * N + b with b < N, takes each value below n once.
+func (f *formula) mixedRadix(p, n poly, vars []string, fr *frame) bool {
+	stride, rest := constant(1), f.normal(p)
+	left := slices.Clone(vars)
+	for len(left) > 0 {
+		i := slices.IndexFunc(left, func(v string) bool {
+			factor, _, ok := rest.linear(indexMark + v)
+			return ok && f.same(factor, stride)
+		})
+		if i < 0 {
+			return false
+		}
+		b := fr.indices(left[i])
+		if len(b) != 1 || len(b[0].his) != 1 || len(b[0].los) != 1 || !f.same(b[0].los[0], constant(0)) {
+			return false
+		}
+		_, rest, _ = rest.linear(indexMark + left[i])
+		stride = f.normal(stride.mul(b[0].his[0]))
+		left = slices.Delete(left, i, i+1)
+	}
+	return f.same(rest, constant(0)) && f.same(stride, n)
+}
+
+// offsets reports whether p is sum(C[:i]) + c with c below C[i], which takes each value below n = sum(C) once.
+func (f *formula) offsets(p, n poly, vars []string, fr *frame) bool {
+	if len(vars) != 2 {
+		return false
+	}
+	for k, v := range vars {
+		factor, rest, ok := p.linear(indexMark + v)
+		x := f.info[rest.single()]
+		if one, isOne := factor.number(); !ok || !isOne || one != 1 || x == nil || x.prefix == nil {
+			continue
+		}
+		i := vars[1-k]
+		list := x.prefix.whole
+		inner, outer := fr.indices(v), fr.indices(i)
+		if len(inner) != 1 || len(outer) != 1 || len(inner[0].his) != 1 || len(outer[0].his) != 1 {
+			continue
+		}
+		begin, ok := x.prefix.lo.number()
+		if ok && begin == 0 && x.prefix.hi.equal(atom(indexMark+i)) && f.same(inner[0].his[0], f.at(list, atom(indexMark+i))) &&
+			f.same(outer[0].his[0], list.rank) && f.same(n, f.sum(list)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sum returns the sum of a list.
+func (f *formula) sum(r *run) poly {
+	if r == nil {
+		return nil
+	}
+	name := "sum(" + r.text + ")"
+	f.atomInfo(name)
+	if r.whole != nil && r.whole.whole == nil {
+		f.atomInfo(name).prefix = r
+	}
+	return atom(name)
+}

@@ -1,0 +1,163 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// requirements notes what the conditions of [require] say: equalities, and what divides what.
+func (f *formula) requirements() {
+	for _, r := range f.s.Requires {
+		if n, err := expr.Parse(r.That.V); err == nil && r.That.Set() {
+			f.required = append(f.required, n)
+			f.require(n)
+			f.assume(n, true, f.root, true)
+		}
+	}
+}
+
+func (f *formula) require(n expr.Node) {
+	b, ok := n.(*expr.Binary)
+	if !ok {
+		return
+	}
+	switch b.Op {
+	case "&&":
+		f.require(b.X)
+		f.require(b.Y)
+	case "==":
+		fr := &frame{closed: true, spec: true}
+		x, err1 := f.eval(b.X, fr, true)
+		y, err2 := f.eval(b.Y, fr, true)
+		if err1 != nil || err2 != nil {
+			return
+		}
+		if r, s := runOf(x), runOf(y); r != nil && s != nil {
+			f.equate(r.size, s.size)
+			return
+		}
+		if rem, ok := b.X.(*expr.Binary); ok && rem.Op == "%" {
+			f.divides(rem, y.int, fr)
+			return
+		}
+		f.equate(x.int, y.int)
+	}
+}
+
+// equate notes that two integers are equal, if one of them is an atom.
+func (f *formula) equate(x, y poly) {
+	if x == nil || y == nil || x.equal(y) {
+		return
+	}
+	if x.single() == "" || slices.Contains(y.all(), x.single()) {
+		x, y = y, x
+	}
+	if a := x.single(); a != "" && !slices.Contains(y.all(), a) && f.equals[a] == nil {
+		f.equals[a] = y
+	}
+}
+
+// divides notes that n divides a where a % n is 0: then a / n * n is a.
+func (f *formula) divides(rem *expr.Binary, zero poly, fr *frame) {
+	if n, ok := zero.number(); !ok || n != 0 {
+		return
+	}
+	a, err1 := f.eval(rem.X, fr, true)
+	n, err2 := f.eval(rem.Y, fr, true)
+	if err1 != nil || err2 != nil || n.int.single() == "" || a.int == nil {
+		return
+	}
+	name := f.div(a.int, n.int).single()
+	f.quotients[name] = true
+	if f.obvious(a.int.sub(constant(1)), nil) { // a is not 0, so neither is the quotient
+		f.atomInfo(name).atLeast(1)
+	}
+}
+
+// normal writes p in the one form that all integers equal to it have, as far as is known.
+func (f *formula) normal(p poly) poly {
+	for range 20 {
+		q := f.rewrite(p)
+		if q == nil || maps.Equal(p, q) {
+			return q
+		}
+		p = q
+	}
+	return p
+}
+
+// rewrite applies one equality to each product of p.
+func (f *formula) rewrite(p poly) poly {
+	out := constant(0)
+	if p == nil {
+		return nil
+	}
+	for _, k := range slices.Sorted(maps.Keys(p)) {
+		out = out.plus(f.product(k), p[k])
+	}
+	return out
+}
+
+func (f *formula) product(k string) poly {
+	for _, a := range atoms(k) {
+		rest, _ := without(k, a)
+		if q := f.equals[a]; q != nil {
+			return poly{rest: 1}.mul(q)
+		}
+		if f.quotients[a] {
+			if r, ok := without(rest, f.info[a].by.single()); ok {
+				return poly{r: 1}.mul(f.info[a].over)
+			}
+		}
+		if q := f.glue(a, rest); q != nil {
+			return q
+		}
+	}
+	return poly{k: 1}
+}
+
+// glue joins the sizes of two parts of one run that follow each other.
+func (f *formula) glue(a, rest string) poly {
+	left := f.sizes[a]
+	if left == nil {
+		return nil
+	}
+	for _, b := range atoms(rest) {
+		right := f.sizes[b]
+		if right == nil || right.whole.text != left.whole.text || !left.hi.equal(right.lo) {
+			continue
+		}
+		r, _ := without(rest, b)
+		var lo, hi *poly
+		if n, ok := left.lo.number(); !ok || n != 0 {
+			lo = &left.lo
+		}
+		if !right.hi.equal(left.whole.rank) {
+			hi = &right.hi
+		}
+		if joined := f.slice(left.whole, lo, hi); joined != nil {
+			return poly{r: 1}.mul(joined.size)
+		}
+	}
+	return nil
+}
+
+// same reports whether two integers are equal, as far as is known.
+func (f *formula) same(x, y poly) bool {
+	d := f.normal(x.sub(y))
+	n, ok := d.number()
+	return ok && n == 0
+}
+
+// matches reports whether two elements of shapes are the same.
+func (f *formula) matches(a, b elem) bool {
+	switch {
+	case a.rest != b.rest:
+		return false
+	case a.rest:
+		return a.run == nil || b.run == nil || a.run.text == b.run.text
+	}
+	return a.n == nil || b.n == nil || f.same(a.n, b.n)
+}

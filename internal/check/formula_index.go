@@ -1,0 +1,312 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// item is what stands in brackets, at one place: an index, or a run of them.
+type item struct {
+	node expr.Node
+	value
+}
+
+func (it item) rank() poly {
+	switch {
+	case it.kinds == kRun && it.run != nil:
+		return it.run.rank
+	case it.kinds&kRun != 0:
+		return nil
+	}
+	return constant(1)
+}
+
+// items evaluates what stands in brackets.
+func (f *formula) items(nodes []expr.Node, fr *frame) ([]item, *expr.Error) {
+	var out []item
+	for _, n := range nodes {
+		if s, ok := n.(*expr.Slice); ok {
+			e := failf(s, expr.BadFormula, "want an index, got a range")
+			e.Hint = "ranges cut runs of dimensions and of indices, such as x[1:]"
+			return nil, e
+		}
+		v, err := f.eval(n, fr, true)
+		if err != nil {
+			return nil, err
+		}
+		if err := wantIndex(n, v, kInt|kRun); err != nil {
+			err.Message = "want an index, got " + v.describe()
+			return nil, err
+		}
+		if v.kinds == kRun && v.run != nil && !v.run.index {
+			return nil, failf(n, expr.BadFormula, "want an index, got the dimensions %s", plainName(v.run.text))
+		}
+		out = append(out, item{n, v})
+	}
+	return out, nil
+}
+
+// itemsOf evaluates an index of a tensor and checks that it has the form of the shape. It returns nil for an access by
+// number.
+func (f *formula) itemsOf(n expr.Node, t *tensor, group []expr.Node, elems []elem, fr *frame) ([]item, *expr.Error) {
+	if len(group) == 1 {
+		if num, ok := group[0].(*expr.Number); ok {
+			return nil, f.byNumber(num, t, elems, fr)
+		}
+	}
+	items, err := f.items(group, fr)
+	if err != nil {
+		return nil, err
+	}
+	if !t.known {
+		return nil, nil
+	}
+	return items, f.form(n, t, items, elems)
+}
+
+// form checks that there are as many indices as dimensions, whatever the ranks of runs are.
+func (f *formula) form(n expr.Node, t *tensor, items []item, elems []elem) *expr.Error {
+	have, need := constant(0), constant(0)
+	for _, it := range items {
+		have = have.add(it.rank())
+	}
+	for _, e := range elems {
+		need = need.add(e.rank())
+	}
+	if have == nil || need == nil || f.same(have, need) {
+		return nil
+	}
+	e := failf(n, expr.BadFormula, "the shape of %s is %s, got %s", t.name, shapeText(elems), countItems(items))
+	return e
+}
+
+func countItems(items []item) string {
+	runs := 0
+	for _, it := range items {
+		if it.kinds == kRun {
+			runs++
+		}
+	}
+	s := fmt.Sprintf("%d indices", len(items))
+	switch {
+	case len(items) == 0:
+		s = "no index"
+	case len(items) == 1:
+		s = "one index"
+	}
+	switch {
+	case runs == 1 && len(items) == 1:
+		s += ", which is a run"
+	case runs == 1:
+		s += ", one of them a run"
+	case runs > 1:
+		s += fmt.Sprintf(", %d of them runs", runs)
+	}
+	return s
+}
+
+// rowMajor evaluates #x.
+func (f *formula) rowMajor(n *expr.Number, fr *frame) (value, *expr.Error) {
+	_, err := f.numbered(n, fr)
+	return value{kinds: kInt, int: nil}, err
+}
+
+// numbered evaluates the indices whose row-major number is meant, and returns how many numbers there are.
+func (f *formula) numbered(n *expr.Number, fr *frame) (poly, *expr.Error) {
+	items, err := f.items(n.Items, fr)
+	if err != nil {
+		return nil, err
+	}
+	size := constant(1)
+	for _, it := range items {
+		switch {
+		case it.kinds == kRun:
+			if it.run == nil {
+				return nil, nil
+			}
+			size = size.mul(it.run.size)
+		case it.index:
+			size = size.mul(f.extentOf(it, fr))
+		case it.kinds == kAny:
+			size = nil
+		default:
+			return nil, failf(it.node, expr.BadFormula, "%s is not an index by itself, so it has no row-major number", f.source(it.node))
+		}
+	}
+	return size, nil
+}
+
+// extentOf returns how many values an index has.
+func (f *formula) extentOf(it item, fr *frame) poly {
+	if n, ok := it.int.number(); ok && n == 0 {
+		return constant(1)
+	}
+	for _, b := range fr.indices(plainName(it.int.single())) {
+		if len(b.his) == 1 && len(b.los) == 1 {
+			return b.his[0].sub(b.los[0])
+		}
+	}
+	return nil
+}
+
+// byNumber checks an access by row-major number: it has as many numbers as the tensor has elements.
+func (f *formula) byNumber(n *expr.Number, t *tensor, elems []elem, fr *frame) *expr.Error {
+	size, err := f.numbered(n, fr)
+	if err != nil || !t.known {
+		return err
+	}
+	all := sizeOf(elems)
+	if size == nil || all == nil || f.same(size, all) {
+		return nil
+	}
+	return failf(n, expr.BadFormula, "%s counts %s elements, but %s has %s", f.source(n), plainName(f.normal(size).String()), t.name, plainName(f.normal(all).String()))
+}
+
+// part evaluates an element or a range of a run.
+func (f *formula) part(n, of expr.Node, group []expr.Node, fr *frame) (value, *expr.Error) {
+	s, isSlice := group[0].(*expr.Slice)
+	if id, ok := of.(*expr.Ident); ok && isSlice {
+		p, err := f.slicePart(s, fr)
+		if err != nil {
+			return value{}, err
+		}
+		if b := boundPart(fr, id.Name, p); b != nil {
+			return value{kinds: kRun, run: b.run.asIndex(), index: true}, nil
+		}
+	}
+	x, err := f.eval(of, fr, true)
+	if err != nil {
+		return value{}, err
+	}
+	if err := want(of, x, kRun); err != nil {
+		return value{}, err
+	}
+	if isSlice {
+		lo, hi, err := f.bounds(s, fr)
+		if err != nil {
+			return value{}, err
+		}
+		if err := f.cutsWithin(s, of, runOf(x), fr); err != nil {
+			return value{}, err
+		}
+		return value{kinds: kRun, run: f.slice(runOf(x), lo, hi), index: x.index}, nil
+	}
+	i, err := f.integer(group[0], fr)
+	if err != nil {
+		return value{}, err
+	}
+	r := runOf(x)
+	if err := f.holdsAt(n, of, r, group[0], i, fr); err != nil {
+		return value{}, err
+	}
+	switch {
+	case r == nil:
+		return value{kinds: kInt}, nil
+	case r.each:
+		return value{kinds: kRun, run: f.element(r, i.int)}, nil
+	case r.index:
+		return value{kinds: kInt}, nil
+	}
+	return integer(f.at(r, i.int)), nil
+}
+
+// cutsWithin checks that a run is as long as the bounds of a range say. Dimensions and attributes that are bounds by
+// themselves are checked where shapes are.
+func (f *formula) cutsWithin(s *expr.Slice, of expr.Node, r *run, fr *frame) *expr.Error {
+	if r == nil || r.rank == nil || fr.ofSpec() {
+		return nil
+	}
+	for _, b := range []expr.Node{s.Lo, s.Hi} {
+		if id, ok := b.(*expr.Ident); b == nil || ok && f.sc != nil && f.sc.What(id.Name) != "" {
+			continue
+		}
+		v, err := f.integer(b, fr)
+		if err != nil {
+			return err
+		}
+		if v.kinds != kInt || v.int != nil && f.nonnegative(v.int, fr) && f.nonnegative(r.rank.sub(v.int), fr) {
+			continue
+		}
+		e := failf(b, expr.BadFormula, "nothing says that %s has %s elements", f.source(of), f.source(b))
+		e.Hint = fmt.Sprintf("test it: len(%s) >= %s ? ... : ...", f.source(of), f.source(b))
+		return e
+	}
+	return nil
+}
+
+// holdsAt checks that a run has an element of the given number.
+func (f *formula) holdsAt(n, of expr.Node, r *run, at expr.Node, i value, fr *frame) *expr.Error {
+	if fr.ofSpec() {
+		return nil
+	}
+	if r == nil || r.rank == nil || i.kinds != kInt {
+		return nil
+	}
+	if i.int != nil && f.nonnegative(i.int, fr) && f.nonnegative(r.rank.sub(constant(1)).sub(i.int), fr) {
+		return nil
+	}
+	e := failf(n, expr.BadFormula, "nothing says that %s has an element of the number %s", f.source(of), f.source(at))
+	e.Hint = fmt.Sprintf("test it: len(%s) > %s ? ... : ...", f.source(of), f.source(at))
+	return e
+}
+
+// bounds evaluates the bounds of a slice; each is nil if it is left out.
+func (f *formula) bounds(s *expr.Slice, fr *frame) (lo, hi *poly, err *expr.Error) {
+	for _, b := range []struct {
+		n  expr.Node
+		to **poly
+	}{{s.Lo, &lo}, {s.Hi, &hi}} {
+		if b.n == nil {
+			continue
+		}
+		v, err := f.integer(b.n, fr)
+		if err != nil {
+			return nil, nil, err
+		}
+		*b.to = &v.int
+	}
+	return lo, hi, nil
+}
+
+// slicePart returns the part of a run that a slice is.
+func (f *formula) slicePart(s *expr.Slice, fr *frame) (part, *expr.Error) {
+	lo, hi, err := f.bounds(s, fr)
+	p := part{fn: "["}
+	if lo != nil {
+		p.lo = lo.String()
+	}
+	if hi != nil {
+		p.hi = hi.String()
+	}
+	f.cuts[p] = [2]*poly{lo, hi}
+	return p, err
+}
+
+// boundPart returns what binds exactly the part of an index.
+func boundPart(fr *frame, name string, p part) *binding {
+	for _, b := range fr.indices(name) {
+		if b.part == p {
+			return b
+		}
+	}
+	return nil
+}
+
+// at returns the element of a run.
+func (f *formula) at(r *run, i poly) poly {
+	if r == nil || i == nil {
+		return nil
+	}
+	name := r.text + "[" + i.String() + "]"
+	f.atomInfo(name).atLeast(0)
+	return atom(name)
+}
+
+// element returns the run of one tensor of a variadic slot.
+func (f *formula) element(r *run, i poly) *run {
+	if r == nil || i == nil {
+		return nil
+	}
+	return named(r.text + "[" + i.String() + "]")
+}

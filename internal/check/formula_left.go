@@ -1,0 +1,305 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// target checks a left side. It binds the indices that stand there in fr.
+func (f *formula) target(n expr.Node, fr *frame) (*tensor, *expr.Error) {
+	id, ok := n.(*expr.Ident)
+	if ok {
+		return f.scalarTarget(id)
+	}
+	r := n.(*expr.Read)
+	t := f.tensors[r.Name]
+	if t == nil {
+		if err := f.newName(r, r.Name); err != nil {
+			return nil, err
+		}
+		t = &tensor{name: r.Name, node: r}
+		if err := f.misspelled(r); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.mayGive(r, t); err != nil {
+		return t, err
+	}
+	if t.slot == nil {
+		return t, f.localTarget(r, t, fr)
+	}
+	return t, f.slotTarget(r, t, fr)
+}
+
+// scalarTarget checks a left side without brackets.
+func (f *formula) scalarTarget(n *expr.Ident) (*tensor, *expr.Error) {
+	t := f.tensors[n.Name]
+	switch {
+	case t == nil:
+		if err := f.newName(n, n.Name); err != nil {
+			return nil, err
+		}
+		return &tensor{name: n.Name, node: n, scalar: true}, nil
+	case t.slot != nil && t.known && len(t.elems) == 0:
+		e := failf(n, expr.BadFormula, "%s is a tensor: write %s[]", n.Name, n.Name)
+		e.Old, e.New = n.Name, n.Name+"[]"
+		return t, e
+	case !t.scalar:
+		return t, failf(n, expr.BadFormula, "%s is a tensor: write its index in brackets", n.Name)
+	}
+	return t, nil
+}
+
+// newName checks that a name may be that of a value which the formula gives.
+func (f *formula) newName(n expr.Node, name string) *expr.Error {
+	what := f.sc.What(name)
+	switch {
+	case what == "attribute" || what == "argument":
+		what = "an " + what
+	case what != "":
+		what = "a " + what
+	case f.functions[name] != nil:
+		what = "a function"
+	case name == "pi":
+		what = "the number pi"
+	}
+	if d, _ := f.dimOf(name); what == "" && d != "" {
+		what = "the index of " + d
+	}
+	switch {
+	case what != "":
+		return failf(n, expr.BadFormula, "%s is %s, so no statement can give it", name, what)
+	case strings.ContainsAny(name, ".'"):
+		e := failf(n, expr.UnknownName, "%s is not defined", name)
+		suggest(e, name, f.names(nil))
+		return e
+	}
+	return nil
+}
+
+// misspelled reports the name of a value that is near to that of a slot, if the left side has the indices of that slot's
+// shape only: some of them range over nothing otherwise.
+func (f *formula) misspelled(n *expr.Read) *expr.Error {
+	var names []string
+	for _, t := range f.order {
+		if t.slot != nil && !t.given() && (t.slot.Role.V == "output" || t.slot.Role.V == "saved") && !f.future[t.name] {
+			names = append(names, t.name)
+		}
+	}
+	for _, it := range n.Groups[len(n.Groups)-1] {
+		id, ok := it.(*expr.Ident)
+		if !ok || f.rangeOf(strings.TrimRight(id.Name, "'")) != nil {
+			continue
+		}
+		e := &expr.Error{Pos: n.Pos(), End: n.NameEnd, Code: expr.UnknownName, Message: "there is no slot " + n.Name}
+		if suggest(e, n.Name, names) {
+			f.wanted[e.New] = true
+			return e
+		}
+	}
+	return nil
+}
+
+// mayGive checks that a statement may give a tensor.
+func (f *formula) mayGive(n expr.Node, t *tensor) *expr.Error {
+	if t.scalar {
+		return failf(n, expr.BadFormula, "%s is a scalar: write it without brackets", t.name)
+	}
+	if t.slot == nil || f.states[t.name] {
+		return nil
+	}
+	switch t.slot.Role.V {
+	case "input":
+		return failf(n, expr.BadFormula, "%s is an input, so no statement can give it", t.name)
+	case "weight":
+		e := failf(n, expr.BadFormula, "%s is a weight that no task writes, so no statement can give it", t.name)
+		e.Hint = "a task that writes it says so: access = { " + t.name + " = \"readwrite\" }"
+		return e
+	}
+	return nil
+}
+
+// slotTarget checks the left side that gives elements of a slot.
+func (f *formula) slotTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
+	shape, err := f.targetShape(n, t, fr)
+	if err != nil {
+		return err
+	}
+	group := n.Groups[len(n.Groups)-1]
+	num, byNumber := soleNumber(group)
+	if byNumber {
+		err = f.enterNumber(num, t, shape, fr)
+	} else {
+		err = f.enterGroup(group, t, shape, fr)
+	}
+	if err != nil {
+		return err
+	}
+	elems, group, err := f.access(n, t, n.Groups, fr)
+	if err != nil {
+		return err
+	}
+	if err := f.allTensors(n, t, fr); err != nil {
+		return err
+	}
+	items, err := f.itemsOf(n, t, group, elems, fr)
+	if err != nil || items == nil {
+		return err
+	}
+	return f.covers(n, t, items, elems, fr)
+}
+
+// targetShape returns the shape of the tensor that a left side is about. It binds the index that numbers the tensors of a
+// variadic slot.
+func (f *formula) targetShape(n *expr.Read, t *tensor, fr *frame) ([]elem, *expr.Error) {
+	if t.slot.Variadic == nil || len(n.Groups) != 2 || len(n.Groups[0]) != 1 {
+		return t.elems, nil
+	}
+	at := n.Groups[0][0]
+	if err := f.enter(at, elem{n: f.countOf(t.slot)}, true, fr); err != nil {
+		return nil, err
+	}
+	number, err := f.integer(at, fr)
+	return f.shapeOf(t.slot, number), err
+}
+
+// enterGroup binds the indices in brackets.
+func (f *formula) enterGroup(group []expr.Node, t *tensor, shape []elem, fr *frame) *expr.Error {
+	if err := f.positions(t, group, shape); err != nil {
+		return err
+	}
+	for i, it := range group {
+		e, has := elem{}, false
+		if len(group) == len(shape) {
+			e, has = shape[i], true
+		}
+		if err := f.enter(it, e, has, fr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enterNumber binds the indices of a row-major number. One without a range of its own counts all elements.
+func (f *formula) enterNumber(n *expr.Number, t *tensor, shape []elem, fr *frame) *expr.Error {
+	for _, it := range n.Items {
+		if err := f.enter(it, elem{n: sizeOf(shape)}, t.known && len(n.Items) == 1, fr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allTensors checks that a left side gives each tensor of a variadic slot.
+func (f *formula) allTensors(n *expr.Read, t *tensor, fr *frame) *expr.Error {
+	if t.slot.Variadic == nil {
+		return nil
+	}
+	at := n.Groups[0][0]
+	if id, ok := at.(*expr.Ident); !ok || len(fr.indices(id.Name)) != 1 {
+		return failf(at, expr.BadFormula, "want an index for the number of a tensor of %s, got %s", t.name, f.source(at))
+	}
+	v, err := f.integer(at, fr)
+	if err != nil {
+		return err
+	}
+	return f.coversOne(t, item{at, v}, elem{n: f.countOf(t.slot)}, fr)
+}
+
+// positions checks that each index with a range stands for a run or for one dimension, as it does itself, so that those
+// without a range take the right ones.
+func (f *formula) positions(t *tensor, group []expr.Node, shape []elem) *expr.Error {
+	for i, it := range group {
+		id, ok := it.(*expr.Ident)
+		if !ok || len(group) != len(shape) {
+			continue
+		}
+		x, e := f.rangeOf(strings.TrimRight(id.Name, "'")), shape[i]
+		if x == nil || (x.run != nil) == e.rest {
+			continue
+		}
+		what := "one dimension"
+		if x.run != nil {
+			what = "the dimensions " + plainName(x.run.text)
+		}
+		return failf(it, expr.BadFormula, "%s ranges over %s, but this part of the shape of %s is %s", id.Name, what, t.name, plainName(e.String()))
+	}
+	return nil
+}
+
+func soleNumber(group []expr.Node) (*expr.Number, bool) {
+	if len(group) != 1 {
+		return nil, false
+	}
+	n, ok := group[0].(*expr.Number)
+	return n, ok
+}
+
+// localTarget checks the left side that gives a value which is no slot. Its plain indices are its shape.
+func (f *formula) localTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
+	if len(n.Groups) > 1 {
+		return failf(n, expr.BadFormula, "%s is one tensor, so it has one index in brackets", t.name)
+	}
+	var elems []elem
+	seen := map[string]bool{}
+	for _, it := range n.Groups[0] {
+		if err := f.enter(it, elem{}, false, fr); err != nil {
+			return err
+		}
+		e, err := f.dimOfLocal(it, t, fr)
+		if err != nil {
+			return err
+		}
+		if name := f.source(it); seen[name] {
+			return failf(it, expr.BadFormula, "%s stands twice on the left side, so not all elements of %s are given", name, t.name)
+		}
+		seen[f.source(it)] = true
+		elems = append(elems, e)
+	}
+	if t.given() && t.known && !f.sameShape(t.elems, elems) {
+		return failf(n, expr.BadFormula, "%s has the shape %s above, and %s here", t.name, shapeText(t.elems), shapeText(elems))
+	}
+	t.elems, t.known = elems, true
+	return nil
+}
+
+// dimOfLocal returns the dimension, or the run of them, that an index gives a value which is no slot.
+func (f *formula) dimOfLocal(it expr.Node, t *tensor, fr *frame) (elem, *expr.Error) {
+	id, ok := it.(*expr.Ident)
+	var bound []*binding
+	if ok {
+		bound = fr.indices(id.Name)
+	}
+	if len(bound) != 1 || bound[0].part != (part{}) {
+		return elem{}, failf(it, expr.BadFormula, "%s is no slot, so its shape follows from the left side: want an index by itself, got %s", t.name, f.source(it))
+	}
+	b := bound[0]
+	if b.run != nil {
+		return elem{rest: true, run: b.run}, nil
+	}
+	if lo, ok := b.los[0].number(); !ok || lo != 0 {
+		return elem{}, failf(it, expr.BadFormula, "%s begins at %s, but the elements of %s are numbered from 0", id.Name, plainName(b.los[0].String()), t.name)
+	}
+	n := b.his[0]
+	if len(b.his) > 1 {
+		n = f.extreme("min", b.his)
+	}
+	if !independent(&b.extent) {
+		return elem{}, failf(it, expr.BadFormula, "how far %s ranges depends on other indices, so %s has no shape", id.Name, t.name)
+	}
+	return elem{n: n}, nil
+}
+
+// sameShape reports whether two shapes are the same, as far as is known.
+func (f *formula) sameShape(a, b []elem) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].rest != b[i].rest || !f.matches(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,330 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// ident evaluates a name: of a parameter, an index, what the spec declares, or a scalar that the formula gives.
+func (f *formula) ident(n *expr.Ident, fr *frame) (value, *expr.Error) {
+	if v, ok := fr.param(n.Name); ok {
+		return v, nil
+	}
+	if bound := fr.indices(n.Name); len(bound) > 0 {
+		return f.boundIndex(n, bound)
+	}
+	if v, ok, err := f.declared(n, fr); ok {
+		return v, err
+	}
+	if t := f.tensors[n.Name]; t != nil {
+		return f.scalar(n, t)
+	}
+	if n.Name == "pi" {
+		return value{kinds: kFloat}, nil
+	}
+	if f.future[n.Name] {
+		return f.later(n, n.Name)
+	}
+	base := strings.TrimRight(n.Name, "'")
+	if f.rangeOf(base) != nil {
+		e := failf(n, expr.BadFormula, "nothing binds the index %s here", n.Name)
+		e.Hint = "an index stands on the left side, or a sum or another reduction goes over it"
+		return value{}, e
+	}
+	return value{}, f.undefined(n, n.Name, fr)
+}
+
+// undefined reports a name that refers to nothing.
+func (f *formula) undefined(n expr.Node, name string, fr *frame) *expr.Error {
+	e := &expr.Error{Pos: n.Pos(), End: n.Pos() + len(name), Code: expr.UnknownName, Name: name, Message: name + " is not defined"}
+	switch name {
+	case "iteration":
+		e.Hint = "declare it: [args.iteration] with from = \"iteration\""
+		return e
+	case "seed":
+		e.Hint = "declare it as an attribute of type int"
+		return e
+	}
+	suggest(e, name, f.names(fr))
+	return e
+}
+
+// later evaluates what only later statements give. A function may be applied behind them.
+func (f *formula) later(n expr.Node, name string) (value, *expr.Error) {
+	if f.defining {
+		return value{kinds: kAny}, nil
+	}
+	return value{}, failf(n, expr.BadFormula, "%s is used before it is given", name)
+}
+
+// names lists what names of a formula may refer to.
+func (f *formula) names(fr *frame) []string {
+	names := fr.names()
+	if f.sc != nil {
+		names = append(names, f.sc.Names()...)
+	}
+	for _, t := range f.order {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// boundIndex evaluates an index that something binds, as a whole.
+func (f *formula) boundIndex(n expr.Node, bound []*binding) (value, *expr.Error) {
+	for i, b := range bound {
+		whole := b.part == part{}
+		for _, c := range bound[:i] {
+			whole = whole || b.part.completes(c.part)
+		}
+		if whole && b.run != nil {
+			b = &binding{name: b.name, extent: *f.rangeOf(strings.TrimRight(b.name, "'"))}
+		}
+		if whole {
+			return b.value(), nil
+		}
+	}
+	return value{}, failf(n, expr.BadFormula, "only a part of the index %s is bound here", bound[0].name)
+}
+
+func (b *binding) value() value {
+	if b.run != nil {
+		return value{kinds: kRun, run: b.run.asIndex(), index: true}
+	}
+	return value{kinds: kInt, int: atom(indexMark + b.name), index: true}
+}
+
+// declared evaluates a name that the spec declares, other than that of a slot. ok is false if there is none.
+func (f *formula) declared(n *expr.Ident, fr *frame) (v value, ok bool, err *expr.Error) {
+	if f.sc == nil {
+		return value{}, false, nil
+	}
+	s, ok := f.sc.Lookup(n.Name)
+	switch {
+	case !ok || s.Type.Kind == expr.Slot:
+		return value{}, false, nil
+	case s.Class == expr.Position:
+		return value{}, false, nil
+	case s.Type.Kind == expr.Argument:
+		v, err = f.argument(n)
+		return v, true, err
+	case s.Class == expr.Dim:
+		return f.dim(n.Name, s), true, nil
+	}
+	v = value{kinds: kindsOf[s.Type.Kind], typ: s.Type}
+	if v.kinds == 0 {
+		v.kinds = kOther
+	}
+	if s.Type.Optional && f.known("has("+n.Name+")", fr) {
+		v.typ.Optional = false
+	}
+	switch v.kinds {
+	case kInt:
+		v.int = atom(n.Name)
+		if s.HasMin {
+			f.atomInfo(n.Name).atLeast(s.Min)
+		}
+	case kRun:
+		v.run = named(n.Name)
+	}
+	return v, true, nil
+}
+
+// known reports whether a condition holds: because it was tested, or because a requirement is about it.
+func (f *formula) known(fact string, fr *frame) bool {
+	return fr.knows(fact) || slices.ContainsFunc(f.required, func(n expr.Node) bool {
+		found := false
+		expr.Walk(n, func(n expr.Node) { found = found || show(n) == fact })
+		return found
+	})
+}
+
+// argument evaluates an argument of tasks, whose value must be that of an expression, or the training step.
+func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
+	for _, a := range f.s.Args {
+		if a.Name != n.Name {
+			continue
+		}
+		from, _ := rules.SourceOf(a)
+		switch k := kindsOf[rules.ExprKinds[rules.TypeOf(a)]]; {
+		case from == task.FromIteration:
+			f.atomInfo(n.Name).atLeast(0)
+			return integer(atom(n.Name)), nil
+		case from == task.FromExpression && k == kRun:
+			return value{kinds: kRun, run: named(n.Name)}, nil
+		case from == task.FromExpression && k == kInt:
+			return integer(atom(n.Name)), nil
+		case from == task.FromExpression && k != 0:
+			return value{kinds: k}, nil
+		}
+	}
+	e := failf(n, expr.BadType, "%s is an argument that tasks get as it is", n.Name)
+	e.Hint = "a formula may use the iteration, and arguments from expressions"
+	return value{}, e
+}
+
+// dim evaluates a dimension.
+func (f *formula) dim(name string, s expr.Symbol) value {
+	if v, ok := f.lets[name]; ok {
+		return v
+	}
+	v := value{kinds: kindsOf[s.Type.Kind]}
+	switch v.kinds {
+	case kInt:
+		v.int = atom(name)
+		f.atomInfo(name).atLeast(0)
+	case kRun:
+		v.run = named(name)
+		if v.run == nil {
+			break
+		}
+		if f.each[name] != nil {
+			v.run.rank = f.countOf(f.each[name])
+		}
+		v.run.each = s.Type.Kind == expr.Shapes
+	}
+	f.lets[name] = v // a definition that refers to itself ends here
+	for _, l := range f.sc.Lets {
+		if l.Name != name || l.Node == nil {
+			continue
+		}
+		d, err := f.eval(l.Node, &frame{closed: true, spec: true}, true)
+		if err == nil && v.kinds == kInt && d.int != nil {
+			v.int = d.int
+		} else if err == nil && v.kinds == kRun && d.run != nil {
+			v.run = d.run
+		}
+	}
+	f.lets[name] = v
+	return v
+}
+
+// scalar evaluates a scalar that the formula gave.
+func (f *formula) scalar(n *expr.Ident, t *tensor) (value, *expr.Error) {
+	switch {
+	case t.bad:
+		return value{kinds: kAny}, nil
+	case !t.scalar && len(t.elems) == 0 && t.known:
+		e := failf(n, expr.BadFormula, "%s is a tensor: write %s[]", t.name, t.name)
+		e.Old, e.New = t.name, t.name+"[]"
+		return value{}, e
+	case !t.scalar:
+		return value{}, failf(n, expr.BadFormula, "%s is a tensor: write its index in brackets", t.name)
+	case !t.given():
+		return value{}, failf(n, expr.BadFormula, "%s is used before it is given", t.name)
+	}
+	return value{kinds: t.kinds, int: t.int}, nil
+}
+
+// rangeOf returns what an index ranges over, by its name without primes; nil if nothing says.
+func (f *formula) rangeOf(base string) *extent {
+	if d, v := f.dimOf(base); d != "" {
+		switch {
+		case v.kinds == kRun && f.each[d] != nil && v.run != nil && v.run.each:
+			return &extent{run: f.element(v.run, atom(indexMark+"i"))}
+		case v.kinds == kRun && f.each[d] != nil:
+			return below(f.at(v.run, atom(indexMark+"i")))
+		case v.kinds == kRun:
+			return &extent{run: v.run}
+		}
+		return below(v.int)
+	}
+	return f.ranges[base]
+}
+
+// dimOf returns the dimension whose index has the given name, or "".
+func (f *formula) dimOf(base string) (string, value) {
+	if f.sc == nil || f.sc.What(base) == "attribute" {
+		return "", value{}
+	}
+	for _, n := range f.sc.Names() {
+		if s, ok := f.sc.Lookup(n); ok && s.Class == expr.Dim && strings.ToLower(n) == base && n != base && scope.IsDimName(n) {
+			return n, f.dim(n, s)
+		}
+	}
+	return "", value{}
+}
+
+// bindable checks that a name may be that of an index: that it means nothing else.
+func (f *formula) bindable(n expr.Node, name string) *expr.Error {
+	base := strings.TrimRight(name, "'")
+	what := ""
+	if f.sc != nil {
+		what = f.sc.What(base)
+	}
+	if t := f.tensors[base]; t != nil && t.slot == nil {
+		what = "value"
+	}
+	switch what {
+	case "slot", "attribute", "argument", "dimension", "dtype variable", "value":
+		e := failf(n, expr.BadFormula, "%s is the name of a %s, so no index can have it", base, what)
+		if what == "attribute" || what == "argument" {
+			e.Message = base + " is the name of an " + what + ", so no index can have it"
+		}
+		e.Hint = "name the index otherwise"
+		return e
+	}
+	return nil
+}
+
+// bind makes an index known in a frame.
+func (f *formula) bind(n expr.Node, name string, p part, x extent, fr *frame) *expr.Error {
+	if err := f.bindable(n, name); err != nil {
+		return err
+	}
+	if b := fr.inUse(name, p); b != nil {
+		e := failf(n, expr.BadFormula, "the index %s is in use here", name)
+		e.Hint = "write " + name + "'"
+		return e
+	}
+	if _, ok := fr.param(name); ok {
+		return failf(n, expr.BadFormula, "%s is a parameter, so no index can have its name", name)
+	}
+	fr.bound = append(fr.bound, &binding{name, p, x})
+	return nil
+}
+
+// perTensor notes the dimensions that differ between the tensors of a variadic slot, and the index i of those.
+func (f *formula) perTensor() {
+	f.each = map[string]*spec.Slot{}
+	for _, p := range f.sc.Inputs {
+		for _, e := range p.Elems {
+			if e.Each {
+				f.each[e.Name] = p.Slot
+			}
+		}
+	}
+	for _, sl := range f.s.Slots {
+		if sl.Variadic == nil || f.ranges["i"] != nil {
+			continue
+		}
+		for _, n := range sl.Shape {
+			if strings.Contains(strings.ReplaceAll(rules.Element(n), " ", ""), "[i]") {
+				f.ranges["i"] = below(f.countOf(sl))
+			}
+		}
+	}
+}
+
+// countOf returns how many tensors a variadic slot has.
+func (f *formula) countOf(sl *spec.Slot) poly {
+	if sl.Variadic != nil && sl.Variadic.Count.Set() {
+		if n, err := expr.Parse(sl.Variadic.Count.V); err == nil {
+			if v, err := f.eval(n, &frame{closed: true, spec: true}, true); err == nil {
+				return v.int
+			}
+		}
+		return nil
+	}
+	name := "count(" + sl.Name + ")"
+	if sl.Variadic != nil {
+		least, _ := rules.Limits(f.s, sl.Variadic)
+		f.atomInfo(name).atLeast(int64(max(least, 0)))
+	}
+	return atom(name)
+}

@@ -1,0 +1,352 @@
+package check
+
+import (
+	"slices"
+	"strings"
+)
+
+// info is what is known of an atom.
+type info struct {
+	min    int64 // the least value, if hasMin
+	hasMin bool
+	extent *extent // bounds that depend on other integers
+	// over and by are set for the quotient over / by, rounded down.
+	over, by poly
+	// dividend is set for the remainder of a division by by.
+	dividend poly
+	// of is set for the greatest, or the least, of integers.
+	of       []poly
+	greatest bool
+	// prefix is set for the sum of a part of a list.
+	prefix *run
+}
+
+func (i *info) atLeast(n int64) {
+	if !i.hasMin || n > i.min {
+		i.min, i.hasMin = n, true
+	}
+}
+
+func (f *formula) atomInfo(name string) *info {
+	i := f.info[name]
+	if i == nil {
+		i = &info{}
+		for _, counts := range []string{"len(", "prod(", "sum("} {
+			if strings.HasPrefix(name, counts) {
+				i.atLeast(0)
+			}
+		}
+		f.info[name] = i
+	}
+	return i
+}
+
+// div returns p / q, rounded down.
+func (f *formula) div(p, q poly) poly {
+	if p == nil || q == nil {
+		return nil
+	}
+	if n, ok := q.number(); ok && n == 1 {
+		return p
+	}
+	name := "(" + p.String() + " / " + q.String() + ")"
+	i := f.atomInfo(name)
+	i.over, i.by = p, q
+	if f.obvious(p, nil) && f.obvious(q, nil) {
+		i.atLeast(0)
+	}
+	return atom(name)
+}
+
+// mod returns p % q.
+func (f *formula) mod(p, q poly) poly {
+	if p == nil || q == nil {
+		return nil
+	}
+	name := "(" + p.String() + " % " + q.String() + ")"
+	i := f.atomInfo(name)
+	i.dividend, i.by = p, q
+	return atom(name)
+}
+
+// choice returns what is x or y, depending on a condition.
+func (f *formula) choice(cond string, x, y poly) poly {
+	name := "(" + cond + " ? " + x.String() + " : " + y.String() + ")"
+	a, ok1 := x.number()
+	b, ok2 := y.number()
+	switch {
+	case ok1 && ok2:
+		f.atomInfo(name).atLeast(min(a, b))
+	case f.obvious(x, nil) && f.obvious(y, nil):
+		f.atomInfo(name).atLeast(0)
+	}
+	return atom(name)
+}
+
+// extreme returns the least or the greatest of integers.
+func (f *formula) extreme(fn string, ps []poly) poly {
+	text := make([]string, len(ps))
+	for i, p := range ps {
+		if p == nil {
+			return nil
+		}
+		text[i] = p.String()
+	}
+	name := fn + "(" + strings.Join(text, ", ") + ")"
+	i := f.atomInfo(name)
+	i.of, i.greatest = ps, fn == "max"
+	nonnegative := func(p poly) bool { return f.obvious(p, nil) }
+	if i.greatest && slices.ContainsFunc(ps, nonnegative) || every(ps, nonnegative) {
+		i.atLeast(0)
+	}
+	return atom(name)
+}
+
+func every(ps []poly, holds func(poly) bool) bool {
+	return !slices.ContainsFunc(ps, func(p poly) bool { return !holds(p) })
+}
+
+// maxProof bounds how many steps a proof takes, and maxProofs how many all proofs of a formula take.
+const (
+	maxProof  = 200
+	maxProofs = 10_000
+)
+
+// proof looks for a proof that an integer is not negative.
+type proof struct {
+	*formula
+	fr    *frame
+	steps int
+	tried map[string]bool // what was not proved so far
+}
+
+// nonnegative reports whether p is at least 0 wherever fr holds, as far as can be told.
+func (f *formula) nonnegative(p poly, fr *frame) bool {
+	if p == nil {
+		return false
+	}
+	if f.proofs <= 0 {
+		return true // as much as can be told was told
+	}
+	return (&proof{f, fr, min(maxProof, f.proofs), map[string]bool{}}).holds(p)
+}
+
+func (pr *proof) holds(p poly) bool {
+	pr.formula.proofs--
+	if pr.steps--; pr.steps < 0 || p == nil {
+		return false
+	}
+	p = pr.normal(p)
+	if p == nil {
+		return false
+	}
+	if pr.obvious(p, pr.fr) {
+		return true
+	}
+	text := p.String()
+	if pr.tried[text] {
+		return false
+	}
+	pr.tried[text] = true
+	if name := pr.extremeIn(p); name != "" {
+		return pr.oneOrAll(p, name)
+	}
+	name, x := pr.bounded(p)
+	if name == "" {
+		return pr.quotient(p) || slices.ContainsFunc(p.all(), func(a string) bool { return pr.replaced(p, a, pr.tested(a, extent{})) })
+	}
+	return pr.replaced(p, name, x)
+}
+
+// extremeIn returns an atom of p that is the greatest or the least of integers.
+func (pr *proof) extremeIn(p poly) string {
+	for _, a := range p.all() {
+		if i := pr.info[a]; i != nil && i.of != nil {
+			return a
+		}
+	}
+	return ""
+}
+
+// oneOrAll reports whether p is at least 0 with each of the integers in place of their extreme or, where that can only
+// be more, with one of them.
+func (pr *proof) oneOrAll(p poly, name string) bool {
+	factor, rest, ok := p.linear(name)
+	i := pr.info[name]
+	with := func(q poly) bool { return pr.holds(rest.add(factor.mul(q))) }
+	switch {
+	case !ok:
+		return false
+	case pr.obvious(factor, pr.fr) && i.greatest, pr.obvious(constant(0).sub(factor), pr.fr) && !i.greatest:
+		return slices.ContainsFunc(i.of, with)
+	}
+	return every(i.of, with)
+}
+
+// replaced reports whether p is at least 0 with one of the bounds of an atom in place of it.
+func (pr *proof) replaced(p poly, name string, x extent) bool {
+	factor, rest, ok := p.linear(name)
+	if !ok {
+		return false
+	}
+	var with []poly
+	switch {
+	case pr.obvious(factor, pr.fr):
+		for _, lo := range x.los {
+			with = append(with, pr.normal(rest.add(factor.mul(lo))))
+		}
+	case pr.obvious(constant(0).sub(factor), pr.fr):
+		for _, hi := range x.his {
+			with = append(with, pr.normal(rest.add(factor.mul(hi.sub(constant(1))))))
+		}
+	}
+	return slices.ContainsFunc(with, func(q poly) bool { return pr.obvious(q, pr.fr) }) || slices.ContainsFunc(with, pr.holds)
+}
+
+// bounded returns an atom of p that has bounds: a lookup or, from the inside, an index.
+func (pr *proof) bounded(p poly) (string, extent) {
+	all := p.all()
+	for _, a := range all {
+		i := pr.info[a]
+		switch {
+		case i != nil && i.extent != nil:
+			return a, pr.tested(a, *i.extent)
+		case i != nil && i.dividend != nil && pr.holds(i.dividend):
+			return a, pr.tested(a, *below(i.by))
+		case i != nil && i.prefix != nil:
+			if x := pr.prefix(i.prefix); x != nil {
+				return a, *x
+			}
+		}
+	}
+	for fr := pr.fr; fr != nil; fr = fr.outer {
+		for _, b := range slices.Backward(fr.bound) {
+			if name := indexMark + b.name; b.run == nil && slices.Contains(all, name) {
+				return name, pr.tested(name, b.extent)
+			}
+		}
+	}
+	return "", extent{}
+}
+
+// prefix returns the bounds of the sum of the first elements of a list, where there is one more of them: that sum and
+// the next element are at most the sum of all.
+func (pr *proof) prefix(r *run) *extent {
+	begin, ok := r.lo.number()
+	if !ok || begin != 0 || r.whole.whole != nil || !pr.holds(r.whole.rank.sub(constant(1)).sub(r.hi)) || !pr.holds(r.hi) {
+		return nil
+	}
+	next := pr.at(r.whole, r.hi)
+	return below(pr.sum(r.whole).sub(next).add(constant(1)))
+}
+
+// tested adds the bounds that conditions give.
+func (pr *proof) tested(name string, x extent) extent {
+	x.los, x.his = slices.Clone(x.los), slices.Clone(x.his)
+	for fr := pr.fr; fr != nil; fr = fr.outer {
+		for _, t := range fr.tests {
+			more := constant(1)
+			if t.equal {
+				more = constant(0)
+			}
+			if t.x.single() == name { // x < y
+				x.his = append(x.his, t.y.add(constant(1)).sub(more))
+			}
+			if t.y.single() == name {
+				x.los = append(x.los, t.x.add(more))
+			}
+		}
+	}
+	return x
+}
+
+// quotient proves what depends on one quotient that is rounded down: a / b <= c if a < (c + 1) * b, and
+// a / b >= c if a >= c * b.
+func (pr *proof) quotient(p poly) bool {
+	for _, a := range p.all() {
+		i := pr.info[a]
+		if i == nil || i.over == nil {
+			continue
+		}
+		factor, rest, ok := p.linear(a)
+		n, isNumber := factor.number()
+		if !ok || !isNumber || !pr.obvious(i.by.sub(constant(1)), pr.fr) {
+			continue
+		}
+		switch n {
+		case 1:
+			return pr.holds(i.over.add(rest.mul(i.by)))
+		case -1:
+			return pr.holds(rest.add(constant(1)).mul(i.by).sub(constant(1)).sub(i.over))
+		}
+	}
+	return false
+}
+
+// obvious reports whether no product in p can be negative. Dimensions that an index ranges over are at least 1.
+func (f *formula) obvious(p poly, fr *frame) bool {
+	if p == nil {
+		return false
+	}
+	shifted := p
+	for _, a := range p.all() {
+		i := f.atomInfo(a)
+		if !i.hasMin {
+			if !strings.HasPrefix(a, indexMark) || !fr.startsAtZero(a) {
+				return false
+			}
+			continue
+		}
+		least := i.min
+		if fr.nonempty(a) {
+			least = max(least, 1)
+		}
+		if least < 0 {
+			return false
+		}
+		shifted = f.shift(shifted, a, least)
+	}
+	for _, c := range shifted {
+		if c < 0 {
+			return false
+		}
+	}
+	return shifted != nil
+}
+
+// shift replaces an atom by the atom plus a number.
+func (f *formula) shift(p poly, name string, by int64) poly {
+	if by == 0 || p == nil {
+		return p
+	}
+	factor, rest, ok := p.linear(name)
+	if !ok {
+		return p
+	}
+	return rest.add(factor.mul(atom(name).add(constant(by))))
+}
+
+// startsAtZero reports whether an index ranges from 0.
+func (fr *frame) startsAtZero(name string) bool {
+	return slices.ContainsFunc(fr.indices(strings.TrimPrefix(name, indexMark)), func(b *binding) bool { return b.notNegative() })
+}
+
+// nonempty reports whether an index ranges from 0 to the integer of the given name, which is then at least 1.
+func (fr *frame) nonempty(name string) bool {
+	for ; fr != nil; fr = fr.outer {
+		for _, b := range fr.bound {
+			if b.notNegative() && slices.ContainsFunc(b.his, func(hi poly) bool { return hi.single() == name }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// notNegative reports whether a range begins at 0 or above.
+func (x *extent) notNegative() bool {
+	return slices.ContainsFunc(x.los, func(lo poly) bool {
+		n, ok := lo.number()
+		return ok && n >= 0
+	})
+}

@@ -1,0 +1,171 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// provedSpec has dimensions and attributes with all bounds that proofs use.
+const provedSpec = `edition = 1
+name = "proved"
+doc  = "x"
+[dtypes]
+T = ["f32", "f64"]
+[attrs]
+n      = { type = "int", min = 1 }
+pad    = { type = "int", min = 0 }
+free   = { type = "int" }
+tail   = { type = "int", min = 0 }
+maybe  = { type = "int", optional = true }
+splits = { type = "dims" }
+axes   = { type = "axes" }
+flag   = { type = "bool" }
+[dims]
+H = "C / n"
+W = "A + 2 * pad"
+[slots.input]
+role  = "input"
+type  = "T"
+shape = ["A", "B"]
+[slots.channels]
+role  = "input"
+type  = "T"
+shape = ["C"]
+[slots.list]
+role  = "input"
+type  = "T"
+shape = ["X..."]
+[slots.padded]
+role  = "weight"
+type  = "T"
+shape = ["W"]
+[slots.places]
+role  = "input"
+type  = "i64"
+shape = ["A"]
+below = "B"
+[slots.pieces]
+role  = "input"
+type  = "T"
+shape = ["P[i]"]
+variadic = { min = 1 }
+[slots.output]
+role  = "output"
+type  = "T"
+shape = ["A"]
+[require.divides]
+that    = "C % n == 0 && sum(splits) == B && tail + 1 < B"
+message = "no"
+[tasks.forward]
+over = 1
+`
+
+// TestProofs checks what is proved of reads: ok says that it lies inside.
+func TestProofs(t *testing.T) {
+	tests := []struct {
+		read string // a term of a sum over b, for each a
+		ok   bool
+	}{
+		{"input[a, b]", true},
+		{"input[b, a]", false},
+		{"input[a, b + 1]", false},
+		{"input[a, b - 1]", false},
+		{"input[A - 1 - a, B - 1 - b]", true},
+		{"input[A - a, b]", false},
+		{"input[a, b - 1] else 0", true},
+		{"(b > 0 ? input[a, b - 1] : 0)", true},
+		{"(b >= 0 ? input[a, b - 1] : 0)", false},
+		{"(b < B - 1 ? input[a, b + 1] : 0)", true},
+		{"(b <= B - 1 ? input[a, b + 1] : 0)", false},
+		{"(b == B - 1 ? 0 : input[a, b + 1])", true},
+		{"(b == B - 2 ? 0 : input[a, b + 1])", false},
+		{"(b == 0 ? 0 : input[a, b - 1])", true},
+		{"(b != 0 ? input[a, b - 1] : 0)", true},
+		{"(b == 0 || flag ? 0 : input[a, b - 1])", true},
+		{"(b == 0 && flag ? 0 : input[a, b - 1])", false},
+		{"(!(b == 0) && flag ? input[a, b - 1] : 0)", true},
+		{"input[a, places[a]]", true},
+		{"input[places[a], b]", false},
+		{"input[a, places[a] + 1]", false},
+		{"input[a, b / n]", true},
+		{"input[a, b / 2 * 2]", false}, // a product of a quotient is not a multiple by itself
+		{"input[a, b % B]", true},
+		{"input[a, (b + 7) % B]", true},
+		{"input[a, (b - 7) % B]", false},
+		{"input[a, min(b + 5, B - 1)]", true},
+		{"input[a, max(b - 5, 0)]", true},
+		{"input[a, max(b - 5, 2)]", false},
+		{"input[0, b]", true},
+		{"input[a, tail]", true},
+		{"input[a, tail + 1]", true},
+		{"input[a, tail + 2]", false},
+		{"sum(j in b - 9 .. pad: padded[j])", false},
+		{"sum(j < n: input[a, j]) * (n <= B ? 1 : 0)", false},
+		{"(n <= B ? sum(j < n: input[a, j]) : 0)", true},
+		{"sum(j < n if j < B: input[a, j])", true},
+		{"sum(j < n if j <= B: input[a, j])", false},
+		{"channels[0]", false},
+		{"padded[a]", true},
+		{"padded[a + pad]", true},
+		{"padded[a + 2 * pad]", true},
+		{"padded[a + 3 * pad]", false},
+		{"padded[a + free]", false},
+		{"sum(h: channels[h * n])", true},
+		{"sum(h: channels[h * n + n - 1])", true},
+		{"sum(h: channels[h * n + n])", false},
+		{"sum(h, j < n: channels[h * n + j])", true},
+		{"sum(h, j < n: channels[j * H + h])", true},
+		{"sum(h, j < n: channels[j * n + h])", false},
+		{"sum(b' in b .. B: input[a, b'])", true},
+		{"sum(b' in b - 2 .. b + 3: input[a, b'])", true},
+		{"sum(j in b - 2 .. b + 3: input[a, j])", false},
+		{"sum(j in b .. B + 1: input[a, j])", false},
+		{"sum(j < len(splits), k < splits[j]: input[a, sum(splits[:j]) + k])", true},
+		{"sum(j < len(splits), k < splits[j]: input[a, sum(splits[:j]) + k + 1])", false},
+		{"sum(j < len(splits), k < n: input[a, sum(splits[:j]) + k])", false},
+		{"sum(x: list[x])", true},
+		{"sum(keep(x, axes), drop(x, axes): list[x])", true},
+		{"sum(x[:n], x[n:]: list[x])", true},
+		{"sum(x[:n], x[pad:]: list[x])", false},
+		{"sum(keep(x, axes): list[x])", false},
+		{"sum(i, p: pieces[i][p])", true},
+		{"sum(j < count(pieces), p < P[j]: pieces[j][p])", false}, // p is the index of P[i]
+		{"sum(j < count(pieces), r < P[j]: pieces[j][r])", true},
+		{"sum(j < count(pieces), r < P[j] + 1: pieces[j][r])", false},
+		{"sum(j <= count(pieces), r < P[j]: pieces[j][r])", false},
+		{"prod(X[1:])", false},
+		{"(len(X) >= 1 ? prod(X[1:]) : 0)", true},
+		{"(len(X) >= 1 ? prod(X[:2]) : 0)", false},
+		{"(len(X) == 0 ? 0 : prod(X[:1]))", true},
+		{"sum(x[1:], x[:1]: list[x])", false},
+		{"X[0]", false},
+		{"(len(X) > 0 ? X[0] : 0)", true},
+		{"(len(X) > n ? X[n] : 0)", true},
+		{"(len(X) >= n ? X[n] : 0)", false},
+		{"maybe", false},
+		{"(has(maybe) ? maybe : 0)", true},
+		{"(!has(maybe) ? 0 : maybe)", true},
+		{"(has(maybe) || flag ? maybe : 0)", false},
+	}
+	var list diag.List
+	s := spec.Read("proved.toml", provedSpec, &list)
+	s.Slots[3].Role.V = "weight"
+	c := &catalogue{scopes: map[*spec.Spec]*scope.Scope{s: scope.New(s, nil, &list)}}
+	if !list.Empty() {
+		t.Fatal(list.Sorted()[0].Message)
+	}
+	for _, tt := range tests {
+		text := "output[a] = sum(b: b * " + tt.read + ")"
+		var found []string
+		for _, d := range c.check(s, text) {
+			found = append(found, d.Message)
+		}
+		if ok := len(found) == 0; ok != tt.ok {
+			t.Errorf("%s: found %q, want ok %v", tt.read, strings.Join(found, "; "), tt.ok)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// read evaluates an element of a tensor, or part of a run.
+func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
+	t := f.tensors[n.Name]
+	_, isParam := fr.param(n.Name)
+	switch {
+	case isParam || len(fr.indices(n.Name)) > 0 || t == nil && !n.Old && f.isDims(n.Name):
+		if len(n.Groups) > 1 || len(n.Groups[0]) != 1 || n.Else != nil || n.Old {
+			return value{}, failf(n, expr.BadFormula, "%s is a run, so one number or one range in brackets picks from it", n.Name)
+		}
+		return f.part(n, expr.NewIdent(n.Name, n.NameEnd-len(n.Name), n.NameEnd), n.Groups[0], fr)
+	case t == nil && f.defining && f.future[n.Name]:
+		for _, g := range n.Groups {
+			if _, err := f.items(g, fr); err != nil {
+				return value{}, err
+			}
+		}
+		return value{kinds: kAny}, nil
+	case t == nil && f.future[n.Name] && !n.Old:
+		return f.later(n, n.Name)
+	case t == nil:
+		e := f.undefined(n, n.Name, fr)
+		e.Pos, e.End = n.NameEnd-len(n.Name), n.NameEnd
+		if f.sc != nil && f.sc.What(n.Name) != "" {
+			e.Code, e.Hint, e.New = expr.BadType, "", ""
+			e.Message = fmt.Sprintf("%s is no tensor and no run of dimensions", n.Name)
+		}
+		return value{}, e
+	}
+	return f.readTensor(n, t, fr)
+}
+
+// isDims reports whether a name is that of a run of dimensions, or of an attribute that holds dimensions.
+func (f *formula) isDims(name string) bool {
+	if f.sc == nil {
+		return false
+	}
+	s, ok := f.sc.Lookup(name)
+	return ok && kindsOf[s.Type.Kind]&kRun != 0
+}
+
+// readTensor evaluates an element of a tensor.
+func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.Error) {
+	if err := f.readable(n, t, fr); err != nil {
+		return value{}, err
+	}
+	var outside value
+	if n.Else != nil {
+		var err *expr.Error
+		if outside, err = f.eval(n.Else, fr, false); err != nil {
+			return value{}, err
+		}
+		if err := t.takes(n.Else, outside); err != nil {
+			return value{}, err
+		}
+	}
+	elems, group, err := f.access(n, t, n.Groups, fr)
+	if err != nil {
+		return value{}, err
+	}
+	items, err := f.itemsOf(n, t, group, elems, fr)
+	if err != nil {
+		return value{}, err
+	}
+	if n.Else == nil && items != nil {
+		if err := f.inside(n, t, items, elems, fr); err != nil {
+			return value{}, err
+		}
+	}
+	v := value{kinds: t.elements() | outside.kinds&kNumber}
+	if v.kinds == kInt && n.Else == nil {
+		v.int = f.lookup(n, t, fr)
+	}
+	return v, nil
+}
+
+// lookup returns the integer that an element is.
+func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
+	name := f.scoped(show(n), fr)
+	if t.within != nil {
+		f.atomInfo(name).extent = t.within
+	}
+	return atom(name)
+}
+
+// scoped returns a text by which what it says can be told from what the same text says elsewhere: parameters of functions
+// differ between calls.
+func (f *formula) scoped(text string, fr *frame) string {
+	inFunction := false
+	fr.visible(func(fr *frame) bool {
+		inFunction = inFunction || len(fr.params) > 0 && !fr.spec
+		return true
+	})
+	if !inFunction {
+		return text
+	}
+	f.calls++
+	return fmt.Sprintf("%s in call %d", text, f.calls)
+}
+
+// readable checks that a tensor has values where it is read.
+func (f *formula) readable(n *expr.Read, t *tensor, fr *frame) *expr.Error {
+	state := t.slot != nil && f.states[t.name]
+	switch {
+	case n.Old && t.slot == nil:
+		return failf(n, expr.BadFormula, "%s is not a slot, so there is no old %s", t.name, t.name)
+	case n.Old && !state:
+		e := failf(n, expr.BadFormula, "no task writes %s, so it has no old value", t.name)
+		e.Hint = "write " + t.name + " without old"
+		return e
+	case n.Old || f.defining:
+		return nil
+	case t.scalar:
+		return failf(n, expr.BadFormula, "%s is a scalar: write it without brackets", t.name)
+	case state && !t.given():
+		e := failf(n, expr.BadFormula, "%s is not given yet", t.name)
+		e.Hint = fmt.Sprintf("write old.%s for what it was before the task", t.name)
+		return e
+	case t.slot != nil && (t.slot.Role.V == "input" || t.slot.Role.V == "weight"):
+		return f.mayBeAbsent(n, t, fr)
+	case !t.given():
+		return failf(n, expr.BadFormula, "%s is read before it is given", t.name)
+	}
+	return nil
+}
+
+// mayBeAbsent checks that an operand is read only where it is there.
+func (f *formula) mayBeAbsent(n *expr.Read, t *tensor, fr *frame) *expr.Error {
+	cond := t.slot.Present
+	if !cond.Set() || t.given() || f.known("present("+t.name+")", fr) {
+		return nil
+	}
+	e := failf(n, expr.BadFormula, "%s may be absent", t.name)
+	e.Hint = fmt.Sprintf("test it: present(%s) ? ... : ...", t.name)
+	if cond.V == "caller" {
+		return e
+	}
+	e.Hint = fmt.Sprintf("test it: %s ? ... : ...", cond.V)
+	p, err := expr.Parse(cond.V)
+	if err != nil || f.holds(p, fr) {
+		return nil
+	}
+	return e
+}
+
+// holds reports whether a condition follows from those that were tested.
+func (f *formula) holds(n expr.Node, fr *frame) bool {
+	if b, ok := n.(*expr.Binary); ok && b.Op == "&&" {
+		return f.holds(b.X, fr) && f.holds(b.Y, fr)
+	}
+	return f.known(show(n), fr)
+}
+
+// access separates the number of a variadic slot's tensor from the index in it, and returns the tensor's shape.
+func (f *formula) access(n expr.Node, t *tensor, groups [][]expr.Node, fr *frame) ([]elem, []expr.Node, *expr.Error) {
+	if t.slot == nil || t.slot.Variadic == nil {
+		if len(groups) > 1 {
+			return nil, nil, failf(n, expr.BadFormula, "%s is one tensor, so it has one index in brackets", t.name)
+		}
+		return t.elems, groups[0], nil
+	}
+	if len(groups) < 2 {
+		e := failf(n, expr.BadFormula, "%s holds several tensors: want two indices in brackets", t.name)
+		e.Hint = fmt.Sprintf("write %s[i][...], where i is the number of a tensor", t.name)
+		return nil, nil, e
+	}
+	if len(groups[0]) != 1 {
+		return nil, nil, failf(n, expr.BadFormula, "want one number of a tensor, got %d", len(groups[0]))
+	}
+	number, err := f.integer(groups[0][0], fr)
+	if err != nil {
+		return nil, nil, err
+	}
+	it := []item{{groups[0][0], number}}
+	if err := f.inside(n, t, it, []elem{{n: f.countOf(t.slot)}}, fr); err != nil {
+		return nil, nil, err
+	}
+	return f.shapeOf(t.slot, number), groups[1], nil
+}

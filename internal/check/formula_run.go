@@ -1,0 +1,201 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// run is a list of integers: extents of dimensions, or one index for each of them.
+type run struct {
+	text  string // the extents, as an expression of [dims] in one form for all that are equal
+	rank  poly   // how many
+	size  poly   // the product of the extents
+	index bool   // indices that range over the extents, rather than the extents
+	each  bool   // a list with a run for each tensor of a variadic slot
+	whole *run   // the run that text is X[a:b] of, or nil
+	lo    poly   // a
+	hi    poly   // b
+}
+
+// named returns a run of which only the name is known; nil if that is very long.
+func named(text string) *run {
+	if len(text) > maxName {
+		return nil
+	}
+	return &run{text: text, rank: atom("len(" + text + ")"), size: atom("prod(" + text + ")")}
+}
+
+func (r *run) asIndex() *run {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	out.index = true
+	return &out
+}
+
+// pick applies keep, drop, ones, insert or permute.
+func (r *run) pick(fn string, axes *run) *run {
+	if r == nil || axes == nil {
+		return nil
+	}
+	out := named(fn + "(" + r.text + ", " + axes.text + ")")
+	if out == nil {
+		return nil
+	}
+	out.index = r.index
+	switch fn {
+	case "keep":
+		out.rank = axes.rank
+	case "drop":
+		out.rank = r.rank.sub(axes.rank)
+	case "insert":
+		out.rank, out.size = r.rank.add(axes.rank), r.size
+	case "permute":
+		out.rank, out.size = r.rank, r.size
+	case "ones":
+		out.rank, out.size = r.rank, atom("prod(drop("+r.text+", "+axes.text+"))")
+	}
+	return out
+}
+
+// slice returns the part from lo to hi, each nil if it is left out.
+func (f *formula) slice(r *run, lo, hi *poly) *run {
+	if r == nil || lo == nil && hi == nil {
+		return r
+	}
+	a, b := constant(0), r.rank
+	from, to := "", ""
+	if lo != nil {
+		a, from = *lo, lo.String()
+	}
+	if hi != nil {
+		b, to = *hi, hi.String()
+	}
+	if a == nil || b == nil {
+		return nil
+	}
+	out := named(r.text + "[" + from + ":" + to + "]")
+	if out == nil {
+		return nil
+	}
+	out.rank, out.index, out.whole, out.lo, out.hi = b.sub(a), r.index, r, a, b
+	if r.whole == nil {
+		f.atomInfo("sum(" + out.text + ")").prefix = out
+		f.sizes[out.size.single()] = out
+	}
+	return out
+}
+
+// runOf returns the run that an expression of dims is; nil if that is unknown.
+func runOf(v value) *run {
+	if v.kinds&kRun == 0 {
+		return nil
+	}
+	return v.run
+}
+
+// oneOf returns the run that is a or b, depending on a condition.
+func oneOf(cond string, a, b *run) *run {
+	if a == nil || b == nil || a.index != b.index {
+		return nil
+	}
+	if a.text == b.text {
+		return a
+	}
+	out := named(fmt.Sprintf("(%s ? %s : %s)", cond, a.text, b.text))
+	if out == nil {
+		return nil
+	}
+	out.index = a.index
+	if a.size.equal(b.size) {
+		out.size = a.size
+	}
+	if a.rank.equal(b.rank) {
+		out.rank = a.rank
+	}
+	return out
+}
+
+// elem is an element of the shape of a tensor: a run of dimensions, or one dimension. What is unknown is nil.
+type elem struct {
+	rest bool
+	run  *run
+	n    poly
+}
+
+func (e elem) String() string {
+	switch {
+	case e.rest && e.run == nil:
+		return "_..."
+	case e.rest:
+		return plainName(e.run.text) + "..."
+	case e.n == nil:
+		return "_"
+	}
+	return e.n.String()
+}
+
+func (e elem) rank() poly {
+	switch {
+	case !e.rest:
+		return constant(1)
+	case e.run == nil:
+		return nil
+	}
+	return e.run.rank
+}
+
+func (e elem) size() poly {
+	switch {
+	case !e.rest:
+		return e.n
+	case e.run == nil:
+		return nil
+	}
+	return e.run.size
+}
+
+// sizeOf returns how many elements a tensor has.
+func sizeOf(elems []elem) poly {
+	n := constant(1)
+	for _, e := range elems {
+		n = n.mul(e.size())
+	}
+	return n
+}
+
+// shapeText writes a shape as specs do.
+func shapeText(elems []elem) string {
+	s := "["
+	for i, e := range elems {
+		if i > 0 {
+			s += ", "
+		}
+		s += e.String()
+	}
+	return s + "]"
+}
+
+// list returns the run that [a, b] is.
+func (f *formula) list(n *expr.List, fr *frame) (value, *expr.Error) {
+	text, product := "[", constant(1)
+	for i, e := range n.Elems {
+		v, err := f.integer(e, fr)
+		if err != nil {
+			return value{}, err
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += show(e)
+		product = product.mul(v.int)
+	}
+	r := named(text + "]")
+	if r == nil {
+		return value{kinds: kRun}, nil
+	}
+	r.rank, r.size = constant(int64(len(n.Elems))), product
+	return value{kinds: kRun, run: r}, nil
+}

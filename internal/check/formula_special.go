@@ -1,0 +1,127 @@
+package check
+
+import (
+	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// special evaluates a function whose arguments are no values of their own.
+func (f *formula) special(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
+	usage, least, most := "", 1, 1
+	switch n.Func {
+	case "has":
+		usage = "has(attribute)"
+	case "present", "count":
+		usage = n.Func + "(slot)"
+	case "or":
+		usage, least, most = "or(attribute, value)", 2, 2
+	case "convert":
+		usage, least, most = "convert(x, type)", 2, 2
+	default:
+		usage, least, most = n.Func+"(x, y, ...)", 2, 1<<16
+	}
+	if len(n.Args) < least || len(n.Args) > most {
+		return value{}, failf(n, expr.BadType, "want %s, got %s", usage, english.Count(len(n.Args), "argument"))
+	}
+	switch n.Func {
+	case "present", "count":
+		return f.ofSlot(n, fr)
+	case "has", "or":
+		return f.ofOptional(n, fr, index)
+	case "convert":
+		return f.convert(n, fr)
+	}
+	args, err := f.evalAll(n.Args, fr, index)
+	if err != nil {
+		return value{}, err
+	}
+	v, ps := args[0], []poly{}
+	for i, a := range args {
+		if err := want(n.Args[i], a, kNumber); err != nil {
+			return value{}, err
+		}
+		v.kinds = both(v.kinds, a.kinds)
+		ps = append(ps, a.int)
+	}
+	return value{kinds: v.kinds, int: f.extreme(n.Func, ps)}, nil
+}
+
+// ofSlot evaluates present and count.
+func (f *formula) ofSlot(n *expr.Call, fr *frame) (value, *expr.Error) {
+	id, ok := n.Args[0].(*expr.Ident)
+	t := (*tensor)(nil)
+	if ok {
+		t = f.tensors[id.Name]
+	}
+	switch {
+	case t == nil || t.slot == nil:
+		v, err := f.eval(n.Args[0], fr, false)
+		if err != nil {
+			return value{}, err
+		}
+		return value{}, failf(n.Args[0], expr.BadType, "want the name of a slot, got %s", v.describe())
+	case n.Func == "present":
+		return value{kinds: kBool}, nil
+	case t.slot.Variadic == nil:
+		return value{}, failf(n.Args[0], expr.BadType, "%s is one tensor, so there is nothing to count", id.Name)
+	}
+	return integer(f.countOf(t.slot)), nil
+}
+
+// ofOptional evaluates has and or.
+func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
+	id, ok := n.Args[0].(*expr.Ident)
+	var s expr.Symbol
+	if ok && f.sc != nil {
+		s, ok = f.sc.Lookup(id.Name)
+	}
+	if !ok || f.sc == nil {
+		v, err := f.eval(n.Args[0], fr, index)
+		if err != nil {
+			return value{}, err
+		}
+		return value{}, failf(n.Args[0], expr.BadType, "want an optional attribute, got %s", v.describe())
+	}
+	x := value{kinds: kindsOf[s.Type.Kind], typ: s.Type}
+	if !s.Type.Optional && s.Type.Kind != expr.Unknown {
+		return value{}, failf(id, expr.BadType, "want an optional attribute, got %s", x.describe())
+	}
+	if n.Func == "has" {
+		return value{kinds: kBool}, nil
+	}
+	y, err := f.eval(n.Args[1], fr, index)
+	if err != nil {
+		return value{}, err
+	}
+	if x.kinds&kElement == 0 {
+		return value{}, failf(id, expr.BadType, "want an optional number or boolean, got %s", x.describe())
+	}
+	k := x.kinds
+	if k&kFloat != 0 {
+		k |= kInt
+	}
+	v := value{kinds: x.kinds}
+	if x.kinds == kInt && y.int != nil {
+		v.int = atom("or(" + id.Name + ", " + y.int.String() + ")")
+	}
+	return v, want(n.Args[1], y, k)
+}
+
+// convert evaluates a conversion to an element type: that of a dtype variable, or of an attribute.
+func (f *formula) convert(n *expr.Call, fr *frame) (value, *expr.Error) {
+	x, err := f.eval(n.Args[0], fr, false)
+	if err != nil {
+		return value{}, err
+	}
+	if err := want(n.Args[0], x, kElement); err != nil {
+		return value{}, err
+	}
+	if name, ok := literalText(n.Args[1]); ok {
+		return value{kinds: elementKind(name)}, elementType(n.Args[1], name)
+	}
+	t, err := f.eval(n.Args[1], fr, false)
+	if err != nil {
+		return value{}, err
+	}
+	return value{kinds: kElement}, want(n.Args[1], t, kDType)
+}

@@ -1,0 +1,179 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// statement checks a statement and reports its first error. What it gives counts as given all the same.
+func (f *formula) statement(s *expr.Statement) {
+	err := f.checkStatement(s)
+	if err != nil {
+		f.report(err)
+	}
+	for _, n := range s.Targets {
+		name, scalar := targetName(n)
+		t := f.tensors[name]
+		if t == nil {
+			if f.sc.What(name) != "" || f.functions[name] != nil {
+				continue
+			}
+			t = &tensor{name: name, node: n, scalar: scalar}
+			f.tensors[name] = t
+			f.order = append(f.order, t)
+		}
+		t.bad = t.bad || err != nil
+		t.by = append(t.by, s)
+	}
+}
+
+func targetName(n expr.Node) (name string, scalar bool) {
+	if r, ok := n.(*expr.Read); ok {
+		return r.Name, false
+	}
+	return n.(*expr.Ident).Name, true
+}
+
+func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
+	fr := &frame{outer: f.root}
+	if s.When != nil {
+		c, err := f.eval(s.When, fr, false)
+		if err != nil {
+			return err
+		}
+		if err := want(s.When, c, kBool); err != nil {
+			return err
+		}
+		if err := f.noElements(s.When); err != nil {
+			return err
+		}
+		f.assume(s.When, true, fr, false)
+	}
+	for _, b := range s.For {
+		if err := f.forRange(b, fr); err != nil {
+			return err
+		}
+	}
+	var targets []*tensor
+	for i, n := range s.Targets {
+		t, err := f.target(n, fr)
+		if err != nil {
+			return err
+		}
+		if err := f.twice(s, n, t); err != nil {
+			return err
+		}
+		if slices.Contains(targets, t) {
+			return failf(s.Targets[i], expr.BadFormula, "%s is given twice", t.name)
+		}
+		if f.tensors[t.name] == nil {
+			f.tensors[t.name] = t
+			f.order = append(f.order, t)
+		}
+		f.assumePresent(t, fr)
+		targets = append(targets, t)
+	}
+	for _, b := range s.For {
+		if id := b.X.(*expr.Ident); len(fr.indices(id.Name)) == 0 {
+			return failf(id, expr.BadFormula, "%s does not stand on the left side", id.Name)
+		}
+	}
+	return f.rightSide(s, targets, fr)
+}
+
+// noElements checks that a condition of a statement does not depend on elements of tensors.
+func (f *formula) noElements(cond expr.Node) (err *expr.Error) {
+	expr.Walk(cond, func(n expr.Node) {
+		if r, ok := n.(*expr.Read); ok && err == nil && f.tensors[r.Name] != nil {
+			err = failf(r, expr.BadFormula, "whether a statement counts cannot depend on elements of tensors")
+			err.Hint = "write a condition in the expression: c ? x : y"
+		}
+	})
+	return err
+}
+
+// rightSide checks what a statement gives its targets.
+func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *expr.Error {
+	v, err := f.eval(s.X, fr, false)
+	if err != nil {
+		return err
+	}
+	for i, t := range targets {
+		if err := t.takes(s.X, v); err != nil {
+			return err
+		}
+		if t.slot != nil {
+			continue
+		}
+		if t.given() {
+			t.kinds |= v.kinds & kElement
+			t.int = nil
+			continue
+		}
+		t.kinds, t.int = v.kinds&kElement, v.int
+		if r, ok := s.X.(*expr.Reduce); ok && strings.HasPrefix(r.Kind, "arg") && len(r.Binders) == len(targets) {
+			t.within = f.placeOf(r, i, fr)
+		}
+	}
+	return nil
+}
+
+// placeOf returns the bounds of the index of an argmax.
+func (f *formula) placeOf(r *expr.Reduce, i int, fr *frame) *extent {
+	in := &frame{outer: fr}
+	for _, b := range r.Binders {
+		if f.binder(b, in) != nil {
+			return nil
+		}
+	}
+	if i >= len(in.bound) || in.bound[i].run != nil {
+		return nil
+	}
+	return lasting(in.bound[i].extent)
+}
+
+// forRange gives an index of the left side its range.
+func (f *formula) forRange(b *expr.Binder, fr *frame) *expr.Error {
+	id := b.X.(*expr.Ident)
+	base := strings.TrimRight(id.Name, "'")
+	if err := f.bindable(id, id.Name); err != nil {
+		return err
+	}
+	x, err := f.explicit(b, base, fr)
+	if err != nil {
+		return err
+	}
+	if d, _ := f.dimOf(base); d != "" {
+		return f.bind(id, id.Name, part{}, *x, fr)
+	}
+	if known := f.ranges[base]; known != nil && (known.run != nil || len(known.his) != 1 || !f.same(known.his[0], x.his[0])) {
+		return failf(b, expr.BadFormula, "%s has another range above", base)
+	}
+	f.ranges[base] = x
+	return nil
+}
+
+// twice checks that no other statement gives the target where this one does.
+func (f *formula) twice(s *expr.Statement, n expr.Node, t *tensor) *expr.Error {
+	for _, other := range t.by {
+		switch {
+		case s.When == nil || other.When == nil:
+			return failf(n, expr.BadFormula, "%s is given twice", t.name)
+		case show(s.When) == show(other.When):
+			return failf(n, expr.BadFormula, "%s is given twice when %s", t.name, f.source(s.When))
+		}
+	}
+	return nil
+}
+
+// assumePresent notes what holds where a slot is there.
+func (f *formula) assumePresent(t *tensor, fr *frame) {
+	if t.slot == nil || !t.slot.Present.Set() || t.slot.Present.V == "caller" {
+		return
+	}
+	if n, err := expr.Parse(t.slot.Present.V); err == nil {
+		f.assume(n, true, fr, true)
+	}
+}

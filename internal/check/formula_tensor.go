@@ -1,0 +1,164 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+// tensor is a slot, or a value that the formula gives.
+type tensor struct {
+	name   string
+	node   expr.Node  // where the formula gives it first
+	slot   *spec.Slot // nil for a value that is no slot
+	elems  []elem     // the shape; that of a variadic slot depends on the number of the tensor
+	known  bool       // whether elems is the shape
+	kinds  kinds      // of its elements
+	int    poly       // of a scalar integer
+	within *extent    // of an integer: what bounds its value
+	scalar bool       // without an index, and no slot
+	bad    bool       // a statement that gives it has an error
+	by     []*expr.Statement
+}
+
+func (t *tensor) given() bool { return len(t.by) > 0 || t.bad }
+
+// elements returns the kinds that elements have.
+func (t *tensor) elements() kinds {
+	if t.bad && t.slot == nil || t.kinds == 0 {
+		return kAny
+	}
+	return t.kinds
+}
+
+// slots makes the tensors of the spec's slots.
+func (f *formula) slots() {
+	for _, sl := range f.s.Slots {
+		t := &tensor{name: sl.Name, slot: sl, kinds: f.slotKinds(sl)}
+		f.tensors[sl.Name] = t
+		f.order = append(f.order, t)
+		if f.written(sl) {
+			f.states[sl.Name] = true
+		}
+	}
+	f.perTensor()
+	for _, t := range f.order {
+		t.elems = f.shapeOf(t.slot, integer(atom(indexMark+"i")))
+		t.known = len(t.elems) == len(t.slot.Shape) && t.slot.HasShape
+		if t.slot.Below.Set() {
+			if n, err := expr.Parse(t.slot.Below.V); err == nil {
+				if v, err := f.eval(n, &frame{closed: true, spec: true}, true); err == nil && v.int != nil {
+					t.within = below(v.int)
+				}
+			}
+		}
+	}
+}
+
+// slotKinds returns the kinds that elements of a slot may have.
+func (f *formula) slotKinds(sl *spec.Slot) kinds {
+	types := []string{sl.Type.V}
+	for _, v := range f.s.Types {
+		if v.Name != sl.Type.V {
+			continue
+		}
+		types = nil
+		for _, t := range v.Types {
+			types = append(types, t.V)
+		}
+	}
+	var k kinds
+	for _, name := range types {
+		of := elementKind(name)
+		if of == 0 {
+			return kAny
+		}
+		k |= of
+	}
+	return k
+}
+
+// elementKind returns the kind of the elements of a type; 0 if there is no such type.
+func elementKind(name string) kinds {
+	switch t, err := dtype.Parse(name); {
+	case err != nil:
+		return 0
+	case t.IsFloat():
+		return kFloat
+	case name == "bool":
+		return kBool
+	}
+	return kInt
+}
+
+// written reports whether a task changes an operand.
+func (f *formula) written(sl *spec.Slot) bool {
+	if sl.Role.V != "weight" && sl.Role.V != "input" {
+		return false
+	}
+	return slices.ContainsFunc(f.s.Tasks, func(t *spec.Task) bool {
+		a := rules.Access(t, sl.Name)
+		if a == nil {
+			return false
+		}
+		p, err := perm.Parse(a.Value.V)
+		return err == nil && p.Writes()
+	})
+}
+
+// shapeOf returns the shape of a slot or, of a variadic one, that of the tensor of the given number. Elements that have
+// an error, which is reported elsewhere, are unknown.
+func (f *formula) shapeOf(sl *spec.Slot, number value) []elem {
+	fr := &frame{closed: true, spec: true, params: map[string]value{"i": number}}
+	if sl.Variadic == nil {
+		fr.params = nil
+	}
+	var out []elem
+	for _, n := range sl.Shape {
+		s, ok := n.(*source.Scalar)
+		if !ok {
+			return nil
+		}
+		inner, rest := strings.CutSuffix(rules.Element(s), "...")
+		e := elem{rest: rest}
+		node, err := expr.Parse(inner)
+		if err == nil {
+			if v, err := f.eval(node, fr, true); err == nil {
+				e.run, e.n = runOf(v), v.int
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// takes checks that a tensor can hold a value.
+func (t *tensor) takes(n expr.Node, v value) *expr.Error {
+	k := t.elements()
+	if k&kFloat != 0 {
+		k |= kInt
+	}
+	if err := want(n, v, kElement); err != nil {
+		err.Message = "want a number or a boolean, got " + v.describe()
+		return err
+	}
+	if v.kinds&k != 0 {
+		return nil
+	}
+	e := failf(n, expr.BadType, "%s holds %s, got %s", t.name, plural(t.elements()), v.describe())
+	if t.kinds == kInt && v.kinds == kFloat {
+		e.Hint = "/ is division of real numbers here; quotient(a, b) divides integers, and ceil and floor make integers of numbers"
+	}
+	return e
+}
+
+func plural(k kinds) string {
+	s := strings.TrimPrefix(strings.TrimPrefix(value{kinds: k}.describe(), "a "), "an ")
+	return s + "s"
+}

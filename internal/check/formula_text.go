@@ -1,0 +1,120 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// failf returns an error at a node.
+func failf(n expr.Node, code expr.Code, format string, args ...any) *expr.Error {
+	return &expr.Error{Pos: n.Pos(), End: n.End(), Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// plainName removes what distinguishes indices from attributes.
+func plainName(text string) string { return strings.ReplaceAll(text, indexMark, "") }
+
+// source returns the text of a node, in one line.
+func (f *formula) source(n expr.Node) string {
+	if n.Pos() < 0 || n.End() > len(f.text.V) || n.Pos() > n.End() {
+		return show(n)
+	}
+	from, to := n.Pos(), n.End()
+	for from > 0 && strings.Count(f.text.V[from:to], ")") > strings.Count(f.text.V[from:to], "(") {
+		from-- // the first operand may stand in parentheses, which are no part of it
+	}
+	return strings.Join(strings.Fields(f.text.V[from:to]), " ")
+}
+
+// show writes an expression in one form, whatever spaces and parentheses it is written with.
+func show(n expr.Node) string {
+	switch n := n.(type) {
+	case *expr.Lit:
+		if s, ok := n.Value.(string); ok {
+			return "'" + s + "'"
+		}
+		return fmt.Sprint(n.Value)
+	case *expr.Ident:
+		return n.Name
+	case *expr.Select:
+		return show(n.X) + "." + n.Field
+	case *expr.Unary:
+		return n.Op + show(n.X)
+	case *expr.Binary:
+		return "(" + show(n.X) + " " + n.Op + " " + show(n.Y) + ")"
+	case *expr.Cond:
+		return "(" + show(n.If) + " ? " + show(n.Then) + " : " + show(n.Else) + ")"
+	case *expr.Call:
+		return n.Func + "(" + showAll(n.Args) + ")"
+	case *expr.Index:
+		return show(n.X) + "[" + show(n.I) + "]"
+	case *expr.Slice:
+		s := ""
+		if n.X != nil {
+			s = show(n.X) + "[" + showSlice(n) + "]"
+		} else {
+			s = showSlice(n)
+		}
+		return s
+	case *expr.In:
+		return show(n.X) + " in [" + showAll(n.List) + "]"
+	case *expr.List:
+		return "[" + showAll(n.Elems) + "]"
+	case *expr.Read:
+		s := n.Name
+		if n.Old {
+			s = "old." + s
+		}
+		for _, g := range n.Groups {
+			s += "[" + showAll(g) + "]"
+		}
+		if n.Else != nil {
+			s += " else " + show(n.Else)
+		}
+		return s
+	case *expr.Number:
+		return "#(" + showAll(n.Items) + ")"
+	case *expr.Reduce:
+		var binders []string
+		for _, b := range n.Binders {
+			binders = append(binders, show(b))
+		}
+		s := n.Kind + "(" + strings.Join(binders, ", ")
+		if n.If != nil {
+			s += " if " + show(n.If)
+		}
+		if n.X != nil {
+			s += ": " + show(n.X)
+		}
+		return s + ")"
+	case *expr.Binder:
+		s := show(n.X)
+		if n.Lo != nil {
+			s += " in " + show(n.Lo) + " .. " + show(n.Hi)
+		} else if n.Hi != nil {
+			s += " < " + show(n.Hi)
+		}
+		return s
+	}
+	return ""
+}
+
+func showSlice(n *expr.Slice) string {
+	s := ":"
+	if n.Lo != nil {
+		s = show(n.Lo) + s
+	}
+	if n.Hi != nil {
+		s += show(n.Hi)
+	}
+	return s
+}
+
+func showAll(nodes []expr.Node) string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, show(n))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,201 @@
+package example
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// setAttrs gives attributes the values of the example, or else their defaults.
+func (u *use) setAttrs(x *task.Example) {
+	var given map[string]any
+	d := json.NewDecoder(strings.NewReader(x.Attrs))
+	d.UseNumber()
+	if err := d.Decode(&given); err != nil {
+		u.fail("attrs: %v", err)
+	}
+	for _, a := range u.op.Attrs {
+		v := given[a.Name]
+		if v == nil {
+			v = a.Default
+		}
+		if v == nil && !a.Optional {
+			u.fail("attribute %s has no default and is not given", a.Name)
+		}
+		raw, err := plain(a, v)
+		if err != nil {
+			u.fail("attribute %s: %v", a.Name, err)
+		}
+		u.raw[a.Name] = raw
+		u.attrs[a.Name] = operand(a, raw)
+	}
+}
+
+// plain returns the value of an attribute in the form in which the runtime writes it: numbers as a float64 or an int is
+// written, element types under their own names, and records with all fields.
+func plain(a *model.Attr, v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	if isList(a) {
+		list, ok := v.([]any)
+		if !ok {
+			return nil, fmt.Errorf("want a list, got %v", v)
+		}
+		out := []any{}
+		for _, x := range list {
+			x, err := plainOne(a, x)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, x)
+		}
+		return out, nil
+	}
+	return plainOne(a, v)
+}
+
+// isList reports whether the value of an attribute is a list.
+func isList(a *model.Attr) bool { return a.List || a.Type == "dims" || a.Type == "axes" }
+
+// plainOne is plain for a value that is no list, or for an element of one.
+func plainOne(a *model.Attr, v any) (any, error) {
+	switch x := v.(type) {
+	case json.Number:
+		if a.Type == "float" {
+			f, err := x.Float64()
+			if err != nil {
+				return nil, err
+			}
+			text, err := json.Marshal(f)
+			return json.Number(text), err
+		}
+		_, err := x.Int64()
+		return x, err
+	case string:
+		if a.Type == "dtype" {
+			t, err := dtype.Parse(x)
+			return t.String(), err
+		}
+	case map[string]any:
+		out := map[string]any{}
+		for _, f := range a.Fields {
+			y, err := plain(f, x[f.Name])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			out[f.Name] = y
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// operand returns the value of an attribute for expressions: an int, float64, bool or string, a list, or a record. It
+// returns nil if the attribute is absent.
+func operand(a *model.Attr, v any) any {
+	switch x := v.(type) {
+	case json.Number:
+		if a.Type == "float" {
+			f, _ := x.Float64()
+			return f
+		}
+		i, _ := x.Int64()
+		return int(i)
+	case []any:
+		if a.Type != "int" && a.Type != "dims" && a.Type != "axes" {
+			return x
+		}
+		list := []int{}
+		for _, e := range x {
+			i, _ := operand(a, e).(int)
+			list = append(list, i)
+		}
+		return list
+	case map[string]any:
+		out := map[string]any{}
+		for _, f := range a.Fields {
+			out[f.Name] = operand(f, x[f.Name])
+		}
+		return out
+	}
+	return v
+}
+
+// readable returns a value for a message.
+func readable(v any) any {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case []int:
+		return shape.Format(v)
+	}
+	return v
+}
+
+// attr returns the attribute of a name, or nil.
+func (u *use) attr(name string) *model.Attr {
+	i := slices.IndexFunc(u.op.Attrs, func(a *model.Attr) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return u.op.Attrs[i]
+}
+
+// checkAxes checks the axis attributes that name dimensions of a slot.
+func (u *use) checkAxes(s *model.Slot) {
+	for _, a := range u.op.Attrs {
+		if a.Axis != nil && a.Axis.Slot == s.Name {
+			u.axes(a, u.attrs[a.Name])
+		}
+	}
+}
+
+// axes returns the value of an axis attribute, or of axes, counted from the front.
+func (u *use) axes(a *model.Attr, v any) any {
+	switch v := v.(type) {
+	case int:
+		return u.checkedAxis(a.Name, v)
+	case []int:
+		out := []int{}
+		for _, x := range v {
+			out = append(out, u.checkedAxis(a.Name, x))
+		}
+		return out
+	}
+	return v
+}
+
+// checkedAxis returns an axis counted from the front. It must be an axis of the attribute's slot. If that is absent, it
+// is 0.
+func (u *use) checkedAxis(attr string, axis int) int {
+	a := u.attr(attr)
+	i := slices.IndexFunc(u.op.Slots, func(s *model.Slot) bool { return s.Name == a.Axis.Slot })
+	if i < 0 || len(u.tensors[i]) == 0 {
+		return 0
+	}
+	return u.axisOf(a, axis, u.tensors[i][0].Shape)
+}
+
+// axisOf returns an axis of a shape, counted from the front.
+func (u *use) axisOf(a *model.Attr, axis int, dims []int) int {
+	rank, end := len(dims), len(dims)
+	if a.Axis.End {
+		end++
+	}
+	at := axis
+	if at < 0 {
+		at += rank
+	}
+	if at < 0 || at >= end {
+		u.fail("%s: want attribute %s between %d and %d for %s, got %d", a.Axis.Slot, a.Name, -rank, end-1, shape.Format(dims), axis)
+		return 0
+	}
+	return at
+}

@@ -1,0 +1,136 @@
+package example
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// call returns the value of a built-in function.
+func (e *evaluator) call(n *expr.Call) any {
+	switch n.Func {
+	case "prod":
+		return shape.Prod(e.list(n.Args[0]))
+	case "sum":
+		return shape.Sum(e.list(n.Args[0]))
+	case "len":
+		if runs, ok := e.eval(n.Args[0]).([][]int); ok {
+			return len(runs)
+		}
+		return len(e.list(n.Args[0]))
+	case "ceildiv":
+		return e.divide(n.Func, e.integer(n.Args[0]), e.integer(n.Args[1]))
+	case "min", "max":
+		return e.extreme(n)
+	case "broadcast":
+		return e.broadcast(e.list(n.Args[0]), e.list(n.Args[1]))
+	case "keep", "drop", "ones", "insert", "permute":
+		return e.choose(n.Func, e.list(n.Args[0]), e.list(n.Args[1]))
+	case "ceil":
+		return int(math.Ceil(e.float(n.Args[0])))
+	case "sqrt":
+		return math.Sqrt(e.float(n.Args[0]))
+	case "has":
+		return e.eval(n.Args[0]) != nil
+	case "or":
+		return e.or(n)
+	case "count", "present":
+		slot, _ := n.Args[0].(*expr.Ident)
+		if slot == nil {
+			break
+		}
+		if n.Func == "present" {
+			return e.count(slot.Name) > 0
+		}
+		return e.count(slot.Name)
+	}
+	e.fail("unknown function %s", n.Func)
+	return nil
+}
+
+// or returns the value of an optional attribute, or another if it is absent. That of an axis attribute must be an axis.
+func (e *evaluator) or(n *expr.Call) any {
+	v := e.eval(n.Args[0])
+	if v == nil {
+		v = e.eval(n.Args[1])
+	}
+	id, _ := n.Args[0].(*expr.Ident)
+	if i, ok := v.(int); ok && id != nil && id.Symbol.Class == expr.Attr && id.Symbol.Axis {
+		return e.axis(id.Name, i)
+	}
+	return v
+}
+
+// extreme returns the least or the greatest of several numbers.
+func (e *evaluator) extreme(n *expr.Call) any {
+	if n.Type().Kind == expr.Float {
+		return fold(n, e.float, func(a, b float64) float64 { return min(a, b) }, func(a, b float64) float64 { return max(a, b) })
+	}
+	return fold(n, e.integer, func(a, b int) int { return min(a, b) }, func(a, b int) int { return max(a, b) })
+}
+
+// fold applies least or greatest to the arguments of a call, one after the other.
+func fold[T any](n *expr.Call, value func(expr.Node) T, least, greatest func(a, b T) T) T {
+	f := greatest
+	if n.Func == "min" {
+		f = least
+	}
+	out := value(n.Args[0])
+	for _, a := range n.Args[1:] {
+		out = f(out, value(a))
+	}
+	return out
+}
+
+func (e *evaluator) broadcast(a, b []int) any {
+	s, ok := shape.Broadcast(a, b)
+	if !ok {
+		e.fail("want shapes that broadcast: equal extents, or 1, got %s and %s", shape.Format(a), shape.Format(b))
+		return nil
+	}
+	return s
+}
+
+// choose applies a function that chooses extents by their axes.
+func (e *evaluator) choose(f string, dims, axes []int) any {
+	rank := len(dims)
+	if f == "insert" {
+		rank += len(axes)
+	}
+	if !e.distinct(axes, rank, dims) {
+		return nil
+	}
+	if f == "permute" {
+		if len(axes) != rank {
+			e.fail("want every dimension of %s once, got %s", shape.Format(dims), shape.Format(axes))
+			return nil
+		}
+		return shape.Permute(dims, axes)
+	}
+	out := []int{}
+	for d := range rank {
+		switch in := slices.Contains(axes, d); {
+		case in && (f == "ones" || f == "insert"):
+			out = append(out, 1)
+		case f == "insert":
+			out, dims = append(out, dims[0]), dims[1:]
+		case f == "keep" && !in, f == "drop" && in:
+		default:
+			out = append(out, dims[d])
+		}
+	}
+	return out
+}
+
+// distinct checks that axes are different numbers below rank; dims is what they refer to.
+func (e *evaluator) distinct(axes []int, rank int, dims []int) bool {
+	for i, a := range axes {
+		if a < 0 || a >= rank || slices.Contains(axes[:i], a) {
+			e.fail("want different axes from 0 to %d for %s, got %s", rank-1, shape.Format(dims), shape.Format(axes))
+			return false
+		}
+	}
+	return e.err == nil
+}

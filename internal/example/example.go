@@ -1,0 +1,248 @@
+// Package example tries the examples of specs: it makes a use of an operator from each, as the runtime makes one from
+// tensors, and builds the program of the operator's formula for it. So a formula that cannot be computed, and an example
+// that does not fit its operator, are found before anything runs.
+package example
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Choice is what an example leaves open.
+type Choice struct {
+	Types   []dtype.Type // of tensors that are given, for each dtype variable
+	Request bool         // whether outputs that are made on request are made
+}
+
+// Use returns the use of an operator that an example shows. The error says what in the example does not fit.
+func Use(o *model.Operator, x *task.Example, c Choice) (*program.Use, error) {
+	u := newUse(o, x, c)
+	if u.err != nil {
+		return nil, u.err
+	}
+	return u.result(), nil
+}
+
+// Open returns the program of the formula at an example, in which extents are symbols, for the first choice of element
+// types that the example allows; nil if there is none.
+func Open(o *model.Operator, x *task.Example) *program.Program {
+	for _, c := range Choices(o) {
+		u, err := Use(o, x, c)
+		if err != nil {
+			continue
+		}
+		u.Open, u.Definitions = true, definitions(o)
+		if p, err := program.Build(u); err == nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// definitions returns the expressions of the dimensions that have one.
+func definitions(o *model.Operator) map[string]expr.Node {
+	out := map[string]expr.Node{}
+	for _, d := range o.Dims {
+		if d.Node != nil {
+			out[d.Name] = d.Node
+		}
+	}
+	return out
+}
+
+// newUse makes the use of an operator that an example shows.
+func newUse(o *model.Operator, x *task.Example, c Choice) *use {
+	u := &use{
+		op: o, choice: c, raw: map[string]any{}, attrs: map[string]any{}, dims: map[string]any{},
+		types: make([]dtype.Type, len(o.Types)), tensors: make([][]program.Operand, len(o.Slots)),
+	}
+	u.evaluator = evaluator{name: u.value, count: u.tensorsOf, axis: u.checkedAxis}
+	if len(c.Types) != len(o.Types) {
+		u.fail("want a type for each of %d dtype variables, got %d", len(o.Types), len(c.Types))
+		return u
+	}
+	for _, d := range o.Dims {
+		u.dims[d.Name] = unbound(d)
+	}
+	u.setAttrs(x)
+	u.setInputs(x)
+	for _, s := range o.Slots {
+		if s.Pattern != nil {
+			u.matchAll(s)
+			u.checkAxes(s)
+		}
+	}
+	u.bindTypes()
+	for _, d := range o.Dims {
+		if d.Node != nil {
+			u.dims[d.Name] = u.eval(d.Node)
+		}
+	}
+	u.require()
+	for _, s := range o.Slots {
+		if s.Pattern == nil {
+			u.setSlot(s)
+		}
+	}
+	return u
+}
+
+// use is the use of an operator while it is made. Like an evaluator, it keeps its first error; later calls do nothing.
+type use struct {
+	evaluator
+	op      *model.Operator
+	choice  Choice
+	raw     map[string]any      // attributes as package program takes them
+	attrs   map[string]any      // attributes as expressions take them, but axes as they are given
+	dims    map[string]any      // int, []int or [][]int
+	types   []dtype.Type        // of dtype variables; Invalid before they are bound
+	tensors [][]program.Operand // by slot
+	number  int                 // of the tensor of a variadic slot whose shape is read
+	parsed  *program.Parsed     // the formula, if it was read already
+}
+
+// result returns the use as package program takes it.
+func (u *use) result() *program.Use {
+	out := &program.Use{Operator: u.op.Name, Formula: u.op.Operator.Formula, Parsed: u.parsed, Types: map[string]string{}, Dims: u.dims, Attrs: u.raw}
+	for i, t := range u.op.Types {
+		out.Types[t.Name] = u.types[i].String()
+	}
+	for i, s := range u.op.Slots {
+		if s.Role == task.RoleScratch {
+			continue
+		}
+		out.Slots = append(out.Slots, &program.Slot{Name: s.Name, Shape: s.Shape, Variadic: s.Variadic,
+			Trainable: s.Trainable || s.Role == task.RoleWeight, Tensors: u.tensors[i]})
+	}
+	return out
+}
+
+// unbound returns the value of a dimension before a tensor gives it one. A list has it if there is no tensor.
+func unbound(d model.Dim) any {
+	switch {
+	case d.Rest && d.Each:
+		return [][]int(nil)
+	case d.Rest || d.Each:
+		return []int(nil)
+	}
+	return 0
+}
+
+// setInputs gives the slots that the caller fills the tensors of the example.
+func (u *use) setInputs(x *task.Example) {
+	for _, s := range u.op.Slots {
+		if s.Pattern == nil {
+			continue
+		}
+		if dims, ok := x.Shapes[s.Name]; ok {
+			u.add(s, u.givenType(s), dims)
+		}
+		for k := 0; s.Variadic; k++ {
+			dims, ok := x.Shapes[fmt.Sprintf("%s.%d", s.Name, k)]
+			if !ok {
+				break
+			}
+			u.add(s, u.givenType(s), dims)
+		}
+		switch n := len(u.tensors[s.Number]); {
+		case s.Variadic && (n < s.Min || n > s.Max):
+			u.fail("%s: want %s, got %d tensors", s.Name, s.Tensors(), n)
+		case !s.Variadic && !s.Optional && n == 0:
+			u.fail("%s: want a shape, got none", s.Name)
+		}
+	}
+}
+
+// givenType returns the element type of a tensor that the caller gives.
+func (u *use) givenType(s *model.Slot) dtype.Type {
+	if s.Var < 0 {
+		return s.Fixed
+	}
+	return u.choice.Types[s.Var]
+}
+
+// add adds a tensor to a slot.
+func (u *use) add(s *model.Slot, t dtype.Type, dims []int) {
+	for _, n := range dims {
+		if n < 0 {
+			u.fail("%s: want extents of 0 or more, got %s", s.Name, shape.Format(dims))
+			return
+		}
+	}
+	if !shape.Fits(dims, t.Size()) {
+		u.fail("%s: want a size that can be addressed, got the shape %s", s.Name, shape.Format(dims))
+		return
+	}
+	u.tensors[s.Number] = append(u.tensors[s.Number], program.Operand{Type: t, Shape: dims, Slot: s.Number})
+}
+
+// require checks which inputs are there, and the conditions of the operator.
+func (u *use) require() {
+	for _, s := range u.op.Slots {
+		if s.Role == task.RoleInput && s.PresentIf != nil && u.truth(s.PresentIf) != (len(u.tensors[s.Number]) > 0) {
+			u.fail("%s is passed exactly if %s", s.Name, s.Present)
+		}
+	}
+	for _, q := range u.op.Requires {
+		if u.truth(q.Node) {
+			continue
+		}
+		var values []any
+		for _, n := range q.Names {
+			values = append(values, u.shown(n))
+		}
+		u.fail(q.Format, values...)
+	}
+	for _, s := range u.op.Slots {
+		u.eval(s.BelowX)
+	}
+}
+
+// shown returns the value of a name for a message.
+func (u *use) shown(name string) any {
+	if v, ok := u.attrs[name]; ok {
+		return readable(v)
+	}
+	if t, ok := u.typeNamed(name); ok {
+		return t
+	}
+	return readable(u.dims[name])
+}
+
+// setSlot gives a slot that the operator fills its tensors.
+func (u *use) setSlot(s *model.Slot) {
+	count := 1
+	switch {
+	case s.Variadic:
+		count = u.integer(s.CountX)
+	case s.OnRequest && !u.choice.Request, !s.OnRequest && s.PresentIf != nil && !u.truth(s.PresentIf):
+		count = 0
+	}
+	if count < 0 || count > maxTensors {
+		u.fail("%s: want 0 to %d tensors, got %d", s.Name, maxTensors, count)
+	}
+	t := s.Fixed
+	if s.Var >= 0 {
+		t = u.types[s.Var]
+	}
+	for u.number = 0; u.number < count && u.err == nil; u.number++ {
+		dims := []int{}
+		for _, x := range s.Dims {
+			if x.Rest {
+				dims = append(dims, u.list(x.Node)...)
+			} else {
+				dims = append(dims, u.integer(x.Node))
+			}
+		}
+		u.add(s, t, dims)
+	}
+}
+
+// maxTensors is how many tensors a slot has at most whose number an expression gives.
+const maxTensors = 1 << 16

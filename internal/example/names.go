@@ -1,0 +1,37 @@
+package example
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/model"
+)
+
+// value returns what a name stands for in expressions. Axes are counted from the front.
+func (u *use) value(n *expr.Ident) any {
+	switch n.Symbol.Class {
+	case expr.Attr:
+		v := u.attrs[n.Name]
+		if a := u.attr(n.Name); a != nil && a.Axis != nil {
+			return u.axes(a, v)
+		}
+		return v
+	case expr.Dim:
+		return u.dims[n.Name]
+	case expr.TypeVar:
+		t, _ := u.typeNamed(n.Name)
+		return t
+	case expr.Position:
+		return u.number
+	}
+	return nil
+}
+
+// tensorsOf returns how many tensors a slot has.
+func (u *use) tensorsOf(slot string) int {
+	i := slices.IndexFunc(u.op.Slots, func(s *model.Slot) bool { return s.Name == slot })
+	if i < 0 {
+		return 0
+	}
+	return len(u.tensors[i])
+}
