@@ -16,10 +16,10 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Specs say that tasks work in place, and element by element. The tests here give kernels such memory
-// directly.
+// Specs declare that tasks work in place, or element by element, and what they may read and write. The tests
+// in this file check these declarations: they bind the kernels of one task to memory of their choice.
 
-// memory holds the tensors of one task, by parameter.
+// memory holds the tensors of one task. Buffers are by parameter.
 type memory struct {
 	sig     *task.Signature
 	res     *task.Resolution
@@ -27,7 +27,7 @@ type memory struct {
 	buffers [][]task.Buffer
 }
 
-// newMemory gives every parameter of a task tensors with random values.
+// newMemory returns memory in which every parameter of a task has tensors with random values.
 func newMemory(f *fixture, sig *task.Signature, seed uint64) *memory {
 	m := &memory{sig: sig, res: f.node.Resolved, attrs: f.attrs, buffers: make([][]task.Buffer, len(sig.Params))}
 	r := rand.New(rand.NewPCG(seed, 5))
@@ -36,7 +36,7 @@ func newMemory(f *fixture, sig *task.Signature, seed uint64) *memory {
 			b := task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes()), Mode: tensor.Store}
 			lo := 0.1
 			if _, ok := m.res.Below(p.Slot); !ok && o.Type.IsInteger() {
-				lo = 1 // a divisor, or an exponent
+				lo = 1 // valid as a divisor and as an exponent
 			}
 			for k := range shape.Prod(o.Shape) {
 				put(b, k, lo+0.8*r.Float64())
@@ -47,7 +47,7 @@ func newMemory(f *fixture, sig *task.Signature, seed uint64) *memory {
 	return m
 }
 
-// put sets an element. Integers lose their fraction, so they are 0, which any label may be, or 1.
+// put sets an element. Integers lose their fraction. They become 0 or 1; 0 is a valid label.
 func put(b task.Buffer, i int, x float64) {
 	size := b.Type.Size()
 	at := b.Bytes[i*size:]
@@ -79,7 +79,7 @@ func (m *memory) clone() *memory {
 	return &c
 }
 
-// param returns the number of the parameter that is a slot or its gradient, or -1.
+// param returns the index of the parameter for a slot or for the gradient of the slot, or -1.
 func (m *memory) param(slot int, grad bool) int {
 	return slices.IndexFunc(m.sig.Params, func(p task.Param) bool { return p.Slot == slot && p.Grad == grad })
 }
@@ -105,7 +105,7 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 	return bodies
 }
 
-// run runs all steps, each in ranges of a few indices.
+// run runs all steps of the task. Each step runs in several ranges if it has more than three indices.
 func (m *memory) run(t *testing.T, tasks *task.Registry, number int) {
 	t.Helper()
 	for step, b := range m.bodies(t, tasks) {
@@ -119,7 +119,7 @@ func (m *memory) run(t *testing.T, tasks *task.Registry, number int) {
 	}
 }
 
-// after gives a backward task the inputs of a forward task, and what that leaves.
+// after gives a backward task the buffers of a forward task, except for gradients.
 func (m *memory) after(forward *memory) {
 	for i, p := range m.sig.Params {
 		if k := forward.param(p.Slot, false); k >= 0 && !p.Grad {
@@ -128,14 +128,15 @@ func (m *memory) after(forward *memory) {
 	}
 }
 
-// forEachTask runs f for every task of every sample. Backward tasks come after forward.
+// forEachTask runs f for every task of every sample. A backward task gets the tensors that the forward task
+// has written.
 func forEachTask(t *testing.T, f func(t *testing.T, number int, m *memory)) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		fix := mustFixture(t, s)
 		var forward *memory
 		for number, sig := range s.op.Signatures {
 			if sig.Kind == task.KindBackward && !fix.differentiable() {
-				continue // there are no gradients of other types
+				continue // only floating-point tensors have gradients
 			}
 			m := newMemory(fix, sig, uint64(number))
 			if sig.Kind == task.KindBackward {
@@ -150,8 +151,8 @@ func forEachTask(t *testing.T, f func(t *testing.T, number int, m *memory)) {
 	})
 }
 
-// TestInPlace runs every task with the memory that its spec says it may share, and with memory of its
-// own for every tensor: it writes the same.
+// TestInPlace runs every task twice: with one memory for two slots that may share it, and with separate
+// memory for every tensor. Both runs write the same.
 func TestInPlace(t *testing.T) {
 	t.Parallel()
 	tried := 0
@@ -160,7 +161,7 @@ func TestInPlace(t *testing.T) {
 		for _, p := range m.sig.InPlace {
 			to, of := m.param(p.Slot, grad), m.param(p.Of, grad)
 			if to < 0 || of < 0 {
-				t.Fatalf("%s: no parameters for %+v", m.sig.Name(), p)
+				t.Fatalf("%s: want parameters for both slots of %+v, got indices %d and %d", m.sig.Name(), p, to, of)
 			}
 			if len(m.buffers[to]) != 1 || len(m.buffers[of]) != 1 || len(m.buffers[to][0].Bytes) != len(m.buffers[of][0].Bytes) {
 				continue
@@ -173,22 +174,22 @@ func TestInPlace(t *testing.T) {
 			for i, par := range m.sig.Params {
 				for k := range m.buffers[i] {
 					if par.Perm.Writes() && par.Perm != perm.Scratch && !bytes.Equal(apart.buffers[i][k].Bytes, shared.buffers[i][k].Bytes) {
-						t.Errorf("%s writes something else to parameter %d if %+v", m.sig.Name(), i, p)
+						t.Errorf("%s, in place %+v: parameter %d holds\n%x\nwant what it holds without shared memory\n%x", m.sig.Name(), p, i, shared.buffers[i][k].Bytes, apart.buffers[i][k].Bytes)
 					}
 				}
 			}
 			if p.View && !bytes.Equal(shared.buffers[to][0].Bytes, m.buffers[of][0].Bytes) {
-				t.Errorf("%s makes no view", m.sig.Name())
+				t.Errorf("%s, view %+v: got bytes\n%x\nwant the bytes of the slot that it views\n%x", m.sig.Name(), p, shared.buffers[to][0].Bytes, m.buffers[of][0].Bytes)
 			}
 		}
 	})
 	if tried < 20 {
-		t.Errorf("only %d pairs were tried", tried)
+		t.Errorf("tried %d pairs of slots, want at least 20", tried)
 	}
 }
 
-// TestElementwise runs one index of each step that works element by element while all other elements
-// hold garbage. The element of that index is right, and the garbage stays.
+// TestElementwise runs single indices of each step that is declared elementwise, while all other elements are
+// NaN. The element of the index is right, and all other elements keep their bytes.
 func TestElementwise(t *testing.T) {
 	t.Parallel()
 	tried := 0
@@ -233,12 +234,12 @@ func TestElementwise(t *testing.T) {
 		}
 	})
 	if tried < 40 {
-		t.Errorf("only %d steps were tried", tried)
+		t.Errorf("tried %d steps, want at least 40", tried)
 	}
 }
 
-// TestPermissions runs every task twice, on memory that differs where the task has no permission to
-// read: it writes the same, and does not change what it may only read.
+// TestPermissions runs every task twice. The memory differs only where the task has no permission to read.
+// Both runs write the same, and the task does not change what it may only read.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	forEachTask(t, func(t *testing.T, number int, m *memory) {
@@ -257,17 +258,17 @@ func TestPermissions(t *testing.T) {
 			for k, b := range m.buffers[i] {
 				got := zeros.buffers[i][k].Bytes
 				if !p.Perm.Writes() && p.Perm != perm.Scratch && !bytes.Equal(got, b.Bytes) {
-					t.Errorf("%s changes parameter %d, which it may only read", m.sig.Name(), i)
+					t.Errorf("%s: parameter %d, which the task may only read, holds\n%x\nwant\n%x", m.sig.Name(), i, got, b.Bytes)
 				}
 				if p.Perm != perm.Scratch && !bytes.Equal(got, garbage.buffers[i][k].Bytes) {
-					t.Errorf("%s: what was in memory before decides what parameter %d holds", m.sig.Name(), i)
+					t.Errorf("%s: parameter %d holds\n%x\nwant, as on memory of zeros,\n%x", m.sig.Name(), i, garbage.buffers[i][k].Bytes, got)
 				}
 			}
 		}
 	})
 }
 
-// fill gives all elements of a tensor one value.
+// fill sets all elements of one tensor of a parameter to x.
 func (m *memory) fill(param, k int, x float64) {
 	b := m.buffers[param][k]
 	for i := range shape.Prod(b.Shape) {

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -28,11 +29,11 @@ func fetch(in *engine.Instance, t graph.Tensor) ([]float64, error) {
 	return v, err
 }
 
-// sameBits reports every tensor of which got differs from want in a bit.
+// sameBits reports every tensor that is not bit for bit the same in got and in want.
 func sameBits(t *testing.T, what string, got, want values) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("%s: %d tensors, want %d", what, len(got), len(want))
+		t.Errorf("%s: got %d tensors, want %d", what, len(got), len(want))
 	}
 	for name, w := range want {
 		g := got[name]
@@ -49,13 +50,19 @@ func sameBits(t *testing.T, what string, got, want values) {
 	}
 }
 
-// closeTo reports the first element of got that differs from want by more than rel times the largest
-// element of want, plus abs.
+// closeTo reports the first element of got that differs from want by more than a tolerance.
 func closeTo(t *testing.T, what string, got, want []float64, rel, abs float64) {
 	t.Helper()
+	if d := difference(got, want, rel, abs); d != "" {
+		t.Errorf("%s%s", what, d)
+	}
+}
+
+// difference returns the first element of got that differs from want by more than a tolerance, or "" if there is none.
+// The tolerance is rel times the largest magnitude in want, plus abs.
+func difference(got, want []float64, rel, abs float64) string {
 	if len(got) != len(want) {
-		t.Errorf("%s: %d elements, want %d", what, len(got), len(want))
-		return
+		return fmt.Sprintf(": got %d elements, want %d", len(got), len(want))
 	}
 	tol := 0.0
 	for _, w := range want {
@@ -63,9 +70,9 @@ func closeTo(t *testing.T, what string, got, want []float64, rel, abs float64) {
 	}
 	tol += abs
 	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= tol) { // also reports NaN
-			t.Errorf("%s, element %d: got %.12g, want %.12g", what, i, got[i], want[i])
-			return
+		if !(math.Abs(got[i]-want[i]) <= tol) { // true for NaN too
+			return fmt.Sprintf(", element %d: got %.12g, want %.12g", i, got[i], want[i])
 		}
 	}
+	return ""
 }

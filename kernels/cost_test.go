@@ -9,9 +9,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestCosts measures every operator by itself, as tools do. What specs say about floating-point operations and bytes
-// makes sense, and backward has been measured exactly if there is one.
+// TestCosts measures every operator by itself with a cost meter. The numbers of floating-point operations and
+// bytes from the spec are plausible. Backward is measured if and only if the operator has one.
 func TestCosts(t *testing.T) {
+	const limit = 1e6 // of operations and bytes: the tensors of examples are small
 	backend := func() engine.Backend { return cpu.New(cpu.Config{Workers: 2}) }
 	meter := cost.NewMeter(observed(t), cost.Config{Backend: backend, Runs: 1, Machine: cost.Machine{F32: 1e9, F64: 1e9, Bandwidth: 1e9}})
 	forEachSample(t, func(t *testing.T, s sample) {
@@ -24,21 +25,21 @@ func TestCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, p := range map[string]cost.Phase{"the first task": got.Forward, "backward": got.Backward} {
-			if p.Known && (p.Flops < 0 || p.Flops > 1e6 || p.Bytes <= 0 || p.Bytes > 1e6 || p.Roofline <= 0) {
-				t.Errorf("%s of an example: %+v", name, p)
+			if p.Known && (p.Flops < 0 || p.Flops > limit || p.Bytes <= 0 || p.Bytes > limit || p.Roofline <= 0) {
+				t.Errorf("%s: want operations from 0 and bytes from 1, at most %.0f, and a positive roofline, got %+v", name, limit, p)
 			}
 			if !p.Known && p != (cost.Phase{Time: p.Time}) {
-				t.Errorf("%s, whose cost the spec does not say: %+v", name, p)
+				t.Errorf("%s: want the time alone, as the spec gives no cost, got %+v", name, p)
 			}
 		}
 		if want := s.op.Signature(task.KindBackward) != nil && len(f.wrt) > 0 && len(f.seeds) > 0; want != (got.Backward.Time.Runs > 0) {
-			t.Errorf("backward ran %d times", got.Backward.Time.Runs)
+			t.Errorf("backward ran %d times, want a run: %v", got.Backward.Time.Runs, want)
 		}
 		if sum := got.Memory.Inputs + got.Memory.Weights + got.Memory.Outputs; sum <= 0 {
-			t.Errorf("memory %+v", got.Memory)
+			t.Errorf("got memory %+v, want bytes of inputs, weights or outputs", got.Memory)
 		}
 		if hasGrads := s.op.Signature(task.KindBackward) != nil; hasGrads != (got.Memory.Gradients > 0) {
-			t.Errorf("%d bytes of gradients", got.Memory.Gradients)
+			t.Errorf("got %d bytes of gradients, want gradients: %v", got.Memory.Gradients, hasGrads)
 		}
 	})
 }

@@ -18,12 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/tests.md")
 
-// check is a test that every operator goes through, as the examples of its spec say. It is known by the
-// name of the test.
+// check is a test that applies every operator as the examples of its spec say.
 type check struct {
-	test, column, doc string
-	// needs reports whether the check must have run a task with element types of the catalogue. It is nil
-	// for checks of what only some specs claim or allow.
+	test   string // the name of the test function
+	column string // the heading of its column in docs/tests.md
+	doc    string // what it checks
+	// needs reports whether the check must run a task with every choice of element types. It is nil for a
+	// check of something that only some specs declare or allow.
 	needs func(*task.Registered) bool
 }
 
@@ -32,38 +33,40 @@ func everyTask(*task.Registered) bool { return true }
 func backwardTask(t *task.Registered) bool { return t.Signature.Kind == task.KindBackward }
 
 var checks = []check{
-	{"TestEveryElementIsWritten", "written", "results have the shapes of the rules, are finite, and do not depend on what was in memory before", everyTask},
-	{"TestPermissions", "permissions", "what a task may only read it leaves as it is, and what it may only write does not depend on what was there", everyTask},
-	{"TestDeterminism", "determinism", "the same bits on 1, 2, 3 and 5 workers, for ranges of the plan's size and of one index", everyTask},
-	{"TestCutsDoNotMatter", "ranges", "results do not depend on the ranges in which a task runs", everyTask},
-	{"TestRunsAreRepeatable", "runs", "runs of a plan leave nothing behind for the next", everyTask},
-	{"TestCosts", "cost", "the task can be measured by itself, and what its spec says of its cost makes sense", everyTask},
-	{"TestGradients", "differences", "gradients against central differences, of all outputs and of each", nil},
-	{"TestGradientsInSinglePrecision", "f32 as f64", "results and gradients in f32 against those in f64", nil},
-	{"TestUnusedGradients", "one gradient", "a gradient that is computed alone has the bits that it has among all", nil},
+	{"TestEveryElementIsWritten", "written", "results have the shapes that the spec gives, are finite, and do not depend on the bytes that were in memory before", everyTask},
+	{"TestPermissions", "permissions", "a task does not change what it may only read, and does not read what it may only write", everyTask},
+	{"TestDeterminism", "determinism", "results have the same bits on 1, 2, 3 and 5 workers, with ranges of the plan's size and of one index", everyTask},
+	{"TestCutsDoNotMatter", "ranges", "results do not depend on the ranges in which a task runs, up to rounding", everyTask},
+	{"TestRunsAreRepeatable", "runs", "a run of a plan does not depend on memory that an earlier run has left", everyTask},
+	{"TestCosts", "cost", "the task can be measured by itself, and the cost that its spec gives is plausible", everyTask},
+	{"TestGradients", "differences", "gradients equal central differences, of all outputs and of each", nil},
+	{"TestGradientsInSinglePrecision", "f32 as f64", "results and gradients in f32 equal those in f64 up to rounding", nil},
+	{"TestUnusedGradients", "one gradient", "a gradient has the same bits, computed alone or together with all others", nil},
 	{"TestTwoConsumers", "sums", "gradients of tensors with two consumers are sums", backwardTask},
-	{"TestSingleExtents", "size 1", "extents of 1, one by one and all of one extent, with gradients", nil},
-	{"TestEmptyExtents", "size 0", "empty extents, likewise", nil},
-	{"TestHalves", "16 bits", "tensors stored in 16 bits: results are those of f32, rounded", nil},
-	{"TestInPlace", "in place", "in the memory that the spec says it may share, a task writes the same", nil},
-	{"TestElementwise", "elementwise", "a step that claims to work element by element reads and writes one index alone", nil},
-	{"TestFusions", "fused", "pairs that a fusion replaces compute the same", nil},
+	{"TestSingleExtents", "size 1", "the checks of written and differences, with extents of 1 in place of one extent, of all that are equal, or of all", nil},
+	{"TestEmptyExtents", "size 0", "the same with extents of 0", nil},
+	{"TestHalves", "16 bits", "tensors stored in 16 bits: results are those of f32, rounded to 16 bits", nil},
+	{"TestInPlace", "in place", "a task writes the same where two slots share memory, as its spec allows", nil},
+	{"TestElementwise", "elementwise", "a step that is declared elementwise reads and writes only the elements of its indices", nil},
+	{"TestFusions", "fused", "a fused operator computes what the pair computes that it replaces", nil},
 }
 
-// either names checks of which one must have run a backward task: differences need f64.
+// either names two checks. One of them must run each backward task: differences need f64, and the comparison
+// with f64 needs f32.
 var either = []string{"TestGradients", "TestGradientsInSinglePrecision"}
 
-// uncovered gives reasons why a check that is needed runs a task with no such element types, by
-// "check operator.task (types)".
+// uncovered gives the reason for each gap: a check does not run a task with a choice of element types,
+// although it needs to. Keys have the form "check operator.task (types)".
 var uncovered = map[string]string{}
 
-// ran says which tasks ran with which element types, in which test.
+// ran records which tasks ran with which element types, by test.
 var ran = struct {
 	sync.Mutex
-	types map[string]map[task.ID]map[string]bool
+	types map[string]map[task.ID]map[string]bool // by test, task and element types
 }{types: map[string]map[task.ID]map[string]bool{}}
 
-// observed returns the catalogue's tasks, which note that they ran in the test that t is part of.
+// observed returns a registry of the catalogue's tasks. Binding such a task records that the test that t is
+// part of ran it.
 func observed(t *testing.T) *task.Registry {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	return rewired(test, func(a *task.Accessor, bodies []op.Body) []op.Body { note(test, a); return bodies })
@@ -82,8 +85,8 @@ func note(test string, a *task.Accessor) {
 	tasks[a.Signature.ID][dtype.Format(a.Resolved.Types)] = true
 }
 
-// rewired returns a registry of the catalogue's tasks in which the result of bound takes the place of
-// their bodies. It is made once for each name.
+// rewired returns a registry of the catalogue's tasks in which the bodies that bound returns replace the
+// bodies of the tasks. It builds one registry for each name.
 func rewired(name string, bound func(*task.Accessor, []op.Body) []op.Body) *task.Registry {
 	r, _ := registries.LoadOrStore(name, sync.OnceValue(func() *task.Registry { return rewire(bound) }))
 	return r.(func() *task.Registry)()
@@ -115,8 +118,8 @@ func rewire(bound func(*task.Accessor, []op.Body) []op.Body) *task.Registry {
 	return &r
 }
 
-// TestMain runs all tests. If all ran, and passed, it checks that they leave out no task of the catalogue
-// and no choice of its element types, and that docs/tests.md says so.
+// TestMain runs the tests. If all of them ran and passed, it checks that they ran every task of the catalogue
+// with every choice of element types, and that docs/tests.md is up to date.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
@@ -130,7 +133,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// gaps lists what no check ran, and reasons given for gaps that are none.
+// gaps lists what the checks that need it did not run, and the keys of uncovered that are no gaps.
 func gaps() []string {
 	var out []string
 	reasons := maps.Clone(uncovered)
@@ -166,7 +169,7 @@ func gaps() []string {
 		}
 	})
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
-		out = append(out, "there is a reason why nothing runs "+key+", but something does")
+		out = append(out, "uncovered says that nothing runs "+key+", but the check runs it: want the key removed")
 	}
 	return out
 }
@@ -180,18 +183,20 @@ func each(f func(*task.Registered)) {
 	}
 }
 
-// document compares docs/tests.md with what ran, or rewrites it.
+// document compares docs/tests.md with the record of what ran. With -update it rewrites the page instead.
 func document() []string {
 	var b strings.Builder
 	b.WriteString(`# Tests of the catalogue
 
-The tests in kernels/ name no operator. They apply every operator of the catalogue as the examples of
-its spec say, with every choice of element types for which it has kernels, and check what must hold
-for all of them. While they run, the tasks that the executor binds note the test and the
-element types; the table is made of these notes. ` + "`make coverage-table`" + ` runs the tests, rewrites this page
-and prints it. The tests fail if they leave out a task, or a choice of element types, in a column
-marked with a star, or if the page is out of date; and if a backward task is compared neither with
-differences nor, in f32, with f64, or a task that allows tensors of 16 bits does not run with them.
+The checks below apply every operator of the catalogue as the examples of its spec say, with every choice of
+element types for which it has kernels. They check what must hold for all operators. When the engine binds a
+task, the test records the task and its element types. The table shows these records.
+` + "`make coverage-table`" + ` runs the tests, rewrites this page and prints it. The tests fail if
+
+- a column marked with a star lacks a task, or a choice of its element types,
+- no check compares the gradients of a backward task with differences or, in f32, with f64,
+- a task that allows tensors of 16 bits does not run with them, or
+- this page is out of date.
 
 What the columns check:
 
@@ -204,12 +209,16 @@ What the columns check:
 		fmt.Fprintf(&b, "- **%s**%s (%s): %s\n", c.column, star, c.test, c.doc)
 	}
 	b.WriteString(`
-In the columns without a star, a dash says that the spec claims nothing of the kind, that its
-conditions refuse such extents, that the task has nothing to do there, so that it is left out, or that
-there is nothing to differentiate. Kernels get views of contiguous tensors only, whose lanes, along
-any dimension, need not be contiguous; no task is ever given other memory.
+In the columns without a star, a dash has one of these reasons:
 
-A cell lists the element types of the operator's dtype variables, or says "all" for all of the second
+- The spec declares nothing of the kind.
+- The conditions of the spec refuse such extents.
+- The plan leaves the task out, as it has nothing to do.
+- There is nothing to differentiate.
+
+Kernels get contiguous tensors only. The lanes of a tensor along a dimension need not be contiguous.
+
+A cell lists the element types of the operator's dtype variables. "all" stands for all choices in the second
 column.
 
 | task | element types |`)
@@ -244,7 +253,7 @@ column.
 	return nil
 }
 
-// cell lists the element types with which a task ran.
+// cell lists the element types with which a task ran. It writes "all" for all choices of the catalogue.
 func cell(all []string, types map[string]bool) string {
 	var rest []string
 	full := len(types) > 0
@@ -262,7 +271,7 @@ func cell(all []string, types map[string]bool) string {
 	return list(rest)
 }
 
-// list joins choices of element types.
+// list joins choices of element types. A task without dtype variables has one choice, which is empty.
 func list(choices []string) string {
 	if len(choices) == 0 {
 		return "-"

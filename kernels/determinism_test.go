@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestDeterminism runs every operator with several numbers of workers, also cut into ranges of one
-// index, so that small examples have many ranges. The bits of all results must be the same.
+// TestDeterminism runs every operator with several numbers of workers. The bits of all results must be the
+// same. It also uses ranges of one index, so that small examples have many ranges.
 func TestDeterminism(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
@@ -32,9 +32,9 @@ func TestDeterminism(t *testing.T) {
 	})
 }
 
-// spreading returns a registry in which tasks share their work among workers by themselves: the engine
-// gives small tasks to the first free worker, which is nearly always the same one. One task is spread at a
-// time, as the workers that it is spread over have one scratch memory each.
+// spreading returns a registry in which each task spreads its indices over several workers by itself. The
+// engine does not do so for small tasks: it gives them to the first free worker, which is nearly always the
+// same one. A lock spreads one task at a time, as each worker has one scratch memory.
 func spreading(workers int) *task.Registry {
 	var one sync.Mutex
 	return rewired(fmt.Sprintf("spread over %d workers", workers), func(_ *task.Accessor, bodies []op.Body) []op.Body {
@@ -45,13 +45,14 @@ func spreading(workers int) *task.Registry {
 	})
 }
 
+// spreadBody runs a body on several workers.
 type spreadBody struct {
 	op.Body
 	workers int
 	one     *sync.Mutex
 }
 
-// Run deals the indices out to workers, the last ones first.
+// Run distributes the indices of the first dimension over the workers in turn, from the last index on.
 func (b *spreadBody) Run(ctx *op.Ctx, r op.Range) error {
 	b.one.Lock()
 	defer b.one.Unlock()
@@ -73,7 +74,8 @@ func (b *spreadBody) Run(ctx *op.Ctx, r op.Range) error {
 	return errors.Join(errs...)
 }
 
-// TestCutsDoNotMatter compares the plan's ranges with ranges of one index, and with one range.
+// TestCutsDoNotMatter compares results with the plan's ranges, with ranges of one and of two indices, and with
+// one range.
 func TestCutsDoNotMatter(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
@@ -88,14 +90,14 @@ func TestCutsDoNotMatter(t *testing.T) {
 	})
 }
 
-// TestRunsAreRepeatable runs a plan several times: the last run of two engines is the same, and
-// nothing is left over from one run to the next.
+// TestRunsAreRepeatable runs a plan three times. The third runs of two engines have the same results. So has
+// the third run of an engine whose memory is overwritten between the runs.
 func TestRunsAreRepeatable(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
 		p := f.everything(t)
 		want := mustRun(t, p, f.values, execution{runs: 3})
-		sameBits(t, "again", mustRun(t, p, f.values, execution{runs: 3, workers: 2}), want)
+		sameBits(t, "another engine", mustRun(t, p, f.values, execution{runs: 3, workers: 2}), want)
 		sameBits(t, "with garbage between runs", mustRun(t, p, f.values, execution{runs: 3, garbage: manyNaNs}), want)
 	})
 }

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -13,28 +14,35 @@ import (
 type domain struct {
 	signed bool
 	lo, hi float64 // of absolute values
+	seed   uint64
+	// ties makes many numbers equal: floating-point numbers are multiples of 1/2, 0 included. Integers without a bound
+	// may then be negative.
+	ties bool
+	nans bool // makes some floating-point numbers NaN
 }
 
-var domains = []domain{{true, 0.313, 1.683}, {false, 0.313, 1.683}, {false, 0.1, 0.9}}
+var domains = []domain{{signed: true, lo: 0.313, hi: 1.683}, {lo: 0.313, hi: 1.683}, {lo: 0.1, hi: 0.9}}
 
-// drawing draws values for tensors. Floating-point numbers are all different and far apart compared
-// with the steps of differences, so that no maximum is near a tie; all are exact in f32.
+// drawing draws values for tensors. All floating-point numbers are exact in f32. They are different, and
+// further apart than the step of central differences, so that no maximum is near a tie, unless the domain says otherwise.
 type drawing struct {
 	domain
 	rng    *rand.Rand
 	drawn  values
-	floats []string // in order
-	total  int
+	floats []string // the names of floating-point tensors, in order
+	total  int      // the number of their elements
 }
 
-// tensor draws a tensor, which is bound to a slot of a resolution if that is not nil.
+// tensor draws the values of a tensor of integers or booleans, and notes a floating-point tensor for method
+// values. Integers lie from 1 to 4. If res is not nil, the tensor is bound to a slot of it, and its integers
+// lie from 0 up to the bound that res gives.
 func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	if _, ok := d.drawn[t.Name()]; ok {
-		return // bound to several slots
+		return // the tensor is bound to several slots
 	}
 	v := make([]float64, shape.Prod(t.Shape()))
 	d.drawn[t.Name()] = v
-	lo, below := 1, 5 // a divisor, or an exponent
+	lo, below := 1, 5 // valid as divisors and as exponents
 	if res != nil {
 		if b, ok := res.Below(slot); ok {
 			lo, below = 0, b
@@ -51,10 +59,14 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	case below > lo:
 		for i := range v {
 			v[i] = float64(lo + d.rng.IntN(below-lo))
+			if d.ties && lo == 1 && d.rng.IntN(2) == 0 {
+				v[i] = -v[i]
+			}
 		}
 	}
 }
 
+// values draws the floating-point numbers, and returns the values of all tensors.
 func (d *drawing) values() values {
 	order := d.rng.Perm(d.total)
 	for _, name := range d.floats {
@@ -63,6 +75,12 @@ func (d *drawing) values() values {
 			x := d.lo + (d.hi-d.lo)*(float64(order[i])+0.41)/float64(d.total)
 			if d.signed && d.rng.IntN(2) == 0 {
 				x = -x
+			}
+			switch {
+			case d.nans && d.rng.IntN(4) == 0:
+				x = math.NaN()
+			case d.ties:
+				x = math.Trunc(2*x) / 2
 			}
 			v[i] = float64(float32(x))
 		}

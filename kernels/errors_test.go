@@ -18,7 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestLabels feeds labels that are no classes.
+// TestLabels feeds labels that are no class. The error names the task, the slot, the row and the classes.
 func TestLabels(t *testing.T) {
 	for _, typ := range []dtype.Type{dtype.I32, dtype.I64} {
 		for _, label := range []float64{-1, 3, 1 << 30} {
@@ -42,7 +42,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestConditions applies operators where their kernels could do nothing sensible.
+// TestConditions applies operators to shapes and attributes for which they have no result.
 func TestConditions(t *testing.T) {
 	pool := func(h, w, kernel, padding int) error {
 		g := graph.New(1)
@@ -63,13 +63,13 @@ func TestConditions(t *testing.T) {
 		want string // "" if there is none
 	}{
 		{pool(2, 2, 2, 1), ""},
-		{pool(0, 2, 2, 1), "an image of 0 x 2 has nothing to pool"},
-		{pool(2, 0, 2, 1), "an image of 2 x 0 has nothing to pool"},
-		{pool(2, 2, 3, 0), "a window of 3 x 3 is larger than an image of 2 x 2 padded by 0 and 0"},
-		{pool(2, 2, 2, 2), "a padding of 2 and 2 makes windows of 2 x 2 that hold nothing else"},
+		{pool(0, 2, 2, 1), "want images of at least 1 x 1, got 0 x 2"},
+		{pool(2, 0, 2, 1), "want images of at least 1 x 1, got 2 x 0"},
+		{pool(2, 2, 3, 0), "want a window that fits into an image of 2 x 2 padded by 0 and 0, got 3 x 3"},
+		{pool(2, 2, 2, 2), "want padding smaller than the window of 2 x 2, got 2 and 2"},
 		{conv(4, 2), ""},
-		{conv(3, 2), "2 groups do not divide 3 channels and 4 filters"},
-		{conv(3, 3), "3 groups do not divide 3 channels and 4 filters"},
+		{conv(3, 2), "want a number of groups that divides 3 channels and 4 filters, got 2"},
+		{conv(3, 3), "want a number of groups that divides 3 channels and 4 filters, got 3"},
 	}
 	for i, tt := range tests {
 		if tt.want == "" && tt.err != nil || tt.want != "" && (tt.err == nil || !strings.HasSuffix(tt.err.Error(), ": "+tt.want)) {
@@ -78,33 +78,33 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestRefusals applies operators to what their specs rule out.
+// TestRefusals applies operators to what the conditions of their specs exclude.
 func TestRefusals(t *testing.T) {
 	tests := []struct {
 		op, attrs string
 		inputs    [][]int
 		want      string // "" if there is none
 	}{
-		{"reshape", `{"shape": [4]}`, [][]int{{2, 3}}, "[2, 3] and [4] do not have the same number of elements"},
-		{"squeeze", `{"axes": [0, 1]}`, [][]int{{1, 3}}, "dimensions [0, 1] of [1, 3] are not all 1"},
+		{"reshape", `{"shape": [4]}`, [][]int{{2, 3}}, "want a shape with as many elements as [2, 3], got [4]"},
+		{"squeeze", `{"axes": [0, 1]}`, [][]int{{1, 3}}, "want extents of 1 in dimensions [0, 1] of [1, 3]"},
 		{"squeeze", `{"axes": [0, -2]}`, [][]int{{1, 3}}, "want different axes from 0 to 1 for [1, 3], got [0, 0]"},
 		{"unsqueeze", `{"axes": [3]}`, [][]int{{2, 3}}, "want different axes from 0 to 2 for [2, 3], got [3]"},
 		{"transpose", `{"permutation": [0]}`, [][]int{{2, 3}}, "want every dimension of [2, 3] once, got [0]"},
-		{"broadcast", `{"target_dims": [3]}`, [][]int{{2, 3}}, "[2, 3] cannot be repeated to [3]"},
+		{"broadcast", `{"target_dims": [3]}`, [][]int{{2, 3}}, "want target_dims that [2, 3] broadcasts to, got [3]"},
 		{"broadcast", `{"target_dims": [2, 4]}`, [][]int{{2, 3}}, "want shapes that broadcast: equal extents, or 1, got [2, 3] and [2, 4]"},
-		{"reduce", `{"op_type": "REDUCE_MAX", "axes": [1]}`, [][]int{{2, 0}}, "REDUCE_MAX over dimensions [1] of [2, 0] has no elements"},
+		{"reduce", `{"op_type": "REDUCE_MAX", "axes": [1]}`, [][]int{{2, 0}}, "REDUCE_MAX needs elements along dimensions [1], got a tensor of shape [2, 0]"},
 		{"reduce", `{"op_type": "REDUCE_SUM", "axes": [1]}`, [][]int{{2, 0}}, ""},
-		{"reduce_arg", `{"op_type": "REDUCE_ARGMAX", "axes": [1]}`, [][]int{{2, 0}}, "REDUCE_ARGMAX over dimensions [1] of [2, 0] has no elements"},
+		{"reduce_arg", `{"op_type": "REDUCE_ARGMAX", "axes": [1]}`, [][]int{{2, 0}}, "REDUCE_ARGMAX needs elements along dimensions [1], got a tensor of shape [2, 0]"},
 		{"batch_matmul", `{}`, [][]int{{2, 2, 3}, {3, 3, 2}}, "want shapes that broadcast: equal extents, or 1, got [2] and [3]"},
-		{"batch_matmul", `{"a_seq_length_dim": 1}`, [][]int{{2, 3}, {3, 2}}, "sequences are never cut short, so a_seq_length_dim and b_seq_length_dim must be absent"},
-		{"layer_norm", `{"axes": [1]}`, [][]int{{2, 0}}, "there is nothing to normalize over along [1] of [2, 0]"},
-		{"rms_norm", `{"axes": [1]}`, [][]int{{2, 0}}, "there is nothing to normalize over along [1] of [2, 0]"},
-		{"batch_norm", `{}`, [][]int{{1, 3}}, "a channel of one element has no variance"},
+		{"batch_matmul", `{"a_seq_length_dim": 1}`, [][]int{{2, 3}, {3, 2}}, "want a_seq_length_dim and b_seq_length_dim to be absent, as sequences cannot be shortened"},
+		{"layer_norm", `{"axes": [1]}`, [][]int{{2, 0}}, "want elements along dimensions [1], got a tensor of shape [2, 0]"},
+		{"rms_norm", `{"axes": [1]}`, [][]int{{2, 0}}, "want elements along dimensions [1], got a tensor of shape [2, 0]"},
+		{"batch_norm", `{}`, [][]int{{1, 3}}, "want several elements in a channel for training, as one element has no variance"},
 		{"batch_norm", `{"training": false}`, [][]int{{1, 3}}, ""},
-		{"topk", `{"k": 4}`, [][]int{{2, 3}}, "4 elements of rows of 3"},
-		{"adaptive_pool_2d", `{"output_h": 2, "output_w": 2}`, [][]int{{1, 1, 0, 2}}, "an image of 0 x 2 has nothing to pool"},
-		{"input", `{"tensor_shape": [2]}`, [][]int{{3}}, "a tensor of shape [3] is fed, but tensor_shape is [2]"},
-		{"element_unary_logical", `{"scalar": 2}`, [][]int{{3}}, "LOGICAL_NOT has no second operand, so scalar must be absent"},
+		{"topk", `{"k": 4}`, [][]int{{2, 3}}, "want k up to 3, the extent of the last dimension, got 4"},
+		{"adaptive_pool_2d", `{"output_h": 2, "output_w": 2}`, [][]int{{1, 1, 0, 2}}, "want images of at least 1 x 1, got 0 x 2"},
+		{"input", `{"tensor_shape": [2]}`, [][]int{{3}}, "want a tensor of shape [2], as tensor_shape says, got [3]"},
+		{"element_unary_logical", `{"scalar": 2}`, [][]int{{3}}, "want scalar to be absent, as LOGICAL_NOT has no second operand"},
 	}
 	ops := catalogue.Operators()
 	for _, tt := range tests {
@@ -129,7 +129,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestIntegerRefusals feeds integers with which there is no result.
+// TestIntegerRefusals feeds integers for which an operator has no result.
 func TestIntegerRefusals(t *testing.T) {
 	for op, want := range map[elementbinary.Type]string{
 		elementbinary.TypeEwDiv: ": slot rhs_input: want integers other than 0 to divide by, got 0",
@@ -150,7 +150,7 @@ func TestIntegerRefusals(t *testing.T) {
 	}
 }
 
-// TestIndices feeds indices that are none.
+// TestIndices feeds indices that are out of range.
 func TestIndices(t *testing.T) {
 	for _, k := range []float64{-1, 3, 1 << 31} {
 		g := graph.New(1)

@@ -14,11 +14,14 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// mixture sends four rows to three experts with two rows each, and joins them again.
+// mixture is a graph that sends four rows to three experts and joins them again. An expert holds at most two
+// rows.
 type mixture struct {
-	g                  *graph.Graph
-	experts            []graph.Tensor
-	joined, specs, out graph.Tensor
+	g       *graph.Graph
+	experts []graph.Tensor // outputs of group_by
+	joined  graph.Tensor   // the output of aggregate
+	specs   graph.Tensor   // the output of aggregate_spec
+	balance graph.Tensor   // the balance loss of aggregate
 }
 
 func newMixture(t *testing.T) *mixture {
@@ -34,12 +37,13 @@ func newMixture(t *testing.T) *mixture {
 	if m.g.Err() != nil {
 		t.Fatal(m.g.Err())
 	}
-	m.out = m.joined.Node().Tensor(int(aggregate.SlotBalance))
+	m.balance = m.joined.Node().Tensor(int(aggregate.SlotBalance))
 	return m
 }
 
+// run feeds the assignments of rows to experts, and those that count for the balance.
 func (m *mixture) run(assign, counted []float64) (values, error) {
-	p, err := graph.Inference(m.g, append(slices.Clone(m.experts), m.joined, m.specs, m.out)...)
+	p, err := graph.Inference(m.g, append(slices.Clone(m.experts), m.joined, m.specs, m.balance)...)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +54,7 @@ func (m *mixture) run(assign, counted []float64) (values, error) {
 	}, execution{workers: 2, garbage: manyNaNs})
 }
 
-// TestRouting checks which rows experts get, and which rows a full expert drops.
+// TestRouting checks which rows each expert gets, and which rows a full expert drops.
 func TestRouting(t *testing.T) {
 	m := newMixture(t)
 	v, err := m.run([]float64{0, 2, 2, 0, 0, 2, 2, 0}, []float64{0, 0, 0, 1, 1, 2, 2, 2})
@@ -59,19 +63,19 @@ func TestRouting(t *testing.T) {
 	}
 	for i, want := range [][]float64{{1, 2, 3, 4}, {0, 0, 0, 0}, {1, 2, 3, 4}} {
 		if got := v[m.experts[i].Name()]; !slices.Equal(got, want) {
-			t.Errorf("expert %d got %v, want %v", i, got, want)
+			t.Errorf("expert %d: got %v, want %v", i, got, want)
 		}
 	}
-	// The third and the fourth row find both of their experts full.
+	// Both experts of the third and of the fourth row are full.
 	if got, want := v[m.joined.Name()], []float64{11, 22, 3300, 4400, 0, 0, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("joined rows are %v, want %v", got, want)
+		t.Errorf("joined rows: got %v, want %v", got, want)
 	}
 	if got, want := v[m.specs.Name()], []float64{1, 2, 1, 2, 3, 4, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("rows of all assignments are %v, want %v", got, want)
+		t.Errorf("rows of all assignments: got %v, want %v", got, want)
 	}
-	// Experts have 3, 2 and 3 of the assignments that count, and 4, 8 and 13 of all weights.
-	if got, want := v[m.out.Name()], []float64{0.5 * (3*4 + 2*8 + 3*13)}; !slices.Equal(got, want) {
-		t.Errorf("balance is %v, want %v", got, want)
+	// The experts have 3, 2 and 3 of the assignments that count. Their columns of full have the sums 4, 8 and 13.
+	if got, want := v[m.balance.Name()], []float64{0.5 * (3*4 + 2*8 + 3*13)}; !slices.Equal(got, want) {
+		t.Errorf("balance: got %v, want %v", got, want)
 	}
 }
 
@@ -92,7 +96,8 @@ func TestUnknownExperts(t *testing.T) {
 	}
 }
 
-// TestCache runs three times with two batches: the third run is the first batch again.
+// TestCache runs a cache of two batches, so the third run reads what the first run stored. All runs feed the same
+// batch.
 func TestCache(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		g := graph.New(1)
@@ -106,13 +111,16 @@ func TestCache(t *testing.T) {
 			runs  int
 			score float64
 			live  []float64
-		}{{1, 0, []float64{4, 5, 6}}, {2, 0, []float64{4, 5, 6}}, {3, 0.25, []float64{4, 5, 6}}, {4, 0.25*0.75 + 0.25, []float64{4, 5, 6}}, {3, 0.25, []float64{0, 0, 0}}} {
-			want := slices.Clone(tt.live)
+		}{
+			{1, 0, []float64{4, 5, 6}},
+			{2, 0, []float64{4, 5, 6}},
+			{3, 0.25, []float64{4, 5, 6}},
+			{4, 0.25*0.75 + 0.25, []float64{4, 5, 6}},
+			{3, 1 - 0.75*0.75*0.75, []float64{0, 0, 0}}, // equal to the initial batches in each run
+		} {
+			want := tt.live
 			if loaded && tt.runs < 3 {
-				want = []float64{0, 0, 0} // no batch is stored yet
-			}
-			if tt.live[0] == 0 {
-				tt.score = 1 - 0.75*0.75*0.75 // the initial score
+				want = []float64{0, 0, 0} // the initial batch
 			}
 			v := mustRun(t, p, values{"x": tt.live}, execution{runs: tt.runs, workers: 2})
 			if got := v[c.Output.Name()]; !slices.Equal(got, want) {
@@ -125,7 +133,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheNoticesAnyDifference changes one element.
+// TestCacheNoticesAnyDifference changes single elements of a batch. Only a batch that is equal to the stored one
+// raises the score.
 func TestCacheNoticesAnyDifference(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 3)
@@ -134,15 +143,17 @@ func TestCacheNoticesAnyDifference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 4 {
-		in := []float64{0, 0, 0, 0}
-		in[i] = 1
-		want := 0.0
-		if i == 3 {
-			want = 0.5
-		}
-		if got := mustRun(t, p, values{"x": in[:3]}, execution{})[c.Score.Name()]; got[0] != want {
-			t.Errorf("element %d changed: score %v, want %v", i, got, want)
+	for _, tt := range []struct {
+		batch []float64
+		score float64
+	}{
+		{[]float64{0, 0, 0}, 0.5}, // equal to the initial batch
+		{[]float64{1, 0, 0}, 0},
+		{[]float64{0, 1, 0}, 0},
+		{[]float64{0, 0, 1}, 0},
+	} {
+		if got := mustRun(t, p, values{"x": tt.batch}, execution{})[c.Score.Name()]; got[0] != tt.score {
+			t.Errorf("batch %v: got score %v, want %v", tt.batch, got[0], tt.score)
 		}
 	}
 }

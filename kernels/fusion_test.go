@@ -17,9 +17,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestFusions applies every fusion of every operator to every example that it fits, and to every value
-// that its conditions allow: forward alone, with gradients of both operators, and with gradients of
-// the one only. The fused program computes the same, within the tolerance that the spec gives.
+// TestFusions applies every fusion of every operator to every example that it fits, with every value that its
+// conditions allow. It fuses forward alone, with gradients of both operators, and with gradients of the first
+// operator alone. The fused program computes the same within the tolerance that the spec gives.
 func TestFusions(t *testing.T) {
 	t.Parallel()
 	operators := map[string]*graph.Operator{}
@@ -42,13 +42,13 @@ func TestFusions(t *testing.T) {
 				}
 			}
 			if fitted == 0 {
-				t.Errorf("%s: no example fits fusion %s", op.Name, rule.Name)
+				t.Errorf("%s: want an example that fits fusion %s, got none", op.Name, rule.Name)
 			}
 		}
 	}
 }
 
-// choices returns the attributes of the other operator that a fusion allows, as JSON objects.
+// choices returns the attributes of the other operator under which a fusion applies, as JSON objects.
 func choices(t *testing.T, rule *task.Fusion) []string {
 	t.Helper()
 	all := []map[string]json.RawMessage{{}}
@@ -80,8 +80,8 @@ func choices(t *testing.T, rule *task.Fusion) []string {
 	return out
 }
 
-// before returns attributes of an example under which a fusion has something to do: what it changes is
-// absent, or the opposite.
+// before returns attributes of an example under which a fusion applies. An attribute that the fusion changes
+// is absent, or has the opposite value if it is boolean.
 func before(t *testing.T, op *graph.Operator, rule *task.Fusion, example string) task.Attrs {
 	t.Helper()
 	at, set := map[string]any{}, map[string]any{}
@@ -119,8 +119,8 @@ func before(t *testing.T, op *graph.Operator, rule *task.Fusion, example string)
 	return attrs
 }
 
-// fusePair builds the pair that a fusion speaks of, and compares. It returns false if the example's
-// shapes do not fit.
+// fusePair builds the pair that a fusion replaces, and compares programs of the pair with their fused
+// programs. It returns false if the shapes of the example do not fit the other operator.
 func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task.Example, typ dtype.Type, when string) bool {
 	attrs := before(t, op, rule, x.Attrs)
 	theirs, err := other.DecodeAttrs([]byte(when))
@@ -156,9 +156,9 @@ func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task
 	var more []graph.Tensor
 	for _, s := range rule.Share {
 		shared := f.node.Tensor(s.Own)
-		if !shared.Valid() { // the other brings it along
+		if !shared.Valid() { // the slot is bound only after the fusion
 			o := after.Operands(s.Own)[0]
-			shared = f.g.Input("brought "+s.Other, o.Type, o.Shape...)
+			shared = f.g.Input("shared "+s.Other, o.Type, o.Shape...)
 			more = append(more, shared)
 		}
 		in.Bind(other.SlotNamed(s.Other), shared)
@@ -184,7 +184,7 @@ func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task
 		draw.tensor(x, nil, 0)
 		f.wrt = append(f.wrt, x)
 	}
-	between := map[graph.Tensor]bool{}
+	between := map[graph.Tensor]bool{} // outputs of the first operator that the other reads
 	for _, s := range rule.Share {
 		between[f.node.Tensor(s.Own)] = op.Slots[s.Own].Role == task.RoleOutput
 	}
@@ -218,7 +218,7 @@ func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task
 	return true
 }
 
-// same fuses a program and compares what both compute.
+// same fuses a program, and compares what the two programs compute.
 func (f *fixture) same(t *testing.T, rule *task.Fusion, p *graph.Program) {
 	t.Helper()
 	fused, done, err := fuse.Program(p)
@@ -226,10 +226,10 @@ func (f *fixture) same(t *testing.T, rule *task.Fusion, p *graph.Program) {
 		t.Fatal(err)
 	}
 	if len(done) != 1 || done[0].Rule != rule || done[0].String() != "n + m ("+rule.Name+")" {
-		t.Fatalf("of program %s, these were fused: %v", p.Name, done)
+		t.Fatalf("program %s: want the fusion n + m (%s), got %v", p.Name, rule.Name, done)
 	}
 	if slices.ContainsFunc(fused.Steps, func(s graph.Step) bool { return s.Invocation != nil && s.Invocation.Node.Name == "m" }) {
-		t.Errorf("node m is still there")
+		t.Errorf("program %s: want a fused program without node m, got one with it", p.Name)
 	}
 	want, got := mustRun(t, p, f.values, execution{}), mustRun(t, fused, f.values, execution{workers: 2})
 	for name, w := range want {

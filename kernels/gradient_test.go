@@ -18,8 +18,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestGradients compares the gradients that kernels compute with differences of a weighted sum of the
-// outputs: of all outputs, and of each alone, so that an output without a gradient counts as 0.
+// TestGradients compares the gradients that kernels compute with central differences of a weighted sum of the
+// outputs. It weights all outputs, and then each output alone: the gradients of the others count as 0.
 func TestGradients(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
@@ -36,8 +36,8 @@ func TestGradients(t *testing.T) {
 	})
 }
 
-// TestEveryGradientIsCompared checks that every operator that has a gradient has an example in which
-// TestGradients compares it with differences, and one for single precision.
+// TestEveryGradientIsCompared checks the examples of every operator with a backward task. TestGradients must
+// compare one of them with differences, and TestGradientsInSinglePrecision one of them with f64.
 func TestEveryGradientIsCompared(t *testing.T) {
 	compared := map[string][2]bool{}
 	forEachSample(t, func(t *testing.T, s sample) {
@@ -48,7 +48,7 @@ func TestEveryGradientIsCompared(t *testing.T) {
 	})
 	for _, op := range catalogue.Operators() {
 		if c := compared[op.Name]; op.Signature(task.KindBackward) != nil && c != [2]bool{true, true} {
-			t.Errorf("%s: no example has a gradient in f64 and one in f32: %v", op.Name, c)
+			t.Errorf("%s: want an example with gradients in f64, and one in f32, got %v", op.Name, c)
 		}
 	}
 }
@@ -58,10 +58,9 @@ func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 	p, grads := f.backward(t, seeds, f.wrt)
 	got := mustRun(t, p, f.values, execution{})
 	want := newDifferences(t, f, seeds)
-	abs := max(1e-9, 0x1p-51*math.Abs(want.sum(t))/step) // what rounding does to differences
+	abs := max(1e-9, 0x1p-51*math.Abs(want.sum(t))/step) // the rounding error of a difference
 	for _, x := range f.wrt {
-		// A tensor that the outputs do not depend on has no gradient, which stands for zeros.
-		have := make([]float64, len(f.values[x.Name()]))
+		have := make([]float64, len(f.values[x.Name()])) // zeros, if the outputs do not depend on x
 		if g, ok := grads[x]; ok {
 			have = got[g.Name()]
 		}
@@ -69,7 +68,7 @@ func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 	}
 }
 
-// step is how far values are moved to each side.
+// step is the distance of the two points of a central difference from the value between them.
 const step = 1e-5
 
 // differences computes derivatives of a weighted sum of outputs by central differences.
@@ -111,7 +110,7 @@ func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 	return d
 }
 
-// by returns the derivatives by the elements of a tensor.
+// by returns the derivatives with respect to the elements of a tensor.
 func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
 	t.Helper()
 	v := d.f.values[x.Name()]
@@ -127,8 +126,8 @@ func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
 	return out
 }
 
-// sum computes the weighted sum. It loads the plan again, since what is random depends on the number of
-// the run, and initializes variables, since the operator may change them.
+// sum computes the weighted sum. It loads the plan again, since random numbers depend on the number of the
+// run. It initializes the variables again, since the operator may change them.
 func (d *differences) sum(t *testing.T) float64 {
 	t.Helper()
 	if d.init != nil {
@@ -164,28 +163,18 @@ func (d *differences) sum(t *testing.T) float64 {
 	return sum
 }
 
-// TestGradientsInSinglePrecision compares f32 with f64, at the same point.
+// TestGradientsInSinglePrecision compares results and gradients in f32 with those in f64, on equal inputs.
 func TestGradientsInSinglePrecision(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
 		if s.double() || !f.differentiable() {
 			return
 		}
-		wide := s
-		wide.types = slices.Clone(s.types)
-		for i, typ := range wide.types {
-			if typ == dtype.F32 {
-				wide.types[i] = dtype.F64
-			}
-		}
-		if _, err := newFixture(wide, domains[0]); err != nil {
-			wide.attrs = retyped(s.attrs, dtype.F64) // which ask for f32
-		}
-		g := mustFixture(t, wide)
+		g := mustFixture(t, s.wide())
 		single := mustRun(t, f.everything(t), f.values, execution{})
 		double := mustRun(t, g.everything(t), g.values, execution{})
 		if len(single) != len(double) {
-			t.Fatalf("%d results, want %d", len(single), len(double))
+			t.Fatalf("got %d results, want %d", len(single), len(double))
 		}
 		for _, name := range slices.Sorted(maps.Keys(double)) {
 			closeTo(t, name, single[name], double[name], 1e-4, 1e-6)
@@ -193,8 +182,23 @@ func TestGradientsInSinglePrecision(t *testing.T) {
 	})
 }
 
-// retyped returns attributes with another type in place of f32, and of a type that is absent, which
-// stands for f32.
+// wide returns the sample with f64 in place of f32.
+func (s sample) wide() sample {
+	out := s
+	out.types = slices.Clone(s.types)
+	for i, typ := range out.types {
+		if typ == dtype.F32 {
+			out.types[i] = dtype.F64
+		}
+	}
+	if _, err := newFixture(out, domains[0]); err != nil {
+		out.attrs = retyped(s.attrs, dtype.F64) // the attributes ask for f32
+	}
+	return out
+}
+
+// retyped returns attributes in which another type replaces f32. An absent type stands for f32, and is
+// replaced too.
 func retyped(attrs task.Attrs, to dtype.Type) task.Attrs {
 	out := reflect.New(reflect.TypeOf(attrs)).Elem()
 	out.Set(reflect.ValueOf(attrs))
@@ -206,8 +210,8 @@ func retyped(attrs task.Attrs, to dtype.Type) task.Attrs {
 	return out.Interface().(task.Attrs)
 }
 
-// TestUnusedGradients computes every gradient alone. It must be, bit for bit, what it is when all
-// are computed.
+// TestUnusedGradients computes every gradient alone. Its bits must be the same as in a program that computes
+// all gradients.
 func TestUnusedGradients(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
@@ -224,8 +228,8 @@ func TestUnusedGradients(t *testing.T) {
 	})
 }
 
-// TestTwoConsumers applies an operator twice to the same inputs. Their gradients are the sums of two
-// contributions.
+// TestTwoConsumers applies an operator twice to the same inputs. The gradient of each input is the sum of two
+// contributions: the second is 3 times the first, so the sum is 4 times the first.
 func TestTwoConsumers(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		f := mustFixture(t, s)
@@ -254,13 +258,12 @@ func TestTwoConsumers(t *testing.T) {
 			if !f.input(x) {
 				continue
 			}
-			// Backward is linear in the gradients of outputs.
 			closeTo(t, "gradient of "+x.Name(), both[grads[x].Name()], scaled(once[single[x].Name()], 4), s.precision(), 0)
 		}
 	})
 }
 
-// TestSameTensorTwice gives an operator one tensor for all of its inputs that are alike.
+// TestSameTensorTwice binds one tensor to all trainable inputs of the same type and shape.
 func TestSameTensorTwice(t *testing.T) {
 	tested := 0
 	forEachSample(t, func(t *testing.T, s sample) {
@@ -274,11 +277,11 @@ func TestSameTensorTwice(t *testing.T) {
 		checkGradients(t, f, f.seeds)
 	})
 	if tested == 0 {
-		t.Error("no example has two inputs that are alike")
+		t.Error("want an example with two trainable inputs of the same type and shape, got none")
 	}
 }
 
-// precision is a relative error that the order of additions may make.
+// precision bounds the relative error that the order of additions may cause.
 func (s sample) precision() float64 {
 	if s.double() {
 		return 1e-13
@@ -286,6 +289,7 @@ func (s sample) precision() float64 {
 	return 1e-5
 }
 
+// input reports whether a tensor is an input of the graph.
 func (f *fixture) input(x graph.Tensor) bool { return x.Node() == nil }
 
 func scaled(v []float64, by float64) []float64 {

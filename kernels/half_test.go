@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestHalves stores tensors in 16 bits: every operator that allows it computes what it does in f32,
-// and then rounds. So are the tensors that forward keeps for backward.
+// TestHalves stores tensors in 16 bits. An operator that allows it computes in f32 and rounds its results.
+// Gradients have a tolerance, as the tensors that forward keeps for backward are rounded too.
 func TestHalves(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		for half, precision := range map[dtype.Type]float64{dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7} {
@@ -25,10 +25,10 @@ func TestHalves(t *testing.T) {
 				continue
 			}
 			if _, err := newFixture(stored, domains[0]); err != nil {
-				stored.attrs = retyped(s.attrs, half) // which ask for f32
+				stored.attrs = retyped(s.attrs, half) // the attributes ask for f32
 			}
 			if _, err := newFixture(stored, domains[0]); err != nil {
-				continue // or for a type that is not stored in 16 bits
+				continue // the attributes ask for a type other than f32
 			}
 			f, g := mustFixture(t, stored), mustFixture(t, s)
 			p, q := f.everything(t), g.everything(t)

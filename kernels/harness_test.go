@@ -21,9 +21,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// The tests of this package name no operator. They apply every operator of the catalogue as the examples of
-// its spec say, and check what holds for all of them.
+// Most tests of this package name no operator. They apply every operator of the catalogue as the examples of
+// its spec say, and check what must hold for all operators.
 
+// registry returns a registry of the catalogue's tasks.
 var registry = sync.OnceValue(func() *task.Registry {
 	var r task.Registry
 	if err := catalogue.Register(&r); err != nil {
@@ -38,57 +39,66 @@ type sample struct {
 	attrs  task.Attrs
 	types  []dtype.Type     // of the operator's dtype variables
 	shapes map[string][]int // of inputs
-	all    bool             // with all outputs that are made on request
-	shared bool             // with one tensor for all trainable inputs of a type and shape
+	all    bool             // request all outputs that are made on request
+	shared bool             // bind one tensor to all trainable inputs of the same type and shape
 }
 
-// forEachSample runs f for every operator, example and choice of element types, and, where outputs are
-// made on request, with and without them.
+// forEachSample runs f for every operator, example and choice of element types. Where outputs are made on
+// request, it runs f both with and without them.
 func forEachSample(t *testing.T, f func(t *testing.T, s sample)) {
 	for _, op := range catalogue.Operators() {
 		if len(op.Examples) == 0 {
-			t.Errorf("operator %s has no examples, so nothing tests it", op.Name)
+			t.Errorf("operator %s: want an example, as tests apply operators to their examples, got none", op.Name)
 		}
-		first := registry().Task(op.Signatures[0].ID)
-		request := []bool{false}
-		if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest }) {
-			request = append(request, true)
-		}
-		for i, example := range op.Examples {
-			attrs, err := op.DecodeAttrs([]byte(example.Attrs))
+		for i := range op.Examples {
+			samples, err := samplesOf(op, i)
 			if err != nil {
 				t.Errorf("%s, example %d: %v", op.Name, i, err)
-				continue
 			}
-			var refused error
-			accepted := false
-			for _, v := range first.Variants {
-				for _, all := range request {
-					s := sample{op: op, attrs: attrs, types: v.Types, shapes: example.Shapes, all: all}
-					if _, err := newFixture(s, domains[0]); err != nil {
-						refused = err // an attribute may ask for another type
-						continue
-					}
-					accepted = true
-					name := fmt.Sprintf("%s/%d/%s", op.Name, i, dtype.Format(v.Types))
-					if all {
-						name += "/requested"
-					}
-					t.Run(name, func(t *testing.T) { f(t, s) })
+			for _, s := range samples {
+				name := fmt.Sprintf("%s/%d/%s", op.Name, i, dtype.Format(s.types))
+				if s.all {
+					name += "/requested"
 				}
-			}
-			if !accepted {
-				t.Errorf("%s, example %d: %v", op.Name, i, refused)
+				t.Run(name, func(t *testing.T) { f(t, s) })
 			}
 		}
 	}
 }
 
+// samplesOf lists the samples of one example. The error says why there is none.
+func samplesOf(op *graph.Operator, example int) ([]sample, error) {
+	attrs, err := op.DecodeAttrs([]byte(op.Examples[example].Attrs))
+	if err != nil {
+		return nil, err
+	}
+	request := []bool{false}
+	if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest }) {
+		request = append(request, true)
+	}
+	var out []sample
+	var refused error
+	for _, v := range registry().Task(op.Signatures[0].ID).Variants {
+		for _, all := range request {
+			s := sample{op: op, attrs: attrs, types: v.Types, shapes: op.Examples[example].Shapes, all: all}
+			if _, err := newFixture(s, domains[0]); err != nil {
+				refused = err // an attribute may ask for another type
+				continue
+			}
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return nil, refused
+	}
+	return out, nil
+}
+
 // double reports whether all floating-point variables stand for f64.
 func (s sample) double() bool { return !slices.Contains(s.types, dtype.F32) }
 
-// operands returns the tensors that the example gives for a slot: an input, or what an initializer
-// fills.
+// operands returns the types and shapes that the example gives for a slot. The slot is an input, or the tensor
+// that an initializer fills.
 func (s sample) operands(slot int) []task.Operand {
 	sl := &s.op.Slots[slot]
 	if sl.Role != task.RoleInput && !sl.Provided {
@@ -128,25 +138,26 @@ func (s sample) apply(g *graph.Graph, name string, input func(slot, k int, o tas
 	return in.Node()
 }
 
-// fixture is a sample in a graph of its own, with values for everything that is fed.
+// fixture is a sample in a separate graph, with values for all tensors that are fed.
 type fixture struct {
 	sample
 	g       *graph.Graph
 	node    *graph.Node
-	inputs  map[string]graph.Tensor       // by operand if they are shared, otherwise by slot
-	results []graph.Tensor                // outputs, and what an optimizer changes
-	wrt     []graph.Tensor                // what has gradients
+	inputs  map[string]graph.Tensor       // by type and shape if they are shared, otherwise by slot
+	results []graph.Tensor                // outputs, and tensors that the operator changes in place
+	wrt     []graph.Tensor                // the tensors that have gradients
 	seeds   map[graph.Tensor]graph.Tensor // of floating-point outputs
 	values  values
 }
 
-// values holds tensors by name. Integers and booleans are kept as numbers too, which is exact here.
+// values holds the elements of tensors by name. Integers and booleans are kept as float64 too: those that the
+// tests use are exact in it.
 type values map[string][]float64
 
 // newFixture applies a sample and draws values from a domain.
 func newFixture(s sample, d domain) (*fixture, error) {
 	f := &fixture{sample: s, g: graph.New(1), inputs: map[string]graph.Tensor{}, seeds: map[graph.Tensor]graph.Tensor{}}
-	draw := &drawing{domain: d, rng: rand.New(rand.NewPCG(7, 11)), drawn: values{}}
+	draw := &drawing{domain: d, rng: rand.New(rand.NewPCG(7, 11+d.seed)), drawn: values{}}
 	f.node = s.apply(f.g, "node", func(slot, k int, o task.Operand) graph.Tensor {
 		name := fmt.Sprintf("%s.%d", s.op.Slots[slot].Name, k)
 		key := name
@@ -162,7 +173,7 @@ func newFixture(s sample, d domain) (*fixture, error) {
 		return nil, err
 	}
 	if got := f.node.Resolved.Types; !slices.Equal(got, s.types) {
-		return nil, fmt.Errorf("attributes give the element types %s", dtype.Format(got))
+		return nil, fmt.Errorf("want the element types %s, but attributes give %s", dtype.Format(s.types), dtype.Format(got))
 	}
 	for i := range s.op.Slots {
 		slot := &s.op.Slots[i]
@@ -203,7 +214,7 @@ func mustFixture(t *testing.T, s sample) *fixture {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := run(f.forward(t), f.values, execution{}) // which is no check, so the notes leave it out
+		v, err := run(f.forward(t), f.values, execution{}) // no check, so it is not recorded for docs/tests.md
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,10 +222,11 @@ func mustFixture(t *testing.T, s sample) *fixture {
 			return f
 		}
 	}
-	t.Fatal("the results are finite for no values")
+	t.Fatal("want finite results on values from one of the domains, got none")
 	return nil
 }
 
+// finite reports whether all results are finite.
 func (f *fixture) finite(v values) bool {
 	for _, r := range f.results {
 		for _, x := range v[r.Name()] {
@@ -241,7 +253,8 @@ func (f *fixture) differentiable() bool {
 	return f.op.Signature(task.KindBackward) != nil && len(f.wrt) > 0 && len(f.seeds) > 0
 }
 
-// backward returns the program that computes the results, and gradients of wrt from seeds.
+// backward returns the program that computes the results, and the gradients of wrt from the gradients of
+// outputs in seeds. It also returns the gradients by tensor.
 func (f *fixture) backward(t *testing.T, seeds map[graph.Tensor]graph.Tensor, wrt []graph.Tensor) (*graph.Program, map[graph.Tensor]graph.Tensor) {
 	t.Helper()
 	p, grads, err := graph.Gradients(f.g, seeds, wrt, f.results...)
@@ -251,7 +264,7 @@ func (f *fixture) backward(t *testing.T, seeds map[graph.Tensor]graph.Tensor, wr
 	return p, grads
 }
 
-// everything returns the program that computes all that the operator can.
+// everything returns the program that computes the results and, if there are any, all gradients.
 func (f *fixture) everything(t *testing.T) *graph.Program {
 	t.Helper()
 	if !f.differentiable() {
@@ -265,13 +278,13 @@ func (f *fixture) everything(t *testing.T) *graph.Program {
 type execution struct {
 	workers int                      // 0: one
 	runs    int                      // 0: one
-	grain   int                      // 0: the plan's
-	spread  bool                     // every worker has its share of each task, in ranges of one index
-	garbage func(dtype.Type) float64 // what memory holds before a run; nil: zeros
+	grain   int                      // indices in a range; 0: as the plan says
+	spread  bool                     // spread each task over all workers, in ranges of one index
+	garbage func(dtype.Type) float64 // the value of all elements in memory before each run; nil: zeros
 	tasks   *task.Registry           // nil: those of the catalogue
 }
 
-// run runs a program in an engine of its own and returns what it fetches after the last run.
+// run runs a program in a new engine, and returns the tensors that it fetches after the last run.
 func run(p *graph.Program, fed values, x execution) (values, error) {
 	reg := cmp.Or(x.tasks, registry())
 	if x.spread {
@@ -291,6 +304,7 @@ func run(p *graph.Program, fed values, x execution) (values, error) {
 	return runIn(e, p, fed, x)
 }
 
+// runIn does the same in an engine that may have variables already.
 func runIn(e *engine.Engine, p *graph.Program, fed values, x execution) (values, error) {
 	pl, err := planner.Build(p)
 	if err != nil {
@@ -298,8 +312,8 @@ func runIn(e *engine.Engine, p *graph.Program, fed values, x execution) (values,
 	}
 	var filled []*plan.Root
 	for i := range pl.Roots {
-		// A root that the caller may write can be filled with garbage before the run, if its memory is its
-		// own.
+		// The test can fill a root before the run only if it is fed, and if no other root uses its memory. So the
+		// root becomes a fed one, and moves to the end of the arena.
 		if r := &pl.Roots[i]; x.garbage != nil && (r.Use == plan.Internal || r.Use == plan.Fetched) && r.First <= r.Last {
 			r.Use, r.First = plan.Fed, -1
 			r.Place.Off = pl.ArenaBytes

@@ -27,10 +27,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestInitializers checks the range in which the values of each initializer lie, and how they are
-// distributed there.
+// TestInitializers checks the range and the distribution of the values of each initializer.
 func TestInitializers(t *testing.T) {
-	shape := []int{50, 20, 3, 4} // 50 outputs of 20*3*4 = 240 inputs; 50*3*4 = 600 outputs of an input
+	shape := []int{50, 20, 3, 4} // the fan in is 20*3*4 = 240, the fan out is 50*3*4 = 600
 	uniformly := func(bound float64) distribution { return evenly(-bound, bound) }
 	tests := []struct {
 		op    *graph.Operator
@@ -71,12 +70,12 @@ func TestInitializers(t *testing.T) {
 	}
 	for _, op := range catalogue.Operators() {
 		if initializer(op) >= 0 && !tested[op] {
-			t.Errorf("the values of %s are not tested", op.Name)
+			t.Errorf("initializer %s: want a case that tests its values, got none", op.Name)
 		}
 	}
 }
 
-// TestFans checks what weights of few dimensions begin with.
+// TestFans checks the fans of weights that have at most two dimensions.
 func TestFans(t *testing.T) {
 	at := kaiminguniform.Defaults()
 	at.A = 0
@@ -100,7 +99,7 @@ func TestFans(t *testing.T) {
 	}
 }
 
-// TestTruncatedAway cuts all of a distribution away.
+// TestTruncatedAway gives cutoffs that leave nothing of a normal distribution.
 func TestTruncatedAway(t *testing.T) {
 	at := truncatednormal.Defaults()
 	at.MinCutoff, at.MaxCutoff = 8, 9
@@ -116,7 +115,8 @@ func TestTruncatedAway(t *testing.T) {
 	}
 }
 
-// distribution is what values should look like: they lie in [lo, hi], and a share of cdf(x) below x.
+// distribution describes values: they lie in [lo, hi], and cdf gives the share of them that lies below x. If
+// cdf is nil, only the range counts.
 type distribution struct {
 	lo, hi float64
 	cdf    func(float64) float64
@@ -134,23 +134,24 @@ func normally(mean, stddev float64) distribution {
 	return distribution{-inf, inf, func(x float64) float64 { return math.Erfc((mean-x)/stddev/math.Sqrt2) / 2 }}
 }
 
-// between returns what is left of a distribution between lo and hi.
+// between returns the distribution truncated to [lo, hi].
 func (d distribution) between(lo, hi float64) distribution {
 	below, above := d.cdf(lo), d.cdf(hi)
 	return distribution{lo, hi, func(x float64) float64 { return (d.cdf(x) - below) / (above - below) }}
 }
 
+// within checks that values lie in the range of the distribution, with bounds rounded to f32.
 func (d distribution) within(t *testing.T, v []float64) {
 	t.Helper()
 	for i, x := range v {
 		if !(float64(float32(d.lo)) <= x && x <= float64(float32(d.hi))) {
-			t.Fatalf("element %d = %v is outside [%v, %v]", i, x, d.lo, d.hi)
+			t.Fatalf("element %d: got %v, want a value in [%v, %v]", i, x, d.lo, d.hi)
 		}
 	}
 }
 
-// check compares the shares of values below each of them with the distribution (Kolmogorov and Smirnov).
-// A right implementation fails with one seed in a thousand.
+// check compares values with the distribution by the Kolmogorov-Smirnov test. A correct implementation fails
+// with one seed in a thousand.
 func (d distribution) check(t *testing.T, v []float64) {
 	t.Helper()
 	d.within(t, v)
@@ -161,12 +162,12 @@ func (d distribution) check(t *testing.T, v []float64) {
 	n := float64(len(v))
 	for i, x := range v {
 		if far := math.Abs(d.cdf(x) - (float64(i)+0.5)/n); far > 1.95/math.Sqrt(n) {
-			t.Fatalf("%d of %v values are below %v, want %.0f", i, n, x, n*d.cdf(x))
+			t.Fatalf("%d of %v values are below %v, want about %.0f", i, n, x, n*d.cdf(x))
 		}
 	}
 }
 
-// initializer returns the slot that an initializer fills, or -1.
+// initializer returns the index of the slot that an initializer fills, or -1 if the operator is none.
 func initializer(op *graph.Operator) int {
 	return slices.IndexFunc(op.Slots, func(s task.Slot) bool { return s.Provided })
 }
@@ -184,8 +185,8 @@ func initialized(t *testing.T, op *graph.Operator, attrs task.Attrs, typ dtype.T
 	return v[f.node.Tensor(slot).Name()]
 }
 
-// TestSeeds checks every initializer that has a seed: the same seed gives the same values whatever the
-// number of workers, another seed others.
+// TestSeeds checks every initializer that has a seed. The same seed gives the same values on any number of
+// workers. Another seed gives other values.
 func TestSeeds(t *testing.T) {
 	tested := 0
 	for _, op := range catalogue.Operators() {
@@ -207,7 +208,7 @@ func TestSeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return initialized(t, op, attrs, dtype.F32, workers, 100, 101) // several ranges
+			return initialized(t, op, attrs, dtype.F32, workers, 100, 101) // large enough for several ranges
 		}
 		first := draw(5, 1)
 		for _, workers := range []int{1, 2, 3, 5} {
@@ -220,16 +221,16 @@ func TestSeeds(t *testing.T) {
 			}
 		}
 		if same > len(first)/100 {
-			t.Errorf("%s: %d of %d values are the same with another seed", op.Name, same, len(first))
+			t.Errorf("%s: %d of %d values are the same with another seed, want at most %d", op.Name, same, len(first), len(first)/100)
 		}
 	}
 	if tested == 0 {
-		t.Error("no initializer has a seed")
+		t.Error("want an initializer with a seed, got none")
 	}
 }
 
-// TestWeightSeeds checks what the weights of a graph begin with: it depends on the graph's seed and on
-// their names, and on nothing else.
+// TestWeightSeeds checks the initial values of weights. They depend on the seed of the graph and on the name
+// of the weight, and on nothing else.
 func TestWeightSeeds(t *testing.T) {
 	weights := func(seed uint64, names ...string) values {
 		g := graph.New(seed)
@@ -259,7 +260,7 @@ func TestWeightSeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(shape, []int{30, 30}) {
-				t.Fatalf("%s.weight has shape %v", name, shape)
+				t.Fatalf("%s.weight has shape %v, want [30 30]", name, shape)
 			}
 			for _, x := range w {
 				out[name] = append(out[name], float64(x))
@@ -267,7 +268,7 @@ func TestWeightSeeds(t *testing.T) {
 		}
 		return out
 	}
-	alike := func(a, b []float64) bool {
+	alike := func(a, b []float64) bool { // more than a hundredth of the elements are equal
 		n := 0
 		for i := range a {
 			if a[i] == b[i] {
@@ -278,12 +279,12 @@ func TestWeightSeeds(t *testing.T) {
 	}
 	w := weights(1, "a", "b")
 	if alike(w["a"], w["b"]) {
-		t.Error("two weights of a graph begin alike")
+		t.Error("want different initial values of two weights of a graph, got the same")
 	}
 	sameBits(t, "the same graph", weights(1, "a", "b"), w)
 	other := weights(1, "c", "b", "d")
 	sameBits(t, "a weight among others", values{"b": other["b"]}, values{"b": w["b"]})
 	if alike(weights(2, "a")["a"], w["a"]) {
-		t.Error("a weight begins alike with another seed")
+		t.Error("want different initial values of a weight with another seed, got the same")
 	}
 }

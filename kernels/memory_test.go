@@ -11,8 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Two kinds of garbage. A kernel that reads what it has not written, or does not write all that it
-// should, gives different results with the two, or leaves a NaN.
+// manyNaNs and largeNumbers return the value of elements that no task has written. A kernel that reads such an
+// element gives different results with the two values. So does a kernel that does not write an element of its
+// results.
 func manyNaNs(t dtype.Type) float64 {
 	if t.IsFloat() {
 		return math.NaN()
@@ -30,14 +31,14 @@ func largeNumbers(t dtype.Type) float64 {
 	return 113
 }
 
-// TestEveryElementIsWritten runs every operator on memory full of garbage: outputs, saved tensors,
-// gradients and scratch memory alike.
+// TestEveryElementIsWritten runs every operator on memory that holds garbage before: outputs, saved tensors,
+// gradients and scratch memory.
 func TestEveryElementIsWritten(t *testing.T) {
 	forEachSample(t, func(t *testing.T, s sample) { checkWritten(t, mustFixture(t, s)) })
 }
 
-// checkWritten checks that results have the shapes that the operator's rules give, are finite, and
-// do not depend on what was in memory before.
+// checkWritten checks that results and gradients have the shapes that the spec gives, are finite, and do not
+// depend on the bytes that were in memory before.
 func checkWritten(t *testing.T, f *fixture) {
 	t.Helper()
 	p := f.everything(t)
@@ -48,14 +49,13 @@ func checkWritten(t *testing.T, f *fixture) {
 		}
 		for i, v := range clean[x.Name()] {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Errorf("%v, element %d: %v", x, i, v)
+				t.Errorf("%v, element %d: got %v, want a finite value", x, i, v)
 				break
 			}
 		}
 	}
 	sameBits(t, "on NaN", mustRun(t, p, f.values, execution{garbage: manyNaNs}), clean)
 	sameBits(t, "on large numbers", mustRun(t, p, f.values, execution{garbage: largeNumbers}), clean)
-	// Without backward, nothing may be missing either.
 	sameBits(t, "forward alone", mustRun(t, f.forward(t), f.values, execution{garbage: manyNaNs}), f.only(clean))
 }
 
@@ -68,28 +68,28 @@ func (f *fixture) only(v values) values {
 	return out
 }
 
-// TestEmptyExtents makes dimensions of the examples 0, one by one and all of one extent together.
-// Where the operator's conditions allow it, everything must still hold.
+// TestEmptyExtents replaces extents of the examples by 0: one at a time, all equal extents together, and all.
+// Where the conditions of the operator allow it, results and gradients must still be right.
 func TestEmptyExtents(t *testing.T) {
 	tested := checkExtents(t, 0)
 	for _, name := range []string{"linear", "element_binary", "softmax"} {
 		if tested[name] == 0 {
-			t.Errorf("%s was tested with no empty extent", name)
+			t.Errorf("%s: want an example that works with an extent of 0, got none", name)
 		}
 	}
 }
 
-// TestSingleExtents makes dimensions 1 in the same way.
+// TestSingleExtents replaces extents by 1 in the same way.
 func TestSingleExtents(t *testing.T) {
 	tested := checkExtents(t, 1)
 	for _, name := range []string{"conv_2d", "multihead_attention", "layer_norm"} {
 		if tested[name] == 0 {
-			t.Errorf("%s was tested with no extent of 1", name)
+			t.Errorf("%s: want an example that works with an extent of 1, got none", name)
 		}
 	}
 }
 
-// checkExtents checks all samples in which extents can be n, and counts them by operator.
+// checkExtents checks all samples in which extents can be n. It returns their number by operator.
 func checkExtents(t *testing.T, n int) map[string]int {
 	t.Helper()
 	tested := map[string]int{}
@@ -99,7 +99,7 @@ func checkExtents(t *testing.T, n int) map[string]int {
 			s.shapes = shapes
 			f, err := newFixture(s, domains[len(domains)-1])
 			if err != nil {
-				continue // a condition of the operator
+				continue // a condition of the operator excludes the shapes
 			}
 			if f.impossible() {
 				continue
@@ -116,7 +116,7 @@ func checkExtents(t *testing.T, n int) map[string]int {
 	return tested
 }
 
-// impossible reports whether an input has elements, but no value that they could have.
+// impossible reports whether an input has elements, but no valid value for them. Its upper bound is then 0.
 func (f *fixture) impossible() bool {
 	for i := range f.op.Slots {
 		if below, ok := f.node.Resolved.Below(i); ok && below <= 0 && shape.Prod(f.node.Tensor(i).Shape()) > 0 {
@@ -126,7 +126,7 @@ func (f *fixture) impossible() bool {
 	return false
 }
 
-// resized returns copies of shapes with extents of n: at each place, and in place of each extent.
+// resized returns copies of shapes in which n replaces one extent, all extents that are equal, or all.
 func resized(shapes map[string][]int, n int) []map[string][]int {
 	all := []map[string][]int{shapes}
 	add := func(change func(name string, d, extent int) bool) {
@@ -149,5 +149,6 @@ func resized(shapes map[string][]int, n int) []map[string][]int {
 			add(func(_ string, _, m2 int) bool { return m2 == m })
 		}
 	}
+	add(func(string, int, int) bool { return true })
 	return all[1:]
 }

@@ -89,8 +89,9 @@ func TestAdamw(t *testing.T) {
 	}
 }
 
-// checkOptimizer takes five steps with many weights, so that the task has several ranges. reference
-// takes a step with one weight; it also returns the value of the state of the given name.
+// checkOptimizer takes five steps and compares weights with a reference. There are many weights, so that the
+// task has several ranges. reference takes a step with one weight. It returns the weight, and the value of the
+// named state.
 func checkOptimizer(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, reference func(step int, w, g float64) (float64, float64)) {
 	t.Run(fmt.Sprintf("%+v", attrs), func(t *testing.T) {
 		const n, steps = 10000, 5
@@ -125,7 +126,8 @@ func checkOptimizer(t *testing.T, op *graph.Operator, attrs task.Attrs, state st
 	})
 }
 
-// optimize runs an optimizer as its own graph and returns the weights and a state, if it is kept.
+// optimize runs an optimizer in a separate graph. It returns the weights, and the state if the optimizer has
+// it, else nil.
 func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, typ dtype.Type, weights []float64, grads [][]float64) (w, v []float64) {
 	t.Helper()
 	g := graph.New(1)

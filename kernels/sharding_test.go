@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestSharding divides operators along every axis of which their specs say that it may be divided, in two
-// uneven parts, and checks that the parts give what the whole gives.
+// TestSharding divides operators along every axis that their specs declare as a shard. There are two parts,
+// which differ in size if the extent is odd. The parts together give what the whole gives.
 func TestSharding(t *testing.T) {
 	divided := map[string]bool{}
 	forEachSample(t, func(t *testing.T, s sample) {
@@ -39,13 +39,13 @@ func TestSharding(t *testing.T) {
 	for _, op := range catalogue.Operators() {
 		for _, shard := range op.Shards {
 			if !divided[op.Name+"."+shard.Dim] {
-				t.Errorf("no example of %s can be divided along %s", op.Name, shard.Dim)
+				t.Errorf("%s: want an example that can be divided along %s, got none", op.Name, shard.Dim)
 			}
 		}
 	}
 }
 
-// division divides a fixture along one axis of a shard: number n of those in a run.
+// division divides a fixture along axis n of the axes of a shard.
 type division struct {
 	*fixture
 	shard *task.Shard
@@ -53,7 +53,7 @@ type division struct {
 	n     int
 }
 
-// axis returns the axis along which tensors of a slot are divided, or -1.
+// axis returns the axis along which tensors of a slot are divided, or -1 if they are not.
 func (d division) axis(slot int) int {
 	for _, a := range d.axes {
 		if a.Slot == slot {
@@ -63,7 +63,7 @@ func (d division) axis(slot int) int {
 	return -1
 }
 
-// extent returns how much there is to divide.
+// extent returns the extent of the axis that is divided.
 func (d division) extent() int {
 	for _, a := range d.axes {
 		if x := d.node.Tensors(a.Slot); len(x) > 0 {
@@ -73,7 +73,8 @@ func (d division) extent() int {
 	return 0
 }
 
-// check runs the parts and compares what they give with what the whole gives.
+// check runs the parts, and compares their results with those of the whole. The parts of a partial result add
+// up to the whole.
 func (d division) check(t *testing.T, want values) {
 	t.Helper()
 	cut := (d.extent() + 1) / 2
@@ -93,7 +94,7 @@ func (d division) check(t *testing.T, want values) {
 					part = slice(part, x.Shape(), axis, p.lo, p.hi)
 				} else if d.shard.Partial {
 					part = slices.Clone(part)
-					for i := range part { // without what the other part contributes
+					for i := range part { // subtract the contribution of the other part
 						part[i] += p.got[name][i] - low[name][i] - high[name][i]
 					}
 				}
@@ -105,7 +106,7 @@ func (d division) check(t *testing.T, want values) {
 	}
 }
 
-// part runs the operator on indices lo to hi-1 of the axis.
+// part runs the operator on the indices in [lo, hi) of the axis.
 func (d division) part(t *testing.T, lo, hi int) values {
 	t.Helper()
 	s := d.sample
@@ -142,7 +143,8 @@ func (d division) part(t *testing.T, lo, hi int) values {
 	return mustRun(t, f.forward(t), fed, execution{})
 }
 
-// attrsOf returns the attributes with another extent, if the dimension is an attribute.
+// attrsOf returns the attributes for a part. If the dimension of the shard is an attribute, it is set to
+// extent.
 func (d division) attrsOf(t *testing.T, extent int) task.Attrs {
 	t.Helper()
 	data, err := json.Marshal(d.attrs)
@@ -167,7 +169,7 @@ func (d division) attrsOf(t *testing.T, extent int) task.Attrs {
 	return at
 }
 
-// inputsOf lists what is fed to a fixture's operator.
+// inputsOf lists the inputs of a fixture's operator.
 func inputsOf(f *fixture) []graph.Tensor { return slices.Collect(maps.Values(f.inputs)) }
 
 // slice returns the elements of a row-major tensor whose index along an axis is in [lo, hi).
@@ -181,7 +183,7 @@ func slice(x []float64, dims []int, axis, lo, hi int) []float64 {
 	return out
 }
 
-// near reports whether numbers agree up to the rounding of float64 sums.
+// near reports whether numbers are equal up to the rounding of float64 sums.
 func near(got, want []float64) bool {
 	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(b)) })
 }

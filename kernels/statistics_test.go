@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestRunningStatistics checks what batch_norm makes of running means of 8 and 4, from a batch of mean
-// 2, variance 1 and unbiased variance 2.
+// TestRunningStatistics checks the running statistics that batch_norm computes. They begin with a mean of 8
+// and a variance of 4. The batch has mean 2, variance 1 and unbiased variance 2.
 func TestRunningStatistics(t *testing.T) {
 	tests := []struct {
 		attrs                  string
@@ -21,7 +21,7 @@ func TestRunningStatistics(t *testing.T) {
 	}{
 		{`{"momentum": 0.25}`, 1, 6.5, 3.5, 3.25},
 		{`{"momentum": 0.25}`, 3, 6.5, 3.5, 3.25},
-		{`{}`, 1, 2, 2, 1}, // the first batch is all there is
+		{`{}`, 1, 2, 2, 1}, // without momentum, the statistics are averages of all batches
 		{`{}`, 4, 6.5, 3.5, 3.25},
 		{`{"momentum": 0.25, "training": false}`, 1, 8, 4, 4},
 	}
@@ -52,8 +52,8 @@ func TestRunningStatistics(t *testing.T) {
 	}
 }
 
-// TestGradientOfExponent raises 0 to powers: where the power is 0 around the exponent, the gradient is 0
-// too, and at exponent 0 it is taken to be.
+// TestGradientOfExponent checks that the gradient with respect to the exponent is 0 for bases 0 and 1. At base
+// 0 and exponent 0 this is a convention.
 func TestGradientOfExponent(t *testing.T) {
 	g := graph.New(1)
 	x, y, seed := g.Input("x", dtype.F64, 4), g.Input("y", dtype.F64, 4), g.Input("seed", dtype.F64, 4)

@@ -20,8 +20,8 @@ var (
 	nan = math.NaN()
 )
 
-// TestValues checks results that can be computed by hand: what specs promise at edges, where
-// differences say nothing. The gradients of outputs are 1.
+// TestValues compares results and gradients with values that were computed by hand. Most cases are edges that
+// central differences cannot check, such as ties, NaN and padding. The gradients of outputs are 1.
 func TestValues(t *testing.T) {
 	tests := []struct {
 		op, attrs string
@@ -29,7 +29,7 @@ func TestValues(t *testing.T) {
 		want      []float64 // the first output
 		grad      []float64 // of the first input; nil if it is not checked
 	}{
-		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2}`, in(d(1, 1, 1, 4), 3, 3, 1, 2), []float64{3, 3, 2}, []float64{1, 1, 0, 1}}, // of equal maxima the first
+		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2}`, in(d(1, 1, 1, 4), 3, 3, 1, 2), []float64{3, 3, 2}, []float64{1, 1, 0, 1}}, // of equal maxima, the first has the gradient
 		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2}`, in(d(1, 1, 1, 3), nan, 5, nan), []float64{nan, nan}, []float64{1, 0, 1}},
 		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2, "padding_w": 1}`, in(d(1, 1, 1, 2), -3, -5), []float64{-3, -3, -5}, []float64{2, 1}}, // padding is no maximum
 		{"pool_2d", `{"kernel_h": 1, "kernel_w": 2}`, in(d(1, 1, 1, 2), -inf, -inf), []float64{-inf}, []float64{1, 0}},
@@ -119,7 +119,7 @@ func TestValues(t *testing.T) {
 		{"sparse_categorical_crossentropy", `{"scale_factor": 3}`, append(in(d(1, 2), 0, 0), labels(1)), []float64{3 * math.Ln2}, []float64{1.5, -1.5}},
 		{"sparse_categorical_crossentropy", `{"from_logits": false}`, append(in(d(2, 2), 0.25, 0.75, 1, 0), labels(1, 0)), []float64{-math.Log(0.75) / 2}, []float64{0, -0.5 / 0.75, -0.5, 0}},
 		{"categorical_crossentropy", `{}`, append(in(d(2, 2), 0, 0, 1000, 0), in(d(2, 2), 1, 0, 0, 1)...), []float64{(math.Ln2 + 1000) / 2}, []float64{-0.25, 0.25, 0.5, -0.5}},
-		{"categorical_crossentropy", `{"reduction": "sum"}`, append(in(d(1, 2), 0, -inf), in(d(1, 2), 1, 0)...), []float64{0}, []float64{0, 0}}, // what is impossible and does not happen costs nothing
+		{"categorical_crossentropy", `{"reduction": "sum"}`, append(in(d(1, 2), 0, -inf), in(d(1, 2), 1, 0)...), []float64{0}, []float64{0, 0}}, // 0 times -inf counts as 0
 		{"categorical_crossentropy", `{"from_logits": false, "scale_factor": 3}`, append(in(d(1, 3), 0.5, 0.5, 0), in(d(1, 3), 0.25, 0.5, 0)...), []float64{2.25 * math.Ln2}, []float64{-1.5, -3, 0}},
 		{"mean_squared_error", `{}`, append(in(d(2, 2), 1, 2, 3, 4), in(d(2, 2), 1, 1, 5, 4)...), []float64{1.25}, []float64{0, 0.5, -1, 0}},
 		{"mean_squared_error", `{"loss_type": "MEAN_SQUARED_ERROR_SUM_REDUCE"}`, append(in(d(2), 1, 2), in(d(2), 4, 2)...), []float64{9}, []float64{-6, 0}},
@@ -145,16 +145,16 @@ func TestValues(t *testing.T) {
 			for what, v := range map[string][2][]float64{"output": {out, tt.want}, "gradient": {grad, tt.grad}} {
 				got, want := v[0], v[1]
 				if !slices.EqualFunc(got, want, func(a, b float64) bool { return a == b || a != a && b != b || math.Abs(a-b) <= 1e-15*math.Abs(b) }) {
-					t.Errorf("%s %v, want %v", what, got, want)
+					t.Errorf("%s: got %v, want %v", what, got, want)
 				}
 			}
 		})
 	}
 }
 
-// input is a tensor that is fed: an input, or a weight if it has a name.
+// input is a tensor that is fed.
 type input struct {
-	weight string
+	weight string // the name of the slot of a weight; "": an input
 	dims   []int
 	typ    dtype.Type // 0: f64
 	data   []float64
@@ -170,12 +170,13 @@ func whole(data ...float64) input { return input{dims: d(len(data)), typ: dtype.
 
 func truth(data ...float64) input { return input{dims: d(len(data)), typ: dtype.Bool, data: data} }
 
+// labels returns a tensor of labels, one in each row.
 func labels(classes ...float64) input {
 	return input{dims: []int{len(classes), 1}, typ: dtype.I64, data: classes}
 }
 
-// apply applies an operator of the catalogue and returns its first output and, if asked for, the
-// gradient of its first input.
+// apply applies an operator of the catalogue. It returns its first output and, if withGrad is set, the gradient
+// of its first input.
 func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out, grad []float64) {
 	t.Helper()
 	ops := catalogue.Operators()
@@ -225,14 +226,15 @@ func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out
 	return v[output.Name()], v[grads[first].Name()]
 }
 
-// TestDropoutDraws checks how many elements are dropped, and that runs and seeds draw other numbers.
+// TestDropoutDraws checks the share of elements that are dropped. Another run or another seed drops other
+// elements.
 func TestDropoutDraws(t *testing.T) {
 	const n = 20000
 	draw := func(seed, runs int) string {
 		g := graph.New(1)
 		x := g.Input("x", dtype.F32, n)
 		y := dropout.Apply(g, dropout.Attrs{Rate: 0.3, Seed: seed, Training: true}, x)
-		p, err := graph.Whole(g, y) // inference would drop nothing
+		p, err := graph.Whole(g, y) // in a program for inference, nothing is dropped
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,17 +246,17 @@ func TestDropoutDraws(t *testing.T) {
 			case float64(float32(1 / (1 - 0.3))):
 				b.WriteByte('1')
 			default:
-				t.Fatalf("an element became %v", v)
+				t.Fatalf("got an element %v, want 0 or 1/0.7", v)
 			}
 		}
 		return b.String()
 	}
 	first := draw(1, 1)
 	if dropped := strings.Count(first, "0"); math.Abs(float64(dropped)-0.3*n) > 300 {
-		t.Errorf("%d of %d elements are dropped", dropped, n)
+		t.Errorf("%d of %d elements are dropped, want about %.0f", dropped, n, 0.3*n)
 	}
 	if draw(1, 1) != first {
-		t.Error("the same seed draws other elements")
+		t.Error("want the same elements with the same seed, got others")
 	}
 	for what, other := range map[string]string{"another seed": draw(2, 1), "the next run": draw(1, 2)} {
 		same := 0
@@ -264,7 +266,7 @@ func TestDropoutDraws(t *testing.T) {
 			}
 		}
 		if want := (0.3*0.3 + 0.7*0.7) * n; math.Abs(float64(same)-want) > 400 {
-			t.Errorf("%s agrees in %d elements, want about %.0f", what, same, want)
+			t.Errorf("%s: %d elements are the same, want about %.0f", what, same, want)
 		}
 	}
 }

@@ -21,32 +21,37 @@ func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
 
 // Feed writes an input or a variable. A tensor of f16 or bf16 takes elements of float32, which are rounded.
 func Feed[T dtype.Element](in *Instance, name string, data []T) error {
-	_, root, err := in.root(name)
+	r, root, err := in.root(name)
 	if err == nil {
 		err = holds[T]("tensor", name, root.Type)
 	}
 	if err != nil {
 		return err
 	}
-	return in.FeedBytes(name, encode(root.Type, data))
+	return in.feed(r, encode(root.Type, data))
 }
 
 // FeedBytes writes an input or a variable. data holds the elements, little endian, in the type of the tensor.
 func (in *Instance) FeedBytes(name string, data []byte) error {
-	in.engine.mu.Lock()
-	defer in.engine.mu.Unlock()
-	r, root, err := in.root(name)
+	r, _, err := in.root(name)
 	if err != nil {
 		return err
 	}
+	return in.feed(r, data)
+}
+
+func (in *Instance) feed(r region.Root, data []byte) error {
+	in.engine.mu.Lock()
+	defer in.engine.mu.Unlock()
+	root := &in.plan.Roots[r]
 	if root.Use != plan.Fed && root.Use != plan.Variable {
-		return fmt.Errorf("engine: plan %s: want an input or a variable to feed, got %s, which the plan computes", in.plan.Name, name)
+		return fmt.Errorf("engine: plan %s: want an input or a variable to feed, got %s, which the plan computes", in.plan.Name, root.Name)
 	}
 	if in.data == nil {
 		return errInstanceClosed
 	}
 	if err := write(in.engine.backend, root.Type, in.data[r], data); err != nil {
-		return fmt.Errorf("engine: tensor %s: %w", name, err)
+		return fmt.Errorf("engine: tensor %s: %w", root.Name, err)
 	}
 	in.fed[r] = true
 	if v := in.vars[r]; v != nil {

@@ -192,7 +192,10 @@ type Operator struct {
 	Name   string `json:"name"`
 	Family string `json:"family,omitempty"` // the name under which FlexFlow groups it, if another
 	Doc    string `json:"doc"`
-	Slots  []Slot `json:"slots"`
+	// Formula says what the operator computes, with a function or a statement in each line. Behind its own lines stand the
+	// functions of the shared enums that it applies, such as activation.RELU(x) = max(x, 0).
+	Formula []string `json:"formula,omitempty" go:"lines"`
+	Slots   []Slot   `json:"slots"`
 	// AttrNames lists the attributes in the spec's order.
 	AttrNames []string `json:"-"`
 	// Types lists the allowed element types of each dtype variable, in the spec's order.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // testLeaks opens, uses and closes engines in a bubble, which waits until no goroutine is left that they
@@ -16,11 +15,11 @@ func (s *suite) testLeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, workers := range []int{1, 4} {
 			for _, fails := range []bool{false, true} {
-				e := s.start(t, s.registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
+				e := s.start(t, s.registry(t, func(ctx *op.Ctx, a *args, r op.Range) error {
 					if fails && r.Lo == 7 {
 						return errKernel
 					}
-					return increment(ctx, x, y, r)
+					return increment(ctx, a, r)
 				}), workers, engine.Config{})
 				in := s.load(t, e, chain(t, 3, 20))
 				feed(t, in, "x", make([]float32, 20)...)

@@ -45,20 +45,25 @@ var probe = opimpl.New(graph.Operator{
 type probeAttrs struct{}
 
 // kernel is what a probe does with a range.
-type kernel func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error
+type kernel func(ctx *op.Ctx, a *args, r op.Range) error
+
+// args holds the tensors of a task of a probe, as the generated structs of operators do.
+type args struct {
+	x tensor.RO[float32]
+	y tensor.WO[float32]
+}
 
 type probeBody struct {
 	kernel kernel
-	x      tensor.RO[float32]
-	y      tensor.WO[float32]
+	args   args
 }
 
-func (b *probeBody) Run(ctx *op.Ctx, r op.Range) error { return b.kernel(ctx, b.x, b.y, r) }
+func (b *probeBody) Run(ctx *op.Ctx, r op.Range) error { return b.kernel(ctx, &b.args, r) }
 
 // increment is a kernel that adds 1.
-func increment(_ *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
+func increment(_ *op.Ctx, a *args, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
-		y.Set(i, x.At(i)+1)
+		a.y.Set(i, a.x.At(i)+1)
 	}
 	return nil
 }
@@ -77,7 +82,7 @@ func (s *suite) registry(t testing.TB, k kernel) *task.Registry {
 // bind binds a probe to its tensors.
 func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
 	b := opimpl.NewBinder[int](a)
-	return []op.Body{&probeBody{k, opimpl.ReadOnly[float32](b, 0), opimpl.WriteOnly[float32](b, 1)}}, b.Err()
+	return []op.Body{&probeBody{k, args{opimpl.ReadOnly[float32](b, 0), opimpl.WriteOnly[float32](b, 1)}}}, b.Err()
 }
 
 // apply inserts a probe.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/tensor"
 )
 
 var errKernel = errors.New("the kernel failed")
@@ -20,11 +19,11 @@ var errKernel = errors.New("the kernel failed")
 func (s *suite) testKernelErrors(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		var broken atomic.Bool
-		e := s.engine(t, s.registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
-			if broken.Load() && x.At(r.Lo) > 13 { // of the second task, which adds 1: from 13 on
+		e := s.engine(t, s.registry(t, func(ctx *op.Ctx, a *args, r op.Range) error {
+			if broken.Load() && a.x.At(r.Lo) > 13 { // of the second task, which adds 1: from 13 on
 				return fmt.Errorf("%w at %d", errKernel, r.Lo)
 			}
-			return increment(ctx, x, y, r)
+			return increment(ctx, a, r)
 		}), workers, engine.Config{})
 		in := s.load(t, e, chain(t, 2, 40))
 		data := make([]float32, 40)
@@ -57,16 +56,16 @@ func (s *suite) testKernelErrors(t *testing.T) {
 func (s *suite) testKernelPanics(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		var how atomic.Int32
-		e := s.engine(t, s.registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
+		e := s.engine(t, s.registry(t, func(ctx *op.Ctx, a *args, r op.Range) error {
 			if r.Lo >= 7 {
 				switch how.Load() {
 				case 1:
 					panic(fmt.Sprint("no ", r.Lo))
 				case 2:
-					y.Set(40, 0)
+					a.y.Set(40, 0)
 				}
 			}
-			return increment(ctx, x, y, r)
+			return increment(ctx, a, r)
 		}), workers, engine.Config{})
 		in := s.load(t, e, chain(t, 1, 40))
 		data := make([]float32, 40)
@@ -105,12 +104,12 @@ func (s *suite) testKernelPanics(t *testing.T) {
 func (s *suite) testCancel(t *testing.T) {
 	ran := 0
 	var cancel context.CancelCauseFunc
-	e := s.engine(t, s.registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
+	e := s.engine(t, s.registry(t, func(ctx *op.Ctx, a *args, r op.Range) error {
 		ran++
 		if ran == 2 && cancel != nil {
 			cancel(errors.New("enough"))
 		}
-		return increment(ctx, x, y, r)
+		return increment(ctx, a, r)
 	}), 1, engine.Config{})
 	in := s.load(t, e, chain(t, 4, 1))
 	ctx, stop := context.WithCancel(t.Context())
@@ -141,7 +140,7 @@ func (s *suite) testSteps(t *testing.T) {
 	var step atomic.Uint64
 	var fail atomic.Bool
 	var e *engine.Engine
-	e = s.engine(t, s.registry(t, func(ctx *op.Ctx, x tensor.RO[float32], y tensor.WO[float32], r op.Range) error {
+	e = s.engine(t, s.registry(t, func(ctx *op.Ctx, a *args, r op.Range) error {
 		if ctx.Step != step.Load() || ctx.Worker < 0 || ctx.Worker >= e.Workers() {
 			return fmt.Errorf("step %d of worker %d, want step %d", ctx.Step, ctx.Worker, step.Load())
 		}

@@ -6,14 +6,13 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
-	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // testTargets registers two kernels of an operator: one for another target, and one for the backend's, which
 // must run. Without the latter, the plan does not load.
 func (s *suite) testTargets(t *testing.T) {
 	const other op.Target = "another target"
-	wrong := kernel(func(*op.Ctx, tensor.RO[float32], tensor.WO[float32], op.Range) error { return errKernel })
+	wrong := kernel(func(*op.Ctx, *args, op.Range) error { return errKernel })
 	sig := probe.Signatures[0]
 	r := s.catalogue(t)
 	if err := r.RegisterTask(sig.ID, "probe forward", sig, task.Variant{Target: other, Kernel: wrong, Bind: wrong.bind}); err != nil {

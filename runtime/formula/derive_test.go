@@ -1,0 +1,249 @@
+package formula
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// forEachUse calls f with a use of every operator of the catalogue for each of its examples, in f64.
+func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution)) {
+	t.Helper()
+	for _, o := range catalogue.Operators() {
+		for i, ex := range o.Examples {
+			attrs, err := o.DecodeAttrs([]byte(ex.Attrs))
+			if err != nil {
+				t.Fatal(err)
+			}
+			given := task.NoneGiven(&o.Operator)
+			for n, s := range o.Slots {
+				if s.Role == task.RoleArgument || s.Role == task.RoleState {
+					continue
+				}
+				typ, err := dtype.Parse(s.Type)
+				for _, v := range o.Types {
+					if v.Name == s.Type {
+						if typ, err = v.Types[0], nil; slices.Contains(v.Types, dtype.F64) {
+							typ = dtype.F64
+						}
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if dims, ok := ex.Shapes[s.Name]; ok {
+					given.Operands[n] = []task.Operand{{Type: typ, Shape: dims}}
+				}
+				for k := 0; ; k++ {
+					dims, ok := ex.Shapes[fmt.Sprintf("%s.%d", s.Name, k)]
+					if !ok {
+						break
+					}
+					given.Operands[n] = append(given.Operands[n], task.Operand{Type: typ, Shape: dims})
+				}
+			}
+			r, err := task.Resolve(&o.Operator, attrs, given)
+			if err != nil {
+				continue // an attribute asks for another type
+			}
+			u, err := useOf(&o.Operator, attrs, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%s/%d", o.Name, i)
+			t.Run(name, func(t *testing.T) { f(t, &o.Operator, u, r) })
+		}
+	}
+}
+
+// TestDerivedGradients compares derived gradients with those of the interpreter, at all examples of the catalogue.
+func TestDerivedGradients(t *testing.T) {
+	forEachUse(t, compareGradients)
+}
+
+// TestDerivedGradientsOfExpressions does so for each kind of expression.
+func TestDerivedGradientsOfExpressions(t *testing.T) {
+	for _, text := range differentiable() {
+		t.Run(text, func(t *testing.T) {
+			o, attrs, r := operatorWith(t, text)
+			u, err := useOf(o, attrs, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareGradients(t, o, u, r)
+		})
+	}
+}
+
+// compareGradients runs derived statements, of a program in which extents stay symbols, and compares the gradients with
+// those of the interpreter.
+func compareGradients(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
+	t.Helper()
+	u.Open = true
+	p, err := program.Build(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outputs []int
+	for i, l := range p.Tensors {
+		if l.Slot >= 0 && l.Given && l.Kind == term.Real && l.Varies && o.Slots[l.Slot].Role == task.RoleOutput {
+			outputs = append(outputs, i)
+		}
+	}
+	g, err := derive.Gradients(p, outputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(g.Of) == len(outputs) {
+		return // nothing to differentiate
+	}
+	for _, s := range g.Statements {
+		t.Log(s)
+	}
+	q := &compiled{g.Program, compile(g.Program)}
+	m := q.newMemory()
+	random := rand.New(rand.NewPCG(1, 2))
+	for i, l := range g.Program.Tensors {
+		if l.Slot < 0 || l.Given {
+			continue
+		}
+		m.computed[i] = true
+		for k := range m.tensors[i].real {
+			m.tensors[i].real[k] = 0.1 + random.Float64()
+		}
+		for k := range m.tensors[i].integer {
+			bound := 2
+			if below, ok := r.Below(l.Slot); ok {
+				bound = below
+			}
+			m.tensors[i].integer[k] = int64(random.IntN(bound))
+		}
+		for k := range m.tensors[i].boolean {
+			m.tensors[i].boolean[k] = random.IntN(2) == 0
+		}
+	}
+	for _, o := range outputs {
+		id := g.Of[o]
+		for k := range m.tensors[id].real {
+			m.tensors[id].real[k] = random.Float64() - 0.3
+		}
+	}
+	if err := m.forward(); err != nil {
+		t.Fatal(err)
+	}
+	ref := (&compiled{p, compile(p)}).newMemory()
+	copy(ref.tensors, m.tensors[:len(p.Tensors)])
+	for i := range ref.computed {
+		ref.computed[i] = true
+	}
+	for _, o := range outputs {
+		ref.grads[o] = slices.Clone(m.tensors[g.Of[o]].real)
+	}
+	if err := ref.backward(); err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range p.Tensors {
+		if !l.Varies || l.Given || l.Slot < 0 {
+			continue
+		}
+		want := ref.grads[i]
+		id, ok := g.Of[i]
+		if !ok {
+			for _, w := range want {
+				if w != 0 {
+					t.Fatalf("%s: want a gradient, got none", l.Name)
+				}
+			}
+			continue
+		}
+		got := m.tensors[id].real
+		for k := range want {
+			if math.Abs(got[k]-want[k]) > 1e-9*max(1, math.Abs(want[k])) {
+				t.Errorf("gradient of %s, element %d: got %v, want %v", l.Name, k, got[k], want[k])
+				break
+			}
+		}
+	}
+}
+
+// TestScatterFollows checks what specs say of gradients that are written once. Two operators say so of what they look up,
+// since no two of their indices are equal; formulas cannot tell.
+func TestScatterFollows(t *testing.T) {
+	forEachUse(t, func(t *testing.T, o *task.Operator, u *program.Use, _ *task.Resolution) {
+		backward := o.Signature(task.KindBackward)
+		u.Open = true
+		p, err := program.Build(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var outputs []int
+		for i, l := range p.Tensors {
+			if l.Slot >= 0 && l.Given && l.Varies && o.Slots[l.Slot].Role == task.RoleOutput {
+				outputs = append(outputs, i)
+			}
+		}
+		g, err := derive.Gradients(p, outputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, scatter := range g.Scatter {
+			slot := p.Tensors[i].Slot
+			if backward == nil || o.Name == "aggregate" || o.Name == "aggregate_spec" {
+				continue
+			}
+			for _, param := range backward.Params {
+				if param.Grad && param.Slot == slot && scatter && !param.Scatter {
+					t.Errorf("the gradient of %s is added to element by element, and the spec says that it is written once", o.Slots[slot].Name)
+				}
+			}
+		}
+	})
+}
+
+// TestShardingFollows checks what specs say about dividing an operator among devices: each claim follows from the formula.
+func TestShardingFollows(t *testing.T) {
+	claims := 0
+	forEachUse(t, func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
+		u.Open = true
+		p, err := program.Build(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range o.Shards {
+			if len(r.Divisible()[i]) == 0 {
+				continue
+			}
+			var symbols []string
+			switch n := u.Dims[s.Dim].(type) {
+			case []int:
+				for k, extent := range n {
+					if extent > 1 {
+						symbols = append(symbols, fmt.Sprintf("%s%d", s.Dim, k))
+					}
+				}
+			default:
+				symbols = []string{s.Dim}
+			}
+			want := derive.Divided
+			if s.Partial {
+				want = derive.Partial
+			}
+			for _, symbol := range symbols {
+				claims++
+				if got := derive.Divide(p, symbol); got != want {
+					t.Errorf("dividing %s %v according to the spec, but %v according to the formula", symbol, want, got)
+				}
+			}
+		}
+	})
+	t.Log(claims, "claims")
+}

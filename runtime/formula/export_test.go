@@ -1,0 +1,4 @@
+package formula
+
+// UseOf is useOf, for tests that compare what the generator makes of examples.
+var UseOf = useOf

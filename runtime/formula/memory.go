@@ -1,0 +1,223 @@
+package formula
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// memory holds the tensors of a program in one run of it.
+type memory struct {
+	program *compiled
+	step    uint64 // the number of the training step, from 0
+	tensors []elements
+	grads   [][]float64 // by tensor; nil where there are none
+	// gradient is the code of the last call of backward.
+	gradient *gradientCode
+	// computed tells which tensors hold values.
+	computed []bool
+}
+
+// elements are those of a tensor; one of the lists holds them, depending on the kind.
+type elements struct {
+	real    []float64
+	integer []int64
+	boolean []bool
+}
+
+func newElements(k term.Kind, n int) elements {
+	switch k {
+	case term.Real:
+		return elements{real: make([]float64, n)}
+	case term.Integer:
+		return elements{integer: make([]int64, n)}
+	}
+	return elements{boolean: make([]bool, n)}
+}
+
+// newMemory returns memory in which all tensors are zero and no slot has a value yet.
+func (p *compiled) newMemory() *memory {
+	m := &memory{program: p, tensors: make([]elements, len(p.Tensors)), grads: make([][]float64, len(p.Tensors)), computed: make([]bool, len(p.Tensors))}
+	for i, t := range p.Tensors {
+		m.tensors[i] = newElements(t.Kind, count(t))
+	}
+	return m
+}
+
+// begin forgets what was set and computed.
+func (m *memory) begin(step uint64) {
+	m.step = step
+	clear(m.computed)
+	clear(m.grads)
+}
+
+// tensor returns the number of a slot's tensor, or an error if the use has none.
+func (p *compiled) tensor(slot, number int) (int, error) {
+	for i, t := range p.Tensors {
+		if t.Slot == slot && t.Number == number {
+			return i, nil
+		}
+	}
+	return 0, mistake(p.Operator, fmt.Sprintf("there is no tensor %d of slot %d", number, slot))
+}
+
+// set gives a slot's tensor its value: the elements, little endian, in the tensor's type or in float64 if that is wide.
+func (m *memory) set(slot, number int, typ dtype.Type, data []byte) error {
+	id, err := m.program.tensor(slot, number)
+	if err != nil {
+		return err
+	}
+	if want := count(m.program.Tensors[id]) * typ.Size(); len(data) != want {
+		return mistake(m.program.Operator, fmt.Sprintf("%s: want %d bytes, got %d", m.program.Tensors[id].Name, want, len(data)))
+	}
+	m.computed[id] = true
+	m.tensors[id].load(typ, data)
+	return nil
+}
+
+// get writes the value of a slot's tensor to data, rounded to the type.
+func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
+	id, err := m.program.tensor(slot, number)
+	if err != nil {
+		return err
+	}
+	m.tensors[id].store(typ, data)
+	return nil
+}
+
+// setGrad gives the gradient of the tensor of a slot.
+func (m *memory) setGrad(slot, number int, typ dtype.Type, data []byte) error {
+	id, err := m.program.tensor(slot, number)
+	if err != nil {
+		return err
+	}
+	e := newElements(term.Real, len(data)/typ.Size())
+	e.load(typ, data)
+	m.grads[id] = e.real
+	return nil
+}
+
+// grad returns the gradient of the tensor of a slot; nil if nothing flows to it.
+func (m *memory) grad(slot, number int) ([]float64, error) {
+	id, err := m.program.tensor(slot, number)
+	if err != nil {
+		return nil, err
+	}
+	return m.grads[id], nil
+}
+
+// at returns an element as a real number.
+func (e elements) at(i int) float64 {
+	switch {
+	case e.real != nil:
+		return e.real[i]
+	case e.integer != nil:
+		return float64(e.integer[i])
+	}
+	return term.Truth(e.boolean[i])
+}
+
+func (e elements) put(i int, v float64) {
+	switch {
+	case e.real != nil:
+		e.real[i] = v
+	case e.integer != nil:
+		e.integer[i] = int64(v)
+	default:
+		e.boolean[i] = v != 0
+	}
+}
+
+// as returns bytes as elements of a type of the host.
+func as[T any](data []byte) []T {
+	if len(data) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(*new(T))))
+}
+
+// load reads elements of a type.
+func (e elements) load(typ dtype.Type, data []byte) {
+	if p, ok := typ.Packed(); ok {
+		wide := make([]float32, len(data)/typ.Size())
+		p.Decode(wide, data)
+		for i, v := range wide {
+			e.put(i, float64(v))
+		}
+		return
+	}
+	switch typ {
+	case dtype.F32:
+		for i, v := range as[float32](data) {
+			e.put(i, float64(v))
+		}
+	case dtype.F64:
+		for i, v := range as[float64](data) {
+			e.put(i, v)
+		}
+	case dtype.I32:
+		for i, v := range as[int32](data) {
+			e.integer[i] = int64(v)
+		}
+	case dtype.I64:
+		copy(e.integer, as[int64](data))
+	case dtype.Bool:
+		copy(e.boolean, as[bool](data))
+	}
+}
+
+// store writes elements, rounded to a type.
+func (e elements) store(typ dtype.Type, data []byte) {
+	if p, ok := typ.Packed(); ok {
+		wide := make([]float32, len(data)/typ.Size())
+		for i := range wide {
+			wide[i] = float32(e.at(i))
+		}
+		p.Encode(data, wide)
+		return
+	}
+	switch typ {
+	case dtype.F32:
+		for i, out := 0, as[float32](data); i < len(out); i++ {
+			out[i] = float32(e.at(i))
+		}
+	case dtype.F64:
+		for i, out := 0, as[float64](data); i < len(out); i++ {
+			out[i] = e.at(i)
+		}
+	case dtype.I32:
+		for i, out := 0, as[int32](data); i < len(out); i++ {
+			out[i] = int32(e.integer[i])
+		}
+	case dtype.I64:
+		copy(as[int64](data), e.integer)
+	case dtype.Bool:
+		copy(as[bool](data), e.boolean)
+	}
+}
+
+// storeGrad puts a gradient into the memory of a task, which accumulates or not.
+func storeGrad(grad []float64, typ dtype.Type, mode tensor.Mode, data []byte) {
+	n := len(data) / typ.Size()
+	e := elements{real: make([]float64, n)}
+	if mode == tensor.Accumulate {
+		e.load(typ, data)
+	}
+	for i, g := range grad {
+		e.real[i] += g
+	}
+	e.store(typ, data)
+}
+
+// outside reports an element that a formula reads or gives outside a tensor.
+func outside(r *term.Read, l *program.Local, idx []int) error {
+	return fmt.Errorf("%s%s lies outside %s%s", l.Name, shape.Format(idx), l.Name, shape.Format(extents(r.Ext)))
+}
+
+var negativeInfinity = math.Inf(-1)

@@ -1,0 +1,140 @@
+package formula
+
+import (
+	"math"
+	"strings"
+
+	"github.com/opgen/opgen/internal/term"
+)
+
+// reduceReal returns code for a reduction of real numbers. Sums go in the order of the indices.
+func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
+	each, x := c.loop(r.Vars, r.Guard), c.real(r.Body)
+	switch r.Kind {
+	case "sum":
+		return func(f *frame) float64 {
+			s := 0.0
+			each(f, func(f *frame) { s += x(f) })
+			return s
+		}
+	case "mean":
+		return func(f *frame) float64 {
+			s, n := 0.0, 0
+			each(f, func(f *frame) { s += x(f); n++ })
+			return s / float64(n)
+		}
+	case "prod":
+		return func(f *frame) float64 {
+			s := 1.0
+			each(f, func(f *frame) { s *= x(f) })
+			return s
+		}
+	case "variance":
+		return func(f *frame) float64 {
+			mean, n := moments(f, each, x)
+			s := 0.0
+			each(f, func(f *frame) { d := x(f) - mean; s += d * d })
+			return s / n
+		}
+	case "logsumexp":
+		return func(f *frame) float64 {
+			top := negativeInfinity
+			each(f, func(f *frame) { top = max(top, x(f)) })
+			if math.IsInf(top, 0) || math.IsNaN(top) {
+				return top
+			}
+			s := 0.0
+			each(f, func(f *frame) { s += math.Exp(x(f) - top) })
+			return top + math.Log(s)
+		}
+	}
+	if r.Kind == "min" {
+		return func(f *frame) float64 {
+			v := math.Inf(1)
+			each(f, func(f *frame) { v = min(v, x(f)) })
+			return v
+		}
+	}
+	return func(f *frame) float64 {
+		v := negativeInfinity
+		each(f, func(f *frame) { v = max(v, x(f)) })
+		return v
+	}
+}
+
+// moments returns the mean of values and how many there are.
+func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) (mean, n float64) {
+	s := 0.0
+	each(f, func(f *frame) { s += x(f); n++ })
+	return s / n, n
+}
+
+// reduceInteger returns code for a reduction that gives an integer.
+func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
+	each := c.loop(r.Vars, r.Guard)
+	if r.Kind == "count" {
+		return func(f *frame) int {
+			n := 0
+			each(f, func(*frame) { n++ })
+			return n
+		}
+	}
+	if strings.HasPrefix(r.Kind, "arg") {
+		return c.argument(r, each)
+	}
+	x := c.integer(r.Body)
+	var fold func(a, b int) int
+	first := 0
+	switch r.Kind {
+	case "sum":
+		fold = func(a, b int) int { return a + b }
+	case "prod":
+		fold, first = func(a, b int) int { return a * b }, 1
+	case "max":
+		fold, first = func(a, b int) int { return max(a, b) }, math.MinInt
+	default:
+		fold, first = func(a, b int) int { return min(a, b) }, math.MaxInt
+	}
+	return func(f *frame) int {
+		v := first
+		each(f, func(f *frame) { v = fold(v, x(f)) })
+		return v
+	}
+}
+
+// argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
+// is more extreme than all numbers.
+func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func(*frame) int {
+	x := c.real(r.Body)
+	sign := 1.0
+	if r.Kind == "argmin" {
+		sign = -1
+	}
+	slots := make([]int, len(r.Vars))
+	lo, hi := make([]func(*frame) int, len(r.Vars)), make([]func(*frame) int, len(r.Vars))
+	for i, v := range r.Vars {
+		slots[i], lo[i], hi[i] = c.slots[v], c.integer(v.Lo), c.integer(v.Hi)
+	}
+	part := r.Part
+	return func(f *frame) int {
+		best, found, at := 0.0, false, 0
+		each(f, func(f *frame) {
+			v := x(f) * sign
+			if found && !(v > best) && (!math.IsNaN(v) || math.IsNaN(best)) {
+				return
+			}
+			if found && math.IsNaN(best) {
+				return
+			}
+			best, found, at = v, true, 0
+			if part >= 0 {
+				at = f.vars[slots[part]]
+				return
+			}
+			for i, s := range slots {
+				at = at*(hi[i](f)-lo[i](f)) + f.vars[s]
+			}
+		})
+		return at
+	}
+}
