@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate mutate-maker tiles coverage-table
+.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate mutate-maker mutate-formulas tiles coverage-table
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -51,6 +51,11 @@ FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 20x
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
 	$(GO) test -run '^$$' -fuzz FuzzSpec $(FUZZFLAGS) ./internal/driver
+	$(GO) test -run '^$$' -fuzz FuzzExamples $(FUZZFLAGS) ./internal/driver
+	$(GO) test -run '^$$' -fuzz FuzzEval $(FUZZFLAGS) ./internal/example
+	$(GO) test -run '^$$' -fuzz FuzzParseFormula $(FUZZFLAGS) ./internal/expr
+	$(GO) test -run '^$$' -fuzz FuzzFormula $(FUZZFLAGS) ./internal/check
+	$(GO) test -run '^$$' -fuzz FuzzProgram $(FUZZFLAGS) ./runtime/formula
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/plan
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
@@ -59,6 +64,7 @@ fuzz:
 CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
+	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
 
 # lint checks the format of hand-written and generated code.
 lint:
@@ -77,6 +83,13 @@ mutate:
 # accepts a wrong plan. It takes about five minutes.
 mutate-maker:
 	$(GO) run ./test/mutate -maker
+
+# mutate-formulas changes the formulas of specs in COUNT small ways, one at a time; 0 means in all. It fails if no check
+# and no example notices a change that docs/mutants.md does not name. It takes less than a minute, or some minutes for all.
+COUNT ?= 2000
+SEED ?= 1
+mutate-formulas:
+	$(GO) test ./kernels -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED)
 
 # Builds, verifies and loads plans of a million tiles on one processor, as grids and as tasks. Fails over 10 s of
 # processor time or 1 GiB.

@@ -53,8 +53,8 @@ var reaches = map[string][]string{
 	"examples":  {"opgen", "generated", "runtime", "generate"},
 	"kernels":   {"kernels", "generated", "runtime"},
 	"generated": {"runtime"},
-	"runtime":   {"runtime", "internal/nearest"},                         // the nearest name of an attribute
-	"internal":  {"internal", "templates", "runtime", "generate/plugin"}, // the protocol of plug-ins
+	"runtime":   {"runtime", "internal/nearest", "internal/expr", "internal/term", "internal/program"}, // names of attributes; formulas
+	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                               // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"generated", "kernels", "runtime"},

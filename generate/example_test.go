@@ -52,7 +52,7 @@ func module(spec string) string {
 	return dir
 }
 
-// Write brings the generated files of a module up to date; Diff finds out what it would change.
+// Diff returns what Write would change. Write brings the generated files of a module up to date.
 func Example() {
 	dir := module(spec)
 	defer os.RemoveAll(dir)
@@ -79,7 +79,7 @@ func Example() {
 	// 1 operator: 6 files created
 }
 
-// A finding is a value: it has a position, a code, and the edits that correct it.
+// A finding is a value with a position, a code, and the edits that correct it.
 func ExampleCheck() {
 	dir := module("edition = 1\nnmae = \"scale\"\n" + spec[len("edition = 1\nname    = \"scale\"\n"):])
 	defer os.RemoveAll(dir)

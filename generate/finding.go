@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// Place is a piece of a file, with what is to be said about it. A finding that belongs to no file has no File.
+// Place is a range of a file, with a message about it. File is empty if the message is about no file.
 type Place struct {
 	File      string `json:"file,omitempty"` // relative to the module's root, with slashes
 	Line      int    `json:"line,omitempty"` // lines and columns count from 1, columns in characters
@@ -17,7 +17,7 @@ type Place struct {
 	Message   string `json:"message"`
 }
 
-// Edit replaces the bytes from Start to End of a file.
+// Edit replaces the bytes from Start to End-1 of a file. Bytes count from 0.
 type Edit struct {
 	File  string `json:"file"`
 	Start int    `json:"start"`
@@ -25,13 +25,13 @@ type Edit struct {
 	New   string `json:"new"`
 }
 
-// Finding is what is wrong with a spec, with opgen.toml or with a plug-in.
+// Finding is a mistake in a spec, in opgen.toml or in a plug-in.
 type Finding struct {
 	Code string `json:"code"` // a code never changes its meaning
 	Rule string `json:"rule"`
 	URL  string `json:"url"` // the documentation of the code
 	Place
-	Hint    string  `json:"hint,omitempty"` // what to do about it
+	Hint    string  `json:"hint,omitempty"` // how to correct it
 	Related []Place `json:"related,omitempty"`
 	// Edits correct the finding. There are none unless the correction is certain.
 	Edits []Edit `json:"edits,omitempty"`

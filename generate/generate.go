@@ -1,8 +1,8 @@
 // Package generate runs opgen within another program: it reads and checks the specs of a module, compares generated
 // files with those on disk, and brings these up to date.
 //
-// Everything that opgen finds wrong with specs is a [Finding]: a value with its position, its code and, where it is
-// certain, the edits that correct it. Errors are for files that cannot be read or written.
+// A mistake in specs is a [Finding]: a value with a position and a code, and with edits if the correction is certain.
+// Errors are about files that cannot be read or written.
 //
 // A program may add plug-ins of its own, which make further files from the model. Package plugin describes them.
 package generate
@@ -20,7 +20,7 @@ import (
 	"github.com/opgen/opgen/internal/output"
 )
 
-// Options are the choices of a run.
+// Options configure a run.
 type Options struct {
 	// Dir is the folder of opgen.toml or one below it. "" is the current folder.
 	Dir string
@@ -54,7 +54,8 @@ type Result struct {
 	Findings []Finding
 	// Changes lists the files that differ, or that differed before Write.
 	Changes []Change
-	// Refused lists the changes that would lose work that opgen did not do. If there is one, nothing was written.
+	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one, nothing was
+	// written.
 	Refused []Change
 	// Operators is how many operators the module has.
 	Operators int
@@ -64,7 +65,7 @@ type Result struct {
 	summary string
 }
 
-// Summary says in one line what was found or done.
+// Summary returns one line that says what was found or done.
 func (r *Result) Summary() string { return r.summary }
 
 // Model returns the model of the module's operators and enums, as plug-ins get it: an object of version
@@ -77,11 +78,12 @@ func (r *Result) Model() (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// Fix makes the edits of all findings and returns the paths of the files that it changed. It changes nothing if two
-// edits overlap, if a file changed since it was read, or if a file would no longer be TOML.
+// Fix makes the edits of all findings and returns the paths of the files that it changed. It returns an error and
+// changes nothing if two edits overlap, if a file changed since it was read, or if a file would not be TOML.
 func (r *Result) Fix() ([]string, error) { return driver.Fix(r.root, r.result.Findings) }
 
-// Check reads and checks the configuration and the specs. It asks no plug-ins.
+// Check reads and checks the configuration and the specs. It runs no plug-ins. The error says which file
+// cannot be read.
 func Check(o Options) (*Result, error) {
 	root, err := find(o.Dir)
 	if err != nil {
@@ -96,12 +98,13 @@ func Check(o Options) (*Result, error) {
 	return r, nil
 }
 
-// Diff finds out what Write would change.
+// Diff returns what Write would change. It writes nothing. The error says which file cannot be read.
 func Diff(ctx context.Context, o Options) (*Result, error) {
 	return run(ctx, o, driver.Diff, (*driver.Result).Differences)
 }
 
-// Write brings the generated files up to date, unless there are findings or refused changes.
+// Write brings the generated files up to date, unless there are findings or refused changes. The error says
+// which file cannot be read or written.
 func Write(ctx context.Context, o Options) (*Result, error) {
 	return run(ctx, o, driver.Generate, (*driver.Result).Summary)
 }

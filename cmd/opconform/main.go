@@ -4,19 +4,20 @@
 //
 //	opconform [flags] DIR
 //
-// DIR holds cases in any folders; what a file is shows from its content. A safetensors file is a case
-// of an operator. It is run through the generated operators on an engine; outputs and gradients are
-// compared with what the file holds, each within the file's tolerance. Cases with the tags ext (beyond
-// what FlexFlow's attributes can say) and edge (results that are a convention) are counted apart, too.
+// DIR and the folders below it hold cases. The content of a file determines its kind. A safetensors file is a
+// case of an operator. The generated operator runs on an engine. Its outputs and gradients are compared with
+// those in the file, within the tolerance that the file gives. The tag ext marks cases that FlexFlow's
+// attributes cannot express, and the tag edge marks results that are a convention. Both are also counted
+// separately.
 //
-// A JSON file may hold scenarios of task signatures: what is declared, registered and launched, and
-// how the launch is divided among processors. With -json, their outcomes are printed, one JSON object
-// a line, without looking at what they expect.
+// A JSON file may hold scenarios of task signatures: declarations, registrations and launches, and the
+// division of a launch among processors. With -json, opconform prints their outcomes, one JSON object a line,
+// and compares nothing.
 //
-// What fails or is not supported is listed by name with the reason. The last line is
-// "N passed, N failed, N skipped".
+// Cases that fail or are not supported are listed by name with the reason. The last line is "N passed, N
+// failed, N skipped".
 //
-// The exit status is 0 if nothing failed, 1 if a case failed, and 2 for trouble.
+// The exit status is 0 if no case failed, 1 if a case failed, and 2 after other errors.
 package main
 
 import (
@@ -38,6 +39,8 @@ import (
 	"github.com/opgen/opgen/runtime/conform"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/formula"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -48,15 +51,28 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// engines holds the engines that cases can run on: functions that make the backend of one, with so many workers.
+// engines holds, by name of engine, the functions that make a backend with a number of workers.
 var engines = map[string]func(workers int) engine.Backend{
 	"cpu": func(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers}) },
 }
 
+// kernels holds, by name, the functions that register kernels for the operators of the catalogue.
+var kernels = map[string]func(*task.Registry) error{
+	"catalogue": catalogue.Register,
+	"formula": func(r *task.Registry) error {
+		for _, o := range catalogue.Operators() {
+			if err := formula.Register(r, op.CPU, &o.Operator); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
 type options struct {
-	engine, op, dtype, answers string
-	workers                    int
-	verbose, json              bool
+	engine, kernels, op, dtype, answers string
+	workers                             int
+	verbose, json                       bool
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -73,6 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known)
+	flags.StringVar(&o.kernels, "kernels", "catalogue", "the `kernels` to run: those of the catalogue, or formula, which computes what specs say")
 	flags.StringVar(&o.op, "op", "", "run the cases of these `operators` only, separated by commas")
 	flags.StringVar(&o.dtype, "dtype", "float32", "the `type` in which floating-point cases are computed: float32 or float64")
 	flags.StringVar(&o.answers, "answers", "", "write what was computed into this `folder`, one file for each case")
@@ -103,8 +120,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if o.dtype != "float32" && o.dtype != "float64" {
 		return trouble(fmt.Errorf("--dtype: want float32 or float64, got %q", o.dtype))
 	}
+	register, ok := kernels[o.kernels]
+	if !ok {
+		return trouble(fmt.Errorf("--kernels: want catalogue or formula, got %q", o.kernels))
+	}
 	var registry task.Registry
-	if err := catalogue.Register(&registry); err != nil {
+	if err := register(&registry); err != nil {
 		return trouble(err)
 	}
 	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64",
@@ -174,7 +195,7 @@ func writeAnswers(dir string, results []*conform.Result) error {
 	return nil
 }
 
-// writeOutcomes prints what every scenario ends with, one JSON object a line.
+// writeOutcomes prints the outcome of every scenario, one JSON object a line.
 func writeOutcomes(w io.Writer, scenarios []*conform.Scenario) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -24,7 +24,7 @@ func opconform(t *testing.T, args ...string) (status int, stdout []string, stder
 
 func last(lines []string) string { return lines[len(lines)-1] }
 
-// TestPass runs cases of two operators, with flags in front of and behind the folder.
+// TestPass runs cases of two operators, with flags before and after the folder.
 func TestPass(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
@@ -53,7 +53,7 @@ func firstCase(t *testing.T, folder string) string {
 	return strings.TrimSuffix(filepath.Base(files[0]), ".safetensors")
 }
 
-// TestGroups counts what is beyond FlexFlow and what is a convention apart, and scenarios too.
+// TestGroups checks the counts of each group of cases, and of scenarios.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	status, out, errs := opconform(t, cases)

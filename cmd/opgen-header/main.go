@@ -1,5 +1,5 @@
-// Opgen-header is a plug-in of opgen. It writes a header in C with the numbers that code outside of Go shares with the
-// generated packages: slots, tasks and values of enums. Kernels of an accelerator are such code.
+// Opgen-header is a plug-in of opgen. It writes a header in C with the numbers that code outside of Go shares
+// with the generated packages: slots, tasks and values of enums. Kernels of an accelerator are such code.
 //
 // opgen.toml names it, and may set two options:
 //
@@ -25,7 +25,7 @@ func main() { plugin.Serve(header{}) }
 // header implements plugin.Plugin.
 type header struct{}
 
-// named is the part of the model that everything with a name has.
+// named holds the fields that all named parts of the model have.
 type named struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
@@ -98,13 +98,13 @@ func (header) Generate(_ context.Context, r *plugin.Request) (*plugin.Response, 
 type writer struct {
 	strings.Builder
 	prefix   string
-	names    map[string]string // the positions of what is declared, by name
+	names    map[string]string // the positions of declarations, by name in C
 	findings []plugin.Finding
 }
 
 func (w *writer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 
-// notC matches what names in C have none of. Values of enums may hold it.
+// notC matches characters that names in C cannot have. Names of enum values may have them.
 var notC = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 // name returns a name in C.
@@ -112,7 +112,7 @@ func (w *writer) name(parts ...string) string {
 	return w.prefix + "_" + strings.ToUpper(notC.ReplaceAllString(strings.Join(parts, "_"), "_"))
 }
 
-// declare returns a name in C. It is a finding if something else has the name.
+// declare returns a name in C. It adds a finding if another declaration has the name.
 func (w *writer) declare(pos string, parts ...string) string {
 	n := w.name(parts...)
 	if other, taken := w.names[n]; taken {

@@ -62,7 +62,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestClash checks that two names that are one in C are a finding at the second.
+// TestClash checks that two names that are equal in C give a finding at the second.
 func TestClash(t *testing.T) {
 	r := generate(t, strings.Replace(model, `{"name": "exact result"}`, `{"name": "fast", "pos": "specs/linear.toml:6:1"}`, 1), `{}`)
 	if len(r.Findings) != 1 || r.Findings[0].Pos != "specs/linear.toml:6:1" ||

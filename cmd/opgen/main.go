@@ -6,18 +6,19 @@
 //	opgen check [-format text|json]      report what is wrong with the specs
 //	opgen check -fix                     make the edits that findings propose, and report the rest
 //	opgen diff                           show what generate would change, and change nothing
-//	opgen explain [-format text|json] OP print an operator as opgen understands it
+//	opgen explain [-format text|json] OP print the resolved model of an operator
 //	opgen explain CODE                   explain a diagnostic
 //	opgen explain FILE:LINE              show what a line of a spec becomes, or where generated code comes from
-//	opgen new OP                         make a spec and a kernel to begin with
+//	opgen new [-kernel] OP               write a first spec of an operator, and a kernel by hand
 //	opgen vet [PACKAGE...]               check Go code around operators; by default ./...
 //	opgen version                        print the version
 //
-// Flags may be anywhere among the arguments. Every command takes -C DIR, the folder to work in. The file opgen.toml, there
-// or in a folder above, says where specs are, where generated code goes, and which plug-ins make further files.
+// Flags may be anywhere among the arguments. Every command takes -C DIR, the folder to work in. The file
+// opgen.toml, there or in a folder above, gives the folders of specs and of generated code, and the plug-ins
+// that make further files.
 //
-// The exit status is 0 without findings, 1 with findings or differences, and 2 after other errors: wrong usage, or files
-// that cannot be read or written.
+// The exit status is 0 without findings, and 1 with findings or differences. It is 2 after other errors:
+// wrong usage, or files that cannot be read or written.
 package main
 
 import (
@@ -60,10 +61,10 @@ const (
 )
 
 func main() {
-	// A run is short and allocates much. It is a third faster if garbage is collected rarely.
+	// A run is short and allocates much memory. Rare garbage collections make it a third faster.
 	debug.SetGCPercent(2000)
 	if isVetTool(os.Args[1:]) {
-		unitchecker.Main(vet.Analyzers...) // which exits
+		unitchecker.Main(vet.Analyzers...) // it exits
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -73,6 +74,7 @@ type command struct {
 	stdout, stderr io.Writer
 	dir            string
 	force, fix     bool
+	kernel         bool
 	format         string
 	args           []string
 }
@@ -87,7 +89,7 @@ var commands = []struct {
 	{"check", "", []string{"format", "fix"}, 0, 0, (*command).check},
 	{"diff", "", nil, 0, 0, (*command).diff},
 	{"explain", "OP, CODE or FILE:LINE", []string{"format"}, 1, 1, (*command).explain},
-	{"new", "OP", nil, 1, 1, (*command).new},
+	{"new", "OP", []string{"kernel"}, 1, 1, (*command).new},
 	{"vet", "[PACKAGE...]", nil, 0, math.MaxInt, (*command).vet},
 	{"version", "", nil, 0, 0, (*command).version},
 }
@@ -124,6 +126,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		if slices.Contains(cmd.flags, "fix") {
 			fs.BoolVar(&c.fix, "fix", false, "change specs and opgen.toml as hints say, where a finding has an edit")
+		}
+		if slices.Contains(cmd.flags, "kernel") {
+			fs.BoolVar(&c.kernel, "kernel", false, "also write a kernel, which takes the place of the formula")
 		}
 		rest, err := parse(fs, rest)
 		if errors.Is(err, flag.ErrHelp) {
@@ -170,7 +175,7 @@ func splitCommand(args []string) (name string, rest []string) {
 	return "", args
 }
 
-// parse accepts flags anywhere among the arguments.
+// parse returns the arguments that are not flags. Flags may be anywhere among them.
 func parse(fs *flag.FlagSet, args []string) ([]string, error) {
 	var rest []string
 	for {
@@ -350,8 +355,8 @@ func place(s string) (file string, line int, ok bool) {
 	return file, line, err == nil && line > 0
 }
 
-// explainLine shows what a line of a spec becomes, or where a line of generated code comes from. The file is relative to
-// the folder to work in.
+// explainLine prints the declarations that come from a line of a spec, or the line of the spec that a line of
+// generated code comes from. The file is relative to the folder to work in.
 func (c *command) explainLine(root, file string, line int) int {
 	var list diag.List
 	conf, err := config.Load(root, &list)
@@ -388,14 +393,18 @@ func (c *command) new() int {
 	if !list.Empty() {
 		return c.check() // which reports what is wrong
 	}
-	files, err := scaffold.New(cfg, c.args[0])
+	files, err := scaffold.New(cfg, c.args[0], c.kernel)
 	for _, f := range files {
 		fmt.Fprintln(c.stdout, "wrote", f)
 	}
 	if err != nil {
 		return c.fail(err)
 	}
-	fmt.Fprintln(c.stdout, "next: change both, then run opgen generate")
+	what := "it"
+	if c.kernel {
+		what = "both"
+	}
+	fmt.Fprintf(c.stdout, "next: change %s, then run opgen generate\n", what)
 	return clean
 }
 

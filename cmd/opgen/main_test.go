@@ -39,16 +39,25 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("REPOSITORY", repository)
-			env.Setenv("TOOL", tool) // which is opgen if it is called that
+			env.Setenv("TOOL", tool) // a link to it with the name opgen is opgen
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "replace": replace, "age": age,
+			"status": status, "replace": replace, "age": age, "link": link,
 		},
 	})
 }
 
-// status runs a command that must end with a given exit status: status 2 opgen foo.
+// link gives a file a second name: link $TOOL bin/opgen. A program must not be copied, since a process that another test
+// starts at that moment holds the copy open for writing, and then it cannot be run.
+func link(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: link file name")
+	}
+	ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
+}
+
+// status runs a command that must exit with a given status: status 2 opgen foo.
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status number command args...")
@@ -66,8 +75,8 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// replace replaces the first occurrence of a text in a file. With -keep, the file keeps its time
-// stamp, as it does on a file system whose clock is coarse.
+// replace replaces the first occurrence of a text in a file. With -keep, the file keeps its time stamp, as on a file
+// system with coarse time stamps.
 func replace(ts *testscript.TestScript, neg bool, args []string) {
 	keep := len(args) > 0 && args[0] == "-keep"
 	if keep {
@@ -89,7 +98,7 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// age makes files look an hour old.
+// age sets the time stamps of files to an hour ago.
 func age(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: age path...")

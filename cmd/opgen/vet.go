@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// isVetTool reports whether the go command calls this program as its vet tool: to ask for its version or
-// its flags, or with the description of a package.
+// isVetTool reports whether the go command runs this program as its vet tool: for its version, for its flags, or with
+// the description of a package.
 func isVetTool(args []string) bool {
 	if len(args) == 0 {
 		return false
@@ -16,7 +16,7 @@ func isVetTool(args []string) bool {
 	return strings.HasPrefix(args[0], "-V=") || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg")
 }
 
-// vet checks packages with go vet, whose tool this program is.
+// vet runs go vet with this program as its tool.
 func (c *command) vet() int {
 	self, err := os.Executable()
 	if err != nil {

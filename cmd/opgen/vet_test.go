@@ -32,7 +32,7 @@ func TestVet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool := filepath.Join(t.TempDir(), "opgen") // called this, the test binary is opgen
+	tool := filepath.Join(t.TempDir(), "opgen") // under this name, the test binary runs opgen
 	program, err := os.ReadFile(self)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestVet(t *testing.T) {
 	}
 	for _, c := range []struct {
 		args []string
-		want string // a part of what is said; "" if all is well
+		want string // a part of the output, or "" if there are no findings
 	}{
 		{[]string{tool, "vet", "./good"}, ""},
 		{[]string{tool, "vet"}, "bad/bad.go:5:26: an argument is of type *int, which is not plain data"},

@@ -19,7 +19,7 @@ import (
 // New fields leave it as it is.
 const Protocol = 1
 
-// Request is what opgen asks of a plug-in.
+// Request is the input of a plug-in.
 type Request struct {
 	Protocol int    `json:"protocol"`
 	Opgen    string `json:"opgen"`  // the version of opgen
@@ -30,15 +30,15 @@ type Request struct {
 	Model json.RawMessage `json:"model"`
 }
 
-// Response is what a plug-in answers. With findings, opgen writes nothing.
+// Response is the output of a plug-in. If it has findings, opgen writes nothing.
 type Response struct {
 	Protocol int       `json:"protocol"`
 	Files    []File    `json:"files"`
 	Findings []Finding `json:"findings,omitempty"`
 }
 
-// File is a file for the plug-in's folder. Opgen puts a header and a checksum in front if it knows how the language
-// writes comments. The checksums of other files are listed in the file opgen.sums beside them.
+// File is a file for the plug-in's folder. Opgen puts a header and a checksum in front if it knows the
+// comments of the file's language. The file opgen.sums in the folder lists the checksums of other files.
 type File struct {
 	Path string `json:"path"` // below the plug-in's folder, with slashes
 	// Source is the spec from which the file was made. The header names it. "" means all specs.
@@ -48,16 +48,16 @@ type File struct {
 	Data []byte `json:"data,omitempty"` // in base 64
 }
 
-// Finding is what a plug-in does not accept about the specs.
+// Finding is a mistake in the specs that a plug-in reports.
 type Finding struct {
 	// Pos is a position as the model holds them: file:line:column. "" means the plug-in in opgen.toml.
 	Pos     string `json:"pos,omitempty"`
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"` // what to do about it
+	Hint    string `json:"hint,omitempty"` // how to correct it
 }
 
-// Plugin makes files from the model of operators. The answer depends on the request only, so that a run that finds
-// no change of the specs need not ask again.
+// Plugin makes files from the model of operators. The response must depend on the request only, since opgen
+// does not run a plug-in if nothing has changed.
 type Plugin interface {
 	Generate(ctx context.Context, r *Request) (*Response, error)
 }
@@ -74,7 +74,8 @@ func Serve(p Plugin) {
 	}
 }
 
-// Answer reads a request, asks p and writes the response.
+// Answer reads a request from in, calls p, and writes the response to out. It returns an error if in holds no
+// request of this protocol, if p returns one, or if out cannot be written.
 func Answer(ctx context.Context, p Plugin, in io.Reader, out io.Writer) error {
 	var r Request
 	if err := json.NewDecoder(in).Decode(&r); err != nil {

@@ -39,6 +39,7 @@ const (
 	Ambiguous     Code = "OP404"
 	Cyclic        Code = "OP405"
 	ZeroDivisor   Code = "OP406"
+	BadFormula    Code = "OP407"
 	BadRole       Code = "OP501"
 	BadPerm       Code = "OP502"
 	BadTask       Code = "OP503"
@@ -82,6 +83,7 @@ var Rules = map[Code]Rule{
 	Ambiguous:     {"ambiguous shape", "A shape pattern must determine its dimensions: at most one open run (N...) unless an axis attribute separates two."},
 	Cyclic:        {"cyclic definition", "Dimensions or dtype variables that are defined by one another have no value."},
 	ZeroDivisor:   {"divisor may be zero", "A division needs a divisor that cannot be zero: a positive number, an attribute with min = 1 or more, or max(x, 1)."},
+	BadFormula:    {"bad formula", "An index or a statement of a formula is wrong. Each index ranges over something, reads lie in their tensors, and statements give each element of an output once. It can be computed at every example, and agrees with what the spec states about dividing dimensions and about what backward needs."},
 	BadRole:       {"key does not fit the role", "Some keys make sense for some roles of slots only, and optimizers and initializers have certain slots."},
 	BadPerm:       {"permission against role", "A task may not do this with a slot of this role: inputs are not overwritten by forward, outputs are not read before they are written, and so on."},
 	BadTask:       {"bad task", "The task's kind, or its place in this kind of operator, is wrong."},
@@ -94,7 +96,7 @@ var Rules = map[Code]Rule{
 	BadArity:      {"bad arity", "The limits of a variadic slot or argument contradict each other or its other keys."},
 	BadInit:       {"bad initializer", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
 	Clash:         {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},
-	BadExample:    {"bad example", "An example must give every attribute without default and every necessary input, with values that the spec allows."},
+	BadExample:    {"bad example", "An example must give every attribute without default and every necessary input, with values that the spec allows. Its shapes fit the slots, and what the operator requires holds."},
 	PluginFailed:  {"plug-in failed", "A plug-in of opgen.toml gave no answer: its program was not found, ended with an error or took too long, or what it wrote is no response."},
 	PluginFile:    {"file of a plug-in", "A plug-in may write files within its own folder only, each once, and no two plug-ins may write the same file."},
 	PluginFinding: {"finding of a plug-in", "A plug-in does not accept what a spec says. The message is its own."},

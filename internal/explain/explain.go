@@ -13,7 +13,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Operator prints what an operator is, including everything that opgen inferred.
+// Operator prints the resolved model of an operator, with all that opgen inferred. The error is that of w.
 func Operator(w io.Writer, o *model.Operator) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s, %s)\n", o.Name, o.Kind, o.Source)
@@ -26,6 +26,14 @@ func Operator(w io.Writer, o *model.Operator) error {
 	if o.Deprec != "" {
 		fmt.Fprintf(&b, "  Deprecated: %s\n", o.Deprec)
 	}
+	if o.Formula != "" {
+		title := "Formula"
+		if o.Derived {
+			title = "Formula, which is the kernel"
+		}
+		fmt.Fprintf(&b, "\n%s\n%s\n", title, Indent("  ", o.Formula))
+	}
+	derived(&b, o)
 	table := func(title string, rows [][]string) {
 		if len(rows) == 0 {
 			return
@@ -41,7 +49,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 	for _, v := range o.Types {
 		from := ""
 		if len(v.From) > 0 {
-			from = "from " + strings.Join(v.From, ", ") + " unless an input says it"
+			from = "from " + strings.Join(v.From, ", ") + " unless an input binds it"
 		}
 		rows = append(rows, []string{v.Name, strings.Join(v.Names, ", "), from})
 	}
@@ -141,7 +149,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 	if o.Inference != "" {
 		fmt.Fprintf(&b, "\nIn inference\n  %s\n", o.Inference)
 	}
-	table("Does the work of", fusions(o))
+	table("Fusions", fusions(o))
 	if o.Kind == "operator" && o.Task(task.KindBackward) == nil {
 		fmt.Fprintf(&b, "\nNo backward: no gradient flows through %s.\n", o.Name)
 	}
@@ -149,7 +157,19 @@ func Operator(w io.Writer, o *model.Operator) error {
 	return err
 }
 
-// trimLines removes the spaces at the ends of lines, which tables have.
+// Indent returns a text with spaces in front of each line that is not empty, and none at the ends of lines.
+func Indent(spaces, text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		if line = strings.TrimRight(line, " \t\r"); line != "" {
+			line = spaces + line
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
+}
+
+// trimLines removes the spaces that tables put at the ends of lines.
 func trimLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -217,7 +237,7 @@ func SlotNotes(s *model.Slot) string {
 	add(s.PerWorker, "one for each worker")
 	add(s.AuxLoss, "added to the loss")
 	add(s.Below != "", "values below %s", s.Below)
-	add(s.Init.Operator != "", "begins as %s", strings.TrimSpace(s.Init.Operator+" "+s.Init.Attrs))
+	add(s.Init.Operator != "", "initialized by %s", strings.TrimSpace(s.Init.Operator+" "+s.Init.Attrs))
 	return strings.Join(notes, "; ")
 }
 
@@ -226,9 +246,9 @@ func ParamNotes(t *model.Task, p *model.Param) string {
 	var notes []string
 	if p.Grad && p.Perm == perm.Write {
 		if p.Scatter {
-			notes = append(notes, "added to, from zero")
+			notes = append(notes, "added to, starting from zero")
 		} else {
-			notes = append(notes, "each element put once; stored, or added to earlier contributions")
+			notes = append(notes, "each element written once: stored, or added to earlier contributions")
 		}
 	}
 	if p.IfText != "" {
@@ -236,10 +256,27 @@ func ParamNotes(t *model.Task, p *model.Param) string {
 	} else if p.Slot.Present != "" && p.Slot.Present != "caller" {
 		notes = append(notes, "if "+p.Slot.Present)
 	} else if p.Slot.Optional {
-		notes = append(notes, "if there is one")
+		notes = append(notes, "if present")
 	}
 	if !p.Inferred {
 		notes = append(notes, "as the spec says")
 	}
 	return strings.Join(notes, "; ")
+}
+
+// derived prints what follows from the formula.
+func derived(b *strings.Builder, o *model.Operator) {
+	all := Derive(o)
+	if len(all) > 0 {
+		fmt.Fprintf(b, "\nWhat follows from the formula at the examples\n")
+	}
+	for _, d := range all {
+		fmt.Fprintf(b, "  %s\n", d.Attrs)
+		for _, line := range d.Gradient {
+			fmt.Fprintf(b, "    %s\n", line)
+		}
+		for _, line := range d.Division {
+			fmt.Fprintf(b, "    %s\n", line)
+		}
+	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// inPlace returns a row for each tensor that may lie where another lay.
+// inPlace returns a row for each tensor that may use the memory of another.
 func inPlace(o *model.Operator) (rows [][]string) {
 	for _, t := range o.Tasks {
 		for _, p := range t.InPlace {
@@ -16,7 +16,7 @@ func inPlace(o *model.Operator) (rows [][]string) {
 			if t.Kind == task.KindBackward {
 				slot, of = "grad of "+slot, "grad of "+of
 			}
-			row := []string{slot, "where " + of + " lay"}
+			row := []string{slot, "in the memory of " + of}
 			if p.View {
 				row = append(row, "the same elements")
 			}
@@ -26,7 +26,7 @@ func inPlace(o *model.Operator) (rows [][]string) {
 	return rows
 }
 
-// fusions returns a row for each operator whose work this one can do as well.
+// fusions returns a row for each operator that can be fused into this one.
 func fusions(o *model.Operator) (rows [][]string) {
 	for _, f := range o.Fusions {
 		var how []string

@@ -15,7 +15,7 @@ func paramName(p *model.Param) string {
 	return p.Name
 }
 
-// arity says how many tensors a launch passes for a parameter.
+// arity returns how many tensors a launch passes for a parameter.
 func arity(p *model.Param) string {
 	switch {
 	case p.Slot.Variadic:

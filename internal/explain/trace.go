@@ -15,10 +15,11 @@ import (
 	"github.com/opgen/opgen/internal/sourcemap"
 )
 
-// Line prints where a line of a module's file comes from or goes to. Of a generated file, it prints the
-// declaration in which the line stands and the line of the spec. Of a spec, it prints the declarations that
-// come from the line. root is the module's folder, output that of the generated packages below it, and file
-// is relative to root, with slashes. The error says what has changed since the code was generated.
+// Line traces a line between a spec and generated code. For a line of a generated file, it prints the
+// declaration that holds the line, and the line of the spec. For a line of a spec, it prints the declarations
+// that come from the line. root is the module's folder, output that of the generated packages below it, and
+// file is relative to root, with slashes. It returns an error if a file has changed since the code was
+// generated.
 func Line(w io.Writer, root, output, file string, line int) error {
 	if strings.HasPrefix(file, output+"/") {
 		return generatedLine(w, root, file, line)
@@ -26,7 +27,7 @@ func Line(w io.Writer, root, output, file string, line int) error {
 	return specLine(w, root, output, file, line)
 }
 
-// generatedLine prints the declaration in which a line of a generated file stands, and where it comes from.
+// generatedLine prints the declaration that holds a line of a generated file, and the line of the spec.
 func generatedLine(w io.Writer, root, file string, line int) error {
 	m, err := load(root, path.Dir(file))
 	if err != nil {
@@ -102,7 +103,7 @@ func load(root, folder string) (*sourcemap.Map, error) {
 	return m, nil
 }
 
-// current returns the text of a file if it is the one that a source map was made for.
+// current returns the text of a file. It returns an error if the file differs from the one of a source map.
 func current(root, file, sum string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 	if err == nil && sourcemap.Sum(data) != sum {

@@ -72,7 +72,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestStale changes the spec, and then the generated file: the map that was made for them no longer holds.
+// TestStale checks the error for a spec, and for a generated file, that changed after its source map was made.
 func TestStale(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{"specs/softmax.toml", "generated/softmax/tasks.go", "generated/softmax/" + sourcemap.Name}

@@ -1,7 +1,7 @@
 // Package page writes reference pages about operators: one in Markdown for each, and an index.
 //
-// What a page says comes from the resolved model; how, from the templates operator.md.tmpl and
-// index.md.tmpl.
+// The content of a page comes from the resolved model. The templates operator.md.tmpl and index.md.tmpl give
+// its form.
 package page
 
 import (
@@ -24,6 +24,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"paramNotes": explain.ParamNotes,
 	"cell":       cell,
 	"text":       text,
+	"indent":     explain.Indent,
 	"brief":      brief,
 	"join":       strings.Join,
 }).ParseFS(templates.FS, "*.md.tmpl"))
@@ -70,6 +71,11 @@ func (v view) Saved() []string {
 
 // Differentiable reports whether a gradient flows through the operator.
 func (v view) Differentiable() bool { return v.Task(task.KindBackward) != nil }
+
+// Gradients returns the gradients that follow from the formula.
+func (v view) Gradients() []explain.Derived {
+	return slices.DeleteFunc(explain.Derive(v.Operator), func(d explain.Derived) bool { return len(d.Gradient) == 0 })
+}
 
 // category is a group of operators in the index.
 type category struct {

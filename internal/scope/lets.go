@@ -9,14 +9,14 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// lets evaluates [dims]: each may use what inputs bind and the dimensions defined before it. A
-// dimension whose definition has an error is bound to an unknown value.
+// lets types the definitions in [dims]. A definition may use the dimensions that inputs bind or that precede it. A
+// dimension whose definition has an error gets the type unknown, so that its uses are not reported.
 func (sc *Scope) lets() {
 	var cyclic []string
 	for _, l := range sc.Spec.Dims {
 		d := sc.decls[l.Name]
 		if d == nil || d.span != l.Key {
-			continue // the name belongs to something else; already reported
+			continue // another declaration has the name, which declare reports
 		}
 		let := Let{Name: l.Name}
 		if !slices.Contains(cyclic, l.Name) {
@@ -38,8 +38,11 @@ func (sc *Scope) lets() {
 	}
 }
 
-// letExpr checks the expression of a dimension, which may be an integer or dims.
+// letExpr types the expression of a dimension: an integer, or dims for a run. It returns nil after a finding.
 func (sc *Scope) letExpr(l *spec.Let) expr.Node {
+	if !l.Expr.Set() {
+		return nil // which reading it reported
+	}
 	want := expr.Int
 	if n, err := expr.Parse(l.Expr.V); err == nil && expr.Check(n, sc, expr.Dims) == nil {
 		want = expr.Dims
@@ -47,8 +50,8 @@ func (sc *Scope) letExpr(l *spec.Let) expr.Node {
 	return sc.exprAt(l.Expr.Node, l.Expr.V, 0, want)
 }
 
-// cycle returns the dimensions, beginning with l, each of which is defined by the next and the last
-// by l again. It returns nil if there are none.
+// cycle returns the dimensions of a cycle that begins with l. Each is defined by the next, and the last by l.
+// It returns nil if there is no cycle.
 func (sc *Scope) cycle(l *spec.Let) []string {
 	byName := map[string]*spec.Let{}
 	for _, d := range sc.Spec.Dims {

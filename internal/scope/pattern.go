@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// bindInputs reads the shape patterns of all slots whose shape the caller gives, in file order. A
-// name that is not bound yet is bound by its first appearance; later ones must agree with it.
+// bindInputs reads the shape patterns of all slots whose shape the caller gives, in file order. The first
+// appearance of a name binds it. Later ones must agree with it.
 func (sc *Scope) bindInputs() {
 	axes := map[string]*spec.Attr{} // dimension -> the axis attribute that binds it
 	for _, a := range sc.Spec.Attrs {
@@ -93,7 +93,7 @@ func (sc *Scope) elem(sl *spec.Slot, n source.Node, axes map[string]*spec.Attr) 
 		sc.list.Add(diag.Undefined, s.Span, "%s is not defined", name).Hinted("names of dimensions begin with an upper-case letter")
 		return Elem{}, false
 	}
-	// Anything else is an expression of names that are already bound.
+	// Any other element is an expression of names that are bound.
 	kind, want := Match, expr.Int
 	if rest {
 		kind, want = MatchAll, expr.Dims
@@ -172,15 +172,15 @@ func (sc *Scope) dimElem(sl *spec.Slot, s *source.Scalar, name string, rest bool
 	return Elem{Kind: Bind, Name: name, Span: s.Span}, true
 }
 
-// ofEach returns the name in "C[i]", an element whose meaning differs between the tensors of a variadic slot.
+// ofEach returns the name in "C[i]", an element that may differ between the tensors of a variadic slot.
 func ofEach(elem string) (name string, ok bool) {
 	name, index, _ := strings.Cut(elem, "[")
 	name = strings.TrimSpace(name)
 	return name, isDimName(name) && strings.ReplaceAll(index, " ", "") == "i]"
 }
 
-// eachElem reads "C[i]", which binds C to the list of one extent of each tensor of a variadic slot, or "X[i]...", which
-// binds X to the list of their runs.
+// eachElem reads an element that may differ between the tensors of a variadic slot. "C[i]" binds C to a list with an
+// extent for each tensor, and "X[i]..." binds X to a list with a run for each tensor.
 func (sc *Scope) eachElem(s *source.Scalar, name string, rest bool, axes map[string]*spec.Attr) (Elem, bool) {
 	d := sc.decls[name]
 	if d != nil && d.bound {
@@ -228,8 +228,8 @@ func (sc *Scope) badElem(n source.Node) {
 	sc.list.Add(diag.WrongKind, source.SpanOf(n), "a dimension is a name, an expression in a string, or an integer, not %s", english.Article(source.Kind(n)))
 }
 
-// determinate checks that a pattern determines its dimensions: it has at most one run of unknown length, or two around
-// the dimension of an axis attribute.
+// determinate checks that a pattern determines its dimensions. It may have one run of unknown length, or two
+// around the dimension of an axis attribute.
 func (sc *Scope) determinate(p *Pattern) {
 	var runs []Elem
 	axis := -1
@@ -254,14 +254,14 @@ func (sc *Scope) determinate(p *Pattern) {
 	}
 }
 
-// ShapeExpr is an element of the shape of an output, weight, saved or scratch slot: an expression for
-// one dimension, or for a run of them.
+// ShapeExpr is an element of the shape of an output, weight, saved or scratch slot: an expression for one
+// dimension, or for a run if Rest is true.
 type ShapeExpr struct {
 	Node expr.Node
 	Rest bool
 }
 
-// Shape reads the shape of a slot whose shape follows from others. Shapes are read once.
+// Shape returns the shape of a slot whose shape follows from others. Findings are reported by the first call.
 func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 	out, read := sc.shapes[sl]
 	if read {
@@ -315,8 +315,7 @@ func HasDim(s *spec.Slot, name string) bool {
 	return slices.ContainsFunc(s.Shape, func(n source.Node) bool { return DimName(n) == name })
 }
 
-// DimName returns the name that an element of a shape consists of, without the dots of a run; "" if it
-// is more than a name.
+// DimName returns an element of a shape that is a name, without the dots of a run. It returns "" for other elements.
 func DimName(n source.Node) string {
 	sc, ok := n.(*source.Scalar)
 	if !ok {
@@ -332,8 +331,8 @@ func DimName(n source.Node) string {
 
 var lowerName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// LaneDim returns the number of the dimension of a slot's shape along which kernels get lanes: the
-// one that an axis attribute binds. ok is false if there is none; then lanes run along the last.
+// LaneDim returns the number of the element of a shape that an axis attribute binds. Lanes of kernels run
+// along it. If ok is false, there is none, and lanes run along the last dimension.
 func LaneDim(elems []Elem) (int, bool) {
 	i := slices.IndexFunc(elems, func(e Elem) bool { return e.Kind == AxisDim })
 	return i, i >= 0

@@ -1,5 +1,5 @@
-// Package scope resolves the names of a spec: what attributes, dimensions, dtype variables and slots mean in
-// expressions, and how the shapes of inputs bind dimensions.
+// Package scope resolves the names of a spec: the meaning of attributes, dimensions, dtype variables and slots in
+// expressions, and the dimensions that the shapes of inputs bind.
 package scope
 
 import (
@@ -21,22 +21,22 @@ type Scope struct {
 
 	list  *diag.List
 	names []string
-	// typed holds the expressions that were typed, by their text's place, and shapes the shapes of slots that
-	// follow from others.
+	// typed holds the trees of typed expressions by the node of their text. shapes holds the shapes of slots
+	// whose shape follows from others.
 	typed  map[*source.Scalar]expr.Node
 	shapes map[*spec.Slot][]ShapeExpr
 	decls  map[string]*decl
-	// lenient says that a binding of dimensions has an error, which was or will be
-	// reported. Unbound dimensions are then not reported.
+	// lenient says that a binding of dimensions has an error, which is reported. Unbound dimensions are then not
+	// reported, since the error may cause them.
 	lenient bool
-	each    bool // in the shape of a variadic slot, where i numbers its tensors
+	each    bool // whether the shape of a variadic slot is read, in which i numbers its tensors
 }
 
 type decl struct {
 	symbol expr.Symbol
 	what   string // "slot", "attribute", ...
 	span   source.Span
-	bound  bool // of a dimension: something determines it
+	bound  bool // whether something determines the dimension
 }
 
 // Let is a dimension that [dims] defines.
@@ -52,10 +52,10 @@ type ElemKind uint8
 const (
 	Bind         ElemKind = iota // K: binds one dimension
 	BindRest                     // N...: binds a run of dimensions
-	BindEach                     // C[i]: binds the list of an extent of each tensor
-	BindEachRest                 // X[i]...: binds the list of a run of each tensor
-	Match                        // an expression that the dimension must equal
-	MatchAll                     // X... that is already bound: the run must equal it
+	BindEach                     // C[i]: binds a list with an extent for each tensor
+	BindEachRest                 // X[i]...: binds a list with a run for each tensor
+	Match                        // an expression: the dimension must equal it
+	MatchAll                     // X... that is bound: the run must equal it
 	Any                          // _
 	AnyRest                      // _...
 	AxisDim                      // a dimension that an axis attribute binds
@@ -78,8 +78,8 @@ type Pattern struct {
 	Elems []Elem
 }
 
-// Provided reports whether the caller gives the shape of a slot: of inputs, and of an initializer's
-// output.
+// Provided reports whether the caller gives the shape of a slot. It does for inputs and for the output of an
+// initializer.
 func Provided(s *spec.Spec, slot *spec.Slot) bool {
 	return slot.Role.V == "input" || s.Kind == spec.Initializer && slot.Role.V == "output"
 }
@@ -109,7 +109,7 @@ func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
 	return sc
 }
 
-// AttrSymbol returns the meaning of an attribute in expressions.
+// AttrSymbol returns the symbol of an attribute in expressions.
 func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 	s := expr.Symbol{Class: expr.Attr, Type: expr.Type{Optional: a.Optional.V}}
 	switch a.Type.V {
@@ -206,7 +206,7 @@ func (sc *Scope) Names() []string {
 	return names
 }
 
-// What says what a name declares ("slot"), or "".
+// What returns the kind of declaration that has a name, such as "slot", or "" if none has.
 func (sc *Scope) What(name string) string {
 	if d := sc.decls[name]; d != nil {
 		return d.what
@@ -223,8 +223,8 @@ func (sc *Scope) isRest(name string) bool {
 	return d != nil && d.symbol.Class == expr.Dim && d.symbol.Type.Kind == expr.Dims
 }
 
-// Expr parses and types an expression, which must have the type want. Typed returns its tree afterwards;
-// after a finding, and for an expression that is absent, Typed returns nil.
+// Expr parses and types an expression, which must have the type want. Then Typed returns its tree. Typed returns nil
+// after a finding, and for an expression that is absent.
 func (sc *Scope) Expr(s spec.Str, want expr.Kind) {
 	if !s.Set() {
 		return
@@ -234,7 +234,7 @@ func (sc *Scope) Expr(s spec.Str, want expr.Kind) {
 	}
 }
 
-// Typed returns the tree of an expression that Expr has typed, or nil.
+// Typed returns the tree of an expression, or nil if Expr has not typed it.
 func (sc *Scope) Typed(s spec.Str) expr.Node { return sc.typed[s.Node] }
 
 // exprAt is Expr for the part of a string that begins at byte offset.
@@ -277,7 +277,7 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 	return nil
 }
 
-// boundLater reports whether a dimension that is not bound yet will be.
+// boundLater reports whether something binds a dimension that is not bound at this point of the spec.
 func (sc *Scope) boundLater(name string) bool {
 	if sc.What(name) == "dimension" {
 		return true
@@ -307,11 +307,11 @@ func isDimName(s string) bool {
 // IsDimName reports whether s has the form of a dimension's name.
 func IsDimName(s string) bool { return isDimName(s) }
 
-// Lenient reports whether a binding of dimensions already has a finding. Unbound dimensions are then not reported
-// again.
+// Lenient reports whether a binding of dimensions has a finding. Then unbound dimensions are not reported, since the
+// finding may be their cause.
 func (sc *Scope) Lenient() bool { return sc.lenient }
 
-// Suggest hints at the spec's name of a kind that is nearest to a misspelled one.
+// Suggest adds a hint to d: the name nearest to a misspelled one, of the declarations of the kind what.
 func (sc *Scope) Suggest(d *diag.Diagnostic, name, what string) {
 	var candidates []string
 	for _, n := range sc.names {

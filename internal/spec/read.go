@@ -47,6 +47,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	s.Since = t.str("since")
 	s.Deprecated = t.str("deprecated")
 	if s.Kind == Enum {
+		s.Formula = t.str("formula")
 		s.Values = r.enumValues(t)
 		if e := root.Get("values"); e != nil {
 			s.ValuesSpan = source.SpanOf(e.Value)

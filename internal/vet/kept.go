@@ -8,10 +8,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// keptAnalyzer finds views that outlive their task: memory is reused once a task has run.
+// keptAnalyzer finds views that outlive their task. Memory is reused after a task has run.
 var keptAnalyzer = &analysis.Analyzer{
 	Name: "kept",
-	Doc:  "find views that are kept beyond the task\n\nThe memory behind a view is another tensor's once the task has run. Views, and structs of arguments, which hold them, are not put into package variables, into what a parameter or receiver points to, into channels or into goroutines.",
+	Doc:  "find views that are kept beyond the task\n\nAfter the task has run, the memory behind a view may hold another tensor. Views, and structs of arguments that hold views, must not be put into package variables, into what a parameter or receiver points to, into channels or into goroutines.",
 	Run: func(pass *analysis.Pass) (any, error) {
 		if strings.HasPrefix(pass.Pkg.Path(), runtime) {
 			return nil, nil // the runtime itself makes views
@@ -34,7 +34,7 @@ func fileOf(pass *analysis.Pass, fn *ast.FuncDecl) *ast.File {
 	return nil
 }
 
-// keeper looks at one function.
+// keeper checks one function.
 type keeper struct {
 	pass *analysis.Pass
 	fn   *ast.FuncDecl
@@ -67,8 +67,8 @@ func (k *keeper) check() {
 	})
 }
 
-// value reports a value that holds a view, also one that a function literal captures, and the receiver of a
-// method.
+// value reports a value that holds a view. A function literal holds the variables that it captures, and a
+// method value its receiver.
 func (k *keeper) value(v ast.Expr, how string) {
 	v = ast.Unparen(v)
 	switch v := v.(type) {
@@ -114,8 +114,8 @@ func (k *keeper) report(at ast.Expr, t types.Type, how string) {
 	}
 }
 
-// outlives says where an expression that is assigned to stands, if that is not within the function: a
-// package variable, or something that a parameter or the receiver points to. Otherwise it returns "".
+// outlives describes the target of an assignment if it outlives the function: a package variable, or something that a
+// parameter or the receiver points to. Otherwise it returns "".
 func (k *keeper) outlives(to ast.Expr) string {
 	indirect := false
 	for at := to; ; {
@@ -152,7 +152,7 @@ func (k *keeper) outlives(to ast.Expr) string {
 	}
 }
 
-// isReference reports whether what is reached through a value of a type is not the value's own.
+// isReference reports whether a value of a type refers to memory that copies of the value share.
 func isReference(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Pointer, *types.Slice, *types.Map:

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// plainDataAnalyzer checks the types of arguments: they must be plain data unless they are declared unchecked.
+// plainDataAnalyzer checks that the types of arguments are plain data, unless they are declared unchecked.
 var plainDataAnalyzer = &analysis.Analyzer{
 	Name: "plaindata",
 	Doc:  "check that the types of tasks' arguments are plain data, unless they are declared unchecked\n\nPlans carry arguments, so these hold no pointers, maps, channels, functions or interfaces.",
@@ -63,8 +63,8 @@ func checkArg(pass *analysis.Pass, lit *ast.CompositeLit) {
 	}
 }
 
-// pointer returns the first part of a type that keeps it from being plain data, and what that is; "" if
-// there is none. Slices of plain data are plain, since they are copied.
+// pointer returns the first part of a type that is not plain data, and what it is. Both are "" if the type is plain
+// data. Slices of plain data are plain data, since they are copied.
 func pointer(t types.Type, path string, seen map[types.Type]bool) (where, what string) {
 	if seen[t] {
 		return "", ""

@@ -1,9 +1,10 @@
-// Package extend tests that operators can be added, within this module and outside of it, as a user
-// would add them.
+// Package extend tests that operators can be added to this module, and in other modules, with the commands that the
+// guide names.
 package extend
 
 import (
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,11 +16,11 @@ import (
 
 const repository = "../.."
 
-// tree lists what a copy of the module needs.
+// tree lists the files and folders that a copy of the module needs.
 var tree = []string{"go.mod", "go.sum", "opgen.toml", "cmd", "generate", "generated", "include", "internal", "kernels", "runtime", "specs", "templates", "docs/operators"}
 
-// copyTree copies files and folders below from, without test data, and those tests that keep does
-// not name.
+// copyTree copies the named files and folders from one folder to another. It leaves out test data, and tests outside
+// of the folders in keep.
 func copyTree(t *testing.T, from, to string, names []string, keep ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -55,7 +56,7 @@ func copyTree(t *testing.T, from, to string, names []string, keep ...string) {
 	}
 }
 
-// snapshot returns the content of all files below a folder, by slash path.
+// snapshot returns the texts of all files below a folder, by path with slashes.
 func snapshot(t *testing.T, root string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -94,8 +95,8 @@ func changed(before, after map[string]string) []string {
 	return paths
 }
 
-// goTool runs the go command in a folder, offline, with the user's build cache but a cache folder of
-// its own for opgen, and returns what it prints.
+// goTool runs the go command in a folder, offline, and returns its output. The build cache is that of the test. The
+// cache of opgen is an empty folder.
 func goTool(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -113,56 +114,70 @@ func goTool(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestAddOperator adds an operator to a copy of this module, with two files: a spec and a kernel.
-// Generating, compiling, training and the tests of all kernels need no other change.
+// TestAddOperator adds an operator to a copy of this module, first with a spec only, then with a kernel as well. Generation,
+// compilation, training and the tests of the kernels need no other change.
 func TestAddOperator(t *testing.T) {
 	root := t.TempDir()
 	copyTree(t, repository, root, tree, "kernels")
 	before := snapshot(t, root)
-	added := []string{"kernels/prelu.go", "specs/prelu.toml"}
-	for _, p := range added {
-		data, err := os.ReadFile(filepath.Join("testdata/inside", filepath.Base(p)))
+	add := func(path string) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join("testdata/inside", filepath.Base(path)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(root, p), data, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(root, path), data, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out := goTool(t, root, "run", "./cmd/opgen", "generate"); !strings.HasSuffix(out, ": 6 files created, 3 files updated\n") {
-		t.Errorf("opgen generate: %s", out)
+	generate := func(want string) {
+		t.Helper()
+		if out := goTool(t, root, "run", "./cmd/opgen", "generate"); !strings.HasSuffix(out, want+"\n") {
+			t.Errorf("opgen generate: want %s, got %s", want, out)
+		}
 	}
-	want := []string{"docs/operators/README.md", "docs/operators/prelu.md", "generated/catalogue/catalogue.go", "generated/prelu/attrs.go", "generated/prelu/graph.go", "generated/prelu/map.toml", "generated/prelu/shapes.go", "generated/prelu/tasks.go", "include/opgen.h"}
-	want = append(want, added...)
+
+	// The spec is enough: a program can train a network with the new operator.
+	add("specs/prelu.toml")
+	generate(": 6 files created, 3 files updated")
+	want := []string{"docs/operators/README.md", "docs/operators/prelu.md", "generated/catalogue/catalogue.go", "generated/prelu/attrs.go", "generated/prelu/graph.go", "generated/prelu/map.toml", "generated/prelu/shapes.go", "generated/prelu/tasks.go", "include/opgen.h", "specs/prelu.toml"}
 	if got := changed(before, snapshot(t, root)); !slices.Equal(got, want) {
 		t.Errorf("changed %v, want %v", got, want)
 	}
-
-	// The tests that hold for all kernels find the new one.
-	out := goTool(t, root, "test", "./kernels", "-v", "-run", "(TestGradients|TestDeterminism)/^prelu")
-	for _, pass := range []string{"TestGradients/prelu/0/f64", "TestGradients/prelu/1/f64", "TestGradientsInSinglePrecision/prelu/0/f32", "TestDeterminism/prelu/1/f32"} {
-		if !strings.Contains(out, "--- PASS: "+pass) {
-			t.Errorf("%s did not run:\n%s", pass, out)
-		}
-	}
-
-	// A program that trains with it.
 	copyTree(t, "testdata/inside", filepath.Join(root, "train"), []string{"main.go"})
 	losses, slopes := trained(t, goTool(t, root, "run", "./train"))
 	if len(losses) != 8 {
-		t.Fatalf("%d losses, want 8", len(losses))
+		t.Fatalf("got %d losses, want 8", len(losses))
 	}
 	for i := 1; i < len(losses); i++ {
 		if !(losses[i] < losses[i-1]) {
-			t.Errorf("loss %v after %v", losses[i], losses[i-1])
+			t.Errorf("step %d: got loss %v, want less than %v", i, losses[i], losses[i-1])
 		}
 	}
 	if len(slopes) != 5 || slices.Equal(slopes, slices.Repeat([]float64{0.5}, 5)) {
-		t.Errorf("slopes %v: not trained", slopes)
+		t.Errorf("got slopes %v, want 5 slopes that differ from the initial 0.5", slopes)
+	}
+
+	// A kernel takes the place of the formula. The training is the same, up to rounding.
+	add("kernels/prelu.go")
+	generate(": 1 file updated")
+	byKernel, _ := trained(t, goTool(t, root, "run", "./train"))
+	for i, l := range byKernel {
+		if math.Abs(l-losses[i]) > 1e-5 {
+			t.Errorf("step %d: got loss %v with the kernel, want %v as with the formula", i, l, losses[i])
+		}
+	}
+
+	// The tests of all operators also test the new one.
+	out := goTool(t, root, "test", "./kernels", "-v", "-run", "(TestGradients|TestDeterminism)/^prelu")
+	for _, pass := range []string{"TestGradients/prelu/0/f64", "TestGradients/prelu/1/f64", "TestGradientsInSinglePrecision/prelu/0/f32", "TestDeterminism/prelu/1/f32"} {
+		if !strings.Contains(out, "--- PASS: "+pass) {
+			t.Errorf("want that %s passes, got\n%s", pass, out)
+		}
 	}
 }
 
-// trained reads what testdata/inside/main.go prints.
+// trained parses the output of testdata/inside/main.go.
 func trained(t *testing.T, out string) (losses, slopes []float64) {
 	t.Helper()
 	number := func(s string) float64 {
@@ -186,8 +201,8 @@ func trained(t *testing.T, out string) (losses, slopes []float64) {
 	return losses, slopes
 }
 
-// TestOtherModule generates, in a module of its own, an operator and its initializer, and uses them
-// together with opgen's operators.
+// TestOtherModule generates an operator and an initializer in another module. The tests of that module use them
+// together with the operators of this module.
 func TestOtherModule(t *testing.T) {
 	root := t.TempDir()
 	copyTree(t, "testdata/outside", root, []string{"."}, "use")
@@ -209,24 +224,24 @@ func TestOtherModule(t *testing.T) {
 	}
 	goTool(t, root, "get", "-tool", "github.com/opgen/opgen/cmd/opgen")
 	if out := goTool(t, root, "tool", "opgen", "generate"); out != "opgen: 2 operators: 11 files created\n" {
-		t.Errorf("opgen generate: %s", out)
+		t.Errorf("opgen generate: want 2 operators and 11 files created, got %s", out)
 	}
 	out := goTool(t, root, "test", "-v", "./...")
 	for _, pass := range []string{"TestTraining", "TestGradient"} {
 		if !strings.Contains(out, "--- PASS: "+pass+" ") {
-			t.Errorf("%s did not run:\n%s", pass, out)
+			t.Errorf("want that %s passes, got\n%s", pass, out)
 		}
 	}
 	if out := goTool(t, root, "tool", "opgen", "diff"); out != "opgen: 2 operators, up to date\n" {
-		t.Errorf("opgen diff: %s", out)
+		t.Errorf("opgen diff: want 2 operators, up to date, got %s", out)
 	}
 	files := snapshot(t, filepath.Join(root, "ops"))
 	if len(files) != 11 {
-		t.Errorf("generated %v", slices.Sorted(maps.Keys(files)))
+		t.Errorf("want 11 generated files, got %v", slices.Sorted(maps.Keys(files)))
 	}
 	for p, text := range files {
 		if strings.Contains(text, "opgen/opgen/generated") || strings.Contains(text, "opgen/opgen/kernels") {
-			t.Errorf("%s refers to opgen's own operators", p)
+			t.Errorf("%s: want no import of the operators or kernels of opgen, got one", p)
 		}
 	}
 }

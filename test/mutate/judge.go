@@ -18,25 +18,26 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 )
 
-// verdict says what became of a mutant: what noticed it, or "survived".
+// verdict is the result for a mutant: the test that killed it, or survived.
 type verdict string
 
 const survived verdict = "survived"
 
 func (v verdict) killed() bool { return v != survived }
 
-// judge runs tests on mutants. Its test programs hold all of them.
+// judge runs tests on mutants. Its test programs contain all mutants.
 type judge struct {
 	timeout          time.Duration
 	kernels, conform string          // test programs
-	operators        map[string]bool // that have a file of their own
+	operators        map[string]bool // operators of the catalogue: each has its own file
 
 	mu sync.Mutex
-	// wide lists, for an operator, the tests that fail when only it is tested, whatever its kernel
-	// does: they need other operators, too.
+	// wide gives, for an operator, a pattern of tests that fail without a mutant if only this operator is tested.
+	// They need other operators too. The pattern is empty if there are none.
 	wide map[string]string
 }
 
+// newJudge compiles the test programs with the overlay. It returns an error if a test fails without a mutant.
 func newJudge(ctx context.Context, dir string, timeout time.Duration, overlay map[string]string) (*judge, error) {
 	j := &judge{timeout: timeout, kernels: filepath.Join(dir, "kernels.test"), conform: filepath.Join(dir, "conform.test"), operators: map[string]bool{}, wide: map[string]string{}}
 	for _, op := range catalogue.Operators() {
@@ -51,14 +52,14 @@ func newJudge(ctx context.Context, dir string, timeout time.Duration, overlay ma
 			return nil, fmt.Errorf("%w\n%s", err, out)
 		}
 		if out, err := j.test(ctx, program, pkg, 0, "."); err != nil {
-			return nil, fmt.Errorf("the tests of %s fail without any mutation: %w\n%s", pkg, err, out)
+			return nil, fmt.Errorf("want tests of %s that pass without a mutant: %w\n%s", pkg, err, out)
 		}
 	}
 	return j, nil
 }
 
-// writeOverlay writes files that take the place of others, and returns the file that go build takes as
-// -overlay.
+// writeOverlay writes the texts of an overlay to files of a folder. Keys are the paths that the texts replace. It
+// returns the file for the option -overlay of go build.
 func writeOverlay(dir string, overlay map[string]string) (string, error) {
 	replace := map[string]string{}
 	for _, path := range slices.Sorted(maps.Keys(overlay)) {
@@ -75,7 +76,7 @@ func writeOverlay(dir string, overlay map[string]string) (string, error) {
 	return file, os.WriteFile(file, data, 0o666)
 }
 
-// judge tests mutant number i, from 1.
+// judge runs the tests with mutant m, whose number is i. Numbers begin at 1.
 func (j *judge) judge(ctx context.Context, i int, m *mutant) (verdict, error) {
 	op := strings.TrimSuffix(filepath.Base(m.file.path), ".go")
 	for _, pattern := range j.patterns(ctx, op) {
@@ -89,15 +90,15 @@ func (j *judge) judge(ctx context.Context, i int, m *mutant) (verdict, error) {
 	return survived, ctx.Err()
 }
 
-// patterns returns which tests to run for a file, as arguments of -test.run and -test.skip: of the
-// operator whose file it is, or all.
+// patterns selects the tests for a file, as arguments of -test.run and -test.skip for each run. They are the tests
+// of the operator if the file belongs to one, else all tests.
 func (j *judge) patterns(ctx context.Context, op string) [][]string {
 	if !j.operators[op] {
 		return [][]string{{"."}}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// Subtests are named after operators, or after attributes where a test is about one operator.
+	// The name of a subtest begins with the operator. In a test of one operator, it begins with the attributes.
 	narrow := fmt.Sprintf(`./^(%s($|[^_a-z0-9])|\{|&)`, op)
 	wide, ok := j.wide[op]
 	if !ok {
@@ -123,7 +124,8 @@ func (j *judge) patterns(ctx context.Context, op string) [][]string {
 	return [][]string{{narrow, wide}, {wide}}
 }
 
-// test runs a test program in a folder with one mutant, with a pattern of tests and one of tests to skip.
+// test runs a test program in a folder with one mutant. The patterns select the tests to run and, if there are two,
+// the tests to skip.
 func (j *judge) test(ctx context.Context, program, dir string, number int, patterns ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, j.timeout)
 	defer cancel()
@@ -134,7 +136,7 @@ func (j *judge) test(ctx context.Context, program, dir string, number int, patte
 	return command(ctx, dir, number, program, args...)
 }
 
-// command runs a program with a mutant and returns what it prints.
+// command runs a program with a mutant and returns its output. Number 0 means no mutant.
 func command(ctx context.Context, dir string, number int, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir
@@ -147,7 +149,7 @@ func command(ctx context.Context, dir string, number int, name string, args ...s
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// first returns the name of the first test that failed, or what else happened.
+// first returns the name of the first test that failed. If there is none, it returns why the program ended.
 func first(out string) string {
 	if m := failure.FindStringSubmatch(out); m != nil {
 		return m[1]

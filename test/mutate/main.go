@@ -1,29 +1,26 @@
-// Mutate judges the tests of kernels: it changes the kernels in small ways, one at a time, and reports
-// which changes no test notices.
+// Mutate judges the tests of kernels by mutants, which are small changes of kernels. It reports the mutants with which
+// all tests pass.
 //
-// Usage, at the module's root:
+// Usage, at the root of the module:
 //
 //	go run ./test/mutate [-n 200] [-seed 1] [-parallel 2] [-timeout 2m] [-only REGEXP]
 //
-// A mutant differs in one place: an operator, a sign, an index, a bound of a range, a constant, a
-// statement that is left out, or two arguments that are swapped. Which ones are made depends on the seed
-// and on the kernels only. Mutants that do not compile do not count. A mutant is killed if a test of the
-// kernels fails or takes too long, or a conformance case; tests of other operators are left out where a
-// file belongs to one operator.
+// A mutant differs in one place: an operator, a sign, an index, a bound of a range, a constant, a statement that is
+// left out, or two arguments that are swapped. The choice of mutants depends on the seed and on the kernels only. Each
+// of them compiles. A mutant is killed if a test of the kernels or a conformance case fails or takes too long. If a
+// file belongs to one operator, tests of other operators do not run.
 //
-// With -maker it judges the verifier of plans instead:
+// With -maker, mutate judges the verifier of plans instead:
 //
 //	go run ./test/mutate -maker [-every 1] [-parallel 2] [-only REGEXP]
 //
-// It changes the packages that make plans in every way that it can: conditions, jumps and loops, too. Each
-// mutant makes many plans. A plan that differs from that of the planner as it is must be refused by packages
-// verify and validate, or be proved right in another way. The exit status is 1 if a plan is accepted and not
-// proved.
+// It changes the packages that make plans in every place that it can. It also changes conditions, jumps and loops. Each
+// mutant makes many plans. If a plan differs from the plan without a mutant, packages verify and validate must refuse
+// it, or another method must prove it right. The exit status is 1 if a plan is accepted and not proved.
 //
-// Nothing in the module is changed: mutants are overlaid when compiling, all of them at once, and an
-// environment variable says which one runs. The last line is
-// "N of M mutants killed (P%)"; those that survive are listed before. The exit status is 0 if at least
-// 90 % were killed, 1 if not, and 2 for trouble.
+// Mutate does not change files of the module. It compiles all mutants at once, from an overlay. An environment variable
+// selects the mutant that runs. The last line of the output is "N of M mutants killed (P%)". The lines before list the
+// mutants that survive. The exit status is 0 if at least 90 % were killed, 1 if not, and 2 for an error.
 package main
 
 import (
@@ -43,6 +40,7 @@ import (
 // enough is the share of mutants that must be killed.
 const enough = 0.9
 
+// options holds the values of the flags of the same names.
 type options struct {
 	n, parallel int
 	every       int
@@ -56,12 +54,12 @@ func main() {
 	defer stop()
 	var o options
 	only := flag.String("only", "", "mutate only files whose name matches this `regexp`")
-	flag.IntVar(&o.n, "n", 200, "how many mutants")
-	flag.Uint64Var(&o.seed, "seed", 1, "what decides which mutants are made")
-	flag.IntVar(&o.parallel, "parallel", 2, "how many are tested at a time")
-	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long the tests of a mutant may take")
-	flag.IntVar(&o.every, "every", 1, "of the mutants of the maker, take every n-th")
-	maker := flag.Bool("maker", false, "mutate what makes plans, and judge the verifier")
+	flag.IntVar(&o.n, "n", 200, "the number of mutants")
+	flag.Uint64Var(&o.seed, "seed", 1, "the seed of the choice of mutants")
+	flag.IntVar(&o.parallel, "parallel", 2, "the number of mutants that are tested at a time")
+	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "the time limit for a test program with a mutant")
+	flag.IntVar(&o.every, "every", 1, "with -maker, test only mutants whose number is a multiple of `n`, and those written by hand")
+	maker := flag.Bool("maker", false, "mutate the packages that make plans, and judge the verifier")
 	flag.Parse()
 	status, err := 0, error(nil)
 	if o.only, err = regexp.Compile(*only); err == nil {
@@ -78,6 +76,7 @@ func main() {
 	os.Exit(status)
 }
 
+// run judges the tests of kernels. It returns the exit status.
 func run(ctx context.Context, o options, w io.Writer) (int, error) {
 	sources, err := load("./kernels")
 	if err != nil {
@@ -94,7 +93,7 @@ func run(ctx context.Context, o options, w io.Writer) (int, error) {
 		return 0, err
 	}
 	if len(mutants) == 0 {
-		return 0, errors.New("there is nothing to mutate")
+		return 0, fmt.Errorf("want files in ./kernels that match -only and can be mutated, got none for %q", o.only)
 	}
 	judge, err := newJudge(ctx, dir, o.timeout, src.overlay(mutants, 1))
 	if err != nil {
@@ -129,7 +128,7 @@ func run(ctx context.Context, o options, w io.Writer) (int, error) {
 	return summarize(w, mutants, verdicts), nil
 }
 
-// summarize lists the kinds of mutants and those that survive, and returns the exit status.
+// summarize lists the mutants that survive and counts the mutants of each kind. It returns the exit status.
 func summarize(w io.Writer, mutants []mutant, verdicts []verdict) int {
 	killed := 0
 	made, dead := map[string]int{}, map[string]int{}

@@ -20,18 +20,19 @@ import (
 // maker lists the packages that make plans.
 var maker = []string{"./runtime/planner", "./runtime/internal/deps", "./runtime/internal/sched", "./runtime/internal/memplan"}
 
-// named is a mutant of the maker that is written by hand.
+// named is a mutant that is written by hand: in a file, the text new replaces the text old.
 type named struct{ name, file, old, new string }
 
+// byHand lists the mutants of the packages that make plans that are written by hand.
 var byHand = []named{
-	{"a fused task forgets what its later parts only read", "group.go", "\t\t\ti, known := at[a.Root]\n",
+	{"a fused task lacks the regions that its later parts only read", "group.go", "\t\t\ti, known := at[a.Root]\n",
 		"\t\t\ti, known := at[a.Root]\n\t\t\tif !known && a.Perm == perm.Read && len(at) >= len(parts[0].Access) {\n\t\t\t\tcontinue\n\t\t\t}\n"},
-	{"a fused task forgets what its later parts write", "group.go", "\t\t\ti, known := at[a.Root]\n",
+	{"a fused task lacks the regions that its later parts write", "group.go", "\t\t\ti, known := at[a.Root]\n",
 		"\t\t\ti, known := at[a.Root]\n\t\t\tif !known && a.Perm == perm.Write && len(at) >= len(parts[0].Access) {\n\t\t\t\tcontinue\n\t\t\t}\n"},
-	{"a fused task only reads what its later parts change", "group.go", "access[i].Perm = perm.ReadWrite", "access[i].Perm = perm.Read"},
+	{"a fused task only reads the regions that its later parts change", "group.go", "access[i].Perm = perm.ReadWrite", "access[i].Perm = perm.Read"},
 }
 
-// The classes of mutants of the maker, the worst first.
+// The classes of mutants of the packages that make plans. docs/mutants.md explains them.
 const (
 	unproved = "accepted, not proved"
 	refused  = "refused"
@@ -40,10 +41,10 @@ const (
 	same     = "no effect on any plan"
 )
 
+// classes lists the classes, the worst first.
 var classes = []string{unproved, refused, noPlan, harmless, same}
 
-// runMaker judges the verifier: it changes what makes plans in small ways, one at a time, and reports which wrong plans
-// the verifier accepts.
+// runMaker judges the verifier by mutants of the packages that make plans. It returns the exit status.
 func runMaker(ctx context.Context, o options, w io.Writer) (int, error) {
 	sources, err := load(maker...)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *source) byHand(list []named) ([]mutant, error) {
 			}
 			at := strings.Index(string(f.text), h.old)
 			if at < 0 {
-				return nil, fmt.Errorf("%s: found no %q for the mutant %q", f.path, h.old, h.name)
+				return nil, fmt.Errorf("%s: want the text %q for the mutant %q, got none", f.path, h.old, h.name)
 			}
 			for _, d := range f.ast.Decls {
 				fn, ok := d.(*ast.FuncDecl)
@@ -140,12 +141,14 @@ func (s *source) byHand(list []named) ([]mutant, error) {
 	return out, nil
 }
 
-// makerJudge makes plans with mutants of the maker.
+// makerJudge makes plans with mutants.
 type makerJudge struct {
-	program, makings string
-	timeout          time.Duration
+	program string // the tests of package planner, with all mutants
+	makings string // the file in which TestMaker stores the plans without a mutant
+	timeout time.Duration
 }
 
+// newMakerJudge compiles the tests of package planner with the overlay, and makes the plans without a mutant.
 func newMakerJudge(ctx context.Context, dir string, overlay map[string]string) (*makerJudge, error) {
 	file, err := writeOverlay(dir, overlay)
 	if err != nil {
@@ -157,13 +160,14 @@ func newMakerJudge(ctx context.Context, dir string, overlay map[string]string) (
 	}
 	start := time.Now()
 	if out, err := j.run(ctx, 0); err != nil {
-		return nil, fmt.Errorf("the planner's plans are not right without any mutation: %w\n%s", err, out)
+		return nil, fmt.Errorf("want plans that are proved right without a mutant: %w\n%s", err, out)
 	}
-	// A mutant makes the plans once, and proves few of them.
+	// A run without a mutant proves all plans. With a mutant, it proves only those that differ.
 	j.timeout = max(10*time.Second, 4*time.Since(start))
 	return j, nil
 }
 
+// run makes the plans with mutant number n, and returns the output of TestMaker. Number 0 means no mutant.
 func (j *makerJudge) run(ctx context.Context, n int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, j.timeout)
 	defer cancel()
@@ -174,10 +178,10 @@ func (j *makerJudge) run(ctx context.Context, n int) (string, error) {
 	return string(out), err
 }
 
-// outcome says what became of a mutant of the maker, and gives an example.
+// outcome is the class of a mutant, and one of the plans in this class.
 type outcome struct{ class, detail string }
 
-// judge makes all plans with mutant number n and returns the worst that became of one.
+// judge makes all plans with mutant number n, and returns the worst class that a plan is in.
 func (j *makerJudge) judge(ctx context.Context, n int) outcome {
 	out, err := j.run(ctx, n)
 	lines := map[string][]string{}
@@ -192,14 +196,14 @@ func (j *makerJudge) judge(ctx context.Context, n int) outcome {
 	case len(lines["wrong"]) > 0:
 		return outcome{unproved, lines["wrong"][0]}
 	case len(accepted) > len(lines["proved"]):
-		return outcome{unproved, accepted[len(accepted)-1] + " does not come to its end"}
+		return outcome{unproved, accepted[len(accepted)-1] + ": its proof does not come to an end"}
 	case len(lines["refused"]) > 0:
 		return outcome{refused, fmt.Sprintf("%d plans, such as %s", len(lines["refused"]), lines["refused"][0])}
 	case len(lines["none"]) > 0:
 		return outcome{noPlan, lines["none"][0]}
 	case !ended:
 		if errors.Is(err, context.DeadlineExceeded) || !strings.Contains(out, "fatal error:") {
-			return outcome{noPlan, "the planner does not come to its end"}
+			return outcome{noPlan, "the planner does not come to an end"}
 		}
 		return outcome{noPlan, "the planner ends with a fatal error"}
 	case len(lines["proved"]) > 0:

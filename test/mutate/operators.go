@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// opposite gives for each operator the one that takes its place.
+// opposite gives, for each operator, the operator that replaces it.
 var opposite = map[token.Token]token.Token{
 	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.QUO,
 	token.LAND: token.LOR, token.LOR: token.LAND, token.EQL: token.NEQ, token.NEQ: token.EQL,
@@ -18,12 +18,13 @@ var opposite = map[token.Token]token.Token{
 	token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN,
 }
 
-// mutants lists all mutants of a file, in the order of their places. See all.
+// mutants lists all mutants of a file, in the order of their places. With control set, it includes the mutants of
+// method control.
 func (s *source) mutants(f *file, control bool) []mutant {
 	fset := s.pkg.Fset
 	var out []mutant
-	var function *ast.BlockStmt // the outermost function that is being walked
-	var returns bool
+	var function *ast.BlockStmt // the body of the current outermost function
+	var returns bool            // whether it has results
 	replace := func(kind string, from, to token.Pos, text string) {
 		if function == nil || to > function.End() {
 			return
@@ -35,7 +36,7 @@ func (s *source) mutants(f *file, control bool) []mutant {
 	}
 	src := func(n ast.Node) string {
 		var b bytes.Buffer
-		format.Node(&b, fset, n) // of a tree that was parsed, into memory: cannot fail
+		format.Node(&b, fset, n) // no error, as the node was parsed and the writer is memory
 		return b.String()
 	}
 	ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -127,7 +128,7 @@ func (s *source) call(n *ast.CallExpr, src func(ast.Node) string, replace func(k
 	}
 }
 
-// commutes reports whether the order of a call's arguments has no effect.
+// commutes reports whether the order of the arguments of a call has no effect.
 func (s *source) commutes(n *ast.CallExpr) bool {
 	switch f := n.Fun.(type) {
 	case *ast.Ident:
@@ -138,7 +139,7 @@ func (s *source) commutes(n *ast.CallExpr) bool {
 	return false
 }
 
-// isNumber reports whether an expression is a number, or of a type that stands for one.
+// isNumber reports whether the type of an expression is numeric, or a type parameter of numeric types.
 func (s *source) isNumber(x ast.Expr) bool {
 	t := s.pkg.TypesInfo.TypeOf(x)
 	if t == nil {
@@ -151,7 +152,7 @@ func (s *source) isNumber(x ast.Expr) bool {
 	return ok && b.Info()&types.IsNumeric != 0
 }
 
-// control lists the mutants of what decides which statements run: conditions, jumps and loops.
+// control lists the mutants of control flow: conditions, jumps and loops.
 func (s *source) control(n ast.Node, src func(ast.Node) string, replace func(kind string, from, to token.Pos, text string)) {
 	negate := func(x ast.Expr) {
 		if x != nil {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// source is a package to be mutated.
+// source is a package that is mutated.
 type source struct {
 	pkg     *packages.Package
 	imports importer
@@ -40,7 +40,7 @@ func load(patterns ...string) ([]*source, error) {
 		return nil, err
 	}
 	if len(pkgs) != len(patterns) {
-		return nil, fmt.Errorf("%s are %d packages, want %d", patterns, len(pkgs), len(patterns))
+		return nil, fmt.Errorf("%s: want %d packages, got %d", patterns, len(patterns), len(pkgs))
 	}
 	imports := importer{}
 	packages.Visit(pkgs, nil, func(p *packages.Package) { imports[p.PkgPath] = p.Types })
@@ -62,14 +62,14 @@ func load(patterns ...string) ([]*source, error) {
 	return out, nil
 }
 
-// mutant is a change of one place of one function.
+// mutant is a change in one place of one function.
 type mutant struct {
 	kind     string
 	file     *file
 	line     int
-	old, new string // the text of the place
-	function int    // offset of the body, behind its brace, of the function in which the place is
-	body     string // the body with the change, and its brace
+	old, new string // the text of the place without and with the change
+	function int    // the offset in the file of the body of the function, after its opening brace
+	body     string // the body with the change, and its closing brace
 	returns  bool   // whether the function has results
 }
 
@@ -77,6 +77,7 @@ func (m *mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s -> %s", filepath.Base(m.file.path), m.line, m.kind, oneLine(m.old), oneLine(m.new))
 }
 
+// oneLine writes a text in one line, with at most 70 bytes.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 70 {
@@ -85,8 +86,8 @@ func oneLine(s string) string {
 	return s
 }
 
-// all lists all mutants of files whose names match only, some of which may not compile. control says whether to
-// change what decides which statements run, too.
+// all lists all mutants of files whose names match only. Some of them may not compile. With control set, it includes
+// mutants of control flow.
 func (s *source) all(only *regexp.Regexp, control bool) []mutant {
 	var out []mutant
 	for i := range s.files {
@@ -97,7 +98,7 @@ func (s *source) all(only *regexp.Regexp, control bool) []mutant {
 	return out
 }
 
-// choose draws n of some mutants that compile, in turn of each kind.
+// choose draws n mutants that compile, one of each kind in turn. It returns fewer if there are fewer.
 func (s *source) choose(seed uint64, n int, all []mutant) ([]mutant, error) {
 	byKind := map[string][]mutant{}
 	for _, m := range all {
@@ -132,9 +133,9 @@ func (s *source) choose(seed uint64, n int, all []mutant) ([]mutant, error) {
 	}
 }
 
-// overlay returns the files of the package, by path, with all mutants in them: a function with mutants
-// begins with a switch that has a copy of its body for each. A variable chooses. The first mutant has the given
-// number.
+// overlay returns the files of the package with all mutants, by path. A function with mutants begins with a switch. It
+// has a case for each mutant, with a copy of the body. The variable chooser selects the case. The first mutant has the
+// given number.
 func (s *source) overlay(mutants []mutant, number int) map[string]string {
 	out := map[string]string{}
 	for i := range s.files {
@@ -197,7 +198,7 @@ func (s *source) wrong(mutants []mutant) (map[string]bool, error) {
 		at := fset.Position(e.Pos)
 		before := texts[at.Filename][:at.Offset]
 		if c := cases.FindAllStringSubmatch(before, -1); len(c) > 0 {
-			n, _ := strconv.Atoi(c[len(c)-1][1]) // digits, as the pattern says
+			n, _ := strconv.Atoi(c[len(c)-1][1]) // no error, as the pattern matches digits only
 			wrong[mutants[n-1].String()] = true
 		}
 	}}
@@ -207,14 +208,15 @@ func (s *source) wrong(mutants []mutant) (map[string]bool, error) {
 	return wrong, nil
 }
 
+// cases finds the cases of the switches in an overlay.
 var cases = regexp.MustCompile(`(?m)^case (\d+):$`)
 
-// importer finds packages among those that the mutated ones import, directly or not.
+// importer gives the mutated packages, and all packages that they import directly or indirectly, by path.
 type importer map[string]*types.Package
 
 func (i importer) Import(path string) (*types.Package, error) {
 	if p := i[path]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("found no package %s", path)
+	return nil, fmt.Errorf("want a package that the mutated ones import, got %s", path)
 }

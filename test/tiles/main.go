@@ -1,7 +1,8 @@
-// Command tiles measures plans of a million tiles. It builds a plan, loads it, which verifies it, and prints how long
-// that took and the most memory that the process had. It fails if the time on processors or the memory is over its limit.
+// Command tiles measures plans with a million tiles. It builds a plan and loads it, which also verifies it. Then it
+// prints the wall-clock time, the processor time and the peak memory of the process. It fails if the processor time
+// or the memory is over its limit.
 //
-// The program is a chain of pooling operators, each of which reads the rows of its tile and their neighbors.
+// The program is a chain of pooling operators. Each tile reads its own rows and the neighboring rows.
 package main
 
 import (
@@ -24,32 +25,32 @@ import (
 func main() {
 	log.SetFlags(0)
 	tiles := flag.Int("tiles", 1_000_000, "number of tiles")
-	grids := flag.Bool("grids", false, "make a task of each operator, over a grid of tiles, rather than of each tile")
+	grids := flag.Bool("grids", false, "make one task with a grid of tiles for each operator, instead of one task for each tile")
 	workers := flag.Int("workers", 1, "number of queues")
-	seconds := flag.Float64("seconds", 10, "limit of the time")
-	bytes := flag.Int64("bytes", 1<<30, "limit of the memory")
+	seconds := flag.Float64("seconds", 10, "limit of the processor time, in seconds")
+	bytes := flag.Int64("bytes", 1<<30, "limit of the peak memory, in bytes")
 	flag.Parse()
 	took, err := measure(*tiles, *workers, *grids)
 	if err != nil {
 		log.Fatal(err)
 	}
 	busy, peak := usage()
-	fmt.Printf("%d tiles, grids %v, %d queues: %.2f s, of which %.2f s on processors, %d MiB\n", *tiles, *grids, *workers, took.Seconds(), busy.Seconds(), peak>>20)
+	fmt.Printf("%d tiles, grids %v, %d queues: %.2f s, processor time %.2f s, %d MiB\n", *tiles, *grids, *workers, took.Seconds(), busy.Seconds(), peak>>20)
 	if busy.Seconds() > *seconds || peak > *bytes {
-		fmt.Fprintf(os.Stderr, "want at most %v s and %d MiB\n", *seconds, *bytes>>20)
+		fmt.Fprintf(os.Stderr, "want at most %v s of processor time and %d MiB\n", *seconds, *bytes>>20)
 		os.Exit(1)
 	}
 }
 
-// The operators of the program have this many tiles each: planes, and rows of tiles in each.
+// Each operator of the program has planes*rows tiles.
 const (
-	planes    = 100
-	rows      = 100
-	tileRows  = 4 // of an image, as in the operator's spec
+	planes    = 100 // channels of the image
+	rows      = 100 // rows of tiles in a plane
+	tileRows  = 4   // rows of a tile, as in the spec of pool_2d
 	imageCols = 64
 )
 
-// chain returns a program whose operators have some number of tiles together.
+// chain returns a program whose operators have the given number of tiles in total.
 func chain(tiles int) (*graph.Program, error) {
 	g := graph.New(1)
 	pool := pool2d.Defaults()
@@ -61,7 +62,7 @@ func chain(tiles int) (*graph.Program, error) {
 	return graph.Inference(g, x)
 }
 
-// measure builds and loads the plan of a chain, and returns how long that took.
+// measure builds and loads the plan of a chain, and returns the time for both.
 func measure(tiles, workers int, grids bool) (time.Duration, error) {
 	program, err := chain(tiles)
 	if err != nil {

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestMeasure builds and loads plans of some tiles, as tasks and as grids.
+// TestMeasure builds and loads plans of 20,000 tiles: with one task for each tile, and with grids.
 func TestMeasure(t *testing.T) {
 	for _, grids := range []bool{false, true} {
 		for _, workers := range []int{1, 3} {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// usage returns the time that the process had on processors, and the most memory.
+// usage returns the processor time and the peak memory of the process, or zeros if the system does not report them.
 func usage() (busy time.Duration, bytes int64) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0, 0
 	}
 	busy, bytes = time.Duration(u.Utime.Nano()+u.Stime.Nano()), int64(u.Maxrss)
-	if runtime.GOOS != "darwin" {
+	if runtime.GOOS != "darwin" { // where Maxrss is in KiB
 		bytes <<= 10
 	}
 	return busy, bytes

@@ -32,13 +32,16 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// network applies every operator once, with typed attributes and tensors.
+// network is a classifier whose operators are applied by their typed functions.
 type network struct {
-	g                           *graph.Graph
-	image, label, mask          graph.Tensor
-	loss, right, probs, logProb graph.Tensor
+	g                  *graph.Graph
+	image, label, mask graph.Tensor // inputs
+	loss               graph.Tensor
+	right              graph.Tensor // the number of right classes
+	probs, logProb     graph.Tensor // probabilities of classes, from softmax, and their logarithms, from the loss
 }
 
+// newNetwork builds the network for a batch of 2, and checks the element types and shapes of its tensors.
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	g := graph.New(3)
@@ -46,7 +49,7 @@ func newNetwork(t *testing.T) *network {
 	expect := func(x graph.Tensor, want string) graph.Tensor {
 		t.Helper()
 		if got := x.Operand().String(); got != want {
-			t.Errorf("%s is %s, want %s; %v", x.Name(), got, want, g.Err())
+			t.Errorf("%s: got %s, want %s; error of the graph: %v", x.Name(), got, want, g.Err())
 		}
 		return x
 	}
@@ -82,8 +85,8 @@ func newNetwork(t *testing.T) *network {
 	return n
 }
 
-// TestApply builds a network of all operators through their typed functions and trains it: the loss
-// goes down, and the two ways to probabilities agree.
+// TestApply trains the network with each optimizer. The loss falls in every step. The probabilities of softmax
+// agree with the logarithms of probabilities that the loss computes.
 func TestApply(t *testing.T) {
 	ctx := context.Background()
 	var registry task.Registry
@@ -144,16 +147,16 @@ func TestApply(t *testing.T) {
 				logs := fetch[float32](t, in, n.logProb)
 				for i, p := range fetch[float32](t, in, n.probs) {
 					if d := math.Log(float64(p)) - float64(logs[i]); math.Abs(d) > 1e-5 {
-						t.Errorf("probability %v, but its logarithm is %v", p, logs[i])
+						t.Errorf("class %d: probability %v, want the logarithm %v, got %v", i, p, math.Log(float64(p)), logs[i])
 					}
 				}
 				if r := fetch[int32](t, in, n.right)[0]; r < 0 || r > 2 {
-					t.Errorf("%d of 2 answers are right", r)
+					t.Errorf("got %d right classes, want 0 to 2", r)
 				}
 			}
 			for i := 1; i < len(losses); i++ {
 				if !(losses[i] < losses[i-1]) {
-					t.Errorf("losses %v do not fall", losses)
+					t.Errorf("want losses that fall in every step, got %v", losses)
 					break
 				}
 			}
@@ -170,8 +173,7 @@ func fetch[T dtype.Element](t *testing.T, in *engine.Instance, x graph.Tensor) [
 	return data
 }
 
-// TestDefaults compares the typed defaults with those that decoding starts from. Slots print their
-// names.
+// TestDefaults checks that decoding fills in the typed defaults. It also checks that slots print their names.
 func TestDefaults(t *testing.T) {
 	a, err := constant.Operator.DecodeAttrs([]byte(`{"value": 1}`))
 	if err != nil {

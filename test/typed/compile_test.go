@@ -1,5 +1,5 @@
-// Package typed tests what the types of generated code rule out, and applies every operator through
-// its typed functions.
+// Package typed tests the types of generated code: mistakes do not compile, and networks are built from typed
+// functions.
 package typed
 
 import (
@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// programs lists functions and declarations that must not compile, in groups. want is a part of the
-// compiler's message; it is empty for the group's control, the same thing done right.
+// programs lists functions and declarations that must not compile, in groups. want is a part of the message of
+// the compiler. Each group also has a control without want: a similar program that compiles.
 var programs = []struct {
 	group, code string
 	want        string
 }{
-	// Views allow what the signature allows.
+	// A view has only the methods that the permission of its slot allows.
 	{"views", `func f(a *linear.Forward[float32]) { a.Output.Set(0, a.Input.At(0)) }`, ""},
 	{"views", `func f(a *linear.Forward[float32]) { a.Input.Set(0, 1) }`, "a.Input.Set undefined (type tensor.RO[float32] has no field or method Set)"},
 	{"views", `func f(a *softmax.Forward[float32]) float32 { return a.Output.At(0) }`, "a.Output.At undefined (type tensor.WO[float32] has no field or method At)"},
@@ -32,11 +32,11 @@ var programs = []struct {
 	{"views", `func f(a *linear.Forward[float32]) { a.Output.Set(0, float64(1)) }`, "cannot use float64(1) (constant 1 of type float64) as float32 value in argument to a.Output.Set"},
 	{"views", `func f(a *linear.Forward[float32]) { vec.ExpNorm(a.Input.Lane(0), a.Input.Lane(0)) }`, "in call to vec.ExpNorm, type tensor.ROLane[float32] of a.Input.Lane(0) does not match inferred type tensor.WOLane[float32]"},
 
-	// Optional slots are asked for.
+	// The view of an optional slot comes from Get, which reports whether the slot has a tensor.
 	{"optional", `func f(a *linear.Forward[float32]) float32 { if b, ok := a.Bias.Get(); ok { return b.At(0) }; return 0 }`, ""},
 	{"optional", `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, "a.Bias.At undefined (type tensor.Opt[tensor.RO[float32]] has no field or method At)"},
 
-	// Views are not slices, and only the runtime reaches the memory behind them.
+	// A view is no slice. Only the runtime gets the memory of a view.
 	{"memory", `func f(a *linear.Forward[float32]) float32 { return a.Input.At(0) }`, ""},
 	{"memory", `func f(a *linear.Forward[float32]) float32 { return a.Input[0] }`, "cannot index a.Input (variable of struct type tensor.RO[float32])"},
 	{"memory", `func f(a *linear.Forward[float32]) { for range a.Input {} }`, "cannot range over a.Input (variable of struct type tensor.RO[float32])"},
@@ -46,13 +46,13 @@ var programs = []struct {
 	{"memory", `func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(struct{ _ struct{} }{}) }`, "as unlock.Key value in argument to a.Input.Lane(0).Unlock"},
 	{"memory", `func f(data []float32) tensor.RW[float32] { return tensor.MakeRW(nil, data, nil) }`, "cannot use nil as unlock.Key value in argument to tensor.MakeRW"},
 
-	// Slots belong to their operator.
+	// The slots of each operator have a type of their own.
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(linear.SlotInput, x) }`, ""},
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, "cannot use softmax.SlotInput (constant 0 of int type softmax.Slot) as linear.Slot value in argument to"},
 	{"slots", `func f(g *graph.Graph, x graph.Tensor) { graph.Insert[linear.Slot](g, 0, linear.Operator, linear.Defaults()).Bind(dropout.SlotMask, x) }`, "cannot use dropout.SlotMask (constant 1 of int type dropout.Slot) as linear.Slot value in argument to"},
 	{"slots", `func f(b *opimpl.Binder[linear.Slot]) tensor.RO[bool] { return opimpl.ReadOnly[bool](b, dropout.SlotMask) }`, "does not match inferred type"},
 
-	// Tensors are neither swapped nor left out.
+	// Tensors of Apply cannot be swapped or left out.
 	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, ""},
 	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.RhsInput(b), elementbinary.LhsInput(a)) }`, "cannot use elementbinary.RhsInput(b) (value of struct type elementbinary.RhsInput) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
 	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), a, b) }`, "cannot use a (variable of struct type graph.Tensor) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
@@ -61,7 +61,7 @@ var programs = []struct {
 	{"apply", `func f(g *graph.Graph, a graph.Tensor) graph.Tensor { return softmax.Apply(g, softmax.Defaults()) }`, "not enough arguments in call to softmax.Apply"},
 	{"apply", `func f(g *graph.Graph) graph.Tensor { return softmax.Apply(g, softmax.Defaults(), nil) }`, "cannot use nil as graph.Tensor value in argument to softmax.Apply"},
 
-	// So are those of invocations, gradients among them.
+	// Tensors and gradients of an invocation cannot be swapped or left out.
 	{"invoke", `func f(n *graph.Node, x, y graph.Tensor) { softmax.ForwardTensors{Input: x, Output: y}.Invoke(n) }`, ""},
 	{"invoke", `func f(n *graph.Node, x graph.Tensor) { softmax.ForwardTensors{x}.Invoke(n) }`, "too few values in struct literal of type softmax.ForwardTensors"},
 	{"invoke", `func f(n *graph.Node, x graph.Tensor) { softmax.ForwardTensors{Weight: x}.Invoke(n) }`, "unknown field Weight in struct literal of type softmax.ForwardTensors"},
@@ -72,13 +72,13 @@ var programs = []struct {
 	{"constraints", `func f(n *graph.Node, x, y graph.Tensor, c partition.Constraint) error { inv, err := softmax.ForwardTensors{Input: x, Output: y}.Invoke(n); if err != nil { return err }; return inv.AddConstraint(c) }`, ""},
 	{"constraints", `func f(inv *graph.Invocation, c partition.Constraint) error { return inv.AddConstraint(c) }`, "inv.AddConstraint undefined (type *graph.Invocation has no field or method AddConstraint)"},
 
-	// Attributes have their types.
+	// Attributes have the types of the spec.
 	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: activation.Relu}`, ""},
 	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: "RELU"}`, `cannot use "RELU" (untyped string constant) as activation.Activation value in struct literal`},
 	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: pool2d.PoolTypeMax}`, "as activation.Activation value in struct literal"},
 	{"attrs", `var a = linear.Attrs{Channels: 3}`, "unknown field Channels in struct literal of type linear.Attrs"},
 
-	// Kernels are complete and of the right type, and so is the catalogue.
+	// Kernels, and sets of kernels that are registered, are complete and of the right type.
 	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float32]{}`, ""},
 	{"kernels", `type k struct{ kernels.Softmax[float32] }; func (k) Backward() {}; var _ softmax.Kernel[float32] = k{}`, "wrong type for method Backward"},
 	{"kernels", `type k struct{}; func (k) Forward(*op.Ctx, *softmax.Forward[float32], op.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, "missing method Backward"},
@@ -113,8 +113,8 @@ func source(code string) string {
 	return b.String()
 }
 
-// build compiles packages that stand nowhere but in an overlay of this module's files, and returns
-// what the go command says.
+// build compiles packages, each with one source file, and returns the output of the go command. The packages
+// exist only in an overlay of this module.
 func build(t *testing.T, sources []string, args ...string) string {
 	t.Helper()
 	here, err := filepath.Abs(".")
@@ -151,8 +151,8 @@ func build(t *testing.T, sources []string, args ...string) string {
 // folder returns the name of the folder of package i.
 func folder(i int) string { return fmt.Sprintf("p%02d", i) }
 
-// messages returns what the go command says about each package that does not compile, by folder. Its
-// output has a block for each, under a line with the package's path.
+// messages returns the messages of the go command about packages that do not compile, by folder. The output of
+// the command has a block for each such package: a line with # and its path, and then the messages.
 func messages(out string) map[string]string {
 	all := map[string]string{}
 	for block := range strings.SplitSeq(out, "# ") {
@@ -162,6 +162,7 @@ func messages(out string) map[string]string {
 	return all
 }
 
+// TestDoesNotCompile checks that each program fails with its message, and that each control compiles.
 func TestDoesNotCompile(t *testing.T) {
 	var sources []string
 	for _, p := range programs {
@@ -173,26 +174,26 @@ func TestDoesNotCompile(t *testing.T) {
 		got := messages[folder(i)]
 		switch {
 		case p.want == "" && got != "":
-			t.Errorf("%s: the control does not compile:\n%s\n%s", p.group, p.code, got)
+			t.Errorf("%s: want a control that compiles:\n%s\ngot\n%s", p.group, p.code, got)
 		case p.want == "":
 			controls[p.group] = true
 		case got == "":
-			t.Errorf("%s: compiles:\n%s", p.group, p.code)
+			t.Errorf("%s: want the message %s, but the program compiles:\n%s", p.group, p.want, p.code)
 		case !strings.Contains(got, p.want):
 			t.Errorf("%s: %s\nwant %s\ngot  %s", p.group, p.code, p.want, got)
 		}
 		if strings.Contains(got, "imported and not used") || strings.Contains(got, ": undefined: ") {
-			t.Errorf("%s: the program itself is wrong:\n%s\n%s", p.group, p.code, got)
+			t.Errorf("%s: the imports or names of the program are wrong:\n%s\n%s", p.group, p.code, got)
 		}
 	}
 	for _, p := range programs {
 		if !controls[p.group] {
-			t.Errorf("group %s has no control that compiles", p.group)
+			t.Errorf("group %s: want a control that compiles, got none", p.group)
 		}
 	}
 }
 
-// TestKeyIsInternal checks that the go command keeps the key to memory within the runtime.
+// TestKeyIsInternal checks that only the runtime can import the key that gives the memory of views.
 func TestKeyIsInternal(t *testing.T) {
 	const code = `package p
 

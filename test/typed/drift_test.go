@@ -16,21 +16,22 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// drift lists ways in which hand-written copies of an operator's slots have drifted apart in FlexFlow, and
-// the result of each here: a spec that opgen check refuses, a program that does not compile, or a call
-// that is refused. what says where it was found and what was wrong.
+// drift lists mistakes that occur where the slots of an operator are declared several times by hand, as in
+// FlexFlow (https://github.com/flexflow/flexflow-train). The equivalent of each mistake is a spec with a finding,
+// a program that does not compile, or a call that returns an error. what gives the operators of FlexFlow that
+// have the mistake, and the mistake.
 var drift = []struct {
 	what string
-	// spec is added to a spec whose forward task takes the named arguments; finding is what opgen check
-	// says, beginning with the code.
+	// spec is added to a spec whose forward task has the arguments args. finding begins the finding of opgen
+	// check, with its code.
 	args, spec, finding string
-	// code does not compile, for the reason want. Without want it does: what could be forgotten is
-	// always there.
+	// code is a program. It does not compile, and want is a part of the message. If want is empty, the program
+	// compiles: the mistake cannot occur, as the declaration is generated.
 	code, want string
-	// call is refused with an error that holds want.
+	// call returns an error that contains want.
 	call func() error
 }{
-	// Types of arguments: signature against accessor.
+	// Types of arguments that differ between signature and accessor.
 	{what: "attention: HANDLE declared as one type, bound as another", args: `"handle"`,
 		spec: "[args.handle]\ntype = \"example.com/m.PerDeviceFFHandle\"\nfrom = \"handle\"\nunchecked = true", finding: "OP509: an argument from handle is of type task.Handle"},
 	{what: "batch_norm, cast, combine, concat, conv_2d, gather, replicate: PROFILING declared as bool", args: `"profiling"`,
@@ -46,7 +47,7 @@ var drift = []struct {
 	{what: "attention: per-device state declared plain", args: `"state"`,
 		spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\n[tasks.init]\nreturns = \"state\"\n[tasks.cleanup]\nargs = [\"state\"]", finding: "OP509: state holds per-device state, which is not plain data"},
 
-	// Read, but not in the signature.
+	// Slots and arguments that a kernel reads, but that are not in the signature.
 	{what: "batch_matmul: ITERATION_CONFIG read, not in the signature", code: `func f(ctx *op.Ctx, a *softmax.Forward[float32]) int { return a.Iteration(ctx) }`, want: "a.Iteration undefined"},
 	{what: "element_unary: HANDLE read, not in the signature", code: `func f(a *elementunary.Forward[float32]) any { return a.Handle }`, want: "a.Handle undefined"},
 	{what: "element_unary init: PROFILING read, not in the signature", code: `func f(a *elementunary.Backward[float32]) any { return a.Profiling }`, want: "a.Profiling undefined"},
@@ -57,7 +58,7 @@ var drift = []struct {
 	{what: "softmax init: OUTPUT read, never bound", code: `func f(n *graph.Node, x graph.Tensor) { softmax.ForwardTensors{x}.Invoke(n) }`, want: "too few values in struct literal of type softmax.ForwardTensors"},
 	{what: "gather: PER_DEVICE_STATE read, not declared", args: `"per_device_state"`, finding: "OP203: there is no argument per_device_state"},
 
-	// Bound, but not in the signature, or not bound although it is.
+	// Slots and arguments that are bound, but not in the signature, or in the signature, but not bound.
 	{what: "batch_matmul: ITERATION_CONFIG bound, not in the signature", want: "want an argument of the task", call: func() error {
 		return bind(softmax.Operator, task.KindForward, func(b *graph.Binding[int], _ graph.Tensor) { b.BindArg(int(softmax.SlotInput), 1) })
 	}},
@@ -72,7 +73,7 @@ var drift = []struct {
 		return err
 	}},
 	{what: "element_binary: measuring leaves ATTRS out", code: `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, want: "not enough arguments in call to elementbinary.Apply"},
-	{what: "any: a slot bound twice, the second silently lost", want: "slot input: want one binding, got a second one", call: func() error {
+	{what: "any: a slot bound twice, the second binding dropped", want: "slot input: want one binding, got a second one", call: func() error {
 		return bind(softmax.Operator, task.KindForward, func(b *graph.Binding[int], x graph.Tensor) {
 			b.Bind(int(softmax.SlotInput), x).Bind(int(softmax.SlotInput), x)
 		})
@@ -93,11 +94,11 @@ var drift = []struct {
 	// Backward.
 	{what: "embedding, pool_2d backward: a value where its gradient is needed", code: `func f(y graph.Tensor) { _ = softmax.BackwardTensors{Output: y, GradOutput: y} }`, want: "cannot use y (variable of struct type graph.Tensor) as graph.Gradient value"},
 	{what: "linear backward: the bias passed as its gradient", code: `func f(b graph.Tensor) { _ = linear.BackwardTensors{GradBias: b} }`, want: "cannot use b (variable of struct type graph.Tensor) as graph.Gradient value"},
-	{what: "gather backward: calls the forward kernel", code: `func f(ctx *op.Ctx, a *softmax.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
+	{what: "gather backward: the forward kernel called", code: `func f(ctx *op.Ctx, a *softmax.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
 	{what: "infer_bwd_binding: integers get gradients", code: `func f(g graph.Gradient) { _ = sparsecategoricalcrossentropy.BackwardTensors{GradLabel: g} }`, want: "unknown field GradLabel"},
 
 	// Optional and variadic slots.
-	{what: "linear: BIAS read whether it is there or not", code: `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, want: "a.Bias.At undefined"},
+	{what: "linear: BIAS read without a check that it is present", code: `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, want: "a.Bias.At undefined"},
 	{what: "split: one OUTPUT for many outputs", code: `func f(g *graph.Graph, x graph.Tensor) graph.Tensor { return split.Apply(g, split.Defaults(), x) }`, want: "as graph.Tensor value in return statement"},
 	{what: "transpose: measuring binds several inputs", want: "slot input: want one tensor, got 2", call: func() error {
 		g := graph.New(1)
@@ -117,7 +118,7 @@ var drift = []struct {
 
 	// Init and per-device state.
 	{what: "batch_norm: init returns nothing", args: `"state"`, spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\n[tasks.cleanup]\nargs = [\"state\"]", finding: "OP503: init returns nothing"},
-	{what: "any: no cleanup is ever called", args: `"state"`, spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"", finding: "OP503: nothing frees the per-device state"},
+	{what: "any: no task frees per-device state", args: `"state"`, spec: "[args.state]\ntype = \"*example.com/m.State\"\nfrom = \"init\"\nunchecked = true\n[tasks.init]\nreturns = \"state\"", finding: "OP503: nothing frees the per-device state"},
 	{what: "batch_norm: running statistics begin uninitialized", spec: "[slots.mean]\nrole = \"weight\"\ntype = \"T\"\nshape = [\"N\"]\ntrainable = false", finding: "OP102: init is missing"},
 
 	// Unused slots.
@@ -134,12 +135,12 @@ var drift = []struct {
 	{what: "LAYERNORM_FWD: registered with another task's signature", want: "want task id", call: func() error {
 		return new(task.Registry).RegisterTask(linear.ForwardTask, "linear", linear.Operator.Signature(task.KindBackward))
 	}},
-	{what: "ELEMENTUNARY_BWD: runs element_binary's backward", code: `func f(ctx *op.Ctx, a *elementunary.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Backward(ctx, a, r) }`, want: "as *softmax.Backward[float32] value"},
+	{what: "ELEMENTUNARY_BWD: backward of element_binary called", code: `func f(ctx *op.Ctx, a *elementunary.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Backward(ctx, a, r) }`, want: "as *softmax.Backward[float32] value"},
 	{what: "any: the enum value of another operator's slot", code: `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, want: "cannot use softmax.SlotInput"},
 	{what: "reverse: the same axis counted from different ends in forward and backward", spec: "[require.axis]\nthat = \"axs >= 0\"\nmessage = \"no axis\"", finding: "OP203: axs is not defined"},
 }
 
-// bind begins an invocation of an operator with one input, and returns the binding's error.
+// bind applies an operator with one input, binds a task of it with f, and returns the error of the invocation.
 func bind(op *graph.Operator, kind task.Kind, f func(*graph.Binding[int], graph.Tensor)) error {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 2)
@@ -153,7 +154,7 @@ func bind(op *graph.Operator, kind task.Kind, f func(*graph.Binding[int], graph.
 	return err
 }
 
-// TestDriftInSpecs checks what opgen check says about specs with the mistakes.
+// TestDriftInSpecs checks the finding of opgen check for each spec with a mistake.
 func TestDriftInSpecs(t *testing.T) {
 	t.Parallel()
 	const before = "edition = 1\nname = \"scale\"\ndoc = \"Multiplies by a factor.\"\n[dtypes]\nT = [\"f32\"]\n[slots.input]\nrole = \"input\"\ntype = \"T\"\nshape = [\"N\"]\n[slots.output]\nrole = \"output\"\ntype = \"T\"\nshape = [\"N\"]\n[tasks.forward]\nover = \"N\"\n"
@@ -186,7 +187,7 @@ func TestDriftInSpecs(t *testing.T) {
 	}
 }
 
-// TestDriftInCalls checks that calls with the mistakes are refused.
+// TestDriftInCalls checks that each call with a mistake returns its error.
 func TestDriftInCalls(t *testing.T) {
 	t.Parallel()
 	for _, d := range drift {
@@ -199,7 +200,7 @@ func TestDriftInCalls(t *testing.T) {
 	}
 }
 
-// TestDriftInPrograms checks that programs with the mistakes do not compile.
+// TestDriftInPrograms checks that each program with a mistake does not compile.
 func TestDriftInPrograms(t *testing.T) {
 	t.Parallel()
 	var sources, whats, wants []string
@@ -212,7 +213,7 @@ func TestDriftInPrograms(t *testing.T) {
 	for i := range sources {
 		switch m := got[folder(i)]; {
 		case wants[i] == "" && m != "":
-			t.Errorf("%s: does not compile:\n%s", whats[i], m)
+			t.Errorf("%s: want a program that compiles, got\n%s", whats[i], m)
 		case wants[i] != "" && !strings.Contains(m, wants[i]):
 			t.Errorf("%s: got %q, want ...%s", whats[i], m, wants[i])
 		}

@@ -12,25 +12,29 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
+// Reasons that several exported names share.
 const (
 	ofGenerated = "generated code of other modules uses it"
 	ofPrograms  = "programs of other modules use it"
 	ofErrors    = "errors.Is and errors.As call it"
 	ofRegions   = "tests of planners compare regions with it"
+	ofViews     = "all views have the same methods"
+	ofKernels   = "kernels of other modules use it"
+	ofDriver    = "tests run the steps of the driver one by one"
+	ofBackends  = "tests of backends call it"
 )
 
-// exceptions are exported names without a reader in this module, with the reason for which they are exported.
+// exceptions gives exported names that have no reader in this module, and the reasons why they are exported.
 var exceptions = map[string]string{
 	"opgen.Register":                     "the program of docs/guide.md uses it",
 	"attr.Error":                         "programs find it with errors.As",
 	"conform.Load":                       ofPrograms,
-	"driver.Emit":                        "tests run the steps of the driver one by one",
-	"driver.Read":                        "tests run the steps of the driver one by one",
-	"driver.ReadSpecs":                   "tests run the steps of the driver one by one",
+	"driver.Emit":                        ofDriver,
+	"driver.ReadSpecs":                   ofDriver,
 	"engine.RangeError.Unwrap":           ofErrors,
 	"engine.TaskError.Unwrap":            ofErrors,
-	"enginetest.Benchmark":               "tests of back ends call it",
-	"enginetest.Run":                     "tests of back ends call it",
+	"enginetest.Benchmark":               ofBackends,
+	"enginetest.Run":                     ofBackends,
 	"exec.Error.Unwrap":                  ofErrors,
 	"generate.Result.Model":              ofPrograms,
 	"graph.Binding.AddConstraint":        ofPrograms,
@@ -57,31 +61,32 @@ var exceptions = map[string]string{
 	"partition.Whole":                    ofPrograms,
 	"planner.Times":                      ofPrograms,
 	"plugin.Answer":                      ofPrograms,
-	"profile.Summarize":                  "programs summarize their own measurements",
+	"profile.Summarize":                  "programs summarize their measurements with it",
 	"region.Box.Intersect":               ofRegions,
 	"region.Place.Overlaps":              ofRegions,
 	"region.Region.Overlaps":             ofRegions,
 	"task.Registry.Operator":             ofPrograms,
 	"task.Resolution.Divisible":          ofPrograms,
-	"tensor.Along":                       "views have the same methods",
-	"tensor.Grad.Len":                    "views have the same methods",
-	"tensor.PerWorker.Along":             "views have the same methods",
-	"tensor.RW.Along":                    "views have the same methods",
-	"tensor.RWLane.Len":                  "views have the same methods",
-	"tensor.Reduction.Fold":              "kernels of other modules reduce",
-	"tensor.Reduction.Len":               "views have the same methods",
-	"tensor.Scatter.Len":                 "views have the same methods",
-	"tensor.Scatter.Wanted":              "views have the same methods",
-	"tensor.ScatterLane.Len":             "views have the same methods",
-	"tensor.WOLane.Len":                  "views have the same methods",
-	"vec.Max":                            "kernels of other modules use it",
-	"vec.Sum":                            "kernels of other modules use it",
+	"tensor.Along":                       ofViews,
+	"tensor.Grad.Len":                    ofViews,
+	"tensor.PerWorker.Along":             ofViews,
+	"tensor.RW.Along":                    ofViews,
+	"tensor.RWLane.Len":                  ofViews,
+	"tensor.Reduction.Fold":              ofKernels,
+	"tensor.Reduction.Len":               ofViews,
+	"tensor.Scatter.Len":                 ofViews,
+	"tensor.Scatter.Wanted":              ofViews,
+	"tensor.ScatterLane.Len":             ofViews,
+	"tensor.WOLane.Len":                  ofViews,
+	"vec.Max":                            ofKernels,
+	"vec.Sum":                            ofKernels,
 }
 
-// TestExportedNamesHaveReaders lists exported names of the module's packages that nothing outside of their package
-// uses. Tests do not count as readers; Example functions do. A method that an interface asks for needs no reader, and
-// neither does a type to which a name with a reader refers.
-// Fields, the methods of an interface and the constants of a type come with their type.
+// TestExportedNamesHaveReaders reports exported names without a reader. A reader of a name is code of another package
+// that uses the name. Example functions are readers, other tests are not.
+//
+// Some names need no reader: methods that implement an interface, types to which a name with a reader refers, and
+// fields, methods of interfaces and constants of such types.
 func TestExportedNamesHaveReaders(t *testing.T) {
 	fset, pkgs := load(t, nil, "./...")
 	symbols := map[place]*symbol{}
@@ -94,7 +99,7 @@ func TestExportedNamesHaveReaders(t *testing.T) {
 		return strings.HasSuffix(at.file, "_test.go") || !s.object.Exported() || ofType(s.object)
 	})
 	if len(symbols) < 200 {
-		t.Errorf("only %d symbols: this test looks in the wrong place", len(symbols))
+		t.Errorf("want at least 200 symbols, got %d: the test does not find the packages", len(symbols))
 	}
 	for _, p := range pkgs {
 		markReaders(fset, p, symbols)
@@ -110,14 +115,14 @@ func TestExportedNamesHaveReaders(t *testing.T) {
 		reason := exceptions[s.name]
 		switch {
 		case !s.used && reason == "":
-			t.Errorf("%s has no reader outside of its package: unexport or remove it, show it in an Example, or list it in exceptions", s.name)
+			t.Errorf("%s: want a reader outside of its package, got none: unexport or remove it, use it in an Example, or add it to exceptions", s.name)
 		case s.used && reason != "":
-			t.Errorf("%s has a reader: remove it from exceptions", s.name)
+			t.Errorf("%s: want no reader of a name in exceptions, got one: remove it from exceptions", s.name)
 		}
 	}
 }
 
-// public reports whether a package is checked.
+// public reports whether the test checks the exported names of a package.
 func public(path string) bool {
 	for _, unchecked := range []string{"/generated", "/kernels", "/cmd", "/examples", "/test", "/docs"} {
 		if strings.HasPrefix(path+"/", module+unchecked+"/") {
@@ -127,7 +132,8 @@ func public(path string) bool {
 	return !strings.HasSuffix(path, "_test")
 }
 
-// ofType reports whether a name comes with its type: a field, a method of an interface, or a constant.
+// ofType reports whether a name belongs to a type that needs the reader: the name is a field, a constant of a named
+// type, a method of an interface, or a method of an unexported type.
 func ofType(o types.Object) bool {
 	switch o := o.(type) {
 	case *types.Var:
@@ -146,8 +152,8 @@ func ofType(o types.Object) bool {
 	return false
 }
 
-// markReaders marks the symbols of other packages that the code of a package uses, tests aside, and those that its
-// examples use.
+// markReaders marks the symbols that a package reads: symbols of other packages that its code uses, without tests, and
+// all symbols that its examples use.
 func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
 	own := strings.TrimSuffix(p.PkgPath, "_test")
 	for _, f := range p.Syntax {
@@ -176,7 +182,7 @@ func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*sy
 	}
 }
 
-// markNamed marks the types to which the types of marked symbols refer.
+// markNamed marks the types to which the types of marked symbols refer, directly or indirectly.
 func markNamed(fset *token.FileSet, symbols map[place]*symbol) {
 	var visit func(t types.Type)
 	seen := map[types.Type]bool{}

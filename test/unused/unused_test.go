@@ -1,4 +1,4 @@
-// Package unused tests that generated code and public packages hold no unused names.
+// Package unused tests that generated code and public packages declare no unused names.
 package unused
 
 import (
@@ -19,17 +19,17 @@ const (
 	generated = module + "/generated/"
 )
 
-// symbol is a package-level declaration, a method or a field of a generated package.
+// symbol is a package-level declaration, a method or a field.
 type symbol struct {
-	name   string // with its package, and its type for methods and fields
+	name   string // package.name, or package.type.name for methods and fields
 	object types.Object
-	// within lists the declarations that do not count as use: its own and, for a type, those of its
-	// methods.
+	// within lists declarations: the declaration of the symbol and, for a type, those of its methods. A use inside
+	// of them does not count.
 	within []ast.Node
 	used   bool
 }
 
-// place identifies an object across packages that were type-checked separately: its position.
+// place is the position of an object. It identifies the object in packages that are type-checked separately.
 type place struct {
 	file         string
 	line, column int
@@ -40,40 +40,39 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 	return place{filepath.Base(filepath.Dir(p.Filename)) + "/" + filepath.Base(p.Filename), p.Line, p.Column}
 }
 
-// TestNoUnusedSymbols type-checks the whole module with its tests and lists what is declared in
-// generated packages and used nowhere outside of its own declaration.
+// TestNoUnusedSymbols type-checks the module with its tests. It reports symbols of generated packages that are used
+// only in their own declaration.
 //
-// Methods that an interface asks for count as used: fmt prints slots, package json enums. So do the
-// exported symbols of an operator that only its kernel and the catalogue import, and the tensors of
-// invocations, whose fields package opimpl reads by reflection.
+// These symbols count as used: methods that implement an interface, exported symbols of an operator that only its
+// kernel and the catalogue import, and the tensors of invocations, as package opimpl reads their fields by reflection.
 func TestNoUnusedSymbols(t *testing.T) {
 	unused, all := unusedSymbols(t, nil, "./...")
 	if all < 1000 {
-		t.Errorf("only %d symbols: this test looks in the wrong place", all)
+		t.Errorf("want at least 1000 symbols, got %d: the test does not find the packages", all)
 	}
 	for _, name := range unused {
-		t.Errorf("nothing uses %s", name)
+		t.Errorf("%s: want a use outside of its declaration, got none", name)
 	}
 }
 
-// TestFindsUnused adds symbols to a generated file: those that nothing uses are found.
+// TestFindsUnused adds symbols to a generated file. The unused ones are found.
 func TestFindsUnused(t *testing.T) {
 	const addition = `
-type idle struct{ hand, foot int }
+type unusedType struct{ usedField, unusedField int }
 
-func (i idle) rest() { i.work(i) }
+func (x unusedType) unusedMethod() { x.usedMethod(x) }
 
-func (i idle) work(idle) { slack(); _ = idle{hand: busy} }
+func (x unusedType) usedMethod(unusedType) { usedFunc(); _ = unusedType{usedField: used} }
 
-const busy = lazy
+const used = usedOfTwo
 
-const lazy, sleepy = 1, 2
+const usedOfTwo, unusedOfTwo = 1, 2
 
-func slack() {}
+func usedFunc() {}
 
-func loop() { loop() }
+func usedByItself() { usedByItself() }
 
-func (idle) String() string { return "idle" }
+func (unusedType) String() string { return "a method of fmt.Stringer" }
 `
 	file, err := filepath.Abs("../../generated/softmax/attrs.go")
 	if err != nil {
@@ -85,18 +84,18 @@ func (idle) String() string { return "idle" }
 	}
 	got, _ := unusedSymbols(t, map[string][]byte{file: append(data, addition...)}, "./generated/softmax", "./generated/catalogue", "./kernels", "./examples/...", "./test/typed")
 	got = slices.DeleteFunc(got, func(name string) bool { return !strings.HasPrefix(name, "softmax.") })
-	want := []string{"softmax.idle", "softmax.idle.foot", "softmax.idle.rest", "softmax.loop", "softmax.sleepy"}
+	want := []string{"softmax.unusedOfTwo", "softmax.unusedType", "softmax.unusedType.unusedField", "softmax.unusedType.unusedMethod", "softmax.usedByItself"}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 }
 
-// unusedSymbols returns the names of the symbols that nothing uses, and how many symbols there are.
+// unusedSymbols returns the names of the unused symbols of generated packages, and the number of all their symbols.
 func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) (unused []string, all int) {
 	t.Helper()
 	fset, pkgs := load(t, overlay, patterns...)
 	symbols := map[place]*symbol{}
-	importers := map[string]int{} // of generated packages, other than kernels and generated ones
+	importers := map[string]int{} // for each package, the importers that are neither kernels nor generated
 	for _, p := range pkgs {
 		if strings.HasPrefix(p.PkgPath, generated) && !strings.HasSuffix(p.PkgPath, "_test") {
 			declared(fset, p, symbols)
@@ -123,13 +122,14 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 	return unused, len(symbols)
 }
 
-// ofInvocation reports whether a symbol, package.name or package.name.part, belongs to the tensors of an invocation.
+// ofInvocation reports whether a symbol belongs to a type of tensors of an invocation. The name has the form
+// package.type or package.type.part.
 func ofInvocation(name string) bool {
 	parts := strings.Split(name, ".")
 	return len(parts) > 1 && strings.HasSuffix(parts[1], "Tensors")
 }
 
-// load type-checks packages with their tests.
+// load type-checks packages with their tests. It type-checks the whole module only once.
 func load(t *testing.T, overlay map[string][]byte, patterns ...string) (*token.FileSet, []*packages.Package) {
 	t.Helper()
 	if overlay == nil && slices.Equal(patterns, []string{"./..."}) {
@@ -141,7 +141,7 @@ func load(t *testing.T, overlay map[string][]byte, patterns ...string) (*token.F
 	return loadNew(t, overlay, patterns...)
 }
 
-// loaded is the whole module, which several tests read.
+// loaded is the whole module, once it is type-checked.
 var loaded struct {
 	fset *token.FileSet
 	pkgs []*packages.Package
@@ -168,7 +168,7 @@ func loadNew(t *testing.T, overlay map[string][]byte, patterns ...string) (*toke
 	return fset, pkgs
 }
 
-// declared adds the symbols that a package declares.
+// declared adds the symbols that a package declares to symbols.
 func declared(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
 	typeSymbols := map[string]*symbol{}
 	add := func(id *ast.Ident, prefix string, within ...ast.Node) *symbol {
@@ -226,7 +226,7 @@ func declared(fset *token.FileSet, p *packages.Package, symbols map[place]*symbo
 	}
 }
 
-// receiver returns the name of a receiver's type.
+// receiver returns the name of the type of a receiver.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -239,7 +239,7 @@ func receiver(e ast.Expr) string {
 	return e.(*ast.Ident).Name
 }
 
-// markUses marks the symbols that a package refers to.
+// markUses marks the symbols that a package uses outside of their declarations.
 func markUses(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
 	mark := func(o types.Object, at token.Pos) {
 		s := symbols[placeOf(fset, o.Pos())]
@@ -258,7 +258,7 @@ func markUses(fset *token.FileSet, p *packages.Package, symbols map[place]*symbo
 			mark(o, id.Pos())
 		}
 	}
-	// A literal without keys sets all fields.
+	// A struct literal without keys uses all fields.
 	for _, f := range p.Syntax {
 		ast.Inspect(f, func(n ast.Node) bool {
 			lit, ok := n.(*ast.CompositeLit)
@@ -276,7 +276,8 @@ func markUses(fset *token.FileSet, p *packages.Package, symbols map[place]*symbo
 	}
 }
 
-// interfacesOf returns the interfaces that packages and those that they import declare.
+// interfacesOf returns the interfaces that packages and their direct imports declare, and the interfaces without a name
+// that the packages use.
 func interfacesOf(pkgs []*packages.Package) []*types.Interface {
 	out := []*types.Interface{types.Universe.Lookup("error").Type().Underlying().(*types.Interface)}
 	seen := map[string]bool{}
@@ -294,7 +295,7 @@ func interfacesOf(pkgs []*packages.Package) []*types.Interface {
 		}
 	}
 	for _, p := range pkgs {
-		for _, v := range p.TypesInfo.Types { // those without a name
+		for _, v := range p.TypesInfo.Types { // interfaces without a name
 			if it, ok := v.Type.(*types.Interface); ok && v.IsType() && it.IsMethodSet() && it.NumMethods() > 0 {
 				out = append(out, it)
 			}
@@ -307,8 +308,7 @@ func interfacesOf(pkgs []*packages.Package) []*types.Interface {
 	return out
 }
 
-// wanted reports whether an object is a method that one of the interfaces has and that its type
-// therefore needs.
+// wanted reports whether an object is a method by which its type implements one of the interfaces.
 func wanted(o types.Object, interfaces []*types.Interface) bool {
 	f, ok := o.(*types.Func)
 	if !ok || f.Signature().Recv() == nil {

@@ -1,4 +1,4 @@
-// Command train trains a network with prelu for a few steps and prints the loss of each.
+// Command train trains a network with prelu. It prints the loss of each step, and the trained slopes.
 package main
 
 import (

@@ -10,7 +10,7 @@ import (
 // Prelu is the kernel of prelu.
 type Prelu[T dtype.Float] struct{}
 
-// Forward computes the channels of images.
+// Forward computes the channels r.Lo to r.Hi-1, counted over all images.
 func (Prelu[T]) Forward(_ *op.Ctx, a *prelu.Forward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -26,7 +26,7 @@ func (Prelu[T]) Forward(_ *op.Ctx, a *prelu.Forward[T], r op.Range) error {
 	return nil
 }
 
-// BackwardInput computes the gradient of the channels of images.
+// BackwardInput computes the gradient of the same channels.
 func (Prelu[T]) BackwardInput(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for i := r.Lo; i < r.Hi; i++ {
@@ -42,7 +42,7 @@ func (Prelu[T]) BackwardInput(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error
 	return nil
 }
 
-// BackwardWeight computes the gradient of slopes.
+// BackwardWeight computes the gradients of slopes r.Lo to r.Hi-1.
 func (Prelu[T]) BackwardWeight(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for c := r.Lo; c < r.Hi; c++ {

@@ -10,7 +10,7 @@ import (
 // ScaleShift is the kernel of scale_shift.
 type ScaleShift[T dtype.Float] struct{}
 
-// Forward computes rows.
+// Forward computes rows r.Lo to r.Hi-1.
 func (ScaleShift[T]) Forward(_ *op.Ctx, a *scaleshift.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		in, out := a.Input.Lane(i), a.Output.Lane(i)
@@ -21,7 +21,7 @@ func (ScaleShift[T]) Forward(_ *op.Ctx, a *scaleshift.Forward[T], r op.Range) er
 	return nil
 }
 
-// BackwardInput computes rows of the gradient of input.
+// BackwardInput computes rows r.Lo to r.Hi-1 of the gradient of input.
 func (ScaleShift[T]) BackwardInput(_ *op.Ctx, a *scaleshift.Backward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		out := a.GradOutput.Lane(i)
@@ -32,7 +32,7 @@ func (ScaleShift[T]) BackwardInput(_ *op.Ctx, a *scaleshift.Backward[T], r op.Ra
 	return nil
 }
 
-// BackwardWeights computes elements of the gradients of scale and shift.
+// BackwardWeights computes elements r.Lo to r.Hi-1 of the gradients of scale and shift.
 func (ScaleShift[T]) BackwardWeights(_ *op.Ctx, a *scaleshift.Backward[T], r op.Range) error {
 	for c := r.Lo; c < r.Hi; c++ {
 		var scale, shift T

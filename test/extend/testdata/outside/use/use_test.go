@@ -20,7 +20,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// newEngine returns an engine that knows this module's operators and opgen's.
+// newEngine returns an engine with the operators of this module and of opgen.
 func newEngine(t *testing.T) *engine.Engine {
 	t.Helper()
 	var registry task.Registry
@@ -35,6 +35,7 @@ func newEngine(t *testing.T) *engine.Engine {
 	return e
 }
 
+// load plans and loads a program. err is the error of the call that made the program.
 func load(t *testing.T, e *engine.Engine, p *graph.Program, err error) *engine.Instance {
 	t.Helper()
 	if err != nil {
@@ -74,7 +75,7 @@ func fetch(t *testing.T, in *engine.Instance, name string) []float64 {
 	return data
 }
 
-// TestTraining trains both operators together: the loss falls with every step.
+// TestTraining trains a network with an operator of each module. The loss falls in every step.
 func TestTraining(t *testing.T) {
 	g := graph.New(7)
 	x, label := g.Input("x", dtype.F64, 3, 2), g.Input("label", dtype.I64, 3, 1)
@@ -98,17 +99,17 @@ func TestTraining(t *testing.T) {
 		run(t, in)
 		l := fetch(t, in, loss.Name())[0]
 		if !(l < last) {
-			t.Errorf("step %d: loss %v after %v", i, l, last)
+			t.Errorf("step %d: got loss %v, want less than %v", i, l, last)
 		}
 		last = l
 	}
 	shift, _, err := engine.Variable[float64](e, "scale_shift.shift")
 	if err != nil || shift[0] == 0 || shift[1] == 0 {
-		t.Errorf("shift = %v, %v: not trained", shift, err)
+		t.Errorf("got shift %v, %v, want elements other than the initial 0", shift, err)
 	}
 }
 
-// TestGradient compares gradients with central differences of the weighted sum of outputs.
+// TestGradient compares gradients with central differences of a weighted sum of the outputs.
 func TestGradient(t *testing.T) {
 	g := graph.New(7)
 	x, seed := g.Input("x", dtype.F64, 2, 3), g.Input("seed", dtype.F64, 2, 3)

@@ -1,0 +1,36 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// TestFormulas checks that every spec of the catalogue has a formula, and that the formula can be read.
+func TestFormulas(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../specs/*.toml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("found no specs: %v", err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list diag.List
+		s := spec.Read(path, string(text), &list)
+		if !s.Formula.Set() {
+			t.Errorf("%s has no formula", path)
+			continue
+		}
+		_, errs := expr.ParseFormula(s.Formula.V)
+		for _, e := range errs {
+			t.Errorf("%s: the formula at %d: %v", path, e.Pos, e)
+		}
+	}
+}

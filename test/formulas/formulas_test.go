@@ -1,0 +1,91 @@
+// Package formulas tests that an operator with a formula needs one file, and trains.
+package formulas
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/opgen/opgen/generate"
+
+	// The other module uses these. The imports make go test run the test again if they change.
+	_ "github.com/opgen/opgen"
+	_ "github.com/opgen/opgen/generated/catalogue"
+	_ "github.com/opgen/opgen/runtime/formula"
+)
+
+const (
+	repository = "../.."
+	maxLines   = 12 // of a formula
+)
+
+// TestOneFile generates the operators in testdata/specs, which have no kernels, in a module of their own. The tests of that
+// module compare them with plain Go, and train with them.
+func TestOneFile(t *testing.T) {
+	specs, err := filepath.Glob("testdata/specs/*.toml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("want specs, got none: %v", err)
+	}
+	for _, path := range specs {
+		var spec struct{ Formula string }
+		if _, err := toml.DecodeFile(path, &spec); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(spec.Formula, "\n") + 1; spec.Formula == "" || n > maxLines {
+			t.Errorf("%s: want a formula of 1 to %d lines, got %d", path, maxLines, n)
+		}
+	}
+
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	opgen, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/formulas\n\ngo 1.26.0\n\nrequire github.com/opgen/opgen v0.0.0\n\nreplace github.com/opgen/opgen => " + opgen + "\n",
+		"go.sum": string(sums),
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // of opgen, and not of Go
+	r, err := generate.Write(t.Context(), generate.Options{Dir: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		t.Errorf("finding: %s", f.Text())
+	}
+	if r.Operators != len(specs) {
+		t.Fatalf("want %d operators, got %d", len(specs), r.Operators)
+	}
+
+	cmd := exec.Command("go", "test", "-v", "./...")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off", "GOCACHE="+strings.TrimSpace(string(cache)))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go test: %v\n%s", err, out)
+	}
+	for _, pass := range []string{"TestValues", "TestValues/rotary_attention", "TestIntegers", "TestLamb", "TestTraining"} {
+		if !strings.Contains(string(out), "--- PASS: "+pass+" ") {
+			t.Errorf("want that %s passes, got\n%s", pass, out)
+		}
+	}
+}
