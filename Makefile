@@ -64,7 +64,9 @@ fuzz:
 CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
+	$(GO) run ./cmd/opconform -kernels formula $(CASES)
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
+	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
 
 # lint checks the format of hand-written and generated code.
 lint:

@@ -124,6 +124,9 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]string{"sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"}, r.Kind) {
 		return r.Body
 	}
+	if len(r.Vars) == 0 && n.Kind == term.Real && (r.Kind == "sum" || r.Kind == "prod" || r.Kind == "max" || r.Kind == "min") {
+		return term.Chosen(r.Guard, r.Body, term.RealNumber(identities[r.Kind]))
+	}
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 }
 

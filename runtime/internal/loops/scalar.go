@@ -300,7 +300,14 @@ func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
 	if a == term.Integer && b == term.Integer {
 		return ordered(n.Op, c.integer(n.Args[0]), c.integer(n.Args[1]))
 	}
-	return ordered(n.Op, c.real(n.Args[0]), c.real(n.Args[1]))
+	return ordered(n.Op, c.rounded(n.Args[0]), c.rounded(n.Args[1]))
+}
+
+// rounded returns code for a real number as T. What was stored once is compared with what is computed anew, such as a
+// maximum with the elements.
+func (c *compiler[T]) rounded(n *term.Term) func(*state[T]) float64 {
+	x := c.real(n)
+	return func(s *state[T]) float64 { return float64(T(x(s))) }
 }
 
 // ordered returns code for a comparison.
