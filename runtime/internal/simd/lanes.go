@@ -1,0 +1,65 @@
+package simd
+
+// lanes is the number of accumulators of a fold: as many as keep the wide registers of a processor busy.
+const lanes = 64
+
+// Lanes holds the accumulators of a fold, interleaved: the element at place i of what is folded goes to lane i%64.
+//
+// What is folded may come in several calls, such as one for each strip of a row. The first element of a call goes to
+// lane 0, so the number of elements of every call but the last must be a multiple of 64. A lane to which no element goes
+// keeps its value. So fill the lanes with what does not change the result: 0 for a sum, 1 for a product, an infinity for
+// a greatest or least element.
+type Lanes[T Float] [lanes]T
+
+// Fill sets every lane to v.
+func (a *Lanes[T]) Fill(v T) {
+	for i := range a {
+		a[i] = v
+	}
+}
+
+// Sum returns the sum of the lanes. Lane i is added to lane i+32, the sum of these to that of lanes i+16, and so on.
+func (a *Lanes[T]) Sum() T { return a.fold(func(x, y T) T { return x + y }) }
+
+// Prod returns the product of the lanes, in the order of Sum.
+func (a *Lanes[T]) Prod() T { return a.fold(func(x, y T) T { return x * y }) }
+
+// Max returns the greatest lane, or a NaN if there is one.
+func (a *Lanes[T]) Max() T { return a.fold(func(x, y T) T { return max(x, y) }) }
+
+// Min returns the least lane, or a NaN if there is one.
+func (a *Lanes[T]) Min() T { return a.fold(func(x, y T) T { return min(x, y) }) }
+
+func (a *Lanes[T]) fold(f func(x, y T) T) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] = f(b[i], b[i+n])
+		}
+	}
+	return b[0]
+}
+
+// SumInto adds the elements of x to the lanes.
+func SumInto[T Float](a *Lanes[T], x []T) { functions[T]().sumInto(a, x) }
+
+// ProdInto multiplies the lanes by the elements of x.
+func ProdInto[T Float](a *Lanes[T], x []T) { functions[T]().prodInto(a, x) }
+
+// MaxInto sets each lane to the greatest of itself and the elements of x that go to it, or to a NaN if one is.
+func MaxInto[T Float](a *Lanes[T], x []T) { functions[T]().maxInto(a, x) }
+
+// MinInto sets each lane to the least of itself and the elements of x that go to it, or to a NaN if one is.
+func MinInto[T Float](a *Lanes[T], x []T) { functions[T]().minInto(a, x) }
+
+// DotInto adds the products x[i]*y[i] to the lanes. Each product is rounded.
+func DotInto[T Float](a *Lanes[T], x, y []T) {
+	check(len(x), len(y), len(y), len(y))
+	functions[T]().dotInto(a, x, y)
+}
+
+// SquaresInto adds the squares of x[i] - mean to the lanes. Each difference and each square is rounded.
+func SquaresInto[T Float](a *Lanes[T], x []T, mean T) { functions[T]().squaresInto(a, x, mean) }
+
+// ExpInto adds e^(x[i] - shift) to the lanes. Each difference is rounded.
+func ExpInto[T Float](a *Lanes[T], x []T, shift T) { functions[T]().expInto(a, x, shift) }

@@ -1,0 +1,128 @@
+package simd
+
+// setArithmetic sets the entries of sums and products to loops without calls.
+func (t *table[T]) setArithmetic() {
+	t.binary[Add], t.binaryScalar[Add], t.scalarBinary[Add] = add[T], addScalar[T], func(z []T, x T, y []T) { addScalar(z, y, x) }
+	t.binary[Mul], t.binaryScalar[Mul], t.scalarBinary[Mul] = mul[T], mulScalar[T], func(z []T, x T, y []T) { mulScalar(z, y, x) }
+	t.binary[Sub], t.binaryScalar[Sub] = sub[T], func(z, x []T, y T) { addScalar(z, x, -y) }
+}
+
+func add[T Float](z, x, y []T) {
+	check(len(z), len(x), len(y), len(y))
+	for i, v := range x {
+		z[i] = v + y[i]
+	}
+}
+
+func addScalar[T Float](z, x []T, y T) {
+	check(len(z), len(x), len(x), len(x))
+	for i, v := range x {
+		z[i] = v + y
+	}
+}
+
+func sub[T Float](z, x, y []T) {
+	check(len(z), len(x), len(y), len(y))
+	for i, v := range x {
+		z[i] = v - y[i]
+	}
+}
+
+func mul[T Float](z, x, y []T) {
+	check(len(z), len(x), len(y), len(y))
+	for i, v := range x {
+		z[i] = v * y[i]
+	}
+}
+
+func mulScalar[T Float](z, x []T, y T) {
+	check(len(z), len(x), len(x), len(x))
+	for i, v := range x {
+		z[i] = v * y
+	}
+}
+
+// The conversions of products in the loops below keep the compiler from fusing them with sums.
+
+func mulAdd[T Float](z, w, x, y []T) {
+	for i := range z {
+		z[i] = T(w[i]*x[i]) + y[i]
+	}
+}
+
+func mulAddScalar[T Float](z, w []T, x T, y []T) {
+	for i := range z {
+		z[i] = T(w[i]*x) + y[i]
+	}
+}
+
+func mulSubFrom[T Float](z, w, x, y []T) {
+	for i := range z {
+		z[i] = y[i] - T(w[i]*x[i])
+	}
+}
+
+func choose[T Float](z, w, x, y []T) {
+	for i := range z {
+		if w[i] != 0 {
+			z[i] = x[i]
+		} else {
+			z[i] = y[i]
+		}
+	}
+}
+
+func widen(z []float64, x []float32) {
+	for i, v := range x {
+		z[i] = float64(v)
+	}
+}
+
+func narrow(z []float32, x []float64) {
+	for i, v := range x {
+		z[i] = float32(v)
+	}
+}
+
+func sumInto[T Float](a *Lanes[T], x []T) {
+	for i, v := range x {
+		a[i%lanes] += v
+	}
+}
+
+func prodInto[T Float](a *Lanes[T], x []T) {
+	for i, v := range x {
+		a[i%lanes] *= v
+	}
+}
+
+func maxInto[T Float](a *Lanes[T], x []T) {
+	for i, v := range x {
+		a[i%lanes] = max(a[i%lanes], v)
+	}
+}
+
+func minInto[T Float](a *Lanes[T], x []T) {
+	for i, v := range x {
+		a[i%lanes] = min(a[i%lanes], v)
+	}
+}
+
+func dotInto[T Float](a *Lanes[T], x, y []T) {
+	for i, v := range x {
+		a[i%lanes] += T(v * y[i])
+	}
+}
+
+func squaresInto[T Float](a *Lanes[T], x []T, mean T) {
+	for i, v := range x {
+		d := v - mean
+		a[i%lanes] += T(d * d)
+	}
+}
+
+func (c *elementary[T]) expInto(a *Lanes[T], x []T, shift T) {
+	for i, v := range x {
+		a[i%lanes] += c.exp(v - shift)
+	}
+}

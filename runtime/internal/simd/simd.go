@@ -1,0 +1,135 @@
+// Package simd computes elementary operations on strips: slices of some hundred to some thousand elements.
+//
+// Every function gives the same bits on every machine and with every set of instructions, apart from the sign and the
+// payload of a NaN. So nothing is contracted into fused multiply-adds, elementary functions are fixed sequences of
+// operations, and sums have a fixed order: that of Lanes.
+//
+// All slices of a call have the same length. A result may be the same slice as an operand, but may not otherwise overlap
+// with one.
+package simd
+
+import "fmt"
+
+// Float is an element type.
+type Float interface{ float32 | float64 }
+
+// Unary is a function of one element.
+type Unary uint8
+
+// Functions of one element.
+const (
+	Neg     Unary = iota // -x
+	Abs                  // the absolute value of x
+	Square               // x*x
+	Sqrt                 // the square root of x
+	Rsqrt                // 1/sqrt(x), rounded twice
+	Recip                // 1/x
+	Exp                  // e^x
+	Log                  // the natural logarithm of x
+	Expm1                // e^x - 1
+	Sin                  // the sine of x
+	Cos                  // the cosine of x
+	Tanh                 // the hyperbolic tangent of x
+	Sigmoid              // 1/(1 + e^-x)
+	Phi                  // the distribution function of the standard normal distribution
+	Density              // the density of the standard normal distribution: e^(-x*x/2)/sqrt(2*pi)
+	Floor                // the greatest integer that is not above x
+	Ceil                 // the least integer that is not below x
+	Round                // the nearest integer, the even one of two
+	Sign                 // 1 above 0, -1 below, and otherwise 0
+	IsNaN                // 1 if x is a NaN, otherwise 0
+	Not                  // 1 if x is 0, otherwise 0
+	unaries
+)
+
+// Binary is a function of two elements.
+type Binary uint8
+
+// Functions of two elements. Comparisons are those of IEEE 754: one with a NaN is false, and Unequal is true.
+const (
+	Add     Binary = iota // x + y
+	Sub                   // x - y
+	Mul                   // x * y
+	Div                   // x / y
+	Max                   // Go's max: NaN if x or y is one, and -0 is less than 0
+	Min                   // Go's min: NaN if x or y is one, and -0 is less than 0
+	Pow                   // x^y, as math.Pow defines it
+	Less                  // 1 if x < y, otherwise 0
+	AtMost                // 1 if x <= y, otherwise 0
+	Equal                 // 1 if x == y, otherwise 0
+	Unequal               // 1 if x != y, otherwise 0
+	And                   // 1 if neither x nor y is 0, otherwise 0
+	Or                    // 1 if x or y is not 0, otherwise 0
+	binaries
+)
+
+// UnaryOf returns the function that sets every z[i] to f of x[i].
+func UnaryOf[T Float](f Unary) func(z, x []T) { return functions[T]().unary[f] }
+
+// BinaryOf returns the function that sets every z[i] to f of x[i] and y[i].
+func BinaryOf[T Float](f Binary) func(z, x, y []T) { return functions[T]().binary[f] }
+
+// BinaryScalarOf returns the function that sets every z[i] to f of x[i] and y.
+func BinaryScalarOf[T Float](f Binary) func(z, x []T, y T) { return functions[T]().binaryScalar[f] }
+
+// ScalarBinaryOf returns the function that sets every z[i] to f of x and y[i].
+func ScalarBinaryOf[T Float](f Binary) func(z []T, x T, y []T) { return functions[T]().scalarBinary[f] }
+
+// MulAdd sets every z[i] to w[i]*x[i] + y[i], rounded twice.
+func MulAdd[T Float](z, w, x, y []T) {
+	check(len(z), len(w), len(x), len(y))
+	functions[T]().mulAdd(z, w, x, y)
+}
+
+// MulAddScalar sets every z[i] to w[i]*x + y[i], rounded twice.
+func MulAddScalar[T Float](z, w []T, x T, y []T) {
+	check(len(z), len(w), len(w), len(y))
+	functions[T]().mulAddScalar(z, w, x, y)
+}
+
+// MulSubFrom sets every z[i] to y[i] - w[i]*x[i], rounded twice.
+func MulSubFrom[T Float](z, w, x, y []T) {
+	check(len(z), len(w), len(x), len(y))
+	functions[T]().mulSubFrom(z, w, x, y)
+}
+
+// Select sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.
+func Select[T Float](z, w, x, y []T) {
+	check(len(z), len(w), len(x), len(y))
+	functions[T]().choose(z, w, x, y)
+}
+
+// Widen sets every z[i] to x[i].
+func Widen(z []float64, x []float32) {
+	check(len(z), len(x), len(x), len(x))
+	conversions.widen(z, x)
+}
+
+// Narrow sets every z[i] to the float32 next to x[i].
+func Narrow(z []float32, x []float64) {
+	check(len(z), len(x), len(x), len(x))
+	conversions.narrow(z, x)
+}
+
+// Gather sets every z[i] to x[start+i*stride].
+func Gather[T any](z, x []T, start, stride int) {
+	for i := range z {
+		z[i] = x[start]
+		start += stride
+	}
+}
+
+// Scatter sets z[start+i*stride] to x[i], for every element of x.
+func Scatter[T any](z, x []T, start, stride int) {
+	for _, v := range x {
+		z[start] = v
+		start += stride
+	}
+}
+
+// check panics if one of three lengths of operands is not n.
+func check(n, w, x, y int) {
+	if w != n || x != n || y != n {
+		panic(fmt.Sprintf("simd: operands of %d, %d and %d elements, want as many as results: %d", w, x, y, n))
+	}
+}

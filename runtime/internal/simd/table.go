@@ -1,0 +1,39 @@
+package simd
+
+// table holds the functions for one element type and one set of instructions. The functions in the fields unary to
+// scalarBinary check the lengths of their operands, and those in the other fields rely on their callers for that.
+type table[T Float] struct {
+	unary        [unaries]func(z, x []T)
+	binary       [binaries]func(z, x, y []T)
+	binaryScalar [binaries]func(z, x []T, y T)
+	scalarBinary [binaries]func(z []T, x T, y []T)
+
+	mulAdd, mulSubFrom, choose func(z, w, x, y []T)
+	mulAddScalar               func(z, w []T, x T, y []T)
+
+	sumInto, prodInto, maxInto, minInto func(a *Lanes[T], x []T)
+	dotInto                             func(a *Lanes[T], x, y []T)
+	squaresInto, expInto                func(a *Lanes[T], x []T, y T)
+}
+
+// conversionTable holds the conversions between element types.
+type conversionTable struct {
+	widen  func(z []float64, x []float32)
+	narrow func(z []float32, x []float64)
+}
+
+// The functions in use.
+var (
+	functions32 = portable[float32]()
+	functions64 = portable[float64]()
+	conversions = conversionTable{widen, narrow}
+)
+
+// functions returns the functions in use for element type T.
+func functions[T Float]() *table[T] {
+	var t any = functions32
+	if _, wide := any(T(0)).(float64); wide {
+		t = functions64
+	}
+	return t.(*table[T])
+}
