@@ -4,32 +4,11 @@ import "github.com/opgen/opgen/internal/term"
 
 // Missing lists the tensors of slots that the gradient reads and that are neither given nor follow from what is given.
 func (g *Gradient) Missing(given func(slot int) bool) []int {
-	own := map[int]bool{} // what the gradient's statements give
-	for _, t := range g.Of {
-		own[t] = true
-	}
-	var todo, missing []int
+	own := g.own()
+	todo, missing := g.direct(), []int(nil)
 	seen := map[int]bool{}
-	read := func(n *term.Term) {
-		if n.Op != term.Element {
-			return
-		}
-		for k := range n.Read.Count {
-			if t := n.Read.Tensor + k; !seen[t] && !own[t] {
-				seen[t] = true
-				todo = append(todo, t)
-			}
-		}
-	}
-	for _, s := range g.Statements {
-		own[s.Target] = true
-	}
-	for _, s := range g.Statements {
-		s.Value.Walk(read)
-		s.Guard.Walk(read)
-		for _, i := range s.Left.Idx {
-			i.Walk(read)
-		}
+	for _, t := range todo {
+		seen[t] = true
 	}
 	for len(todo) > 0 {
 		t := todo[len(todo)-1]
@@ -39,13 +18,74 @@ func (g *Gradient) Missing(given func(slot int) bool) []int {
 		case l.Slot >= 0 && given(l.Slot):
 		case l.Given:
 			for _, s := range g.Program.Statements {
-				if s.Target == t {
-					s.Value.Walk(read)
+				if s.Target != t {
+					continue
 				}
+				s.Value.Walk(func(n *term.Term) {
+					for _, t := range tensorsOf(n) {
+						if !seen[t] && !own[t] {
+							seen[t] = true
+							todo = append(todo, t)
+						}
+					}
+				})
 			}
 		case l.Slot >= 0:
 			missing = append(missing, t)
 		}
 	}
 	return missing
+}
+
+// Reads lists the slots of which the gradient reads elements.
+func (g *Gradient) Reads() map[int]bool {
+	out := map[int]bool{}
+	for _, t := range g.direct() {
+		if l := g.Program.Tensors[t]; l.Slot >= 0 {
+			out[l.Slot] = true
+		}
+	}
+	return out
+}
+
+// own holds the tensors of gradients, and those that the gradient's statements give.
+func (g *Gradient) own() map[int]bool {
+	own := map[int]bool{}
+	for _, t := range g.Of {
+		own[t] = true
+	}
+	for _, s := range g.Statements {
+		own[s.Target] = true
+	}
+	return own
+}
+
+// direct lists the tensors that the gradient's statements read and do not give, in order of appearance.
+func (g *Gradient) direct() []int {
+	own := g.own()
+	seen := map[int]bool{}
+	var out []int
+	for _, s := range g.Statements {
+		reads(s, func(r *term.Read) {
+			for k := range r.Count {
+				if t := r.Tensor + k; !seen[t] && !own[t] {
+					seen[t] = true
+					out = append(out, t)
+				}
+			}
+		})
+	}
+	return out
+}
+
+// tensorsOf lists the tensors of which n is an element.
+func tensorsOf(n *term.Term) []int {
+	if n.Op != term.Element {
+		return nil
+	}
+	var out []int
+	for k := range n.Read.Count {
+		out = append(out, n.Read.Tensor+k)
+	}
+	return out
 }

@@ -83,7 +83,7 @@ var Rules = map[Code]Rule{
 	Ambiguous:     {"ambiguous shape", "A shape pattern must determine its dimensions: at most one open run (N...) unless an axis attribute separates two."},
 	Cyclic:        {"cyclic definition", "Dimensions or dtype variables that are defined by one another have no value."},
 	ZeroDivisor:   {"divisor may be zero", "A division needs a divisor that cannot be zero: a positive number, an attribute with min = 1 or more, or max(x, 1)."},
-	BadFormula:    {"bad formula", "An index or a statement of a formula is wrong. Each index ranges over something, reads lie in their tensors, and statements give each element of an output once. It can be computed at every example, and agrees with what the spec states about dividing dimensions and about what backward needs."},
+	BadFormula:    {"bad formula", "An index or a statement of a formula is wrong. Each index ranges over something, reads lie in their tensors, and statements give each element of an output once. It can be computed at every example, and agrees there with the facts that the spec states: what is saved, in place, element by element, divided or scattered, what tasks run over, tiles and costs."},
 	BadRole:       {"key does not fit the role", "Some keys make sense for some roles of slots only, and optimizers and initializers have certain slots."},
 	BadPerm:       {"permission against role", "A task may not do this with a slot of this role: inputs are not overwritten by forward, outputs are not read before they are written, and so on."},
 	BadTask:       {"bad task", "The task's kind, or its place in this kind of operator, is wrong."},

@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -21,11 +22,15 @@ func Check(m *model.Module, specs []*spec.Spec, list *diag.List) {
 	lists := make([]diag.List, len(m.Operators))
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
-		t := &trial{op: o, spec: byName[o.Name], list: &lists[i], built: map[string]bool{}, saved: map[string]bool{}, divided: map[string]bool{}}
+		t := &trial{op: o, spec: byName[o.Name], list: &lists[i], built: map[string]bool{}, reported: map[source.Span]bool{},
+			use: map[int]bool{}, gradients: map[int]scattering{}, costs: map[string]pricing{}}
 		t.parsed, _ = program.Parse(o.Operator.Formula) // program.Build reports the error
 		for k := range t.spec.Examples {
 			t.try(k)
 		}
+		t.checkUse()
+		t.checkScatter()
+		t.checkCosts()
 	})
 	for i := range lists {
 		list.Merge(&lists[i])
@@ -34,13 +39,31 @@ func Check(m *model.Module, specs []*spec.Spec, list *diag.List) {
 
 // trial tries the examples of an operator.
 type trial struct {
-	op      *model.Operator
-	spec    *spec.Spec
-	list    *diag.List
-	parsed  *program.Parsed // the formula; nil if there is none
-	built   map[string]bool // kinds of choices for which the program of the formula was built
-	saved   map[string]bool // slots of which a finding says that backward needs them
-	divided map[string]bool // dimensions of which a finding says that dividing them does something else
+	op     *model.Operator
+	spec   *spec.Spec
+	list   *diag.List
+	parsed *program.Parsed // the formula; nil if there is none
+	built  map[string]bool // kinds of choices for which the program of the formula was built
+	// What examples say about facts, of which one contradiction each is reported.
+	reported  map[source.Span]bool
+	use       map[int]bool // slots of which the spec states that they are saved: whether the gradient takes anything of them
+	gradients map[int]scattering
+	costs     map[string]pricing // by task
+}
+
+// contradict reports that a spec states something else than follows from the formula at an example, which the message ends
+// with. It returns nil if something was reported at the place before.
+func (t *trial) contradict(at source.Span, format string, v *view, args ...any) *diag.Diagnostic {
+	return t.report(at, format+", as in example %d", append(args, v.example)...)
+}
+
+// report reports a finding at a place once.
+func (t *trial) report(at source.Span, format string, args ...any) *diag.Diagnostic {
+	if t.reported[at] || at.File == nil {
+		return nil
+	}
+	t.reported[at] = true
+	return t.list.Add(diag.BadFormula, at, format, args...)
 }
 
 // try tries example number i. It must fit for one choice of element types at least. The program of the formula is built
@@ -81,17 +104,18 @@ func (t *trial) try(i int) {
 
 // facts compares what the spec states with what follows from the formula in a use of the operator.
 func (t *trial) facts(u *use, i int) {
-	if len(t.op.Shards) == 0 && !t.op.Derived {
-		return
+	v := u.look(i + 1)
+	if v == nil {
+		return // Build of the use itself fails as well, which is reported
 	}
-	open := u.result()
-	open.Open, open.Definitions = true, definitions(t.op)
-	p, err := program.Build(open)
-	if err != nil {
-		return // so does Build of the use itself, which is reported
-	}
-	u.checkShards(p, t.spec, i, t.list, t.divided)
-	u.checkSaved(p, t.spec, i, t.list, t.saved)
+	t.checkShards(v)
+	t.checkSaved(v)
+	t.checkInPlace(v)
+	t.checkElementwise(v)
+	t.checkOver(v)
+	t.checkTiles(v)
+	t.noteScatter(v)
+	t.noteCosts(v)
 }
 
 // kindsOf names what programs depend on in a choice: whether element types are floats, booleans or integers, and whether

@@ -1,33 +1,24 @@
 package example
 
 import (
-	"fmt"
-
 	"github.com/opgen/opgen/internal/derive"
-	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/program"
-	"github.com/opgen/opgen/internal/spec"
 )
 
-// checkShards compares what a spec states about dividing dimensions among devices with what the formula gives, in a use of
-// the operator. It reports a dimension once.
-func (u *use) checkShards(p *program.Program, s *spec.Spec, example int, list *diag.List, reported map[string]bool) {
-	if len(u.op.Shards) != len(s.Shards) {
-		return
-	}
-	for i, stated := range u.op.Shards {
-		if reported[stated.Dim] || stated.WhenX != nil && !u.truth(stated.WhenX) {
+// checkShards compares what a spec states about dividing dimensions among devices with what the formula gives.
+func (t *trial) checkShards(v *view) {
+	for i, stated := range v.op.Shards {
+		if i >= len(t.spec.Shards) || stated.WhenX != nil && !v.truth(stated.WhenX) {
 			continue
 		}
 		want := derive.Divided
 		if stated.Partial {
 			want = derive.Partial
 		}
-		for _, symbol := range symbols(stated.Dim, u.dims[stated.Dim]) {
-			if got := derive.Divide(p, symbol); got != want {
-				reported[stated.Dim] = true
-				list.Add(diag.BadFormula, s.Shards[i].Dim.Span(), "dividing %s %v according to the spec, but %v according to the formula, as in example %d of %s",
-					stated.Dim, want, got, example+1, u.op.Name)
+		for _, symbol := range symbols(stated.Dim, v.dims[stated.Dim]) {
+			if got := derive.Divide(v.program, symbol); got != want {
+				t.contradict(t.spec.Shards[i].Dim.Span(), "dividing %s of %s %v according to the spec, but %v according to the formula",
+					v, stated.Dim, v.op.Name, want, got)
 				break
 			}
 		}
@@ -44,7 +35,7 @@ func symbols(name string, value any) []string {
 	var out []string
 	for i, n := range run {
 		if n > 1 {
-			out = append(out, fmt.Sprintf("%s%d", name, i))
+			out = append(out, program.SymbolOf(name, i))
 		}
 	}
 	return out

@@ -3,51 +3,59 @@ package example
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/derive"
-	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Outputs lists the tensors of a program from whose gradients backward computes the others.
-func Outputs(o *model.Operator, p *program.Program) []int {
-	var out []int
-	for i, l := range p.Tensors {
-		if l.Slot >= 0 && l.Given && l.Varies && l.Kind == term.Real && o.Slots[l.Slot].Role == task.RoleOutput {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// checkSaved checks that backward is given what the gradient of the formula reads, where the formula is the kernel. A kernel
-// by hand may do with other tensors. It reports a slot once.
-func (u *use) checkSaved(p *program.Program, s *spec.Spec, example int, list *diag.List, reported map[string]bool) {
-	backward := u.op.Task(task.KindBackward)
-	if !u.op.Derived || backward == nil {
+// checkSaved compares which tensors are stated to be saved for backward with what the gradient of the formula reads. A
+// kernel by hand may compute a tensor again from others that it is given.
+func (t *trial) checkSaved(v *view) {
+	backward := v.op.Task(task.KindBackward)
+	if v.gradient == nil || backward == nil {
 		return
-	}
-	g, err := derive.Gradients(p, Outputs(u.op, p))
-	if err != nil {
-		return // the task says so when it is bound
 	}
 	given := func(slot int) bool {
 		return slices.ContainsFunc(backward.Params, func(p *model.Param) bool {
-			return !p.Grad && p.Slot.Number == slot && (p.OnlyIf == nil || u.truth(p.OnlyIf))
+			return !p.Grad && p.Slot.Number == slot && (p.OnlyIf == nil || v.truth(p.OnlyIf))
 		})
 	}
-	for _, t := range g.Missing(given) {
-		name := u.op.Slots[p.Tensors[t].Slot].Name
-		i := slices.IndexFunc(s.Slots, func(s *spec.Slot) bool { return s.Name == name })
-		if reported[name] || i < 0 || s.Slots[i].Saved == nil {
+	for _, x := range v.gradient.Missing(given) {
+		slot := v.program.Tensors[x].Slot
+		if at := t.savedKey(slot); at != nil {
+			d := t.contradict(source.SpanOf(at), "the gradient of the formula of %s reads %s, which backward is not given", v, v.op.Name, v.op.Slots[slot].Name)
+			if d != nil {
+				d.Hinted("leave out saved")
+			}
+		}
+	}
+	reads := v.gradient.Reads()
+	for slot := range v.op.Slots {
+		if t.savedKey(slot) == nil || !given(slot) {
 			continue
 		}
-		reported[name] = true
-		list.Add(diag.BadFormula, source.SpanOf(s.Slots[i].Saved), "the gradient of the formula reads %s, which backward is not given, as in example %d of %s",
-			name, example+1, u.op.Name).Hinted("leave out saved")
+		without := func(s int) bool { return s != slot && given(s) }
+		t.use[slot] = t.use[slot] || reads[slot] || len(v.gradient.Missing(without)) > 0
 	}
+}
+
+// checkUse reports the tensors that are stated to be saved, of which the gradient takes nothing at any example.
+func (t *trial) checkUse() {
+	for slot, of := range t.use {
+		if !of {
+			t.report(source.SpanOf(t.savedKey(slot)), "%s is saved for backward of %s according to the spec, but no derivative of the formula reads it, at all examples",
+				t.op.Slots[slot].Name, t.op.Name)
+		}
+	}
+}
+
+// savedKey returns what the spec states about saving a slot; nil if it states nothing.
+func (t *trial) savedKey(slot int) source.Node {
+	name := t.op.Slots[slot].Name
+	i := slices.IndexFunc(t.spec.Slots, func(s *spec.Slot) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return t.spec.Slots[i].Saved
 }

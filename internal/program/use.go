@@ -83,7 +83,7 @@ func newEnvironment(u *Use) *environment {
 	run := func(name string, list []int) value {
 		r := &run{}
 		for i, v := range list {
-			r.items = append(r.items, integerOf(fmt.Sprintf("%s%d", name, i), v))
+			r.items = append(r.items, integerOf(SymbolOf(name, i), v))
 		}
 		return value{run: r}
 	}
@@ -117,6 +117,9 @@ func newEnvironment(u *Use) *environment {
 	e.values["iteration"] = value{node: &term.Term{Op: term.Step, Kind: term.Integer}}
 	return e
 }
+
+// SymbolOf returns the symbol of an extent of a run of dimensions.
+func SymbolOf(run string, i int) string { return fmt.Sprintf("%s%d", run, i) }
 
 // decoded returns the value of a JSON value.
 func decoded(v any) value {

@@ -7,6 +7,7 @@
 package loops
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
@@ -42,12 +43,30 @@ type Runner interface {
 }
 
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
-// The program gets further tensors.
+// The program gets further tensors. It is an error if a statement orders elements or scans them, or if the range of an
+// index on the left side depends on other indices.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor) (Code, error) {
+	for _, s := range statements {
+		if err := supported(s); err != nil {
+			return nil, err
+		}
+	}
 	if typeOf(p, tensors) == dtype.F64 {
 		return compile[float64](p, statements, tensors)
 	}
 	return compile[float32](p, statements, tensors)
+}
+
+// supported returns an error if a statement takes more than loops: an order, or a scan, which would go through all elements
+// for each of them.
+func supported(s *program.Statement) error {
+	var err error
+	s.Value.Walk(func(n *term.Term) {
+		if n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil) {
+			err = fmt.Errorf("%s: there are no loops for %s", s, n.Reduction.Kind)
+		}
+	})
+	return err
 }
 
 // typeOf returns the type in which loops compute: float64 if most tensors of real numbers that are not local have it.

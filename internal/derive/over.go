@@ -1,0 +1,35 @@
+package derive
+
+import (
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+)
+
+// Ranges lists how many indices a task that computes statements may run over in this use: products of extents of the
+// indices on a left side, and 1.
+func Ranges(statements []*program.Statement) map[int]bool {
+	out := map[int]bool{1: true}
+	for _, s := range statements {
+		var extents []int
+		for _, v := range s.Vars {
+			if n, known := term.Difference(v.Hi, v.Lo).Known(); known {
+				extents = append(extents, n)
+			}
+		}
+		for _, n := range Products(extents) {
+			out[n] = true
+		}
+	}
+	return out
+}
+
+// Products lists the products of some of several extents, 1 for none of them.
+func Products(extents []int) []int {
+	out := []int{1}
+	for _, n := range extents {
+		for _, x := range out[:len(out):len(out)] {
+			out = append(out, x*n)
+		}
+	}
+	return out
+}

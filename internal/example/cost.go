@@ -1,0 +1,138 @@
+package example
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+)
+
+// Extents grow by these factors before costs are compared, so that the highest powers decide. Extents of 1 stay, since they
+// may stand for a dimension that is repeated.
+const (
+	dimScale  = 32
+	attrScale = 4
+	// costFactor is how far a stated cost may be from that of the formula.
+	costFactor = 4
+)
+
+// larger returns the use with larger extents and integer attributes. It serves to work out expressions of both.
+func (u *use) larger() *use {
+	x := *u
+	x.attrs, x.dims = map[string]any{}, map[string]any{}
+	for name, v := range u.attrs {
+		x.attrs[name] = v
+		if n, ok := v.(int); ok && n > 1 && u.attr(name).Type == "int" {
+			x.attrs[name] = n * attrScale
+		}
+	}
+	for name, v := range u.dims {
+		x.dims[name] = grown(v)
+	}
+	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, axis: x.checkedAxis}
+	for _, d := range u.op.Dims {
+		if d.Node != nil {
+			x.dims[d.Name] = x.eval(d.Node)
+		}
+	}
+	return &x
+}
+
+func grown(v any) any {
+	switch v := v.(type) {
+	case int:
+		if v > 1 {
+			return v * dimScale
+		}
+	case []int:
+		out := make([]int, len(v))
+		for i, n := range v {
+			out[i], _ = grown(n).(int)
+		}
+		return out
+	}
+	return v
+}
+
+// symbolsOf gives symbols the values of a use.
+func (u *use) symbolsOf() map[string]int {
+	out := map[string]int{}
+	for name, v := range u.attrs {
+		if n, ok := v.(int); ok {
+			out[name] = n
+		}
+	}
+	for name, v := range u.dims {
+		switch v := v.(type) {
+		case int:
+			out[name] = v
+		case []int:
+			for i, n := range v {
+				out[program.SymbolOf(name, i)] = n
+			}
+		}
+	}
+	return out
+}
+
+// plausible reports whether a cost that a spec states for a task is within costFactor of that of the formula. ok is false if
+// this use does not tell.
+func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
+	statements := v.statements(m.Kind)
+	x := v.larger()
+	stated := x.float(flops)
+	if len(statements) == 0 || x.err != nil {
+		return false, false
+	}
+	symbols := x.symbolsOf()
+	derived := derive.Evaluate(derive.Flops(statements), symbols)
+	elements := 1.0 // what is moved, beside which a few operations are nothing
+	results, p := v.results(m.Kind), v.tensors(m.Kind)
+	for i, l := range p.Tensors {
+		if results(i) {
+			elements += derive.Evaluate(term.Total(l.Shape), symbols)
+		}
+	}
+	ratio := (stated + elements) / (derived + elements)
+	return ratio <= costFactor && ratio >= 1.0/costFactor, true
+}
+
+// noteCosts notes at how many examples the stated costs are plausible.
+func (t *trial) noteCosts(v *view) {
+	for _, m := range v.op.Tasks {
+		if m.FlopsX == nil {
+			continue
+		}
+		if holds, ok := v.plausible(m, m.FlopsX); ok {
+			n := t.costs[m.Name]
+			n.seen++
+			if !holds {
+				n.off, n.view = n.off+1, v
+			}
+			t.costs[m.Name] = n
+		}
+	}
+}
+
+// pricing is what the examples say about the cost of a task.
+type pricing struct {
+	seen, off int
+	view      *view // an example in which the cost is off
+}
+
+// checkCosts reports costs that differ from those of the formula by more than costFactor at most examples.
+func (t *trial) checkCosts() {
+	for _, c := range t.spec.Costs {
+		n := t.costs[c.Task]
+		if 2*n.off <= n.seen {
+			continue
+		}
+		m := n.view.op.Tasks[slices.IndexFunc(t.op.Tasks, func(m *model.Task) bool { return m.Name == c.Task })]
+		derived := derive.Flops(n.view.statements(m.Kind))
+		t.contradict(c.Flops.Span(), "%s of %s takes %s operations according to the spec, but %v according to the formula",
+			n.view, c.Task, t.op.Name, c.Flops.V, term.Norm(derived))
+	}
+}

@@ -1,0 +1,58 @@
+package example
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/program"
+)
+
+// elementwise reports whether a task or a step touches elements at its own index only, according to the formula. ok is false
+// if this use does not tell.
+func (v *view) elementwise(t *model.Task, indices int) (holds, ok bool) {
+	statements := v.statements(t.Kind)
+	if statements == nil || indices < 2 {
+		return false, false
+	}
+	p, all := v.tensors(t.Kind), v.results(t.Kind)
+	results, others := all, func(int) bool { return false }
+	if len(t.Steps) > 1 { // each gives the tensors that it counts
+		results = func(tensor int) bool { return all(tensor) && derive.Size(p.Tensors[tensor]) == indices }
+		others = func(tensor int) bool { return all(tensor) && !results(tensor) }
+		if !slices.ContainsFunc(statements, func(s *program.Statement) bool { return results(s.Target) }) {
+			return false, false
+		}
+	}
+	return derive.Elementwise(p, statements, indices, results, others), true
+}
+
+// checkElementwise compares which tasks and steps are stated to work element by element with the formula.
+func (t *trial) checkElementwise(v *view) {
+	for i, m := range v.op.Tasks {
+		steps, indices := v.running(m)
+		for k, s := range steps {
+			if !s.Elementwise {
+				continue
+			}
+			at := t.spec.Tasks[i].Elementwise.Span
+			for _, x := range t.spec.Tasks[i].Steps {
+				if x.Name == s.Name {
+					at = x.Elementwise.Span
+				}
+			}
+			if holds, ok := v.elementwise(m, indices[k]); ok && !holds {
+				t.contradict(at, "%s of %s touches index i only of tensors with %d elements according to the spec, but others according to the formula",
+					v, taskName(m, s), v.op.Name, indices[k])
+			}
+		}
+	}
+}
+
+// taskName names a task, or a step of it.
+func taskName(t *model.Task, s *model.Step) string {
+	if s.Name == "" {
+		return t.Name
+	}
+	return t.Name + "." + s.Name
+}

@@ -1,0 +1,62 @@
+package example
+
+import (
+	"maps"
+
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// ranges lists how many indices a task may run over in this use: products of extents over which left sides of its
+// statements go, or of those of a tensor that it takes; the elements of all tensors of a list, or how many these are.
+func (v *view) ranges(t *model.Task) map[int]bool {
+	out := derive.Ranges(v.statements(t.Kind))
+	maps.Copy(out, derive.Ranges(v.program.Statements)) // backward computes again what is not saved
+	for _, p := range t.Params {
+		list := v.use.tensors[p.Slot.Number]
+		total := 0
+		for _, x := range list {
+			total += shape.Prod(x.Shape)
+			for _, n := range derive.Products(x.Shape) {
+				out[n] = true
+			}
+		}
+		out[total], out[len(list)] = true, true
+	}
+	return out
+}
+
+// checkOver compares how many indices tasks and steps run over with the left sides of their statements.
+func (t *trial) checkOver(v *view) {
+	for i, m := range v.op.Tasks {
+		if len(v.statements(m.Kind)) == 0 {
+			continue
+		}
+		ranges := v.ranges(m)
+		check := func(s *model.Step, stated []spec.Str) {
+			for d, x := range stated {
+				node := s.OverX
+				if d > 0 {
+					node = s.InnerX[d-1]
+				}
+				if n := v.integer(node); x.Set() && n > 0 && !ranges[n] {
+					t.contradict(x.Span(), "%s of %s runs over %s = %d indices according to the spec, but no left side of its statements has so many",
+						v, taskName(m, s), v.op.Name, x.V, n)
+				}
+			}
+		}
+		from := t.spec.Tasks[i]
+		steps, _ := v.running(m)
+		for _, s := range steps {
+			stated := append([]spec.Str{from.Over}, from.Inner...)
+			for _, x := range from.Steps {
+				if x.Name == s.Name {
+					stated = append([]spec.Str{x.Over}, x.Inner...)
+				}
+			}
+			check(s, stated)
+		}
+	}
+}

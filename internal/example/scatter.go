@@ -1,0 +1,71 @@
+package example
+
+import (
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// noteScatter notes which gradients are added element by element according to the formula.
+func (t *trial) noteScatter(v *view) {
+	if v.gradient == nil {
+		return
+	}
+	for tensor := range v.gradient.Of {
+		l := v.program.Tensors[tensor]
+		if v.op.Slots[l.Slot].Role == task.RoleOutput {
+			continue
+		}
+		n := t.gradients[l.Slot]
+		n.seen = true
+		if v.gradient.Scatter[tensor] && n.scattered == nil {
+			n.scattered = v
+		}
+		t.gradients[l.Slot] = n
+	}
+}
+
+// scattering is what the examples say about the gradient of a slot.
+type scattering struct {
+	seen      bool
+	scattered *view // an example in which it is added to
+}
+
+// checkScatter compares how gradients are stated to be given with the formula. A kernel by hand may add elements up before
+// it gives them once, but has no reason to add to what the formula gives once.
+func (t *trial) checkScatter() {
+	m := t.op.Task(task.KindBackward)
+	if m == nil {
+		return
+	}
+	for _, p := range m.Params {
+		n := t.gradients[p.Slot.Number]
+		if !p.Grad || p.Slot.Role == task.RoleOutput || !n.seen {
+			continue
+		}
+		switch {
+		case p.Scatter && n.scattered == nil:
+			t.report(t.gradKey(p.Name), "backward of %s adds to the gradient of %s according to the spec, but gives each element once according to the formula, at all examples",
+				t.op.Name, p.Name)
+		case !p.Scatter && n.scattered != nil && t.op.Derived:
+			t.contradict(t.gradKey(p.Name), "backward of %s gives each element of the gradient of %s once according to the spec, but adds to some according to the formula",
+				n.scattered, t.op.Name, p.Name)
+		}
+	}
+}
+
+// gradKey returns the place of what a spec states about a gradient, or of the backward task.
+func (t *trial) gradKey(slot string) source.Span {
+	var at source.Span
+	for _, x := range t.spec.Tasks {
+		if x.Name != "backward" {
+			continue
+		}
+		at = x.Key
+		for _, g := range x.Grads {
+			if g.Slot == slot {
+				at = g.Value.Span()
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,115 @@
+package example
+
+import (
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// checkTiles compares what an index of a step is stated to touch with the indices at which the formula reads.
+func (t *trial) checkTiles(v *view) {
+	for _, m := range v.op.Tasks {
+		if m.Kind == task.KindBackward {
+			continue // its tiles are those of gradients, whose statements the kernel may arrange in another way
+		}
+		steps, _ := v.running(m)
+		for _, s := range steps {
+			if s.Tiles == nil {
+				continue
+			}
+			for _, result := range s.Tiles.Footprints {
+				if result.Slot.Role != task.RoleOutput {
+					continue
+				}
+				for _, of := range s.Tiles.Footprints {
+					if of.Slot.Role == task.RoleInput || of.Slot.Role == task.RoleWeight {
+						t.checkFootprint(v, m, s, result, of)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkFootprint compares what an index that counts elements of a result touches of another tensor.
+func (t *trial) checkFootprint(v *view, m *model.Task, s *model.Step, result, of model.Footprint) {
+	out, in := v.tensor(m.Kind, result.Slot.Number), v.tensor(m.Kind, of.Slot.Number)
+	if out < 0 || in < 0 {
+		return
+	}
+	for i, own := range result.Spans {
+		for k, other := range of.Spans {
+			if own.Dim < 0 || own.Dim != other.Dim || own.Window != nil {
+				continue
+			}
+			axes, ofAxes := v.axesOf(result.Slot, i), v.axesOf(of.Slot, k)
+			if len(axes) == 0 || len(axes) != len(ofAxes) {
+				continue
+			}
+			touch := derive.Outside(v.program, v.program.Statements, out, axes, in, ofAxes, v.window(other))
+			at, what := t.windowKey(m, of.Slot, other)
+			switch {
+			case touch == nil:
+			case touch.Any:
+				t.contradict(at, "%s of %s touches %s of %s according to the spec, but other elements of it according to the formula",
+					v, taskName(m, s), v.op.Name, what, of.Slot.Name)
+			default:
+				t.contradict(at, "index %d of %s of %s touches %s of %s according to the spec, but elements %d to %d according to the formula",
+					v, touch.Index, taskName(m, s), v.op.Name, what, of.Slot.Name, touch.Lo, touch.Hi-1)
+			}
+		}
+	}
+}
+
+// window returns what a span states; nil if the axis moves with the index.
+func (v *view) window(s model.Span) derive.Window {
+	if s.Window == nil {
+		return nil
+	}
+	value := func(n expr.Node, otherwise int) int {
+		if n == nil {
+			return otherwise
+		}
+		return v.integer(n)
+	}
+	scale, shift, size := value(s.Scale, 1), value(s.Shift, 0), value(s.Size, 1)
+	return func(i int) (lo, hi int) { return scale*i + shift, scale*i + shift + size }
+}
+
+// windowKey returns the place of what the spec states about a slot's axis, and words for it.
+func (t *trial) windowKey(m *model.Task, slot *model.Slot, s model.Span) (at source.Span, what string) {
+	if s.Window != nil {
+		return s.Window.Key, "a window of " + s.Window.Axis
+	}
+	for _, x := range t.spec.Tiles {
+		if x.Task == m.Name {
+			at = x.Key
+		}
+	}
+	return at, "its own element"
+}
+
+// axesOf returns the axes of a slot's tensor for which an element of its shape stands.
+func (v *view) axesOf(s *model.Slot, element int) []int {
+	at := 0
+	for i, name := range s.DimNames {
+		n := 1
+		if run, ok := v.dims[name].([]int); ok {
+			n = len(run)
+		}
+		if i == element {
+			axes := make([]int, n)
+			for k := range axes {
+				axes[k] = at + k
+			}
+			return axes
+		}
+		if name == "" && v.op.Slots[s.Number].Pattern == nil && s.Dims[i].Rest {
+			return nil // a run that an expression gives
+		}
+		at += n
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package example
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// view is a use of an operator with what its formula computes there, in which extents are open.
+type view struct {
+	*use
+	program  *program.Program
+	gradient *derive.Gradient // nil if there is no backward task, or if the formula has no gradient
+	example  int              // its number, from 1
+}
+
+// look returns the view of a use, or nil if the formula cannot be computed.
+func (u *use) look(example int) *view {
+	open := u.result()
+	open.Open, open.Definitions = true, definitions(u.op)
+	p, err := program.Build(open)
+	if err != nil {
+		return nil
+	}
+	v := &view{use: u, program: p, example: example}
+	if u.op.Task(task.KindBackward) != nil {
+		if g, err := derive.Gradients(p, Outputs(u.op, p)); err == nil {
+			v.gradient = g
+		}
+	}
+	return v
+}
+
+// statements returns what a task computes; nothing if that is not known.
+func (v *view) statements(k task.Kind) []*program.Statement {
+	switch k {
+	case task.KindForward, task.KindUpdate:
+		return v.program.Statements
+	case task.KindBackward:
+		if v.gradient != nil {
+			return v.gradient.Statements
+		}
+	}
+	return nil
+}
+
+// tensors returns the tensors of which the statements of a task are made.
+func (v *view) tensors(k task.Kind) *program.Program {
+	if k == task.KindBackward && v.gradient != nil {
+		return v.gradient.Program
+	}
+	return v.program
+}
+
+// tensor returns the tensor of a slot, in backward that of its gradient; -1 if there is none, or if there are several.
+func (v *view) tensor(k task.Kind, slot int) int {
+	t := slices.IndexFunc(v.program.Tensors, func(l *program.Local) bool { return l.Slot == slot && l.Old < 0 })
+	switch {
+	case t < 0 || v.op.Slots[slot].Variadic:
+		return -1
+	case k != task.KindBackward:
+		return t
+	case v.gradient != nil:
+		if g, ok := v.gradient.Of[t]; ok {
+			return g
+		}
+	}
+	return -1
+}
+
+// results reports whether a task's statements give a tensor to a slot: an output, or the gradient of an input.
+func (v *view) results(k task.Kind) func(tensor int) bool {
+	return func(t int) bool {
+		if k != task.KindBackward {
+			l := v.program.Tensors[t]
+			return l.Slot >= 0 && l.Given && l.Old < 0
+		}
+		if v.gradient == nil {
+			return false
+		}
+		for of, g := range v.gradient.Of {
+			if g == t {
+				return v.op.Slots[v.program.Tensors[of].Slot].Role != task.RoleOutput
+			}
+		}
+		return false
+	}
+}
+
+// running lists the steps of a task that run in this use, with how many indices each has.
+func (v *view) running(t *model.Task) (steps []*model.Step, indices []int) {
+	for _, s := range t.Steps {
+		if s.WhenX != nil && !v.truth(s.WhenX) {
+			continue
+		}
+		n := v.integer(s.OverX)
+		for _, x := range s.InnerX {
+			n *= v.integer(x)
+		}
+		steps, indices = append(steps, s), append(indices, n)
+	}
+	return steps, indices
+}
+
+// Outputs lists the tensors of a program from whose gradients backward computes the others.
+func Outputs(o *model.Operator, p *program.Program) []int {
+	var out []int
+	for i, l := range p.Tensors {
+		if l.Slot >= 0 && l.Given && l.Varies && l.Kind == term.Real && o.Slots[l.Slot].Role == task.RoleOutput {
+			out = append(out, i)
+		}
+	}
+	return out
+}
