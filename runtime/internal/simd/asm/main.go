@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 	"github.com/opgen/opgen/runtime/internal/simd/approx"
@@ -52,7 +53,12 @@ func (s *set) write(folder string) error {
 	if err != nil {
 		return err
 	}
-	if err := pass.Compile.Execute(file); err != nil {
+	for _, f := range file.Functions() {
+		if err := pass.Compile.Execute(&ir.File{Sections: []ir.Section{f}}); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	if err := pass.IncludeTextFlagHeader(file); err != nil {
 		return err
 	}
 	config := printer.Config{Name: "runtime/internal/simd/asm", Pkg: "simd"}
