@@ -204,19 +204,12 @@ func (c *elementary[T]) phi(x T) T {
 }
 
 func (c *elementary[T]) log(x T) T {
-	y, bias := x, T(c.Bias)
-	if x < T(c.MinNormal) {
-		y, bias = x*T(c.LogScale), bias+T(c.LogScaleExponent)
-	}
-	half := c.bits(T(c.SqrtHalf))
-	b := c.bits(y) + (uint64(c.Bias)<<c.Mantissa - half)
-	exponent := T(b>>c.Mantissa) - bias
-	f := c.fromBits(b&(1<<c.Mantissa-1)+half) - 1
+	exponent, f := c.split(x)
 	s := f / (f + 2)
 	z := T(s * s)
 	square := T(T(f*0.5) * f)
 	r := T(z*polynomial(c.logs, z)) + square
-	y = T(exponent*c.ln2High) - ((square - (T(s*r) + T(exponent*c.ln2Low))) - f)
+	y := T(exponent*c.ln2High) - ((square - (T(s*r) + T(exponent*c.ln2Low))) - f)
 	switch {
 	case x < 0:
 		return T(math.NaN())
@@ -226,4 +219,15 @@ func (c *elementary[T]) log(x T) T {
 		return y
 	}
 	return x
+}
+
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
+func (c *elementary[T]) split(x T) (exponent, f T) {
+	bias := T(c.Bias)
+	if x < T(c.MinNormal) {
+		x, bias = x*T(c.LogScale), bias+T(c.LogScaleExponent)
+	}
+	half := c.bits(T(c.SqrtHalf))
+	b := c.bits(x) + (uint64(c.Bias)<<c.Mantissa - half)
+	return T(b>>c.Mantissa) - bias, c.fromBits(b&(1<<c.Mantissa-1)+half) - 1
 }

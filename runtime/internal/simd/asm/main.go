@@ -22,11 +22,19 @@ func main() {
 	if len(os.Args) != 2 {
 		fail(fmt.Errorf("usage: asm FOLDER, which gets the files, got %d arguments", len(os.Args)-1))
 	}
+	if err := write(os.Args[1]); err != nil {
+		fail(err)
+	}
+}
+
+// write makes the files of all sets in a folder.
+func write(folder string) error {
 	for _, s := range []*set{{name: "avx2", title: "AVX2", bytes: 32}, {name: "avx512", title: "AVX512", bytes: 64}} {
-		if err := s.write(os.Args[1]); err != nil {
-			fail(err)
+		if err := s.write(folder); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func fail(err error) {
