@@ -381,46 +381,50 @@ loop4:
 	VSUBPS       Z9, Z1, Z1
 	VSUBPS       Z10, Z2, Z2
 	VSUBPS       Z11, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z8
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z9
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z10
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z3, Z11
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
-	VMULPS       Z0, Z8, Z8
-	VMULPS       Z1, Z9, Z9
-	VMULPS       Z2, Z10, Z10
-	VMULPS       Z3, Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z11, Z11
-	VMULPS       Z0, Z8, Z8
-	VMULPS       Z1, Z9, Z9
-	VMULPS       Z2, Z10, Z10
-	VMULPS       Z3, Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z11, Z11
-	VMULPS       Z0, Z8, Z8
-	VMULPS       Z1, Z9, Z9
-	VMULPS       Z2, Z10, Z10
-	VMULPS       Z3, Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z11, Z11
-	VMULPS       Z0, Z0, Z12
-	VMULPS       Z1, Z1, Z13
-	VMULPS       Z2, Z2, Z14
-	VMULPS       Z3, Z3, Z15
-	VMULPS       Z8, Z12, Z8
-	VMULPS       Z9, Z13, Z9
-	VMULPS       Z10, Z14, Z10
-	VMULPS       Z11, Z15, Z11
+	VMULPS       Z0, Z0, Z8
+	VMULPS       Z1, Z1, Z9
+	VMULPS       Z2, Z2, Z10
+	VMULPS       Z3, Z3, Z11
+	VMULPS       Z8, Z8, Z12
+	VMULPS       Z9, Z9, Z13
+	VMULPS       Z10, Z10, Z14
+	VMULPS       Z11, Z11, Z15
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z16
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z17
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z18
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z3, Z19
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z16, Z16
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z17, Z17
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z18, Z18
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z19, Z19
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z20
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z21
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z2, Z22
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z3, Z23
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z20, Z20
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z23, Z23
+	VMULPS       Z8, Z20, Z20
+	VMULPS       Z9, Z21, Z21
+	VMULPS       Z10, Z22, Z22
+	VMULPS       Z11, Z23, Z23
+	VADDPS       Z16, Z20, Z16
+	VADDPS       Z17, Z21, Z17
+	VADDPS       Z18, Z22, Z18
+	VADDPS       Z19, Z23, Z19
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z12, Z12
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
+	VADDPS       Z16, Z12, Z12
+	VADDPS       Z17, Z13, Z13
+	VADDPS       Z18, Z14, Z14
+	VADDPS       Z19, Z15, Z15
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z13, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z15, Z11, Z11
 	VADDPS       Z0, Z8, Z0
 	VADDPS       Z1, Z9, Z1
 	VADDPS       Z2, Z10, Z2
@@ -457,16 +461,17 @@ loop1:
 	VSUBPS       Z2, Z0, Z0
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z2
 	VSUBPS       Z2, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z2
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS       Z2, Z3, Z2
+	VMULPS       Z0, Z0, Z2
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z4, Z5, Z4
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
 	VADDPS       Z0, Z2, Z0
 	VADDPS.BCST  constantsAVX512<>+16(SB), Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
@@ -493,16 +498,17 @@ done1:
 	VSUBPS       Z2, Z0, Z0
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z2
 	VSUBPS       Z2, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z2
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS       Z2, Z3, Z2
+	VMULPS       Z0, Z0, Z2
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z4, Z5, Z4
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
 	VADDPS       Z0, Z2, Z0
 	VADDPS.BCST  constantsAVX512<>+16(SB), Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
@@ -520,138 +526,100 @@ TEXT ·log32AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop3:
-	CMPQ         DX, $+48
-	JLT          done3
+loop2:
+	CMPQ         DX, $+32
+	JLT          done2
 	VMOVUPS      (CX)(BX*4), Z0
 	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
 	VCMPPS.BCST  $0x11, constantsAVX512<>+112(SB), Z0, K1
 	VCMPPS.BCST  $0x11, constantsAVX512<>+112(SB), Z1, K2
-	VCMPPS.BCST  $0x11, constantsAVX512<>+112(SB), Z2, K3
-	VMULPS.BCST  constantsAVX512<>+120(SB), Z0, Z3
-	VMULPS.BCST  constantsAVX512<>+120(SB), Z1, Z4
-	VMULPS.BCST  constantsAVX512<>+120(SB), Z2, Z5
-	VBLENDMPS    Z3, Z0, K1, Z3
-	VBLENDMPS    Z4, Z1, K2, Z4
-	VBLENDMPS    Z5, Z2, K3, Z5
+	VMULPS.BCST  constantsAVX512<>+120(SB), Z0, Z2
+	VMULPS.BCST  constantsAVX512<>+120(SB), Z1, Z3
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VBLENDMPS    Z3, Z1, K2, Z3
+	VPADDD.BCST  constantsAVX512<>+128(SB), Z2, Z2
 	VPADDD.BCST  constantsAVX512<>+128(SB), Z3, Z3
-	VPADDD.BCST  constantsAVX512<>+128(SB), Z4, Z4
-	VPADDD.BCST  constantsAVX512<>+128(SB), Z5, Z5
-	VPSRLD       $0x17, Z3, Z6
-	VPSRLD       $0x17, Z4, Z7
-	VPSRLD       $0x17, Z5, Z8
-	VORPS.BCST   constantsAVX512<>+136(SB), Z6, Z6
-	VORPS.BCST   constantsAVX512<>+136(SB), Z7, Z7
-	VORPS.BCST   constantsAVX512<>+136(SB), Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+136(SB), Z6, Z6
-	VSUBPS.BCST  constantsAVX512<>+136(SB), Z7, Z7
-	VSUBPS.BCST  constantsAVX512<>+136(SB), Z8, Z8
-	VBROADCASTSS constantsAVX512<>+144(SB), Z9
-	VBROADCASTSS constantsAVX512<>+152(SB), Z10
-	VBLENDMPS    Z9, Z10, K1, Z11
-	VBLENDMPS    Z9, Z10, K2, Z12
-	VBLENDMPS    Z9, Z10, K3, Z9
-	VSUBPS       Z11, Z6, Z6
-	VSUBPS       Z12, Z7, Z7
-	VSUBPS       Z9, Z8, Z8
+	VPSRLD       $0x17, Z2, Z4
+	VPSRLD       $0x17, Z3, Z5
+	VORPS.BCST   constantsAVX512<>+136(SB), Z4, Z4
+	VORPS.BCST   constantsAVX512<>+136(SB), Z5, Z5
+	VSUBPS.BCST  constantsAVX512<>+136(SB), Z4, Z4
+	VSUBPS.BCST  constantsAVX512<>+136(SB), Z5, Z5
+	VBROADCASTSS constantsAVX512<>+144(SB), Z6
+	VBROADCASTSS constantsAVX512<>+152(SB), Z7
+	VBLENDMPS    Z6, Z7, K1, Z8
+	VBLENDMPS    Z6, Z7, K2, Z6
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VANDPS.BCST  constantsAVX512<>+160(SB), Z2, Z2
 	VANDPS.BCST  constantsAVX512<>+160(SB), Z3, Z3
-	VANDPS.BCST  constantsAVX512<>+160(SB), Z4, Z4
-	VANDPS.BCST  constantsAVX512<>+160(SB), Z5, Z5
+	VPADDD.BCST  constantsAVX512<>+168(SB), Z2, Z2
 	VPADDD.BCST  constantsAVX512<>+168(SB), Z3, Z3
-	VPADDD.BCST  constantsAVX512<>+168(SB), Z4, Z4
-	VPADDD.BCST  constantsAVX512<>+168(SB), Z5, Z5
+	VSUBPS.BCST  constantsAVX512<>+16(SB), Z2, Z2
 	VSUBPS.BCST  constantsAVX512<>+16(SB), Z3, Z3
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z3, Z9
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z4, Z10
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z5, Z11
-	VDIVPS       Z9, Z3, Z9
-	VDIVPS       Z10, Z4, Z10
-	VDIVPS       Z11, Z5, Z11
-	VMULPS       Z9, Z9, Z12
-	VMULPS       Z10, Z10, Z13
-	VMULPS       Z11, Z11, Z14
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z15
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z16
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z5, Z17
-	VMULPS       Z3, Z15, Z15
-	VMULPS       Z4, Z16, Z16
-	VMULPS       Z5, Z17, Z17
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z12, Z18
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z13, Z19
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z14, Z20
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z19, Z19
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z20, Z20
-	VMULPS       Z12, Z18, Z18
-	VMULPS       Z13, Z19, Z19
-	VMULPS       Z14, Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+200(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+200(SB), Z19, Z19
-	VADDPS.BCST  constantsAVX512<>+200(SB), Z20, Z20
-	VMULPS       Z12, Z18, Z18
-	VMULPS       Z13, Z19, Z19
-	VMULPS       Z14, Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z19, Z19
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z20, Z20
-	VMULPS       Z18, Z12, Z12
-	VMULPS       Z19, Z13, Z13
-	VMULPS       Z20, Z14, Z14
-	VADDPS       Z15, Z12, Z12
-	VADDPS       Z16, Z13, Z13
-	VADDPS       Z17, Z14, Z14
-	VMULPS       Z12, Z9, Z9
-	VMULPS       Z13, Z10, Z10
-	VMULPS       Z14, Z11, Z11
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z6, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z7, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z8, Z14
-	VADDPS       Z12, Z9, Z9
-	VADDPS       Z13, Z10, Z10
-	VADDPS       Z14, Z11, Z11
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z8, Z8
-	VSUBPS       Z9, Z15, Z9
-	VSUBPS       Z10, Z16, Z10
-	VSUBPS       Z11, Z17, Z11
-	VSUBPS       Z3, Z9, Z3
-	VSUBPS       Z4, Z10, Z4
-	VSUBPS       Z5, Z11, Z5
-	VSUBPS       Z3, Z6, Z3
-	VSUBPS       Z4, Z7, Z4
-	VSUBPS       Z5, Z8, Z5
+	VADDPS.BCST  constantsAVX512<>+176(SB), Z2, Z6
+	VADDPS.BCST  constantsAVX512<>+176(SB), Z3, Z7
+	VDIVPS       Z6, Z2, Z6
+	VDIVPS       Z7, Z3, Z7
+	VMULPS       Z6, Z6, Z8
+	VMULPS       Z7, Z7, Z9
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z10
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z3, Z11
+	VMULPS       Z2, Z10, Z10
+	VMULPS       Z3, Z11, Z11
+	VMULPS       Z8, Z8, Z12
+	VMULPS       Z9, Z9, Z13
+	VMULPS.BCST  constantsAVX512<>+184(SB), Z8, Z14
+	VMULPS.BCST  constantsAVX512<>+184(SB), Z9, Z15
+	VADDPS.BCST  constantsAVX512<>+192(SB), Z14, Z14
+	VADDPS.BCST  constantsAVX512<>+192(SB), Z15, Z15
+	VMULPS.BCST  constantsAVX512<>+200(SB), Z8, Z16
+	VMULPS.BCST  constantsAVX512<>+200(SB), Z9, Z17
+	VADDPS.BCST  constantsAVX512<>+208(SB), Z16, Z16
+	VADDPS.BCST  constantsAVX512<>+208(SB), Z17, Z17
+	VMULPS       Z12, Z16, Z12
+	VMULPS       Z13, Z17, Z13
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z13, Z9, Z9
+	VADDPS       Z10, Z8, Z8
+	VADDPS       Z11, Z9, Z9
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z4, Z8
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z5, Z9
+	VADDPS       Z8, Z6, Z6
+	VADDPS       Z9, Z7, Z7
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z5, Z5
+	VSUBPS       Z6, Z10, Z6
+	VSUBPS       Z7, Z11, Z7
+	VSUBPS       Z2, Z6, Z2
+	VSUBPS       Z3, Z7, Z3
+	VSUBPS       Z2, Z4, Z2
+	VSUBPS       Z3, Z5, Z3
 	VCMPPS.BCST  $0x11, constantsAVX512<>+216(SB), Z0, K1
 	VCMPPS.BCST  $0x11, constantsAVX512<>+216(SB), Z1, K2
-	VCMPPS.BCST  $0x11, constantsAVX512<>+216(SB), Z2, K3
-	VBLENDMPS    Z3, Z0, K1, Z3
-	VBLENDMPS    Z4, Z1, K2, Z4
-	VBLENDMPS    Z5, Z2, K3, Z5
+	VBLENDMPS    Z2, Z0, K1, Z2
+	VBLENDMPS    Z3, Z1, K2, Z3
 	VCMPPS.BCST  $0x00, constantsAVX512<>+224(SB), Z0, K1
 	VCMPPS.BCST  $0x00, constantsAVX512<>+224(SB), Z1, K2
-	VCMPPS.BCST  $0x00, constantsAVX512<>+224(SB), Z2, K3
-	VBROADCASTSS constantsAVX512<>+232(SB), Z6
-	VBLENDMPS    Z6, Z3, K1, Z3
-	VBLENDMPS    Z6, Z4, K2, Z4
-	VBLENDMPS    Z6, Z5, K3, Z5
+	VBROADCASTSS constantsAVX512<>+232(SB), Z4
+	VBLENDMPS    Z4, Z2, K1, Z2
+	VBLENDMPS    Z4, Z3, K2, Z3
 	VCMPPS.BCST  $0x11, constantsAVX512<>+224(SB), Z0, K1
 	VCMPPS.BCST  $0x11, constantsAVX512<>+224(SB), Z1, K2
-	VCMPPS.BCST  $0x11, constantsAVX512<>+224(SB), Z2, K3
 	VBROADCASTSS constantsAVX512<>+240(SB), Z0
-	VBLENDMPS    Z0, Z3, K1, Z1
-	VBLENDMPS    Z0, Z4, K2, Z2
-	VBLENDMPS    Z0, Z5, K3, Z0
+	VBLENDMPS    Z0, Z2, K1, Z1
+	VBLENDMPS    Z0, Z3, K2, Z0
 	VMOVUPS      Z1, (AX)(BX*4)
-	VMOVUPS      Z2, 64(AX)(BX*4)
-	VMOVUPS      Z0, 128(AX)(BX*4)
-	ADDQ         $+48, BX
-	SUBQ         $+48, DX
-	JMP          loop3
+	VMOVUPS      Z0, 64(AX)(BX*4)
+	ADDQ         $+32, BX
+	SUBQ         $+32, DX
+	JMP          loop2
 
-done3:
+done2:
 loop1:
 	CMPQ         DX, $+16
 	JLT          done1
@@ -673,14 +641,15 @@ loop1:
 	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z3
 	VDIVPS       Z3, Z1, Z3
 	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z1, Z5
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z1, Z5
 	VMULPS       Z1, Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z4, Z6
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z6, Z6
-	VMULPS       Z4, Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+200(SB), Z6, Z6
-	VMULPS       Z4, Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z6, Z6
+	VMULPS       Z4, Z4, Z6
+	VMULPS.BCST  constantsAVX512<>+184(SB), Z4, Z7
+	VADDPS.BCST  constantsAVX512<>+192(SB), Z7, Z7
+	VMULPS.BCST  constantsAVX512<>+200(SB), Z4, Z8
+	VADDPS.BCST  constantsAVX512<>+208(SB), Z8, Z8
+	VMULPS       Z6, Z8, Z6
+	VADDPS       Z7, Z6, Z6
 	VMULPS       Z6, Z4, Z4
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z4, Z3, Z3
@@ -727,14 +696,15 @@ done1:
 	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z3
 	VDIVPS       Z3, Z1, Z3
 	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z1, Z5
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z1, Z5
 	VMULPS       Z1, Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z4, Z6
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z6, Z6
-	VMULPS       Z4, Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+200(SB), Z6, Z6
-	VMULPS       Z4, Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z6, Z6
+	VMULPS       Z4, Z4, Z6
+	VMULPS.BCST  constantsAVX512<>+184(SB), Z4, Z7
+	VADDPS.BCST  constantsAVX512<>+192(SB), Z7, Z7
+	VMULPS.BCST  constantsAVX512<>+200(SB), Z4, Z8
+	VADDPS.BCST  constantsAVX512<>+208(SB), Z8, Z8
+	VMULPS       Z6, Z8, Z6
+	VADDPS       Z7, Z6, Z6
 	VMULPS       Z6, Z4, Z4
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z4, Z3, Z3
@@ -811,46 +781,50 @@ loop4:
 	VSUBPS       Z13, Z6, Z6
 	VSUBPS       Z14, Z7, Z7
 	VSUBPS       Z15, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z12
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z13
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z14
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z15
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z15, Z15
-	VMULPS       Z5, Z12, Z12
-	VMULPS       Z6, Z13, Z13
-	VMULPS       Z7, Z14, Z14
-	VMULPS       Z4, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z15, Z15
-	VMULPS       Z5, Z12, Z12
-	VMULPS       Z6, Z13, Z13
-	VMULPS       Z7, Z14, Z14
-	VMULPS       Z4, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z15, Z15
-	VMULPS       Z5, Z12, Z12
-	VMULPS       Z6, Z13, Z13
-	VMULPS       Z7, Z14, Z14
-	VMULPS       Z4, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
-	VMULPS       Z5, Z5, Z16
-	VMULPS       Z6, Z6, Z17
-	VMULPS       Z7, Z7, Z18
-	VMULPS       Z4, Z4, Z19
-	VMULPS       Z12, Z16, Z12
-	VMULPS       Z13, Z17, Z13
-	VMULPS       Z14, Z18, Z14
-	VMULPS       Z15, Z19, Z15
+	VMULPS       Z5, Z5, Z12
+	VMULPS       Z6, Z6, Z13
+	VMULPS       Z7, Z7, Z14
+	VMULPS       Z4, Z4, Z15
+	VMULPS       Z12, Z12, Z16
+	VMULPS       Z13, Z13, Z17
+	VMULPS       Z14, Z14, Z18
+	VMULPS       Z15, Z15, Z19
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z20
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z21
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z22
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z23
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z20, Z20
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z24
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z25
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z26
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z27
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z24, Z24
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
+	VMULPS       Z12, Z24, Z24
+	VMULPS       Z13, Z25, Z25
+	VMULPS       Z14, Z26, Z26
+	VMULPS       Z15, Z27, Z27
+	VADDPS       Z20, Z24, Z20
+	VADDPS       Z21, Z25, Z21
+	VADDPS       Z22, Z26, Z22
+	VADDPS       Z23, Z27, Z23
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z16, Z16
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z21, Z17, Z17
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z23, Z19, Z19
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z17, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z19, Z15, Z15
 	VADDPS       Z5, Z12, Z5
 	VADDPS       Z6, Z13, Z6
 	VADDPS       Z7, Z14, Z7
@@ -875,10 +849,10 @@ loop4:
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z10, Z7, Z7
 	VMULPS       Z11, Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+104(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+104(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+104(SB), Z11, Z11
+	VSUBPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
+	VSUBPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
+	VSUBPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
+	VSUBPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
 	VADDPS       Z8, Z5, Z5
 	VADDPS       Z9, Z6, Z6
 	VADDPS       Z10, Z7, Z7
@@ -923,23 +897,24 @@ loop1:
 	VSUBPS       Z3, Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z3
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z3, Z4, Z3
+	VMULPS       Z1, Z1, Z3
+	VMULPS       Z3, Z3, Z4
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
 	VSUBPS.BCST  constantsAVX512<>+16(SB), Z2, Z2
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
 	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
 	VMULPS       Z2, Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
+	VSUBPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
 	VADDPS       Z2, Z1, Z1
 	VADDPS       Z1, Z1, Z1
 	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
@@ -968,23 +943,24 @@ done1:
 	VSUBPS       Z3, Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z3
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z3, Z4, Z3
+	VMULPS       Z1, Z1, Z3
+	VMULPS       Z3, Z3, Z4
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
 	VSUBPS.BCST  constantsAVX512<>+16(SB), Z2, Z2
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
 	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
 	VMULPS       Z2, Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
+	VSUBPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
 	VADDPS       Z2, Z1, Z1
 	VADDPS       Z1, Z1, Z1
 	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
@@ -1052,46 +1028,50 @@ loop4:
 	VSUBPS       Z13, Z5, Z5
 	VSUBPS       Z14, Z6, Z6
 	VSUBPS       Z15, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z12
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z13
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z14
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z15
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z15, Z15
-	VMULPS       Z4, Z12, Z12
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z15, Z15
-	VMULPS       Z4, Z12, Z12
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z15, Z15
-	VMULPS       Z4, Z12, Z12
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
-	VMULPS       Z4, Z4, Z16
-	VMULPS       Z5, Z5, Z17
-	VMULPS       Z6, Z6, Z18
-	VMULPS       Z7, Z7, Z19
-	VMULPS       Z12, Z16, Z12
-	VMULPS       Z13, Z17, Z13
-	VMULPS       Z14, Z18, Z14
-	VMULPS       Z15, Z19, Z15
+	VMULPS       Z4, Z4, Z12
+	VMULPS       Z5, Z5, Z13
+	VMULPS       Z6, Z6, Z14
+	VMULPS       Z7, Z7, Z15
+	VMULPS       Z12, Z12, Z16
+	VMULPS       Z13, Z13, Z17
+	VMULPS       Z14, Z14, Z18
+	VMULPS       Z15, Z15, Z19
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z20
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z21
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z22
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z23
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z20, Z20
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z24
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z25
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z26
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z27
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z24, Z24
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
+	VMULPS       Z12, Z24, Z24
+	VMULPS       Z13, Z25, Z25
+	VMULPS       Z14, Z26, Z26
+	VMULPS       Z15, Z27, Z27
+	VADDPS       Z20, Z24, Z20
+	VADDPS       Z21, Z25, Z21
+	VADDPS       Z22, Z26, Z22
+	VADDPS       Z23, Z27, Z23
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z16, Z16
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z21, Z17, Z17
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z23, Z19, Z19
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z17, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z19, Z15, Z15
 	VADDPS       Z4, Z12, Z4
 	VADDPS       Z5, Z13, Z5
 	VADDPS       Z6, Z14, Z6
@@ -1169,16 +1149,17 @@ loop1:
 	VSUBPS       Z3, Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z3
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z3, Z4, Z3
+	VMULPS       Z1, Z1, Z3
+	VMULPS       Z3, Z3, Z4
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
@@ -1216,16 +1197,17 @@ done1:
 	VSUBPS       Z3, Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z3
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z3, Z4, Z3
+	VMULPS       Z1, Z1, Z3
+	VMULPS       Z3, Z3, Z4
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
@@ -1298,46 +1280,50 @@ loop4:
 	VSUBPS       Z13, Z5, Z5
 	VSUBPS       Z14, Z6, Z6
 	VSUBPS       Z15, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z12
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z13
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z14
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z15
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z15, Z15
-	VMULPS       Z4, Z12, Z12
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z15, Z15
-	VMULPS       Z4, Z12, Z12
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z15, Z15
-	VMULPS       Z4, Z12, Z12
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
-	VMULPS       Z4, Z4, Z16
-	VMULPS       Z5, Z5, Z17
-	VMULPS       Z6, Z6, Z18
-	VMULPS       Z7, Z7, Z19
-	VMULPS       Z12, Z16, Z12
-	VMULPS       Z13, Z17, Z13
-	VMULPS       Z14, Z18, Z14
-	VMULPS       Z15, Z19, Z15
+	VMULPS       Z4, Z4, Z12
+	VMULPS       Z5, Z5, Z13
+	VMULPS       Z6, Z6, Z14
+	VMULPS       Z7, Z7, Z15
+	VMULPS       Z12, Z12, Z16
+	VMULPS       Z13, Z13, Z17
+	VMULPS       Z14, Z14, Z18
+	VMULPS       Z15, Z15, Z19
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z20
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z21
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z22
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z23
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z20, Z20
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z24
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z25
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z26
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z27
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z24, Z24
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
+	VMULPS       Z12, Z24, Z24
+	VMULPS       Z13, Z25, Z25
+	VMULPS       Z14, Z26, Z26
+	VMULPS       Z15, Z27, Z27
+	VADDPS       Z20, Z24, Z20
+	VADDPS       Z21, Z25, Z21
+	VADDPS       Z22, Z26, Z22
+	VADDPS       Z23, Z27, Z23
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z16, Z16
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z21, Z17, Z17
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z23, Z19, Z19
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z17, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z19, Z15, Z15
 	VADDPS       Z4, Z12, Z4
 	VADDPS       Z5, Z13, Z5
 	VADDPS       Z6, Z14, Z6
@@ -1390,16 +1376,17 @@ loop1:
 	VSUBPS       Z3, Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z3
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z3, Z4, Z3
+	VMULPS       Z1, Z1, Z3
+	VMULPS       Z3, Z3, Z4
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
 	VBROADCASTSS constantsAVX512<>+16(SB), Z3
 	VADDPS       Z3, Z1, Z1
@@ -1430,16 +1417,17 @@ done1:
 	VSUBPS       Z3, Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z3
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z3, Z4, Z3
+	VMULPS       Z1, Z1, Z3
+	VMULPS       Z3, Z3, Z4
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
 	VBROADCASTSS constantsAVX512<>+16(SB), Z3
 	VADDPS       Z3, Z1, Z1
@@ -1542,46 +1530,50 @@ loop4:
 	VADDPS       Z1, Z9, Z1
 	VADDPS       Z2, Z10, Z2
 	VADDPS       Z3, Z11, Z3
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z8
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z9
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z10
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z3, Z11
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
-	VMULPS       Z0, Z8, Z8
-	VMULPS       Z1, Z9, Z9
-	VMULPS       Z2, Z10, Z10
-	VMULPS       Z3, Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z11, Z11
-	VMULPS       Z0, Z8, Z8
-	VMULPS       Z1, Z9, Z9
-	VMULPS       Z2, Z10, Z10
-	VMULPS       Z3, Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z11, Z11
-	VMULPS       Z0, Z8, Z8
-	VMULPS       Z1, Z9, Z9
-	VMULPS       Z2, Z10, Z10
-	VMULPS       Z3, Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z11, Z11
-	VMULPS       Z0, Z0, Z12
-	VMULPS       Z1, Z1, Z13
-	VMULPS       Z2, Z2, Z14
-	VMULPS       Z3, Z3, Z15
-	VMULPS       Z8, Z12, Z8
-	VMULPS       Z9, Z13, Z9
-	VMULPS       Z10, Z14, Z10
-	VMULPS       Z11, Z15, Z11
+	VMULPS       Z0, Z0, Z8
+	VMULPS       Z1, Z1, Z9
+	VMULPS       Z2, Z2, Z10
+	VMULPS       Z3, Z3, Z11
+	VMULPS       Z8, Z8, Z12
+	VMULPS       Z9, Z9, Z13
+	VMULPS       Z10, Z10, Z14
+	VMULPS       Z11, Z11, Z15
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z16
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z17
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z18
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z3, Z19
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z16, Z16
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z17, Z17
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z18, Z18
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z19, Z19
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z20
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z21
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z2, Z22
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z3, Z23
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z20, Z20
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z23, Z23
+	VMULPS       Z8, Z20, Z20
+	VMULPS       Z9, Z21, Z21
+	VMULPS       Z10, Z22, Z22
+	VMULPS       Z11, Z23, Z23
+	VADDPS       Z16, Z20, Z16
+	VADDPS       Z17, Z21, Z17
+	VADDPS       Z18, Z22, Z18
+	VADDPS       Z19, Z23, Z19
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z12, Z12
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
+	VADDPS       Z16, Z12, Z12
+	VADDPS       Z17, Z13, Z13
+	VADDPS       Z18, Z14, Z14
+	VADDPS       Z19, Z15, Z15
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z13, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z15, Z11, Z11
 	VADDPS       Z0, Z8, Z0
 	VADDPS       Z1, Z9, Z1
 	VADDPS       Z2, Z10, Z2
@@ -1642,16 +1634,17 @@ loop1:
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z3
 	VSUBPS       Z3, Z2, Z2
 	VADDPS       Z0, Z2, Z0
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z2
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS       Z2, Z3, Z2
+	VMULPS       Z0, Z0, Z2
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z4, Z5, Z4
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
 	VADDPS       Z0, Z2, Z0
 	VMULPS.BCST  constantsAVX512<>+296(SB), Z0, Z0
 	VADDPS.BCST  constantsAVX512<>+304(SB), Z0, Z0
@@ -1690,16 +1683,17 @@ done1:
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z3
 	VSUBPS       Z3, Z2, Z2
 	VADDPS       Z0, Z2, Z0
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z2
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z2, Z2
-	VMULPS       Z0, Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS       Z2, Z3, Z2
+	VMULPS       Z0, Z0, Z2
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
+	VMULPS       Z2, Z5, Z5
+	VADDPS       Z4, Z5, Z4
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
+	VADDPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
 	VADDPS       Z0, Z2, Z0
 	VMULPS.BCST  constantsAVX512<>+296(SB), Z0, Z0
 	VADDPS.BCST  constantsAVX512<>+304(SB), Z0, Z0
@@ -1721,188 +1715,295 @@ TEXT ·phi32AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ         DX, $+32
-	JLT          done2
+loop3:
+	CMPQ         DX, $+48
+	JLT          done3
 	VMOVUPS      (CX)(BX*4), Z0
 	VMOVUPS      64(CX)(BX*4), Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z2
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z3
-	VBROADCASTSS constantsAVX512<>+272(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VANDPS.BCST  constantsAVX512<>+280(SB), Z2, Z4
-	VANDPS.BCST  constantsAVX512<>+280(SB), Z3, Z5
-	VSUBPS       Z4, Z2, Z6
-	VSUBPS       Z5, Z3, Z7
-	VMULPS       Z4, Z4, Z8
-	VMULPS       Z5, Z5, Z9
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z9, Z9
-	VADDPS       Z4, Z2, Z4
-	VADDPS       Z5, Z3, Z5
-	VMULPS       Z6, Z4, Z4
-	VMULPS       Z7, Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z5, Z5
-	VADDPS       Z4, Z8, Z6
-	VADDPS       Z5, Z9, Z7
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z7, Z7
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z7, Z11
-	VSUBPS       Z10, Z8, Z8
-	VSUBPS       Z11, Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z7, Z11
-	VSUBPS       Z10, Z8, Z8
-	VSUBPS       Z11, Z9, Z9
-	VADDPS       Z4, Z8, Z4
-	VADDPS       Z5, Z9, Z5
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z8
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z9
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
-	VMULPS       Z4, Z8, Z8
-	VMULPS       Z5, Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z9, Z9
-	VMULPS       Z4, Z8, Z8
-	VMULPS       Z5, Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z9, Z9
-	VMULPS       Z4, Z8, Z8
-	VMULPS       Z5, Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z9, Z9
-	VMULPS       Z4, Z4, Z10
-	VMULPS       Z5, Z5, Z11
-	VMULPS       Z8, Z10, Z8
-	VMULPS       Z9, Z11, Z9
-	VADDPS       Z4, Z8, Z4
-	VADDPS       Z5, Z9, Z5
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z4, Z8
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z5, Z9
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z8, Z10
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z9, Z11
-	VSUBPS       Z10, Z4, Z4
-	VSUBPS       Z11, Z5, Z5
-	VBROADCASTSS constantsAVX512<>+16(SB), Z10
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z2, Z11
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z3, Z12
-	VDIVPS       Z11, Z10, Z11
-	VDIVPS       Z12, Z10, Z12
-	VSUBPS.BCST  constantsAVX512<>+176(SB), Z2, Z13
-	VSUBPS.BCST  constantsAVX512<>+176(SB), Z3, Z14
-	VMULPS       Z11, Z13, Z13
-	VMULPS       Z12, Z14, Z14
-	VMULPS.BCST  constantsAVX512<>+312(SB), Z13, Z15
-	VMULPS.BCST  constantsAVX512<>+312(SB), Z14, Z16
-	VADDPS.BCST  constantsAVX512<>+320(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+320(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+336(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+336(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+352(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+352(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+368(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+368(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z16, Z16
-	VMULPS       Z13, Z15, Z15
-	VMULPS       Z14, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+384(SB), Z15, Z15
+	VMOVUPS      128(CX)(BX*4), Z2
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z3
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z4
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z2, Z5
+	VBROADCASTSS constantsAVX512<>+272(SB), Z6
+	VMINPS       Z3, Z6, Z3
+	VMINPS       Z4, Z6, Z4
+	VMINPS       Z5, Z6, Z5
+	VBROADCASTSS constantsAVX512<>+16(SB), Z6
+	VADDPS.BCST  constantsAVX512<>+176(SB), Z3, Z7
+	VADDPS.BCST  constantsAVX512<>+176(SB), Z4, Z8
+	VADDPS.BCST  constantsAVX512<>+176(SB), Z5, Z9
+	VDIVPS       Z7, Z6, Z7
+	VDIVPS       Z8, Z6, Z8
+	VDIVPS       Z9, Z6, Z9
+	VSUBPS.BCST  constantsAVX512<>+176(SB), Z3, Z10
+	VSUBPS.BCST  constantsAVX512<>+176(SB), Z4, Z11
+	VSUBPS.BCST  constantsAVX512<>+176(SB), Z5, Z12
+	VMULPS       Z7, Z10, Z10
+	VMULPS       Z8, Z11, Z11
+	VMULPS       Z9, Z12, Z12
+	VMULPS       Z10, Z10, Z13
+	VMULPS       Z11, Z11, Z14
+	VMULPS       Z12, Z12, Z15
+	VMULPS       Z13, Z13, Z16
+	VMULPS       Z14, Z14, Z17
+	VMULPS       Z15, Z15, Z18
+	VMULPS       Z16, Z16, Z19
+	VMULPS       Z17, Z17, Z20
+	VMULPS       Z18, Z18, Z21
+	VMULPS.BCST  constantsAVX512<>+312(SB), Z10, Z22
+	VMULPS.BCST  constantsAVX512<>+312(SB), Z11, Z23
+	VMULPS.BCST  constantsAVX512<>+312(SB), Z12, Z24
+	VADDPS.BCST  constantsAVX512<>+320(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+320(SB), Z23, Z23
+	VADDPS.BCST  constantsAVX512<>+320(SB), Z24, Z24
+	VMULPS.BCST  constantsAVX512<>+328(SB), Z10, Z25
+	VMULPS.BCST  constantsAVX512<>+328(SB), Z11, Z26
+	VMULPS.BCST  constantsAVX512<>+328(SB), Z12, Z27
+	VADDPS.BCST  constantsAVX512<>+336(SB), Z25, Z25
+	VADDPS.BCST  constantsAVX512<>+336(SB), Z26, Z26
+	VADDPS.BCST  constantsAVX512<>+336(SB), Z27, Z27
+	VMULPS       Z13, Z25, Z25
+	VMULPS       Z14, Z26, Z26
+	VMULPS       Z15, Z27, Z27
+	VADDPS       Z22, Z25, Z22
+	VADDPS       Z23, Z26, Z23
+	VADDPS       Z24, Z27, Z24
+	VMULPS.BCST  constantsAVX512<>+344(SB), Z10, Z25
+	VMULPS.BCST  constantsAVX512<>+344(SB), Z11, Z26
+	VMULPS.BCST  constantsAVX512<>+344(SB), Z12, Z27
+	VADDPS.BCST  constantsAVX512<>+352(SB), Z25, Z25
+	VADDPS.BCST  constantsAVX512<>+352(SB), Z26, Z26
+	VADDPS.BCST  constantsAVX512<>+352(SB), Z27, Z27
+	VMULPS.BCST  constantsAVX512<>+360(SB), Z10, Z28
+	VMULPS.BCST  constantsAVX512<>+360(SB), Z11, Z29
+	VMULPS.BCST  constantsAVX512<>+360(SB), Z12, Z30
+	VADDPS.BCST  constantsAVX512<>+368(SB), Z28, Z28
+	VADDPS.BCST  constantsAVX512<>+368(SB), Z29, Z29
+	VADDPS.BCST  constantsAVX512<>+368(SB), Z30, Z30
+	VMULPS       Z13, Z28, Z13
+	VMULPS       Z14, Z29, Z14
+	VMULPS       Z15, Z30, Z15
+	VADDPS       Z25, Z13, Z13
+	VADDPS       Z26, Z14, Z14
+	VADDPS       Z27, Z15, Z15
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z17, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VADDPS       Z22, Z13, Z13
+	VADDPS       Z23, Z14, Z14
+	VADDPS       Z24, Z15, Z15
+	VMULPS.BCST  constantsAVX512<>+376(SB), Z10, Z16
+	VMULPS.BCST  constantsAVX512<>+376(SB), Z11, Z17
+	VMULPS.BCST  constantsAVX512<>+376(SB), Z12, Z18
 	VADDPS.BCST  constantsAVX512<>+384(SB), Z16, Z16
-	VADDPS       Z15, Z2, Z17
-	VADDPS       Z16, Z3, Z18
-	VDIVPS       Z17, Z8, Z8
-	VDIVPS       Z18, Z9, Z9
-	VSUBPS       Z2, Z17, Z17
-	VSUBPS       Z3, Z18, Z18
-	VSUBPS       Z17, Z15, Z15
-	VSUBPS       Z18, Z16, Z16
-	VMULPS       Z15, Z8, Z15
-	VMULPS       Z16, Z9, Z16
-	VSUBPS       Z15, Z4, Z4
-	VSUBPS       Z16, Z5, Z5
-	VMULPS       Z11, Z4, Z4
-	VMULPS       Z12, Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z13, Z11
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z14, Z12
+	VADDPS.BCST  constantsAVX512<>+384(SB), Z17, Z17
+	VADDPS.BCST  constantsAVX512<>+384(SB), Z18, Z18
+	VMULPS       Z19, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z21, Z18, Z18
+	VADDPS       Z13, Z16, Z13
+	VADDPS       Z14, Z17, Z14
+	VADDPS       Z15, Z18, Z15
+	VADDPS       Z13, Z3, Z16
+	VADDPS       Z14, Z4, Z17
+	VADDPS       Z15, Z5, Z18
+	VSUBPS       Z3, Z16, Z19
+	VSUBPS       Z4, Z17, Z20
+	VSUBPS       Z5, Z18, Z21
+	VSUBPS       Z19, Z13, Z13
+	VSUBPS       Z20, Z14, Z14
+	VSUBPS       Z21, Z15, Z15
+	VMULPS       Z10, Z10, Z19
+	VMULPS       Z11, Z11, Z20
+	VMULPS       Z12, Z12, Z21
+	VMULPS.BCST  constantsAVX512<>+392(SB), Z10, Z10
+	VMULPS.BCST  constantsAVX512<>+392(SB), Z11, Z11
+	VMULPS.BCST  constantsAVX512<>+392(SB), Z12, Z12
+	VADDPS.BCST  constantsAVX512<>+400(SB), Z10, Z10
 	VADDPS.BCST  constantsAVX512<>+400(SB), Z11, Z11
 	VADDPS.BCST  constantsAVX512<>+400(SB), Z12, Z12
-	VMULPS       Z13, Z11, Z11
-	VMULPS       Z14, Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+408(SB), Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+408(SB), Z12, Z12
-	VMULPS       Z11, Z4, Z4
-	VMULPS       Z12, Z5, Z5
-	VADDPS       Z4, Z8, Z4
-	VADDPS       Z5, Z9, Z5
-	VSCALEFPS    Z6, Z4, Z4
-	VSCALEFPS    Z7, Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+408(SB), Z19, Z19
+	VMULPS.BCST  constantsAVX512<>+408(SB), Z20, Z20
+	VMULPS.BCST  constantsAVX512<>+408(SB), Z21, Z21
+	VADDPS       Z10, Z19, Z10
+	VADDPS       Z11, Z20, Z11
+	VADDPS       Z12, Z21, Z12
+	VMULPS       Z7, Z10, Z7
+	VMULPS       Z8, Z11, Z8
+	VMULPS       Z9, Z12, Z9
+	VANDPS.BCST  constantsAVX512<>+280(SB), Z3, Z10
+	VANDPS.BCST  constantsAVX512<>+280(SB), Z4, Z11
+	VANDPS.BCST  constantsAVX512<>+280(SB), Z5, Z12
+	VSUBPS       Z10, Z3, Z19
+	VSUBPS       Z11, Z4, Z20
+	VSUBPS       Z12, Z5, Z21
+	VMULPS       Z10, Z10, Z22
+	VMULPS       Z11, Z11, Z23
+	VMULPS       Z12, Z12, Z24
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z22, Z22
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z23, Z23
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z24, Z24
+	VADDPS       Z10, Z3, Z3
+	VADDPS       Z11, Z4, Z4
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z19, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z21, Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z3, Z3
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z5, Z5
+	VADDPS       Z3, Z22, Z10
+	VADDPS       Z4, Z23, Z11
+	VADDPS       Z5, Z24, Z12
+	VMULPS.BCST  constantsAVX512<>+40(SB), Z10, Z10
+	VMULPS.BCST  constantsAVX512<>+40(SB), Z11, Z11
+	VMULPS.BCST  constantsAVX512<>+40(SB), Z12, Z12
+	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
+	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
+	VADDPS.BCST  constantsAVX512<>+48(SB), Z12, Z12
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z12, Z12
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z10, Z19
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z11, Z20
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z12, Z21
+	VSUBPS       Z19, Z22, Z19
+	VSUBPS       Z20, Z23, Z20
+	VSUBPS       Z21, Z24, Z21
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z10, Z22
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z11, Z23
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z12, Z24
+	VSUBPS       Z22, Z19, Z19
+	VSUBPS       Z23, Z20, Z20
+	VSUBPS       Z24, Z21, Z21
+	VADDPS       Z3, Z19, Z3
+	VADDPS       Z4, Z20, Z4
+	VADDPS       Z5, Z21, Z5
+	VMULPS       Z3, Z3, Z19
+	VMULPS       Z4, Z4, Z20
+	VMULPS       Z5, Z5, Z21
+	VMULPS       Z19, Z19, Z22
+	VMULPS       Z20, Z20, Z23
+	VMULPS       Z21, Z21, Z24
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z3, Z25
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z26
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z27
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z25, Z25
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z26, Z26
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z27, Z27
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z3, Z28
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z29
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z30
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z28, Z28
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z29, Z29
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z30, Z30
+	VMULPS       Z19, Z28, Z28
+	VMULPS       Z20, Z29, Z29
+	VMULPS       Z21, Z30, Z30
+	VADDPS       Z25, Z28, Z25
+	VADDPS       Z26, Z29, Z26
+	VADDPS       Z27, Z30, Z27
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z22, Z22
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z23, Z23
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z24, Z24
+	VADDPS       Z25, Z22, Z22
+	VADDPS       Z26, Z23, Z23
+	VADDPS       Z27, Z24, Z24
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z23, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VADDPS       Z3, Z19, Z3
+	VADDPS       Z4, Z20, Z4
+	VADDPS       Z5, Z21, Z5
+	VMULPS.BCST  constantsAVX512<>+296(SB), Z3, Z3
+	VMULPS.BCST  constantsAVX512<>+296(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+296(SB), Z5, Z5
+	VADDPS.BCST  constantsAVX512<>+304(SB), Z3, Z3
+	VADDPS.BCST  constantsAVX512<>+304(SB), Z4, Z4
+	VADDPS.BCST  constantsAVX512<>+304(SB), Z5, Z5
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z3, Z19
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z4, Z20
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z5, Z21
+	VSUBPS.BCST  constantsAVX512<>+296(SB), Z19, Z22
+	VSUBPS.BCST  constantsAVX512<>+296(SB), Z20, Z23
+	VSUBPS.BCST  constantsAVX512<>+296(SB), Z21, Z24
+	VSUBPS       Z22, Z3, Z3
+	VSUBPS       Z23, Z4, Z4
+	VSUBPS       Z24, Z5, Z5
+	VDIVPS       Z16, Z19, Z16
+	VDIVPS       Z17, Z20, Z17
+	VDIVPS       Z18, Z21, Z18
+	VMULPS       Z13, Z16, Z13
+	VMULPS       Z14, Z17, Z14
+	VMULPS       Z15, Z18, Z15
+	VSUBPS       Z13, Z3, Z3
+	VSUBPS       Z14, Z4, Z4
+	VSUBPS       Z15, Z5, Z5
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VADDPS       Z3, Z16, Z3
+	VADDPS       Z4, Z17, Z4
+	VADDPS       Z5, Z18, Z5
+	VSCALEFPS    Z10, Z3, Z3
+	VSCALEFPS    Z11, Z4, Z4
+	VSCALEFPS    Z12, Z5, Z5
 	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K1
 	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z1, K2
-	VSUBPS       Z4, Z10, Z6
-	VSUBPS       Z5, Z10, Z7
-	VBLENDMPS    Z6, Z4, K1, Z4
-	VBLENDMPS    Z7, Z5, K2, Z5
+	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z2, K3
+	VSUBPS       Z3, Z6, Z7
+	VSUBPS       Z4, Z6, Z8
+	VSUBPS       Z5, Z6, Z6
+	VBLENDMPS    Z7, Z3, K1, Z3
+	VBLENDMPS    Z8, Z4, K2, Z4
+	VBLENDMPS    Z6, Z5, K3, Z5
 	VMULPS       Z0, Z0, Z6
 	VMULPS       Z1, Z1, Z7
-	VMULPS.BCST  constantsAVX512<>+416(SB), Z6, Z8
-	VMULPS.BCST  constantsAVX512<>+416(SB), Z7, Z9
-	VADDPS.BCST  constantsAVX512<>+424(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+424(SB), Z9, Z9
-	VMULPS       Z6, Z8, Z8
-	VMULPS       Z7, Z9, Z9
+	VMULPS       Z2, Z2, Z8
+	VMULPS       Z6, Z6, Z9
+	VMULPS       Z7, Z7, Z10
+	VMULPS       Z8, Z8, Z11
+	VMULPS.BCST  constantsAVX512<>+416(SB), Z6, Z12
+	VMULPS.BCST  constantsAVX512<>+416(SB), Z7, Z13
+	VMULPS.BCST  constantsAVX512<>+416(SB), Z8, Z14
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z12, Z12
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z13, Z13
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z14, Z14
+	VMULPS.BCST  constantsAVX512<>+424(SB), Z6, Z6
+	VMULPS.BCST  constantsAVX512<>+424(SB), Z7, Z7
+	VMULPS.BCST  constantsAVX512<>+424(SB), Z8, Z8
+	VADDPS.BCST  constantsAVX512<>+432(SB), Z6, Z6
+	VADDPS.BCST  constantsAVX512<>+432(SB), Z7, Z7
 	VADDPS.BCST  constantsAVX512<>+432(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+432(SB), Z9, Z9
-	VMULPS       Z6, Z8, Z6
-	VMULPS       Z7, Z9, Z7
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z7, Z7
-	VMULPS       Z0, Z6, Z0
-	VMULPS       Z1, Z7, Z1
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z0, Z0
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z1, Z1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+104(SB), Z2, K1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+104(SB), Z3, K2
-	VBLENDMPS    Z0, Z4, K1, Z0
-	VBLENDMPS    Z1, Z5, K2, Z1
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z11, Z8, Z8
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z13, Z7, Z7
+	VADDPS       Z14, Z8, Z8
+	VMULPS       Z0, Z6, Z6
+	VMULPS       Z1, Z7, Z7
+	VMULPS       Z2, Z8, Z8
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z6, Z6
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z7, Z7
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z0
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z2, Z2
+	VCMPPS.BCST  $0x11, constantsAVX512<>+80(SB), Z0, K1
+	VCMPPS.BCST  $0x11, constantsAVX512<>+80(SB), Z1, K2
+	VCMPPS.BCST  $0x11, constantsAVX512<>+80(SB), Z2, K3
+	VBLENDMPS    Z6, Z3, K1, Z0
+	VBLENDMPS    Z7, Z4, K2, Z1
+	VBLENDMPS    Z8, Z5, K3, Z2
 	VMOVUPS      Z0, (AX)(BX*4)
 	VMOVUPS      Z1, 64(AX)(BX*4)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop2
+	VMOVUPS      Z2, 128(AX)(BX*4)
+	ADDQ         $+48, BX
+	SUBQ         $+48, DX
+	JMP          loop3
 
-done2:
+done3:
 loop1:
 	CMPQ         DX, $+16
 	JLT          done1
@@ -1910,89 +2011,96 @@ loop1:
 	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z1
 	VBROADCASTSS constantsAVX512<>+272(SB), Z2
 	VMINPS       Z1, Z2, Z1
-	VANDPS.BCST  constantsAVX512<>+280(SB), Z1, Z2
-	VSUBPS       Z2, Z1, Z3
-	VMULPS       Z2, Z2, Z4
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z4, Z4
-	VADDPS       Z2, Z1, Z2
-	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z2, Z2
-	VADDPS       Z2, Z4, Z3
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z3, Z3
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z5
-	VSUBPS       Z5, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z5
-	VSUBPS       Z5, Z4, Z4
-	VADDPS       Z2, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VMULPS       Z2, Z2, Z5
-	VMULPS       Z4, Z5, Z4
-	VADDPS       Z2, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z2, Z4
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z4, Z5
-	VSUBPS       Z5, Z2, Z2
-	VBROADCASTSS constantsAVX512<>+16(SB), Z5
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z6
-	VDIVPS       Z6, Z5, Z6
-	VSUBPS.BCST  constantsAVX512<>+176(SB), Z1, Z7
-	VMULPS       Z6, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+312(SB), Z7, Z8
-	VADDPS.BCST  constantsAVX512<>+320(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+336(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+352(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+368(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+384(SB), Z8, Z8
-	VADDPS       Z8, Z1, Z9
-	VDIVPS       Z9, Z4, Z4
-	VSUBPS       Z1, Z9, Z9
-	VSUBPS       Z9, Z8, Z8
-	VMULPS       Z8, Z4, Z8
-	VSUBPS       Z8, Z2, Z2
-	VMULPS       Z6, Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z7, Z6
-	VADDPS.BCST  constantsAVX512<>+400(SB), Z6, Z6
-	VMULPS       Z7, Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+408(SB), Z6, Z6
-	VMULPS       Z6, Z2, Z2
-	VADDPS       Z2, Z4, Z2
-	VSCALEFPS    Z3, Z2, Z2
-	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K1
-	VSUBPS       Z2, Z5, Z3
-	VBLENDMPS    Z3, Z2, K1, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS.BCST  constantsAVX512<>+416(SB), Z3, Z4
-	VADDPS.BCST  constantsAVX512<>+424(SB), Z4, Z4
+	VBROADCASTSS constantsAVX512<>+16(SB), Z2
+	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z3
+	VSUBPS.BCST  constantsAVX512<>+176(SB), Z1, Z4
 	VMULPS       Z3, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+432(SB), Z4, Z4
+	VMULPS       Z4, Z4, Z5
+	VMULPS       Z5, Z5, Z6
+	VMULPS       Z6, Z6, Z7
+	VMULPS.BCST  constantsAVX512<>+312(SB), Z4, Z8
+	VADDPS.BCST  constantsAVX512<>+320(SB), Z8, Z8
+	VMULPS.BCST  constantsAVX512<>+328(SB), Z4, Z9
+	VADDPS.BCST  constantsAVX512<>+336(SB), Z9, Z9
+	VMULPS       Z5, Z9, Z9
+	VADDPS       Z8, Z9, Z8
+	VMULPS.BCST  constantsAVX512<>+344(SB), Z4, Z9
+	VADDPS.BCST  constantsAVX512<>+352(SB), Z9, Z9
+	VMULPS.BCST  constantsAVX512<>+360(SB), Z4, Z10
+	VADDPS.BCST  constantsAVX512<>+368(SB), Z10, Z10
+	VMULPS       Z5, Z10, Z5
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z8, Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+376(SB), Z4, Z6
+	VADDPS.BCST  constantsAVX512<>+384(SB), Z6, Z6
+	VMULPS       Z7, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VADDPS       Z5, Z1, Z6
+	VSUBPS       Z1, Z6, Z7
+	VSUBPS       Z7, Z5, Z5
+	VMULPS       Z4, Z4, Z7
+	VMULPS.BCST  constantsAVX512<>+392(SB), Z4, Z4
+	VADDPS.BCST  constantsAVX512<>+400(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+408(SB), Z7, Z7
+	VADDPS       Z4, Z7, Z4
 	VMULPS       Z3, Z4, Z3
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z0
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z0, Z0
-	VCMPPS.BCST  $0x11, constantsAVX512<>+104(SB), Z1, K1
-	VBLENDMPS    Z0, Z2, K1, Z0
+	VANDPS.BCST  constantsAVX512<>+280(SB), Z1, Z4
+	VSUBPS       Z4, Z1, Z7
+	VMULPS       Z4, Z4, Z8
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z8, Z8
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z1, Z1
+	VADDPS       Z1, Z8, Z4
+	VMULPS.BCST  constantsAVX512<>+40(SB), Z4, Z4
+	VADDPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z4, Z7
+	VSUBPS       Z7, Z8, Z7
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z4, Z8
+	VSUBPS       Z8, Z7, Z7
+	VADDPS       Z1, Z7, Z1
+	VMULPS       Z1, Z1, Z7
+	VMULPS       Z7, Z7, Z8
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z9
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z10
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VADDPS       Z9, Z10, Z9
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
+	VADDPS       Z9, Z8, Z8
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z1, Z7, Z1
+	VMULPS.BCST  constantsAVX512<>+296(SB), Z1, Z1
+	VADDPS.BCST  constantsAVX512<>+304(SB), Z1, Z1
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z1, Z7
+	VSUBPS.BCST  constantsAVX512<>+296(SB), Z7, Z8
+	VSUBPS       Z8, Z1, Z1
+	VDIVPS       Z6, Z7, Z6
+	VMULPS       Z5, Z6, Z5
+	VSUBPS       Z5, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z6, Z1
+	VSCALEFPS    Z4, Z1, Z1
+	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K1
+	VSUBPS       Z1, Z2, Z2
+	VBLENDMPS    Z2, Z1, K1, Z1
+	VMULPS       Z0, Z0, Z2
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+416(SB), Z2, Z4
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+424(SB), Z2, Z2
+	VADDPS.BCST  constantsAVX512<>+432(SB), Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z0
+	VCMPPS.BCST  $0x11, constantsAVX512<>+80(SB), Z0, K1
+	VBLENDMPS    Z2, Z1, K1, Z0
 	VMOVUPS      Z0, (AX)(BX*4)
 	ADDQ         $+16, BX
 	SUBQ         $+16, DX
@@ -2008,89 +2116,96 @@ done1:
 	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z1
 	VBROADCASTSS constantsAVX512<>+272(SB), Z2
 	VMINPS       Z1, Z2, Z1
-	VANDPS.BCST  constantsAVX512<>+280(SB), Z1, Z2
-	VSUBPS       Z2, Z1, Z3
-	VMULPS       Z2, Z2, Z4
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z4, Z4
-	VADDPS       Z2, Z1, Z2
-	VMULPS       Z3, Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+288(SB), Z2, Z2
-	VADDPS       Z2, Z4, Z3
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z3, Z3
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z5
-	VSUBPS       Z5, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z5
-	VSUBPS       Z5, Z4, Z4
-	VADDPS       Z2, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VMULPS       Z2, Z2, Z5
-	VMULPS       Z4, Z5, Z4
-	VADDPS       Z2, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z2, Z4
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z4, Z5
-	VSUBPS       Z5, Z2, Z2
-	VBROADCASTSS constantsAVX512<>+16(SB), Z5
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z6
-	VDIVPS       Z6, Z5, Z6
-	VSUBPS.BCST  constantsAVX512<>+176(SB), Z1, Z7
-	VMULPS       Z6, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+312(SB), Z7, Z8
-	VADDPS.BCST  constantsAVX512<>+320(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+336(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+352(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+368(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z8, Z8
-	VMULPS       Z7, Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+384(SB), Z8, Z8
-	VADDPS       Z8, Z1, Z9
-	VDIVPS       Z9, Z4, Z4
-	VSUBPS       Z1, Z9, Z9
-	VSUBPS       Z9, Z8, Z8
-	VMULPS       Z8, Z4, Z8
-	VSUBPS       Z8, Z2, Z2
-	VMULPS       Z6, Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z7, Z6
-	VADDPS.BCST  constantsAVX512<>+400(SB), Z6, Z6
-	VMULPS       Z7, Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+408(SB), Z6, Z6
-	VMULPS       Z6, Z2, Z2
-	VADDPS       Z2, Z4, Z2
-	VSCALEFPS    Z3, Z2, Z2
-	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K2
-	VSUBPS       Z2, Z5, Z3
-	VBLENDMPS    Z3, Z2, K2, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS.BCST  constantsAVX512<>+416(SB), Z3, Z4
-	VADDPS.BCST  constantsAVX512<>+424(SB), Z4, Z4
+	VBROADCASTSS constantsAVX512<>+16(SB), Z2
+	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z3
+	VDIVPS       Z3, Z2, Z3
+	VSUBPS.BCST  constantsAVX512<>+176(SB), Z1, Z4
 	VMULPS       Z3, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+432(SB), Z4, Z4
+	VMULPS       Z4, Z4, Z5
+	VMULPS       Z5, Z5, Z6
+	VMULPS       Z6, Z6, Z7
+	VMULPS.BCST  constantsAVX512<>+312(SB), Z4, Z8
+	VADDPS.BCST  constantsAVX512<>+320(SB), Z8, Z8
+	VMULPS.BCST  constantsAVX512<>+328(SB), Z4, Z9
+	VADDPS.BCST  constantsAVX512<>+336(SB), Z9, Z9
+	VMULPS       Z5, Z9, Z9
+	VADDPS       Z8, Z9, Z8
+	VMULPS.BCST  constantsAVX512<>+344(SB), Z4, Z9
+	VADDPS.BCST  constantsAVX512<>+352(SB), Z9, Z9
+	VMULPS.BCST  constantsAVX512<>+360(SB), Z4, Z10
+	VADDPS.BCST  constantsAVX512<>+368(SB), Z10, Z10
+	VMULPS       Z5, Z10, Z5
+	VADDPS       Z9, Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z8, Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+376(SB), Z4, Z6
+	VADDPS.BCST  constantsAVX512<>+384(SB), Z6, Z6
+	VMULPS       Z7, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VADDPS       Z5, Z1, Z6
+	VSUBPS       Z1, Z6, Z7
+	VSUBPS       Z7, Z5, Z5
+	VMULPS       Z4, Z4, Z7
+	VMULPS.BCST  constantsAVX512<>+392(SB), Z4, Z4
+	VADDPS.BCST  constantsAVX512<>+400(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+408(SB), Z7, Z7
+	VADDPS       Z4, Z7, Z4
 	VMULPS       Z3, Z4, Z3
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z0
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z0, Z0
-	VCMPPS.BCST  $0x11, constantsAVX512<>+104(SB), Z1, K2
-	VBLENDMPS    Z0, Z2, K2, Z0
+	VANDPS.BCST  constantsAVX512<>+280(SB), Z1, Z4
+	VSUBPS       Z4, Z1, Z7
+	VMULPS       Z4, Z4, Z8
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z8, Z8
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VMULPS.BCST  constantsAVX512<>+288(SB), Z1, Z1
+	VADDPS       Z1, Z8, Z4
+	VMULPS.BCST  constantsAVX512<>+40(SB), Z4, Z4
+	VADDPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z4, Z7
+	VSUBPS       Z7, Z8, Z7
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z4, Z8
+	VSUBPS       Z8, Z7, Z7
+	VADDPS       Z1, Z7, Z1
+	VMULPS       Z1, Z1, Z7
+	VMULPS       Z7, Z7, Z8
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z9
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z10
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z10, Z10
+	VMULPS       Z7, Z10, Z10
+	VADDPS       Z9, Z10, Z9
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
+	VADDPS       Z9, Z8, Z8
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z1, Z7, Z1
+	VMULPS.BCST  constantsAVX512<>+296(SB), Z1, Z1
+	VADDPS.BCST  constantsAVX512<>+304(SB), Z1, Z1
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z1, Z7
+	VSUBPS.BCST  constantsAVX512<>+296(SB), Z7, Z8
+	VSUBPS       Z8, Z1, Z1
+	VDIVPS       Z6, Z7, Z6
+	VMULPS       Z5, Z6, Z5
+	VSUBPS       Z5, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       Z1, Z6, Z1
+	VSCALEFPS    Z4, Z1, Z1
+	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K2
+	VSUBPS       Z1, Z2, Z2
+	VBLENDMPS    Z2, Z1, K2, Z1
+	VMULPS       Z0, Z0, Z2
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+416(SB), Z2, Z4
+	VADDPS.BCST  constantsAVX512<>+296(SB), Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+424(SB), Z2, Z2
+	VADDPS.BCST  constantsAVX512<>+432(SB), Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
+	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z0
+	VCMPPS.BCST  $0x11, constantsAVX512<>+80(SB), Z0, K2
+	VBLENDMPS    Z2, Z1, K2, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 end:
@@ -2502,43 +2617,43 @@ loop4:
 	VMULPS       Z17, Z17, Z9
 	VMULPS       Z18, Z18, Z10
 	VMULPS       Z19, Z19, Z11
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z11, Z15
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z15, Z15
-	VMULPS       Z8, Z12, Z12
-	VMULPS       Z9, Z13, Z13
-	VMULPS       Z10, Z14, Z14
-	VMULPS       Z11, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z15, Z15
-	VMULPS       Z12, Z8, Z12
-	VMULPS       Z13, Z9, Z13
-	VMULPS       Z14, Z10, Z14
-	VMULPS       Z15, Z11, Z15
-	VMULPS       Z16, Z12, Z12
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VADDPS       Z0, Z12, Z0
-	VADDPS       Z1, Z13, Z1
-	VADDPS       Z2, Z14, Z2
-	VADDPS       Z3, Z15, Z3
+	VMULPS       Z8, Z8, Z12
+	VMULPS       Z9, Z9, Z13
+	VMULPS       Z10, Z10, Z14
+	VMULPS       Z11, Z11, Z15
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z8, Z20
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z9, Z21
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z10, Z22
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z11, Z23
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z20, Z20
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z23, Z23
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z12, Z24
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z13, Z25
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z14, Z26
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z15, Z27
+	VADDPS       Z20, Z24, Z20
+	VADDPS       Z21, Z25, Z21
+	VADDPS       Z22, Z26, Z22
+	VADDPS       Z23, Z27, Z23
+	VMULPS       Z20, Z8, Z20
+	VMULPS       Z21, Z9, Z21
+	VMULPS       Z22, Z10, Z22
+	VMULPS       Z23, Z11, Z23
+	VMULPS       Z16, Z20, Z20
+	VMULPS       Z17, Z21, Z21
+	VMULPS       Z18, Z22, Z22
+	VMULPS       Z19, Z23, Z23
+	VADDPS       Z0, Z20, Z0
+	VADDPS       Z1, Z21, Z1
+	VADDPS       Z2, Z22, Z2
+	VADDPS       Z3, Z23, Z3
 	VSUBPS       Z0, Z16, Z0
 	VSUBPS       Z1, Z17, Z1
 	VSUBPS       Z2, Z18, Z2
 	VSUBPS       Z3, Z19, Z3
-	VBROADCASTSS constantsAVX512<>+16(SB), Z12
-	VMULPS       Z8, Z8, Z13
-	VMULPS       Z9, Z9, Z14
-	VMULPS       Z10, Z10, Z15
-	VMULPS       Z11, Z11, Z16
+	VBROADCASTSS constantsAVX512<>+16(SB), Z16
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z8, Z17
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z9, Z18
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z10, Z19
@@ -2547,30 +2662,30 @@ loop4:
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z18, Z18
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z19, Z19
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z20, Z20
-	VMULPS       Z8, Z17, Z17
-	VMULPS       Z9, Z18, Z18
-	VMULPS       Z10, Z19, Z19
-	VMULPS       Z11, Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z17, Z17
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z19, Z19
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z20, Z20
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VMULPS       Z20, Z16, Z16
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z10, Z10
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z11, Z11
-	VSUBPS       Z8, Z12, Z8
-	VSUBPS       Z9, Z12, Z9
-	VSUBPS       Z10, Z12, Z10
-	VSUBPS       Z11, Z12, Z11
-	VADDPS       Z8, Z13, Z8
-	VADDPS       Z9, Z14, Z9
-	VADDPS       Z10, Z15, Z10
-	VADDPS       Z11, Z16, Z11
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z12, Z21
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z13, Z22
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z14, Z23
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z15, Z24
+	VADDPS       Z17, Z21, Z17
+	VADDPS       Z18, Z22, Z18
+	VADDPS       Z19, Z23, Z19
+	VADDPS       Z20, Z24, Z20
+	VMULPS       Z17, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z19, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
+	VSUBPS       Z8, Z16, Z8
+	VSUBPS       Z9, Z16, Z9
+	VSUBPS       Z10, Z16, Z10
+	VSUBPS       Z11, Z16, Z11
+	VADDPS       Z8, Z12, Z8
+	VADDPS       Z9, Z13, Z9
+	VADDPS       Z10, Z14, Z10
+	VADDPS       Z11, Z15, Z11
 	VPSLLD       $0x1f, Z4, Z12
 	VPSLLD       $0x1f, Z5, Z13
 	VPSLLD       $0x1f, Z6, Z14
@@ -2622,24 +2737,24 @@ loop1:
 	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z2
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z4, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z3, Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z0, Z3, Z0
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z5
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z2, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z0, Z5, Z0
 	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VMULPS       Z2, Z2, Z4
+	VBROADCASTSS constantsAVX512<>+16(SB), Z4
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VSUBPS       Z2, Z3, Z2
-	VADDPS       Z2, Z4, Z2
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
+	VSUBPS       Z2, Z4, Z2
+	VADDPS       Z2, Z3, Z2
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K1
 	VBLENDMPS    Z2, Z0, K1, Z0
@@ -2672,24 +2787,24 @@ done1:
 	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z2
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z4, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z3, Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z0, Z3, Z0
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z5
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z2, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z0, Z5, Z0
 	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VMULPS       Z2, Z2, Z4
+	VBROADCASTSS constantsAVX512<>+16(SB), Z4
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VSUBPS       Z2, Z3, Z2
-	VADDPS       Z2, Z4, Z2
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
+	VSUBPS       Z2, Z4, Z2
+	VADDPS       Z2, Z3, Z2
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K2
 	VBLENDMPS    Z2, Z0, K2, Z0
@@ -2777,43 +2892,43 @@ loop4:
 	VMULPS       Z17, Z17, Z9
 	VMULPS       Z18, Z18, Z10
 	VMULPS       Z19, Z19, Z11
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z11, Z15
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z15, Z15
-	VMULPS       Z8, Z12, Z12
-	VMULPS       Z9, Z13, Z13
-	VMULPS       Z10, Z14, Z14
-	VMULPS       Z11, Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z15, Z15
-	VMULPS       Z12, Z8, Z12
-	VMULPS       Z13, Z9, Z13
-	VMULPS       Z14, Z10, Z14
-	VMULPS       Z15, Z11, Z15
-	VMULPS       Z16, Z12, Z12
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VADDPS       Z0, Z12, Z0
-	VADDPS       Z1, Z13, Z1
-	VADDPS       Z2, Z14, Z2
-	VADDPS       Z3, Z15, Z3
+	VMULPS       Z8, Z8, Z12
+	VMULPS       Z9, Z9, Z13
+	VMULPS       Z10, Z10, Z14
+	VMULPS       Z11, Z11, Z15
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z8, Z20
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z9, Z21
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z10, Z22
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z11, Z23
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z20, Z20
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z23, Z23
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z12, Z24
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z13, Z25
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z14, Z26
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z15, Z27
+	VADDPS       Z20, Z24, Z20
+	VADDPS       Z21, Z25, Z21
+	VADDPS       Z22, Z26, Z22
+	VADDPS       Z23, Z27, Z23
+	VMULPS       Z20, Z8, Z20
+	VMULPS       Z21, Z9, Z21
+	VMULPS       Z22, Z10, Z22
+	VMULPS       Z23, Z11, Z23
+	VMULPS       Z16, Z20, Z20
+	VMULPS       Z17, Z21, Z21
+	VMULPS       Z18, Z22, Z22
+	VMULPS       Z19, Z23, Z23
+	VADDPS       Z0, Z20, Z0
+	VADDPS       Z1, Z21, Z1
+	VADDPS       Z2, Z22, Z2
+	VADDPS       Z3, Z23, Z3
 	VSUBPS       Z0, Z16, Z0
 	VSUBPS       Z1, Z17, Z1
 	VSUBPS       Z2, Z18, Z2
 	VSUBPS       Z3, Z19, Z3
-	VBROADCASTSS constantsAVX512<>+16(SB), Z12
-	VMULPS       Z8, Z8, Z13
-	VMULPS       Z9, Z9, Z14
-	VMULPS       Z10, Z10, Z15
-	VMULPS       Z11, Z11, Z16
+	VBROADCASTSS constantsAVX512<>+16(SB), Z16
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z8, Z17
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z9, Z18
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z10, Z19
@@ -2822,30 +2937,30 @@ loop4:
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z18, Z18
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z19, Z19
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z20, Z20
-	VMULPS       Z8, Z17, Z17
-	VMULPS       Z9, Z18, Z18
-	VMULPS       Z10, Z19, Z19
-	VMULPS       Z11, Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z17, Z17
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z19, Z19
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z20, Z20
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VMULPS       Z20, Z16, Z16
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z10, Z10
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z11, Z11
-	VSUBPS       Z8, Z12, Z8
-	VSUBPS       Z9, Z12, Z9
-	VSUBPS       Z10, Z12, Z10
-	VSUBPS       Z11, Z12, Z11
-	VADDPS       Z8, Z13, Z8
-	VADDPS       Z9, Z14, Z9
-	VADDPS       Z10, Z15, Z10
-	VADDPS       Z11, Z16, Z11
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z12, Z21
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z13, Z22
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z14, Z23
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z15, Z24
+	VADDPS       Z17, Z21, Z17
+	VADDPS       Z18, Z22, Z18
+	VADDPS       Z19, Z23, Z19
+	VADDPS       Z20, Z24, Z20
+	VMULPS       Z17, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z19, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
+	VSUBPS       Z8, Z16, Z8
+	VSUBPS       Z9, Z16, Z9
+	VSUBPS       Z10, Z16, Z10
+	VSUBPS       Z11, Z16, Z11
+	VADDPS       Z8, Z12, Z8
+	VADDPS       Z9, Z13, Z9
+	VADDPS       Z10, Z14, Z10
+	VADDPS       Z11, Z15, Z11
 	VPSLLD       $0x1f, Z4, Z12
 	VPSLLD       $0x1f, Z5, Z13
 	VPSLLD       $0x1f, Z6, Z14
@@ -2898,24 +3013,24 @@ loop1:
 	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z2
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z4, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z3, Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z0, Z3, Z0
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z5
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z2, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z0, Z5, Z0
 	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VMULPS       Z2, Z2, Z4
+	VBROADCASTSS constantsAVX512<>+16(SB), Z4
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VSUBPS       Z2, Z3, Z2
-	VADDPS       Z2, Z4, Z2
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
+	VSUBPS       Z2, Z4, Z2
+	VADDPS       Z2, Z3, Z2
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K1
 	VBLENDMPS    Z2, Z0, K1, Z0
@@ -2949,24 +3064,24 @@ done1:
 	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z2
 	VADDPS       Z2, Z0, Z0
 	VMULPS       Z4, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VADDPS.BCST  constantsAVX512<>+488(SB), Z3, Z3
-	VMULPS       Z2, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+496(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z3
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z0, Z3, Z0
+	VMULPS       Z2, Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z5
+	VADDPS.BCST  constantsAVX512<>+488(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+496(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z2, Z5
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z0, Z5, Z0
 	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VMULPS       Z2, Z2, Z4
+	VBROADCASTSS constantsAVX512<>+16(SB), Z4
 	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+520(SB), Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z2, Z2
-	VSUBPS       Z2, Z3, Z2
-	VADDPS       Z2, Z4, Z2
+	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
+	VSUBPS       Z2, Z4, Z2
+	VADDPS       Z2, Z3, Z2
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K2
 	VBLENDMPS    Z2, Z0, K2, Z0
@@ -5923,46 +6038,50 @@ group0:
 	VSUBPS       Z14, Z6, Z6
 	VSUBPS       Z15, Z7, Z7
 	VSUBPS       Z16, Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z13
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z14
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z15
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z8, Z16
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z16, Z16
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VMULPS       Z8, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z16, Z16
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VMULPS       Z8, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z16, Z16
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z7, Z15, Z15
-	VMULPS       Z8, Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z16, Z16
-	VMULPS       Z5, Z5, Z17
-	VMULPS       Z6, Z6, Z18
-	VMULPS       Z7, Z7, Z19
-	VMULPS       Z8, Z8, Z20
-	VMULPS       Z13, Z17, Z13
-	VMULPS       Z14, Z18, Z14
-	VMULPS       Z15, Z19, Z15
-	VMULPS       Z16, Z20, Z16
+	VMULPS       Z5, Z5, Z13
+	VMULPS       Z6, Z6, Z14
+	VMULPS       Z7, Z7, Z15
+	VMULPS       Z8, Z8, Z16
+	VMULPS       Z13, Z13, Z17
+	VMULPS       Z14, Z14, Z18
+	VMULPS       Z15, Z15, Z19
+	VMULPS       Z16, Z16, Z20
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z21
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z22
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z23
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z8, Z24
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z24, Z24
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z25
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z26
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z27
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z8, Z28
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z28, Z28
+	VMULPS       Z13, Z25, Z25
+	VMULPS       Z14, Z26, Z26
+	VMULPS       Z15, Z27, Z27
+	VMULPS       Z16, Z28, Z28
+	VADDPS       Z21, Z25, Z21
+	VADDPS       Z22, Z26, Z22
+	VADDPS       Z23, Z27, Z23
+	VADDPS       Z24, Z28, Z24
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z20, Z20
+	VADDPS       Z21, Z17, Z17
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z23, Z19, Z19
+	VADDPS       Z24, Z20, Z20
+	VMULPS       Z17, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z19, Z15, Z15
+	VMULPS       Z20, Z16, Z16
 	VADDPS       Z5, Z13, Z5
 	VADDPS       Z6, Z14, Z6
 	VADDPS       Z7, Z15, Z7
@@ -6011,16 +6130,17 @@ vector:
 	VSUBPS       Z4, Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z4
 	VSUBPS       Z4, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VMULPS       Z1, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z4, Z4
-	VMULPS       Z1, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z4, Z4
-	VMULPS       Z1, Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VMULPS       Z1, Z1, Z5
-	VMULPS       Z4, Z5, Z4
+	VMULPS       Z1, Z1, Z4
+	VMULPS       Z4, Z4, Z5
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z6
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z6, Z6
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z7
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z7, Z7
+	VMULPS       Z4, Z7, Z7
+	VADDPS       Z6, Z7, Z6
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z5, Z5
+	VADDPS       Z6, Z5, Z5
+	VMULPS       Z5, Z4, Z4
 	VADDPS       Z1, Z4, Z1
 	VADDPS.BCST  constantsAVX512<>+16(SB), Z1, Z1
 	VSCALEFPS    Z3, Z1, Z1
@@ -6051,16 +6171,17 @@ tail:
 	VSUBPS       Z3, Z0, Z0
 	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z3
 	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z3
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+88(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VMULPS       Z0, Z0, Z4
-	VMULPS       Z3, Z4, Z3
+	VMULPS       Z0, Z0, Z3
+	VMULPS       Z3, Z3, Z4
+	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z5
+	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
+	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z6
+	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VADDPS       Z5, Z6, Z5
+	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
+	VADDPS       Z5, Z4, Z4
+	VMULPS       Z4, Z3, Z3
 	VADDPS       Z0, Z3, Z0
 	VADDPS.BCST  constantsAVX512<>+16(SB), Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
@@ -6476,160 +6597,92 @@ TEXT ·exp64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop4:
-	CMPQ         DX, $+32
-	JLT          done4
+loop2:
+	CMPQ         DX, $+16
+	JLT          done2
 	VMOVUPD      (CX)(BX*8), Z0
 	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+560(SB), Z4
-	VMAXPD       Z0, Z4, Z0
-	VMAXPD       Z1, Z4, Z1
-	VMAXPD       Z2, Z4, Z2
-	VMAXPD       Z3, Z4, Z3
-	VBROADCASTSD constantsAVX512<>+568(SB), Z4
-	VMINPD       Z0, Z4, Z0
-	VMINPD       Z1, Z4, Z1
-	VMINPD       Z2, Z4, Z2
-	VMINPD       Z3, Z4, Z3
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z0, Z4
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z1, Z5
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z2, Z6
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z7
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z8
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z11
-	VSUBPD       Z8, Z0, Z0
-	VSUBPD       Z9, Z1, Z1
-	VSUBPD       Z10, Z2, Z2
-	VSUBPD       Z11, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z8
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z11
-	VSUBPD       Z8, Z0, Z0
-	VSUBPD       Z9, Z1, Z1
-	VSUBPD       Z10, Z2, Z2
-	VSUBPD       Z11, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z8
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z9
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z2, Z10
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z3, Z11
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z9, Z9
+	VBROADCASTSD constantsAVX512<>+560(SB), Z2
+	VMAXPD       Z0, Z2, Z0
+	VMAXPD       Z1, Z2, Z1
+	VBROADCASTSD constantsAVX512<>+568(SB), Z2
+	VMINPD       Z0, Z2, Z0
+	VMINPD       Z1, Z2, Z1
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z0, Z2
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z1, Z3
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z2, Z4
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z5
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z4
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z5
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VMULPD       Z0, Z0, Z4
+	VMULPD       Z1, Z1, Z5
+	VMULPD       Z4, Z4, Z6
+	VMULPD       Z5, Z5, Z7
+	VMULPD       Z6, Z6, Z8
+	VMULPD       Z7, Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z10
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z11
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z10, Z10
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z0, Z12
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z13
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z12, Z12
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z13, Z13
+	VMULPD       Z4, Z12, Z12
+	VMULPD       Z5, Z13, Z13
+	VADDPD       Z10, Z12, Z10
+	VADDPD       Z11, Z13, Z11
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z0, Z12
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z13
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z12, Z12
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z13, Z13
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z0, Z14
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z15
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z14, Z14
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z15, Z15
+	VMULPD       Z4, Z14, Z14
+	VMULPD       Z5, Z15, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD       Z6, Z12, Z6
+	VMULPD       Z7, Z13, Z7
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z11, Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z0, Z10
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z11
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z10, Z10
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z11, Z11
-	VMULPD       Z0, Z0, Z12
-	VMULPD       Z1, Z1, Z13
-	VMULPD       Z2, Z2, Z14
-	VMULPD       Z3, Z3, Z15
-	VMULPD       Z8, Z12, Z8
-	VMULPD       Z9, Z13, Z9
-	VMULPD       Z10, Z14, Z10
-	VMULPD       Z11, Z15, Z11
-	VADDPD       Z0, Z8, Z0
-	VADDPD       Z1, Z9, Z1
-	VADDPD       Z2, Z10, Z2
-	VADDPD       Z3, Z11, Z3
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z4, Z12
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z5, Z13
+	VADDPD       Z10, Z12, Z10
+	VADDPD       Z11, Z13, Z11
+	VMULPD       Z8, Z10, Z8
+	VMULPD       Z9, Z11, Z9
+	VADDPD       Z6, Z8, Z6
+	VADDPD       Z7, Z9, Z7
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z7, Z5, Z5
+	VADDPD       Z0, Z4, Z0
+	VADDPD       Z1, Z5, Z1
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z0, Z0
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+552(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+552(SB), Z3, Z3
-	VSCALEFPD    Z4, Z0, Z0
-	VSCALEFPD    Z5, Z1, Z1
-	VSCALEFPD    Z6, Z2, Z2
-	VSCALEFPD    Z7, Z3, Z3
+	VSCALEFPD    Z2, Z0, Z0
+	VSCALEFPD    Z3, Z1, Z1
 	VMOVUPD      Z0, (AX)(BX*8)
 	VMOVUPD      Z1, 64(AX)(BX*8)
-	VMOVUPD      Z2, 128(AX)(BX*8)
-	VMOVUPD      Z3, 192(AX)(BX*8)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop4
+	ADDQ         $+16, BX
+	SUBQ         $+16, DX
+	JMP          loop2
 
-done4:
+done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -6645,28 +6698,30 @@ loop1:
 	VSUBPD       Z2, Z0, Z0
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
 	VSUBPD       Z2, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z2
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD       Z2, Z3, Z2
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z0, Z7
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z7, Z7
+	VMULPD       Z2, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z3, Z6, Z3
+	VADDPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z3, Z4, Z3
+	VMULPD       Z3, Z2, Z2
 	VADDPD       Z0, Z2, Z0
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z0, Z0
 	VSCALEFPD    Z1, Z0, Z0
@@ -6693,28 +6748,30 @@ done1:
 	VSUBPD       Z2, Z0, Z0
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
 	VSUBPD       Z2, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z2
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD       Z2, Z3, Z2
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z0, Z7
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z7, Z7
+	VMULPD       Z2, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z3, Z6, Z3
+	VADDPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z3, Z4, Z3
+	VMULPD       Z3, Z2, Z2
 	VADDPD       Z0, Z2, Z0
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z0, Z0
 	VSCALEFPD    Z1, Z0, Z0
@@ -6732,156 +6789,6 @@ TEXT ·log64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop3:
-	CMPQ         DX, $+24
-	JLT          done3
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VCMPPD.BCST  $0x11, constantsAVX512<>+696(SB), Z0, K1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+696(SB), Z1, K2
-	VCMPPD.BCST  $0x11, constantsAVX512<>+696(SB), Z2, K3
-	VMULPD.BCST  constantsAVX512<>+704(SB), Z0, Z3
-	VMULPD.BCST  constantsAVX512<>+704(SB), Z1, Z4
-	VMULPD.BCST  constantsAVX512<>+704(SB), Z2, Z5
-	VBLENDMPD    Z3, Z0, K1, Z3
-	VBLENDMPD    Z4, Z1, K2, Z4
-	VBLENDMPD    Z5, Z2, K3, Z5
-	VPADDQ.BCST  constantsAVX512<>+712(SB), Z3, Z3
-	VPADDQ.BCST  constantsAVX512<>+712(SB), Z4, Z4
-	VPADDQ.BCST  constantsAVX512<>+712(SB), Z5, Z5
-	VPSRLQ       $0x34, Z3, Z6
-	VPSRLQ       $0x34, Z4, Z7
-	VPSRLQ       $0x34, Z5, Z8
-	VORPD.BCST   constantsAVX512<>+720(SB), Z6, Z6
-	VORPD.BCST   constantsAVX512<>+720(SB), Z7, Z7
-	VORPD.BCST   constantsAVX512<>+720(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+720(SB), Z6, Z6
-	VSUBPD.BCST  constantsAVX512<>+720(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+720(SB), Z8, Z8
-	VBROADCASTSD constantsAVX512<>+728(SB), Z9
-	VBROADCASTSD constantsAVX512<>+736(SB), Z10
-	VBLENDMPD    Z9, Z10, K1, Z11
-	VBLENDMPD    Z9, Z10, K2, Z12
-	VBLENDMPD    Z9, Z10, K3, Z9
-	VSUBPD       Z11, Z6, Z6
-	VSUBPD       Z12, Z7, Z7
-	VSUBPD       Z9, Z8, Z8
-	VANDPD.BCST  constantsAVX512<>+744(SB), Z3, Z3
-	VANDPD.BCST  constantsAVX512<>+744(SB), Z4, Z4
-	VANDPD.BCST  constantsAVX512<>+744(SB), Z5, Z5
-	VPADDQ.BCST  constantsAVX512<>+752(SB), Z3, Z3
-	VPADDQ.BCST  constantsAVX512<>+752(SB), Z4, Z4
-	VPADDQ.BCST  constantsAVX512<>+752(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+760(SB), Z3, Z9
-	VADDPD.BCST  constantsAVX512<>+760(SB), Z4, Z10
-	VADDPD.BCST  constantsAVX512<>+760(SB), Z5, Z11
-	VDIVPD       Z9, Z3, Z9
-	VDIVPD       Z10, Z4, Z10
-	VDIVPD       Z11, Z5, Z11
-	VMULPD       Z9, Z9, Z12
-	VMULPD       Z10, Z10, Z13
-	VMULPD       Z11, Z11, Z14
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z15
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z4, Z16
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z5, Z17
-	VMULPD       Z3, Z15, Z15
-	VMULPD       Z4, Z16, Z16
-	VMULPD       Z5, Z17, Z17
-	VMULPD.BCST  constantsAVX512<>+768(SB), Z12, Z18
-	VMULPD.BCST  constantsAVX512<>+768(SB), Z13, Z19
-	VMULPD.BCST  constantsAVX512<>+768(SB), Z14, Z20
-	VADDPD.BCST  constantsAVX512<>+776(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+776(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+776(SB), Z20, Z20
-	VMULPD       Z12, Z18, Z18
-	VMULPD       Z13, Z19, Z19
-	VMULPD       Z14, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+784(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+784(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+784(SB), Z20, Z20
-	VMULPD       Z12, Z18, Z18
-	VMULPD       Z13, Z19, Z19
-	VMULPD       Z14, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+792(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+792(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+792(SB), Z20, Z20
-	VMULPD       Z12, Z18, Z18
-	VMULPD       Z13, Z19, Z19
-	VMULPD       Z14, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+800(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+800(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+800(SB), Z20, Z20
-	VMULPD       Z12, Z18, Z18
-	VMULPD       Z13, Z19, Z19
-	VMULPD       Z14, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+808(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+808(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+808(SB), Z20, Z20
-	VMULPD       Z12, Z18, Z18
-	VMULPD       Z13, Z19, Z19
-	VMULPD       Z14, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+816(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+816(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+816(SB), Z20, Z20
-	VMULPD       Z18, Z12, Z12
-	VMULPD       Z19, Z13, Z13
-	VMULPD       Z20, Z14, Z14
-	VADDPD       Z15, Z12, Z12
-	VADDPD       Z16, Z13, Z13
-	VADDPD       Z17, Z14, Z14
-	VMULPD       Z12, Z9, Z9
-	VMULPD       Z13, Z10, Z10
-	VMULPD       Z14, Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z12
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z13
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z14
-	VADDPD       Z12, Z9, Z9
-	VADDPD       Z13, Z10, Z10
-	VADDPD       Z14, Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z8
-	VSUBPD       Z9, Z15, Z9
-	VSUBPD       Z10, Z16, Z10
-	VSUBPD       Z11, Z17, Z11
-	VSUBPD       Z3, Z9, Z3
-	VSUBPD       Z4, Z10, Z4
-	VSUBPD       Z5, Z11, Z5
-	VSUBPD       Z3, Z6, Z3
-	VSUBPD       Z4, Z7, Z4
-	VSUBPD       Z5, Z8, Z5
-	VCMPPD.BCST  $0x11, constantsAVX512<>+824(SB), Z0, K1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+824(SB), Z1, K2
-	VCMPPD.BCST  $0x11, constantsAVX512<>+824(SB), Z2, K3
-	VBLENDMPD    Z3, Z0, K1, Z3
-	VBLENDMPD    Z4, Z1, K2, Z4
-	VBLENDMPD    Z5, Z2, K3, Z5
-	VCMPPD.BCST  $0x00, constantsAVX512<>+832(SB), Z0, K1
-	VCMPPD.BCST  $0x00, constantsAVX512<>+832(SB), Z1, K2
-	VCMPPD.BCST  $0x00, constantsAVX512<>+832(SB), Z2, K3
-	VBROADCASTSD constantsAVX512<>+840(SB), Z6
-	VBLENDMPD    Z6, Z3, K1, Z3
-	VBLENDMPD    Z6, Z4, K2, Z4
-	VBLENDMPD    Z6, Z5, K3, Z5
-	VCMPPD.BCST  $0x11, constantsAVX512<>+832(SB), Z0, K1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+832(SB), Z1, K2
-	VCMPPD.BCST  $0x11, constantsAVX512<>+832(SB), Z2, K3
-	VBROADCASTSD constantsAVX512<>+848(SB), Z0
-	VBLENDMPD    Z0, Z3, K1, Z1
-	VBLENDMPD    Z0, Z4, K2, Z2
-	VBLENDMPD    Z0, Z5, K3, Z0
-	VMOVUPD      Z1, (AX)(BX*8)
-	VMOVUPD      Z2, 64(AX)(BX*8)
-	VMOVUPD      Z0, 128(AX)(BX*8)
-	ADDQ         $+24, BX
-	SUBQ         $+24, DX
-	JMP          loop3
-
-done3:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -6903,20 +6810,22 @@ loop1:
 	VADDPD.BCST  constantsAVX512<>+760(SB), Z1, Z3
 	VDIVPD       Z3, Z1, Z3
 	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z1, Z5
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z1, Z5
 	VMULPD       Z1, Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+768(SB), Z4, Z6
-	VADDPD.BCST  constantsAVX512<>+776(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+784(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+792(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+800(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+808(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+816(SB), Z6, Z6
+	VMULPD       Z4, Z4, Z6
+	VMULPD       Z6, Z6, Z7
+	VMULPD.BCST  constantsAVX512<>+768(SB), Z4, Z8
+	VADDPD.BCST  constantsAVX512<>+776(SB), Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+784(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+792(SB), Z9, Z9
+	VMULPD       Z6, Z9, Z9
+	VADDPD       Z8, Z9, Z8
+	VMULPD.BCST  constantsAVX512<>+800(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+808(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+816(SB), Z6, Z6
+	VADDPD       Z9, Z6, Z6
+	VMULPD       Z7, Z6, Z6
+	VADDPD       Z8, Z6, Z6
 	VMULPD       Z6, Z4, Z4
 	VADDPD       Z5, Z4, Z4
 	VMULPD       Z4, Z3, Z3
@@ -6963,20 +6872,22 @@ done1:
 	VADDPD.BCST  constantsAVX512<>+760(SB), Z1, Z3
 	VDIVPD       Z3, Z1, Z3
 	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z1, Z5
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z1, Z5
 	VMULPD       Z1, Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+768(SB), Z4, Z6
-	VADDPD.BCST  constantsAVX512<>+776(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+784(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+792(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+800(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+808(SB), Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+816(SB), Z6, Z6
+	VMULPD       Z4, Z4, Z6
+	VMULPD       Z6, Z6, Z7
+	VMULPD.BCST  constantsAVX512<>+768(SB), Z4, Z8
+	VADDPD.BCST  constantsAVX512<>+776(SB), Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+784(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+792(SB), Z9, Z9
+	VMULPD       Z6, Z9, Z9
+	VADDPD       Z8, Z9, Z8
+	VMULPD.BCST  constantsAVX512<>+800(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+808(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+816(SB), Z6, Z6
+	VADDPD       Z9, Z6, Z6
+	VMULPD       Z7, Z6, Z6
+	VADDPD       Z8, Z6, Z6
 	VMULPD       Z6, Z4, Z4
 	VADDPD       Z5, Z4, Z4
 	VMULPD       Z4, Z3, Z3
@@ -7008,196 +6919,110 @@ TEXT ·expm164AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop4:
-	CMPQ         DX, $+32
-	JLT          done4
+loop2:
+	CMPQ         DX, $+16
+	JLT          done2
 	VMOVUPD      (CX)(BX*8), Z0
 	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+856(SB), Z4
-	VMAXPD       Z0, Z4, Z5
-	VMAXPD       Z1, Z4, Z6
-	VMAXPD       Z2, Z4, Z7
-	VMAXPD       Z3, Z4, Z4
-	VBROADCASTSD constantsAVX512<>+568(SB), Z8
-	VMINPD       Z5, Z8, Z5
-	VMINPD       Z6, Z8, Z6
-	VMINPD       Z7, Z8, Z7
-	VMINPD       Z4, Z8, Z4
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z8
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z9
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z7, Z10
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z4, Z11
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z11, Z15
-	VSUBPD       Z12, Z5, Z5
-	VSUBPD       Z13, Z6, Z6
-	VSUBPD       Z14, Z7, Z7
-	VSUBPD       Z15, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z11, Z15
-	VSUBPD       Z12, Z5, Z5
-	VSUBPD       Z13, Z6, Z6
-	VSUBPD       Z14, Z7, Z7
-	VSUBPD       Z15, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z12
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z13
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z7, Z14
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z4, Z15
+	VBROADCASTSD constantsAVX512<>+856(SB), Z2
+	VMAXPD       Z0, Z2, Z3
+	VMAXPD       Z1, Z2, Z2
+	VBROADCASTSD constantsAVX512<>+568(SB), Z4
+	VMINPD       Z3, Z4, Z3
+	VMINPD       Z2, Z4, Z2
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z4
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z2, Z5
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z5, Z7
+	VSUBPD       Z6, Z3, Z3
+	VSUBPD       Z7, Z2, Z2
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VSUBPD       Z6, Z3, Z3
+	VSUBPD       Z7, Z2, Z2
+	VMULPD       Z3, Z3, Z6
+	VMULPD       Z2, Z2, Z7
+	VMULPD       Z6, Z6, Z8
+	VMULPD       Z7, Z7, Z9
+	VMULPD       Z8, Z8, Z10
+	VMULPD       Z9, Z9, Z11
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z3, Z12
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z2, Z13
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z13, Z13
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z14
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z15
 	VADDPD.BCST  constantsAVX512<>+632(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+632(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z13, Z13
+	VMULPD       Z6, Z14, Z14
+	VMULPD       Z7, Z15, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z3, Z14
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z2, Z15
 	VADDPD.BCST  constantsAVX512<>+648(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+648(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z3, Z16
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z2, Z17
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z16, Z16
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z17, Z17
+	VMULPD       Z6, Z16, Z16
+	VMULPD       Z7, Z17, Z17
+	VADDPD       Z14, Z16, Z14
+	VADDPD       Z15, Z17, Z15
+	VMULPD       Z8, Z14, Z8
+	VMULPD       Z9, Z15, Z9
+	VADDPD       Z12, Z8, Z8
+	VADDPD       Z13, Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z3, Z12
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z2, Z13
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z15, Z15
-	VMULPD       Z5, Z12, Z12
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VMULPD       Z4, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z15, Z15
-	VMULPD       Z5, Z5, Z16
-	VMULPD       Z6, Z6, Z17
-	VMULPD       Z7, Z7, Z18
-	VMULPD       Z4, Z4, Z19
-	VMULPD       Z12, Z16, Z12
-	VMULPD       Z13, Z17, Z13
-	VMULPD       Z14, Z18, Z14
-	VMULPD       Z15, Z19, Z15
-	VADDPD       Z5, Z12, Z5
-	VADDPD       Z6, Z13, Z6
-	VADDPD       Z7, Z14, Z7
-	VADDPD       Z4, Z15, Z4
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z9, Z9
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z10, Z10
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VPSLLQ       $0x34, Z8, Z8
-	VPSLLQ       $0x34, Z9, Z9
-	VPSLLQ       $0x34, Z10, Z10
-	VPSLLQ       $0x34, Z11, Z11
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z8, Z8
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z9, Z9
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z10, Z10
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z11, Z11
-	VMULPD       Z8, Z5, Z5
-	VMULPD       Z9, Z6, Z6
-	VMULPD       Z10, Z7, Z7
-	VMULPD       Z11, Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+688(SB), Z9, Z9
-	VSUBPD.BCST  constantsAVX512<>+688(SB), Z10, Z10
-	VSUBPD.BCST  constantsAVX512<>+688(SB), Z11, Z11
-	VADDPD       Z8, Z5, Z5
-	VADDPD       Z9, Z6, Z6
-	VADDPD       Z10, Z7, Z7
-	VADDPD       Z11, Z4, Z4
-	VADDPD       Z5, Z5, Z5
-	VADDPD       Z6, Z6, Z6
-	VADDPD       Z7, Z7, Z7
-	VADDPD       Z4, Z4, Z4
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z5, Z5
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z6, Z6
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z7, Z7
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z6, Z14
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z7, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD       Z10, Z12, Z10
+	VMULPD       Z11, Z13, Z11
+	VADDPD       Z8, Z10, Z8
+	VADDPD       Z9, Z11, Z9
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z9, Z7, Z7
+	VADDPD       Z3, Z6, Z3
+	VADDPD       Z2, Z7, Z2
+	VSUBPD.BCST  constantsAVX512<>+552(SB), Z4, Z4
+	VSUBPD.BCST  constantsAVX512<>+552(SB), Z5, Z5
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VPSLLQ       $0x34, Z4, Z4
+	VPSLLQ       $0x34, Z5, Z5
+	VPADDQ.BCST  constantsAVX512<>+552(SB), Z4, Z4
+	VPADDQ.BCST  constantsAVX512<>+552(SB), Z5, Z5
+	VMULPD       Z4, Z3, Z3
+	VMULPD       Z5, Z2, Z2
+	VSUBPD.BCST  constantsAVX512<>+616(SB), Z4, Z4
+	VSUBPD.BCST  constantsAVX512<>+616(SB), Z5, Z5
+	VADDPD       Z4, Z3, Z3
+	VADDPD       Z5, Z2, Z2
+	VADDPD       Z3, Z3, Z3
+	VADDPD       Z2, Z2, Z2
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z3, Z3
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z2, Z2
 	VANDPD.BCST  constantsAVX512<>+536(SB), Z0, Z0
 	VANDPD.BCST  constantsAVX512<>+536(SB), Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z3, Z3
-	VORPD        Z0, Z5, Z0
-	VORPD        Z1, Z6, Z1
-	VORPD        Z2, Z7, Z2
-	VORPD        Z3, Z4, Z3
+	VORPD        Z0, Z3, Z0
+	VORPD        Z1, Z2, Z1
 	VMOVUPD      Z0, (AX)(BX*8)
 	VMOVUPD      Z1, 64(AX)(BX*8)
-	VMOVUPD      Z2, 128(AX)(BX*8)
-	VMOVUPD      Z3, 192(AX)(BX*8)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop4
+	ADDQ         $+16, BX
+	SUBQ         $+16, DX
+	JMP          loop2
 
-done4:
+done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -7213,35 +7038,37 @@ loop1:
 	VSUBPD       Z3, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
 	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z3, Z3
-	VMULPD       Z1, Z1, Z4
-	VMULPD       Z3, Z4, Z3
+	VMULPD       Z1, Z1, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
+	VMULPD       Z3, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z4, Z7, Z4
+	VADDPD       Z6, Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VADDPD       Z4, Z5, Z4
+	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
 	VSUBPD.BCST  constantsAVX512<>+552(SB), Z2, Z2
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
 	VPADDQ.BCST  constantsAVX512<>+552(SB), Z2, Z2
 	VMULPD       Z2, Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
+	VSUBPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
 	VADDPD       Z2, Z1, Z1
 	VADDPD       Z1, Z1, Z1
 	VANDPD.BCST  constantsAVX512<>+544(SB), Z1, Z1
@@ -7270,35 +7097,37 @@ done1:
 	VSUBPD       Z3, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
 	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z3, Z3
-	VMULPD       Z1, Z1, Z4
-	VMULPD       Z3, Z4, Z3
+	VMULPD       Z1, Z1, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
+	VMULPD       Z3, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z4, Z7, Z4
+	VADDPD       Z6, Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VADDPD       Z4, Z5, Z4
+	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
 	VSUBPD.BCST  constantsAVX512<>+552(SB), Z2, Z2
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
 	VPADDQ.BCST  constantsAVX512<>+552(SB), Z2, Z2
 	VMULPD       Z2, Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
+	VSUBPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
 	VADDPD       Z2, Z1, Z1
 	VADDPD       Z1, Z1, Z1
 	VANDPD.BCST  constantsAVX512<>+544(SB), Z1, Z1
@@ -7318,204 +7147,114 @@ TEXT ·tanh64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop4:
-	CMPQ         DX, $+32
-	JLT          done4
+loop2:
+	CMPQ         DX, $+16
+	JLT          done2
 	VMOVUPD      (CX)(BX*8), Z0
 	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VMOVUPD      192(CX)(BX*8), Z3
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z4
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z1, Z5
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z2, Z6
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z3, Z7
-	VBROADCASTSD constantsAVX512<>+864(SB), Z8
-	VMINPD       Z4, Z8, Z4
-	VMINPD       Z5, Z8, Z5
-	VMINPD       Z6, Z8, Z6
-	VMINPD       Z7, Z8, Z7
-	VMULPD.BCST  constantsAVX512<>+872(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+872(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+872(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+872(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z4, Z8
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z7, Z11
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z11, Z15
-	VSUBPD       Z12, Z4, Z4
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z11, Z15
-	VSUBPD       Z12, Z4, Z4
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z4, Z12
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z13
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z7, Z15
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z2
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z1, Z3
+	VBROADCASTSD constantsAVX512<>+864(SB), Z4
+	VMINPD       Z2, Z4, Z2
+	VMINPD       Z3, Z4, Z3
+	VMULPD.BCST  constantsAVX512<>+872(SB), Z2, Z2
+	VMULPD.BCST  constantsAVX512<>+872(SB), Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z2, Z4
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z5
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z5, Z7
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VMULPD       Z2, Z2, Z6
+	VMULPD       Z3, Z3, Z7
+	VMULPD       Z6, Z6, Z8
+	VMULPD       Z7, Z7, Z9
+	VMULPD       Z8, Z8, Z10
+	VMULPD       Z9, Z9, Z11
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z2, Z12
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z3, Z13
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z13, Z13
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z14
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z15
 	VADDPD.BCST  constantsAVX512<>+632(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+632(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
 	VMULPD       Z6, Z14, Z14
 	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z13, Z13
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z2, Z14
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z3, Z15
 	VADDPD.BCST  constantsAVX512<>+648(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+648(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z2, Z16
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z3, Z17
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z16, Z16
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z17, Z17
+	VMULPD       Z6, Z16, Z16
+	VMULPD       Z7, Z17, Z17
+	VADDPD       Z14, Z16, Z14
+	VADDPD       Z15, Z17, Z15
+	VMULPD       Z8, Z14, Z8
+	VMULPD       Z9, Z15, Z9
+	VADDPD       Z12, Z8, Z8
+	VADDPD       Z13, Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z2, Z12
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z3, Z13
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z15, Z15
-	VMULPD       Z4, Z4, Z16
-	VMULPD       Z5, Z5, Z17
-	VMULPD       Z6, Z6, Z18
-	VMULPD       Z7, Z7, Z19
-	VMULPD       Z12, Z16, Z12
-	VMULPD       Z13, Z17, Z13
-	VMULPD       Z14, Z18, Z14
-	VMULPD       Z15, Z19, Z15
-	VADDPD       Z4, Z12, Z4
-	VADDPD       Z5, Z13, Z5
-	VADDPD       Z6, Z14, Z6
-	VADDPD       Z7, Z15, Z7
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VPSLLQ       $0x34, Z8, Z8
-	VPSLLQ       $0x34, Z9, Z9
-	VPSLLQ       $0x34, Z10, Z10
-	VPSLLQ       $0x34, Z11, Z11
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z8, Z8
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z9, Z9
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z10, Z10
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z11, Z11
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Z9, Z5, Z5
-	VMULPD       Z10, Z6, Z6
-	VMULPD       Z11, Z7, Z7
-	VBROADCASTSD constantsAVX512<>+552(SB), Z12
-	VSUBPD       Z8, Z12, Z13
-	VSUBPD       Z9, Z12, Z14
-	VSUBPD       Z10, Z12, Z15
-	VSUBPD       Z11, Z12, Z16
-	VSUBPD       Z4, Z13, Z13
-	VSUBPD       Z5, Z14, Z14
-	VSUBPD       Z6, Z15, Z15
-	VSUBPD       Z7, Z16, Z16
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z12, Z9, Z9
-	VADDPD       Z12, Z10, Z10
-	VADDPD       Z12, Z11, Z11
-	VADDPD       Z4, Z8, Z4
-	VADDPD       Z5, Z9, Z5
-	VADDPD       Z6, Z10, Z6
-	VADDPD       Z7, Z11, Z7
-	VDIVPD       Z4, Z13, Z4
-	VDIVPD       Z5, Z14, Z5
-	VDIVPD       Z6, Z15, Z6
-	VDIVPD       Z7, Z16, Z7
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z4, Z4
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z5, Z5
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z6, Z6
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z6, Z14
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z7, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD       Z10, Z12, Z10
+	VMULPD       Z11, Z13, Z11
+	VADDPD       Z8, Z10, Z8
+	VADDPD       Z9, Z11, Z9
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z9, Z7, Z7
+	VADDPD       Z2, Z6, Z2
+	VADDPD       Z3, Z7, Z3
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VPSLLQ       $0x34, Z4, Z4
+	VPSLLQ       $0x34, Z5, Z5
+	VPADDQ.BCST  constantsAVX512<>+552(SB), Z4, Z4
+	VPADDQ.BCST  constantsAVX512<>+552(SB), Z5, Z5
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z5, Z3, Z3
+	VBROADCASTSD constantsAVX512<>+552(SB), Z6
+	VSUBPD       Z4, Z6, Z7
+	VSUBPD       Z5, Z6, Z8
+	VSUBPD       Z2, Z7, Z7
+	VSUBPD       Z3, Z8, Z8
+	VADDPD       Z6, Z4, Z4
+	VADDPD       Z6, Z5, Z5
+	VADDPD       Z2, Z4, Z2
+	VADDPD       Z3, Z5, Z3
+	VDIVPD       Z2, Z7, Z2
+	VDIVPD       Z3, Z8, Z3
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z2, Z2
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z3, Z3
 	VANDPD.BCST  constantsAVX512<>+536(SB), Z0, Z0
 	VANDPD.BCST  constantsAVX512<>+536(SB), Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z3, Z3
-	VORPD        Z0, Z4, Z0
-	VORPD        Z1, Z5, Z1
-	VORPD        Z2, Z6, Z2
-	VORPD        Z3, Z7, Z3
+	VORPD        Z0, Z2, Z0
+	VORPD        Z1, Z3, Z1
 	VMOVUPD      Z0, (AX)(BX*8)
 	VMOVUPD      Z1, 64(AX)(BX*8)
-	VMOVUPD      Z2, 128(AX)(BX*8)
-	VMOVUPD      Z3, 192(AX)(BX*8)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop4
+	ADDQ         $+16, BX
+	SUBQ         $+16, DX
+	JMP          loop2
 
-done4:
+done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -7531,28 +7270,30 @@ loop1:
 	VSUBPD       Z3, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
 	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z3, Z3
-	VMULPD       Z1, Z1, Z4
-	VMULPD       Z3, Z4, Z3
+	VMULPD       Z1, Z1, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
+	VMULPD       Z3, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z4, Z7, Z4
+	VADDPD       Z6, Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VADDPD       Z4, Z5, Z4
+	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
@@ -7590,28 +7331,30 @@ done1:
 	VSUBPD       Z3, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
 	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z3, Z3
-	VMULPD       Z1, Z1, Z4
-	VMULPD       Z3, Z4, Z3
+	VMULPD       Z1, Z1, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
+	VMULPD       Z3, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z4, Z7, Z4
+	VADDPD       Z6, Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VADDPD       Z4, Z5, Z4
+	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
@@ -7640,176 +7383,100 @@ TEXT ·sigmoid64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop4:
-	CMPQ         DX, $+32
-	JLT          done4
+loop2:
+	CMPQ         DX, $+16
+	JLT          done2
 	VMOVUPD      (CX)(BX*8), Z0
 	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VMOVUPD      192(CX)(BX*8), Z3
-	VORPD.BCST   constantsAVX512<>+536(SB), Z0, Z4
-	VORPD.BCST   constantsAVX512<>+536(SB), Z1, Z5
-	VORPD.BCST   constantsAVX512<>+536(SB), Z2, Z6
-	VORPD.BCST   constantsAVX512<>+536(SB), Z3, Z7
-	VBROADCASTSD constantsAVX512<>+560(SB), Z8
-	VMAXPD       Z4, Z8, Z4
-	VMAXPD       Z5, Z8, Z5
-	VMAXPD       Z6, Z8, Z6
-	VMAXPD       Z7, Z8, Z7
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z4, Z8
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z7, Z11
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z11, Z15
-	VSUBPD       Z12, Z4, Z4
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z11, Z15
-	VSUBPD       Z12, Z4, Z4
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z4, Z12
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z13
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z7, Z15
+	VORPD.BCST   constantsAVX512<>+536(SB), Z0, Z2
+	VORPD.BCST   constantsAVX512<>+536(SB), Z1, Z3
+	VBROADCASTSD constantsAVX512<>+560(SB), Z4
+	VMAXPD       Z2, Z4, Z2
+	VMAXPD       Z3, Z4, Z3
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z2, Z4
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z5
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z5, Z7
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VMULPD       Z2, Z2, Z6
+	VMULPD       Z3, Z3, Z7
+	VMULPD       Z6, Z6, Z8
+	VMULPD       Z7, Z7, Z9
+	VMULPD       Z8, Z8, Z10
+	VMULPD       Z9, Z9, Z11
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z2, Z12
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z3, Z13
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z13, Z13
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z14
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z15
 	VADDPD.BCST  constantsAVX512<>+632(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+632(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
 	VMULPD       Z6, Z14, Z14
 	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z13, Z13
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z2, Z14
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z3, Z15
 	VADDPD.BCST  constantsAVX512<>+648(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+648(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z2, Z16
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z3, Z17
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z16, Z16
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z17, Z17
+	VMULPD       Z6, Z16, Z16
+	VMULPD       Z7, Z17, Z17
+	VADDPD       Z14, Z16, Z14
+	VADDPD       Z15, Z17, Z15
+	VMULPD       Z8, Z14, Z8
+	VMULPD       Z9, Z15, Z9
+	VADDPD       Z12, Z8, Z8
+	VADDPD       Z13, Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z2, Z12
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z3, Z13
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z15, Z15
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z15, Z15
-	VMULPD       Z4, Z4, Z16
-	VMULPD       Z5, Z5, Z17
-	VMULPD       Z6, Z6, Z18
-	VMULPD       Z7, Z7, Z19
-	VMULPD       Z12, Z16, Z12
-	VMULPD       Z13, Z17, Z13
-	VMULPD       Z14, Z18, Z14
-	VMULPD       Z15, Z19, Z15
-	VADDPD       Z4, Z12, Z4
-	VADDPD       Z5, Z13, Z5
-	VADDPD       Z6, Z14, Z6
-	VADDPD       Z7, Z15, Z7
-	VBROADCASTSD constantsAVX512<>+552(SB), Z12
-	VADDPD       Z12, Z4, Z4
-	VADDPD       Z12, Z5, Z5
-	VADDPD       Z12, Z6, Z6
-	VADDPD       Z12, Z7, Z7
-	VSCALEFPD    Z8, Z4, Z4
-	VSCALEFPD    Z9, Z5, Z5
-	VSCALEFPD    Z10, Z6, Z6
-	VSCALEFPD    Z11, Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z6, Z14
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z7, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD       Z10, Z12, Z10
+	VMULPD       Z11, Z13, Z11
+	VADDPD       Z8, Z10, Z8
+	VADDPD       Z9, Z11, Z9
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z9, Z7, Z7
+	VADDPD       Z2, Z6, Z2
+	VADDPD       Z3, Z7, Z3
+	VBROADCASTSD constantsAVX512<>+552(SB), Z6
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z6, Z3, Z3
+	VSCALEFPD    Z4, Z2, Z2
+	VSCALEFPD    Z5, Z3, Z3
 	VCMPPD.BCST  $0x1d, constantsAVX512<>+832(SB), Z0, K1
 	VCMPPD.BCST  $0x1d, constantsAVX512<>+832(SB), Z1, K2
-	VCMPPD.BCST  $0x1d, constantsAVX512<>+832(SB), Z2, K3
-	VCMPPD.BCST  $0x1d, constantsAVX512<>+832(SB), Z3, K4
-	VBLENDMPD    Z12, Z4, K1, Z0
-	VBLENDMPD    Z12, Z5, K2, Z1
-	VBLENDMPD    Z12, Z6, K3, Z2
-	VBLENDMPD    Z12, Z7, K4, Z3
-	VADDPD       Z12, Z4, Z4
-	VADDPD       Z12, Z5, Z5
-	VADDPD       Z12, Z6, Z6
-	VADDPD       Z12, Z7, Z7
-	VDIVPD       Z4, Z0, Z0
-	VDIVPD       Z5, Z1, Z1
-	VDIVPD       Z6, Z2, Z2
-	VDIVPD       Z7, Z3, Z3
+	VBLENDMPD    Z6, Z2, K1, Z0
+	VBLENDMPD    Z6, Z3, K2, Z1
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z6, Z3, Z3
+	VDIVPD       Z2, Z0, Z0
+	VDIVPD       Z3, Z1, Z1
 	VMOVUPD      Z0, (AX)(BX*8)
 	VMOVUPD      Z1, 64(AX)(BX*8)
-	VMOVUPD      Z2, 128(AX)(BX*8)
-	VMOVUPD      Z3, 192(AX)(BX*8)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop4
+	ADDQ         $+16, BX
+	SUBQ         $+16, DX
+	JMP          loop2
 
-done4:
+done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -7824,28 +7491,30 @@ loop1:
 	VSUBPD       Z3, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
 	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z3, Z3
-	VMULPD       Z1, Z1, Z4
-	VMULPD       Z3, Z4, Z3
+	VMULPD       Z1, Z1, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
+	VMULPD       Z3, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z4, Z7, Z4
+	VADDPD       Z6, Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VADDPD       Z4, Z5, Z4
+	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
 	VBROADCASTSD constantsAVX512<>+552(SB), Z3
 	VADDPD       Z3, Z1, Z1
@@ -7876,28 +7545,30 @@ done1:
 	VSUBPD       Z3, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
 	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z3, Z3
-	VMULPD       Z1, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z3, Z3
-	VMULPD       Z1, Z1, Z4
-	VMULPD       Z3, Z4, Z3
+	VMULPD       Z1, Z1, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
+	VMULPD       Z3, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z4, Z7, Z4
+	VADDPD       Z6, Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z6
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VADDPD       Z4, Z5, Z4
+	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
 	VBROADCASTSD constantsAVX512<>+552(SB), Z3
 	VADDPD       Z3, Z1, Z1
@@ -7920,211 +7591,117 @@ TEXT ·density64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop4:
-	CMPQ         DX, $+32
-	JLT          done4
+loop2:
+	CMPQ         DX, $+16
+	JLT          done2
 	VMOVUPD      (CX)(BX*8), Z0
 	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VMOVUPD      192(CX)(BX*8), Z3
 	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z0
 	VANDPD.BCST  constantsAVX512<>+544(SB), Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z3, Z3
-	VBROADCASTSD constantsAVX512<>+880(SB), Z4
-	VMINPD       Z0, Z4, Z0
-	VMINPD       Z1, Z4, Z1
-	VMINPD       Z2, Z4, Z2
-	VMINPD       Z3, Z4, Z3
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z0, Z4
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z1, Z5
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z2, Z6
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z3, Z7
-	VSUBPD       Z4, Z0, Z8
-	VSUBPD       Z5, Z1, Z9
-	VSUBPD       Z6, Z2, Z10
-	VSUBPD       Z7, Z3, Z11
-	VMULPD       Z4, Z4, Z12
-	VMULPD       Z5, Z5, Z13
-	VMULPD       Z6, Z6, Z14
-	VMULPD       Z7, Z7, Z15
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z14, Z14
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z15, Z15
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z5, Z1, Z1
-	VADDPD       Z6, Z2, Z2
-	VADDPD       Z7, Z3, Z3
-	VMULPD       Z8, Z0, Z0
-	VMULPD       Z9, Z1, Z1
-	VMULPD       Z10, Z2, Z2
-	VMULPD       Z11, Z3, Z3
+	VBROADCASTSD constantsAVX512<>+880(SB), Z2
+	VMINPD       Z0, Z2, Z0
+	VMINPD       Z1, Z2, Z1
+	VANDPD.BCST  constantsAVX512<>+888(SB), Z0, Z2
+	VANDPD.BCST  constantsAVX512<>+888(SB), Z1, Z3
+	VSUBPD       Z2, Z0, Z4
+	VSUBPD       Z3, Z1, Z5
+	VMULPD       Z2, Z2, Z6
+	VMULPD       Z3, Z3, Z7
+	VMULPD.BCST  constantsAVX512<>+896(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+896(SB), Z7, Z7
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z3, Z1, Z1
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z5, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+896(SB), Z0, Z0
 	VMULPD.BCST  constantsAVX512<>+896(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z3, Z3
-	VADDPD       Z0, Z12, Z4
-	VADDPD       Z1, Z13, Z5
-	VADDPD       Z2, Z14, Z6
-	VADDPD       Z3, Z15, Z7
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z8
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z11
-	VSUBPD       Z8, Z12, Z8
-	VSUBPD       Z9, Z13, Z9
-	VSUBPD       Z10, Z14, Z10
-	VSUBPD       Z11, Z15, Z11
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z12
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z13
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z15
-	VSUBPD       Z12, Z8, Z8
-	VSUBPD       Z13, Z9, Z9
-	VSUBPD       Z14, Z10, Z10
-	VSUBPD       Z15, Z11, Z11
-	VADDPD       Z0, Z8, Z0
-	VADDPD       Z1, Z9, Z1
-	VADDPD       Z2, Z10, Z2
-	VADDPD       Z3, Z11, Z3
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z8
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z9
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z2, Z10
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z3, Z11
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z9, Z9
+	VADDPD       Z0, Z6, Z2
+	VADDPD       Z1, Z7, Z3
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z2, Z2
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z3
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z2, Z4
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z5
+	VSUBPD       Z4, Z6, Z4
+	VSUBPD       Z5, Z7, Z5
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z7
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VADDPD       Z0, Z4, Z0
+	VADDPD       Z1, Z5, Z1
+	VMULPD       Z0, Z0, Z4
+	VMULPD       Z1, Z1, Z5
+	VMULPD       Z4, Z4, Z6
+	VMULPD       Z5, Z5, Z7
+	VMULPD       Z6, Z6, Z8
+	VMULPD       Z7, Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z10
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z11
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z10, Z10
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z0, Z12
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z13
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z12, Z12
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z13, Z13
+	VMULPD       Z4, Z12, Z12
+	VMULPD       Z5, Z13, Z13
+	VADDPD       Z10, Z12, Z10
+	VADDPD       Z11, Z13, Z11
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z0, Z12
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z13
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z12, Z12
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z13, Z13
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z0, Z14
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z15
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z14, Z14
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z15, Z15
+	VMULPD       Z4, Z14, Z14
+	VMULPD       Z5, Z15, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD       Z6, Z12, Z6
+	VMULPD       Z7, Z13, Z7
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z11, Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z0, Z10
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z11
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z10, Z10
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z11, Z11
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z1, Z9, Z9
-	VMULPD       Z2, Z10, Z10
-	VMULPD       Z3, Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z11, Z11
-	VMULPD       Z0, Z0, Z12
-	VMULPD       Z1, Z1, Z13
-	VMULPD       Z2, Z2, Z14
-	VMULPD       Z3, Z3, Z15
-	VMULPD       Z8, Z12, Z8
-	VMULPD       Z9, Z13, Z9
-	VMULPD       Z10, Z14, Z10
-	VMULPD       Z11, Z15, Z11
-	VADDPD       Z0, Z8, Z0
-	VADDPD       Z1, Z9, Z1
-	VADDPD       Z2, Z10, Z2
-	VADDPD       Z3, Z11, Z3
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z4, Z12
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z5, Z13
+	VADDPD       Z10, Z12, Z10
+	VADDPD       Z11, Z13, Z11
+	VMULPD       Z8, Z10, Z8
+	VMULPD       Z9, Z11, Z9
+	VADDPD       Z6, Z8, Z6
+	VADDPD       Z7, Z9, Z7
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z7, Z5, Z5
+	VADDPD       Z0, Z4, Z0
+	VADDPD       Z1, Z5, Z1
 	VMULPD.BCST  constantsAVX512<>+904(SB), Z0, Z0
 	VMULPD.BCST  constantsAVX512<>+904(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+904(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+904(SB), Z3, Z3
 	VADDPD.BCST  constantsAVX512<>+912(SB), Z0, Z0
 	VADDPD.BCST  constantsAVX512<>+912(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+912(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+912(SB), Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z0, Z8
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z1, Z9
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z2, Z10
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z3, Z11
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z8, Z12
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z9, Z13
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z10, Z14
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z11, Z15
-	VSUBPD       Z12, Z0, Z0
-	VSUBPD       Z13, Z1, Z0
-	VSUBPD       Z14, Z2, Z0
-	VSUBPD       Z15, Z3, Z0
-	VSCALEFPD    Z4, Z8, Z0
-	VSCALEFPD    Z5, Z9, Z1
-	VSCALEFPD    Z6, Z10, Z2
-	VSCALEFPD    Z7, Z11, Z3
+	VADDPD.BCST  constantsAVX512<>+904(SB), Z0, Z4
+	VADDPD.BCST  constantsAVX512<>+904(SB), Z1, Z5
+	VSUBPD.BCST  constantsAVX512<>+904(SB), Z4, Z6
+	VSUBPD.BCST  constantsAVX512<>+904(SB), Z5, Z7
+	VSUBPD       Z6, Z0, Z0
+	VSUBPD       Z7, Z1, Z0
+	VSCALEFPD    Z2, Z4, Z0
+	VSCALEFPD    Z3, Z5, Z1
 	VMOVUPD      Z0, (AX)(BX*8)
 	VMOVUPD      Z1, 64(AX)(BX*8)
-	VMOVUPD      Z2, 128(AX)(BX*8)
-	VMOVUPD      Z3, 192(AX)(BX*8)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop4
+	ADDQ         $+16, BX
+	SUBQ         $+16, DX
+	JMP          loop2
 
-done4:
+done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -8148,28 +7725,30 @@ loop1:
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z3
 	VSUBPD       Z3, Z2, Z2
 	VADDPD       Z0, Z2, Z0
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z2
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD       Z2, Z3, Z2
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z0, Z7
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z7, Z7
+	VMULPD       Z2, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z3, Z6, Z3
+	VADDPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z3, Z4, Z3
+	VMULPD       Z3, Z2, Z2
 	VADDPD       Z0, Z2, Z0
 	VMULPD.BCST  constantsAVX512<>+904(SB), Z0, Z0
 	VADDPD.BCST  constantsAVX512<>+912(SB), Z0, Z0
@@ -8208,28 +7787,30 @@ done1:
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z3
 	VSUBPD       Z3, Z2, Z2
 	VADDPD       Z0, Z2, Z0
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z2
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z2, Z2
-	VMULPD       Z0, Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD       Z2, Z3, Z2
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z0, Z7
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z7, Z7
+	VMULPD       Z2, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z3, Z6, Z3
+	VADDPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z0, Z5
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD       Z3, Z4, Z3
+	VMULPD       Z3, Z2, Z2
 	VADDPD       Z0, Z2, Z0
 	VMULPD.BCST  constantsAVX512<>+904(SB), Z0, Z0
 	VADDPD.BCST  constantsAVX512<>+912(SB), Z0, Z0
@@ -8251,284 +7832,6 @@ TEXT ·phi64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z2
-	VANDPD.BCST  constantsAVX512<>+544(SB), Z1, Z3
-	VBROADCASTSD constantsAVX512<>+920(SB), Z4
-	VMINPD       Z2, Z4, Z2
-	VMINPD       Z3, Z4, Z3
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z2, Z4
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z3, Z5
-	VSUBPD       Z4, Z2, Z6
-	VSUBPD       Z5, Z3, Z7
-	VMULPD       Z4, Z4, Z8
-	VMULPD       Z5, Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z9, Z9
-	VADDPD       Z4, Z2, Z4
-	VADDPD       Z5, Z3, Z5
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Z7, Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z5, Z5
-	VADDPD       Z4, Z8, Z6
-	VADDPD       Z5, Z9, Z7
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z11
-	VSUBPD       Z10, Z8, Z8
-	VSUBPD       Z11, Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z11
-	VSUBPD       Z10, Z8, Z8
-	VSUBPD       Z11, Z9, Z9
-	VADDPD       Z4, Z8, Z4
-	VADDPD       Z5, Z9, Z5
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z4, Z8
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z9
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z9, Z9
-	VMULPD       Z4, Z8, Z8
-	VMULPD       Z5, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z9, Z9
-	VMULPD       Z4, Z4, Z10
-	VMULPD       Z5, Z5, Z11
-	VMULPD       Z8, Z10, Z8
-	VMULPD       Z9, Z11, Z9
-	VADDPD       Z4, Z8, Z4
-	VADDPD       Z5, Z9, Z5
-	VMULPD.BCST  constantsAVX512<>+904(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+904(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+912(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+912(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z4, Z8
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z5, Z9
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z8, Z10
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z9, Z11
-	VSUBPD       Z10, Z4, Z4
-	VSUBPD       Z11, Z5, Z5
-	VBROADCASTSD constantsAVX512<>+552(SB), Z10
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z2, Z11
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z3, Z12
-	VDIVPD       Z11, Z10, Z11
-	VDIVPD       Z12, Z10, Z12
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z2, Z13
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z3, Z14
-	VMULPD       Z11, Z13, Z13
-	VMULPD       Z12, Z14, Z14
-	VMULPD.BCST  constantsAVX512<>+936(SB), Z13, Z15
-	VMULPD.BCST  constantsAVX512<>+936(SB), Z14, Z16
-	VADDPD.BCST  constantsAVX512<>+944(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+944(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+952(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+952(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+960(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+960(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+968(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+968(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+976(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+976(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+984(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+984(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+992(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+992(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1000(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1000(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1008(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1008(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1016(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1016(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1024(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1024(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1032(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1032(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1040(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1040(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1048(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1048(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1056(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1056(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1064(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1064(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1072(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1072(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1080(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1080(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1088(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1088(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1096(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1096(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1104(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1104(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1112(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1112(SB), Z16, Z16
-	VMULPD       Z13, Z15, Z15
-	VMULPD       Z14, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+1120(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1120(SB), Z16, Z16
-	VADDPD       Z15, Z2, Z17
-	VADDPD       Z16, Z3, Z18
-	VDIVPD       Z17, Z8, Z8
-	VDIVPD       Z18, Z9, Z9
-	VSUBPD       Z2, Z17, Z17
-	VSUBPD       Z3, Z18, Z18
-	VSUBPD       Z17, Z15, Z15
-	VSUBPD       Z18, Z16, Z16
-	VMULPD       Z15, Z8, Z15
-	VMULPD       Z16, Z9, Z16
-	VSUBPD       Z15, Z4, Z4
-	VSUBPD       Z16, Z5, Z5
-	VMULPD       Z11, Z4, Z4
-	VMULPD       Z12, Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+1128(SB), Z13, Z11
-	VMULPD.BCST  constantsAVX512<>+1128(SB), Z14, Z12
-	VADDPD.BCST  constantsAVX512<>+1136(SB), Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+1136(SB), Z12, Z12
-	VMULPD       Z13, Z11, Z11
-	VMULPD       Z14, Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1144(SB), Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+1144(SB), Z12, Z12
-	VMULPD       Z11, Z4, Z4
-	VMULPD       Z12, Z5, Z5
-	VADDPD       Z4, Z8, Z4
-	VADDPD       Z5, Z9, Z5
-	VSCALEFPD    Z6, Z4, Z4
-	VSCALEFPD    Z7, Z5, Z5
-	VCMPPD.BCST  $0x1e, constantsAVX512<>+832(SB), Z0, K1
-	VCMPPD.BCST  $0x1e, constantsAVX512<>+832(SB), Z1, K2
-	VSUBPD       Z4, Z10, Z6
-	VSUBPD       Z5, Z10, Z7
-	VBLENDMPD    Z6, Z4, K1, Z4
-	VBLENDMPD    Z7, Z5, K2, Z5
-	VMULPD       Z0, Z0, Z6
-	VMULPD       Z1, Z1, Z7
-	VMULPD.BCST  constantsAVX512<>+1152(SB), Z6, Z8
-	VMULPD.BCST  constantsAVX512<>+1152(SB), Z7, Z9
-	VADDPD.BCST  constantsAVX512<>+1160(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1160(SB), Z9, Z9
-	VMULPD       Z6, Z8, Z8
-	VMULPD       Z7, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+1168(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1168(SB), Z9, Z9
-	VMULPD       Z6, Z8, Z8
-	VMULPD       Z7, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+1176(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1176(SB), Z9, Z9
-	VMULPD       Z6, Z8, Z8
-	VMULPD       Z7, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+1184(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1184(SB), Z9, Z9
-	VMULPD       Z6, Z8, Z8
-	VMULPD       Z7, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+1192(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1192(SB), Z9, Z9
-	VMULPD       Z6, Z8, Z8
-	VMULPD       Z7, Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+1200(SB), Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1200(SB), Z9, Z9
-	VMULPD       Z6, Z8, Z6
-	VMULPD       Z7, Z9, Z7
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z7, Z7
-	VMULPD       Z0, Z6, Z0
-	VMULPD       Z1, Z7, Z1
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z0, Z0
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z1, Z1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+688(SB), Z2, K1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+688(SB), Z3, K2
-	VBLENDMPD    Z0, Z4, K1, Z0
-	VBLENDMPD    Z1, Z5, K2, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
-
-done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -8536,137 +7839,147 @@ loop1:
 	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z1
 	VBROADCASTSD constantsAVX512<>+920(SB), Z2
 	VMINPD       Z1, Z2, Z1
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z1, Z2
-	VSUBPD       Z2, Z1, Z3
-	VMULPD       Z2, Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z4, Z4
-	VADDPD       Z2, Z1, Z2
-	VMULPD       Z3, Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z2, Z2
-	VADDPD       Z2, Z4, Z3
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z5
-	VSUBPD       Z5, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z5
-	VSUBPD       Z5, Z4, Z4
-	VADDPD       Z2, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z2, Z4
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z4, Z4
-	VMULPD       Z2, Z2, Z5
-	VMULPD       Z4, Z5, Z4
-	VADDPD       Z2, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+904(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+912(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z2, Z4
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z4, Z5
-	VSUBPD       Z5, Z2, Z2
-	VBROADCASTSD constantsAVX512<>+552(SB), Z5
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z1, Z6
-	VDIVPD       Z6, Z5, Z6
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z1, Z7
-	VMULPD       Z6, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+936(SB), Z7, Z8
-	VADDPD.BCST  constantsAVX512<>+944(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+952(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+960(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+968(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+976(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+984(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+992(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1000(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1008(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1016(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1024(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1032(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1040(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1048(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1056(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1064(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1072(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1080(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1088(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1096(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1104(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1112(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1120(SB), Z8, Z8
-	VADDPD       Z8, Z1, Z9
-	VDIVPD       Z9, Z4, Z4
-	VSUBPD       Z1, Z9, Z9
-	VSUBPD       Z9, Z8, Z8
-	VMULPD       Z8, Z4, Z8
-	VSUBPD       Z8, Z2, Z2
-	VMULPD       Z6, Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+1128(SB), Z7, Z6
-	VADDPD.BCST  constantsAVX512<>+1136(SB), Z6, Z6
-	VMULPD       Z7, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+1144(SB), Z6, Z6
-	VMULPD       Z6, Z2, Z2
-	VADDPD       Z2, Z4, Z2
-	VSCALEFPD    Z3, Z2, Z2
-	VCMPPD.BCST  $0x1e, constantsAVX512<>+832(SB), Z0, K1
-	VSUBPD       Z2, Z5, Z3
-	VBLENDMPD    Z3, Z2, K1, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD.BCST  constantsAVX512<>+1152(SB), Z3, Z4
-	VADDPD.BCST  constantsAVX512<>+1160(SB), Z4, Z4
+	VBROADCASTSD constantsAVX512<>+552(SB), Z2
+	VADDPD.BCST  constantsAVX512<>+928(SB), Z1, Z3
+	VDIVPD       Z3, Z2, Z3
+	VSUBPD.BCST  constantsAVX512<>+928(SB), Z1, Z4
 	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1168(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1176(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1184(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1192(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1200(SB), Z4, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD       Z5, Z5, Z6
+	VMULPD       Z6, Z6, Z7
+	VMULPD       Z7, Z7, Z8
+	VMULPD.BCST  constantsAVX512<>+936(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+944(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+952(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+960(SB), Z10, Z10
+	VMULPD       Z5, Z10, Z10
+	VADDPD       Z9, Z10, Z9
+	VMULPD.BCST  constantsAVX512<>+968(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+976(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+984(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+992(SB), Z11, Z11
+	VMULPD       Z5, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD       Z6, Z10, Z10
+	VADDPD       Z9, Z10, Z9
+	VMULPD.BCST  constantsAVX512<>+1000(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+1008(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+1016(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+1024(SB), Z11, Z11
+	VMULPD       Z5, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD.BCST  constantsAVX512<>+1032(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+1040(SB), Z11, Z11
+	VMULPD.BCST  constantsAVX512<>+1048(SB), Z4, Z12
+	VADDPD.BCST  constantsAVX512<>+1056(SB), Z12, Z12
+	VMULPD       Z5, Z12, Z12
+	VADDPD       Z11, Z12, Z11
+	VMULPD       Z6, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD       Z7, Z10, Z7
+	VADDPD       Z9, Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+1064(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+1072(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+1080(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+1088(SB), Z10, Z10
+	VMULPD       Z5, Z10, Z10
+	VADDPD       Z9, Z10, Z9
+	VMULPD.BCST  constantsAVX512<>+1096(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+1104(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+1112(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+1120(SB), Z11, Z11
+	VMULPD       Z5, Z11, Z5
+	VADDPD       Z10, Z5, Z5
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z9, Z5, Z5
+	VMULPD       Z8, Z5, Z5
+	VADDPD       Z7, Z5, Z5
+	VADDPD       Z5, Z1, Z6
+	VSUBPD       Z1, Z6, Z7
+	VSUBPD       Z7, Z5, Z5
+	VMULPD       Z4, Z4, Z7
+	VMULPD.BCST  constantsAVX512<>+1128(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+1136(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+1144(SB), Z7, Z7
+	VADDPD       Z4, Z7, Z4
 	VMULPD       Z3, Z4, Z3
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z0
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z0, Z0
-	VCMPPD.BCST  $0x11, constantsAVX512<>+688(SB), Z1, K1
-	VBLENDMPD    Z0, Z2, K1, Z0
+	VANDPD.BCST  constantsAVX512<>+888(SB), Z1, Z4
+	VSUBPD       Z4, Z1, Z7
+	VMULPD       Z4, Z4, Z8
+	VMULPD.BCST  constantsAVX512<>+896(SB), Z8, Z8
+	VADDPD       Z4, Z1, Z1
+	VMULPD       Z7, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+896(SB), Z1, Z1
+	VADDPD       Z1, Z8, Z4
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z7
+	VSUBPD       Z7, Z8, Z7
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z8
+	VSUBPD       Z8, Z7, Z7
+	VADDPD       Z1, Z7, Z1
+	VMULPD       Z1, Z1, Z7
+	VMULPD       Z7, Z7, Z8
+	VMULPD       Z8, Z8, Z9
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z10
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z11
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z11, Z11
+	VMULPD       Z7, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z11
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z11, Z11
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z12
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z12, Z12
+	VMULPD       Z7, Z12, Z12
+	VADDPD       Z11, Z12, Z11
+	VMULPD       Z8, Z11, Z8
+	VADDPD       Z10, Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z10
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z7, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD       Z9, Z10, Z9
+	VADDPD       Z8, Z9, Z8
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z1, Z7, Z1
+	VMULPD.BCST  constantsAVX512<>+904(SB), Z1, Z1
+	VADDPD.BCST  constantsAVX512<>+912(SB), Z1, Z1
+	VADDPD.BCST  constantsAVX512<>+904(SB), Z1, Z7
+	VSUBPD.BCST  constantsAVX512<>+904(SB), Z7, Z8
+	VSUBPD       Z8, Z1, Z1
+	VDIVPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VSUBPD       Z5, Z1, Z1
+	VMULPD       Z3, Z1, Z1
+	VADDPD       Z1, Z6, Z1
+	VSCALEFPD    Z4, Z1, Z1
+	VCMPPD.BCST  $0x1e, constantsAVX512<>+832(SB), Z0, K1
+	VSUBPD       Z1, Z2, Z2
+	VBLENDMPD    Z2, Z1, K1, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD.BCST  constantsAVX512<>+1152(SB), Z2, Z5
+	VADDPD.BCST  constantsAVX512<>+904(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+1160(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1168(SB), Z6, Z6
+	VMULPD       Z3, Z6, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD.BCST  constantsAVX512<>+1176(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1184(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1192(SB), Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+1200(SB), Z2, Z2
+	VMULPD       Z3, Z2, Z2
+	VADDPD       Z6, Z2, Z2
+	VMULPD       Z4, Z2, Z2
+	VADDPD       Z5, Z2, Z2
+	VMULPD       Z0, Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z0
+	VCMPPD.BCST  $0x11, constantsAVX512<>+616(SB), Z0, K1
+	VBLENDMPD    Z2, Z1, K1, Z0
 	VMOVUPD      Z0, (AX)(BX*8)
 	ADDQ         $+8, BX
 	SUBQ         $+8, DX
@@ -8682,137 +7995,147 @@ done1:
 	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z1
 	VBROADCASTSD constantsAVX512<>+920(SB), Z2
 	VMINPD       Z1, Z2, Z1
-	VANDPD.BCST  constantsAVX512<>+888(SB), Z1, Z2
-	VSUBPD       Z2, Z1, Z3
-	VMULPD       Z2, Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z4, Z4
-	VADDPD       Z2, Z1, Z2
-	VMULPD       Z3, Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z2, Z2
-	VADDPD       Z2, Z4, Z3
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z5
-	VSUBPD       Z5, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z5
-	VSUBPD       Z5, Z4, Z4
-	VADDPD       Z2, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z2, Z4
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z4, Z4
-	VMULPD       Z2, Z2, Z5
-	VMULPD       Z4, Z5, Z4
-	VADDPD       Z2, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+904(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+912(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z2, Z4
-	VSUBPD.BCST  constantsAVX512<>+904(SB), Z4, Z5
-	VSUBPD       Z5, Z2, Z2
-	VBROADCASTSD constantsAVX512<>+552(SB), Z5
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z1, Z6
-	VDIVPD       Z6, Z5, Z6
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z1, Z7
-	VMULPD       Z6, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+936(SB), Z7, Z8
-	VADDPD.BCST  constantsAVX512<>+944(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+952(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+960(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+968(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+976(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+984(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+992(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1000(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1008(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1016(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1024(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1032(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1040(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1048(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1056(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1064(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1072(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1080(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1088(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1096(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1104(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1112(SB), Z8, Z8
-	VMULPD       Z7, Z8, Z8
-	VADDPD.BCST  constantsAVX512<>+1120(SB), Z8, Z8
-	VADDPD       Z8, Z1, Z9
-	VDIVPD       Z9, Z4, Z4
-	VSUBPD       Z1, Z9, Z9
-	VSUBPD       Z9, Z8, Z8
-	VMULPD       Z8, Z4, Z8
-	VSUBPD       Z8, Z2, Z2
-	VMULPD       Z6, Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+1128(SB), Z7, Z6
-	VADDPD.BCST  constantsAVX512<>+1136(SB), Z6, Z6
-	VMULPD       Z7, Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+1144(SB), Z6, Z6
-	VMULPD       Z6, Z2, Z2
-	VADDPD       Z2, Z4, Z2
-	VSCALEFPD    Z3, Z2, Z2
-	VCMPPD.BCST  $0x1e, constantsAVX512<>+832(SB), Z0, K2
-	VSUBPD       Z2, Z5, Z3
-	VBLENDMPD    Z3, Z2, K2, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD.BCST  constantsAVX512<>+1152(SB), Z3, Z4
-	VADDPD.BCST  constantsAVX512<>+1160(SB), Z4, Z4
+	VBROADCASTSD constantsAVX512<>+552(SB), Z2
+	VADDPD.BCST  constantsAVX512<>+928(SB), Z1, Z3
+	VDIVPD       Z3, Z2, Z3
+	VSUBPD.BCST  constantsAVX512<>+928(SB), Z1, Z4
 	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1168(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1176(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1184(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1192(SB), Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+1200(SB), Z4, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD       Z5, Z5, Z6
+	VMULPD       Z6, Z6, Z7
+	VMULPD       Z7, Z7, Z8
+	VMULPD.BCST  constantsAVX512<>+936(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+944(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+952(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+960(SB), Z10, Z10
+	VMULPD       Z5, Z10, Z10
+	VADDPD       Z9, Z10, Z9
+	VMULPD.BCST  constantsAVX512<>+968(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+976(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+984(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+992(SB), Z11, Z11
+	VMULPD       Z5, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD       Z6, Z10, Z10
+	VADDPD       Z9, Z10, Z9
+	VMULPD.BCST  constantsAVX512<>+1000(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+1008(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+1016(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+1024(SB), Z11, Z11
+	VMULPD       Z5, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD.BCST  constantsAVX512<>+1032(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+1040(SB), Z11, Z11
+	VMULPD.BCST  constantsAVX512<>+1048(SB), Z4, Z12
+	VADDPD.BCST  constantsAVX512<>+1056(SB), Z12, Z12
+	VMULPD       Z5, Z12, Z12
+	VADDPD       Z11, Z12, Z11
+	VMULPD       Z6, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD       Z7, Z10, Z7
+	VADDPD       Z9, Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+1064(SB), Z4, Z9
+	VADDPD.BCST  constantsAVX512<>+1072(SB), Z9, Z9
+	VMULPD.BCST  constantsAVX512<>+1080(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+1088(SB), Z10, Z10
+	VMULPD       Z5, Z10, Z10
+	VADDPD       Z9, Z10, Z9
+	VMULPD.BCST  constantsAVX512<>+1096(SB), Z4, Z10
+	VADDPD.BCST  constantsAVX512<>+1104(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+1112(SB), Z4, Z11
+	VADDPD.BCST  constantsAVX512<>+1120(SB), Z11, Z11
+	VMULPD       Z5, Z11, Z5
+	VADDPD       Z10, Z5, Z5
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z9, Z5, Z5
+	VMULPD       Z8, Z5, Z5
+	VADDPD       Z7, Z5, Z5
+	VADDPD       Z5, Z1, Z6
+	VSUBPD       Z1, Z6, Z7
+	VSUBPD       Z7, Z5, Z5
+	VMULPD       Z4, Z4, Z7
+	VMULPD.BCST  constantsAVX512<>+1128(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+1136(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+1144(SB), Z7, Z7
+	VADDPD       Z4, Z7, Z4
 	VMULPD       Z3, Z4, Z3
-	VADDPD.BCST  constantsAVX512<>+904(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z0
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z0, Z0
-	VCMPPD.BCST  $0x11, constantsAVX512<>+688(SB), Z1, K2
-	VBLENDMPD    Z0, Z2, K2, Z0
+	VANDPD.BCST  constantsAVX512<>+888(SB), Z1, Z4
+	VSUBPD       Z4, Z1, Z7
+	VMULPD       Z4, Z4, Z8
+	VMULPD.BCST  constantsAVX512<>+896(SB), Z8, Z8
+	VADDPD       Z4, Z1, Z1
+	VMULPD       Z7, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+896(SB), Z1, Z1
+	VADDPD       Z1, Z8, Z4
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z4, Z4
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z7
+	VSUBPD       Z7, Z8, Z7
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z8
+	VSUBPD       Z8, Z7, Z7
+	VADDPD       Z1, Z7, Z1
+	VMULPD       Z1, Z1, Z7
+	VMULPD       Z7, Z7, Z8
+	VMULPD       Z8, Z8, Z9
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z10
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z11
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z11, Z11
+	VMULPD       Z7, Z11, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z11
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z11, Z11
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z12
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z12, Z12
+	VMULPD       Z7, Z12, Z12
+	VADDPD       Z11, Z12, Z11
+	VMULPD       Z8, Z11, Z8
+	VADDPD       Z10, Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z10
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z10, Z10
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z7, Z11
+	VADDPD       Z10, Z11, Z10
+	VMULPD       Z9, Z10, Z9
+	VADDPD       Z8, Z9, Z8
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z1, Z7, Z1
+	VMULPD.BCST  constantsAVX512<>+904(SB), Z1, Z1
+	VADDPD.BCST  constantsAVX512<>+912(SB), Z1, Z1
+	VADDPD.BCST  constantsAVX512<>+904(SB), Z1, Z7
+	VSUBPD.BCST  constantsAVX512<>+904(SB), Z7, Z8
+	VSUBPD       Z8, Z1, Z1
+	VDIVPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VSUBPD       Z5, Z1, Z1
+	VMULPD       Z3, Z1, Z1
+	VADDPD       Z1, Z6, Z1
+	VSCALEFPD    Z4, Z1, Z1
+	VCMPPD.BCST  $0x1e, constantsAVX512<>+832(SB), Z0, K2
+	VSUBPD       Z1, Z2, Z2
+	VBLENDMPD    Z2, Z1, K2, Z1
+	VMULPD       Z0, Z0, Z2
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD.BCST  constantsAVX512<>+1152(SB), Z2, Z5
+	VADDPD.BCST  constantsAVX512<>+904(SB), Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+1160(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1168(SB), Z6, Z6
+	VMULPD       Z3, Z6, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD.BCST  constantsAVX512<>+1176(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1184(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1192(SB), Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+1200(SB), Z2, Z2
+	VMULPD       Z3, Z2, Z2
+	VADDPD       Z6, Z2, Z2
+	VMULPD       Z4, Z2, Z2
+	VADDPD       Z5, Z2, Z2
+	VMULPD       Z0, Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
+	VANDPD.BCST  constantsAVX512<>+544(SB), Z0, Z0
+	VCMPPD.BCST  $0x11, constantsAVX512<>+616(SB), Z0, K2
+	VBLENDMPD    Z2, Z1, K2, Z0
 	VMOVUPD      Z0, K1, (AX)(BX*8)
 
 end:
@@ -9161,219 +8484,121 @@ TEXT ·sin64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop4:
-	CMPQ         DX, $+32
-	JLT          done4
+loop2:
+	CMPQ         DX, $+16
+	JLT          done2
 	VMOVUPD      (CX)(BX*8), Z0
 	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VMOVUPD      192(CX)(BX*8), Z3
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z0, Z4
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z1, Z5
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z2, Z6
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z3, Z7
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z8
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z9
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z6, Z10
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z11
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z11, Z15
-	VSUBPD       Z12, Z0, Z0
-	VSUBPD       Z13, Z1, Z1
-	VSUBPD       Z14, Z2, Z2
-	VSUBPD       Z15, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z11, Z15
-	VSUBPD       Z12, Z0, Z0
-	VSUBPD       Z13, Z1, Z1
-	VSUBPD       Z14, Z2, Z2
-	VSUBPD       Z15, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z11, Z15
-	VSUBPD       Z12, Z0, Z16
-	VSUBPD       Z13, Z1, Z17
-	VSUBPD       Z14, Z2, Z18
-	VSUBPD       Z15, Z3, Z19
-	VSUBPD       Z16, Z0, Z0
-	VSUBPD       Z17, Z1, Z1
-	VSUBPD       Z18, Z2, Z2
-	VSUBPD       Z19, Z3, Z3
-	VSUBPD       Z0, Z12, Z0
-	VSUBPD       Z1, Z13, Z1
-	VSUBPD       Z2, Z14, Z2
-	VSUBPD       Z3, Z15, Z3
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z11, Z11
-	VADDPD       Z8, Z0, Z0
-	VADDPD       Z9, Z1, Z1
-	VADDPD       Z10, Z2, Z2
-	VADDPD       Z11, Z3, Z3
-	VMULPD       Z16, Z16, Z8
-	VMULPD       Z17, Z17, Z9
-	VMULPD       Z18, Z18, Z10
-	VMULPD       Z19, Z19, Z11
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z11, Z15
+	VMULPD.BCST  constantsAVX512<>+1208(SB), Z0, Z2
+	VMULPD.BCST  constantsAVX512<>+1208(SB), Z1, Z3
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z4
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1216(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+1216(SB), Z5, Z7
+	VSUBPD       Z6, Z0, Z0
+	VSUBPD       Z7, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+1224(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+1224(SB), Z5, Z7
+	VSUBPD       Z6, Z0, Z0
+	VSUBPD       Z7, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+1232(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+1232(SB), Z5, Z7
+	VSUBPD       Z6, Z0, Z8
+	VSUBPD       Z7, Z1, Z9
+	VSUBPD       Z8, Z0, Z0
+	VSUBPD       Z9, Z1, Z1
+	VSUBPD       Z0, Z6, Z0
+	VSUBPD       Z1, Z7, Z1
+	VMULPD.BCST  constantsAVX512<>+1240(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+1240(SB), Z5, Z5
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z5, Z1, Z1
+	VMULPD       Z8, Z8, Z4
+	VMULPD       Z9, Z9, Z5
+	VMULPD       Z4, Z4, Z6
+	VMULPD       Z5, Z5, Z7
+	VMULPD       Z6, Z6, Z10
+	VMULPD       Z7, Z7, Z11
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z4, Z12
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z5, Z13
 	VADDPD.BCST  constantsAVX512<>+1256(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+1256(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z13, Z13
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z4, Z14
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z5, Z15
 	VADDPD.BCST  constantsAVX512<>+1272(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+1272(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z13, Z13
+	VMULPD       Z6, Z14, Z14
+	VMULPD       Z7, Z15, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z4, Z14
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z5, Z15
 	VADDPD.BCST  constantsAVX512<>+1288(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+1288(SB), Z15, Z15
-	VMULPD       Z12, Z8, Z12
-	VMULPD       Z13, Z9, Z13
-	VMULPD       Z14, Z10, Z14
-	VMULPD       Z15, Z11, Z15
-	VMULPD       Z16, Z12, Z12
-	VMULPD       Z17, Z13, Z13
-	VMULPD       Z18, Z14, Z14
-	VMULPD       Z19, Z15, Z15
-	VADDPD       Z0, Z12, Z0
-	VADDPD       Z1, Z13, Z1
-	VADDPD       Z2, Z14, Z2
-	VADDPD       Z3, Z15, Z3
-	VSUBPD       Z0, Z16, Z0
-	VSUBPD       Z1, Z17, Z1
-	VSUBPD       Z2, Z18, Z2
-	VSUBPD       Z3, Z19, Z3
-	VBROADCASTSD constantsAVX512<>+552(SB), Z12
-	VMULPD       Z8, Z8, Z13
-	VMULPD       Z9, Z9, Z14
-	VMULPD       Z10, Z10, Z15
-	VMULPD       Z11, Z11, Z16
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z8, Z17
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z9, Z18
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z10, Z19
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z11, Z20
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z20, Z20
-	VMULPD       Z17, Z13, Z13
-	VMULPD       Z18, Z14, Z14
-	VMULPD       Z19, Z15, Z15
-	VMULPD       Z20, Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z11, Z11
-	VSUBPD       Z8, Z12, Z8
-	VSUBPD       Z9, Z12, Z9
-	VSUBPD       Z10, Z12, Z10
-	VSUBPD       Z11, Z12, Z11
-	VADDPD       Z8, Z13, Z8
-	VADDPD       Z9, Z14, Z9
-	VADDPD       Z10, Z15, Z10
-	VADDPD       Z11, Z16, Z11
-	VPSLLQ       $0x3f, Z4, Z12
-	VPSLLQ       $0x3f, Z5, Z13
-	VPSLLQ       $0x3f, Z6, Z14
-	VPSLLQ       $0x3f, Z7, Z15
-	VPMOVQ2M     Z12, K1
-	VPMOVQ2M     Z13, K2
-	VPMOVQ2M     Z14, K3
-	VPMOVQ2M     Z15, K4
-	VBLENDMPD    Z8, Z0, K1, Z0
-	VBLENDMPD    Z9, Z1, K2, Z1
-	VBLENDMPD    Z10, Z2, K3, Z2
-	VBLENDMPD    Z11, Z3, K4, Z3
-	VPSLLQ       $0x3e, Z4, Z4
-	VPSLLQ       $0x3e, Z5, Z5
-	VPSLLQ       $0x3e, Z6, Z6
-	VPSLLQ       $0x3e, Z7, Z7
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z4, Z4
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z5, Z5
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z6, Z6
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z7, Z7
-	VXORPD       Z4, Z0, Z0
-	VXORPD       Z5, Z1, Z1
-	VXORPD       Z6, Z2, Z2
-	VXORPD       Z7, Z3, Z3
+	VMULPD       Z10, Z14, Z10
+	VMULPD       Z11, Z15, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMULPD       Z10, Z4, Z10
+	VMULPD       Z11, Z5, Z11
+	VMULPD       Z8, Z10, Z10
+	VMULPD       Z9, Z11, Z11
+	VADDPD       Z0, Z10, Z0
+	VADDPD       Z1, Z11, Z1
+	VSUBPD       Z0, Z8, Z0
+	VSUBPD       Z1, Z9, Z1
+	VBROADCASTSD constantsAVX512<>+552(SB), Z8
+	VMULPD       Z6, Z6, Z9
+	VMULPD       Z7, Z7, Z10
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z4, Z11
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z5, Z12
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z11, Z11
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z12, Z12
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z4, Z13
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z5, Z14
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z13, Z13
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z14, Z14
+	VMULPD       Z6, Z13, Z13
+	VMULPD       Z7, Z14, Z14
+	VADDPD       Z11, Z13, Z11
+	VADDPD       Z12, Z14, Z12
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z4, Z13
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z5, Z14
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z13, Z13
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z14, Z14
+	VMULPD       Z9, Z13, Z9
+	VMULPD       Z10, Z14, Z10
+	VADDPD       Z11, Z9, Z9
+	VADDPD       Z12, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z8, Z5
+	VADDPD       Z4, Z6, Z4
+	VADDPD       Z5, Z7, Z5
+	VPSLLQ       $0x3f, Z2, Z6
+	VPSLLQ       $0x3f, Z3, Z7
+	VPMOVQ2M     Z6, K1
+	VPMOVQ2M     Z7, K2
+	VBLENDMPD    Z4, Z0, K1, Z0
+	VBLENDMPD    Z5, Z1, K2, Z1
+	VPSLLQ       $0x3e, Z2, Z2
+	VPSLLQ       $0x3e, Z3, Z3
+	VANDPD.BCST  constantsAVX512<>+536(SB), Z2, Z2
+	VANDPD.BCST  constantsAVX512<>+536(SB), Z3, Z3
+	VXORPD       Z2, Z0, Z0
+	VXORPD       Z3, Z1, Z1
 	VMOVUPD      Z0, (AX)(BX*8)
 	VMOVUPD      Z1, 64(AX)(BX*8)
-	VMOVUPD      Z2, 128(AX)(BX*8)
-	VMOVUPD      Z3, 192(AX)(BX*8)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop4
+	ADDQ         $+16, BX
+	SUBQ         $+16, DX
+	JMP          loop2
 
-done4:
+done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -9392,36 +8617,38 @@ loop1:
 	VMULPD.BCST  constantsAVX512<>+1240(SB), Z2, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD       Z4, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z3
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z3, Z3
-	VMULPD       Z3, Z2, Z3
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z0, Z3, Z0
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1256(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1272(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1288(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z2, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z0, Z5, Z0
 	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+552(SB), Z3
-	VMULPD       Z2, Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z5
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z5, Z5
-	VMULPD       Z5, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VSUBPD       Z2, Z3, Z2
-	VADDPD       Z2, Z4, Z2
+	VBROADCASTSD constantsAVX512<>+552(SB), Z4
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
+	VSUBPD       Z2, Z4, Z2
+	VADDPD       Z2, Z3, Z2
 	VPSLLQ       $0x3f, Z1, Z3
 	VPMOVQ2M     Z3, K1
 	VBLENDMPD    Z2, Z0, K1, Z0
@@ -9454,36 +8681,38 @@ done1:
 	VMULPD.BCST  constantsAVX512<>+1240(SB), Z2, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD       Z4, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z3
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z3, Z3
-	VMULPD       Z3, Z2, Z3
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z0, Z3, Z0
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1256(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1272(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1288(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z2, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z0, Z5, Z0
 	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+552(SB), Z3
-	VMULPD       Z2, Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z5
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z5, Z5
-	VMULPD       Z5, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VSUBPD       Z2, Z3, Z2
-	VADDPD       Z2, Z4, Z2
+	VBROADCASTSD constantsAVX512<>+552(SB), Z4
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
+	VSUBPD       Z2, Z4, Z2
+	VADDPD       Z2, Z3, Z2
 	VPSLLQ       $0x3f, Z1, Z3
 	VPMOVQ2M     Z3, K2
 	VBLENDMPD    Z2, Z0, K2, Z0
@@ -9504,223 +8733,123 @@ TEXT ·cos64AVX512(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop4:
-	CMPQ         DX, $+32
-	JLT          done4
+loop2:
+	CMPQ         DX, $+16
+	JLT          done2
 	VMOVUPD      (CX)(BX*8), Z0
 	VMOVUPD      64(CX)(BX*8), Z1
-	VMOVUPD      128(CX)(BX*8), Z2
-	VMOVUPD      192(CX)(BX*8), Z3
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z0, Z4
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z1, Z5
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z2, Z6
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z3, Z7
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z8
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z9
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z6, Z10
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z11
-	VPADDQ.BCST  constantsAVX512<>+1344(SB), Z4, Z4
-	VPADDQ.BCST  constantsAVX512<>+1344(SB), Z5, Z5
-	VPADDQ.BCST  constantsAVX512<>+1344(SB), Z6, Z6
-	VPADDQ.BCST  constantsAVX512<>+1344(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1216(SB), Z11, Z15
-	VSUBPD       Z12, Z0, Z0
-	VSUBPD       Z13, Z1, Z1
-	VSUBPD       Z14, Z2, Z2
-	VSUBPD       Z15, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z11, Z15
-	VSUBPD       Z12, Z0, Z0
-	VSUBPD       Z13, Z1, Z1
-	VSUBPD       Z14, Z2, Z2
-	VSUBPD       Z15, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1232(SB), Z11, Z15
-	VSUBPD       Z12, Z0, Z16
-	VSUBPD       Z13, Z1, Z17
-	VSUBPD       Z14, Z2, Z18
-	VSUBPD       Z15, Z3, Z19
-	VSUBPD       Z16, Z0, Z0
-	VSUBPD       Z17, Z1, Z1
-	VSUBPD       Z18, Z2, Z2
-	VSUBPD       Z19, Z3, Z3
-	VSUBPD       Z0, Z12, Z0
-	VSUBPD       Z1, Z13, Z1
-	VSUBPD       Z2, Z14, Z2
-	VSUBPD       Z3, Z15, Z3
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z11, Z11
-	VADDPD       Z8, Z0, Z0
-	VADDPD       Z9, Z1, Z1
-	VADDPD       Z10, Z2, Z2
-	VADDPD       Z11, Z3, Z3
-	VMULPD       Z16, Z16, Z8
-	VMULPD       Z17, Z17, Z9
-	VMULPD       Z18, Z18, Z10
-	VMULPD       Z19, Z19, Z11
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z8, Z12
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z11, Z15
+	VMULPD.BCST  constantsAVX512<>+1208(SB), Z0, Z2
+	VMULPD.BCST  constantsAVX512<>+1208(SB), Z1, Z3
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z3, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z4
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z3, Z5
+	VPADDQ.BCST  constantsAVX512<>+1344(SB), Z2, Z2
+	VPADDQ.BCST  constantsAVX512<>+1344(SB), Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+1216(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+1216(SB), Z5, Z7
+	VSUBPD       Z6, Z0, Z0
+	VSUBPD       Z7, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+1224(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+1224(SB), Z5, Z7
+	VSUBPD       Z6, Z0, Z0
+	VSUBPD       Z7, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+1232(SB), Z4, Z6
+	VMULPD.BCST  constantsAVX512<>+1232(SB), Z5, Z7
+	VSUBPD       Z6, Z0, Z8
+	VSUBPD       Z7, Z1, Z9
+	VSUBPD       Z8, Z0, Z0
+	VSUBPD       Z9, Z1, Z1
+	VSUBPD       Z0, Z6, Z0
+	VSUBPD       Z1, Z7, Z1
+	VMULPD.BCST  constantsAVX512<>+1240(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+1240(SB), Z5, Z5
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z5, Z1, Z1
+	VMULPD       Z8, Z8, Z4
+	VMULPD       Z9, Z9, Z5
+	VMULPD       Z4, Z4, Z6
+	VMULPD       Z5, Z5, Z7
+	VMULPD       Z6, Z6, Z10
+	VMULPD       Z7, Z7, Z11
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z4, Z12
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z5, Z13
 	VADDPD.BCST  constantsAVX512<>+1256(SB), Z12, Z12
 	VADDPD.BCST  constantsAVX512<>+1256(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z13, Z13
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z4, Z14
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z5, Z15
 	VADDPD.BCST  constantsAVX512<>+1272(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+1272(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z15, Z15
-	VMULPD       Z8, Z12, Z12
-	VMULPD       Z9, Z13, Z13
-	VMULPD       Z10, Z14, Z14
-	VMULPD       Z11, Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z13, Z13
+	VMULPD       Z6, Z14, Z14
+	VMULPD       Z7, Z15, Z15
+	VADDPD       Z12, Z14, Z12
+	VADDPD       Z13, Z15, Z13
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z4, Z14
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z5, Z15
 	VADDPD.BCST  constantsAVX512<>+1288(SB), Z14, Z14
 	VADDPD.BCST  constantsAVX512<>+1288(SB), Z15, Z15
-	VMULPD       Z12, Z8, Z12
-	VMULPD       Z13, Z9, Z13
-	VMULPD       Z14, Z10, Z14
-	VMULPD       Z15, Z11, Z15
-	VMULPD       Z16, Z12, Z12
-	VMULPD       Z17, Z13, Z13
-	VMULPD       Z18, Z14, Z14
-	VMULPD       Z19, Z15, Z15
-	VADDPD       Z0, Z12, Z0
-	VADDPD       Z1, Z13, Z1
-	VADDPD       Z2, Z14, Z2
-	VADDPD       Z3, Z15, Z3
-	VSUBPD       Z0, Z16, Z0
-	VSUBPD       Z1, Z17, Z1
-	VSUBPD       Z2, Z18, Z2
-	VSUBPD       Z3, Z19, Z3
-	VBROADCASTSD constantsAVX512<>+552(SB), Z12
-	VMULPD       Z8, Z8, Z13
-	VMULPD       Z9, Z9, Z14
-	VMULPD       Z10, Z10, Z15
-	VMULPD       Z11, Z11, Z16
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z8, Z17
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z9, Z18
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z10, Z19
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z11, Z20
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z20, Z20
-	VMULPD       Z8, Z17, Z17
-	VMULPD       Z9, Z18, Z18
-	VMULPD       Z10, Z19, Z19
-	VMULPD       Z11, Z20, Z20
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z18, Z18
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z20, Z20
-	VMULPD       Z17, Z13, Z13
-	VMULPD       Z18, Z14, Z14
-	VMULPD       Z19, Z15, Z15
-	VMULPD       Z20, Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z11, Z11
-	VSUBPD       Z8, Z12, Z8
-	VSUBPD       Z9, Z12, Z9
-	VSUBPD       Z10, Z12, Z10
-	VSUBPD       Z11, Z12, Z11
-	VADDPD       Z8, Z13, Z8
-	VADDPD       Z9, Z14, Z9
-	VADDPD       Z10, Z15, Z10
-	VADDPD       Z11, Z16, Z11
-	VPSLLQ       $0x3f, Z4, Z12
-	VPSLLQ       $0x3f, Z5, Z13
-	VPSLLQ       $0x3f, Z6, Z14
-	VPSLLQ       $0x3f, Z7, Z15
-	VPMOVQ2M     Z12, K1
-	VPMOVQ2M     Z13, K2
-	VPMOVQ2M     Z14, K3
-	VPMOVQ2M     Z15, K4
-	VBLENDMPD    Z8, Z0, K1, Z0
-	VBLENDMPD    Z9, Z1, K2, Z1
-	VBLENDMPD    Z10, Z2, K3, Z2
-	VBLENDMPD    Z11, Z3, K4, Z3
-	VPSLLQ       $0x3e, Z4, Z4
-	VPSLLQ       $0x3e, Z5, Z5
-	VPSLLQ       $0x3e, Z6, Z6
-	VPSLLQ       $0x3e, Z7, Z7
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z4, Z4
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z5, Z5
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z6, Z6
-	VANDPD.BCST  constantsAVX512<>+536(SB), Z7, Z7
-	VXORPD       Z4, Z0, Z0
-	VXORPD       Z5, Z1, Z1
-	VXORPD       Z6, Z2, Z2
-	VXORPD       Z7, Z3, Z3
+	VMULPD       Z10, Z14, Z10
+	VMULPD       Z11, Z15, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMULPD       Z10, Z4, Z10
+	VMULPD       Z11, Z5, Z11
+	VMULPD       Z8, Z10, Z10
+	VMULPD       Z9, Z11, Z11
+	VADDPD       Z0, Z10, Z0
+	VADDPD       Z1, Z11, Z1
+	VSUBPD       Z0, Z8, Z0
+	VSUBPD       Z1, Z9, Z1
+	VBROADCASTSD constantsAVX512<>+552(SB), Z8
+	VMULPD       Z6, Z6, Z9
+	VMULPD       Z7, Z7, Z10
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z4, Z11
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z5, Z12
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z11, Z11
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z12, Z12
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z4, Z13
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z5, Z14
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z13, Z13
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z14, Z14
+	VMULPD       Z6, Z13, Z13
+	VMULPD       Z7, Z14, Z14
+	VADDPD       Z11, Z13, Z11
+	VADDPD       Z12, Z14, Z12
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z4, Z13
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z5, Z14
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z13, Z13
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z14, Z14
+	VMULPD       Z9, Z13, Z9
+	VMULPD       Z10, Z14, Z10
+	VADDPD       Z11, Z9, Z9
+	VADDPD       Z12, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z8, Z5
+	VADDPD       Z4, Z6, Z4
+	VADDPD       Z5, Z7, Z5
+	VPSLLQ       $0x3f, Z2, Z6
+	VPSLLQ       $0x3f, Z3, Z7
+	VPMOVQ2M     Z6, K1
+	VPMOVQ2M     Z7, K2
+	VBLENDMPD    Z4, Z0, K1, Z0
+	VBLENDMPD    Z5, Z1, K2, Z1
+	VPSLLQ       $0x3e, Z2, Z2
+	VPSLLQ       $0x3e, Z3, Z3
+	VANDPD.BCST  constantsAVX512<>+536(SB), Z2, Z2
+	VANDPD.BCST  constantsAVX512<>+536(SB), Z3, Z3
+	VXORPD       Z2, Z0, Z0
+	VXORPD       Z3, Z1, Z1
 	VMOVUPD      Z0, (AX)(BX*8)
 	VMOVUPD      Z1, 64(AX)(BX*8)
-	VMOVUPD      Z2, 128(AX)(BX*8)
-	VMOVUPD      Z3, 192(AX)(BX*8)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop4
+	ADDQ         $+16, BX
+	SUBQ         $+16, DX
+	JMP          loop2
 
-done4:
+done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -9740,36 +8869,38 @@ loop1:
 	VMULPD.BCST  constantsAVX512<>+1240(SB), Z2, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD       Z4, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z3
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z3, Z3
-	VMULPD       Z3, Z2, Z3
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z0, Z3, Z0
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1256(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1272(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1288(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z2, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z0, Z5, Z0
 	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+552(SB), Z3
-	VMULPD       Z2, Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z5
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z5, Z5
-	VMULPD       Z5, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VSUBPD       Z2, Z3, Z2
-	VADDPD       Z2, Z4, Z2
+	VBROADCASTSD constantsAVX512<>+552(SB), Z4
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
+	VSUBPD       Z2, Z4, Z2
+	VADDPD       Z2, Z3, Z2
 	VPSLLQ       $0x3f, Z1, Z3
 	VPMOVQ2M     Z3, K1
 	VBLENDMPD    Z2, Z0, K1, Z0
@@ -9803,36 +8934,38 @@ done1:
 	VMULPD.BCST  constantsAVX512<>+1240(SB), Z2, Z2
 	VADDPD       Z2, Z0, Z0
 	VMULPD       Z4, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z3
-	VADDPD.BCST  constantsAVX512<>+1256(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1264(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1272(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1280(SB), Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1288(SB), Z3, Z3
-	VMULPD       Z3, Z2, Z3
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z0, Z3, Z0
+	VMULPD       Z2, Z2, Z3
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1248(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1256(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1272(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1288(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z2, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z0, Z5, Z0
 	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+552(SB), Z3
-	VMULPD       Z2, Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z5
-	VADDPD.BCST  constantsAVX512<>+1304(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1320(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+1336(SB), Z5, Z5
-	VMULPD       Z5, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+688(SB), Z2, Z2
-	VSUBPD       Z2, Z3, Z2
-	VADDPD       Z2, Z4, Z2
+	VBROADCASTSD constantsAVX512<>+552(SB), Z4
+	VMULPD       Z3, Z3, Z5
+	VMULPD.BCST  constantsAVX512<>+1296(SB), Z2, Z6
+	VADDPD.BCST  constantsAVX512<>+1304(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1320(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+1328(SB), Z2, Z7
+	VADDPD.BCST  constantsAVX512<>+1336(SB), Z7, Z7
+	VMULPD       Z5, Z7, Z5
+	VADDPD       Z6, Z5, Z5
+	VMULPD       Z5, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
+	VSUBPD       Z2, Z4, Z2
+	VADDPD       Z2, Z3, Z2
 	VPSLLQ       $0x3f, Z1, Z3
 	VPMOVQ2M     Z3, K2
 	VBLENDMPD    Z2, Z0, K2, Z0
@@ -12910,156 +12043,166 @@ TEXT ·expFold64AVX512(SB), NOSPLIT, $0-40
 group0:
 	VMOVUPD      (AX)(DX*8), Z5
 	VMOVUPD      64(AX)(DX*8), Z6
-	VMOVUPD      128(AX)(DX*8), Z7
-	VMOVUPD      192(AX)(DX*8), Z8
 	VSUBPD       Z0, Z5, Z5
 	VSUBPD       Z0, Z6, Z6
-	VSUBPD       Z0, Z7, Z7
-	VSUBPD       Z0, Z8, Z8
-	VBROADCASTSD constantsAVX512<>+560(SB), Z9
-	VMAXPD       Z5, Z9, Z5
-	VMAXPD       Z6, Z9, Z6
-	VMAXPD       Z7, Z9, Z7
-	VMAXPD       Z8, Z9, Z8
-	VBROADCASTSD constantsAVX512<>+568(SB), Z9
-	VMINPD       Z5, Z9, Z5
-	VMINPD       Z6, Z9, Z6
-	VMINPD       Z7, Z9, Z7
-	VMINPD       Z8, Z9, Z8
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z7, Z11
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z8, Z12
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z12, Z12
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z11, Z15
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z12, Z16
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VSUBPD       Z16, Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z11, Z15
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z12, Z16
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VSUBPD       Z16, Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z13
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z7, Z15
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z8, Z16
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z14, Z14
+	VBROADCASTSD constantsAVX512<>+560(SB), Z7
+	VMAXPD       Z5, Z7, Z5
+	VMAXPD       Z6, Z7, Z6
+	VBROADCASTSD constantsAVX512<>+568(SB), Z7
+	VMINPD       Z5, Z7, Z5
+	VMINPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z5, Z5, Z9
+	VMULPD       Z6, Z6, Z10
+	VMULPD       Z9, Z9, Z11
+	VMULPD       Z10, Z10, Z12
+	VMULPD       Z11, Z11, Z13
+	VMULPD       Z12, Z12, Z14
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z16
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z15, Z15
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z14, Z14
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z18, Z18
+	VMULPD       Z9, Z17, Z17
+	VMULPD       Z10, Z18, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z18, Z18
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z6, Z20
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z19, Z19
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z20, Z20
+	VMULPD       Z9, Z19, Z19
+	VMULPD       Z10, Z20, Z20
+	VADDPD       Z17, Z19, Z17
+	VADDPD       Z18, Z20, Z18
+	VMULPD       Z11, Z17, Z11
+	VMULPD       Z12, Z18, Z12
+	VADDPD       Z15, Z11, Z11
+	VADDPD       Z16, Z12, Z12
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z6, Z16
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z15, Z15
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z16, Z16
-	VMULPD       Z5, Z5, Z17
-	VMULPD       Z6, Z6, Z18
-	VMULPD       Z7, Z7, Z19
-	VMULPD       Z8, Z8, Z20
-	VMULPD       Z13, Z17, Z13
-	VMULPD       Z14, Z18, Z14
-	VMULPD       Z15, Z19, Z15
-	VMULPD       Z16, Z20, Z16
-	VADDPD       Z5, Z13, Z5
-	VADDPD       Z6, Z14, Z6
-	VADDPD       Z7, Z15, Z7
-	VADDPD       Z8, Z16, Z8
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z9, Z17
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z10, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD       Z13, Z15, Z13
+	VMULPD       Z14, Z16, Z14
+	VADDPD       Z11, Z13, Z11
+	VADDPD       Z12, Z14, Z12
+	VMULPD       Z11, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VADDPD       Z5, Z9, Z5
+	VADDPD       Z6, Z10, Z6
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z5, Z5
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+552(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+552(SB), Z8, Z8
-	VSCALEFPD    Z9, Z5, Z5
-	VSCALEFPD    Z10, Z6, Z6
-	VSCALEFPD    Z11, Z7, Z7
-	VSCALEFPD    Z12, Z8, Z8
+	VSCALEFPD    Z7, Z5, Z5
+	VSCALEFPD    Z8, Z6, Z6
 	VADDPD       Z5, Z1, Z1
 	VADDPD       Z6, Z2, Z2
-	VADDPD       Z7, Z3, Z3
-	VADDPD       Z8, Z4, Z4
 	VMOVAPD      Z1, Z1
 	VMOVAPD      Z2, Z2
+	VMOVUPD      128(AX)(DX*8), Z5
+	VMOVUPD      192(AX)(DX*8), Z6
+	VSUBPD       Z0, Z5, Z5
+	VSUBPD       Z0, Z6, Z6
+	VBROADCASTSD constantsAVX512<>+560(SB), Z7
+	VMAXPD       Z5, Z7, Z5
+	VMAXPD       Z6, Z7, Z6
+	VBROADCASTSD constantsAVX512<>+568(SB), Z7
+	VMINPD       Z5, Z7, Z5
+	VMINPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z5, Z5, Z9
+	VMULPD       Z6, Z6, Z10
+	VMULPD       Z9, Z9, Z11
+	VMULPD       Z10, Z10, Z12
+	VMULPD       Z11, Z11, Z13
+	VMULPD       Z12, Z12, Z14
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z16
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z15, Z15
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z16, Z16
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z18, Z18
+	VMULPD       Z9, Z17, Z17
+	VMULPD       Z10, Z18, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z18, Z18
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z6, Z20
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z19, Z19
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z20, Z20
+	VMULPD       Z9, Z19, Z19
+	VMULPD       Z10, Z20, Z20
+	VADDPD       Z17, Z19, Z17
+	VADDPD       Z18, Z20, Z18
+	VMULPD       Z11, Z17, Z11
+	VMULPD       Z12, Z18, Z12
+	VADDPD       Z15, Z11, Z11
+	VADDPD       Z16, Z12, Z12
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z6, Z16
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z15, Z15
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z16, Z16
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z9, Z17
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z10, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD       Z13, Z15, Z13
+	VMULPD       Z14, Z16, Z14
+	VADDPD       Z11, Z13, Z11
+	VADDPD       Z12, Z14, Z12
+	VMULPD       Z11, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VADDPD       Z5, Z9, Z5
+	VADDPD       Z6, Z10, Z6
+	VADDPD.BCST  constantsAVX512<>+552(SB), Z5, Z5
+	VADDPD.BCST  constantsAVX512<>+552(SB), Z6, Z6
+	VSCALEFPD    Z7, Z5, Z5
+	VSCALEFPD    Z8, Z6, Z6
+	VADDPD       Z5, Z3, Z3
+	VADDPD       Z6, Z4, Z4
 	VMOVAPD      Z3, Z3
 	VMOVAPD      Z4, Z4
 	ADDQ         $+64, DX
@@ -13078,156 +12221,166 @@ group0:
 group4:
 	VMOVUPD      256(AX)(DX*8), Z5
 	VMOVUPD      320(AX)(DX*8), Z6
-	VMOVUPD      384(AX)(DX*8), Z7
-	VMOVUPD      448(AX)(DX*8), Z8
 	VSUBPD       Z0, Z5, Z5
 	VSUBPD       Z0, Z6, Z6
-	VSUBPD       Z0, Z7, Z7
-	VSUBPD       Z0, Z8, Z8
-	VBROADCASTSD constantsAVX512<>+560(SB), Z9
-	VMAXPD       Z5, Z9, Z5
-	VMAXPD       Z6, Z9, Z6
-	VMAXPD       Z7, Z9, Z7
-	VMAXPD       Z8, Z9, Z8
-	VBROADCASTSD constantsAVX512<>+568(SB), Z9
-	VMINPD       Z5, Z9, Z5
-	VMINPD       Z6, Z9, Z6
-	VMINPD       Z7, Z9, Z7
-	VMINPD       Z8, Z9, Z8
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z9
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z10
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z7, Z11
-	VMULPD.BCST  constantsAVX512<>+576(SB), Z8, Z12
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z12, Z12
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z9, Z9
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z10, Z10
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z11, Z11
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z11, Z15
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z12, Z16
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VSUBPD       Z16, Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z9, Z13
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z10, Z14
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z11, Z15
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z12, Z16
-	VSUBPD       Z13, Z5, Z5
-	VSUBPD       Z14, Z6, Z6
-	VSUBPD       Z15, Z7, Z7
-	VSUBPD       Z16, Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z13
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z7, Z15
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z8, Z16
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z14, Z14
+	VBROADCASTSD constantsAVX512<>+560(SB), Z7
+	VMAXPD       Z5, Z7, Z5
+	VMAXPD       Z6, Z7, Z6
+	VBROADCASTSD constantsAVX512<>+568(SB), Z7
+	VMINPD       Z5, Z7, Z5
+	VMINPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z5, Z5, Z9
+	VMULPD       Z6, Z6, Z10
+	VMULPD       Z9, Z9, Z11
+	VMULPD       Z10, Z10, Z12
+	VMULPD       Z11, Z11, Z13
+	VMULPD       Z12, Z12, Z14
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z16
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z15, Z15
 	VADDPD.BCST  constantsAVX512<>+616(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z14, Z14
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z18, Z18
+	VMULPD       Z9, Z17, Z17
+	VMULPD       Z10, Z18, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z18, Z18
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z6, Z20
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z19, Z19
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z20, Z20
+	VMULPD       Z9, Z19, Z19
+	VMULPD       Z10, Z20, Z20
+	VADDPD       Z17, Z19, Z17
+	VADDPD       Z18, Z20, Z18
+	VMULPD       Z11, Z17, Z11
+	VMULPD       Z12, Z18, Z12
+	VADDPD       Z15, Z11, Z11
+	VADDPD       Z16, Z12, Z12
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z6, Z16
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z15, Z15
 	VADDPD.BCST  constantsAVX512<>+680(SB), Z16, Z16
-	VMULPD       Z5, Z13, Z13
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VMULPD       Z8, Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z16, Z16
-	VMULPD       Z5, Z5, Z17
-	VMULPD       Z6, Z6, Z18
-	VMULPD       Z7, Z7, Z19
-	VMULPD       Z8, Z8, Z20
-	VMULPD       Z13, Z17, Z13
-	VMULPD       Z14, Z18, Z14
-	VMULPD       Z15, Z19, Z15
-	VMULPD       Z16, Z20, Z16
-	VADDPD       Z5, Z13, Z5
-	VADDPD       Z6, Z14, Z6
-	VADDPD       Z7, Z15, Z7
-	VADDPD       Z8, Z16, Z8
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z9, Z17
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z10, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD       Z13, Z15, Z13
+	VMULPD       Z14, Z16, Z14
+	VADDPD       Z11, Z13, Z11
+	VADDPD       Z12, Z14, Z12
+	VMULPD       Z11, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VADDPD       Z5, Z9, Z5
+	VADDPD       Z6, Z10, Z6
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z5, Z5
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z6, Z6
-	VADDPD.BCST  constantsAVX512<>+552(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+552(SB), Z8, Z8
-	VSCALEFPD    Z9, Z5, Z5
-	VSCALEFPD    Z10, Z6, Z6
-	VSCALEFPD    Z11, Z7, Z7
-	VSCALEFPD    Z12, Z8, Z8
+	VSCALEFPD    Z7, Z5, Z5
+	VSCALEFPD    Z8, Z6, Z6
 	VADDPD       Z5, Z1, Z1
 	VADDPD       Z6, Z2, Z2
-	VADDPD       Z7, Z3, Z3
-	VADDPD       Z8, Z4, Z4
 	VMOVAPD      Z1, Z1
 	VMOVAPD      Z2, Z2
+	VMOVUPD      384(AX)(DX*8), Z5
+	VMOVUPD      448(AX)(DX*8), Z6
+	VSUBPD       Z0, Z5, Z5
+	VSUBPD       Z0, Z6, Z6
+	VBROADCASTSD constantsAVX512<>+560(SB), Z7
+	VMAXPD       Z5, Z7, Z5
+	VMAXPD       Z6, Z7, Z6
+	VBROADCASTSD constantsAVX512<>+568(SB), Z7
+	VMINPD       Z5, Z7, Z5
+	VMINPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VMULPD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VADDPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z7, Z7
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z9
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z8, Z10
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z5, Z5, Z9
+	VMULPD       Z6, Z6, Z10
+	VMULPD       Z9, Z9, Z11
+	VMULPD       Z10, Z10, Z12
+	VMULPD       Z11, Z11, Z13
+	VMULPD       Z12, Z12, Z14
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z6, Z16
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z15, Z15
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z16, Z16
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z18, Z18
+	VMULPD       Z9, Z17, Z17
+	VMULPD       Z10, Z18, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z17, Z17
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z18, Z18
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z6, Z20
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z19, Z19
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z20, Z20
+	VMULPD       Z9, Z19, Z19
+	VMULPD       Z10, Z20, Z20
+	VADDPD       Z17, Z19, Z17
+	VADDPD       Z18, Z20, Z18
+	VMULPD       Z11, Z17, Z11
+	VMULPD       Z12, Z18, Z12
+	VADDPD       Z15, Z11, Z11
+	VADDPD       Z16, Z12, Z12
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z5, Z15
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z6, Z16
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z15, Z15
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z16, Z16
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z9, Z17
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z10, Z18
+	VADDPD       Z15, Z17, Z15
+	VADDPD       Z16, Z18, Z16
+	VMULPD       Z13, Z15, Z13
+	VMULPD       Z14, Z16, Z14
+	VADDPD       Z11, Z13, Z11
+	VADDPD       Z12, Z14, Z12
+	VMULPD       Z11, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VADDPD       Z5, Z9, Z5
+	VADDPD       Z6, Z10, Z6
+	VADDPD.BCST  constantsAVX512<>+552(SB), Z5, Z5
+	VADDPD.BCST  constantsAVX512<>+552(SB), Z6, Z6
+	VSCALEFPD    Z7, Z5, Z5
+	VSCALEFPD    Z8, Z6, Z6
+	VADDPD       Z5, Z3, Z3
+	VADDPD       Z6, Z4, Z4
 	VMOVAPD      Z3, Z3
 	VMOVAPD      Z4, Z4
 	ADDQ         $+64, DX
@@ -13258,28 +12411,30 @@ vector:
 	VSUBPD       Z4, Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z4
 	VSUBPD       Z4, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z4
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z4, Z4
-	VMULPD       Z1, Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z4, Z4
-	VMULPD       Z1, Z1, Z5
-	VMULPD       Z4, Z5, Z4
+	VMULPD       Z1, Z1, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD       Z5, Z5, Z6
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z8, Z8
+	VMULPD       Z4, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z8
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z8, Z8
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z1, Z9
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z9, Z9
+	VMULPD       Z4, Z9, Z9
+	VADDPD       Z8, Z9, Z8
+	VMULPD       Z5, Z8, Z5
+	VADDPD       Z7, Z5, Z5
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z1, Z7
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z4, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z6, Z7, Z6
+	VADDPD       Z5, Z6, Z5
+	VMULPD       Z5, Z4, Z4
 	VADDPD       Z1, Z4, Z1
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z1, Z1
 	VSCALEFPD    Z3, Z1, Z1
@@ -13310,28 +12465,30 @@ tail:
 	VSUBPD       Z3, Z0, Z0
 	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z3
 	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z3
-	VADDPD.BCST  constantsAVX512<>+616(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+632(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+648(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+664(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+680(SB), Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z3, Z3
-	VMULPD       Z0, Z0, Z4
-	VMULPD       Z3, Z4, Z3
+	VMULPD       Z0, Z0, Z3
+	VMULPD       Z3, Z3, Z4
+	VMULPD       Z4, Z4, Z5
+	VMULPD.BCST  constantsAVX512<>+608(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+616(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+624(SB), Z0, Z7
+	VADDPD.BCST  constantsAVX512<>+632(SB), Z7, Z7
+	VMULPD       Z3, Z7, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD.BCST  constantsAVX512<>+640(SB), Z0, Z7
+	VADDPD.BCST  constantsAVX512<>+648(SB), Z7, Z7
+	VMULPD.BCST  constantsAVX512<>+656(SB), Z0, Z8
+	VADDPD.BCST  constantsAVX512<>+664(SB), Z8, Z8
+	VMULPD       Z3, Z8, Z8
+	VADDPD       Z7, Z8, Z7
+	VMULPD       Z4, Z7, Z4
+	VADDPD       Z6, Z4, Z4
+	VMULPD.BCST  constantsAVX512<>+672(SB), Z0, Z6
+	VADDPD.BCST  constantsAVX512<>+680(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+688(SB), Z3, Z7
+	VADDPD       Z6, Z7, Z6
+	VMULPD       Z5, Z6, Z5
+	VADDPD       Z4, Z5, Z4
+	VMULPD       Z4, Z3, Z3
 	VADDPD       Z0, Z3, Z0
 	VADDPD.BCST  constantsAVX512<>+552(SB), Z0, Z0
 	VSCALEFPD    Z1, Z0, Z0
@@ -13533,16 +12690,16 @@ DATA constantsAVX512<>+56(SB)/4, $0x3f317400
 DATA constantsAVX512<>+60(SB)/4, $0x3f317400
 DATA constantsAVX512<>+64(SB)/4, $0xb7f40417
 DATA constantsAVX512<>+68(SB)/4, $0xb7f40417
-DATA constantsAVX512<>+72(SB)/4, $0x3ab71d4c
-DATA constantsAVX512<>+76(SB)/4, $0x3ab71d4c
-DATA constantsAVX512<>+80(SB)/4, $0x3c0919cf
-DATA constantsAVX512<>+84(SB)/4, $0x3c0919cf
-DATA constantsAVX512<>+88(SB)/4, $0x3d2aaa26
-DATA constantsAVX512<>+92(SB)/4, $0x3d2aaa26
-DATA constantsAVX512<>+96(SB)/4, $0x3e2aaa50
-DATA constantsAVX512<>+100(SB)/4, $0x3e2aaa50
-DATA constantsAVX512<>+104(SB)/4, $0x3f000000
-DATA constantsAVX512<>+108(SB)/4, $0x3f000000
+DATA constantsAVX512<>+72(SB)/4, $0x3e2aaa50
+DATA constantsAVX512<>+76(SB)/4, $0x3e2aaa50
+DATA constantsAVX512<>+80(SB)/4, $0x3f000000
+DATA constantsAVX512<>+84(SB)/4, $0x3f000000
+DATA constantsAVX512<>+88(SB)/4, $0x3c0919cf
+DATA constantsAVX512<>+92(SB)/4, $0x3c0919cf
+DATA constantsAVX512<>+96(SB)/4, $0x3d2aaa26
+DATA constantsAVX512<>+100(SB)/4, $0x3d2aaa26
+DATA constantsAVX512<>+104(SB)/4, $0x3ab71d4c
+DATA constantsAVX512<>+108(SB)/4, $0x3ab71d4c
 DATA constantsAVX512<>+112(SB)/4, $0x00800000
 DATA constantsAVX512<>+116(SB)/4, $0x00800000
 DATA constantsAVX512<>+120(SB)/4, $0x4b800000
@@ -13561,14 +12718,14 @@ DATA constantsAVX512<>+168(SB)/4, $0x3f3504f3
 DATA constantsAVX512<>+172(SB)/4, $0x3f3504f3
 DATA constantsAVX512<>+176(SB)/4, $0x40000000
 DATA constantsAVX512<>+180(SB)/4, $0x40000000
-DATA constantsAVX512<>+184(SB)/4, $0x3e789d75
-DATA constantsAVX512<>+188(SB)/4, $0x3e789d75
-DATA constantsAVX512<>+192(SB)/4, $0x3e91e9f0
-DATA constantsAVX512<>+196(SB)/4, $0x3e91e9f0
-DATA constantsAVX512<>+200(SB)/4, $0x3eccce13
-DATA constantsAVX512<>+204(SB)/4, $0x3eccce13
-DATA constantsAVX512<>+208(SB)/4, $0x3f2aaaaa
-DATA constantsAVX512<>+212(SB)/4, $0x3f2aaaaa
+DATA constantsAVX512<>+184(SB)/4, $0x3eccce13
+DATA constantsAVX512<>+188(SB)/4, $0x3eccce13
+DATA constantsAVX512<>+192(SB)/4, $0x3f2aaaaa
+DATA constantsAVX512<>+196(SB)/4, $0x3f2aaaaa
+DATA constantsAVX512<>+200(SB)/4, $0x3e789d75
+DATA constantsAVX512<>+204(SB)/4, $0x3e789d75
+DATA constantsAVX512<>+208(SB)/4, $0x3e91e9f0
+DATA constantsAVX512<>+212(SB)/4, $0x3e91e9f0
 DATA constantsAVX512<>+216(SB)/4, $0x7f800000
 DATA constantsAVX512<>+220(SB)/4, $0x7f800000
 DATA constantsAVX512<>+224(SB)/4, $0x00000000
@@ -13593,38 +12750,38 @@ DATA constantsAVX512<>+296(SB)/4, $0x3ecc422a
 DATA constantsAVX512<>+300(SB)/4, $0x3ecc422a
 DATA constantsAVX512<>+304(SB)/4, $0xb242bc9b
 DATA constantsAVX512<>+308(SB)/4, $0xb242bc9b
-DATA constantsAVX512<>+312(SB)/4, $0x3a77690f
-DATA constantsAVX512<>+316(SB)/4, $0x3a77690f
-DATA constantsAVX512<>+320(SB)/4, $0x3b6cdede
-DATA constantsAVX512<>+324(SB)/4, $0x3b6cdede
-DATA constantsAVX512<>+328(SB)/4, $0x3964359e
-DATA constantsAVX512<>+332(SB)/4, $0x3964359e
-DATA constantsAVX512<>+336(SB)/4, $0xbc3f7ca8
-DATA constantsAVX512<>+340(SB)/4, $0xbc3f7ca8
+DATA constantsAVX512<>+312(SB)/4, $0xbeea0b35
+DATA constantsAVX512<>+316(SB)/4, $0xbeea0b35
+DATA constantsAVX512<>+320(SB)/4, $0x3ebf161a
+DATA constantsAVX512<>+324(SB)/4, $0x3ebf161a
+DATA constantsAVX512<>+328(SB)/4, $0x3d93a550
+DATA constantsAVX512<>+332(SB)/4, $0x3d93a550
+DATA constantsAVX512<>+336(SB)/4, $0x3c91454e
+DATA constantsAVX512<>+340(SB)/4, $0x3c91454e
 DATA constantsAVX512<>+344(SB)/4, $0xbc7702d1
 DATA constantsAVX512<>+348(SB)/4, $0xbc7702d1
 DATA constantsAVX512<>+352(SB)/4, $0x3c8540ee
 DATA constantsAVX512<>+356(SB)/4, $0x3c8540ee
-DATA constantsAVX512<>+360(SB)/4, $0x3d93a550
-DATA constantsAVX512<>+364(SB)/4, $0x3d93a550
-DATA constantsAVX512<>+368(SB)/4, $0x3c91454e
-DATA constantsAVX512<>+372(SB)/4, $0x3c91454e
-DATA constantsAVX512<>+376(SB)/4, $0xbeea0b35
-DATA constantsAVX512<>+380(SB)/4, $0xbeea0b35
-DATA constantsAVX512<>+384(SB)/4, $0x3ebf161a
-DATA constantsAVX512<>+388(SB)/4, $0x3ebf161a
-DATA constantsAVX512<>+392(SB)/4, $0x3eb40000
-DATA constantsAVX512<>+396(SB)/4, $0x3eb40000
-DATA constantsAVX512<>+400(SB)/4, $0xbf8d0000
-DATA constantsAVX512<>+404(SB)/4, $0xbf8d0000
-DATA constantsAVX512<>+408(SB)/4, $0x3fe00000
-DATA constantsAVX512<>+412(SB)/4, $0x3fe00000
-DATA constantsAVX512<>+416(SB)/4, $0xba96f7e9
-DATA constantsAVX512<>+420(SB)/4, $0xba96f7e9
-DATA constantsAVX512<>+424(SB)/4, $0x3c2365d1
-DATA constantsAVX512<>+428(SB)/4, $0x3c2365d1
-DATA constantsAVX512<>+432(SB)/4, $0xbd882c52
-DATA constantsAVX512<>+436(SB)/4, $0xbd882c52
+DATA constantsAVX512<>+360(SB)/4, $0x3964359e
+DATA constantsAVX512<>+364(SB)/4, $0x3964359e
+DATA constantsAVX512<>+368(SB)/4, $0xbc3f7ca8
+DATA constantsAVX512<>+372(SB)/4, $0xbc3f7ca8
+DATA constantsAVX512<>+376(SB)/4, $0x3a77690f
+DATA constantsAVX512<>+380(SB)/4, $0x3a77690f
+DATA constantsAVX512<>+384(SB)/4, $0x3b6cdede
+DATA constantsAVX512<>+388(SB)/4, $0x3b6cdede
+DATA constantsAVX512<>+392(SB)/4, $0xbf8d0000
+DATA constantsAVX512<>+396(SB)/4, $0xbf8d0000
+DATA constantsAVX512<>+400(SB)/4, $0x3fe00000
+DATA constantsAVX512<>+404(SB)/4, $0x3fe00000
+DATA constantsAVX512<>+408(SB)/4, $0x3eb40000
+DATA constantsAVX512<>+412(SB)/4, $0x3eb40000
+DATA constantsAVX512<>+416(SB)/4, $0xbd882c52
+DATA constantsAVX512<>+420(SB)/4, $0xbd882c52
+DATA constantsAVX512<>+424(SB)/4, $0xba96f7e9
+DATA constantsAVX512<>+428(SB)/4, $0xba96f7e9
+DATA constantsAVX512<>+432(SB)/4, $0x3c2365d1
+DATA constantsAVX512<>+436(SB)/4, $0x3c2365d1
 DATA constantsAVX512<>+440(SB)/4, $0x3f22f983
 DATA constantsAVX512<>+444(SB)/4, $0x3f22f983
 DATA constantsAVX512<>+448(SB)/4, $0x3fc90000
@@ -13635,18 +12792,18 @@ DATA constantsAVX512<>+464(SB)/4, $0x33a22000
 DATA constantsAVX512<>+468(SB)/4, $0x33a22000
 DATA constantsAVX512<>+472(SB)/4, $0x2c34611a
 DATA constantsAVX512<>+476(SB)/4, $0x2c34611a
-DATA constantsAVX512<>+480(SB)/4, $0x394ca97d
-DATA constantsAVX512<>+484(SB)/4, $0x394ca97d
-DATA constantsAVX512<>+488(SB)/4, $0xbc0883b0
-DATA constantsAVX512<>+492(SB)/4, $0xbc0883b0
-DATA constantsAVX512<>+496(SB)/4, $0x3e2aaaa3
-DATA constantsAVX512<>+500(SB)/4, $0x3e2aaaa3
-DATA constantsAVX512<>+504(SB)/4, $0x37ccf406
-DATA constantsAVX512<>+508(SB)/4, $0x37ccf406
-DATA constantsAVX512<>+512(SB)/4, $0xbab60614
-DATA constantsAVX512<>+516(SB)/4, $0xbab60614
-DATA constantsAVX512<>+520(SB)/4, $0x3d2aaaa5
-DATA constantsAVX512<>+524(SB)/4, $0x3d2aaaa5
+DATA constantsAVX512<>+480(SB)/4, $0xbc0883b0
+DATA constantsAVX512<>+484(SB)/4, $0xbc0883b0
+DATA constantsAVX512<>+488(SB)/4, $0x3e2aaaa3
+DATA constantsAVX512<>+492(SB)/4, $0x3e2aaaa3
+DATA constantsAVX512<>+496(SB)/4, $0x394ca97d
+DATA constantsAVX512<>+500(SB)/4, $0x394ca97d
+DATA constantsAVX512<>+504(SB)/4, $0xbab60614
+DATA constantsAVX512<>+508(SB)/4, $0xbab60614
+DATA constantsAVX512<>+512(SB)/4, $0x3d2aaaa5
+DATA constantsAVX512<>+516(SB)/4, $0x3d2aaaa5
+DATA constantsAVX512<>+520(SB)/4, $0x37ccf406
+DATA constantsAVX512<>+524(SB)/4, $0x37ccf406
 DATA constantsAVX512<>+528(SB)/4, $0x00000001
 DATA constantsAVX512<>+532(SB)/4, $0x00000001
 DATA constantsAVX512<>+536(SB)/8, $0x8000000000000000
@@ -13658,17 +12815,17 @@ DATA constantsAVX512<>+576(SB)/8, $0x3ff71547652b82fe
 DATA constantsAVX512<>+584(SB)/8, $0x4338000000000000
 DATA constantsAVX512<>+592(SB)/8, $0x3fe62e42fefa4000
 DATA constantsAVX512<>+600(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX512<>+608(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX512<>+616(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX512<>+624(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX512<>+632(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX512<>+640(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX512<>+648(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX512<>+656(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX512<>+664(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX512<>+672(SB)/8, $0x3fa555555555553e
-DATA constantsAVX512<>+680(SB)/8, $0x3fc5555555555559
-DATA constantsAVX512<>+688(SB)/8, $0x3fe0000000000000
+DATA constantsAVX512<>+608(SB)/8, $0x3fc5555555555559
+DATA constantsAVX512<>+616(SB)/8, $0x3fe0000000000000
+DATA constantsAVX512<>+624(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX512<>+632(SB)/8, $0x3fa555555555553e
+DATA constantsAVX512<>+640(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX512<>+648(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX512<>+656(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX512<>+664(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX512<>+672(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX512<>+680(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX512<>+688(SB)/8, $0x3e21ee8fd00fbecf
 DATA constantsAVX512<>+696(SB)/8, $0x0010000000000000
 DATA constantsAVX512<>+704(SB)/8, $0x4350000000000000
 DATA constantsAVX512<>+712(SB)/8, $0x00095f619980c433
@@ -13678,13 +12835,13 @@ DATA constantsAVX512<>+736(SB)/8, $0x408ff80000000000
 DATA constantsAVX512<>+744(SB)/8, $0x000fffffffffffff
 DATA constantsAVX512<>+752(SB)/8, $0x3fe6a09e667f3bcd
 DATA constantsAVX512<>+760(SB)/8, $0x4000000000000000
-DATA constantsAVX512<>+768(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX512<>+776(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX512<>+784(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX512<>+792(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX512<>+800(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX512<>+808(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX512<>+816(SB)/8, $0x3fe5555555555593
+DATA constantsAVX512<>+768(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX512<>+776(SB)/8, $0x3fe5555555555593
+DATA constantsAVX512<>+784(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX512<>+792(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX512<>+800(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX512<>+808(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX512<>+816(SB)/8, $0x3fc2f11a031eabce
 DATA constantsAVX512<>+824(SB)/8, $0x7ff0000000000000
 DATA constantsAVX512<>+832(SB)/8, $0x0000000000000000
 DATA constantsAVX512<>+840(SB)/8, $0xfff0000000000000
@@ -13699,56 +12856,56 @@ DATA constantsAVX512<>+904(SB)/8, $0x3fd9884533d43651
 DATA constantsAVX512<>+912(SB)/8, $0xbc7cbc0d30ebfd15
 DATA constantsAVX512<>+920(SB)/8, $0x4043800000000000
 DATA constantsAVX512<>+928(SB)/8, $0x4010000000000000
-DATA constantsAVX512<>+936(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX512<>+944(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX512<>+952(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX512<>+960(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX512<>+968(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX512<>+976(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX512<>+984(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX512<>+992(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX512<>+1000(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX512<>+1008(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX512<>+1016(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX512<>+1024(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX512<>+1032(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX512<>+1040(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX512<>+1048(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX512<>+1056(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX512<>+1064(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX512<>+1072(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX512<>+1080(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX512<>+1088(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX512<>+1096(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX512<>+1104(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX512<>+1112(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX512<>+1120(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX512<>+1128(SB)/8, $0x3ff3400000000000
-DATA constantsAVX512<>+1136(SB)/8, $0xbffc000000000000
-DATA constantsAVX512<>+1144(SB)/8, $0x3ffe400000000000
-DATA constantsAVX512<>+1152(SB)/8, $0xbe663a45163bb696
-DATA constantsAVX512<>+1160(SB)/8, $0x3ea663ceb8984461
-DATA constantsAVX512<>+1168(SB)/8, $0xbee3cee2a2b5ca7a
-DATA constantsAVX512<>+1176(SB)/8, $0x3f1e42b2e48a3244
-DATA constantsAVX512<>+1184(SB)/8, $0xbf537403f9f03f51
-DATA constantsAVX512<>+1192(SB)/8, $0x3f846d04297b3fde
-DATA constantsAVX512<>+1200(SB)/8, $0xbfb1058377e2d16a
+DATA constantsAVX512<>+936(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX512<>+944(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX512<>+952(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX512<>+960(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX512<>+968(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX512<>+976(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX512<>+984(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX512<>+992(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX512<>+1000(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX512<>+1008(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX512<>+1016(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX512<>+1024(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX512<>+1032(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX512<>+1040(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX512<>+1048(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX512<>+1056(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX512<>+1064(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX512<>+1072(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX512<>+1080(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX512<>+1088(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX512<>+1096(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX512<>+1104(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX512<>+1112(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX512<>+1120(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX512<>+1128(SB)/8, $0xbffc000000000000
+DATA constantsAVX512<>+1136(SB)/8, $0x3ffe400000000000
+DATA constantsAVX512<>+1144(SB)/8, $0x3ff3400000000000
+DATA constantsAVX512<>+1152(SB)/8, $0xbfb1058377e2d16a
+DATA constantsAVX512<>+1160(SB)/8, $0xbf537403f9f03f51
+DATA constantsAVX512<>+1168(SB)/8, $0x3f846d04297b3fde
+DATA constantsAVX512<>+1176(SB)/8, $0xbee3cee2a2b5ca7a
+DATA constantsAVX512<>+1184(SB)/8, $0x3f1e42b2e48a3244
+DATA constantsAVX512<>+1192(SB)/8, $0xbe663a45163bb696
+DATA constantsAVX512<>+1200(SB)/8, $0x3ea663ceb8984461
 DATA constantsAVX512<>+1208(SB)/8, $0x3fe45f306dc9c883
 DATA constantsAVX512<>+1216(SB)/8, $0x3ff921fb54400000
 DATA constantsAVX512<>+1224(SB)/8, $0x3dd0b4611a600000
 DATA constantsAVX512<>+1232(SB)/8, $0x3ba3198a2e000000
 DATA constantsAVX512<>+1240(SB)/8, $0x397b839a252049c1
-DATA constantsAVX512<>+1248(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX512<>+1256(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX512<>+1248(SB)/8, $0xbf8111111110f730
+DATA constantsAVX512<>+1256(SB)/8, $0x3fc5555555555548
 DATA constantsAVX512<>+1264(SB)/8, $0xbec71de35552b339
 DATA constantsAVX512<>+1272(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX512<>+1280(SB)/8, $0xbf8111111110f730
-DATA constantsAVX512<>+1288(SB)/8, $0x3fc5555555555548
-DATA constantsAVX512<>+1296(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX512<>+1304(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX512<>+1280(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX512<>+1288(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX512<>+1296(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX512<>+1304(SB)/8, $0x3fa555555555554b
 DATA constantsAVX512<>+1312(SB)/8, $0xbe927e4f7f050c7f
 DATA constantsAVX512<>+1320(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX512<>+1328(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX512<>+1336(SB)/8, $0x3fa555555555554b
+DATA constantsAVX512<>+1328(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX512<>+1336(SB)/8, $0x3e21ee9dacc3d876
 DATA constantsAVX512<>+1344(SB)/8, $0x0000000000000001
 GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1352

@@ -4,13 +4,45 @@ import "math"
 
 // The functions below do what package simd does in Go, in the same order.
 
-func (m *machine) polynomial(coefficients []float64, x value) value {
-	last := len(coefficients) - 1
-	p := m.mul(x, m.number(coefficients[last]))
-	for i := last - 1; i > 0; i-- {
-		p = m.mul(m.add(p, m.number(coefficients[i])), x)
+// polynomial adds pairs, then pairs of pairs, and so on. The square of x is square, if that is at hand.
+func (m *machine) polynomial(coefficients []float64, x, square value) value {
+	powers := []value{x}
+	if square != nil {
+		powers = append(powers, square)
 	}
-	return m.add(p, m.number(coefficients[0]))
+	level := 0
+	for 1<<level < len(coefficients) {
+		level++
+		if len(powers) < level {
+			last := powers[len(powers)-1]
+			powers = append(powers, m.mul(last, last))
+		}
+	}
+	sum, _ := m.pairs(coefficients, powers, level, 0)
+	return sum
+}
+
+// pairs returns sum i of a level, of 2^level coefficients. One that is a coefficient alone is a constant.
+func (m *machine) pairs(coefficients []float64, powers []value, level, i int) (value, constant) {
+	if level == 0 {
+		return nil, m.number(coefficients[i])
+	}
+	low, lowConstant := m.pairs(coefficients, powers, level-1, 2*i)
+	if (2*i+1)<<(level-1) >= len(coefficients) {
+		return low, lowConstant
+	}
+	high, highConstant := m.pairs(coefficients, powers, level-1, 2*i+1)
+	power := powers[level-1]
+	var product value
+	if high == nil {
+		product = m.mul(power, highConstant)
+	} else {
+		product = m.mul(high, power)
+	}
+	if low == nil {
+		return m.add(product, lowConstant), constant{}
+	}
+	return m.add(product, low), constant{}
 }
 
 // power returns 2^n.
@@ -46,8 +78,8 @@ func (m *machine) remainder(x, n value) value {
 }
 
 func (m *machine) grow(r value) value {
-	p := m.polynomial(m.Exp, r)
-	return m.add(m.mul(m.mul(r, r), p), r)
+	square := m.mul(r, r)
+	return m.add(m.mul(square, m.polynomial(m.Exp, r, square)), r)
 }
 
 // atLeast and atMost bound x, and leave a NaN as it is.
@@ -100,19 +132,20 @@ func (m *machine) density(x value) value {
 
 func (m *machine) phi(x value) value {
 	t := m.atMost(m.abs(x), m.PhiHigh)
-	n, y, rest := m.bell(t)
 	one := m.load(m.number(1))
 	q := m.div(one, m.add(t, m.number(m.PhiPole)))
 	u := m.mul(m.sub(t, m.number(m.PhiPole)), q)
-	d := m.polynomial(m.Phi, u)
+	d := m.polynomial(m.Phi, u, nil)
 	sum := m.add(t, d)
+	lost := m.sub(d, m.sub(sum, t))
+	slope := m.mul(m.polynomial(m.PhiSlope, u, nil), q)
+	n, y, rest := m.bell(t)
 	tail := m.div(y, sum)
-	rest = m.sub(rest, m.mul(tail, m.sub(d, m.sub(sum, t))))
-	tail = m.add(tail, m.mul(m.mul(rest, q), m.polynomial(m.PhiSlope, u)))
+	tail = m.add(tail, m.mul(m.sub(rest, m.mul(tail, lost)), slope))
 	tail = m.scale(tail, n)
 	tail = m.choose(m.compare(x, greater, m.number(0)), m.sub(one, tail), tail)
-	center := m.add(m.mul(m.polynomial(m.Center, m.mul(x, x)), x), m.number(0.5))
-	return m.choose(m.compare(t, less, m.number(m.PhiCenter)), center, tail)
+	center := m.add(m.mul(m.polynomial(m.Center, m.mul(x, x), nil), x), m.number(0.5))
+	return m.choose(m.compare(m.abs(x), less, m.number(m.PhiCenter)), center, tail)
 }
 
 func (m *machine) log(x value) value {
@@ -129,7 +162,7 @@ func (m *machine) log(x value) value {
 	s := m.div(f, m.add(f, m.number(2)))
 	z := m.mul(s, s)
 	square := m.mul(m.mul(f, m.number(0.5)), f)
-	r := m.add(m.mul(z, m.polynomial(m.Log, z)), square)
+	r := m.add(m.mul(z, m.polynomial(m.Log, z, nil)), square)
 	low := m.add(m.mul(s, r), m.mul(exponent, m.number(m.Ln2Low)))
 	y = m.sub(m.mul(exponent, m.number(m.Ln2High)), m.sub(m.sub(square, low), f))
 	y = m.choose(m.compare(x, less, m.number(math.Inf(1))), y, x)
@@ -149,9 +182,10 @@ func (m *machine) turn(x value, quarters uint64) value {
 	r := m.sub(a, b)
 	rest := m.add(m.sub(b, m.sub(a, r)), m.mul(n, m.number(m.HalfPi[3])))
 	z := m.mul(r, r)
-	sine := m.sub(r, m.add(m.mul(m.mul(z, m.polynomial(m.Sin, z)), r), rest))
+	square := m.mul(z, z)
+	sine := m.sub(r, m.add(m.mul(m.mul(z, m.polynomial(m.Sin, z, square)), r), rest))
 	one := m.load(m.number(1))
-	cosine := m.add(m.mul(m.mul(z, z), m.polynomial(m.Cos, z)), m.sub(one, m.mul(z, m.number(0.5))))
+	cosine := m.add(m.mul(square, m.polynomial(m.Cos, z, square)), m.sub(one, m.mul(z, m.number(0.5))))
 	last := uint(8*m.size() - 1)
 	y := m.choose(m.signs(m.up(t, last)), cosine, sine)
 	return m.xor(y, m.and(m.up(t, last-1), m.sign()))
