@@ -139,12 +139,28 @@ func strided[T simd.Float](t dtype.Type) func(b *block[T], z []T, start, stride 
 
 func read[T, U simd.Float](same []T, x []U, z []T, start, stride int) {
 	switch {
+	case same == nil && stride == 1:
+		convert(z, x[start:start+len(z)])
 	case same == nil:
 		converted(z, x, start, stride)
 	case stride == 1:
 		copy(z, same[start:])
 	default:
 		simd.Gather(z, same, start, stride)
+	}
+}
+
+// convert sets z to x.
+func convert[T, U simd.Float](z []T, x []U) {
+	switch z := any(z).(type) {
+	case []float32:
+		if x, ok := any(x).([]float64); ok {
+			simd.Narrow(z, x)
+		}
+	case []float64:
+		if x, ok := any(x).([]float32); ok {
+			simd.Widen(z, x)
+		}
 	}
 }
 
@@ -267,6 +283,10 @@ func (z *vectorizer[T]) branched(reg int) bool {
 // storeOther emits the writing of elements of another type, or at distances.
 func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 	at, k, r, put := z.c.value(a.offset), a.offset.factor(z.v), z.vector(x), putReal[T](z.c.tensors[t].Type, add)
+	if z.c.tensors[t].Type == z.c.own && !add {
+		z.emit(-1, func(s *state[T], n int) { simd.Scatter(s.mem[t].same, s.regs[r][:n], at(s), k) }, r)
+		return
+	}
 	z.emit(-1, func(s *state[T], n int) {
 		i, b := at(s), &s.mem[t]
 		for _, v := range s.regs[r][:n] {

@@ -222,9 +222,27 @@ func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
 	return r, true
 }
 
+// factors returns the registers of the factors of a product of which no value is needed elsewhere.
+func (z *vectorizer[T]) factors(n *term.Term) (w, q int, ok bool) {
+	if n.Op != term.Multiply || n.Kind != term.Real || !n.Args[0].Uses(z.v) || !n.Args[1].Uses(z.v) || term.Identical(n.Args[0], n.Args[1]) {
+		return 0, 0, false
+	}
+	if _, done := z.known[z.c.key(n)]; done {
+		return 0, 0, false
+	}
+	return z.real(n.Args[0]).reg, z.real(n.Args[1]).reg, true
+}
+
 // difference compiles x - y. A number that is computed in float64, such as a mean, is subtracted in two parts, so that
 // little is lost where it is much larger than the difference.
 func (z *vectorizer[T]) difference(x, y *term.Term) int {
+	if w, q, ok := z.factors(y); ok && x.Uses(z.v) {
+		a, r := z.real(x).reg, z.register(false)
+		z.emit(r, func(s *state[T], n int) {
+			simd.MulSubFrom(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[a][:n])
+		}, w, q, a)
+		return r
+	}
 	a, b := z.real(x), z.real(y)
 	if b.scalar == nil || !b.split || a.scalar != nil {
 		return z.binary(simd.Sub, a, b)
