@@ -51,7 +51,7 @@ func (k *unitCompiler[T]) foldVariable(vars []*term.Variable, own *term.Variable
 			if v == own {
 				u = r.Vars[len(r.Vars)-1]
 			}
-			reads(r.Body, func(e *term.Read) {
+			visit := func(e *term.Read) {
 				switch f := accessOf(e).offset; {
 				case f.hidden(u):
 					score -= 3
@@ -60,7 +60,9 @@ func (k *unitCompiler[T]) foldVariable(vars []*term.Variable, own *term.Variable
 				case f.factor(u) != 0:
 					score--
 				}
-			})
+			}
+			reads(r.Body, visit)
+			reads(r.Guard, visit)
 		}
 		score = (score + 10) * float64(min(extent(v), 64))
 		if score >= most {

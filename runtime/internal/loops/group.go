@@ -218,7 +218,7 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 		s.lenient != b.statements[0].lenient || !c.strips(s) || !c.strips(b.statements[0]) {
 		return false
 	}
-	if r != nil && (!summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s)) {
+	if r != nil && (c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s)) {
 		return false
 	}
 	to := map[*term.Variable]*term.Term{}
