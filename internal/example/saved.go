@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
@@ -58,4 +59,26 @@ func (t *trial) savedKey(slot int) source.Node {
 		return nil
 	}
 	return t.spec.Slots[i].Saved
+}
+
+// saved states of which tensors backward is given the values: of those of which the gradient reads elements, at an example.
+func (f *follower) saved() {
+	if !f.differentiable() {
+		return
+	}
+	reads := map[int]bool{}
+	for _, v := range f.views {
+		for slot := range v.gradient.Reads() {
+			reads[slot] = true
+		}
+	}
+	for i, s := range f.spec.Slots {
+		if s.Saved != nil || !slices.Contains([]string{"input", "weight", "output"}, s.Role.V) {
+			continue
+		}
+		if want := reads[i]; want != (rules.Saved(s) != "") {
+			s.Saved = &source.Scalar{Span: s.Key, Value: want}
+			f.added = true
+		}
+	}
 }
