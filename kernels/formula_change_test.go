@@ -194,7 +194,7 @@ var alike = [][]string{
 	{"ceil", "floor", "round"}, {"max", "min", "pow"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
 }
 
-var reductions = [][]string{{"sum", "prod", "max", "min", "mean", "variance", "logsumexp"}, {"any", "all"}, {"argmax", "argmin"}}
+var reductions = [][]string{{"sum", "prod", "max", "min", "mean", "variance", "logsumexp"}, {"any", "all"}, {"argmax", "argmin"}, {"argsort", "rank"}}
 
 // walk adds the changes of a node and of everything below it.
 func (c *changer) walk(root expr.Node) {
@@ -393,5 +393,14 @@ func (c *changer) reduce(n *expr.Reduce) {
 	}
 	if n.X != nil {
 		c.replace("reduction", n.Pos(), n.End(), "("+c.of(n.X)+")")
+	}
+	if expr.IsOrder(n.Kind) {
+		end := n.X.End() + strings.Index(c.text[n.X.End():], ")")
+		word := " descending"
+		if n.Descending {
+			word = ""
+		}
+		c.replace("reduction", n.X.End(), end, word)
+		c.list(n.At)
 	}
 }

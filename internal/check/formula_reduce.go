@@ -35,6 +35,12 @@ func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 	if err != nil {
 		return value{}, err
 	}
+	if expr.IsOrder(n.Kind) {
+		if err := want(n.X, x, kNumber); err != nil {
+			return value{}, err
+		}
+		return f.ordered(n, in, fr)
+	}
 	switch n.Kind {
 	case "any", "all":
 		return value{kinds: kBool}, want(n.X, x, kBool)

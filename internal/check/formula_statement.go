@@ -113,7 +113,12 @@ func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *ex
 			continue
 		}
 		t.kinds, t.int = v.kinds&kElement, v.int
-		if r, ok := s.X.(*expr.Reduce); ok && strings.HasPrefix(r.Kind, "arg") && len(r.Binders) == len(targets) {
+		r, ok := s.X.(*expr.Reduce)
+		switch {
+		case !ok:
+		case expr.IsOrder(r.Kind) && len(targets) == 1:
+			t.within = f.placeIn(r, fr)
+		case strings.HasPrefix(r.Kind, "arg") && len(r.Binders) == len(targets):
 			t.within = f.placeOf(r, i, fr)
 		}
 	}

@@ -87,6 +87,12 @@ func show(n expr.Node) string {
 		if n.X != nil {
 			s += ": " + show(n.X)
 		}
+		if n.Descending {
+			s += " descending"
+		}
+		if expr.IsOrder(n.Kind) {
+			return s + ")[" + showAll(n.At) + "]"
+		}
 		return s + ")"
 	case *expr.Binder:
 		s := show(n.X)

@@ -225,6 +225,9 @@ func (d *divider) reduction(r *term.Reduction) state {
 	if r.Body != nil {
 		body = d.value(r.Body)
 	}
+	for _, i := range r.At { // a place in an order, which goes over all elements
+		body = max(body, d.value(i))
+	}
 	switch {
 	case body == wrong:
 		return wrong

@@ -207,8 +207,7 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 		same := term.Compare(term.Equal, body, result)
 		return d.walk(body, term.Ratio(g, ties), inner, term.All(inside, same))
 	case "prod":
-		others := d.others(fresh)
-		g = term.Product(g, others)
+		g = term.Product(g, d.aside("others", inner, d.others(fresh)))
 	case "variance":
 		mean := d.aside("mean", vars, &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "mean", Vars: n.Reduction.Vars,
 			Guard: n.Reduction.Guard, Body: n.Reduction.Body, Part: -1}})

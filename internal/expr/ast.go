@@ -170,12 +170,15 @@ type Number struct {
 	Items []Node
 }
 
-// Reduce is Kind(Binders... if If: X), such as a sum. X is nil for count, and If where there is no condition.
+// Reduce is Kind(Binders... if If: X), such as a sum. X is nil for count, and If where there is no condition. An order,
+// such as argsort, is Kind(Binders...: X descending)[At...].
 type Reduce struct {
 	base
-	Kind    string
-	Binders []*Binder
-	If, X   Node
+	Kind       string
+	Binders    []*Binder
+	If, X      Node
+	Descending bool
+	At         []Node
 }
 
 // Binder is what a reduction, or a statement, goes over: X, or the indices named X from Lo to Hi-1. Lo is nil if it is
@@ -289,6 +292,9 @@ func Walk(n Node, f func(Node)) {
 		}
 		Walk(n.If, f)
 		Walk(n.X, f)
+		for _, e := range n.At {
+			Walk(e, f)
+		}
 	case *Binder:
 		Walk(n.X, f)
 		Walk(n.Lo, f)

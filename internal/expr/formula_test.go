@@ -21,6 +21,8 @@ func TestParseFormula(t *testing.T) {
 		{"r.type.L2(x) = x^2 / 2", "r.type.L2(x) = ((x ^ 2) / 2)"},
 		{"t[b] = count(b' if #(b') < #b)", "t[b] = count(b' if (#(b') < #(b)))"},
 		{"o[k] = e[g[k]][p[k], d] else 0 * 2", "o[k] = (e[g[k]][p[k], d] else 0 * 2)"},
+		{"i[a, j] = argsort(r: x[a, r] descending)[j]", "i[a, j] = argsort(r : x[a, r] descending)[j]"},
+		{"t[b, k] = rank(b', k' < 3: x[b', k'])[b, k + 1] - 1", "t[b, k] = (rank(b', k' < 3 : x[b', k'])[b, (k + 1)] - 1)"},
 		{"o[n] = max(a ? b : c, 0)", "o[n] = max((a ? b : c), 0)"},
 	} {
 		f, errs := ParseFormula(c.text)
@@ -44,6 +46,10 @@ func TestParseFormulaErrors(t *testing.T) {
 		{"y = count(k: 1)", "13-14 count has no value: write the condition behind if"},
 		{"y = sum(f(k) < 3: k)", "8-12 want the name of an index"},
 		{"y = x[1][2][3]", "4-14 want one index, or two where the first is the number of a tensor, got 3"},
+		{"y = argsort(k: x[k]) + 1", `21-22 want the place in the order, such as [i], got "+"`},
+		{"y = rank(k: x[k])", "17-17 want the index whose place in the order is meant, such as [k], got the end"},
+		{"y = rank(k if k > 1: x[k])[0]", "14-19 rank orders all elements, so it has no condition"},
+		{"y = sum(k: x[k] descending)", `16-26 want ")", got descending`},
 		{"y, x = max(h: a[h])", "7-19 want argmax or argmin over 2 indices, one for each target"},
 		{"y[n] else 0 = 1", "10-11 what is given has no else"},
 		{"old.w[n] = 1", "0-8 old.w cannot be given: it is what w was before"},
@@ -69,7 +75,7 @@ func TestParseFormulaErrors(t *testing.T) {
 
 // FuzzParseFormula checks that no text makes the parser panic, and that positions lie in the text.
 func FuzzParseFormula(f *testing.F) {
-	for _, s := range []string{"output[n, o] = sum(k: a[n, k] * b[o, k]) when x\n", "f(x) = x^2\n// c\n y", "a, b = argmax(h in 0 .. k, w: x[h, w]) for i < 3"} {
+	for _, s := range []string{"output[n, o] = sum(k: a[n, k] * b[o, k]) when x\n", "f(x) = x^2\n// c\n y", "a, b = argmax(h in 0 .. k, w: x[h, w]) for i < 3", "y = rank(k: x[k] descending)[2] * argsort(k: x[k])[i]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -171,6 +177,12 @@ func printNode(n Node) string {
 		}
 		if n.X != nil {
 			s += " : " + printNode(n.X)
+		}
+		if n.Descending {
+			s += " descending"
+		}
+		if n.At != nil {
+			return s + ")[" + printNodes(n.At) + "]"
 		}
 		return s + ")"
 	}

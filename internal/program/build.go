@@ -217,7 +217,7 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	if left.Ext == nil {
 		left.Ext = b.program.Tensors[id].Shape
 	}
-	x = b.hoist(x, vars)
+	x = b.hoist(x, vars, false)
 	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: left, Vars: vars, Value: x})
 	return nil
 }

@@ -40,8 +40,23 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 			return nil, err
 		}
 	}
+	if expr.IsOrder(n.Kind) {
+		r.Descending = n.Descending
+		if r.At, err = b.items(n.At, sc); err != nil {
+			return nil, err
+		}
+		want := 1
+		if n.Kind == "rank" {
+			want = len(r.Vars)
+		}
+		if len(r.At) != want {
+			return nil, fmt.Errorf("%s: want %d indices behind it, got %d", n.Kind, want, len(r.At))
+		}
+	}
 	k := term.Real
 	switch {
+	case n.Kind == "rank":
+		k = term.Integer
 	case strings.HasPrefix(n.Kind, "arg") || n.Kind == "count":
 		k = term.Integer
 	case n.Kind == "any" || n.Kind == "all":
@@ -53,7 +68,7 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 		switch n.Kind {
 		case "count":
 			return term.Number(1), nil
-		case "argmax", "argmin":
+		case "argmax", "argmin", "argsort", "rank":
 			return term.Number(0), nil
 		case "variance":
 			return term.RealNumber(0), nil
@@ -99,20 +114,29 @@ func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 }
 
 // hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are computed
-// once for those on which they do. Reductions under a condition stay, since the condition may keep their reads inside.
-func (b *builder) hoist(n *term.Term, around []*term.Variable) *term.Term {
+// once for those on which they do; and orders and scans that are part of an expression, so that one pass gives them for all
+// indices. Reductions under a condition stay, since the condition may keep their reads inside.
+func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.Term {
 	switch n.Op {
-	case term.Constant, term.Index, term.Step, term.Element, term.Choose:
+	case term.Constant, term.Index, term.Step, term.Choose:
 		return n
+	case term.Element:
+		r := *n.Read
+		r.Idx = nil
+		for _, i := range n.Read.Idx {
+			r.Idx = append(r.Idx, b.hoist(i, around, true))
+		}
+		return &term.Term{Op: term.Element, Kind: n.Kind, Read: &r}
 	case term.Reduce:
 		r := *n.Reduction
 		inner := append(slices.Clip(around), r.Vars...)
 		if r.Body != nil && r.Guard == nil {
-			r.Body = b.hoist(r.Body, inner)
+			r.Body = b.hoist(r.Body, inner, true)
 		}
 		out := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 		vars := out.Free()
-		if len(vars) == len(around) || len(vars) == 0 && len(around) == 0 {
+		onePass := r.IsOrder() || r.Scan() != nil
+		if !(part && onePass) && (len(vars) == len(around) || len(vars) == 0 && len(around) == 0) {
 			return out
 		}
 		return b.temporary(out, vars)
@@ -120,7 +144,7 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable) *term.Term {
 	out := *n
 	out.Args = nil
 	for _, a := range n.Args {
-		out.Args = append(out.Args, b.hoist(a, around))
+		out.Args = append(out.Args, b.hoist(a, around, true))
 	}
 	return &out
 }
@@ -196,7 +220,10 @@ func renamed(n *term.Term, to map[*term.Variable]*term.Variable) *term.Term {
 			inner[v] = w
 			r.Vars = append(r.Vars, w)
 		}
-		r.Guard, r.Body = renamed(r.Guard, inner), renamed(r.Body, inner)
+		r.Guard, r.Body, r.At = renamed(r.Guard, inner), renamed(r.Body, inner), nil
+		for _, i := range n.Reduction.At {
+			r.At = append(r.At, renamed(i, to))
+		}
 		out.Reduction = &r
 	}
 	return &out

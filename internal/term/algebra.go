@@ -208,6 +208,10 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 		if r.Body != nil {
 			r.Body = f(r.Body).Substitute(fresh)
 		}
+		r.At = nil
+		for _, i := range n.Reduction.At {
+			r.At = append(r.At, f(i))
+		}
 		return &Term{Op: Reduce, Kind: n.Kind, Reduction: &r}
 	}
 	if len(args) == 0 {

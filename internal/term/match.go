@@ -60,8 +60,13 @@ func (m *Match) sameReduction(x, y *Reduction) bool {
 	if x == nil || y == nil {
 		return x == y
 	}
-	if x.Kind != y.Kind || x.Part != y.Part || len(x.Vars) != len(y.Vars) {
+	if x.Kind != y.Kind || x.Part != y.Part || len(x.Vars) != len(y.Vars) || x.Descending != y.Descending || len(x.At) != len(y.At) {
 		return false
+	}
+	for i := range x.At {
+		if !m.Same(x.At[i], y.At[i]) {
+			return false
+		}
 	}
 	for i, v := range x.Vars {
 		w := y.Vars[i]

@@ -117,6 +117,12 @@ func (r *Reduction) String() string {
 	if r.Body != nil {
 		s += ": " + r.Body.text(0)
 	}
+	if r.Descending {
+		s += " descending"
+	}
+	if r.IsOrder() {
+		return s + ")[" + list(r.At) + "]"
+	}
 	return s + ")"
 }
 

@@ -92,8 +92,15 @@ type Reduction struct {
 	Vars  []*Variable
 	Guard *Term // nil if all indices count
 	Body  *Term // nil for count
-	Part  int   // which index argmax gives; all, by number, if it is negative
+	Part  int   // which index argmax or argsort gives; all, by number, if it is negative
+	// At is the place in an order that argsort looks up, or the index whose place rank gives. Descending says that the
+	// greatest element comes first.
+	At         []*Term
+	Descending bool
 }
+
+// IsOrder reports whether the reduction orders elements.
+func (r *Reduction) IsOrder() bool { return r.Kind == "argsort" || r.Kind == "rank" }
 
 // Number returns a whole number.
 func Number(v int) *Term { return &Term{Op: Constant, Kind: Integer, Int: v} }
@@ -381,6 +388,9 @@ func (n *Term) Walk(visit func(*Term)) {
 		}
 		r.Guard.Walk(visit)
 		r.Body.Walk(visit)
+		for _, i := range r.At {
+			i.Walk(visit)
+		}
 	}
 }
 

@@ -105,6 +105,9 @@ func (c *code) number(s *program.Statement) {
 // statement returns code that gives all elements of a statement.
 func (c *code) statement(s *program.Statement) func(*frame) {
 	c.number(s)
+	if run := c.inOnePass(s); run != nil {
+		return run
+	}
 	place := c.place(s.Left)
 	id := s.Target
 	var set func(*frame)
@@ -140,6 +143,16 @@ func (c *code) statement(s *program.Statement) func(*frame) {
 	}
 	each := c.loop(s.Vars, s.Guard)
 	return func(f *frame) { each(f, set) }
+}
+
+// inOnePass returns code for a statement that need not be computed element by element; nil if it must.
+func (c *code) inOnePass(s *program.Statement) func(*frame) {
+	for _, way := range []func(*program.Statement) func(*frame){c.orders, c.scans, c.buckets} {
+		if run := way(s); run != nil {
+			return run
+		}
+	}
+	return nil
 }
 
 // loop returns code that sets variables to all their values, the last the fastest, and visits those that the guard

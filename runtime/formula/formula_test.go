@@ -43,6 +43,12 @@ func useFormula(t testing.TB, text string) (*compiled, error) {
 // operatorWith returns the operator with a formula, and a use of it.
 func operatorWith(t testing.TB, text string) (*task.Operator, task.Attrs, *task.Resolution) {
 	t.Helper()
+	return operatorOf(t, text, rows, cols)
+}
+
+// operatorOf does so for other extents.
+func operatorOf(t testing.TB, text string, rows, cols int) (*task.Operator, task.Attrs, *task.Resolution) {
+	t.Helper()
 	o := opimpl.New(graph.Operator{Operator: task.Operator{
 		Name: "test",
 		Slots: []task.Slot{
@@ -200,7 +206,18 @@ func differentiable() []string {
 	for _, f := range []string{"exp", "sqrt", "rsqrt", "log", "sin", "cos", "tanh", "sigmoid", "Phi", "expm1", "abs", "erfinv"} {
 		formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(0.3 + abs(x[n, k]) / 2)", f), fmt.Sprintf("y[n, k] = w[n, k] * %s(0.3 + abs(x[n, k]) / 2)", f))
 	}
+	for _, kind := range []string{"sum", "prod", "max", "min", "mean", "logsumexp"} {
+		for _, over := range []string{"k' in 0 .. k + 1", "k' if k' <= k", "k' in k .. K", "k' if k' >= k && k' != 2", "k' if k' != k"} {
+			formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(%s: x[n, k'] * w[n, k'])", kind, over),
+				fmt.Sprintf("y[n, k] = w[n, k] * %s(%s: x[n, k'])", kind, over))
+		}
+	}
 	return append(formulas,
+		"s[n] = sum(k if x[n, k] > 0: 0.5) + count(k if w[n, k] > 1)",
+		"s[n] = sum(n', k if j[n'] == n: x[n', k] * w[n', k])",
+		"y[n, k] = sum(n' if j[n'] == k && n' != 1: x[n', n] * w[n, k])",
+		"first[n, i] = argsort(k: x[n, k])[i] for i < K\ny[n, k] = x[n, first[n, k]] * w[n, k]",
+		"place[n, k] = rank(k': x[n, k'] descending)[k]\ny[n, k] = x[n, k] * place[n, k] + w[n, place[n, k]]",
 		"y[n, k] = x[n, k] / w[n, k] - w[n, k]^3 + 2^x[n, k]",
 		"y[n, k] = pow(w[n, k], x[n, k]) + max(x[n, k], 0) + min(x[n, k], w[n, k])",
 		"y[n, k] = x[n, k] > 0.1 ? x[n, k] * w[n, k] : -x[n, k]",

@@ -109,6 +109,11 @@ func (m *memory) adjoints(g *gradientCode) (err error) {
 // adjoint returns code that hands the gradient of what a statement gives on to what it reads.
 func (c *code) adjoint(s *program.Statement) func(*frame) {
 	c.number(s)
+	for _, way := range []func(*program.Statement) func(*frame){c.backScan, c.backBuckets} {
+		if run := way(s); run != nil {
+			return run
+		}
+	}
 	place, id := c.place(s.Left), s.Target
 	result := func(f *frame) float64 {
 		_, at, _ := place(f)
@@ -121,7 +126,7 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 		each(f, func(f *frame) {
 			_, at, _ := place(f)
 			if g := f.m.grads[id][at]; g != 0 {
-				x(f, g)
+				x.add(f, g)
 			}
 		})
 	}
@@ -308,6 +313,9 @@ func (c *code) backExtreme(n *term.Term, args []back, result func() func(*frame)
 func (c *code) backReduce(n *term.Term) back {
 	r := n.Reduction
 	each, body := c.loop(r.Vars, r.Guard), c.back(r.Body, nil)
+	if body == nil {
+		return nil
+	}
 	switch r.Kind {
 	case "sum":
 		return func(f *frame, g float64) { each(f, func(f *frame) { body(f, g) }) }

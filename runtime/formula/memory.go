@@ -134,6 +134,14 @@ func (e elements) put(i int, v float64) {
 	}
 }
 
+func (e elements) putInteger(i, v int) {
+	if e.integer != nil {
+		e.integer[i] = int64(v)
+		return
+	}
+	e.put(i, float64(v))
+}
+
 // as returns bytes as elements of a type of the host.
 func as[T any](data []byte) []T {
 	if len(data) == 0 {

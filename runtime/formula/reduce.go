@@ -79,6 +79,10 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 			return n
 		}
 	}
+	if r.IsOrder() {
+		o := c.orderOf(r)
+		return func(f *frame) int { return o.find(f, o.sort(f)) }
+	}
 	if strings.HasPrefix(r.Kind, "arg") {
 		return c.argument(r, each)
 	}

@@ -121,8 +121,8 @@ func squaresInto[T Float](a *Lanes[T], x []T, mean T) {
 	}
 }
 
-func expInto[T Float](a *Lanes[T], x []T, shift T) {
+func (c *elementary[T]) expInto(a *Lanes[T], x []T, shift T) {
 	for i, v := range x {
-		a[i%lanes] += exp(v - shift)
+		a[i%lanes] += c.exp(v - shift)
 	}
 }

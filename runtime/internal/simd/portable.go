@@ -7,7 +7,7 @@ func portable[T Float]() *table[T] {
 	t := &table[T]{
 		mulAdd: mulAdd[T], mulSubFrom: mulSubFrom[T], choose: choose[T], mulAddScalar: mulAddScalar[T],
 		sumInto: sumInto[T], prodInto: prodInto[T], maxInto: maxInto[T], minInto: minInto[T],
-		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: expInto[T],
+		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
 	}
 	for f, g := range unaryFunctions[T]() {
 		t.unary[f] = func(z, x []T) {
@@ -54,6 +54,7 @@ func truth[T Float](v bool) T {
 }
 
 func unaryFunctions[T Float]() [unaries]func(T) T {
+	e := elementaryOf[T]()
 	real := func(f func(float64) float64) func(T) T { return func(x T) T { return T(f(float64(x))) } }
 	return [unaries]func(T) T{
 		Neg:     func(x T) T { return -x },
@@ -62,15 +63,15 @@ func unaryFunctions[T Float]() [unaries]func(T) T {
 		Sqrt:    root[T],
 		Rsqrt:   func(x T) T { return 1 / root(x) },
 		Recip:   func(x T) T { return 1 / x },
-		Exp:     exp[T],
-		Log:     real(math.Log),
-		Expm1:   real(math.Expm1),
-		Sin:     real(math.Sin),
-		Cos:     real(math.Cos),
-		Tanh:    real(math.Tanh),
-		Sigmoid: real(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
-		Phi:     real(func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }),
-		Density: real(func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }),
+		Exp:     e.exp,
+		Log:     e.log,
+		Expm1:   e.expm1,
+		Sin:     e.sin,
+		Cos:     e.cos,
+		Tanh:    e.tanh,
+		Sigmoid: e.sigmoid,
+		Phi:     e.phi,
+		Density: e.density,
 		Floor:   real(math.Floor),
 		Ceil:    real(math.Ceil),
 		Round:   real(math.RoundToEven),
@@ -82,8 +83,6 @@ func unaryFunctions[T Float]() [unaries]func(T) T {
 
 // root returns the square root, rounded once: of a float32, the root in float64 rounds to the same.
 func root[T Float](x T) T { return T(math.Sqrt(float64(x))) }
-
-func exp[T Float](x T) T { return T(math.Exp(float64(x))) }
 
 func binaryFunctions[T Float]() [binaries]func(x, y T) T {
 	return [binaries]func(x, y T) T{

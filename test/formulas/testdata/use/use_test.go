@@ -4,10 +4,12 @@ package use
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	own "example.com/formulas/generated/catalogue"
 	"example.com/formulas/generated/cumsum"
+	"example.com/formulas/generated/exactlyone"
 	"example.com/formulas/generated/groupnorm"
 	"example.com/formulas/generated/lamb"
 	"example.com/formulas/generated/rope"
@@ -112,6 +114,16 @@ var uses = []use{
 	}, nil, func(in [][]float64) []float64 {
 		x := in[0]
 		return []float64{x[1] + x[2] + x[3], x[2] + x[3], x[3], 0}
+	}},
+	{"exactly_one", []int{2, 3}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		return exactlyone.Apply(g, exactlyone.Defaults(), x)
+	}, nil, func(in [][]float64) []float64 {
+		loss := 0.0
+		for row := range slices.Chunk(in[0], 3) {
+			a, b, c := 1/(1+math.Exp(-row[0])), 1/(1+math.Exp(-row[1])), 1/(1+math.Exp(-row[2]))
+			loss -= math.Log(a*(1-b)*(1-c)+b*(1-a)*(1-c)+c*(1-a)*(1-b)) / 2
+		}
+		return []float64{loss}
 	}},
 	{"group_norm", []int{2, 4, 3}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
 		return groupnorm.Apply(g, groupnorm.Attrs{Groups: 2, Eps: 0.01}, x)

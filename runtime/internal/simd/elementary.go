@@ -1,0 +1,215 @@
+package simd
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/runtime/internal/simd/approx"
+)
+
+// elementary computes elementary functions of one element. The assembly does the same operations in the same order.
+// Conversions of products keep the compiler from fusing them with sums.
+type elementary[T Float] struct {
+	*approx.Constants
+	magic, expLow, expHigh, expm1Low, log2e, ln2High, ln2Low T
+	twoByPi                                                  T
+	halfPi                                                   [4]T
+	exps, logs, sins, coss, phis, slopes, centers            []T
+}
+
+// elementaryOf returns the functions for the constants of T.
+func elementaryOf[T Float]() *elementary[T] {
+	c := &approx.Single
+	if _, wide := any(T(0)).(float64); wide {
+		c = &approx.Double
+	}
+	e := &elementary[T]{
+		Constants: c,
+		magic:     T(c.Magic), expLow: T(c.ExpLow), expHigh: T(c.ExpHigh), expm1Low: T(c.Expm1Low), log2e: T(c.Log2E),
+		ln2High: T(c.Ln2High), ln2Low: T(c.Ln2Low), twoByPi: T(c.TwoByPi),
+		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos), phis: numbers[T](c.Phi),
+		centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
+	}
+	for i, v := range c.HalfPi {
+		e.halfPi[i] = T(v)
+	}
+	return e
+}
+
+func numbers[T Float](x []float64) []T {
+	out := make([]T, len(x))
+	for i, v := range x {
+		out[i] = T(v)
+	}
+	return out
+}
+
+// bits returns the bits of an element, and fromBits an element of bits, of which those beyond its size do not count.
+func (c *elementary[T]) bits(x T) uint64 {
+	if c.Mantissa == 23 {
+		return uint64(math.Float32bits(float32(x)))
+	}
+	return math.Float64bits(float64(x))
+}
+
+func (c *elementary[T]) fromBits(b uint64) T {
+	if c.Mantissa == 23 {
+		return T(math.Float32frombits(uint32(b)))
+	}
+	return T(math.Float64frombits(b))
+}
+
+func abs[T Float](x T) T { return T(math.Abs(float64(x))) }
+
+func (c *elementary[T]) withSign(x, sign T) T { return T(math.Copysign(float64(x), float64(sign))) }
+
+// polynomial returns the sum of coefficients[i] * x^i.
+func polynomial[T Float](coefficients []T, x T) T {
+	last := len(coefficients) - 1
+	p := coefficients[last]
+	for i := last - 1; i >= 0; i-- {
+		p = T(p*x) + coefficients[i]
+	}
+	return p
+}
+
+// power returns 2^n for an integer n that is an exponent of T.
+func (c *elementary[T]) power(n T) T {
+	return c.fromBits(c.bits(n+c.magic)<<c.Mantissa + uint64(c.Bias)<<c.Mantissa)
+}
+
+// scale returns x * 2^n, rounded once. It multiplies by two powers, since 2^n may be too small or too large.
+func (c *elementary[T]) scale(x, n T) T {
+	half := T(n*0.5) + c.magic - c.magic
+	return T(x*c.power(half)) * c.power(n-half)
+}
+
+// reduce returns an integer n and e^r - 1, where x = n*log(2) + r.
+func (c *elementary[T]) reduce(x T) (n, e T) { return c.reduceSum(x, 0) }
+
+// reduceSum is reduce for x + y, where y is small and x a short number.
+func (c *elementary[T]) reduceSum(x, y T) (n, e T) {
+	n = T((x+y)*c.log2e) + c.magic - c.magic
+	r := x - T(n*c.ln2High)
+	r -= T(n * c.ln2Low)
+	r += y
+	return n, r + T(T(r*r)*polynomial(c.exps, r))
+}
+
+func (c *elementary[T]) exp(x T) T {
+	if x < c.expLow {
+		x = c.expLow
+	}
+	if x > c.expHigh {
+		x = c.expHigh
+	}
+	n, e := c.reduce(x)
+	return c.scale(e+1, n)
+}
+
+func (c *elementary[T]) expm1(x T) T {
+	y := x
+	if y < c.expm1Low {
+		y = c.expm1Low
+	}
+	if y > c.expHigh {
+		y = c.expHigh
+	}
+	n, e := c.reduce(y)
+	half := c.power(n - 1) // half of 2^n, which may be too large
+	return c.withSign(2*(T(e*half)+(half-0.5)), x)
+}
+
+func (c *elementary[T]) tanh(x T) T {
+	y := abs(x)
+	if y > T(c.TanhHigh) {
+		y = T(c.TanhHigh)
+	}
+	n, e := c.reduce(-2 * y)
+	p := c.power(n)
+	t := T(e * p)
+	return c.withSign(((1-p)-t)/((1+p)+t), x)
+}
+
+func (c *elementary[T]) sigmoid(x T) T {
+	y := -abs(x)
+	if y < c.expLow {
+		y = c.expLow
+	}
+	n, e := c.reduce(y)
+	p := c.scale(e+1, n)
+	if x >= 0 {
+		return 1 / (p + 1)
+	}
+	return p / (p + 1)
+}
+
+// bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
+// t >= 0. The square of t is not rounded.
+func (c *elementary[T]) bell(t T) (n, y, rest T) {
+	high := c.fromBits(c.bits(t) & c.HighBits)
+	low := t - high
+	n, e := c.reduceSum(T(T(high*high)*-0.5), T(T((t+high)*low)*-0.5))
+	top := T(c.DensityTop)
+	e = T(e*top) + T(c.DensityRest)
+	y = e + top
+	return n, y, e - (y - top)
+}
+
+func (c *elementary[T]) density(x T) T {
+	t := abs(x)
+	if t > T(c.DensityHigh) {
+		t = T(c.DensityHigh)
+	}
+	n, y, _ := c.bell(t)
+	return c.scale(y, n)
+}
+
+func (c *elementary[T]) phi(x T) T {
+	t := abs(x)
+	if t > T(c.PhiHigh) {
+		t = T(c.PhiHigh)
+	}
+	n, y, rest := c.bell(t)
+	pole := T(c.PhiPole)
+	q := 1 / (t + pole)
+	u := T((t - pole) * q)
+	d := polynomial(c.phis, u)
+	sum := t + d
+	tail := y / sum
+	// What was lost in sum and in y changes the quotient by about the last place.
+	rest -= T(tail * (d - (sum - t)))
+	tail += T(T(rest*q) * polynomial(c.slopes, u))
+	tail = c.scale(tail, n)
+	switch {
+	case t < T(c.PhiCenter):
+		return T(polynomial(c.centers, T(x*x))*x) + 0.5
+	case x > 0:
+		return 1 - tail
+	}
+	return tail
+}
+
+func (c *elementary[T]) log(x T) T {
+	y, bias := x, T(c.Bias)
+	if x < T(c.MinNormal) {
+		y, bias = x*T(c.LogScale), bias+T(c.LogScaleExponent)
+	}
+	half := c.bits(T(c.SqrtHalf))
+	b := c.bits(y) + (uint64(c.Bias)<<c.Mantissa - half)
+	exponent := T(b>>c.Mantissa) - bias
+	f := c.fromBits(b&(1<<c.Mantissa-1)+half) - 1
+	s := f / (f + 2)
+	z := T(s * s)
+	square := T(T(f*0.5) * f)
+	r := T(z*polynomial(c.logs, z)) + square
+	y = T(exponent*c.ln2High) - ((square - (T(s*r) + T(exponent*c.ln2Low))) - f)
+	switch {
+	case x < 0:
+		return T(math.NaN())
+	case x == 0:
+		return T(math.Inf(-1))
+	case x < T(math.Inf(1)):
+		return y
+	}
+	return x
+}
