@@ -43,7 +43,7 @@ func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term)
 	}
 	for _, s := range loops {
 		own := s.Left.Idx[axis(s, extent)]
-		fine := true
+		fine := !ordered(s.Value, own.Var)
 		reads(s, func(r *term.Read) {
 			if !given[r.Tensor] {
 				return
@@ -68,4 +68,14 @@ func axis(s *program.Statement, extent *term.Term) int {
 		return -1
 	}
 	return at
+}
+
+// ordered reports whether a value looks up the places of an order by an index, which the order itself does not depend on: it
+// is worked out once for all places.
+func ordered(n *term.Term, v *term.Variable) bool {
+	found := false
+	n.Walk(func(m *term.Term) {
+		found = found || m.Op == term.Reduce && m.Reduction.IsOrder() && !m.Reduction.Body.Uses(v)
+	})
+	return found
 }
