@@ -146,6 +146,16 @@ func counts(n *term.Term) bool {
 
 func (l *loops) reduction(n *term.Term) *term.Term {
 	r := n.Reduction
+	if r.IsOrder() {
+		return l.order(r)
+	}
+	if s := r.Scan(); s != nil { // one operation for each present index, and the expression once
+		out := term.Product(term.Number(weights[r.Kind]), l.repeats(n.Free()))
+		if r.Body == nil {
+			return out
+		}
+		return term.Sum(out, l.operations(r.Body.Substitute(map[*term.Variable]*term.Term{s.Over: s.Present.Term()})))
+	}
 	inner := l
 	vars := n.Free()
 	if r.IsOrder() { // is worked out once for all places in it
@@ -160,6 +170,23 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 		out = term.Sum(out, inner.operations(r.Body))
 	}
 	return out
+}
+
+// order returns how many operations an order takes: one for each element that is a real number, since how often kernels compare
+// elements depends on how they sort.
+func (l *loops) order(r *term.Reduction) *term.Term {
+	inner := l.within(r.Vars, nil)
+	out := inner.operations(r.Body)
+	if r.Body.Kind != term.Real {
+		return out
+	}
+	vars := slices.Clone(r.Vars)
+	for _, v := range r.Body.Free() {
+		if !slices.Contains(vars, v) {
+			vars = append(vars, v)
+		}
+	}
+	return term.Sum(out, inner.repeats(vars))
 }
 
 // estimate returns the value of a number of operations in this use.

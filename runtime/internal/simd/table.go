@@ -24,10 +24,14 @@ type conversionTable struct {
 
 // The functions in use.
 var (
-	functions32 = portable[float32]()
-	functions64 = portable[float64]()
-	conversions = conversionTable{widen, narrow}
+	functions32 *table[float32]
+	functions64 *table[float64]
+	conversions conversionTable
 )
+
+func use(t32 *table[float32], t64 *table[float64], c conversionTable) {
+	functions32, functions64, conversions = t32, t64, c
+}
 
 // functions returns the functions in use for element type T.
 func functions[T Float]() *table[T] {

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// enter notes that a function goes into the table of its element type, at the place that target names.
+func (m *machine) enter(target, format, operation string) {
+	i := 0
+	if m.double {
+		i = 1
+	}
+	m.entries[i] = append(m.entries[i], fmt.Sprintf("t.%s = "+format, target, m.name(operation)))
+}
+
+// lower begins a word with a small letter, as names of unexported functions do.
+func lower(word string) string { return strings.ToLower(word[:1]) + word[1:] }
+
+// unary emits the function of one element that the constant f of package simd names.
+func (m *machine) unary(f string, unroll int, body func(value) value) {
+	operation := lower(f)
+	m.strip(operation, "z, x []T", "computes "+f+".", unroll, func(in map[string]value) value { return body(in["x"]) })
+	m.enter("unary["+f+"]", "checkedUnary(%s)", operation)
+}
+
+// heavy is how many vectors of a long computation are worked on side by side: as many as registers suffice for.
+func (m *machine) heavy() int {
+	n := 2
+	if m.wide() {
+		n = 4
+	}
+	if m.double {
+		n /= 2
+	}
+	return n
+}
+
+func (m *machine) unaries() {
+	m.unary("Neg", 4, func(x value) value { return m.xor(x, m.sign()) })
+	m.unary("Abs", 4, m.abs)
+	m.unary("Square", 4, func(x value) value { return m.mul(x, x) })
+	m.unary("Sqrt", 4, m.sqrt)
+	m.unary("Rsqrt", 4, func(x value) value { return m.div(m.load(m.number(1)), m.sqrt(x)) })
+	m.unary("Recip", 4, func(x value) value { return m.div(m.load(m.number(1)), x) })
+	m.unary("Exp", m.heavy(), m.exp)
+	m.unary("Log", max(1, m.heavy()/2), m.log)
+	m.unary("Expm1", m.heavy(), m.expm1)
+	m.unary("Tanh", m.heavy(), m.tanh)
+	m.unary("Sigmoid", m.heavy(), m.sigmoid)
+	m.unary("Density", m.heavy(), m.density)
+	m.unary("Phi", max(1, m.heavy()-1), m.phi)
+	m.unary("Floor", 4, func(x value) value { return m.round(x, toFloor) })
+	m.unary("Ceil", 4, func(x value) value { return m.round(x, toCeil) })
+	m.unary("Round", 4, func(x value) value { return m.round(x, toNearest) })
+	m.unary("Sign", 2, func(x value) value {
+		zero := m.number(0)
+		return m.sub(m.truth(m.compare(x, greater, zero)), m.truth(m.compare(x, less, zero)))
+	})
+	m.unary("IsNaN", 4, func(x value) value { return m.truth(m.compare(x, unordered, x)) })
+	m.unary("Not", 4, func(x value) value { return m.truth(m.compare(x, equal, m.number(0))) })
+	m.turns("Sin", m.sin)
+	m.turns("Cos", m.cos)
+}
+
+// turns emits a function that is right only for arguments up to SinBound.
+func (m *machine) turns(f string, body func(value) value) {
+	operation := lower(f)
+	m.strip(operation, "z, x []T", "computes "+f+" of numbers up to the bound for sines.", m.heavy(),
+		func(in map[string]value) value { return body(in["x"]) })
+	m.enter("unary["+f+"]", "checkedTurn(%s, "+m.name("peak")+", t.unary["+f+"])", operation)
+}
+
+// binary emits the three functions of two elements for the constant f of package simd.
+func (m *machine) binary(f string, unroll int, body func(x, y value) value) {
+	operation := lower(f)
+	compute := func(in map[string]value) value { return body(in["x"], in["y"]) }
+	m.strip(operation, "z, x, y []T", "computes "+f+".", unroll, compute)
+	m.enter("binary["+f+"]", "checkedBinary(%s)", operation)
+	m.strip(operation+"Scalar", "z, x []T, y T", "computes "+f+" with the same y for all x.", unroll, compute)
+	m.enter("binaryScalar["+f+"]", "checkedBinaryScalar(%s)", operation+"Scalar")
+	m.strip("scalar"+f, "z []T, x T, y []T", "computes "+f+" with the same x for all y.", unroll, compute)
+	m.enter("scalarBinary["+f+"]", "checkedScalarBinary(%s)", "scalar"+f)
+}
+
+func (m *machine) binaries() {
+	m.binary("Add", 4, func(x, y value) value { return m.add(x, y) })
+	m.binary("Sub", 4, func(x, y value) value { return m.sub(x, y) })
+	m.binary("Mul", 4, func(x, y value) value { return m.mul(x, y) })
+	m.binary("Div", 4, func(x, y value) value { return m.div(x, y) })
+	m.binary("Max", 2, m.greatest)
+	m.binary("Min", 2, m.least)
+	for f, p := range comparisons {
+		m.binary(comparisonNames[f], 4, func(x, y value) value { return m.truth(m.compare(x, p, y)) })
+	}
+	m.binary("And", 2, func(x, y value) value {
+		return m.truth(m.both(m.spread(x, y), m.spread(y, x)))
+	})
+	m.binary("Or", 2, func(x, y value) value {
+		return m.truth(m.either(m.spread(x, y), m.spread(y, x)))
+	})
+}
+
+var (
+	comparisonNames = []string{"Less", "AtMost", "Equal", "Unequal"}
+	comparisons     = []predicate{less, atMost, equal, unequal}
+)
+
+// spread is the mask of where x is not 0, for as many vectors as x or y has.
+func (m *machine) spread(x, y value) mask {
+	wide := make(value, max(len(x), len(y)))
+	for i := range wide {
+		wide[i] = x[i%len(x)]
+	}
+	return m.compare(wide, unequal, m.number(0))
+}
+
+func (m *machine) combinations() {
+	m.strip("mulAdd", "z, w, x, y []T", "sets every z[i] to w[i]*x[i] + y[i].", 4, func(in map[string]value) value {
+		return m.add(m.mul(in["w"], in["x"]), in["y"])
+	})
+	m.enter("mulAdd", "%s", "mulAdd")
+	m.strip("mulAddScalar", "z, w []T, x T, y []T", "sets every z[i] to w[i]*x + y[i].", 4, func(in map[string]value) value {
+		return m.add(m.mul(in["w"], in["x"]), in["y"])
+	})
+	m.enter("mulAddScalar", "%s", "mulAddScalar")
+	m.strip("mulSubFrom", "z, w, x, y []T", "sets every z[i] to y[i] - w[i]*x[i].", 4, func(in map[string]value) value {
+		return m.sub(in["y"], m.mul(in["w"], in["x"]))
+	})
+	m.enter("mulSubFrom", "%s", "mulSubFrom")
+	m.strip("choose", "z, w, x, y []T", "sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.", 4,
+		func(in map[string]value) value {
+			return m.choose(m.compare(in["w"], unequal, m.number(0)), in["x"], in["y"])
+		})
+	m.enter("choose", "%s", "choose")
+}
+
+// folding emits a fold and enters it into its table.
+func (m *machine) folding(field, parameters, doc string, group, unroll int, body func(a value, in map[string]value) value) {
+	operation := strings.TrimSuffix(field, "Into") + "Fold"
+	m.fold(operation, parameters, doc, group, unroll, body)
+	target := "fold1"
+	switch {
+	case strings.HasSuffix(parameters, " T"):
+		target = "foldScalar"
+	case strings.Contains(parameters, ","):
+		target = "fold2"
+	}
+	m.enter(field, target+"(%s)", operation)
+}
+
+func (m *machine) folds() {
+	m.folding("sumInto", "x []T", "adds elements to lanes.", 8, 4, func(a value, in map[string]value) value {
+		return m.add(a, in["x"])
+	})
+	m.folding("prodInto", "x []T", "multiplies lanes by elements.", 8, 4, func(a value, in map[string]value) value {
+		return m.mul(a, in["x"])
+	})
+	m.folding("maxInto", "x []T", "keeps the greatest of lanes and elements.", 8, 2, func(a value, in map[string]value) value {
+		return m.greatest(a, in["x"])
+	})
+	m.folding("minInto", "x []T", "keeps the least of lanes and elements.", 8, 2, func(a value, in map[string]value) value {
+		return m.least(a, in["x"])
+	})
+	m.folding("dotInto", "x, y []T", "adds products to lanes.", 8, 2, func(a value, in map[string]value) value {
+		return m.add(a, m.mul(in["x"], in["y"]))
+	})
+	m.folding("squaresInto", "x []T, y T", "adds squares of differences from y to lanes.", 8, 2,
+		func(a value, in map[string]value) value {
+			d := m.sub(in["x"], in["y"])
+			return m.add(a, m.mul(d, d))
+		})
+	m.folding("expInto", "x []T, y T", "adds the exponentials of differences from y to lanes.", 4, m.heavy(),
+		func(a value, in map[string]value) value { return m.add(a, m.exp(m.sub(in["x"], in["y"]))) })
+	m.fold("peak", "x []T", "keeps the greatest of lanes and absolute values that are numbers.", 8, 2,
+		func(a value, in map[string]value) value { return m.above(m.abs(in["x"]), a) })
+}

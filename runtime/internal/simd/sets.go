@@ -1,0 +1,30 @@
+package simd
+
+import "os"
+
+// set is a set of instructions, and what makes its functions those in use.
+type set struct {
+	name      string
+	available bool
+	use       func()
+}
+
+// sets are the sets of instructions of this architecture, the fastest last.
+var sets = []set{{"go", true, func() { use(portable[float32](), portable[float64](), conversionTable{widen, narrow}) }}}
+
+// variable is the environment variable that names the set of instructions to use. A value that names none which the
+// processor has is ignored: results are the same with all sets.
+const variable = "OPGEN_SIMD"
+
+func init() { best(os.Getenv(variable)).use() }
+
+// best returns the set with a name, or the fastest that is available.
+func best(name string) set {
+	var b set
+	for _, s := range sets {
+		if s.available && (b.name != name || name == "") {
+			b = s
+		}
+	}
+	return b
+}

@@ -1,0 +1,222 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// others calls f with the functions of each set of instructions but Go in use, and those of Go to compare with.
+func others(t testing.TB, f func(name string)) {
+	current := best(os.Getenv(variable))
+	defer current.use()
+	n := 0
+	for _, s := range sets[1:] {
+		if s.available {
+			s.use()
+			f(s.name)
+			n++
+		}
+	}
+	if n == 0 {
+		t.Log("the processor has no set of instructions but that of Go")
+	}
+}
+
+// call is a call of a function of a table, with operands of equal lengths.
+type call[T Float] struct {
+	name string
+	run  func(t *table[T], z, w, x, y []T, a *Lanes[T])
+}
+
+// calls lists the calls of all entries of a table.
+func calls[T Float]() []call[T] {
+	var out []call[T]
+	add := func(name string, run func(t *table[T], z, w, x, y []T, a *Lanes[T])) {
+		out = append(out, call[T]{name, run})
+	}
+	for f := range unaries {
+		add(fmt.Sprintf("unary %d", f), func(t *table[T], z, _, x, _ []T, _ *Lanes[T]) { t.unary[f](z, x) })
+	}
+	for f := range binaries {
+		add(fmt.Sprintf("binary %d", f), func(t *table[T], z, _, x, y []T, _ *Lanes[T]) { t.binary[f](z, x, y) })
+		add(fmt.Sprintf("binaryScalar %d", f), func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) { t.binaryScalar[f](z, x, w[0]) })
+		add(fmt.Sprintf("scalarBinary %d", f), func(t *table[T], z, w, _, y []T, _ *Lanes[T]) { t.scalarBinary[f](z, w[0], y) })
+	}
+	add("mulAdd", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAdd(z, w, x, y) })
+	add("mulSubFrom", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSubFrom(z, w, x, y) })
+	add("mulAddScalar", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAddScalar(z, w, x[0], y) })
+	add("choose", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.choose(z, w, x, y) })
+	add("sumInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.sumInto(a, x) })
+	add("prodInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.prodInto(a, x) })
+	add("maxInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.maxInto(a, x) })
+	add("minInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.minInto(a, x) })
+	add("dotInto", func(t *table[T], _, _, x, y []T, a *Lanes[T]) { t.dotInto(a, x, y) })
+	add("squaresInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.squaresInto(a, x, w[0]) })
+	add("expInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.expInto(a, x, w[0]) })
+	return out
+}
+
+// first returns the place of the first elements that differ, or -1.
+func first[T Float](x, y []T) int {
+	for i := range x {
+		if !same(x[i], y[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// compare runs a call with two tables on operands of n elements that begin at offset of the given ones. Elements around
+// the result must stay as they are. A result may also be an operand.
+func compare[T Float](t testing.TB, c call[T], want, got *table[T], w, x, y []T, offset, n int) {
+	t.Helper()
+	const guard = 64
+	z1, z2 := make([]T, n+2*guard), make([]T, n+2*guard)
+	for i := range z1 {
+		z1[i], z2[i] = -7, -7
+	}
+	end := offset + n
+	w, x, y = w[offset:end+1], x[offset:end+1], y[offset:end+1]
+	var a, b Lanes[T]
+	for i := range a {
+		a[i], b[i] = T(i)-20, T(i)-20
+	}
+	scalar := func(v []T) []T { return v[:n:n] }
+	c.run(want, z1[guard:guard+n], w[:n+1], scalar(x), scalar(y), &a)
+	c.run(got, z2[guard:guard+n], w[:n+1], scalar(x), scalar(y), &b)
+	if i := first(z1, z2); i >= 0 {
+		at := i - guard
+		if at < 0 || at >= n {
+			t.Fatalf("%s of %T, %d elements from %d on: element %d was written, beyond the result", c.name, z1, n, offset, at)
+		}
+		t.Fatalf("%s of %T, %d elements from %d on, w %v, w[0] %v, x %v, y %v: want %v, got %v", c.name, z1, n, offset, w[at], w[0], x[at], y[at], z1[i], z2[i])
+	}
+	if i := first(a[:], b[:]); i >= 0 {
+		t.Fatalf("%s of %T, %d elements from %d on: lane %d: want %v, got %v", c.name, z1, n, offset, i, a[i], b[i])
+	}
+	if !slices.ContainsFunc(z2[guard:guard+n], func(v T) bool { return v != -7 }) {
+		return // a fold
+	}
+	inPlace := slices.Clone(scalar(x))
+	c.run(got, inPlace, w[:n+1], inPlace, scalar(y), &b)
+	if i := first(z1[guard:guard+n], inPlace); i >= 0 {
+		t.Fatalf("%s of %T in place, %d elements: element %d: want %v, got %v", c.name, z1, n, i, z1[guard+i], inPlace[i])
+	}
+}
+
+func TestSetsAgree(t *testing.T) {
+	others(t, func(name string) {
+		t.Run(name, func(t *testing.T) {
+			agree(t, portable[float32](), functions32)
+			agree(t, portable[float64](), functions64)
+		})
+	})
+}
+
+func agree[T Float](t *testing.T, want, got *table[T]) {
+	r := rand.New(rand.NewPCG(5, 6))
+	w, x, y := operand[T](r, 5000), operand[T](r, 5000), operand[T](r, 5000)
+	for _, c := range calls[T]() {
+		for n := range 301 {
+			if n > 0 || c.name != "mulAddScalar" {
+				compare(t, c, want, got, w, x, y, n%9, n)
+			}
+		}
+		for offset := range 4 {
+			compare(t, c, want, got, w, x, y, offset, 4099)
+		}
+	}
+}
+
+// TestSetsAgreeOnSpecials pairs all special values with one another.
+func TestSetsAgreeOnSpecials(t *testing.T) {
+	others(t, func(name string) {
+		t.Run(name, func(t *testing.T) {
+			agreeOnSpecials(t, portable[float32](), functions32)
+			agreeOnSpecials(t, portable[float64](), functions64)
+		})
+	})
+}
+
+func agreeOnSpecials[T Float](t *testing.T, want, got *table[T]) {
+	var values, x, y []T
+	for _, v := range specials {
+		for _, near := range []T{T(v), T(math.Nextafter32(float32(v), 0)), T(math.Nextafter(v, 1e308))} {
+			values = append(values, near, -near)
+		}
+	}
+	for _, v := range values {
+		for _, u := range values {
+			x, y = append(x, v), append(y, u)
+		}
+	}
+	for _, c := range calls[T]() {
+		compare(t, c, want, got, y, x, y, 0, len(x)-1)
+	}
+}
+
+func TestConversionsAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	narrow1, wide1 := operand[float32](r, 400), operand[float64](r, 400)
+	others(t, func(name string) {
+		for n := range 301 {
+			z, x := make([]float64, n), make([]float32, n)
+			conversions.widen(z, narrow1[n%5:][:n])
+			conversions.narrow(x, wide1[n%5:][:n])
+			for i := range n {
+				if v := narrow1[n%5+i]; !same(z[i], float64(v)) {
+					t.Fatalf("%s: widened %v, got %v", name, v, z[i])
+				}
+				if v := wide1[n%5+i]; !same(x[i], float32(v)) {
+					t.Fatalf("%s: narrowed %v, got %v", name, v, x[i])
+				}
+			}
+		}
+	})
+}
+
+func TestBestSet(t *testing.T) {
+	fastest := ""
+	for _, s := range sets {
+		if s.available {
+			fastest = s.name
+		}
+	}
+	for name, want := range map[string]string{"go": "go", "": fastest, "sse9": fastest, fastest: fastest} {
+		if got := best(name).name; got != want {
+			t.Errorf("%s=%s: want set %s, got %s", variable, name, want, got)
+		}
+	}
+}
+
+// FuzzSetsAgree compares all functions of all sets for operands made of the bytes of the input.
+func FuzzSetsAgree(f *testing.F) {
+	f.Add(uint32(0x3f800000), uint32(0x7fc00000), uint32(0x80000000))
+	f.Add(uint32(0xc2b00000), uint32(0x42b17218), uint32(1))
+	f.Fuzz(func(t *testing.T, a, b, c uint32) {
+		strip := func(v uint32) (x []float32, y []float64) {
+			for i := range uint32(40) {
+				x = append(x, math.Float32frombits(v+i*0x9e37))
+				y = append(y, math.Float64frombits(uint64(v+i*0x9e37)<<32|uint64(v)))
+			}
+			return x, y
+		}
+		w32, w64 := strip(a)
+		x32, x64 := strip(b)
+		y32, y64 := strip(c)
+		others(t, func(string) {
+			for _, c := range calls[float32]() {
+				compare(t, c, portable32, functions32, w32, x32, y32, 1, 37)
+			}
+			for _, c := range calls[float64]() {
+				compare(t, c, portable64, functions64, w64, x64, y64, 1, 37)
+			}
+		})
+	})
+}
+
+var portable32, portable64 = portable[float32](), portable[float64]()
