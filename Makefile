@@ -65,7 +65,9 @@ fuzz:
 CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
+	$(GO) run ./cmd/opconform -kernels formula $(CASES)
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
+	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
 
 # simd checks that the assembly of package simd is what its generator makes, and that compilers fuse no operations of the
 # portable functions. The generator is a module of its own, and needs the module avo.
