@@ -357,14 +357,14 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y3
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+224(SB), Y3, Y5
-	VSUBPS  Y4, Y0, Y0
-	VSUBPS  Y5, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+256(SB), Y3, Y5
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y4
+	VSUBPS  constantsAVX2<>+192(SB), Y3, Y5
+	VMULPS  constantsAVX2<>+224(SB), Y4, Y6
+	VMULPS  constantsAVX2<>+224(SB), Y5, Y7
+	VSUBPS  Y6, Y0, Y0
+	VSUBPS  Y7, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y4, Y4
+	VMULPS  constantsAVX2<>+256(SB), Y5, Y5
 	VSUBPS  Y4, Y0, Y0
 	VSUBPS  Y5, Y1, Y1
 	VMULPS  Y0, Y0, Y4
@@ -393,24 +393,16 @@ loop2:
 	VADDPS  Y1, Y5, Y1
 	VADDPS  constantsAVX2<>+64(SB), Y0, Y0
 	VADDPS  constantsAVX2<>+64(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+320(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+320(SB), Y3, Y5
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y5, Y5
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y6
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y7
-	VPSLLD  $0x17, Y6, Y6
-	VPSLLD  $0x17, Y7, Y7
-	VPADDD  constantsAVX2<>+64(SB), Y6, Y6
-	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
-	VMULPS  Y6, Y0, Y0
-	VMULPS  Y7, Y1, Y1
-	VSUBPS  Y4, Y2, Y2
-	VSUBPS  Y5, Y3, Y3
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
+	VPSRLD  $0x01, Y2, Y4
+	VPSRLD  $0x01, Y3, Y5
+	VPSUBD  Y4, Y2, Y2
+	VPSUBD  Y5, Y3, Y3
+	VPSLLD  $0x17, Y4, Y4
+	VPSLLD  $0x17, Y5, Y5
+	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
+	VPADDD  constantsAVX2<>+64(SB), Y5, Y5
+	VMULPS  Y4, Y0, Y0
+	VMULPS  Y5, Y1, Y1
 	VPSLLD  $0x17, Y2, Y2
 	VPSLLD  $0x17, Y3, Y3
 	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
@@ -434,10 +426,10 @@ loop1:
 	VMINPS  Y0, Y1, Y0
 	VMULPS  constantsAVX2<>+160(SB), Y0, Y1
 	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS  constantsAVX2<>+192(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+224(SB), Y1, Y2
-	VSUBPS  Y2, Y0, Y0
-	VMULPS  constantsAVX2<>+256(SB), Y1, Y2
+	VSUBPS  constantsAVX2<>+192(SB), Y1, Y2
+	VMULPS  constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  constantsAVX2<>+256(SB), Y2, Y2
 	VSUBPS  Y2, Y0, Y0
 	VMULPS  Y0, Y0, Y2
 	VMULPS  Y2, Y2, Y3
@@ -452,15 +444,11 @@ loop1:
 	VMULPS  Y3, Y2, Y2
 	VADDPS  Y0, Y2, Y0
 	VADDPS  constantsAVX2<>+64(SB), Y0, Y0
-	VMULPS  constantsAVX2<>+320(SB), Y1, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y3
-	VPSLLD  $0x17, Y3, Y3
-	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS  Y3, Y0, Y0
-	VSUBPS  Y2, Y1, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
+	VPSRLD  $0x01, Y1, Y2
+	VPSUBD  Y2, Y1, Y1
+	VPSLLD  $0x17, Y2, Y2
+	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
+	VMULPS  Y2, Y0, Y0
 	VPSLLD  $0x17, Y1, Y1
 	VPADDD  constantsAVX2<>+64(SB), Y1, Y1
 	VMULPS  Y1, Y0, Y0
@@ -483,10 +471,10 @@ done1:
 	VMINPS     Y1, Y2, Y1
 	VMULPS     constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS     constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS     constantsAVX2<>+224(SB), Y2, Y3
-	VSUBPS     Y3, Y1, Y1
-	VMULPS     constantsAVX2<>+256(SB), Y2, Y3
+	VSUBPS     constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS     Y4, Y1, Y1
+	VMULPS     constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS     Y3, Y1, Y1
 	VMULPS     Y1, Y1, Y3
 	VMULPS     Y3, Y3, Y4
@@ -501,15 +489,11 @@ done1:
 	VMULPS     Y4, Y3, Y3
 	VADDPS     Y1, Y3, Y1
 	VADDPS     constantsAVX2<>+64(SB), Y1, Y1
-	VMULPS     constantsAVX2<>+320(SB), Y2, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y4
-	VPSLLD     $0x17, Y4, Y4
-	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
-	VMULPS     Y4, Y1, Y1
-	VSUBPS     Y3, Y2, Y2
-	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
+	VPSRLD     $0x01, Y2, Y3
+	VPSUBD     Y3, Y2, Y2
+	VPSLLD     $0x17, Y3, Y3
+	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
+	VMULPS     Y3, Y1, Y1
 	VPSLLD     $0x17, Y2, Y2
 	VPADDD     constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS     Y2, Y1, Y1
@@ -659,14 +643,14 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y2, Y5
 	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
 	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y5, Y5
-	VMULPS  constantsAVX2<>+224(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+224(SB), Y5, Y7
-	VSUBPS  Y6, Y3, Y3
-	VSUBPS  Y7, Y2, Y2
-	VMULPS  constantsAVX2<>+256(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y5, Y7
+	VSUBPS  constantsAVX2<>+192(SB), Y4, Y6
+	VSUBPS  constantsAVX2<>+192(SB), Y5, Y7
+	VMULPS  constantsAVX2<>+224(SB), Y6, Y8
+	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS  Y8, Y3, Y3
+	VSUBPS  Y9, Y2, Y2
+	VMULPS  constantsAVX2<>+256(SB), Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y7, Y7
 	VSUBPS  Y6, Y3, Y3
 	VSUBPS  Y7, Y2, Y2
 	VMULPS  Y3, Y3, Y6
@@ -693,14 +677,10 @@ loop2:
 	VMULPS  Y9, Y7, Y7
 	VADDPS  Y3, Y6, Y3
 	VADDPS  Y2, Y7, Y2
-	VSUBPS  constantsAVX2<>+64(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+64(SB), Y5, Y5
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
 	VPSLLD  $0x17, Y4, Y4
 	VPSLLD  $0x17, Y5, Y5
-	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
-	VPADDD  constantsAVX2<>+64(SB), Y5, Y5
+	VPADDD  constantsAVX2<>+320(SB), Y4, Y4
+	VPADDD  constantsAVX2<>+320(SB), Y5, Y5
 	VMULPS  Y4, Y3, Y3
 	VMULPS  Y5, Y2, Y2
 	VSUBPS  constantsAVX2<>+320(SB), Y4, Y4
@@ -732,10 +712,10 @@ loop1:
 	VMINPS  Y1, Y2, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y3
-	VSUBPS  Y3, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y3
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS  constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS  Y4, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS  Y3, Y1, Y1
 	VMULPS  Y1, Y1, Y3
 	VMULPS  Y3, Y3, Y4
@@ -749,10 +729,8 @@ loop1:
 	VADDPS  Y5, Y4, Y4
 	VMULPS  Y4, Y3, Y3
 	VADDPS  Y1, Y3, Y1
-	VSUBPS  constantsAVX2<>+64(SB), Y2, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VPSLLD  $0x17, Y2, Y2
-	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
+	VPADDD  constantsAVX2<>+320(SB), Y2, Y2
 	VMULPS  Y2, Y1, Y1
 	VSUBPS  constantsAVX2<>+320(SB), Y2, Y2
 	VADDPS  Y2, Y1, Y1
@@ -779,10 +757,10 @@ done1:
 	VMINPS     Y2, Y3, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y3
 	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
-	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+256(SB), Y3, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y2, Y2
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y2, Y2
 	VMULPS     Y2, Y2, Y4
 	VMULPS     Y4, Y4, Y5
@@ -796,10 +774,8 @@ done1:
 	VADDPS     Y6, Y5, Y5
 	VMULPS     Y5, Y4, Y4
 	VADDPS     Y2, Y4, Y2
-	VSUBPS     constantsAVX2<>+64(SB), Y3, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
 	VPSLLD     $0x17, Y3, Y3
-	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
+	VPADDD     constantsAVX2<>+320(SB), Y3, Y3
 	VMULPS     Y3, Y2, Y2
 	VSUBPS     constantsAVX2<>+320(SB), Y3, Y3
 	VADDPS     Y3, Y2, Y2
@@ -837,14 +813,14 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y3, Y5
 	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
 	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y5, Y5
-	VMULPS  constantsAVX2<>+224(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+224(SB), Y5, Y7
-	VSUBPS  Y6, Y2, Y2
-	VSUBPS  Y7, Y3, Y3
-	VMULPS  constantsAVX2<>+256(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y5, Y7
+	VSUBPS  constantsAVX2<>+192(SB), Y4, Y6
+	VSUBPS  constantsAVX2<>+192(SB), Y5, Y7
+	VMULPS  constantsAVX2<>+224(SB), Y6, Y8
+	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS  Y8, Y2, Y2
+	VSUBPS  Y9, Y3, Y3
+	VMULPS  constantsAVX2<>+256(SB), Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y7, Y7
 	VSUBPS  Y6, Y2, Y2
 	VSUBPS  Y7, Y3, Y3
 	VMULPS  Y2, Y2, Y6
@@ -871,8 +847,6 @@ loop2:
 	VMULPS  Y9, Y7, Y7
 	VADDPS  Y2, Y6, Y2
 	VADDPS  Y3, Y7, Y3
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
 	VPSLLD  $0x17, Y4, Y4
 	VPSLLD  $0x17, Y5, Y5
 	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
@@ -913,10 +887,10 @@ loop1:
 	VMULPS  constantsAVX2<>+1056(SB), Y1, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y3
-	VSUBPS  Y3, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y3
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS  constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS  Y4, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS  Y3, Y1, Y1
 	VMULPS  Y1, Y1, Y3
 	VMULPS  Y3, Y3, Y4
@@ -930,7 +904,6 @@ loop1:
 	VADDPS  Y5, Y4, Y4
 	VMULPS  Y4, Y3, Y3
 	VADDPS  Y1, Y3, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VPSLLD  $0x17, Y2, Y2
 	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS  Y2, Y1, Y1
@@ -962,10 +935,10 @@ done1:
 	VMULPS     constantsAVX2<>+1056(SB), Y2, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y3
 	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
-	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+256(SB), Y3, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y2, Y2
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y2, Y2
 	VMULPS     Y2, Y2, Y4
 	VMULPS     Y4, Y4, Y5
@@ -979,7 +952,6 @@ done1:
 	VADDPS     Y6, Y5, Y5
 	VMULPS     Y5, Y4, Y4
 	VADDPS     Y2, Y4, Y2
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
 	VPSLLD     $0x17, Y3, Y3
 	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
 	VMULPS     Y3, Y2, Y2
@@ -1020,14 +992,14 @@ loop2:
 	VMULPS    constantsAVX2<>+160(SB), Y3, Y5
 	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
 	VADDPS    constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS    constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS    constantsAVX2<>+192(SB), Y5, Y5
-	VMULPS    constantsAVX2<>+224(SB), Y4, Y6
-	VMULPS    constantsAVX2<>+224(SB), Y5, Y7
-	VSUBPS    Y6, Y2, Y2
-	VSUBPS    Y7, Y3, Y3
-	VMULPS    constantsAVX2<>+256(SB), Y4, Y6
-	VMULPS    constantsAVX2<>+256(SB), Y5, Y7
+	VSUBPS    constantsAVX2<>+192(SB), Y4, Y6
+	VSUBPS    constantsAVX2<>+192(SB), Y5, Y7
+	VMULPS    constantsAVX2<>+224(SB), Y6, Y8
+	VMULPS    constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS    Y8, Y2, Y2
+	VSUBPS    Y9, Y3, Y3
+	VMULPS    constantsAVX2<>+256(SB), Y6, Y6
+	VMULPS    constantsAVX2<>+256(SB), Y7, Y7
 	VSUBPS    Y6, Y2, Y2
 	VSUBPS    Y7, Y3, Y3
 	VMULPS    Y2, Y2, Y6
@@ -1057,24 +1029,16 @@ loop2:
 	VMOVUPS   constantsAVX2<>+64(SB), Y6
 	VADDPS    Y6, Y2, Y2
 	VADDPS    Y6, Y3, Y3
-	VMULPS    constantsAVX2<>+320(SB), Y4, Y7
-	VMULPS    constantsAVX2<>+320(SB), Y5, Y8
-	VADDPS    constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS    constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS    constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS    constantsAVX2<>+192(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+192(SB), Y7, Y9
-	VADDPS    constantsAVX2<>+192(SB), Y8, Y10
-	VPSLLD    $0x17, Y9, Y9
-	VPSLLD    $0x17, Y10, Y10
-	VPADDD    constantsAVX2<>+64(SB), Y9, Y9
-	VPADDD    constantsAVX2<>+64(SB), Y10, Y10
-	VMULPS    Y9, Y2, Y2
-	VMULPS    Y10, Y3, Y3
-	VSUBPS    Y7, Y4, Y4
-	VSUBPS    Y8, Y5, Y5
-	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS    constantsAVX2<>+192(SB), Y5, Y5
+	VPSRLD    $0x01, Y4, Y7
+	VPSRLD    $0x01, Y5, Y8
+	VPSUBD    Y7, Y4, Y4
+	VPSUBD    Y8, Y5, Y5
+	VPSLLD    $0x17, Y7, Y7
+	VPSLLD    $0x17, Y8, Y8
+	VPADDD    constantsAVX2<>+64(SB), Y7, Y7
+	VPADDD    constantsAVX2<>+64(SB), Y8, Y8
+	VMULPS    Y7, Y2, Y2
+	VMULPS    Y8, Y3, Y3
 	VPSLLD    $0x17, Y4, Y4
 	VPSLLD    $0x17, Y5, Y5
 	VPADDD    constantsAVX2<>+64(SB), Y4, Y4
@@ -1105,10 +1069,10 @@ loop1:
 	VMAXPS    Y1, Y2, Y1
 	VMULPS    constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS    constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS    constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS    constantsAVX2<>+224(SB), Y2, Y3
-	VSUBPS    Y3, Y1, Y1
-	VMULPS    constantsAVX2<>+256(SB), Y2, Y3
+	VSUBPS    constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS    constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS    Y4, Y1, Y1
+	VMULPS    constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS    Y3, Y1, Y1
 	VMULPS    Y1, Y1, Y3
 	VMULPS    Y3, Y3, Y4
@@ -1124,15 +1088,11 @@ loop1:
 	VADDPS    Y1, Y3, Y1
 	VMOVUPS   constantsAVX2<>+64(SB), Y3
 	VADDPS    Y3, Y1, Y1
-	VMULPS    constantsAVX2<>+320(SB), Y2, Y4
-	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS    constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS    constantsAVX2<>+192(SB), Y4, Y5
-	VPSLLD    $0x17, Y5, Y5
-	VPADDD    constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS    Y5, Y1, Y1
-	VSUBPS    Y4, Y2, Y2
-	VADDPS    constantsAVX2<>+192(SB), Y2, Y2
+	VPSRLD    $0x01, Y2, Y4
+	VPSUBD    Y4, Y2, Y2
+	VPSLLD    $0x17, Y4, Y4
+	VPADDD    constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS    Y4, Y1, Y1
 	VPSLLD    $0x17, Y2, Y2
 	VPADDD    constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS    Y2, Y1, Y1
@@ -1158,10 +1118,10 @@ done1:
 	VMAXPS     Y2, Y3, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y3
 	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
-	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+256(SB), Y3, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y2, Y2
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y2, Y2
 	VMULPS     Y2, Y2, Y4
 	VMULPS     Y4, Y4, Y5
@@ -1177,15 +1137,11 @@ done1:
 	VADDPS     Y2, Y4, Y2
 	VMOVUPS    constantsAVX2<>+64(SB), Y4
 	VADDPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+320(SB), Y3, Y5
-	VADDPS     constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS     constantsAVX2<>+192(SB), Y5, Y5
-	VADDPS     constantsAVX2<>+192(SB), Y5, Y6
-	VPSLLD     $0x17, Y6, Y6
-	VPADDD     constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS     Y6, Y2, Y2
-	VSUBPS     Y5, Y3, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
+	VPSRLD     $0x01, Y3, Y5
+	VPSUBD     Y5, Y3, Y3
+	VPSLLD     $0x17, Y5, Y5
+	VPADDD     constantsAVX2<>+64(SB), Y5, Y5
+	VMULPS     Y5, Y2, Y2
 	VPSLLD     $0x17, Y3, Y3
 	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
 	VMULPS     Y3, Y2, Y2
@@ -1237,16 +1193,16 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y3, Y3
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+224(SB), Y3, Y5
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y4
+	VSUBPS  constantsAVX2<>+192(SB), Y3, Y5
+	VMULPS  constantsAVX2<>+224(SB), Y4, Y8
+	VMULPS  constantsAVX2<>+224(SB), Y5, Y9
+	VSUBPS  Y8, Y6, Y6
+	VSUBPS  Y9, Y7, Y7
+	VMULPS  constantsAVX2<>+256(SB), Y4, Y4
+	VMULPS  constantsAVX2<>+256(SB), Y5, Y5
 	VSUBPS  Y4, Y6, Y4
 	VSUBPS  Y5, Y7, Y5
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y3, Y7
-	VSUBPS  Y6, Y4, Y4
-	VSUBPS  Y7, Y5, Y5
 	VADDPS  Y0, Y4, Y0
 	VADDPS  Y1, Y5, Y1
 	VMULPS  Y0, Y0, Y4
@@ -1283,30 +1239,22 @@ loop2:
 	VSUBPS  constantsAVX2<>+1184(SB), Y5, Y7
 	VSUBPS  Y6, Y0, Y0
 	VSUBPS  Y7, Y1, Y0
-	VMULPS  constantsAVX2<>+320(SB), Y2, Y0
-	VMULPS  constantsAVX2<>+320(SB), Y3, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS  constantsAVX2<>+192(SB), Y0, Y0
-	VSUBPS  constantsAVX2<>+192(SB), Y1, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y6
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y7
-	VPSLLD  $0x17, Y6, Y6
-	VPSLLD  $0x17, Y7, Y7
-	VPADDD  constantsAVX2<>+64(SB), Y6, Y6
-	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
-	VMULPS  Y6, Y4, Y4
-	VMULPS  Y7, Y5, Y5
-	VSUBPS  Y0, Y2, Y0
-	VSUBPS  Y1, Y3, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
+	VPSRLD  $0x01, Y2, Y0
+	VPSRLD  $0x01, Y3, Y1
+	VPSUBD  Y0, Y2, Y2
+	VPSUBD  Y1, Y3, Y3
 	VPSLLD  $0x17, Y0, Y0
 	VPSLLD  $0x17, Y1, Y1
 	VPADDD  constantsAVX2<>+64(SB), Y0, Y0
 	VPADDD  constantsAVX2<>+64(SB), Y1, Y1
 	VMULPS  Y0, Y4, Y0
 	VMULPS  Y1, Y5, Y1
+	VPSLLD  $0x17, Y2, Y2
+	VPSLLD  $0x17, Y3, Y3
+	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
+	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
+	VMULPS  Y2, Y0, Y0
+	VMULPS  Y3, Y1, Y1
 	VMOVUPS Y0, (AX)(BX*4)
 	VMOVUPS Y1, 32(AX)(BX*4)
 	ADDQ    $+16, BX
@@ -1331,11 +1279,11 @@ loop1:
 	VADDPS  Y0, Y3, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y1
 	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS  constantsAVX2<>+192(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+224(SB), Y1, Y2
+	VSUBPS  constantsAVX2<>+192(SB), Y1, Y2
+	VMULPS  constantsAVX2<>+224(SB), Y2, Y4
+	VSUBPS  Y4, Y3, Y3
+	VMULPS  constantsAVX2<>+256(SB), Y2, Y2
 	VSUBPS  Y2, Y3, Y2
-	VMULPS  constantsAVX2<>+256(SB), Y1, Y3
-	VSUBPS  Y3, Y2, Y2
 	VADDPS  Y0, Y2, Y0
 	VMULPS  Y0, Y0, Y2
 	VMULPS  Y2, Y2, Y3
@@ -1354,18 +1302,14 @@ loop1:
 	VADDPS  constantsAVX2<>+1184(SB), Y0, Y2
 	VSUBPS  constantsAVX2<>+1184(SB), Y2, Y3
 	VSUBPS  Y3, Y0, Y0
-	VMULPS  constantsAVX2<>+320(SB), Y1, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
-	VSUBPS  constantsAVX2<>+192(SB), Y0, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y3
-	VPSLLD  $0x17, Y3, Y3
-	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS  Y3, Y2, Y2
-	VSUBPS  Y0, Y1, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
+	VPSRLD  $0x01, Y1, Y0
+	VPSUBD  Y0, Y1, Y1
 	VPSLLD  $0x17, Y0, Y0
 	VPADDD  constantsAVX2<>+64(SB), Y0, Y0
 	VMULPS  Y0, Y2, Y0
+	VPSLLD  $0x17, Y1, Y1
+	VPADDD  constantsAVX2<>+64(SB), Y1, Y1
+	VMULPS  Y1, Y0, Y0
 	VMOVUPS Y0, (AX)(BX*4)
 	ADDQ    $+8, BX
 	SUBQ    $+8, DX
@@ -1392,11 +1336,11 @@ done1:
 	VADDPS     Y1, Y4, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y2
 	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS     constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS     constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS     constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS     constantsAVX2<>+224(SB), Y3, Y5
+	VSUBPS     Y5, Y4, Y4
+	VMULPS     constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS     Y3, Y4, Y3
-	VMULPS     constantsAVX2<>+256(SB), Y2, Y4
-	VSUBPS     Y4, Y3, Y3
 	VADDPS     Y1, Y3, Y1
 	VMULPS     Y1, Y1, Y3
 	VMULPS     Y3, Y3, Y4
@@ -1415,18 +1359,14 @@ done1:
 	VADDPS     constantsAVX2<>+1184(SB), Y1, Y3
 	VSUBPS     constantsAVX2<>+1184(SB), Y3, Y4
 	VSUBPS     Y4, Y1, Y1
-	VMULPS     constantsAVX2<>+320(SB), Y2, Y1
-	VADDPS     constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS     constantsAVX2<>+192(SB), Y1, Y1
-	VADDPS     constantsAVX2<>+192(SB), Y1, Y4
-	VPSLLD     $0x17, Y4, Y4
-	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
-	VMULPS     Y4, Y3, Y3
-	VSUBPS     Y1, Y2, Y1
-	VADDPS     constantsAVX2<>+192(SB), Y1, Y1
+	VPSRLD     $0x01, Y2, Y1
+	VPSUBD     Y1, Y2, Y2
 	VPSLLD     $0x17, Y1, Y1
 	VPADDD     constantsAVX2<>+64(SB), Y1, Y1
 	VMULPS     Y1, Y3, Y1
+	VPSLLD     $0x17, Y2, Y2
+	VPADDD     constantsAVX2<>+64(SB), Y2, Y2
+	VMULPS     Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)(BX*4)
 
 end:
@@ -1493,11 +1433,11 @@ loop1:
 	VADDPS    Y1, Y8, Y4
 	VMULPS    constantsAVX2<>+160(SB), Y4, Y4
 	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS    constantsAVX2<>+192(SB), Y4, Y4
-	VMULPS    constantsAVX2<>+224(SB), Y4, Y7
+	VSUBPS    constantsAVX2<>+192(SB), Y4, Y7
+	VMULPS    constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS    Y9, Y8, Y8
+	VMULPS    constantsAVX2<>+256(SB), Y7, Y7
 	VSUBPS    Y7, Y8, Y7
-	VMULPS    constantsAVX2<>+256(SB), Y4, Y8
-	VSUBPS    Y8, Y7, Y7
 	VADDPS    Y1, Y7, Y1
 	VMULPS    Y1, Y1, Y7
 	VMULPS    Y7, Y7, Y8
@@ -1521,16 +1461,12 @@ loop1:
 	VSUBPS    Y5, Y1, Y1
 	VMULPS    Y3, Y1, Y1
 	VADDPS    Y1, Y6, Y1
-	VMULPS    constantsAVX2<>+320(SB), Y4, Y3
-	VADDPS    constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS    constantsAVX2<>+192(SB), Y3, Y3
-	VADDPS    constantsAVX2<>+192(SB), Y3, Y5
-	VPSLLD    $0x17, Y5, Y5
-	VPADDD    constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS    Y5, Y1, Y1
-	VSUBPS    Y3, Y4, Y3
-	VADDPS    constantsAVX2<>+192(SB), Y3, Y3
+	VPSRLD    $0x01, Y4, Y3
+	VPSUBD    Y3, Y4, Y4
 	VPSLLD    $0x17, Y3, Y3
+	VPADDD    constantsAVX2<>+64(SB), Y3, Y3
+	VMULPS    Y3, Y1, Y1
+	VPSLLD    $0x17, Y4, Y3
 	VPADDD    constantsAVX2<>+64(SB), Y3, Y3
 	VMULPS    Y3, Y1, Y1
 	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y0, Y3
@@ -1610,11 +1546,11 @@ done1:
 	VADDPS     Y2, Y9, Y5
 	VMULPS     constantsAVX2<>+160(SB), Y5, Y5
 	VADDPS     constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS     constantsAVX2<>+192(SB), Y5, Y5
-	VMULPS     constantsAVX2<>+224(SB), Y5, Y8
+	VSUBPS     constantsAVX2<>+192(SB), Y5, Y8
+	VMULPS     constantsAVX2<>+224(SB), Y8, Y10
+	VSUBPS     Y10, Y9, Y9
+	VMULPS     constantsAVX2<>+256(SB), Y8, Y8
 	VSUBPS     Y8, Y9, Y8
-	VMULPS     constantsAVX2<>+256(SB), Y5, Y9
-	VSUBPS     Y9, Y8, Y8
 	VADDPS     Y2, Y8, Y2
 	VMULPS     Y2, Y2, Y8
 	VMULPS     Y8, Y8, Y9
@@ -1638,16 +1574,12 @@ done1:
 	VSUBPS     Y6, Y2, Y2
 	VMULPS     Y4, Y2, Y2
 	VADDPS     Y2, Y7, Y2
-	VMULPS     constantsAVX2<>+320(SB), Y5, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS     constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y6
-	VPSLLD     $0x17, Y6, Y6
-	VPADDD     constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS     Y6, Y2, Y2
-	VSUBPS     Y4, Y5, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y4
+	VPSRLD     $0x01, Y5, Y4
+	VPSUBD     Y4, Y5, Y5
 	VPSLLD     $0x17, Y4, Y4
+	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS     Y4, Y2, Y2
+	VPSLLD     $0x17, Y5, Y4
 	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
 	VMULPS     Y4, Y2, Y2
 	VCMPPS     $0x1e, constantsAVX2<>+896(SB), Y1, Y4
@@ -5519,14 +5451,14 @@ group0:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
 	VMULPS  Y5, Y5, Y9
@@ -5555,24 +5487,16 @@ group0:
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+320(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+320(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -5597,14 +5521,14 @@ group0:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
 	VMULPS  Y5, Y5, Y9
@@ -5633,24 +5557,16 @@ group0:
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+320(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+320(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -5689,14 +5605,14 @@ group4:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
 	VMULPS  Y5, Y5, Y9
@@ -5725,24 +5641,16 @@ group4:
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+320(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+320(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -5767,14 +5675,14 @@ group4:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
 	VMULPS  Y5, Y5, Y9
@@ -5803,24 +5711,16 @@ group4:
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+320(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+320(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -5854,10 +5754,10 @@ vector:
 	VMINPS  Y1, Y3, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y3
 	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS  constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS  constantsAVX2<>+224(SB), Y3, Y4
-	VSUBPS  Y4, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y3, Y4
+	VSUBPS  constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS  constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS  Y5, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS  Y4, Y1, Y1
 	VMULPS  Y1, Y1, Y4
 	VMULPS  Y4, Y4, Y5
@@ -5872,15 +5772,11 @@ vector:
 	VMULPS  Y5, Y4, Y4
 	VADDPS  Y1, Y4, Y1
 	VADDPS  constantsAVX2<>+64(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+320(SB), Y3, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y5
-	VPSLLD  $0x17, Y5, Y5
-	VPADDD  constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS  Y5, Y1, Y1
-	VSUBPS  Y4, Y3, Y3
-	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
+	VPSRLD  $0x01, Y3, Y4
+	VPSUBD  Y4, Y3, Y3
+	VPSLLD  $0x17, Y4, Y4
+	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS  Y4, Y1, Y1
 	VPSLLD  $0x17, Y3, Y3
 	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
 	VMULPS  Y3, Y1, Y1
@@ -5907,10 +5803,10 @@ tail:
 	VMINPS     Y0, Y2, Y0
 	VMULPS     constantsAVX2<>+160(SB), Y0, Y2
 	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS     constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS     constantsAVX2<>+224(SB), Y2, Y4
-	VSUBPS     Y4, Y0, Y0
-	VMULPS     constantsAVX2<>+256(SB), Y2, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y2, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y0, Y0
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y0, Y0
 	VMULPS     Y0, Y0, Y4
 	VMULPS     Y4, Y4, Y5
@@ -5925,15 +5821,11 @@ tail:
 	VMULPS     Y5, Y4, Y4
 	VADDPS     Y0, Y4, Y0
 	VADDPS     constantsAVX2<>+64(SB), Y0, Y0
-	VMULPS     constantsAVX2<>+320(SB), Y2, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS     constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y5
-	VPSLLD     $0x17, Y5, Y5
-	VPADDD     constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS     Y5, Y0, Y0
-	VSUBPS     Y4, Y2, Y2
-	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
+	VPSRLD     $0x01, Y2, Y4
+	VPSUBD     Y4, Y2, Y2
+	VPSLLD     $0x17, Y4, Y4
+	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS     Y4, Y0, Y0
 	VPSLLD     $0x17, Y2, Y2
 	VPADDD     constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS     Y2, Y0, Y0
@@ -6390,10 +6282,10 @@ loop1:
 	VMINPD  Y0, Y1, Y0
 	VMULPD  constantsAVX2<>+2304(SB), Y0, Y1
 	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VMULPD  constantsAVX2<>+2368(SB), Y1, Y2
-	VSUBPD  Y2, Y0, Y0
-	VMULPD  constantsAVX2<>+2400(SB), Y1, Y2
+	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y2
+	VMULPD  constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD  Y3, Y0, Y0
+	VMULPD  constantsAVX2<>+2400(SB), Y2, Y2
 	VSUBPD  Y2, Y0, Y0
 	VMULPD  Y0, Y0, Y2
 	VMULPD  Y2, Y2, Y3
@@ -6421,15 +6313,11 @@ loop1:
 	VMULPD  Y3, Y2, Y2
 	VADDPD  Y0, Y2, Y0
 	VADDPD  constantsAVX2<>+2208(SB), Y0, Y0
-	VMULPD  constantsAVX2<>+2464(SB), Y1, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y3
-	VPSLLQ  $0x34, Y3, Y3
-	VPADDQ  constantsAVX2<>+2208(SB), Y3, Y3
-	VMULPD  Y3, Y0, Y0
-	VSUBPD  Y2, Y1, Y1
-	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
+	VPSRLQ  $0x01, Y1, Y2
+	VPSUBQ  Y2, Y1, Y1
+	VPSLLQ  $0x34, Y2, Y2
+	VPADDQ  constantsAVX2<>+2208(SB), Y2, Y2
+	VMULPD  Y2, Y0, Y0
 	VPSLLQ  $0x34, Y1, Y1
 	VPADDQ  constantsAVX2<>+2208(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
@@ -6452,10 +6340,10 @@ done1:
 	VMINPD     Y1, Y2, Y1
 	VMULPD     constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD     constantsAVX2<>+2368(SB), Y2, Y3
-	VSUBPD     Y3, Y1, Y1
-	VMULPD     constantsAVX2<>+2400(SB), Y2, Y3
+	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD     Y4, Y1, Y1
+	VMULPD     constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD     Y3, Y1, Y1
 	VMULPD     Y1, Y1, Y3
 	VMULPD     Y3, Y3, Y4
@@ -6483,15 +6371,11 @@ done1:
 	VMULPD     Y4, Y3, Y3
 	VADDPD     Y1, Y3, Y1
 	VADDPD     constantsAVX2<>+2208(SB), Y1, Y1
-	VMULPD     constantsAVX2<>+2464(SB), Y2, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y4
-	VPSLLQ     $0x34, Y4, Y4
-	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
-	VMULPD     Y4, Y1, Y1
-	VSUBPD     Y3, Y2, Y2
-	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
+	VPSRLQ     $0x01, Y2, Y3
+	VPSUBQ     Y3, Y2, Y2
+	VPSLLQ     $0x34, Y3, Y3
+	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
+	VMULPD     Y3, Y1, Y1
 	VPSLLQ     $0x34, Y2, Y2
 	VPADDQ     constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD     Y2, Y1, Y1
@@ -6650,10 +6534,10 @@ loop1:
 	VMINPD  Y1, Y2, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD  constantsAVX2<>+2368(SB), Y2, Y3
-	VSUBPD  Y3, Y1, Y1
-	VMULPD  constantsAVX2<>+2400(SB), Y2, Y3
+	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD  constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD  Y4, Y1, Y1
+	VMULPD  constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD  Y3, Y1, Y1
 	VMULPD  Y1, Y1, Y3
 	VMULPD  Y3, Y3, Y4
@@ -6680,10 +6564,8 @@ loop1:
 	VADDPD  Y4, Y5, Y4
 	VMULPD  Y4, Y3, Y3
 	VADDPD  Y1, Y3, Y1
-	VSUBPD  constantsAVX2<>+2208(SB), Y2, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
 	VPSLLQ  $0x34, Y2, Y2
-	VPADDQ  constantsAVX2<>+2208(SB), Y2, Y2
+	VPADDQ  constantsAVX2<>+2464(SB), Y2, Y2
 	VMULPD  Y2, Y1, Y1
 	VSUBPD  constantsAVX2<>+2464(SB), Y2, Y2
 	VADDPD  Y2, Y1, Y1
@@ -6710,10 +6592,10 @@ done1:
 	VMINPD     Y2, Y3, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y3
 	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2400(SB), Y3, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y2, Y2
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y2, Y2
 	VMULPD     Y2, Y2, Y4
 	VMULPD     Y4, Y4, Y5
@@ -6740,10 +6622,8 @@ done1:
 	VADDPD     Y5, Y6, Y5
 	VMULPD     Y5, Y4, Y4
 	VADDPD     Y2, Y4, Y2
-	VSUBPD     constantsAVX2<>+2208(SB), Y3, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
 	VPSLLQ     $0x34, Y3, Y3
-	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
+	VPADDQ     constantsAVX2<>+2464(SB), Y3, Y3
 	VMULPD     Y3, Y2, Y2
 	VSUBPD     constantsAVX2<>+2464(SB), Y3, Y3
 	VADDPD     Y3, Y2, Y2
@@ -6775,10 +6655,10 @@ loop1:
 	VMULPD  constantsAVX2<>+3488(SB), Y1, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD  constantsAVX2<>+2368(SB), Y2, Y3
-	VSUBPD  Y3, Y1, Y1
-	VMULPD  constantsAVX2<>+2400(SB), Y2, Y3
+	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD  constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD  Y4, Y1, Y1
+	VMULPD  constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD  Y3, Y1, Y1
 	VMULPD  Y1, Y1, Y3
 	VMULPD  Y3, Y3, Y4
@@ -6805,7 +6685,6 @@ loop1:
 	VADDPD  Y4, Y5, Y4
 	VMULPD  Y4, Y3, Y3
 	VADDPD  Y1, Y3, Y1
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
 	VPSLLQ  $0x34, Y2, Y2
 	VPADDQ  constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD  Y2, Y1, Y1
@@ -6837,10 +6716,10 @@ done1:
 	VMULPD     constantsAVX2<>+3488(SB), Y2, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y3
 	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2400(SB), Y3, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y2, Y2
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y2, Y2
 	VMULPD     Y2, Y2, Y4
 	VMULPD     Y4, Y4, Y5
@@ -6867,7 +6746,6 @@ done1:
 	VADDPD     Y5, Y6, Y5
 	VMULPD     Y5, Y4, Y4
 	VADDPD     Y2, Y4, Y2
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
 	VPSLLQ     $0x34, Y3, Y3
 	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
 	VMULPD     Y3, Y2, Y2
@@ -6903,10 +6781,10 @@ loop1:
 	VMAXPD    Y1, Y2, Y1
 	VMULPD    constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD    constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD    constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD    constantsAVX2<>+2368(SB), Y2, Y3
-	VSUBPD    Y3, Y1, Y1
-	VMULPD    constantsAVX2<>+2400(SB), Y2, Y3
+	VSUBPD    constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD    constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD    Y4, Y1, Y1
+	VMULPD    constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD    Y3, Y1, Y1
 	VMULPD    Y1, Y1, Y3
 	VMULPD    Y3, Y3, Y4
@@ -6935,15 +6813,11 @@ loop1:
 	VADDPD    Y1, Y3, Y1
 	VMOVUPS   constantsAVX2<>+2208(SB), Y3
 	VADDPD    Y3, Y1, Y1
-	VMULPD    constantsAVX2<>+2464(SB), Y2, Y4
-	VADDPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD    constantsAVX2<>+2336(SB), Y4, Y5
-	VPSLLQ    $0x34, Y5, Y5
-	VPADDQ    constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD    Y5, Y1, Y1
-	VSUBPD    Y4, Y2, Y2
-	VADDPD    constantsAVX2<>+2336(SB), Y2, Y2
+	VPSRLQ    $0x01, Y2, Y4
+	VPSUBQ    Y4, Y2, Y2
+	VPSLLQ    $0x34, Y4, Y4
+	VPADDQ    constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD    Y4, Y1, Y1
 	VPSLLQ    $0x34, Y2, Y2
 	VPADDQ    constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD    Y2, Y1, Y1
@@ -6969,10 +6843,10 @@ done1:
 	VMAXPD     Y2, Y3, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y3
 	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2400(SB), Y3, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y2, Y2
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y2, Y2
 	VMULPD     Y2, Y2, Y4
 	VMULPD     Y4, Y4, Y5
@@ -7001,15 +6875,11 @@ done1:
 	VADDPD     Y2, Y4, Y2
 	VMOVUPS    constantsAVX2<>+2208(SB), Y4
 	VADDPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2464(SB), Y3, Y5
-	VADDPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VADDPD     constantsAVX2<>+2336(SB), Y5, Y6
-	VPSLLQ     $0x34, Y6, Y6
-	VPADDQ     constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD     Y6, Y2, Y2
-	VSUBPD     Y5, Y3, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
+	VPSRLQ     $0x01, Y3, Y5
+	VPSUBQ     Y5, Y3, Y3
+	VPSLLQ     $0x34, Y5, Y5
+	VPADDQ     constantsAVX2<>+2208(SB), Y5, Y5
+	VMULPD     Y5, Y2, Y2
 	VPSLLQ     $0x34, Y3, Y3
 	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
 	VMULPD     Y3, Y2, Y2
@@ -7048,11 +6918,11 @@ loop1:
 	VADDPD  Y0, Y3, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y1
 	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VMULPD  constantsAVX2<>+2368(SB), Y1, Y2
+	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y2
+	VMULPD  constantsAVX2<>+2368(SB), Y2, Y4
+	VSUBPD  Y4, Y3, Y3
+	VMULPD  constantsAVX2<>+2400(SB), Y2, Y2
 	VSUBPD  Y2, Y3, Y2
-	VMULPD  constantsAVX2<>+2400(SB), Y1, Y3
-	VSUBPD  Y3, Y2, Y2
 	VADDPD  Y0, Y2, Y0
 	VMULPD  Y0, Y0, Y2
 	VMULPD  Y2, Y2, Y3
@@ -7084,18 +6954,14 @@ loop1:
 	VADDPD  constantsAVX2<>+3616(SB), Y0, Y2
 	VSUBPD  constantsAVX2<>+3616(SB), Y2, Y3
 	VSUBPD  Y3, Y0, Y0
-	VMULPD  constantsAVX2<>+2464(SB), Y1, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y3
-	VPSLLQ  $0x34, Y3, Y3
-	VPADDQ  constantsAVX2<>+2208(SB), Y3, Y3
-	VMULPD  Y3, Y2, Y2
-	VSUBPD  Y0, Y1, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y0
+	VPSRLQ  $0x01, Y1, Y0
+	VPSUBQ  Y0, Y1, Y1
 	VPSLLQ  $0x34, Y0, Y0
 	VPADDQ  constantsAVX2<>+2208(SB), Y0, Y0
 	VMULPD  Y0, Y2, Y0
+	VPSLLQ  $0x34, Y1, Y1
+	VPADDQ  constantsAVX2<>+2208(SB), Y1, Y1
+	VMULPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -7122,11 +6988,11 @@ done1:
 	VADDPD     Y1, Y4, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y2
 	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD     constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD     constantsAVX2<>+2368(SB), Y3, Y5
+	VSUBPD     Y5, Y4, Y4
+	VMULPD     constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD     Y3, Y4, Y3
-	VMULPD     constantsAVX2<>+2400(SB), Y2, Y4
-	VSUBPD     Y4, Y3, Y3
 	VADDPD     Y1, Y3, Y1
 	VMULPD     Y1, Y1, Y3
 	VMULPD     Y3, Y3, Y4
@@ -7158,18 +7024,14 @@ done1:
 	VADDPD     constantsAVX2<>+3616(SB), Y1, Y3
 	VSUBPD     constantsAVX2<>+3616(SB), Y3, Y4
 	VSUBPD     Y4, Y1, Y1
-	VMULPD     constantsAVX2<>+2464(SB), Y2, Y1
-	VADDPD     constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD     constantsAVX2<>+2336(SB), Y1, Y1
-	VADDPD     constantsAVX2<>+2336(SB), Y1, Y4
-	VPSLLQ     $0x34, Y4, Y4
-	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
-	VMULPD     Y4, Y3, Y3
-	VSUBPD     Y1, Y2, Y1
-	VADDPD     constantsAVX2<>+2336(SB), Y1, Y1
+	VPSRLQ     $0x01, Y2, Y1
+	VPSUBQ     Y1, Y2, Y2
 	VPSLLQ     $0x34, Y1, Y1
 	VPADDQ     constantsAVX2<>+2208(SB), Y1, Y1
 	VMULPD     Y1, Y3, Y1
+	VPSLLQ     $0x34, Y2, Y2
+	VPADDQ     constantsAVX2<>+2208(SB), Y2, Y2
+	VMULPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -7265,11 +7127,11 @@ loop1:
 	VADDPD    Y1, Y8, Y4
 	VMULPD    constantsAVX2<>+2304(SB), Y4, Y4
 	VADDPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VMULPD    constantsAVX2<>+2368(SB), Y4, Y7
+	VSUBPD    constantsAVX2<>+2336(SB), Y4, Y7
+	VMULPD    constantsAVX2<>+2368(SB), Y7, Y9
+	VSUBPD    Y9, Y8, Y8
+	VMULPD    constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD    Y7, Y8, Y7
-	VMULPD    constantsAVX2<>+2400(SB), Y4, Y8
-	VSUBPD    Y8, Y7, Y7
 	VADDPD    Y1, Y7, Y1
 	VMULPD    Y1, Y1, Y7
 	VMULPD    Y7, Y7, Y8
@@ -7306,16 +7168,12 @@ loop1:
 	VSUBPD    Y5, Y1, Y1
 	VMULPD    Y3, Y1, Y1
 	VADDPD    Y1, Y6, Y1
-	VMULPD    constantsAVX2<>+2464(SB), Y4, Y3
-	VADDPD    constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD    constantsAVX2<>+2336(SB), Y3, Y3
-	VADDPD    constantsAVX2<>+2336(SB), Y3, Y5
-	VPSLLQ    $0x34, Y5, Y5
-	VPADDQ    constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD    Y5, Y1, Y1
-	VSUBPD    Y3, Y4, Y3
-	VADDPD    constantsAVX2<>+2336(SB), Y3, Y3
+	VPSRLQ    $0x01, Y4, Y3
+	VPSUBQ    Y3, Y4, Y4
 	VPSLLQ    $0x34, Y3, Y3
+	VPADDQ    constantsAVX2<>+2208(SB), Y3, Y3
+	VMULPD    Y3, Y1, Y1
+	VPSLLQ    $0x34, Y4, Y3
 	VPADDQ    constantsAVX2<>+2208(SB), Y3, Y3
 	VMULPD    Y3, Y1, Y1
 	VCMPPD    $0x1e, constantsAVX2<>+3328(SB), Y0, Y3
@@ -7433,11 +7291,11 @@ done1:
 	VADDPD     Y2, Y9, Y5
 	VMULPD     constantsAVX2<>+2304(SB), Y5, Y5
 	VADDPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VMULPD     constantsAVX2<>+2368(SB), Y5, Y8
+	VSUBPD     constantsAVX2<>+2336(SB), Y5, Y8
+	VMULPD     constantsAVX2<>+2368(SB), Y8, Y10
+	VSUBPD     Y10, Y9, Y9
+	VMULPD     constantsAVX2<>+2400(SB), Y8, Y8
 	VSUBPD     Y8, Y9, Y8
-	VMULPD     constantsAVX2<>+2400(SB), Y5, Y9
-	VSUBPD     Y9, Y8, Y8
 	VADDPD     Y2, Y8, Y2
 	VMULPD     Y2, Y2, Y8
 	VMULPD     Y8, Y8, Y9
@@ -7474,16 +7332,12 @@ done1:
 	VSUBPD     Y6, Y2, Y2
 	VMULPD     Y4, Y2, Y2
 	VADDPD     Y2, Y7, Y2
-	VMULPD     constantsAVX2<>+2464(SB), Y5, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y6
-	VPSLLQ     $0x34, Y6, Y6
-	VPADDQ     constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD     Y6, Y2, Y2
-	VSUBPD     Y4, Y5, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y4
+	VPSRLQ     $0x01, Y5, Y4
+	VPSUBQ     Y4, Y5, Y5
 	VPSLLQ     $0x34, Y4, Y4
+	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD     Y4, Y2, Y2
+	VPSLLQ     $0x34, Y5, Y4
 	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
 	VMULPD     Y4, Y2, Y2
 	VCMPPD     $0x1e, constantsAVX2<>+3328(SB), Y1, Y4
@@ -11612,10 +11466,10 @@ group0:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -11643,15 +11497,11 @@ group0:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -11665,10 +11515,10 @@ group0:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -11696,15 +11546,11 @@ group0:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -11718,10 +11564,10 @@ group0:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -11749,15 +11595,11 @@ group0:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -11771,10 +11613,10 @@ group0:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -11802,15 +11644,11 @@ group0:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -11839,10 +11677,10 @@ group4:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -11870,15 +11708,11 @@ group4:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -11892,10 +11726,10 @@ group4:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -11923,15 +11757,11 @@ group4:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -11945,10 +11775,10 @@ group4:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -11976,15 +11806,11 @@ group4:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -11998,10 +11824,10 @@ group4:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12029,15 +11855,11 @@ group4:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12066,10 +11888,10 @@ group8:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12097,15 +11919,11 @@ group8:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12119,10 +11937,10 @@ group8:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12150,15 +11968,11 @@ group8:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12172,10 +11986,10 @@ group8:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12203,15 +12017,11 @@ group8:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12225,10 +12035,10 @@ group8:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12256,15 +12066,11 @@ group8:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12292,10 +12098,10 @@ group12:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12323,15 +12129,11 @@ group12:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12345,10 +12147,10 @@ group12:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12376,15 +12178,11 @@ group12:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12398,10 +12196,10 @@ group12:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12429,15 +12227,11 @@ group12:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12451,10 +12245,10 @@ group12:
 	VMINPD  Y5, Y6, Y5
 	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
 	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y6, Y7
-	VSUBPD  Y7, Y5, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y6, Y7
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
 	VSUBPD  Y7, Y5, Y5
 	VMULPD  Y5, Y5, Y7
 	VMULPD  Y7, Y7, Y8
@@ -12482,15 +12276,11 @@ group12:
 	VMULPD  Y8, Y7, Y7
 	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2464(SB), Y6, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y8
-	VPSLLQ  $0x34, Y8, Y8
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
-	VMULPD  Y8, Y5, Y5
-	VSUBPD  Y7, Y6, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
 	VPSLLQ  $0x34, Y6, Y6
 	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
 	VMULPD  Y6, Y5, Y5
@@ -12519,10 +12309,10 @@ vector:
 	VMINPD  Y1, Y3, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y3
 	VADDPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD  constantsAVX2<>+2368(SB), Y3, Y4
-	VSUBPD  Y4, Y1, Y1
-	VMULPD  constantsAVX2<>+2400(SB), Y3, Y4
+	VSUBPD  constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD  constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD  Y5, Y1, Y1
+	VMULPD  constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD  Y4, Y1, Y1
 	VMULPD  Y1, Y1, Y4
 	VMULPD  Y4, Y4, Y5
@@ -12550,15 +12340,11 @@ vector:
 	VMULPD  Y5, Y4, Y4
 	VADDPD  Y1, Y4, Y1
 	VADDPD  constantsAVX2<>+2208(SB), Y1, Y1
-	VMULPD  constantsAVX2<>+2464(SB), Y3, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y5
-	VPSLLQ  $0x34, Y5, Y5
-	VPADDQ  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  Y5, Y1, Y1
-	VSUBPD  Y4, Y3, Y3
-	VADDPD  constantsAVX2<>+2336(SB), Y3, Y3
+	VPSRLQ  $0x01, Y3, Y4
+	VPSUBQ  Y4, Y3, Y3
+	VPSLLQ  $0x34, Y4, Y4
+	VPADDQ  constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD  Y4, Y1, Y1
 	VPSLLQ  $0x34, Y3, Y3
 	VPADDQ  constantsAVX2<>+2208(SB), Y3, Y3
 	VMULPD  Y3, Y1, Y1
@@ -12585,10 +12371,10 @@ tail:
 	VMINPD     Y0, Y2, Y0
 	VMULPD     constantsAVX2<>+2304(SB), Y0, Y2
 	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD     constantsAVX2<>+2368(SB), Y2, Y4
-	VSUBPD     Y4, Y0, Y0
-	VMULPD     constantsAVX2<>+2400(SB), Y2, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y0, Y0
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y0, Y0
 	VMULPD     Y0, Y0, Y4
 	VMULPD     Y4, Y4, Y5
@@ -12616,15 +12402,11 @@ tail:
 	VMULPD     Y5, Y4, Y4
 	VADDPD     Y0, Y4, Y0
 	VADDPD     constantsAVX2<>+2208(SB), Y0, Y0
-	VMULPD     constantsAVX2<>+2464(SB), Y2, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y5
-	VPSLLQ     $0x34, Y5, Y5
-	VPADDQ     constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD     Y5, Y0, Y0
-	VSUBPD     Y4, Y2, Y2
-	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
+	VPSRLQ     $0x01, Y2, Y4
+	VPSUBQ     Y4, Y2, Y2
+	VPSLLQ     $0x34, Y4, Y4
+	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD     Y4, Y0, Y0
 	VPSLLQ     $0x34, Y2, Y2
 	VPADDQ     constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD     Y2, Y0, Y0

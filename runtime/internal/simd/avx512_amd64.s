@@ -761,22 +761,22 @@ loop4:
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z11, Z15
-	VSUBPS       Z12, Z5, Z5
-	VSUBPS       Z13, Z6, Z6
-	VSUBPS       Z14, Z7, Z7
-	VSUBPS       Z15, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z11, Z15
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z8, Z12
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z13
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z14
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z15
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z12, Z16
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z13, Z17
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z14, Z18
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z15, Z19
+	VSUBPS       Z16, Z5, Z5
+	VSUBPS       Z17, Z6, Z6
+	VSUBPS       Z18, Z7, Z7
+	VSUBPS       Z19, Z4, Z4
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z12, Z12
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z13, Z13
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z14, Z14
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z15, Z15
 	VSUBPS       Z12, Z5, Z5
 	VSUBPS       Z13, Z6, Z6
 	VSUBPS       Z14, Z7, Z7
@@ -829,22 +829,14 @@ loop4:
 	VADDPS       Z6, Z13, Z6
 	VADDPS       Z7, Z14, Z7
 	VADDPS       Z4, Z15, Z4
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
 	VPSLLD       $0x17, Z8, Z8
 	VPSLLD       $0x17, Z9, Z9
 	VPSLLD       $0x17, Z10, Z10
 	VPSLLD       $0x17, Z11, Z11
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z8, Z8
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z9, Z9
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z10, Z10
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z11, Z11
+	VPADDD.BCST  constantsAVX512<>+80(SB), Z8, Z8
+	VPADDD.BCST  constantsAVX512<>+80(SB), Z9, Z9
+	VPADDD.BCST  constantsAVX512<>+80(SB), Z10, Z10
+	VPADDD.BCST  constantsAVX512<>+80(SB), Z11, Z11
 	VMULPS       Z8, Z5, Z5
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z10, Z7, Z7
@@ -892,10 +884,10 @@ loop1:
 	VMINPS       Z1, Z2, Z1
 	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
+	VSUBPS       Z4, Z1, Z1
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
 	VSUBPS       Z3, Z1, Z1
 	VMULPS       Z1, Z1, Z3
 	VMULPS       Z3, Z3, Z4
@@ -909,10 +901,8 @@ loop1:
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
+	VPADDD.BCST  constantsAVX512<>+80(SB), Z2, Z2
 	VMULPS       Z2, Z1, Z1
 	VSUBPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
 	VADDPS       Z2, Z1, Z1
@@ -938,10 +928,10 @@ done1:
 	VMINPS       Z1, Z2, Z1
 	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
+	VSUBPS       Z4, Z1, Z1
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
 	VSUBPS       Z3, Z1, Z1
 	VMULPS       Z1, Z1, Z3
 	VMULPS       Z3, Z3, Z4
@@ -955,10 +945,8 @@ done1:
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
+	VPADDD.BCST  constantsAVX512<>+80(SB), Z2, Z2
 	VMULPS       Z2, Z1, Z1
 	VSUBPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
 	VADDPS       Z2, Z1, Z1
@@ -1008,22 +996,22 @@ loop4:
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z11, Z15
-	VSUBPS       Z12, Z4, Z4
-	VSUBPS       Z13, Z5, Z5
-	VSUBPS       Z14, Z6, Z6
-	VSUBPS       Z15, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z11, Z15
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z8, Z12
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z13
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z14
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z15
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z12, Z16
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z13, Z17
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z14, Z18
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z15, Z19
+	VSUBPS       Z16, Z4, Z4
+	VSUBPS       Z17, Z5, Z5
+	VSUBPS       Z18, Z6, Z6
+	VSUBPS       Z19, Z7, Z7
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z12, Z12
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z13, Z13
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z14, Z14
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z15, Z15
 	VSUBPS       Z12, Z4, Z4
 	VSUBPS       Z13, Z5, Z5
 	VSUBPS       Z14, Z6, Z6
@@ -1076,10 +1064,6 @@ loop4:
 	VADDPS       Z5, Z13, Z5
 	VADDPS       Z6, Z14, Z6
 	VADDPS       Z7, Z15, Z7
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
 	VPSLLD       $0x17, Z8, Z8
 	VPSLLD       $0x17, Z9, Z9
 	VPSLLD       $0x17, Z10, Z10
@@ -1144,10 +1128,10 @@ loop1:
 	VMULPS.BCST  constantsAVX512<>+264(SB), Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
+	VSUBPS       Z4, Z1, Z1
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
 	VSUBPS       Z3, Z1, Z1
 	VMULPS       Z1, Z1, Z3
 	VMULPS       Z3, Z3, Z4
@@ -1161,7 +1145,6 @@ loop1:
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
 	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
 	VMULPS       Z2, Z1, Z1
@@ -1192,10 +1175,10 @@ done1:
 	VMULPS.BCST  constantsAVX512<>+264(SB), Z1, Z1
 	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
 	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
+	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
+	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
+	VSUBPS       Z4, Z1, Z1
+	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
 	VSUBPS       Z3, Z1, Z1
 	VMULPS       Z1, Z1, Z3
 	VMULPS       Z3, Z3, Z4
@@ -1209,7 +1192,6 @@ done1:
 	VADDPS       Z5, Z4, Z4
 	VMULPS       Z4, Z3, Z3
 	VADDPS       Z1, Z3, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
 	VPSLLD       $0x17, Z2, Z2
 	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
 	VMULPS       Z2, Z1, Z1
@@ -6934,14 +6916,14 @@ loop2:
 	VMULPD.BCST  constantsAVX512<>+576(SB), Z2, Z5
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z5, Z7
-	VSUBPD       Z6, Z3, Z3
-	VSUBPD       Z7, Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z6
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z7
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z6, Z8
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z9
+	VSUBPD       Z8, Z3, Z3
+	VSUBPD       Z9, Z2, Z2
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z7
 	VSUBPD       Z6, Z3, Z3
 	VSUBPD       Z7, Z2, Z2
 	VMULPD       Z3, Z3, Z6
@@ -6994,14 +6976,10 @@ loop2:
 	VMULPD       Z9, Z7, Z7
 	VADDPD       Z3, Z6, Z3
 	VADDPD       Z2, Z7, Z2
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
 	VPSLLQ       $0x34, Z4, Z4
 	VPSLLQ       $0x34, Z5, Z5
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z4, Z4
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z5, Z5
+	VPADDQ.BCST  constantsAVX512<>+616(SB), Z4, Z4
+	VPADDQ.BCST  constantsAVX512<>+616(SB), Z5, Z5
 	VMULPD       Z4, Z3, Z3
 	VMULPD       Z5, Z2, Z2
 	VSUBPD.BCST  constantsAVX512<>+616(SB), Z4, Z4
@@ -7033,10 +7011,10 @@ loop1:
 	VMINPD       Z1, Z2, Z1
 	VMULPD.BCST  constantsAVX512<>+576(SB), Z1, Z2
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z3
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z4
+	VSUBPD       Z4, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z3
 	VSUBPD       Z3, Z1, Z1
 	VMULPD       Z1, Z1, Z3
 	VMULPD       Z3, Z3, Z4
@@ -7063,10 +7041,8 @@ loop1:
 	VADDPD       Z4, Z5, Z4
 	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z2, Z2
+	VPADDQ.BCST  constantsAVX512<>+616(SB), Z2, Z2
 	VMULPD       Z2, Z1, Z1
 	VSUBPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
 	VADDPD       Z2, Z1, Z1
@@ -7092,10 +7068,10 @@ done1:
 	VMINPD       Z1, Z2, Z1
 	VMULPD.BCST  constantsAVX512<>+576(SB), Z1, Z2
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z3
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z4
+	VSUBPD       Z4, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z3
 	VSUBPD       Z3, Z1, Z1
 	VMULPD       Z1, Z1, Z3
 	VMULPD       Z3, Z3, Z4
@@ -7122,10 +7098,8 @@ done1:
 	VADDPD       Z4, Z5, Z4
 	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
-	VSUBPD.BCST  constantsAVX512<>+552(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
-	VPADDQ.BCST  constantsAVX512<>+552(SB), Z2, Z2
+	VPADDQ.BCST  constantsAVX512<>+616(SB), Z2, Z2
 	VMULPD       Z2, Z1, Z1
 	VSUBPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
 	VADDPD       Z2, Z1, Z1
@@ -7163,14 +7137,14 @@ loop2:
 	VMULPD.BCST  constantsAVX512<>+576(SB), Z3, Z5
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z5, Z7
-	VSUBPD       Z6, Z2, Z2
-	VSUBPD       Z7, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z4, Z6
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z5, Z7
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z6, Z8
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z7, Z9
+	VSUBPD       Z8, Z2, Z2
+	VSUBPD       Z9, Z3, Z3
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z6
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z7, Z7
 	VSUBPD       Z6, Z2, Z2
 	VSUBPD       Z7, Z3, Z3
 	VMULPD       Z2, Z2, Z6
@@ -7223,8 +7197,6 @@ loop2:
 	VMULPD       Z9, Z7, Z7
 	VADDPD       Z2, Z6, Z2
 	VADDPD       Z3, Z7, Z3
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z5, Z5
 	VPSLLQ       $0x34, Z4, Z4
 	VPSLLQ       $0x34, Z5, Z5
 	VPADDQ.BCST  constantsAVX512<>+552(SB), Z4, Z4
@@ -7265,10 +7237,10 @@ loop1:
 	VMULPD.BCST  constantsAVX512<>+872(SB), Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+576(SB), Z1, Z2
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z3
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z4
+	VSUBPD       Z4, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z3
 	VSUBPD       Z3, Z1, Z1
 	VMULPD       Z1, Z1, Z3
 	VMULPD       Z3, Z3, Z4
@@ -7295,7 +7267,6 @@ loop1:
 	VADDPD       Z4, Z5, Z4
 	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
 	VPADDQ.BCST  constantsAVX512<>+552(SB), Z2, Z2
 	VMULPD       Z2, Z1, Z1
@@ -7326,10 +7297,10 @@ done1:
 	VMULPD.BCST  constantsAVX512<>+872(SB), Z1, Z1
 	VMULPD.BCST  constantsAVX512<>+576(SB), Z1, Z2
 	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+592(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z3
+	VSUBPD.BCST  constantsAVX512<>+584(SB), Z2, Z3
+	VMULPD.BCST  constantsAVX512<>+592(SB), Z3, Z4
+	VSUBPD       Z4, Z1, Z1
+	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z3
 	VSUBPD       Z3, Z1, Z1
 	VMULPD       Z1, Z1, Z3
 	VMULPD       Z3, Z3, Z4
@@ -7356,7 +7327,6 @@ done1:
 	VADDPD       Z4, Z5, Z4
 	VMULPD       Z4, Z3, Z3
 	VADDPD       Z1, Z3, Z1
-	VADDPD.BCST  constantsAVX512<>+584(SB), Z2, Z2
 	VPSLLQ       $0x34, Z2, Z2
 	VPADDQ.BCST  constantsAVX512<>+552(SB), Z2, Z2
 	VMULPD       Z2, Z1, Z1

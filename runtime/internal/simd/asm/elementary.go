@@ -45,32 +45,38 @@ func (m *machine) pairs(coefficients []float64, powers []value, level, i int) (v
 	return m.add(product, low), constant{}
 }
 
-// power returns 2^n.
-func (m *machine) power(n value) value {
-	return m.addInt(m.up(m.add(n, m.number(m.Magic)), m.Mantissa), m.word(uint64(m.Bias)<<m.Mantissa))
+// integer is an integer as a number, and as the low bits of a number to which Magic was added.
+type integer struct{ number, bits value }
+
+// nearest is the integer next to x.
+func (m *machine) nearest(x value) integer {
+	t := m.add(x, m.number(m.Magic))
+	return integer{m.sub(t, m.number(m.Magic)), t}
 }
 
-// integer next to x.
-func (m *machine) nearest(x value) value {
-	return m.sub(m.add(x, m.number(m.Magic)), m.number(m.Magic))
+// power returns 2^(n - less), where bits hold n as those of integers do.
+func (m *machine) power(bits value, less uint) value {
+	return m.addInt(m.up(bits, m.Mantissa), m.word(uint64(m.Bias-less)<<m.Mantissa))
 }
 
-func (m *machine) scale(x, n value) value {
+// scale may divide 2^n in another way than Go code does: the first product is not rounded.
+func (m *machine) scale(x value, n integer) value {
 	if m.wide() {
-		return m.apply(m.real("VSCALEF"), x, n) // rounds once, too
+		return m.apply(m.real("VSCALEF"), x, n.number) // rounds once, too
 	}
-	half := m.nearest(m.mul(n, m.number(0.5)))
-	return m.mul(m.mul(x, m.power(half)), m.power(m.sub(n, half)))
+	half := m.down(n.bits, 1)
+	rest := m.apply(m.integer("VPSUB"), n.bits, half)
+	return m.mul(m.mul(x, m.power(half, 0)), m.power(rest, 0))
 }
 
-func (m *machine) reduce(x value) (n, e value) {
+func (m *machine) reduce(x value) (n integer, e value) {
 	n = m.nearest(m.mul(x, m.number(m.Log2E)))
-	return n, m.grow(m.remainder(x, n))
+	return n, m.grow(m.remainder(x, n.number))
 }
 
-func (m *machine) reduceSum(x, y value) (n, e value) {
+func (m *machine) reduceSum(x, y value) (n integer, e value) {
 	n = m.nearest(m.mul(m.add(x, y), m.number(m.Log2E)))
-	return n, m.grow(m.add(m.remainder(x, n), y))
+	return n, m.grow(m.add(m.remainder(x, n.number), y))
 }
 
 func (m *machine) remainder(x, n value) value {
@@ -93,14 +99,14 @@ func (m *machine) exp(x value) value {
 
 func (m *machine) expm1(x value) value {
 	n, e := m.reduce(m.atMost(m.atLeast(x, m.Expm1Low), m.ExpHigh))
-	half := m.power(m.sub(n, m.number(1)))
+	half := m.power(n.bits, 1)
 	y := m.add(m.mul(e, half), m.sub(half, m.number(0.5)))
 	return m.withSign(m.add(y, y), x)
 }
 
 func (m *machine) tanh(x value) value {
 	n, e := m.reduce(m.mul(m.atMost(m.abs(x), m.TanhHigh), m.number(-2)))
-	p := m.power(n)
+	p := m.power(n.bits, 0)
 	t := m.mul(e, p)
 	one := m.load(m.number(1))
 	return m.withSign(m.div(m.sub(m.sub(one, p), t), m.add(m.add(p, one), t)), x)
@@ -113,7 +119,7 @@ func (m *machine) sigmoid(x value) value {
 	return m.div(m.choose(m.compare(x, atLeast, m.number(0)), one, p), m.add(p, one))
 }
 
-func (m *machine) bell(t value) (n, y, rest value) {
+func (m *machine) bell(t value) (n integer, y, rest value) {
 	high := m.and(t, m.word(m.HighBits))
 	low := m.sub(t, high)
 	n, e := m.reduceSum(
@@ -172,8 +178,8 @@ func (m *machine) log(x value) value {
 
 // turn returns the sine of x + quarters*pi/2 where x is not above SinBound.
 func (m *machine) turn(x value, quarters uint64) value {
-	t := m.add(m.mul(x, m.number(m.TwoByPi)), m.number(m.Magic))
-	n := m.sub(t, m.number(m.Magic))
+	nearest := m.nearest(m.mul(x, m.number(m.TwoByPi)))
+	n, t := nearest.number, nearest.bits
 	if quarters != 0 {
 		t = m.addInt(t, m.word(quarters))
 	}
