@@ -56,7 +56,8 @@ type unitCompiler[T simd.Float] struct {
 	*compiler[T]
 	bundle *bundle
 	depth  int
-	factor int // of the last shared index, which others were joined to
+	factor int        // of the last shared index, which others were joined to
+	number *term.Term // what a search for an extreme gives
 }
 
 // lead returns the last shared index; nil if there is none.
