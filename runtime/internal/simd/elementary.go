@@ -65,9 +65,17 @@ func (c *elementary[T]) withSign(x, sign T) T { return T(math.Copysign(float64(x
 // polynomial returns the sum of coefficients[i] * x^i. It adds pairs, then pairs of pairs, and so on, as Estrin proposed,
 // so that no chain of operations is long.
 func polynomial[T Float](coefficients []T, x T) T {
-	var p [24]T
-	n := copy(p[:], coefficients)
+	var p [12]T
+	n := len(coefficients) / 2
+	for i := range n {
+		p[i] = T(coefficients[2*i+1]*x) + coefficients[2*i]
+	}
+	if len(coefficients)%2 == 1 {
+		p[n] = coefficients[2*n]
+		n++
+	}
 	for n > 1 {
+		x = T(x * x)
 		for i := range n / 2 {
 			p[i] = T(p[2*i+1]*x) + p[2*i]
 		}
@@ -75,7 +83,6 @@ func polynomial[T Float](coefficients []T, x T) T {
 			p[n/2] = p[n-1]
 		}
 		n = (n + 1) / 2
-		x = T(x * x)
 	}
 	return p[0]
 }

@@ -58,7 +58,7 @@ func TestComparisons(t *testing.T) {
 			t.Helper()
 			for i, v := range z {
 				if !same(v, c.want) {
-					t.Errorf("binary %d of %v and %v, %s: want %v, got %v at %d", c.f, c.x, c.y, form, c.want, v, i)
+					t.Errorf("%s of %v and %v, %s: want %v, got %v at %d", binaryNames[c.f], c.x, c.y, form, c.want, v, i)
 				}
 				z[i] = -7
 			}
@@ -101,7 +101,7 @@ func testUnary[T Float](t *testing.T, f Unary, x, want float64) {
 	UnaryOf[T](f)(z, z)
 	for _, v := range z {
 		if !same(v, T(want)) {
-			t.Errorf("unary %d of %v in %T: want %v, got %v", f, x, v, want, v)
+			t.Errorf("%s of %v in %T: want %v, got %v", unaryNames[f], x, v, want, v)
 		}
 	}
 }
