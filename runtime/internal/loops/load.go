@@ -192,6 +192,9 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 		return
 	case tensor.Type == z.c.own && a.offset.factor(z.v) == 1:
 		z.storeSame(t, z.c.value(a.offset), x, add)
+	case tensor.Type == dtype.Bool && st.value.Kind == term.Boolean && x.scalar == nil:
+		z.storeConditions(t, a, x.reg)
+		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Boolean, Read: st.left})] = x
 	default:
 		z.storeOther(t, a, x, add)
 	}
@@ -244,6 +247,18 @@ func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], a
 		i := at(s)
 		copy(s.mem[t].same[i:i+n], s.regs[x.reg][:n])
 	}, x.reg)
+}
+
+// storeConditions emits the writing of conditions.
+func (z *vectorizer[T]) storeConditions(t int, a *access, reg int) {
+	at, k := z.c.value(a.offset), a.offset.factor(z.v)
+	z.emit(-1, func(s *state[T], n int) {
+		i, bits := at(s), s.mem[t].bits
+		for _, v := range s.regs[reg][:n] {
+			bits[i] = v != 0
+			i += k
+		}
+	}, reg)
 }
 
 // direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the register.

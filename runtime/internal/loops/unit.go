@@ -119,6 +119,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	if !k.strips(first) {
 		return k.plain(first)
 	}
+	if u := k.transposed(first); u != nil {
+		return u
+	}
 	k.lenient = first.lenient || first.guard != nil
 	defer func() { k.lenient = false }()
 	if k.bundle.folds != nil {
