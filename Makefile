@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform lint deadcode mutate mutate-maker mutate-formulas tiles coverage-table
+.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas tiles coverage-table
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -59,12 +59,25 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/plan
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
+	$(GO) test -run '^$$' -fuzz FuzzSetsAgree $(FUZZFLAGS) ./runtime/internal/simd
 
 # CASES is a folder of conformance cases.
 CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
+	$(GO) run ./cmd/opconform -kernels formula $(CASES)
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
+	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
+
+# simd checks that the assembly of package simd is what its generator makes, and that compilers fuse no operations of the
+# portable functions. The generator is a module of its own, and needs the module avo.
+simd:
+	cd runtime/internal/simd/asm && $(GO) vet . && $(GO) test .
+
+# ulp compares elementary functions of package simd with those of package math for all float32 numbers. It takes some
+# minutes.
+ulp:
+	$(GO) test ./runtime/internal/simd -count 1 -v -timeout 3h -run '^TestAccuracy32$$' -all
 
 # lint checks the format of hand-written and generated code.
 lint:

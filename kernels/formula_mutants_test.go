@@ -373,7 +373,7 @@ func replaced(o *graph.Operator, lines []string) (*task.Registry, error) {
 		s.Operator = &changed
 		changed.Signatures = append(changed.Signatures, &s)
 	}
-	return &r, formula.Register(&r, op.CPU, &changed)
+	return &r, formula.RegisterReference(&r, op.CPU, &changed)
 }
 
 // TestFormulaMutants changes formulas of the catalogue in small ways, one at a time. Each change must be refused, or

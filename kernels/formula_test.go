@@ -14,16 +14,21 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// formulas returns a registry in which all tasks of the catalogue compute the formulas of their specs.
-var formulas = sync.OnceValue(func() *task.Registry {
+// formulas returns a registry in which all tasks of the catalogue compute the formulas of their specs, element by element.
+var formulas = sync.OnceValue(func() *task.Registry { return registered(formula.RegisterReference) })
+
+// loops returns a registry in which they do so in loops.
+var loops = sync.OnceValue(func() *task.Registry { return registered(formula.Register) })
+
+func registered(register func(*task.Registry, op.Target, ...*task.Operator) error) *task.Registry {
 	var r task.Registry
 	for _, o := range catalogue.Operators() {
-		if err := formula.Register(&r, op.CPU, &o.Operator); err != nil {
+		if err := register(&r, op.CPU, &o.Operator); err != nil {
 			panic(err)
 		}
 	}
 	return &r
-})
+}
 
 // TestKernelsComputeFormulas compares what kernels compute, gradients included, with the formulas of their specs: at
 // every example, for every choice of element types. In double precision it also does so with extents of 1 and 0.
@@ -47,20 +52,24 @@ func TestKernelsComputeFormulas(t *testing.T) {
 
 func compareWithFormula(t *testing.T, f *fixture) {
 	t.Helper()
-	for _, d := range formulaDifferences(t, f, formulas()) {
+	for _, d := range formulaDifferences(t, f, formulas(), nil) {
 		t.Error(d)
+	}
+	for _, d := range formulaDifferences(t, f, formulas(), loops()) {
+		t.Error("loops: " + d)
 	}
 }
 
-// formulaDifferences compares what kernels compute with what the tasks of a registry compute, tensor by tensor.
-func formulaDifferences(t *testing.T, f *fixture, formulas *task.Registry) []string {
+// formulaDifferences compares what kernels compute, those of the catalogue if tasks is nil, with what the tasks of another
+// registry compute, tensor by tensor.
+func formulaDifferences(t *testing.T, f *fixture, formulas, tasks *task.Registry) []string {
 	t.Helper()
 	p := f.everything(t)
 	want, err := run(p, f.values, execution{tasks: formulas})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := mustRun(t, p, f.values, execution{})
+	got := mustRun(t, p, f.values, execution{tasks: tasks})
 	var out []string
 	for _, x := range p.Fetched {
 		rel, abs := 0.0, 0.0
@@ -108,7 +117,7 @@ func TestWrongFormulasDiffer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := formulaDifferences(t, f, r)
+			got := formulaDifferences(t, f, r, nil)
 			for _, want := range tt.want {
 				if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, want) }) {
 					t.Errorf("got %q, want a difference of %s", got, want)

@@ -59,14 +59,18 @@ var engines = map[string]func(workers int) engine.Backend{
 // kernels holds, by name, the functions that register kernels for the operators of the catalogue.
 var kernels = map[string]func(*task.Registry) error{
 	"catalogue": catalogue.Register,
-	"formula": func(r *task.Registry) error {
-		for _, o := range catalogue.Operators() {
-			if err := formula.Register(r, op.CPU, &o.Operator); err != nil {
-				return err
-			}
+	"formula":   func(r *task.Registry) error { return ofFormulas(r, formula.Register) },
+	"reference": func(r *task.Registry) error { return ofFormulas(r, formula.RegisterReference) },
+}
+
+// ofFormulas registers kernels that are made of formulas.
+func ofFormulas(r *task.Registry, register func(*task.Registry, op.Target, ...*task.Operator) error) error {
+	for _, o := range catalogue.Operators() {
+		if err := register(r, op.CPU, &o.Operator); err != nil {
+			return err
 		}
-		return nil
-	},
+	}
+	return nil
 }
 
 type options struct {
@@ -122,7 +126,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	register, ok := kernels[o.kernels]
 	if !ok {
-		return trouble(fmt.Errorf("--kernels: want catalogue or formula, got %q", o.kernels))
+		return trouble(fmt.Errorf("--kernels: want catalogue, formula or reference, got %q", o.kernels))
 	}
 	var registry task.Registry
 	if err := register(&registry); err != nil {

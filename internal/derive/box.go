@@ -84,7 +84,9 @@ func (b *boxes) read(r *term.Read, moving []*term.Term) {
 				axes = append(axes, at)
 			}
 		}
-		uses := func(i *term.Term) bool { return slices.ContainsFunc(moving, func(m *term.Term) bool { return i.Uses(m.Var) }) }
+		uses := func(i *term.Term) bool {
+			return slices.ContainsFunc(moving, func(m *term.Term) bool { return i.Uses(m.Var) })
+		}
 		switch {
 		case len(axes) == len(moving):
 			b.tensor(r.Tensor, axes)

@@ -102,7 +102,7 @@ func limits(n *term.Term, name string) []*term.Term {
 
 // weights says how many operations a reduction takes for each index, besides its body.
 var weights = map[string]int{"sum": 1, "prod": 1, "max": 1, "min": 1, "mean": 1, "variance": 3, "logsumexp": 3, "argmax": 1, "argmin": 1,
-	"count": 1, "any": 1, "all": 1}
+	"count": 1, "any": 1, "all": 1, "argsort": 1, "rank": 1}
 
 // operations returns how many operations a value takes for all values of the indices.
 func (l *loops) operations(n *term.Term) *term.Term {
@@ -158,6 +158,9 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 	}
 	inner := l
 	vars := n.Free()
+	if r.IsOrder() { // is worked out once for all places in it
+		vars = slices.DeleteFunc(r.Body.Free(), func(v *term.Variable) bool { return slices.Contains(r.Vars, v) })
+	}
 	if !r.Guard.Reads() {
 		inner = l.within(r.Vars, r.Guard)
 		vars = append(vars, r.Vars...)

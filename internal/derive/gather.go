@@ -196,7 +196,7 @@ func (s *solver) radix(q equation, vars []*term.Variable) *solution {
 			continue
 		}
 		u := term.Norm(term.Arithmetic(term.Quotient, rest, v.Hi))
-		if u.Op == term.Quotient || containsQuotient(u) || u.Reads() {
+		if u.Op == term.Quotient || containsQuotient(u) || u.Reads() || !term.SameInteger(term.Product(u, v.Hi), rest) {
 			continue // m does not divide the rest
 		}
 		return &solution{

@@ -14,6 +14,8 @@ const (
 	Apart Sharing = iota
 	// Reordered: it may, if statements that do not depend on the result run before those that give it.
 	Reordered
+	// Behind: it may, with the statements in their order, if a tensor that is not smaller is complete before.
+	Behind
 	// InOrder: it may, with the statements in their order.
 	InOrder
 	// SameElements: it may, and has the same elements in the same order.
@@ -22,11 +24,12 @@ const (
 
 // InPlace says whether the elements that statements give to tensor out may lie where those of tensor in lie. The tensors have
 // the same size. An element may be read by the statement that gives the one in its place, and by statements before that.
-func InPlace(statements []*program.Statement, out, in int) Sharing {
+func InPlace(p *program.Program, statements []*program.Statement, out, in int) Sharing {
 	best, given := SameElements, false
 	later := map[int]bool{out: true} // tensors that depend on out
+	from := map[int]bool{}           // tensors of which each element depends on the one of in at its place
 	for _, s := range statements {
-		depends, taken, own := false, false, true
+		depends, taken, own, near := false, false, true, true
 		reads(s, func(r *term.Read) {
 			for t := range later {
 				depends = depends || takes(r, t)
@@ -35,12 +38,15 @@ func InPlace(statements []*program.Statement, out, in int) Sharing {
 				taken = true
 				own = own && r.Count == 1 && sameElement(s.Left, r)
 			}
+			near = near && (!from[r.Tensor] || r.Count == 1 && sameElement(s.Left, r))
 		})
 		if s.Target == out {
 			given = true
 			switch {
 			case s.Add || depends || !own:
 				return Apart
+			case !near:
+				best = min(best, Behind)
 			case !taken || !copies(s.Value):
 				best = min(best, InOrder)
 			}
@@ -49,11 +55,17 @@ func InPlace(statements []*program.Statement, out, in int) Sharing {
 		if depends {
 			later[s.Target] = true
 		}
+		size := Size(p.Tensors[s.Target])
 		switch {
 		case taken && depends:
 			return Apart
 		case taken && given:
 			best = min(best, Reordered)
+		case size < Size(p.Tensors[out]):
+		case taken && own && near && size == Size(p.Tensors[out]):
+			from[s.Target] = true
+		case taken || !near:
+			best = min(best, Behind)
 		}
 	}
 	if !given {

@@ -4,6 +4,7 @@ package driver
 import (
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/config"
@@ -78,8 +79,26 @@ func (p *Project) Module() *model.Module {
 	if p.module == nil && p.checked != nil && p.Findings.Empty() {
 		p.module = model.Resolve(p.checked)
 		p.findKernels()
+		p.follow()
 	}
 	return p.module
+}
+
+// follow completes the specs with the facts that follow from formulas, and resolves them again.
+func (p *Project) follow() {
+	specs := slices.Clone(p.checked.Enums)
+	for _, sc := range p.checked.Scopes {
+		specs = append(specs, sc.Spec)
+	}
+	if !example.Follow(p.module, specs) {
+		return
+	}
+	if p.checked = check.Check(specs, p.Findings); !p.Findings.Empty() {
+		p.module = nil
+		return
+	}
+	p.module = model.Resolve(p.checked)
+	p.findKernels()
 }
 
 // findKernels derives the kernels of operators from their formulas where none is written by hand.

@@ -1,12 +1,15 @@
 package example
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/internal/derive"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -135,4 +138,114 @@ func (t *trial) checkCosts() {
 		t.contradict(c.Flops.Span(), "%s of %s takes %s operations according to the spec, but %v according to the formula",
 			n.view, c.Task, t.op.Name, c.Flops.V, term.Norm(derived))
 	}
+}
+
+// costs states how many operations tasks take, where one sum of products says it at all examples.
+func (f *follower) costs() {
+	stated := map[string]bool{}
+	for _, c := range f.spec.Costs {
+		stated[c.Task] = true
+	}
+	for _, m := range f.op.Tasks {
+		if stated[m.Name] || !m.Invoked() {
+			continue
+		}
+		if text := f.flops(m); text == "0" || text != "" && !f.variadic() {
+			at := f.taskKey(m)
+			f.spec.Costs = append(f.spec.Costs, &spec.Cost{Task: m.Name, Key: at, Flops: f.text(at, text)})
+		}
+	}
+}
+
+// variadic reports whether there is a list of tensors. For each of its tensors there are statements, so that the number of
+// tensors at the examples would stand in what their statements take.
+func (f *follower) variadic() bool {
+	return slices.ContainsFunc(f.op.Slots, func(s *model.Slot) bool { return s.Variadic })
+}
+
+// flops returns the operations of a task as an expression that is exact at one example and close at all; "" if there is none.
+func (f *follower) flops(m *model.Task) string {
+	var texts []string
+	for _, v := range f.views {
+		if len(v.statements(m.Kind)) == 0 {
+			return ""
+		}
+		if text, ok := v.sumOf(leading(derive.Flops(v.statements(m.Kind)))); ok && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	for _, text := range texts {
+		n, err := expr.Parse(text)
+		if err == nil && !slices.ContainsFunc(f.views, func(v *view) bool { return !v.costs(m, n) }) {
+			return text
+		}
+	}
+	return ""
+}
+
+// closeTo is how far a cost that follows may be from that of the formula at an example: attributes add and remove operations.
+const closeTo = 2
+
+// costs reports whether an expression, whose names are not resolved, is close to the leading terms of what a task takes.
+func (v *view) costs(m *model.Task, n expr.Node) bool {
+	x := v.larger()
+	x.evaluator.name = func(id *expr.Ident) any {
+		if d, ok := x.dims[id.Name]; ok {
+			return d
+		}
+		return x.attrs[id.Name]
+	}
+	got, want := x.float(n), 0.0
+	symbols := x.symbolsOf()
+	for _, p := range leading(derive.Flops(v.statements(m.Kind))) {
+		each := float64(p.Coefficient)
+		for _, y := range p.Factors {
+			each *= derive.Evaluate(y, symbols)
+		}
+		want += each
+	}
+	return x.err == nil && got <= closeTo*want && want <= closeTo*got
+}
+
+// leading returns the products of a sum of which no other is a multiple. A number alone is nothing.
+func leading(n *term.Term) []term.Monomial {
+	all := slices.DeleteFunc(term.Monomials(n), func(m term.Monomial) bool { return len(m.Factors) == 0 })
+	return slices.DeleteFunc(slices.Clone(all), func(m term.Monomial) bool {
+		return slices.ContainsFunc(all, func(o term.Monomial) bool { return len(o.Factors) > len(m.Factors) && multiple(o, m) })
+	})
+}
+
+// multiple reports whether m has all factors of o.
+func multiple(m, o term.Monomial) bool {
+	rest := slices.Clone(m.Factors)
+	for _, x := range o.Factors {
+		i := slices.IndexFunc(rest, func(y *term.Term) bool { return term.Identical(x, y) })
+		if i < 0 {
+			return false
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return true
+}
+
+// sumOf returns a sum of products in the names of the spec.
+func (v *view) sumOf(products []term.Monomial) (string, bool) {
+	var parts []string
+	for _, p := range products {
+		text, ok := v.rankFree(p.Factors)
+		if !ok || p.Coefficient < 0 {
+			return "", false
+		}
+		switch {
+		case text == "1":
+			text = fmt.Sprint(p.Coefficient)
+		case p.Coefficient != 1:
+			text = fmt.Sprintf("%d * %s", p.Coefficient, text)
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return "0", true
+	}
+	return strings.Join(parts, " + "), true
 }

@@ -1,8 +1,14 @@
 package example
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/internal/term"
 )
 
 // checkShards compares what a spec states about dividing dimensions among devices with what the formula gives.
@@ -39,4 +45,89 @@ func symbols(name string, value any) []string {
 		}
 	}
 	return out
+}
+
+// shards states what dividing each dimension does that the spec does not name, where that is the same at all examples. An
+// example with one element along the dimension does not count.
+func (f *follower) shards() {
+	stated := map[string]bool{}
+	for _, s := range f.spec.Shards {
+		stated[s.Dim.V] = true
+	}
+	before := len(f.spec.Shards)
+	for _, name := range extentNames(f.op) {
+		if stated[name] || !f.dimension(name) {
+			continue
+		}
+		if e, ok := f.effect(name); ok && f.sayable(name, e) {
+			f.spec.Shards = append(f.spec.Shards, &spec.Shard{Dim: f.text(f.spec.Where(), name), Partial: e == derive.Partial})
+		}
+	}
+	if len(f.spec.Shards) == before {
+		return
+	}
+	order := extentNames(f.op)
+	slices.SortStableFunc(f.spec.Shards, func(a, b *spec.Shard) int {
+		if a.Partial != b.Partial {
+			if b.Partial {
+				return -1
+			}
+			return 1
+		}
+		return slices.Index(order, a.Dim.V) - slices.Index(order, b.Dim.V)
+	})
+}
+
+// dimension reports whether a name stands for an extent of a tensor that may be divided: a dimension of an input or a weight,
+// on which the spec has no condition.
+func (f *follower) dimension(name string) bool {
+	for _, q := range f.op.Requires {
+		found := false
+		expr.Walk(q.Node, func(n expr.Node) {
+			id, ok := n.(*expr.Ident)
+			found = found || ok && id.Name == name
+		})
+		if found {
+			return false
+		}
+	}
+	return slices.ContainsFunc(f.spec.Slots, func(s *spec.Slot) bool {
+		return (s.Role.V == "input" || s.Role.V == "weight" || scope.Provided(f.spec, s)) && scope.HasDim(s, name)
+	})
+}
+
+// sayable reports whether a spec may state an effect: some output has a dimension that divides results, and some has not one
+// that leaves partial sums.
+func (f *follower) sayable(name string, e derive.Effect) bool {
+	return e != derive.Undivided && slices.ContainsFunc(f.spec.Slots, func(s *spec.Slot) bool {
+		changed := s.Role.V == "output" || f.spec.Kind == spec.Optimizer
+		return changed && scope.HasDim(s, name) == (e == derive.Divided)
+	})
+}
+
+// effect returns what dividing a dimension does at all examples that tell.
+func (f *follower) effect(name string) (e derive.Effect, ok bool) {
+	for _, v := range f.views {
+		if n, one := v.dims[name].(int); one && n < 2 {
+			continue
+		}
+		for _, s := range symbols(name, v.dims[name]) {
+			if !v.has(s) {
+				return derive.Undivided, true // the formula has another name for it
+			}
+			got := derive.Divide(v.program, s)
+			if ok && got != e {
+				return derive.Undivided, true
+			}
+			e, ok = got, true
+		}
+	}
+	return e, ok
+}
+
+// has reports whether a symbol is an extent of a tensor of a slot.
+func (v *view) has(symbol string) bool {
+	return slices.ContainsFunc(v.program.Tensors, func(l *program.Local) bool {
+		return l.Slot >= 0 && slices.ContainsFunc(l.Shape, func(n *term.Term) bool { return n.Op == term.Symbol && n.Name == symbol })
+	})
 }

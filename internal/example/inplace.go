@@ -2,6 +2,7 @@ package example
 
 import (
 	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -11,10 +12,13 @@ import (
 func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok bool) {
 	out, in := v.tensor(k, slot), v.tensor(k, of)
 	p := v.tensors(k)
-	if out < 0 || in < 0 || derive.Size(p.Tensors[out]) != derive.Size(p.Tensors[in]) || derive.Size(p.Tensors[out]) < 2 {
+	if out < 0 || in < 0 || derive.Size(p.Tensors[out]) != derive.Size(p.Tensors[in]) {
 		return derive.Apart, false
 	}
-	return derive.InPlace(v.statements(k), out, in), true
+	if derive.Size(p.Tensors[out]) < 2 {
+		return derive.SameElements, true // this use does not tell
+	}
+	return derive.InPlace(p, v.statements(k), out, in), true
 }
 
 // checkInPlace compares what a spec states about memory in place with the order in which the formula reads and gives
@@ -39,4 +43,73 @@ func (t *trial) checkInPlace(v *view) {
 			}
 		}
 	}
+}
+
+// inPlace states which results may lie in the memory of what they are computed from: those that may at every example, which
+// have the same size in all of them. Another tensor of that size need not be complete before.
+func (f *follower) inPlace() {
+	if f.spec.InPlaceKey.Set() {
+		return
+	}
+	f.spec.InPlace = f.pairs(task.KindForward, task.RoleOutput, task.RoleInput)
+	if f.differentiable() {
+		f.spec.InPlaceGrads = f.pairs(task.KindBackward, task.RoleInput, task.RoleOutput)
+	}
+}
+
+// pairs returns the results of a task that lie in the place of another tensor, the first one for each.
+func (f *follower) pairs(k task.Kind, result, of task.Role) (pairs []*spec.InPlace) {
+	m := f.op.Task(k)
+	if m == nil {
+		return nil
+	}
+	taken := map[int]bool{}
+	for _, s := range f.op.Slots {
+		if s.Role != result || s.Variadic || k == task.KindBackward && scatters(m, s.Number) {
+			continue
+		}
+		for _, x := range f.op.Slots {
+			if x.Role != of || x.Variadic || x.Type != s.Type || taken[x.Number] {
+				continue
+			}
+			if best := f.shared(k, s.Number, x.Number); best >= derive.InOrder {
+				at := f.taskKey(m)
+				p := &spec.InPlace{Slot: s.Name, Key: at, Of: f.text(at, x.Name)}
+				if best == derive.SameElements {
+					p.View = spec.Bool{V: true, Span: at}
+				}
+				pairs = append(pairs, p)
+				taken[x.Number] = true
+				break
+			}
+		}
+	}
+	return pairs
+}
+
+// shared returns how a result may share memory at all examples.
+func (f *follower) shared(k task.Kind, slot, of int) derive.Sharing {
+	best, told := derive.SameElements, false
+	for _, v := range f.views {
+		s, ok := v.sharing(k, slot, of)
+		if !ok {
+			return derive.Apart
+		}
+		best = min(best, s)
+		told = told || derive.Size(v.tensors(k).Tensors[v.tensor(k, slot)]) > 1
+	}
+	if !told {
+		return derive.Apart
+	}
+	return best
+}
+
+// scatters reports whether a task adds to the elements of a slot's gradient.
+func scatters(m *model.Task, slot int) bool {
+	for _, p := range m.Params {
+		if p.Grad && p.Slot.Number == slot && p.Scatter {
+			return true
+		}
+	}
+	return false
 }

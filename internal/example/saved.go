@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
@@ -58,4 +59,50 @@ func (t *trial) savedKey(slot int) source.Node {
 		return nil
 	}
 	return t.spec.Slots[i].Saved
+}
+
+// saved states of which tensors backward is given the values: of those of which the gradient reads elements, at an example, and
+// of those from which it computes others again.
+func (f *follower) saved() {
+	if !f.differentiable() {
+		return
+	}
+	takes := map[int]bool{}
+	for _, v := range f.views {
+		for slot := range v.gradient.Reads() {
+			takes[slot] = takes[slot] || f.mayBeSaved(slot)
+		}
+	}
+	for _, v := range f.views {
+		for _, t := range v.gradient.Missing(func(slot int) bool { return f.given(v, slot, takes) }) {
+			if slot := v.program.Tensors[t].Slot; f.mayBeSaved(slot) {
+				takes[slot] = true
+			}
+		}
+	}
+	for i, s := range f.spec.Slots {
+		if f.mayBeSaved(i) && takes[i] != (rules.Saved(s) != "") {
+			s.Saved = &source.Scalar{Span: s.Key, Value: takes[i]}
+			f.added = true
+		}
+	}
+}
+
+// mayBeSaved reports whether it follows from the gradient if a slot is saved. An output that may be absent is computed again
+// instead.
+func (f *follower) mayBeSaved(slot int) bool {
+	s := f.spec.Slots[slot]
+	return s.Saved == nil && (s.Role.V == "input" || s.Role.V == "weight" || s.Role.V == "output" && !s.Present.Set())
+}
+
+// given reports whether backward has the values of a slot, if it is given what it takes.
+func (f *follower) given(v *view, slot int, takes map[int]bool) bool {
+	s := v.op.Slots[slot]
+	switch {
+	case f.spec.Slots[slot].Saved == nil:
+		return takes[slot] || s.Role == task.RoleSaved
+	case s.SavedIf != nil:
+		return v.truth(s.SavedIf)
+	}
+	return s.Saved != ""
 }

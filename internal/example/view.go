@@ -1,6 +1,7 @@
 package example
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/opgen/opgen/internal/derive"
@@ -33,6 +34,45 @@ func (u *use) look(example int) *view {
 		}
 	}
 	return v
+}
+
+// views returns a view for each example that fits, with floating-point types where the operator allows them.
+func views(o *model.Operator) []*view {
+	parsed, err := program.Parse(o.Operator.Formula)
+	if err != nil {
+		return nil
+	}
+	choices := Choices(o)
+	slices.SortStableFunc(choices, func(a, b Choice) int { return cmp.Compare(a.others(), b.others()) })
+	var out []*view
+	for i := range o.Operator.Examples {
+		for _, c := range choices {
+			u := newUse(o, &o.Operator.Examples[i], c)
+			if u.err != nil {
+				continue
+			}
+			u.parsed = parsed
+			if v := u.look(i + 1); v != nil {
+				out = append(out, v)
+			}
+			break
+		}
+	}
+	return out
+}
+
+// others counts the element types of a choice that are not floating-point; one with outputs on request comes behind all.
+func (c Choice) others() int {
+	n := 0
+	for _, t := range c.Types {
+		if !t.IsFloat() {
+			n++
+		}
+	}
+	if c.Request {
+		n += len(c.Types) + 1
+	}
+	return n
 }
 
 // statements returns what a task computes; nothing if that is not known.

@@ -45,6 +45,9 @@ func (r *reader) inPlace(e *source.Entry) *InPlace {
 }
 
 func (r *reader) inPlaces(s *Spec, t *tableReader) {
+	if e := t.t.Get("inplace"); e != nil {
+		s.InPlaceKey = Bool{true, e.KeySpan}
+	}
 	t.each("inplace", func(e *source.Entry) {
 		if e.Key != "backward" {
 			s.InPlace = append(s.InPlace, r.inPlace(e))

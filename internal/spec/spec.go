@@ -84,6 +84,7 @@ type Spec struct {
 	// InPlace holds what forward may do in place, InPlaceGrads what backward may.
 	InPlace      []*InPlace
 	InPlaceGrads []*InPlace
+	InPlaceKey   Bool // whether the spec has the key inplace, which may hold nothing
 	Fusions      []*Fusion
 	Inference    []*source.Entry // attributes with their values in inference
 	ShapeFunc    Str             // a Go function that computes what shapes do not determine

@@ -200,6 +200,21 @@ func ordered(factors []*Term) []*Term {
 // Norm returns an integer in a form that equal polynomials share.
 func Norm(n *Term) *Term { return polyOf(n).term() }
 
+// Monomial is a product: a number times factors, which are symbols, variables and parts that are not taken apart.
+type Monomial struct {
+	Coefficient int
+	Factors     []*Term
+}
+
+// Monomials returns an integer as a sum of products.
+func Monomials(n *Term) []Monomial {
+	var out []Monomial
+	for _, m := range polyOf(n).sorted() {
+		out = append(out, Monomial{m.coefficient, ordered(m.factors)})
+	}
+	return out
+}
+
 // SameInteger reports whether two integers are equal as polynomials.
 func SameInteger(x, y *Term) bool { return polyOf(x).equal(polyOf(y)) }
 

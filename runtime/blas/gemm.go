@@ -100,3 +100,39 @@ func transpose(t bool) gblas.Transpose {
 	}
 	return gblas.NoTrans
 }
+
+// Multiply stores the product of a and b in c, or adds it to c. a is m x k and b is k x n; both are stored by rows, of
+// lda and ldb elements from one to the next, or by columns if ta and tb say so. c is m x n, by rows.
+func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, add bool) {
+	var beta T
+	if add {
+		beta = 1
+	}
+	if k == 0 || m == 0 || n == 0 {
+		for i := 0; beta == 0 && i < m; i++ {
+			clear(c[i*ldc : i*ldc+n])
+		}
+		return
+	}
+	at := func(x []T, i, ld int, transposed bool) []T { // row i of x
+		if transposed {
+			return x[i:]
+		}
+		return x[i*ld:]
+	}
+	for i := 0; i < m; i += blockRows {
+		rows := min(blockRows, m-i)
+		for j := 0; j < n; j += blockCols {
+			gemm(c[i*ldc+j:], ldc, at(a, i, lda, ta), lda, ta, at(b, j, ldb, !tb), ldb, tb, rows, min(blockCols, n-j), k, beta)
+		}
+	}
+}
+
+func gemm[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, beta T) {
+	switch c := any(c).(type) {
+	case []float32:
+		gonum.Implementation{}.Sgemm(transpose(ta), transpose(tb), m, n, k, 1, any(a).([]float32), lda, any(b).([]float32), ldb, float32(beta), c, ldc)
+	case []float64:
+		gonum.Implementation{}.Dgemm(transpose(ta), transpose(tb), m, n, k, 1, any(a).([]float64), lda, any(b).([]float64), ldb, float64(beta), c, ldc)
+	}
+}

@@ -84,11 +84,18 @@ func TestDerivedGradientsOfExpressions(t *testing.T) {
 	}
 }
 
-// compareGradients runs derived statements, of a program in which extents stay symbols, and compares the gradients with
-// those of the interpreter.
+// compareGradients runs derived statements, and compares the gradients with those of the interpreter. In the program from
+// which the statements are derived, extents stay symbols or are numbers.
 func compareGradients(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
 	t.Helper()
-	u.Open = true
+	for _, open := range []bool{true, false} {
+		u.Open = open
+		compareGradientsOf(t, o, u, r)
+	}
+}
+
+func compareGradientsOf(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
+	t.Helper()
 	p, err := program.Build(u)
 	if err != nil {
 		t.Fatal(err)

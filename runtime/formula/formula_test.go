@@ -43,11 +43,11 @@ func useFormula(t testing.TB, text string) (*compiled, error) {
 // operatorWith returns the operator with a formula, and a use of it.
 func operatorWith(t testing.TB, text string) (*task.Operator, task.Attrs, *task.Resolution) {
 	t.Helper()
-	return operatorOf(t, text, rows, cols)
+	return operatorOf(t, text, dtype.F64, rows, cols)
 }
 
-// operatorOf does so for other extents.
-func operatorOf(t testing.TB, text string, rows, cols int) (*task.Operator, task.Attrs, *task.Resolution) {
+// operatorOf returns the operator with a formula, and a use of it for a type of real numbers and extents.
+func operatorOf(t testing.TB, text string, typ dtype.Type, rows, cols int) (*task.Operator, task.Attrs, *task.Resolution) {
 	t.Helper()
 	o := opimpl.New(graph.Operator{Operator: task.Operator{
 		Name: "test",
@@ -64,12 +64,12 @@ func operatorOf(t testing.TB, text string, rows, cols int) (*task.Operator, task
 		Signatures: []*task.Signature{{Task: "forward", ID: task.IDOf("test", "forward"), Steps: []task.Step{{}}}},
 		Resolve: opimpl.Resolve(func(r *opimpl.Resolver[int], _ attrs, d *dims) {
 			d.N, d.K = rows, cols
-			r.Set(slotY, dtype.F64, rows, cols)
-			r.Set(slotS, dtype.F64, rows)
+			r.Set(slotY, typ, rows, cols)
+			r.Set(slotS, typ, rows)
 		}),
 	}})
 	given := task.NoneGiven(&o.Operator)
-	given.Operands[slotX] = []task.Operand{{Type: dtype.F64, Shape: []int{rows, cols}}}
+	given.Operands[slotX] = []task.Operand{{Type: typ, Shape: []int{rows, cols}}}
 	given.Operands[slotW] = given.Operands[slotX]
 	given.Operands[slotJ] = []task.Operand{{Type: dtype.I64, Shape: []int{rows}}}
 	at := attrs{Kind: "B", Size: 2, Rate: 0.5, Axes: []int{1}}
@@ -222,6 +222,7 @@ func differentiable() []string {
 		"y[n, k] = pow(w[n, k], x[n, k]) + max(x[n, k], 0) + min(x[n, k], w[n, k])",
 		"y[n, k] = x[n, k] > 0.1 ? x[n, k] * w[n, k] : -x[n, k]",
 		"y[n, k] = exp(x[n, k] - logsumexp(k': x[n, k']))",
+		"y[n, k] = sum(i < 3: (x[n, k + i - 1] else 0) * w[n, i])",
 		"y[n, k] = (x[n, k - 1] else 1) * (w[n, k + 1] else x[n, 0]) * w[n, k]",
 		"y[n, k] = x[n, j[n]] * w[n, k]",
 		"t[n] = rsqrt(variance(k: x[n, k]) + 0.1)\ny[n, k] = (x[n, k] - mean(k': x[n, k'])) * t[n] * w[n, k]",

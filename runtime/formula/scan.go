@@ -28,8 +28,9 @@ type counted struct {
 	i  int
 }
 
-// scanOf returns the code of a statement's scan; nil if the statement is none.
-func (c *code) scanOf(s *program.Statement) *scan {
+// scanOf returns the code of a statement's scan; nil if the statement is none. Without values, the elements are all 0, and
+// the tensors of which they are made need not be there.
+func (c *code) scanOf(s *program.Statement, values bool) *scan {
 	n := s.Value
 	if n.Op != term.Reduce || !plainLoops(s) {
 		return nil
@@ -52,6 +53,8 @@ func (c *code) scanOf(s *program.Statement) *scan {
 	case body == nil:
 	case n.Kind == term.Integer:
 		out.integer = c.integer(body)
+	case !values:
+		out.real = func(*frame) float64 { return 0 }
 	default:
 		out.real = c.real(body)
 	}
@@ -181,7 +184,7 @@ func (s *scan) beside(f *frame, elements []counted, visit func(f *frame, done, n
 
 // scans returns code for a statement that gives a scan; nil if it is another statement.
 func (c *code) scans(s *program.Statement) func(*frame) {
-	one := c.scanOf(s)
+	one := c.scanOf(s, true)
 	if one == nil {
 		return nil
 	}

@@ -9,7 +9,11 @@ import (
 
 // backScan returns code that hands the gradients of a scan on, in one pass; nil if the statement is another one.
 func (c *code) backScan(s *program.Statement) func(*frame) {
-	one := c.scanOf(s)
+	kind := ""
+	if s.Value.Op == term.Reduce {
+		kind = s.Value.Reduction.Kind
+	}
+	one := c.scanOf(s, kind != "sum" && kind != "mean") // gradients of sums do not depend on what is added
 	if one == nil || one.real == nil || s.Value.Kind != term.Real {
 		return nil
 	}

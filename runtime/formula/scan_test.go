@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // folds are reductions of a list.
@@ -177,7 +179,7 @@ func TestOnePass(t *testing.T) {
 		"place[n, k] = rank(k': x[n, k'])[k]\ny[n, k] = sum(k' if place[n, k'] == k: w[n, k'])",
 		"y[n, k] = x[n, argsort(k': w[n, k'] descending)[k]]",
 	} {
-		p, err := newProgram(operatorOf(t, text, 1, n))
+		p, err := newProgram(operatorOf(t, text, dtype.F64, 1, n))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@ package task
 
 // Callee is an operator whose formula another one inlines: what its formula needs for a use with tensors of the other.
 type Callee struct {
-	Name    string   `json:"name"`                // of the operator
+	Name    string   `json:"name"`               // of the operator
 	Formula []string `json:"formula" go:"lines"` // as in Operator
 	// Slots holds the slots of tensors, but no scratch memory.
 	Slots []CalleeSlot `json:"slots"`

@@ -357,58 +357,52 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y3
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+224(SB), Y3, Y5
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y4
+	VSUBPS  constantsAVX2<>+192(SB), Y3, Y5
+	VMULPS  constantsAVX2<>+224(SB), Y4, Y6
+	VMULPS  constantsAVX2<>+224(SB), Y5, Y7
+	VSUBPS  Y6, Y0, Y0
+	VSUBPS  Y7, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y4, Y4
+	VMULPS  constantsAVX2<>+256(SB), Y5, Y5
 	VSUBPS  Y4, Y0, Y0
 	VSUBPS  Y5, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+256(SB), Y3, Y5
-	VSUBPS  Y4, Y0, Y0
-	VSUBPS  Y5, Y1, Y1
-	VMULPS  constantsAVX2<>+288(SB), Y0, Y4
-	VMULPS  constantsAVX2<>+288(SB), Y1, Y5
-	VADDPS  constantsAVX2<>+320(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+320(SB), Y5, Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y5, Y5
-	VADDPS  constantsAVX2<>+352(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+352(SB), Y5, Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y5, Y5
-	VADDPS  constantsAVX2<>+384(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+384(SB), Y5, Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y5, Y5
-	VADDPS  constantsAVX2<>+416(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+416(SB), Y5, Y5
-	VMULPS  Y0, Y0, Y6
-	VMULPS  Y1, Y1, Y7
-	VMULPS  Y4, Y6, Y4
-	VMULPS  Y5, Y7, Y5
+	VMULPS  Y0, Y0, Y4
+	VMULPS  Y1, Y1, Y5
+	VMULPS  Y4, Y4, Y6
+	VMULPS  Y5, Y5, Y7
+	VMULPS  constantsAVX2<>+288(SB), Y0, Y8
+	VMULPS  constantsAVX2<>+288(SB), Y1, Y9
+	VADDPS  constantsAVX2<>+320(SB), Y8, Y8
+	VADDPS  constantsAVX2<>+320(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+352(SB), Y0, Y10
+	VMULPS  constantsAVX2<>+352(SB), Y1, Y11
+	VADDPS  constantsAVX2<>+384(SB), Y10, Y10
+	VADDPS  constantsAVX2<>+384(SB), Y11, Y11
+	VMULPS  Y4, Y10, Y10
+	VMULPS  Y5, Y11, Y11
+	VADDPS  Y8, Y10, Y8
+	VADDPS  Y9, Y11, Y9
+	VMULPS  constantsAVX2<>+416(SB), Y6, Y6
+	VMULPS  constantsAVX2<>+416(SB), Y7, Y7
+	VADDPS  Y8, Y6, Y6
+	VADDPS  Y9, Y7, Y7
+	VMULPS  Y6, Y4, Y4
+	VMULPS  Y7, Y5, Y5
 	VADDPS  Y0, Y4, Y0
 	VADDPS  Y1, Y5, Y1
 	VADDPS  constantsAVX2<>+64(SB), Y0, Y0
 	VADDPS  constantsAVX2<>+64(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+416(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+416(SB), Y3, Y5
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y5, Y5
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y6
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y7
-	VPSLLD  $0x17, Y6, Y6
-	VPSLLD  $0x17, Y7, Y7
-	VPADDD  constantsAVX2<>+64(SB), Y6, Y6
-	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
-	VMULPS  Y6, Y0, Y0
-	VMULPS  Y7, Y1, Y1
-	VSUBPS  Y4, Y2, Y2
-	VSUBPS  Y5, Y3, Y3
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
+	VPSRLD  $0x01, Y2, Y4
+	VPSRLD  $0x01, Y3, Y5
+	VPSUBD  Y4, Y2, Y2
+	VPSUBD  Y5, Y3, Y3
+	VPSLLD  $0x17, Y4, Y4
+	VPSLLD  $0x17, Y5, Y5
+	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
+	VPADDD  constantsAVX2<>+64(SB), Y5, Y5
+	VMULPS  Y4, Y0, Y0
+	VMULPS  Y5, Y1, Y1
 	VPSLLD  $0x17, Y2, Y2
 	VPSLLD  $0x17, Y3, Y3
 	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
@@ -432,32 +426,29 @@ loop1:
 	VMINPS  Y0, Y1, Y0
 	VMULPS  constantsAVX2<>+160(SB), Y0, Y1
 	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS  constantsAVX2<>+192(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+224(SB), Y1, Y2
+	VSUBPS  constantsAVX2<>+192(SB), Y1, Y2
+	VMULPS  constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS  Y3, Y0, Y0
+	VMULPS  constantsAVX2<>+256(SB), Y2, Y2
 	VSUBPS  Y2, Y0, Y0
-	VMULPS  constantsAVX2<>+256(SB), Y1, Y2
-	VSUBPS  Y2, Y0, Y0
-	VMULPS  constantsAVX2<>+288(SB), Y0, Y2
-	VADDPS  constantsAVX2<>+320(SB), Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VADDPS  constantsAVX2<>+352(SB), Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VADDPS  constantsAVX2<>+384(SB), Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VADDPS  constantsAVX2<>+416(SB), Y2, Y2
-	VMULPS  Y0, Y0, Y3
-	VMULPS  Y2, Y3, Y2
+	VMULPS  Y0, Y0, Y2
+	VMULPS  Y2, Y2, Y3
+	VMULPS  constantsAVX2<>+288(SB), Y0, Y4
+	VADDPS  constantsAVX2<>+320(SB), Y4, Y4
+	VMULPS  constantsAVX2<>+352(SB), Y0, Y5
+	VADDPS  constantsAVX2<>+384(SB), Y5, Y5
+	VMULPS  Y2, Y5, Y5
+	VADDPS  Y4, Y5, Y4
+	VMULPS  constantsAVX2<>+416(SB), Y3, Y3
+	VADDPS  Y4, Y3, Y3
+	VMULPS  Y3, Y2, Y2
 	VADDPS  Y0, Y2, Y0
 	VADDPS  constantsAVX2<>+64(SB), Y0, Y0
-	VMULPS  constantsAVX2<>+416(SB), Y1, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y3
-	VPSLLD  $0x17, Y3, Y3
-	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS  Y3, Y0, Y0
-	VSUBPS  Y2, Y1, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
+	VPSRLD  $0x01, Y1, Y2
+	VPSUBD  Y2, Y1, Y1
+	VPSLLD  $0x17, Y2, Y2
+	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
+	VMULPS  Y2, Y0, Y0
 	VPSLLD  $0x17, Y1, Y1
 	VPADDD  constantsAVX2<>+64(SB), Y1, Y1
 	VMULPS  Y1, Y0, Y0
@@ -480,32 +471,29 @@ done1:
 	VMINPS     Y1, Y2, Y1
 	VMULPS     constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS     constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS     constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS     constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS     Y4, Y1, Y1
+	VMULPS     constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS     Y3, Y1, Y1
-	VMULPS     constantsAVX2<>+256(SB), Y2, Y3
-	VSUBPS     Y3, Y1, Y1
-	VMULPS     constantsAVX2<>+288(SB), Y1, Y3
-	VADDPS     constantsAVX2<>+320(SB), Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     constantsAVX2<>+352(SB), Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     constantsAVX2<>+384(SB), Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     constantsAVX2<>+416(SB), Y3, Y3
-	VMULPS     Y1, Y1, Y4
-	VMULPS     Y3, Y4, Y3
+	VMULPS     Y1, Y1, Y3
+	VMULPS     Y3, Y3, Y4
+	VMULPS     constantsAVX2<>+288(SB), Y1, Y5
+	VADDPS     constantsAVX2<>+320(SB), Y5, Y5
+	VMULPS     constantsAVX2<>+352(SB), Y1, Y6
+	VADDPS     constantsAVX2<>+384(SB), Y6, Y6
+	VMULPS     Y3, Y6, Y6
+	VADDPS     Y5, Y6, Y5
+	VMULPS     constantsAVX2<>+416(SB), Y4, Y4
+	VADDPS     Y5, Y4, Y4
+	VMULPS     Y4, Y3, Y3
 	VADDPS     Y1, Y3, Y1
 	VADDPS     constantsAVX2<>+64(SB), Y1, Y1
-	VMULPS     constantsAVX2<>+416(SB), Y2, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y4
-	VPSLLD     $0x17, Y4, Y4
-	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
-	VMULPS     Y4, Y1, Y1
-	VSUBPS     Y3, Y2, Y2
-	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
+	VPSRLD     $0x01, Y2, Y3
+	VPSUBD     Y3, Y2, Y2
+	VPSLLD     $0x17, Y3, Y3
+	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
+	VMULPS     Y3, Y1, Y1
 	VPSLLD     $0x17, Y2, Y2
 	VPADDD     constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS     Y2, Y1, Y1
@@ -523,98 +511,6 @@ TEXT ·log32AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ      DX, $+16
-	JLT       done2
-	VMOVUPS   (CX)(BX*4), Y0
-	VMOVUPS   32(CX)(BX*4), Y1
-	VCMPPS    $0x11, constantsAVX2<>+448(SB), Y0, Y2
-	VCMPPS    $0x11, constantsAVX2<>+448(SB), Y1, Y3
-	VMULPS    constantsAVX2<>+480(SB), Y0, Y4
-	VMULPS    constantsAVX2<>+480(SB), Y1, Y5
-	VBLENDVPS Y2, Y4, Y0, Y4
-	VBLENDVPS Y3, Y5, Y1, Y5
-	VPADDD    constantsAVX2<>+512(SB), Y4, Y4
-	VPADDD    constantsAVX2<>+512(SB), Y5, Y5
-	VPSRLD    $0x17, Y4, Y6
-	VPSRLD    $0x17, Y5, Y7
-	VORPS     constantsAVX2<>+544(SB), Y6, Y6
-	VORPS     constantsAVX2<>+544(SB), Y7, Y7
-	VSUBPS    constantsAVX2<>+544(SB), Y6, Y6
-	VSUBPS    constantsAVX2<>+544(SB), Y7, Y7
-	VMOVUPS   constantsAVX2<>+576(SB), Y8
-	VMOVUPS   constantsAVX2<>+608(SB), Y9
-	VBLENDVPS Y2, Y8, Y9, Y2
-	VBLENDVPS Y3, Y8, Y9, Y3
-	VSUBPS    Y2, Y6, Y2
-	VSUBPS    Y3, Y7, Y3
-	VANDPS    constantsAVX2<>+640(SB), Y4, Y4
-	VANDPS    constantsAVX2<>+640(SB), Y5, Y5
-	VPADDD    constantsAVX2<>+672(SB), Y4, Y4
-	VPADDD    constantsAVX2<>+672(SB), Y5, Y5
-	VSUBPS    constantsAVX2<>+64(SB), Y4, Y4
-	VSUBPS    constantsAVX2<>+64(SB), Y5, Y5
-	VADDPS    constantsAVX2<>+704(SB), Y4, Y6
-	VADDPS    constantsAVX2<>+704(SB), Y5, Y7
-	VDIVPS    Y6, Y4, Y6
-	VDIVPS    Y7, Y5, Y7
-	VMULPS    Y6, Y6, Y8
-	VMULPS    Y7, Y7, Y9
-	VMULPS    constantsAVX2<>+416(SB), Y4, Y10
-	VMULPS    constantsAVX2<>+416(SB), Y5, Y11
-	VMULPS    Y4, Y10, Y10
-	VMULPS    Y5, Y11, Y11
-	VMULPS    constantsAVX2<>+736(SB), Y8, Y12
-	VMULPS    constantsAVX2<>+736(SB), Y9, Y13
-	VADDPS    constantsAVX2<>+768(SB), Y12, Y12
-	VADDPS    constantsAVX2<>+768(SB), Y13, Y13
-	VMULPS    Y8, Y12, Y12
-	VMULPS    Y9, Y13, Y13
-	VADDPS    constantsAVX2<>+800(SB), Y12, Y12
-	VADDPS    constantsAVX2<>+800(SB), Y13, Y13
-	VMULPS    Y8, Y12, Y12
-	VMULPS    Y9, Y13, Y13
-	VADDPS    constantsAVX2<>+832(SB), Y12, Y12
-	VADDPS    constantsAVX2<>+832(SB), Y13, Y13
-	VMULPS    Y12, Y8, Y8
-	VMULPS    Y13, Y9, Y9
-	VADDPS    Y10, Y8, Y8
-	VADDPS    Y11, Y9, Y9
-	VMULPS    Y8, Y6, Y6
-	VMULPS    Y9, Y7, Y7
-	VMULPS    constantsAVX2<>+256(SB), Y2, Y8
-	VMULPS    constantsAVX2<>+256(SB), Y3, Y9
-	VADDPS    Y8, Y6, Y6
-	VADDPS    Y9, Y7, Y7
-	VMULPS    constantsAVX2<>+224(SB), Y2, Y2
-	VMULPS    constantsAVX2<>+224(SB), Y3, Y3
-	VSUBPS    Y6, Y10, Y6
-	VSUBPS    Y7, Y11, Y7
-	VSUBPS    Y4, Y6, Y4
-	VSUBPS    Y5, Y7, Y5
-	VSUBPS    Y4, Y2, Y2
-	VSUBPS    Y5, Y3, Y3
-	VCMPPS    $0x11, constantsAVX2<>+864(SB), Y0, Y4
-	VCMPPS    $0x11, constantsAVX2<>+864(SB), Y1, Y5
-	VBLENDVPS Y4, Y2, Y0, Y2
-	VBLENDVPS Y5, Y3, Y1, Y3
-	VCMPPS    $0x00, constantsAVX2<>+896(SB), Y0, Y4
-	VCMPPS    $0x00, constantsAVX2<>+896(SB), Y1, Y5
-	VMOVUPS   constantsAVX2<>+928(SB), Y6
-	VBLENDVPS Y4, Y6, Y2, Y2
-	VBLENDVPS Y5, Y6, Y3, Y3
-	VCMPPS    $0x11, constantsAVX2<>+896(SB), Y0, Y0
-	VCMPPS    $0x11, constantsAVX2<>+896(SB), Y1, Y1
-	VMOVUPS   constantsAVX2<>+960(SB), Y4
-	VBLENDVPS Y0, Y4, Y2, Y0
-	VBLENDVPS Y1, Y4, Y3, Y1
-	VMOVUPS   Y0, (AX)(BX*4)
-	VMOVUPS   Y1, 32(AX)(BX*4)
-	ADDQ      $+16, BX
-	SUBQ      $+16, DX
-	JMP       loop2
-
-done2:
 loop1:
 	CMPQ      DX, $+8
 	JLT       done1
@@ -636,14 +532,15 @@ loop1:
 	VADDPS    constantsAVX2<>+704(SB), Y2, Y3
 	VDIVPS    Y3, Y2, Y3
 	VMULPS    Y3, Y3, Y4
-	VMULPS    constantsAVX2<>+416(SB), Y2, Y5
+	VMULPS    constantsAVX2<>+320(SB), Y2, Y5
 	VMULPS    Y2, Y5, Y5
-	VMULPS    constantsAVX2<>+736(SB), Y4, Y6
-	VADDPS    constantsAVX2<>+768(SB), Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VADDPS    constantsAVX2<>+800(SB), Y6, Y6
-	VMULPS    Y4, Y6, Y6
-	VADDPS    constantsAVX2<>+832(SB), Y6, Y6
+	VMULPS    Y4, Y4, Y6
+	VMULPS    constantsAVX2<>+736(SB), Y4, Y7
+	VADDPS    constantsAVX2<>+768(SB), Y7, Y7
+	VMULPS    constantsAVX2<>+800(SB), Y4, Y8
+	VADDPS    constantsAVX2<>+832(SB), Y8, Y8
+	VMULPS    Y6, Y8, Y6
+	VADDPS    Y7, Y6, Y6
 	VMULPS    Y6, Y4, Y4
 	VADDPS    Y5, Y4, Y4
 	VMULPS    Y4, Y3, Y3
@@ -691,14 +588,15 @@ done1:
 	VADDPS     constantsAVX2<>+704(SB), Y3, Y4
 	VDIVPS     Y4, Y3, Y4
 	VMULPS     Y4, Y4, Y5
-	VMULPS     constantsAVX2<>+416(SB), Y3, Y6
+	VMULPS     constantsAVX2<>+320(SB), Y3, Y6
 	VMULPS     Y3, Y6, Y6
-	VMULPS     constantsAVX2<>+736(SB), Y5, Y7
-	VADDPS     constantsAVX2<>+768(SB), Y7, Y7
-	VMULPS     Y5, Y7, Y7
-	VADDPS     constantsAVX2<>+800(SB), Y7, Y7
-	VMULPS     Y5, Y7, Y7
-	VADDPS     constantsAVX2<>+832(SB), Y7, Y7
+	VMULPS     Y5, Y5, Y7
+	VMULPS     constantsAVX2<>+736(SB), Y5, Y8
+	VADDPS     constantsAVX2<>+768(SB), Y8, Y8
+	VMULPS     constantsAVX2<>+800(SB), Y5, Y9
+	VADDPS     constantsAVX2<>+832(SB), Y9, Y9
+	VMULPS     Y7, Y9, Y7
+	VADDPS     Y8, Y7, Y7
 	VMULPS     Y7, Y5, Y5
 	VADDPS     Y6, Y5, Y5
 	VMULPS     Y5, Y4, Y4
@@ -745,50 +643,48 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y2, Y5
 	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
 	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y5, Y5
-	VMULPS  constantsAVX2<>+224(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+224(SB), Y5, Y7
+	VSUBPS  constantsAVX2<>+192(SB), Y4, Y6
+	VSUBPS  constantsAVX2<>+192(SB), Y5, Y7
+	VMULPS  constantsAVX2<>+224(SB), Y6, Y8
+	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS  Y8, Y3, Y3
+	VSUBPS  Y9, Y2, Y2
+	VMULPS  constantsAVX2<>+256(SB), Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y7, Y7
 	VSUBPS  Y6, Y3, Y3
 	VSUBPS  Y7, Y2, Y2
-	VMULPS  constantsAVX2<>+256(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y5, Y7
-	VSUBPS  Y6, Y3, Y3
-	VSUBPS  Y7, Y2, Y2
-	VMULPS  constantsAVX2<>+288(SB), Y3, Y6
-	VMULPS  constantsAVX2<>+288(SB), Y2, Y7
-	VADDPS  constantsAVX2<>+320(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+320(SB), Y7, Y7
-	VMULPS  Y3, Y6, Y6
-	VMULPS  Y2, Y7, Y7
-	VADDPS  constantsAVX2<>+352(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+352(SB), Y7, Y7
-	VMULPS  Y3, Y6, Y6
-	VMULPS  Y2, Y7, Y7
-	VADDPS  constantsAVX2<>+384(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+384(SB), Y7, Y7
-	VMULPS  Y3, Y6, Y6
-	VMULPS  Y2, Y7, Y7
-	VADDPS  constantsAVX2<>+416(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+416(SB), Y7, Y7
-	VMULPS  Y3, Y3, Y8
-	VMULPS  Y2, Y2, Y9
-	VMULPS  Y6, Y8, Y6
-	VMULPS  Y7, Y9, Y7
+	VMULPS  Y3, Y3, Y6
+	VMULPS  Y2, Y2, Y7
+	VMULPS  Y6, Y6, Y8
+	VMULPS  Y7, Y7, Y9
+	VMULPS  constantsAVX2<>+288(SB), Y3, Y10
+	VMULPS  constantsAVX2<>+288(SB), Y2, Y11
+	VADDPS  constantsAVX2<>+320(SB), Y10, Y10
+	VADDPS  constantsAVX2<>+320(SB), Y11, Y11
+	VMULPS  constantsAVX2<>+352(SB), Y3, Y12
+	VMULPS  constantsAVX2<>+352(SB), Y2, Y13
+	VADDPS  constantsAVX2<>+384(SB), Y12, Y12
+	VADDPS  constantsAVX2<>+384(SB), Y13, Y13
+	VMULPS  Y6, Y12, Y12
+	VMULPS  Y7, Y13, Y13
+	VADDPS  Y10, Y12, Y10
+	VADDPS  Y11, Y13, Y11
+	VMULPS  constantsAVX2<>+416(SB), Y8, Y8
+	VMULPS  constantsAVX2<>+416(SB), Y9, Y9
+	VADDPS  Y10, Y8, Y8
+	VADDPS  Y11, Y9, Y9
+	VMULPS  Y8, Y6, Y6
+	VMULPS  Y9, Y7, Y7
 	VADDPS  Y3, Y6, Y3
 	VADDPS  Y2, Y7, Y2
-	VSUBPS  constantsAVX2<>+64(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+64(SB), Y5, Y5
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
 	VPSLLD  $0x17, Y4, Y4
 	VPSLLD  $0x17, Y5, Y5
-	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
-	VPADDD  constantsAVX2<>+64(SB), Y5, Y5
+	VPADDD  constantsAVX2<>+320(SB), Y4, Y4
+	VPADDD  constantsAVX2<>+320(SB), Y5, Y5
 	VMULPS  Y4, Y3, Y3
 	VMULPS  Y5, Y2, Y2
-	VSUBPS  constantsAVX2<>+416(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+416(SB), Y5, Y5
+	VSUBPS  constantsAVX2<>+320(SB), Y4, Y4
+	VSUBPS  constantsAVX2<>+320(SB), Y5, Y5
 	VADDPS  Y4, Y3, Y3
 	VADDPS  Y5, Y2, Y2
 	VADDPS  Y3, Y3, Y3
@@ -816,28 +712,27 @@ loop1:
 	VMINPS  Y1, Y2, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS  constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS  Y4, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS  Y3, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y3
-	VSUBPS  Y3, Y1, Y1
-	VMULPS  constantsAVX2<>+288(SB), Y1, Y3
-	VADDPS  constantsAVX2<>+320(SB), Y3, Y3
-	VMULPS  Y1, Y3, Y3
-	VADDPS  constantsAVX2<>+352(SB), Y3, Y3
-	VMULPS  Y1, Y3, Y3
-	VADDPS  constantsAVX2<>+384(SB), Y3, Y3
-	VMULPS  Y1, Y3, Y3
-	VADDPS  constantsAVX2<>+416(SB), Y3, Y3
-	VMULPS  Y1, Y1, Y4
-	VMULPS  Y3, Y4, Y3
+	VMULPS  Y1, Y1, Y3
+	VMULPS  Y3, Y3, Y4
+	VMULPS  constantsAVX2<>+288(SB), Y1, Y5
+	VADDPS  constantsAVX2<>+320(SB), Y5, Y5
+	VMULPS  constantsAVX2<>+352(SB), Y1, Y6
+	VADDPS  constantsAVX2<>+384(SB), Y6, Y6
+	VMULPS  Y3, Y6, Y6
+	VADDPS  Y5, Y6, Y5
+	VMULPS  constantsAVX2<>+416(SB), Y4, Y4
+	VADDPS  Y5, Y4, Y4
+	VMULPS  Y4, Y3, Y3
 	VADDPS  Y1, Y3, Y1
-	VSUBPS  constantsAVX2<>+64(SB), Y2, Y2
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VPSLLD  $0x17, Y2, Y2
-	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
+	VPADDD  constantsAVX2<>+320(SB), Y2, Y2
 	VMULPS  Y2, Y1, Y1
-	VSUBPS  constantsAVX2<>+416(SB), Y2, Y2
+	VSUBPS  constantsAVX2<>+320(SB), Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	VADDPS  Y1, Y1, Y1
 	VANDPS  constantsAVX2<>+32(SB), Y1, Y1
@@ -862,28 +757,27 @@ done1:
 	VMINPS     Y2, Y3, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y3
 	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y2, Y2
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+256(SB), Y3, Y4
-	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+288(SB), Y2, Y4
-	VADDPS     constantsAVX2<>+320(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+352(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+384(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS     Y2, Y2, Y5
-	VMULPS     Y4, Y5, Y4
+	VMULPS     Y2, Y2, Y4
+	VMULPS     Y4, Y4, Y5
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y6
+	VADDPS     constantsAVX2<>+320(SB), Y6, Y6
+	VMULPS     constantsAVX2<>+352(SB), Y2, Y7
+	VADDPS     constantsAVX2<>+384(SB), Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     constantsAVX2<>+416(SB), Y5, Y5
+	VADDPS     Y6, Y5, Y5
+	VMULPS     Y5, Y4, Y4
 	VADDPS     Y2, Y4, Y2
-	VSUBPS     constantsAVX2<>+64(SB), Y3, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
 	VPSLLD     $0x17, Y3, Y3
-	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
+	VPADDD     constantsAVX2<>+320(SB), Y3, Y3
 	VMULPS     Y3, Y2, Y2
-	VSUBPS     constantsAVX2<>+416(SB), Y3, Y3
+	VSUBPS     constantsAVX2<>+320(SB), Y3, Y3
 	VADDPS     Y3, Y2, Y2
 	VADDPS     Y2, Y2, Y2
 	VANDPS     constantsAVX2<>+32(SB), Y2, Y2
@@ -919,40 +813,40 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y3, Y5
 	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
 	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y5, Y5
-	VMULPS  constantsAVX2<>+224(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+224(SB), Y5, Y7
+	VSUBPS  constantsAVX2<>+192(SB), Y4, Y6
+	VSUBPS  constantsAVX2<>+192(SB), Y5, Y7
+	VMULPS  constantsAVX2<>+224(SB), Y6, Y8
+	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS  Y8, Y2, Y2
+	VSUBPS  Y9, Y3, Y3
+	VMULPS  constantsAVX2<>+256(SB), Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y7, Y7
 	VSUBPS  Y6, Y2, Y2
 	VSUBPS  Y7, Y3, Y3
-	VMULPS  constantsAVX2<>+256(SB), Y4, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y5, Y7
-	VSUBPS  Y6, Y2, Y2
-	VSUBPS  Y7, Y3, Y3
-	VMULPS  constantsAVX2<>+288(SB), Y2, Y6
-	VMULPS  constantsAVX2<>+288(SB), Y3, Y7
-	VADDPS  constantsAVX2<>+320(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+320(SB), Y7, Y7
-	VMULPS  Y2, Y6, Y6
-	VMULPS  Y3, Y7, Y7
-	VADDPS  constantsAVX2<>+352(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+352(SB), Y7, Y7
-	VMULPS  Y2, Y6, Y6
-	VMULPS  Y3, Y7, Y7
-	VADDPS  constantsAVX2<>+384(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+384(SB), Y7, Y7
-	VMULPS  Y2, Y6, Y6
-	VMULPS  Y3, Y7, Y7
-	VADDPS  constantsAVX2<>+416(SB), Y6, Y6
-	VADDPS  constantsAVX2<>+416(SB), Y7, Y7
-	VMULPS  Y2, Y2, Y8
-	VMULPS  Y3, Y3, Y9
-	VMULPS  Y6, Y8, Y6
-	VMULPS  Y7, Y9, Y7
+	VMULPS  Y2, Y2, Y6
+	VMULPS  Y3, Y3, Y7
+	VMULPS  Y6, Y6, Y8
+	VMULPS  Y7, Y7, Y9
+	VMULPS  constantsAVX2<>+288(SB), Y2, Y10
+	VMULPS  constantsAVX2<>+288(SB), Y3, Y11
+	VADDPS  constantsAVX2<>+320(SB), Y10, Y10
+	VADDPS  constantsAVX2<>+320(SB), Y11, Y11
+	VMULPS  constantsAVX2<>+352(SB), Y2, Y12
+	VMULPS  constantsAVX2<>+352(SB), Y3, Y13
+	VADDPS  constantsAVX2<>+384(SB), Y12, Y12
+	VADDPS  constantsAVX2<>+384(SB), Y13, Y13
+	VMULPS  Y6, Y12, Y12
+	VMULPS  Y7, Y13, Y13
+	VADDPS  Y10, Y12, Y10
+	VADDPS  Y11, Y13, Y11
+	VMULPS  constantsAVX2<>+416(SB), Y8, Y8
+	VMULPS  constantsAVX2<>+416(SB), Y9, Y9
+	VADDPS  Y10, Y8, Y8
+	VADDPS  Y11, Y9, Y9
+	VMULPS  Y8, Y6, Y6
+	VMULPS  Y9, Y7, Y7
 	VADDPS  Y2, Y6, Y2
 	VADDPS  Y3, Y7, Y3
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y5, Y5
 	VPSLLD  $0x17, Y4, Y4
 	VPSLLD  $0x17, Y5, Y5
 	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
@@ -993,23 +887,23 @@ loop1:
 	VMULPS  constantsAVX2<>+1056(SB), Y1, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS  constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS  Y4, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS  Y3, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y3
-	VSUBPS  Y3, Y1, Y1
-	VMULPS  constantsAVX2<>+288(SB), Y1, Y3
-	VADDPS  constantsAVX2<>+320(SB), Y3, Y3
-	VMULPS  Y1, Y3, Y3
-	VADDPS  constantsAVX2<>+352(SB), Y3, Y3
-	VMULPS  Y1, Y3, Y3
-	VADDPS  constantsAVX2<>+384(SB), Y3, Y3
-	VMULPS  Y1, Y3, Y3
-	VADDPS  constantsAVX2<>+416(SB), Y3, Y3
-	VMULPS  Y1, Y1, Y4
-	VMULPS  Y3, Y4, Y3
+	VMULPS  Y1, Y1, Y3
+	VMULPS  Y3, Y3, Y4
+	VMULPS  constantsAVX2<>+288(SB), Y1, Y5
+	VADDPS  constantsAVX2<>+320(SB), Y5, Y5
+	VMULPS  constantsAVX2<>+352(SB), Y1, Y6
+	VADDPS  constantsAVX2<>+384(SB), Y6, Y6
+	VMULPS  Y3, Y6, Y6
+	VADDPS  Y5, Y6, Y5
+	VMULPS  constantsAVX2<>+416(SB), Y4, Y4
+	VADDPS  Y5, Y4, Y4
+	VMULPS  Y4, Y3, Y3
 	VADDPS  Y1, Y3, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VPSLLD  $0x17, Y2, Y2
 	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS  Y2, Y1, Y1
@@ -1041,23 +935,23 @@ done1:
 	VMULPS     constantsAVX2<>+1056(SB), Y2, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y3
 	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y2, Y2
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+256(SB), Y3, Y4
-	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+288(SB), Y2, Y4
-	VADDPS     constantsAVX2<>+320(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+352(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+384(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS     Y2, Y2, Y5
-	VMULPS     Y4, Y5, Y4
+	VMULPS     Y2, Y2, Y4
+	VMULPS     Y4, Y4, Y5
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y6
+	VADDPS     constantsAVX2<>+320(SB), Y6, Y6
+	VMULPS     constantsAVX2<>+352(SB), Y2, Y7
+	VADDPS     constantsAVX2<>+384(SB), Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     constantsAVX2<>+416(SB), Y5, Y5
+	VADDPS     Y6, Y5, Y5
+	VMULPS     Y5, Y4, Y4
 	VADDPS     Y2, Y4, Y2
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
 	VPSLLD     $0x17, Y3, Y3
 	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
 	VMULPS     Y3, Y2, Y2
@@ -1098,59 +992,53 @@ loop2:
 	VMULPS    constantsAVX2<>+160(SB), Y3, Y5
 	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
 	VADDPS    constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS    constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS    constantsAVX2<>+192(SB), Y5, Y5
-	VMULPS    constantsAVX2<>+224(SB), Y4, Y6
-	VMULPS    constantsAVX2<>+224(SB), Y5, Y7
+	VSUBPS    constantsAVX2<>+192(SB), Y4, Y6
+	VSUBPS    constantsAVX2<>+192(SB), Y5, Y7
+	VMULPS    constantsAVX2<>+224(SB), Y6, Y8
+	VMULPS    constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS    Y8, Y2, Y2
+	VSUBPS    Y9, Y3, Y3
+	VMULPS    constantsAVX2<>+256(SB), Y6, Y6
+	VMULPS    constantsAVX2<>+256(SB), Y7, Y7
 	VSUBPS    Y6, Y2, Y2
 	VSUBPS    Y7, Y3, Y3
-	VMULPS    constantsAVX2<>+256(SB), Y4, Y6
-	VMULPS    constantsAVX2<>+256(SB), Y5, Y7
-	VSUBPS    Y6, Y2, Y2
-	VSUBPS    Y7, Y3, Y3
-	VMULPS    constantsAVX2<>+288(SB), Y2, Y6
-	VMULPS    constantsAVX2<>+288(SB), Y3, Y7
-	VADDPS    constantsAVX2<>+320(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+320(SB), Y7, Y7
-	VMULPS    Y2, Y6, Y6
-	VMULPS    Y3, Y7, Y7
-	VADDPS    constantsAVX2<>+352(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+352(SB), Y7, Y7
-	VMULPS    Y2, Y6, Y6
-	VMULPS    Y3, Y7, Y7
-	VADDPS    constantsAVX2<>+384(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+384(SB), Y7, Y7
-	VMULPS    Y2, Y6, Y6
-	VMULPS    Y3, Y7, Y7
-	VADDPS    constantsAVX2<>+416(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+416(SB), Y7, Y7
-	VMULPS    Y2, Y2, Y8
-	VMULPS    Y3, Y3, Y9
-	VMULPS    Y6, Y8, Y6
-	VMULPS    Y7, Y9, Y7
+	VMULPS    Y2, Y2, Y6
+	VMULPS    Y3, Y3, Y7
+	VMULPS    Y6, Y6, Y8
+	VMULPS    Y7, Y7, Y9
+	VMULPS    constantsAVX2<>+288(SB), Y2, Y10
+	VMULPS    constantsAVX2<>+288(SB), Y3, Y11
+	VADDPS    constantsAVX2<>+320(SB), Y10, Y10
+	VADDPS    constantsAVX2<>+320(SB), Y11, Y11
+	VMULPS    constantsAVX2<>+352(SB), Y2, Y12
+	VMULPS    constantsAVX2<>+352(SB), Y3, Y13
+	VADDPS    constantsAVX2<>+384(SB), Y12, Y12
+	VADDPS    constantsAVX2<>+384(SB), Y13, Y13
+	VMULPS    Y6, Y12, Y12
+	VMULPS    Y7, Y13, Y13
+	VADDPS    Y10, Y12, Y10
+	VADDPS    Y11, Y13, Y11
+	VMULPS    constantsAVX2<>+416(SB), Y8, Y8
+	VMULPS    constantsAVX2<>+416(SB), Y9, Y9
+	VADDPS    Y10, Y8, Y8
+	VADDPS    Y11, Y9, Y9
+	VMULPS    Y8, Y6, Y6
+	VMULPS    Y9, Y7, Y7
 	VADDPS    Y2, Y6, Y2
 	VADDPS    Y3, Y7, Y3
 	VMOVUPS   constantsAVX2<>+64(SB), Y6
 	VADDPS    Y6, Y2, Y2
 	VADDPS    Y6, Y3, Y3
-	VMULPS    constantsAVX2<>+416(SB), Y4, Y7
-	VMULPS    constantsAVX2<>+416(SB), Y5, Y8
-	VADDPS    constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS    constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS    constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS    constantsAVX2<>+192(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+192(SB), Y7, Y9
-	VADDPS    constantsAVX2<>+192(SB), Y8, Y10
-	VPSLLD    $0x17, Y9, Y9
-	VPSLLD    $0x17, Y10, Y10
-	VPADDD    constantsAVX2<>+64(SB), Y9, Y9
-	VPADDD    constantsAVX2<>+64(SB), Y10, Y10
-	VMULPS    Y9, Y2, Y2
-	VMULPS    Y10, Y3, Y3
-	VSUBPS    Y7, Y4, Y4
-	VSUBPS    Y8, Y5, Y5
-	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS    constantsAVX2<>+192(SB), Y5, Y5
+	VPSRLD    $0x01, Y4, Y7
+	VPSRLD    $0x01, Y5, Y8
+	VPSUBD    Y7, Y4, Y4
+	VPSUBD    Y8, Y5, Y5
+	VPSLLD    $0x17, Y7, Y7
+	VPSLLD    $0x17, Y8, Y8
+	VPADDD    constantsAVX2<>+64(SB), Y7, Y7
+	VPADDD    constantsAVX2<>+64(SB), Y8, Y8
+	VMULPS    Y7, Y2, Y2
+	VMULPS    Y8, Y3, Y3
 	VPSLLD    $0x17, Y4, Y4
 	VPSLLD    $0x17, Y5, Y5
 	VPADDD    constantsAVX2<>+64(SB), Y4, Y4
@@ -1181,33 +1069,30 @@ loop1:
 	VMAXPS    Y1, Y2, Y1
 	VMULPS    constantsAVX2<>+160(SB), Y1, Y2
 	VADDPS    constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS    constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS    constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS    constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS    constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS    Y4, Y1, Y1
+	VMULPS    constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS    Y3, Y1, Y1
-	VMULPS    constantsAVX2<>+256(SB), Y2, Y3
-	VSUBPS    Y3, Y1, Y1
-	VMULPS    constantsAVX2<>+288(SB), Y1, Y3
-	VADDPS    constantsAVX2<>+320(SB), Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VADDPS    constantsAVX2<>+352(SB), Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VADDPS    constantsAVX2<>+384(SB), Y3, Y3
-	VMULPS    Y1, Y3, Y3
-	VADDPS    constantsAVX2<>+416(SB), Y3, Y3
-	VMULPS    Y1, Y1, Y4
-	VMULPS    Y3, Y4, Y3
+	VMULPS    Y1, Y1, Y3
+	VMULPS    Y3, Y3, Y4
+	VMULPS    constantsAVX2<>+288(SB), Y1, Y5
+	VADDPS    constantsAVX2<>+320(SB), Y5, Y5
+	VMULPS    constantsAVX2<>+352(SB), Y1, Y6
+	VADDPS    constantsAVX2<>+384(SB), Y6, Y6
+	VMULPS    Y3, Y6, Y6
+	VADDPS    Y5, Y6, Y5
+	VMULPS    constantsAVX2<>+416(SB), Y4, Y4
+	VADDPS    Y5, Y4, Y4
+	VMULPS    Y4, Y3, Y3
 	VADDPS    Y1, Y3, Y1
 	VMOVUPS   constantsAVX2<>+64(SB), Y3
 	VADDPS    Y3, Y1, Y1
-	VMULPS    constantsAVX2<>+416(SB), Y2, Y4
-	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS    constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS    constantsAVX2<>+192(SB), Y4, Y5
-	VPSLLD    $0x17, Y5, Y5
-	VPADDD    constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS    Y5, Y1, Y1
-	VSUBPS    Y4, Y2, Y2
-	VADDPS    constantsAVX2<>+192(SB), Y2, Y2
+	VPSRLD    $0x01, Y2, Y4
+	VPSUBD    Y4, Y2, Y2
+	VPSLLD    $0x17, Y4, Y4
+	VPADDD    constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS    Y4, Y1, Y1
 	VPSLLD    $0x17, Y2, Y2
 	VPADDD    constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS    Y2, Y1, Y1
@@ -1233,33 +1118,30 @@ done1:
 	VMAXPS     Y2, Y3, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y3
 	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS     constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS     constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y2, Y2
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+256(SB), Y3, Y4
-	VSUBPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+288(SB), Y2, Y4
-	VADDPS     constantsAVX2<>+320(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+352(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+384(SB), Y4, Y4
-	VMULPS     Y2, Y4, Y4
-	VADDPS     constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS     Y2, Y2, Y5
-	VMULPS     Y4, Y5, Y4
+	VMULPS     Y2, Y2, Y4
+	VMULPS     Y4, Y4, Y5
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y6
+	VADDPS     constantsAVX2<>+320(SB), Y6, Y6
+	VMULPS     constantsAVX2<>+352(SB), Y2, Y7
+	VADDPS     constantsAVX2<>+384(SB), Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     constantsAVX2<>+416(SB), Y5, Y5
+	VADDPS     Y6, Y5, Y5
+	VMULPS     Y5, Y4, Y4
 	VADDPS     Y2, Y4, Y2
 	VMOVUPS    constantsAVX2<>+64(SB), Y4
 	VADDPS     Y4, Y2, Y2
-	VMULPS     constantsAVX2<>+416(SB), Y3, Y5
-	VADDPS     constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS     constantsAVX2<>+192(SB), Y5, Y5
-	VADDPS     constantsAVX2<>+192(SB), Y5, Y6
-	VPSLLD     $0x17, Y6, Y6
-	VPADDD     constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS     Y6, Y2, Y2
-	VSUBPS     Y5, Y3, Y3
-	VADDPS     constantsAVX2<>+192(SB), Y3, Y3
+	VPSRLD     $0x01, Y3, Y5
+	VPSUBD     Y5, Y3, Y3
+	VPSLLD     $0x17, Y5, Y5
+	VPADDD     constantsAVX2<>+64(SB), Y5, Y5
+	VMULPS     Y5, Y2, Y2
 	VPSLLD     $0x17, Y3, Y3
 	VPADDD     constantsAVX2<>+64(SB), Y3, Y3
 	VMULPS     Y3, Y2, Y2
@@ -1311,38 +1193,40 @@ loop2:
 	VMULPS  constantsAVX2<>+160(SB), Y3, Y3
 	VADDPS  constantsAVX2<>+192(SB), Y2, Y2
 	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS  constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS  constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS  constantsAVX2<>+224(SB), Y2, Y4
-	VMULPS  constantsAVX2<>+224(SB), Y3, Y5
+	VSUBPS  constantsAVX2<>+192(SB), Y2, Y4
+	VSUBPS  constantsAVX2<>+192(SB), Y3, Y5
+	VMULPS  constantsAVX2<>+224(SB), Y4, Y8
+	VMULPS  constantsAVX2<>+224(SB), Y5, Y9
+	VSUBPS  Y8, Y6, Y6
+	VSUBPS  Y9, Y7, Y7
+	VMULPS  constantsAVX2<>+256(SB), Y4, Y4
+	VMULPS  constantsAVX2<>+256(SB), Y5, Y5
 	VSUBPS  Y4, Y6, Y4
 	VSUBPS  Y5, Y7, Y5
-	VMULPS  constantsAVX2<>+256(SB), Y2, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y3, Y7
-	VSUBPS  Y6, Y4, Y4
-	VSUBPS  Y7, Y5, Y5
 	VADDPS  Y0, Y4, Y0
 	VADDPS  Y1, Y5, Y1
-	VMULPS  constantsAVX2<>+288(SB), Y0, Y4
-	VMULPS  constantsAVX2<>+288(SB), Y1, Y5
-	VADDPS  constantsAVX2<>+320(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+320(SB), Y5, Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y5, Y5
-	VADDPS  constantsAVX2<>+352(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+352(SB), Y5, Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y5, Y5
-	VADDPS  constantsAVX2<>+384(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+384(SB), Y5, Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y1, Y5, Y5
-	VADDPS  constantsAVX2<>+416(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+416(SB), Y5, Y5
-	VMULPS  Y0, Y0, Y6
-	VMULPS  Y1, Y1, Y7
-	VMULPS  Y4, Y6, Y4
-	VMULPS  Y5, Y7, Y5
+	VMULPS  Y0, Y0, Y4
+	VMULPS  Y1, Y1, Y5
+	VMULPS  Y4, Y4, Y6
+	VMULPS  Y5, Y5, Y7
+	VMULPS  constantsAVX2<>+288(SB), Y0, Y8
+	VMULPS  constantsAVX2<>+288(SB), Y1, Y9
+	VADDPS  constantsAVX2<>+320(SB), Y8, Y8
+	VADDPS  constantsAVX2<>+320(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+352(SB), Y0, Y10
+	VMULPS  constantsAVX2<>+352(SB), Y1, Y11
+	VADDPS  constantsAVX2<>+384(SB), Y10, Y10
+	VADDPS  constantsAVX2<>+384(SB), Y11, Y11
+	VMULPS  Y4, Y10, Y10
+	VMULPS  Y5, Y11, Y11
+	VADDPS  Y8, Y10, Y8
+	VADDPS  Y9, Y11, Y9
+	VMULPS  constantsAVX2<>+416(SB), Y6, Y6
+	VMULPS  constantsAVX2<>+416(SB), Y7, Y7
+	VADDPS  Y8, Y6, Y6
+	VADDPS  Y9, Y7, Y7
+	VMULPS  Y6, Y4, Y4
+	VMULPS  Y7, Y5, Y5
 	VADDPS  Y0, Y4, Y0
 	VADDPS  Y1, Y5, Y1
 	VMULPS  constantsAVX2<>+1184(SB), Y0, Y0
@@ -1355,30 +1239,22 @@ loop2:
 	VSUBPS  constantsAVX2<>+1184(SB), Y5, Y7
 	VSUBPS  Y6, Y0, Y0
 	VSUBPS  Y7, Y1, Y0
-	VMULPS  constantsAVX2<>+416(SB), Y2, Y0
-	VMULPS  constantsAVX2<>+416(SB), Y3, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS  constantsAVX2<>+192(SB), Y0, Y0
-	VSUBPS  constantsAVX2<>+192(SB), Y1, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y6
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y7
-	VPSLLD  $0x17, Y6, Y6
-	VPSLLD  $0x17, Y7, Y7
-	VPADDD  constantsAVX2<>+64(SB), Y6, Y6
-	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
-	VMULPS  Y6, Y4, Y4
-	VMULPS  Y7, Y5, Y5
-	VSUBPS  Y0, Y2, Y0
-	VSUBPS  Y1, Y3, Y1
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
+	VPSRLD  $0x01, Y2, Y0
+	VPSRLD  $0x01, Y3, Y1
+	VPSUBD  Y0, Y2, Y2
+	VPSUBD  Y1, Y3, Y3
 	VPSLLD  $0x17, Y0, Y0
 	VPSLLD  $0x17, Y1, Y1
 	VPADDD  constantsAVX2<>+64(SB), Y0, Y0
 	VPADDD  constantsAVX2<>+64(SB), Y1, Y1
 	VMULPS  Y0, Y4, Y0
 	VMULPS  Y1, Y5, Y1
+	VPSLLD  $0x17, Y2, Y2
+	VPSLLD  $0x17, Y3, Y3
+	VPADDD  constantsAVX2<>+64(SB), Y2, Y2
+	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
+	VMULPS  Y2, Y0, Y0
+	VMULPS  Y3, Y1, Y1
 	VMOVUPS Y0, (AX)(BX*4)
 	VMOVUPS Y1, 32(AX)(BX*4)
 	ADDQ    $+16, BX
@@ -1403,40 +1279,37 @@ loop1:
 	VADDPS  Y0, Y3, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y1
 	VADDPS  constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS  constantsAVX2<>+192(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+224(SB), Y1, Y2
+	VSUBPS  constantsAVX2<>+192(SB), Y1, Y2
+	VMULPS  constantsAVX2<>+224(SB), Y2, Y4
+	VSUBPS  Y4, Y3, Y3
+	VMULPS  constantsAVX2<>+256(SB), Y2, Y2
 	VSUBPS  Y2, Y3, Y2
-	VMULPS  constantsAVX2<>+256(SB), Y1, Y3
-	VSUBPS  Y3, Y2, Y2
 	VADDPS  Y0, Y2, Y0
-	VMULPS  constantsAVX2<>+288(SB), Y0, Y2
-	VADDPS  constantsAVX2<>+320(SB), Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VADDPS  constantsAVX2<>+352(SB), Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VADDPS  constantsAVX2<>+384(SB), Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VADDPS  constantsAVX2<>+416(SB), Y2, Y2
-	VMULPS  Y0, Y0, Y3
-	VMULPS  Y2, Y3, Y2
+	VMULPS  Y0, Y0, Y2
+	VMULPS  Y2, Y2, Y3
+	VMULPS  constantsAVX2<>+288(SB), Y0, Y4
+	VADDPS  constantsAVX2<>+320(SB), Y4, Y4
+	VMULPS  constantsAVX2<>+352(SB), Y0, Y5
+	VADDPS  constantsAVX2<>+384(SB), Y5, Y5
+	VMULPS  Y2, Y5, Y5
+	VADDPS  Y4, Y5, Y4
+	VMULPS  constantsAVX2<>+416(SB), Y3, Y3
+	VADDPS  Y4, Y3, Y3
+	VMULPS  Y3, Y2, Y2
 	VADDPS  Y0, Y2, Y0
 	VMULPS  constantsAVX2<>+1184(SB), Y0, Y0
 	VADDPS  constantsAVX2<>+1216(SB), Y0, Y0
 	VADDPS  constantsAVX2<>+1184(SB), Y0, Y2
 	VSUBPS  constantsAVX2<>+1184(SB), Y2, Y3
 	VSUBPS  Y3, Y0, Y0
-	VMULPS  constantsAVX2<>+416(SB), Y1, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
-	VSUBPS  constantsAVX2<>+192(SB), Y0, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y3
-	VPSLLD  $0x17, Y3, Y3
-	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS  Y3, Y2, Y2
-	VSUBPS  Y0, Y1, Y0
-	VADDPS  constantsAVX2<>+192(SB), Y0, Y0
+	VPSRLD  $0x01, Y1, Y0
+	VPSUBD  Y0, Y1, Y1
 	VPSLLD  $0x17, Y0, Y0
 	VPADDD  constantsAVX2<>+64(SB), Y0, Y0
 	VMULPS  Y0, Y2, Y0
+	VPSLLD  $0x17, Y1, Y1
+	VPADDD  constantsAVX2<>+64(SB), Y1, Y1
+	VMULPS  Y1, Y0, Y0
 	VMOVUPS Y0, (AX)(BX*4)
 	ADDQ    $+8, BX
 	SUBQ    $+8, DX
@@ -1463,40 +1336,37 @@ done1:
 	VADDPS     Y1, Y4, Y2
 	VMULPS     constantsAVX2<>+160(SB), Y2, Y2
 	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS     constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS     constantsAVX2<>+224(SB), Y2, Y3
+	VSUBPS     constantsAVX2<>+192(SB), Y2, Y3
+	VMULPS     constantsAVX2<>+224(SB), Y3, Y5
+	VSUBPS     Y5, Y4, Y4
+	VMULPS     constantsAVX2<>+256(SB), Y3, Y3
 	VSUBPS     Y3, Y4, Y3
-	VMULPS     constantsAVX2<>+256(SB), Y2, Y4
-	VSUBPS     Y4, Y3, Y3
 	VADDPS     Y1, Y3, Y1
-	VMULPS     constantsAVX2<>+288(SB), Y1, Y3
-	VADDPS     constantsAVX2<>+320(SB), Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     constantsAVX2<>+352(SB), Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     constantsAVX2<>+384(SB), Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VADDPS     constantsAVX2<>+416(SB), Y3, Y3
-	VMULPS     Y1, Y1, Y4
-	VMULPS     Y3, Y4, Y3
+	VMULPS     Y1, Y1, Y3
+	VMULPS     Y3, Y3, Y4
+	VMULPS     constantsAVX2<>+288(SB), Y1, Y5
+	VADDPS     constantsAVX2<>+320(SB), Y5, Y5
+	VMULPS     constantsAVX2<>+352(SB), Y1, Y6
+	VADDPS     constantsAVX2<>+384(SB), Y6, Y6
+	VMULPS     Y3, Y6, Y6
+	VADDPS     Y5, Y6, Y5
+	VMULPS     constantsAVX2<>+416(SB), Y4, Y4
+	VADDPS     Y5, Y4, Y4
+	VMULPS     Y4, Y3, Y3
 	VADDPS     Y1, Y3, Y1
 	VMULPS     constantsAVX2<>+1184(SB), Y1, Y1
 	VADDPS     constantsAVX2<>+1216(SB), Y1, Y1
 	VADDPS     constantsAVX2<>+1184(SB), Y1, Y3
 	VSUBPS     constantsAVX2<>+1184(SB), Y3, Y4
 	VSUBPS     Y4, Y1, Y1
-	VMULPS     constantsAVX2<>+416(SB), Y2, Y1
-	VADDPS     constantsAVX2<>+192(SB), Y1, Y1
-	VSUBPS     constantsAVX2<>+192(SB), Y1, Y1
-	VADDPS     constantsAVX2<>+192(SB), Y1, Y4
-	VPSLLD     $0x17, Y4, Y4
-	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
-	VMULPS     Y4, Y3, Y3
-	VSUBPS     Y1, Y2, Y1
-	VADDPS     constantsAVX2<>+192(SB), Y1, Y1
+	VPSRLD     $0x01, Y2, Y1
+	VPSUBD     Y1, Y2, Y2
 	VPSLLD     $0x17, Y1, Y1
 	VPADDD     constantsAVX2<>+64(SB), Y1, Y1
 	VMULPS     Y1, Y3, Y1
+	VPSLLD     $0x17, Y2, Y2
+	VPADDD     constantsAVX2<>+64(SB), Y2, Y2
+	VMULPS     Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)(BX*4)
 
 end:
@@ -1511,210 +1381,6 @@ TEXT ·phi32AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ      DX, $+16
-	JLT       done2
-	VMOVUPS   (CX)(BX*4), Y0
-	VMOVUPS   32(CX)(BX*4), Y1
-	VANDPS    constantsAVX2<>+32(SB), Y0, Y2
-	VANDPS    constantsAVX2<>+32(SB), Y1, Y3
-	VMOVUPS   constantsAVX2<>+1088(SB), Y4
-	VMINPS    Y2, Y4, Y2
-	VMINPS    Y3, Y4, Y3
-	VANDPS    constantsAVX2<>+1120(SB), Y2, Y4
-	VANDPS    constantsAVX2<>+1120(SB), Y3, Y5
-	VSUBPS    Y4, Y2, Y6
-	VSUBPS    Y5, Y3, Y7
-	VMULPS    Y4, Y4, Y8
-	VMULPS    Y5, Y5, Y9
-	VMULPS    constantsAVX2<>+1152(SB), Y8, Y8
-	VMULPS    constantsAVX2<>+1152(SB), Y9, Y9
-	VADDPS    Y4, Y2, Y4
-	VADDPS    Y5, Y3, Y5
-	VMULPS    Y6, Y4, Y4
-	VMULPS    Y7, Y5, Y5
-	VMULPS    constantsAVX2<>+1152(SB), Y4, Y4
-	VMULPS    constantsAVX2<>+1152(SB), Y5, Y5
-	VADDPS    Y4, Y8, Y6
-	VADDPS    Y5, Y9, Y7
-	VMULPS    constantsAVX2<>+160(SB), Y6, Y6
-	VMULPS    constantsAVX2<>+160(SB), Y7, Y7
-	VADDPS    constantsAVX2<>+192(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS    constantsAVX2<>+192(SB), Y6, Y6
-	VSUBPS    constantsAVX2<>+192(SB), Y7, Y7
-	VMULPS    constantsAVX2<>+224(SB), Y6, Y10
-	VMULPS    constantsAVX2<>+224(SB), Y7, Y11
-	VSUBPS    Y10, Y8, Y8
-	VSUBPS    Y11, Y9, Y9
-	VMULPS    constantsAVX2<>+256(SB), Y6, Y10
-	VMULPS    constantsAVX2<>+256(SB), Y7, Y11
-	VSUBPS    Y10, Y8, Y8
-	VSUBPS    Y11, Y9, Y9
-	VADDPS    Y4, Y8, Y4
-	VADDPS    Y5, Y9, Y5
-	VMULPS    constantsAVX2<>+288(SB), Y4, Y8
-	VMULPS    constantsAVX2<>+288(SB), Y5, Y9
-	VADDPS    constantsAVX2<>+320(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+320(SB), Y9, Y9
-	VMULPS    Y4, Y8, Y8
-	VMULPS    Y5, Y9, Y9
-	VADDPS    constantsAVX2<>+352(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+352(SB), Y9, Y9
-	VMULPS    Y4, Y8, Y8
-	VMULPS    Y5, Y9, Y9
-	VADDPS    constantsAVX2<>+384(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+384(SB), Y9, Y9
-	VMULPS    Y4, Y8, Y8
-	VMULPS    Y5, Y9, Y9
-	VADDPS    constantsAVX2<>+416(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+416(SB), Y9, Y9
-	VMULPS    Y4, Y4, Y10
-	VMULPS    Y5, Y5, Y11
-	VMULPS    Y8, Y10, Y8
-	VMULPS    Y9, Y11, Y9
-	VADDPS    Y4, Y8, Y4
-	VADDPS    Y5, Y9, Y5
-	VMULPS    constantsAVX2<>+1184(SB), Y4, Y4
-	VMULPS    constantsAVX2<>+1184(SB), Y5, Y5
-	VADDPS    constantsAVX2<>+1216(SB), Y4, Y4
-	VADDPS    constantsAVX2<>+1216(SB), Y5, Y5
-	VADDPS    constantsAVX2<>+1184(SB), Y4, Y8
-	VADDPS    constantsAVX2<>+1184(SB), Y5, Y9
-	VSUBPS    constantsAVX2<>+1184(SB), Y8, Y10
-	VSUBPS    constantsAVX2<>+1184(SB), Y9, Y11
-	VSUBPS    Y10, Y4, Y4
-	VSUBPS    Y11, Y5, Y5
-	VMOVUPS   constantsAVX2<>+64(SB), Y10
-	VADDPS    constantsAVX2<>+704(SB), Y2, Y11
-	VADDPS    constantsAVX2<>+704(SB), Y3, Y12
-	VDIVPS    Y11, Y10, Y11
-	VDIVPS    Y12, Y10, Y12
-	VSUBPS    constantsAVX2<>+704(SB), Y2, Y13
-	VSUBPS    constantsAVX2<>+704(SB), Y3, Y14
-	VMULPS    Y11, Y13, Y13
-	VMULPS    Y12, Y14, Y14
-	VMULPS    constantsAVX2<>+1248(SB), Y13, Y15
-	VMULPS    constantsAVX2<>+1248(SB), Y14, Y16
-	VADDPS    constantsAVX2<>+1280(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1280(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1312(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1312(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1344(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1344(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1376(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1376(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1408(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1408(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1440(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1440(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1472(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1472(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1504(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1504(SB), Y16, Y16
-	VMULPS    Y13, Y15, Y15
-	VMULPS    Y14, Y16, Y16
-	VADDPS    constantsAVX2<>+1536(SB), Y15, Y15
-	VADDPS    constantsAVX2<>+1536(SB), Y16, Y16
-	VADDPS    Y15, Y2, Y17
-	VADDPS    Y16, Y3, Y18
-	VDIVPS    Y17, Y8, Y8
-	VDIVPS    Y18, Y9, Y9
-	VSUBPS    Y2, Y17, Y17
-	VSUBPS    Y3, Y18, Y18
-	VSUBPS    Y17, Y15, Y15
-	VSUBPS    Y18, Y16, Y16
-	VMULPS    Y15, Y8, Y15
-	VMULPS    Y16, Y9, Y16
-	VSUBPS    Y15, Y4, Y4
-	VSUBPS    Y16, Y5, Y5
-	VMULPS    Y11, Y4, Y4
-	VMULPS    Y12, Y5, Y5
-	VMULPS    constantsAVX2<>+1568(SB), Y13, Y11
-	VMULPS    constantsAVX2<>+1568(SB), Y14, Y12
-	VADDPS    constantsAVX2<>+1600(SB), Y11, Y11
-	VADDPS    constantsAVX2<>+1600(SB), Y12, Y12
-	VMULPS    Y13, Y11, Y11
-	VMULPS    Y14, Y12, Y12
-	VADDPS    constantsAVX2<>+1632(SB), Y11, Y11
-	VADDPS    constantsAVX2<>+1632(SB), Y12, Y12
-	VMULPS    Y11, Y4, Y4
-	VMULPS    Y12, Y5, Y5
-	VADDPS    Y4, Y8, Y4
-	VADDPS    Y5, Y9, Y5
-	VMULPS    constantsAVX2<>+416(SB), Y6, Y8
-	VMULPS    constantsAVX2<>+416(SB), Y7, Y9
-	VADDPS    constantsAVX2<>+192(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS    constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS    constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS    constantsAVX2<>+192(SB), Y8, Y11
-	VADDPS    constantsAVX2<>+192(SB), Y9, Y12
-	VPSLLD    $0x17, Y11, Y11
-	VPSLLD    $0x17, Y12, Y12
-	VPADDD    constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD    constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS    Y11, Y4, Y4
-	VMULPS    Y12, Y5, Y5
-	VSUBPS    Y8, Y6, Y6
-	VSUBPS    Y9, Y7, Y7
-	VADDPS    constantsAVX2<>+192(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+192(SB), Y7, Y7
-	VPSLLD    $0x17, Y6, Y6
-	VPSLLD    $0x17, Y7, Y7
-	VPADDD    constantsAVX2<>+64(SB), Y6, Y6
-	VPADDD    constantsAVX2<>+64(SB), Y7, Y7
-	VMULPS    Y6, Y4, Y4
-	VMULPS    Y7, Y5, Y5
-	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y0, Y6
-	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y1, Y7
-	VSUBPS    Y4, Y10, Y8
-	VSUBPS    Y5, Y10, Y9
-	VBLENDVPS Y6, Y8, Y4, Y4
-	VBLENDVPS Y7, Y9, Y5, Y5
-	VMULPS    Y0, Y0, Y6
-	VMULPS    Y1, Y1, Y7
-	VMULPS    constantsAVX2<>+1664(SB), Y6, Y8
-	VMULPS    constantsAVX2<>+1664(SB), Y7, Y9
-	VADDPS    constantsAVX2<>+1696(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+1696(SB), Y9, Y9
-	VMULPS    Y6, Y8, Y8
-	VMULPS    Y7, Y9, Y9
-	VADDPS    constantsAVX2<>+1728(SB), Y8, Y8
-	VADDPS    constantsAVX2<>+1728(SB), Y9, Y9
-	VMULPS    Y6, Y8, Y6
-	VMULPS    Y7, Y9, Y7
-	VADDPS    constantsAVX2<>+1184(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+1184(SB), Y7, Y7
-	VMULPS    Y0, Y6, Y0
-	VMULPS    Y1, Y7, Y1
-	VADDPS    constantsAVX2<>+416(SB), Y0, Y0
-	VADDPS    constantsAVX2<>+416(SB), Y1, Y1
-	VCMPPS    $0x11, constantsAVX2<>+416(SB), Y2, Y2
-	VCMPPS    $0x11, constantsAVX2<>+416(SB), Y3, Y3
-	VBLENDVPS Y2, Y0, Y4, Y0
-	VBLENDVPS Y3, Y1, Y5, Y1
-	VMOVUPS   Y0, (AX)(BX*4)
-	VMOVUPS   Y1, 32(AX)(BX*4)
-	ADDQ      $+16, BX
-	SUBQ      $+16, DX
-	JMP       loop2
-
-done2:
 loop1:
 	CMPQ      DX, $+8
 	JLT       done1
@@ -1722,100 +1388,103 @@ loop1:
 	VANDPS    constantsAVX2<>+32(SB), Y0, Y1
 	VMOVUPS   constantsAVX2<>+1088(SB), Y2
 	VMINPS    Y1, Y2, Y1
-	VANDPS    constantsAVX2<>+1120(SB), Y1, Y2
-	VSUBPS    Y2, Y1, Y3
-	VMULPS    Y2, Y2, Y4
-	VMULPS    constantsAVX2<>+1152(SB), Y4, Y4
-	VADDPS    Y2, Y1, Y2
-	VMULPS    Y3, Y2, Y2
-	VMULPS    constantsAVX2<>+1152(SB), Y2, Y2
-	VADDPS    Y2, Y4, Y3
-	VMULPS    constantsAVX2<>+160(SB), Y3, Y3
-	VADDPS    constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS    constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS    constantsAVX2<>+224(SB), Y3, Y5
-	VSUBPS    Y5, Y4, Y4
-	VMULPS    constantsAVX2<>+256(SB), Y3, Y5
-	VSUBPS    Y5, Y4, Y4
-	VADDPS    Y2, Y4, Y2
-	VMULPS    constantsAVX2<>+288(SB), Y2, Y4
-	VADDPS    constantsAVX2<>+320(SB), Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    constantsAVX2<>+352(SB), Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    constantsAVX2<>+384(SB), Y4, Y4
-	VMULPS    Y2, Y4, Y4
-	VADDPS    constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS    Y2, Y2, Y5
-	VMULPS    Y4, Y5, Y4
-	VADDPS    Y2, Y4, Y2
-	VMULPS    constantsAVX2<>+1184(SB), Y2, Y2
-	VADDPS    constantsAVX2<>+1216(SB), Y2, Y2
-	VADDPS    constantsAVX2<>+1184(SB), Y2, Y4
-	VSUBPS    constantsAVX2<>+1184(SB), Y4, Y5
-	VSUBPS    Y5, Y2, Y2
-	VMOVUPS   constantsAVX2<>+64(SB), Y5
-	VADDPS    constantsAVX2<>+704(SB), Y1, Y6
-	VDIVPS    Y6, Y5, Y6
-	VSUBPS    constantsAVX2<>+704(SB), Y1, Y7
-	VMULPS    Y6, Y7, Y7
-	VMULPS    constantsAVX2<>+1248(SB), Y7, Y8
+	VMOVUPS   constantsAVX2<>+64(SB), Y2
+	VADDPS    constantsAVX2<>+704(SB), Y1, Y3
+	VDIVPS    Y3, Y2, Y3
+	VSUBPS    constantsAVX2<>+704(SB), Y1, Y4
+	VMULPS    Y3, Y4, Y4
+	VMULPS    Y4, Y4, Y5
+	VMULPS    Y5, Y5, Y6
+	VMULPS    Y6, Y6, Y7
+	VMULPS    constantsAVX2<>+1248(SB), Y4, Y8
 	VADDPS    constantsAVX2<>+1280(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1312(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1344(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1376(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1408(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1440(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1472(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1504(SB), Y8, Y8
-	VMULPS    Y7, Y8, Y8
-	VADDPS    constantsAVX2<>+1536(SB), Y8, Y8
-	VADDPS    Y8, Y1, Y9
-	VDIVPS    Y9, Y4, Y4
-	VSUBPS    Y1, Y9, Y9
-	VSUBPS    Y9, Y8, Y8
-	VMULPS    Y8, Y4, Y8
-	VSUBPS    Y8, Y2, Y2
-	VMULPS    Y6, Y2, Y2
-	VMULPS    constantsAVX2<>+1568(SB), Y7, Y6
-	VADDPS    constantsAVX2<>+1600(SB), Y6, Y6
+	VMULPS    constantsAVX2<>+1312(SB), Y4, Y9
+	VADDPS    constantsAVX2<>+1344(SB), Y9, Y9
+	VMULPS    Y5, Y9, Y9
+	VADDPS    Y8, Y9, Y8
+	VMULPS    constantsAVX2<>+1376(SB), Y4, Y9
+	VADDPS    constantsAVX2<>+1408(SB), Y9, Y9
+	VMULPS    constantsAVX2<>+1440(SB), Y4, Y10
+	VADDPS    constantsAVX2<>+1472(SB), Y10, Y10
+	VMULPS    Y5, Y10, Y5
+	VADDPS    Y9, Y5, Y5
+	VMULPS    Y6, Y5, Y5
+	VADDPS    Y8, Y5, Y5
+	VMULPS    constantsAVX2<>+1504(SB), Y4, Y6
+	VADDPS    constantsAVX2<>+1536(SB), Y6, Y6
 	VMULPS    Y7, Y6, Y6
-	VADDPS    constantsAVX2<>+1632(SB), Y6, Y6
-	VMULPS    Y6, Y2, Y2
-	VADDPS    Y2, Y4, Y2
-	VMULPS    constantsAVX2<>+416(SB), Y3, Y4
+	VADDPS    Y5, Y6, Y5
+	VADDPS    Y5, Y1, Y6
+	VSUBPS    Y1, Y6, Y7
+	VSUBPS    Y7, Y5, Y5
+	VMULPS    Y4, Y4, Y7
+	VMULPS    constantsAVX2<>+1568(SB), Y4, Y4
+	VADDPS    constantsAVX2<>+1600(SB), Y4, Y4
+	VMULPS    constantsAVX2<>+1632(SB), Y7, Y7
+	VADDPS    Y4, Y7, Y4
+	VMULPS    Y3, Y4, Y3
+	VANDPS    constantsAVX2<>+1120(SB), Y1, Y4
+	VSUBPS    Y4, Y1, Y7
+	VMULPS    Y4, Y4, Y8
+	VMULPS    constantsAVX2<>+1152(SB), Y8, Y8
+	VADDPS    Y4, Y1, Y1
+	VMULPS    Y7, Y1, Y1
+	VMULPS    constantsAVX2<>+1152(SB), Y1, Y1
+	VADDPS    Y1, Y8, Y4
+	VMULPS    constantsAVX2<>+160(SB), Y4, Y4
 	VADDPS    constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS    constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS    constantsAVX2<>+192(SB), Y4, Y6
-	VPSLLD    $0x17, Y6, Y6
-	VPADDD    constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS    Y6, Y2, Y2
-	VSUBPS    Y4, Y3, Y3
-	VADDPS    constantsAVX2<>+192(SB), Y3, Y3
+	VSUBPS    constantsAVX2<>+192(SB), Y4, Y7
+	VMULPS    constantsAVX2<>+224(SB), Y7, Y9
+	VSUBPS    Y9, Y8, Y8
+	VMULPS    constantsAVX2<>+256(SB), Y7, Y7
+	VSUBPS    Y7, Y8, Y7
+	VADDPS    Y1, Y7, Y1
+	VMULPS    Y1, Y1, Y7
+	VMULPS    Y7, Y7, Y8
+	VMULPS    constantsAVX2<>+288(SB), Y1, Y9
+	VADDPS    constantsAVX2<>+320(SB), Y9, Y9
+	VMULPS    constantsAVX2<>+352(SB), Y1, Y10
+	VADDPS    constantsAVX2<>+384(SB), Y10, Y10
+	VMULPS    Y7, Y10, Y10
+	VADDPS    Y9, Y10, Y9
+	VMULPS    constantsAVX2<>+416(SB), Y8, Y8
+	VADDPS    Y9, Y8, Y8
+	VMULPS    Y8, Y7, Y7
+	VADDPS    Y1, Y7, Y1
+	VMULPS    constantsAVX2<>+1184(SB), Y1, Y1
+	VADDPS    constantsAVX2<>+1216(SB), Y1, Y1
+	VADDPS    constantsAVX2<>+1184(SB), Y1, Y7
+	VSUBPS    constantsAVX2<>+1184(SB), Y7, Y8
+	VSUBPS    Y8, Y1, Y1
+	VDIVPS    Y6, Y7, Y6
+	VMULPS    Y5, Y6, Y5
+	VSUBPS    Y5, Y1, Y1
+	VMULPS    Y3, Y1, Y1
+	VADDPS    Y1, Y6, Y1
+	VPSRLD    $0x01, Y4, Y3
+	VPSUBD    Y3, Y4, Y4
 	VPSLLD    $0x17, Y3, Y3
 	VPADDD    constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS    Y3, Y2, Y2
+	VMULPS    Y3, Y1, Y1
+	VPSLLD    $0x17, Y4, Y3
+	VPADDD    constantsAVX2<>+64(SB), Y3, Y3
+	VMULPS    Y3, Y1, Y1
 	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y0, Y3
-	VSUBPS    Y2, Y5, Y4
-	VBLENDVPS Y3, Y4, Y2, Y2
-	VMULPS    Y0, Y0, Y3
-	VMULPS    constantsAVX2<>+1664(SB), Y3, Y4
-	VADDPS    constantsAVX2<>+1696(SB), Y4, Y4
-	VMULPS    Y3, Y4, Y4
-	VADDPS    constantsAVX2<>+1728(SB), Y4, Y4
-	VMULPS    Y3, Y4, Y3
-	VADDPS    constantsAVX2<>+1184(SB), Y3, Y3
-	VMULPS    Y0, Y3, Y0
-	VADDPS    constantsAVX2<>+416(SB), Y0, Y0
-	VCMPPS    $0x11, constantsAVX2<>+416(SB), Y1, Y1
-	VBLENDVPS Y1, Y0, Y2, Y0
+	VSUBPS    Y1, Y2, Y2
+	VBLENDVPS Y3, Y2, Y1, Y1
+	VMULPS    Y0, Y0, Y2
+	VMULPS    Y2, Y2, Y3
+	VMULPS    constantsAVX2<>+1664(SB), Y2, Y4
+	VADDPS    constantsAVX2<>+1184(SB), Y4, Y4
+	VMULPS    constantsAVX2<>+1696(SB), Y2, Y2
+	VADDPS    constantsAVX2<>+1728(SB), Y2, Y2
+	VMULPS    Y3, Y2, Y2
+	VADDPS    Y4, Y2, Y2
+	VMULPS    Y0, Y2, Y2
+	VADDPS    constantsAVX2<>+320(SB), Y2, Y2
+	VANDPS    constantsAVX2<>+32(SB), Y0, Y0
+	VCMPPS    $0x11, constantsAVX2<>+320(SB), Y0, Y0
+	VBLENDVPS Y0, Y2, Y1, Y0
 	VMOVUPS   Y0, (AX)(BX*4)
 	ADDQ      $+8, BX
 	SUBQ      $+8, DX
@@ -1832,100 +1501,103 @@ done1:
 	VANDPS     constantsAVX2<>+32(SB), Y1, Y2
 	VMOVUPS    constantsAVX2<>+1088(SB), Y3
 	VMINPS     Y2, Y3, Y2
-	VANDPS     constantsAVX2<>+1120(SB), Y2, Y3
-	VSUBPS     Y3, Y2, Y4
-	VMULPS     Y3, Y3, Y5
-	VMULPS     constantsAVX2<>+1152(SB), Y5, Y5
-	VADDPS     Y3, Y2, Y3
-	VMULPS     Y4, Y3, Y3
-	VMULPS     constantsAVX2<>+1152(SB), Y3, Y3
-	VADDPS     Y3, Y5, Y4
-	VMULPS     constantsAVX2<>+160(SB), Y4, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS     constantsAVX2<>+192(SB), Y4, Y4
-	VMULPS     constantsAVX2<>+224(SB), Y4, Y6
-	VSUBPS     Y6, Y5, Y5
-	VMULPS     constantsAVX2<>+256(SB), Y4, Y6
-	VSUBPS     Y6, Y5, Y5
-	VADDPS     Y3, Y5, Y3
-	VMULPS     constantsAVX2<>+288(SB), Y3, Y5
-	VADDPS     constantsAVX2<>+320(SB), Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VADDPS     constantsAVX2<>+352(SB), Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VADDPS     constantsAVX2<>+384(SB), Y5, Y5
-	VMULPS     Y3, Y5, Y5
-	VADDPS     constantsAVX2<>+416(SB), Y5, Y5
-	VMULPS     Y3, Y3, Y6
-	VMULPS     Y5, Y6, Y5
-	VADDPS     Y3, Y5, Y3
-	VMULPS     constantsAVX2<>+1184(SB), Y3, Y3
-	VADDPS     constantsAVX2<>+1216(SB), Y3, Y3
-	VADDPS     constantsAVX2<>+1184(SB), Y3, Y5
-	VSUBPS     constantsAVX2<>+1184(SB), Y5, Y6
-	VSUBPS     Y6, Y3, Y3
-	VMOVUPS    constantsAVX2<>+64(SB), Y6
-	VADDPS     constantsAVX2<>+704(SB), Y2, Y7
-	VDIVPS     Y7, Y6, Y7
-	VSUBPS     constantsAVX2<>+704(SB), Y2, Y8
-	VMULPS     Y7, Y8, Y8
-	VMULPS     constantsAVX2<>+1248(SB), Y8, Y9
+	VMOVUPS    constantsAVX2<>+64(SB), Y3
+	VADDPS     constantsAVX2<>+704(SB), Y2, Y4
+	VDIVPS     Y4, Y3, Y4
+	VSUBPS     constantsAVX2<>+704(SB), Y2, Y5
+	VMULPS     Y4, Y5, Y5
+	VMULPS     Y5, Y5, Y6
+	VMULPS     Y6, Y6, Y7
+	VMULPS     Y7, Y7, Y8
+	VMULPS     constantsAVX2<>+1248(SB), Y5, Y9
 	VADDPS     constantsAVX2<>+1280(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1312(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1344(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1376(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1408(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1440(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1472(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1504(SB), Y9, Y9
-	VMULPS     Y8, Y9, Y9
-	VADDPS     constantsAVX2<>+1536(SB), Y9, Y9
-	VADDPS     Y9, Y2, Y10
-	VDIVPS     Y10, Y5, Y5
-	VSUBPS     Y2, Y10, Y10
-	VSUBPS     Y10, Y9, Y9
-	VMULPS     Y9, Y5, Y9
-	VSUBPS     Y9, Y3, Y3
-	VMULPS     Y7, Y3, Y3
-	VMULPS     constantsAVX2<>+1568(SB), Y8, Y7
-	VADDPS     constantsAVX2<>+1600(SB), Y7, Y7
+	VMULPS     constantsAVX2<>+1312(SB), Y5, Y10
+	VADDPS     constantsAVX2<>+1344(SB), Y10, Y10
+	VMULPS     Y6, Y10, Y10
+	VADDPS     Y9, Y10, Y9
+	VMULPS     constantsAVX2<>+1376(SB), Y5, Y10
+	VADDPS     constantsAVX2<>+1408(SB), Y10, Y10
+	VMULPS     constantsAVX2<>+1440(SB), Y5, Y11
+	VADDPS     constantsAVX2<>+1472(SB), Y11, Y11
+	VMULPS     Y6, Y11, Y6
+	VADDPS     Y10, Y6, Y6
+	VMULPS     Y7, Y6, Y6
+	VADDPS     Y9, Y6, Y6
+	VMULPS     constantsAVX2<>+1504(SB), Y5, Y7
+	VADDPS     constantsAVX2<>+1536(SB), Y7, Y7
 	VMULPS     Y8, Y7, Y7
-	VADDPS     constantsAVX2<>+1632(SB), Y7, Y7
-	VMULPS     Y7, Y3, Y3
-	VADDPS     Y3, Y5, Y3
-	VMULPS     constantsAVX2<>+416(SB), Y4, Y5
+	VADDPS     Y6, Y7, Y6
+	VADDPS     Y6, Y2, Y7
+	VSUBPS     Y2, Y7, Y8
+	VSUBPS     Y8, Y6, Y6
+	VMULPS     Y5, Y5, Y8
+	VMULPS     constantsAVX2<>+1568(SB), Y5, Y5
+	VADDPS     constantsAVX2<>+1600(SB), Y5, Y5
+	VMULPS     constantsAVX2<>+1632(SB), Y8, Y8
+	VADDPS     Y5, Y8, Y5
+	VMULPS     Y4, Y5, Y4
+	VANDPS     constantsAVX2<>+1120(SB), Y2, Y5
+	VSUBPS     Y5, Y2, Y8
+	VMULPS     Y5, Y5, Y9
+	VMULPS     constantsAVX2<>+1152(SB), Y9, Y9
+	VADDPS     Y5, Y2, Y2
+	VMULPS     Y8, Y2, Y2
+	VMULPS     constantsAVX2<>+1152(SB), Y2, Y2
+	VADDPS     Y2, Y9, Y5
+	VMULPS     constantsAVX2<>+160(SB), Y5, Y5
 	VADDPS     constantsAVX2<>+192(SB), Y5, Y5
-	VSUBPS     constantsAVX2<>+192(SB), Y5, Y5
-	VADDPS     constantsAVX2<>+192(SB), Y5, Y7
-	VPSLLD     $0x17, Y7, Y7
-	VPADDD     constantsAVX2<>+64(SB), Y7, Y7
-	VMULPS     Y7, Y3, Y3
-	VSUBPS     Y5, Y4, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y5, Y8
+	VMULPS     constantsAVX2<>+224(SB), Y8, Y10
+	VSUBPS     Y10, Y9, Y9
+	VMULPS     constantsAVX2<>+256(SB), Y8, Y8
+	VSUBPS     Y8, Y9, Y8
+	VADDPS     Y2, Y8, Y2
+	VMULPS     Y2, Y2, Y8
+	VMULPS     Y8, Y8, Y9
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y10
+	VADDPS     constantsAVX2<>+320(SB), Y10, Y10
+	VMULPS     constantsAVX2<>+352(SB), Y2, Y11
+	VADDPS     constantsAVX2<>+384(SB), Y11, Y11
+	VMULPS     Y8, Y11, Y11
+	VADDPS     Y10, Y11, Y10
+	VMULPS     constantsAVX2<>+416(SB), Y9, Y9
+	VADDPS     Y10, Y9, Y9
+	VMULPS     Y9, Y8, Y8
+	VADDPS     Y2, Y8, Y2
+	VMULPS     constantsAVX2<>+1184(SB), Y2, Y2
+	VADDPS     constantsAVX2<>+1216(SB), Y2, Y2
+	VADDPS     constantsAVX2<>+1184(SB), Y2, Y8
+	VSUBPS     constantsAVX2<>+1184(SB), Y8, Y9
+	VSUBPS     Y9, Y2, Y2
+	VDIVPS     Y7, Y8, Y7
+	VMULPS     Y6, Y7, Y6
+	VSUBPS     Y6, Y2, Y2
+	VMULPS     Y4, Y2, Y2
+	VADDPS     Y2, Y7, Y2
+	VPSRLD     $0x01, Y5, Y4
+	VPSUBD     Y4, Y5, Y5
 	VPSLLD     $0x17, Y4, Y4
 	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
-	VMULPS     Y4, Y3, Y3
+	VMULPS     Y4, Y2, Y2
+	VPSLLD     $0x17, Y5, Y4
+	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS     Y4, Y2, Y2
 	VCMPPS     $0x1e, constantsAVX2<>+896(SB), Y1, Y4
-	VSUBPS     Y3, Y6, Y5
-	VBLENDVPS  Y4, Y5, Y3, Y3
-	VMULPS     Y1, Y1, Y4
-	VMULPS     constantsAVX2<>+1664(SB), Y4, Y5
-	VADDPS     constantsAVX2<>+1696(SB), Y5, Y5
-	VMULPS     Y4, Y5, Y5
-	VADDPS     constantsAVX2<>+1728(SB), Y5, Y5
-	VMULPS     Y4, Y5, Y4
-	VADDPS     constantsAVX2<>+1184(SB), Y4, Y4
-	VMULPS     Y1, Y4, Y1
-	VADDPS     constantsAVX2<>+416(SB), Y1, Y1
-	VCMPPS     $0x11, constantsAVX2<>+416(SB), Y2, Y2
-	VBLENDVPS  Y2, Y1, Y3, Y1
+	VSUBPS     Y2, Y3, Y3
+	VBLENDVPS  Y4, Y3, Y2, Y2
+	VMULPS     Y1, Y1, Y3
+	VMULPS     Y3, Y3, Y4
+	VMULPS     constantsAVX2<>+1664(SB), Y3, Y5
+	VADDPS     constantsAVX2<>+1184(SB), Y5, Y5
+	VMULPS     constantsAVX2<>+1696(SB), Y3, Y3
+	VADDPS     constantsAVX2<>+1728(SB), Y3, Y3
+	VMULPS     Y4, Y3, Y3
+	VADDPS     Y5, Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     constantsAVX2<>+320(SB), Y3, Y3
+	VANDPS     constantsAVX2<>+32(SB), Y1, Y1
+	VCMPPS     $0x11, constantsAVX2<>+320(SB), Y1, Y1
+	VBLENDVPS  Y1, Y3, Y2, Y1
 	VMASKMOVPS Y1, Y0, (AX)(BX*4)
 
 end:
@@ -2313,41 +1985,41 @@ loop2:
 	VADDPS    Y5, Y1, Y1
 	VMULPS    Y8, Y8, Y4
 	VMULPS    Y9, Y9, Y5
-	VMULPS    constantsAVX2<>+1920(SB), Y4, Y6
-	VMULPS    constantsAVX2<>+1920(SB), Y5, Y7
-	VADDPS    constantsAVX2<>+1952(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+1952(SB), Y7, Y7
-	VMULPS    Y4, Y6, Y6
-	VMULPS    Y5, Y7, Y7
-	VADDPS    constantsAVX2<>+1984(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+1984(SB), Y7, Y7
-	VMULPS    Y6, Y4, Y6
-	VMULPS    Y7, Y5, Y7
-	VMULPS    Y8, Y6, Y6
-	VMULPS    Y9, Y7, Y7
-	VADDPS    Y0, Y6, Y0
-	VADDPS    Y1, Y7, Y1
+	VMULPS    Y4, Y4, Y6
+	VMULPS    Y5, Y5, Y7
+	VMULPS    constantsAVX2<>+1920(SB), Y4, Y10
+	VMULPS    constantsAVX2<>+1920(SB), Y5, Y11
+	VADDPS    constantsAVX2<>+1952(SB), Y10, Y10
+	VADDPS    constantsAVX2<>+1952(SB), Y11, Y11
+	VMULPS    constantsAVX2<>+1984(SB), Y6, Y12
+	VMULPS    constantsAVX2<>+1984(SB), Y7, Y13
+	VADDPS    Y10, Y12, Y10
+	VADDPS    Y11, Y13, Y11
+	VMULPS    Y10, Y4, Y10
+	VMULPS    Y11, Y5, Y11
+	VMULPS    Y8, Y10, Y10
+	VMULPS    Y9, Y11, Y11
+	VADDPS    Y0, Y10, Y0
+	VADDPS    Y1, Y11, Y1
 	VSUBPS    Y0, Y8, Y0
 	VSUBPS    Y1, Y9, Y1
-	VMOVUPS   constantsAVX2<>+64(SB), Y6
-	VMULPS    Y4, Y4, Y7
-	VMULPS    Y5, Y5, Y8
+	VMOVUPS   constantsAVX2<>+64(SB), Y8
 	VMULPS    constantsAVX2<>+2016(SB), Y4, Y9
 	VMULPS    constantsAVX2<>+2016(SB), Y5, Y10
 	VADDPS    constantsAVX2<>+2048(SB), Y9, Y9
 	VADDPS    constantsAVX2<>+2048(SB), Y10, Y10
-	VMULPS    Y4, Y9, Y9
-	VMULPS    Y5, Y10, Y10
-	VADDPS    constantsAVX2<>+2080(SB), Y9, Y9
-	VADDPS    constantsAVX2<>+2080(SB), Y10, Y10
-	VMULPS    Y9, Y7, Y7
-	VMULPS    Y10, Y8, Y8
-	VMULPS    constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS    constantsAVX2<>+416(SB), Y5, Y5
-	VSUBPS    Y4, Y6, Y4
-	VSUBPS    Y5, Y6, Y5
-	VADDPS    Y4, Y7, Y4
-	VADDPS    Y5, Y8, Y5
+	VMULPS    constantsAVX2<>+2080(SB), Y6, Y11
+	VMULPS    constantsAVX2<>+2080(SB), Y7, Y12
+	VADDPS    Y9, Y11, Y9
+	VADDPS    Y10, Y12, Y10
+	VMULPS    Y9, Y6, Y6
+	VMULPS    Y10, Y7, Y7
+	VMULPS    constantsAVX2<>+320(SB), Y4, Y4
+	VMULPS    constantsAVX2<>+320(SB), Y5, Y5
+	VSUBPS    Y4, Y8, Y4
+	VSUBPS    Y5, Y8, Y5
+	VADDPS    Y4, Y6, Y4
+	VADDPS    Y5, Y7, Y5
 	VPSLLD    $0x1f, Y2, Y6
 	VPSLLD    $0x1f, Y3, Y7
 	VBLENDVPS Y6, Y4, Y0, Y0
@@ -2383,24 +2055,24 @@ loop1:
 	VMULPS    constantsAVX2<>+1888(SB), Y2, Y2
 	VADDPS    Y2, Y0, Y0
 	VMULPS    Y4, Y4, Y2
-	VMULPS    constantsAVX2<>+1920(SB), Y2, Y3
-	VADDPS    constantsAVX2<>+1952(SB), Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VADDPS    constantsAVX2<>+1984(SB), Y3, Y3
-	VMULPS    Y3, Y2, Y3
-	VMULPS    Y4, Y3, Y3
-	VADDPS    Y0, Y3, Y0
+	VMULPS    Y2, Y2, Y3
+	VMULPS    constantsAVX2<>+1920(SB), Y2, Y5
+	VADDPS    constantsAVX2<>+1952(SB), Y5, Y5
+	VMULPS    constantsAVX2<>+1984(SB), Y3, Y6
+	VADDPS    Y5, Y6, Y5
+	VMULPS    Y5, Y2, Y5
+	VMULPS    Y4, Y5, Y5
+	VADDPS    Y0, Y5, Y0
 	VSUBPS    Y0, Y4, Y0
-	VMOVUPS   constantsAVX2<>+64(SB), Y3
-	VMULPS    Y2, Y2, Y4
+	VMOVUPS   constantsAVX2<>+64(SB), Y4
 	VMULPS    constantsAVX2<>+2016(SB), Y2, Y5
 	VADDPS    constantsAVX2<>+2048(SB), Y5, Y5
-	VMULPS    Y2, Y5, Y5
-	VADDPS    constantsAVX2<>+2080(SB), Y5, Y5
-	VMULPS    Y5, Y4, Y4
-	VMULPS    constantsAVX2<>+416(SB), Y2, Y2
-	VSUBPS    Y2, Y3, Y2
-	VADDPS    Y2, Y4, Y2
+	VMULPS    constantsAVX2<>+2080(SB), Y3, Y6
+	VADDPS    Y5, Y6, Y5
+	VMULPS    Y5, Y3, Y3
+	VMULPS    constantsAVX2<>+320(SB), Y2, Y2
+	VSUBPS    Y2, Y4, Y2
+	VADDPS    Y2, Y3, Y2
 	VPSLLD    $0x1f, Y1, Y3
 	VBLENDVPS Y3, Y2, Y0, Y0
 	VPSLLD    $0x1e, Y1, Y1
@@ -2433,24 +2105,24 @@ done1:
 	VMULPS     constantsAVX2<>+1888(SB), Y3, Y3
 	VADDPS     Y3, Y1, Y1
 	VMULPS     Y5, Y5, Y3
-	VMULPS     constantsAVX2<>+1920(SB), Y3, Y4
-	VADDPS     constantsAVX2<>+1952(SB), Y4, Y4
-	VMULPS     Y3, Y4, Y4
-	VADDPS     constantsAVX2<>+1984(SB), Y4, Y4
-	VMULPS     Y4, Y3, Y4
-	VMULPS     Y5, Y4, Y4
-	VADDPS     Y1, Y4, Y1
+	VMULPS     Y3, Y3, Y4
+	VMULPS     constantsAVX2<>+1920(SB), Y3, Y6
+	VADDPS     constantsAVX2<>+1952(SB), Y6, Y6
+	VMULPS     constantsAVX2<>+1984(SB), Y4, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     Y6, Y3, Y6
+	VMULPS     Y5, Y6, Y6
+	VADDPS     Y1, Y6, Y1
 	VSUBPS     Y1, Y5, Y1
-	VMOVUPS    constantsAVX2<>+64(SB), Y4
-	VMULPS     Y3, Y3, Y5
+	VMOVUPS    constantsAVX2<>+64(SB), Y5
 	VMULPS     constantsAVX2<>+2016(SB), Y3, Y6
 	VADDPS     constantsAVX2<>+2048(SB), Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     constantsAVX2<>+2080(SB), Y6, Y6
-	VMULPS     Y6, Y5, Y5
-	VMULPS     constantsAVX2<>+416(SB), Y3, Y3
-	VSUBPS     Y3, Y4, Y3
-	VADDPS     Y3, Y5, Y3
+	VMULPS     constantsAVX2<>+2080(SB), Y4, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     Y6, Y4, Y4
+	VMULPS     constantsAVX2<>+320(SB), Y3, Y3
+	VSUBPS     Y3, Y5, Y3
+	VADDPS     Y3, Y4, Y3
 	VPSLLD     $0x1f, Y2, Y4
 	VBLENDVPS  Y4, Y3, Y1, Y1
 	VPSLLD     $0x1e, Y2, Y2
@@ -2505,41 +2177,41 @@ loop2:
 	VADDPS    Y5, Y1, Y1
 	VMULPS    Y8, Y8, Y4
 	VMULPS    Y9, Y9, Y5
-	VMULPS    constantsAVX2<>+1920(SB), Y4, Y6
-	VMULPS    constantsAVX2<>+1920(SB), Y5, Y7
-	VADDPS    constantsAVX2<>+1952(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+1952(SB), Y7, Y7
-	VMULPS    Y4, Y6, Y6
-	VMULPS    Y5, Y7, Y7
-	VADDPS    constantsAVX2<>+1984(SB), Y6, Y6
-	VADDPS    constantsAVX2<>+1984(SB), Y7, Y7
-	VMULPS    Y6, Y4, Y6
-	VMULPS    Y7, Y5, Y7
-	VMULPS    Y8, Y6, Y6
-	VMULPS    Y9, Y7, Y7
-	VADDPS    Y0, Y6, Y0
-	VADDPS    Y1, Y7, Y1
+	VMULPS    Y4, Y4, Y6
+	VMULPS    Y5, Y5, Y7
+	VMULPS    constantsAVX2<>+1920(SB), Y4, Y10
+	VMULPS    constantsAVX2<>+1920(SB), Y5, Y11
+	VADDPS    constantsAVX2<>+1952(SB), Y10, Y10
+	VADDPS    constantsAVX2<>+1952(SB), Y11, Y11
+	VMULPS    constantsAVX2<>+1984(SB), Y6, Y12
+	VMULPS    constantsAVX2<>+1984(SB), Y7, Y13
+	VADDPS    Y10, Y12, Y10
+	VADDPS    Y11, Y13, Y11
+	VMULPS    Y10, Y4, Y10
+	VMULPS    Y11, Y5, Y11
+	VMULPS    Y8, Y10, Y10
+	VMULPS    Y9, Y11, Y11
+	VADDPS    Y0, Y10, Y0
+	VADDPS    Y1, Y11, Y1
 	VSUBPS    Y0, Y8, Y0
 	VSUBPS    Y1, Y9, Y1
-	VMOVUPS   constantsAVX2<>+64(SB), Y6
-	VMULPS    Y4, Y4, Y7
-	VMULPS    Y5, Y5, Y8
+	VMOVUPS   constantsAVX2<>+64(SB), Y8
 	VMULPS    constantsAVX2<>+2016(SB), Y4, Y9
 	VMULPS    constantsAVX2<>+2016(SB), Y5, Y10
 	VADDPS    constantsAVX2<>+2048(SB), Y9, Y9
 	VADDPS    constantsAVX2<>+2048(SB), Y10, Y10
-	VMULPS    Y4, Y9, Y9
-	VMULPS    Y5, Y10, Y10
-	VADDPS    constantsAVX2<>+2080(SB), Y9, Y9
-	VADDPS    constantsAVX2<>+2080(SB), Y10, Y10
-	VMULPS    Y9, Y7, Y7
-	VMULPS    Y10, Y8, Y8
-	VMULPS    constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS    constantsAVX2<>+416(SB), Y5, Y5
-	VSUBPS    Y4, Y6, Y4
-	VSUBPS    Y5, Y6, Y5
-	VADDPS    Y4, Y7, Y4
-	VADDPS    Y5, Y8, Y5
+	VMULPS    constantsAVX2<>+2080(SB), Y6, Y11
+	VMULPS    constantsAVX2<>+2080(SB), Y7, Y12
+	VADDPS    Y9, Y11, Y9
+	VADDPS    Y10, Y12, Y10
+	VMULPS    Y9, Y6, Y6
+	VMULPS    Y10, Y7, Y7
+	VMULPS    constantsAVX2<>+320(SB), Y4, Y4
+	VMULPS    constantsAVX2<>+320(SB), Y5, Y5
+	VSUBPS    Y4, Y8, Y4
+	VSUBPS    Y5, Y8, Y5
+	VADDPS    Y4, Y6, Y4
+	VADDPS    Y5, Y7, Y5
 	VPSLLD    $0x1f, Y2, Y6
 	VPSLLD    $0x1f, Y3, Y7
 	VBLENDVPS Y6, Y4, Y0, Y0
@@ -2576,24 +2248,24 @@ loop1:
 	VMULPS    constantsAVX2<>+1888(SB), Y2, Y2
 	VADDPS    Y2, Y0, Y0
 	VMULPS    Y4, Y4, Y2
-	VMULPS    constantsAVX2<>+1920(SB), Y2, Y3
-	VADDPS    constantsAVX2<>+1952(SB), Y3, Y3
-	VMULPS    Y2, Y3, Y3
-	VADDPS    constantsAVX2<>+1984(SB), Y3, Y3
-	VMULPS    Y3, Y2, Y3
-	VMULPS    Y4, Y3, Y3
-	VADDPS    Y0, Y3, Y0
+	VMULPS    Y2, Y2, Y3
+	VMULPS    constantsAVX2<>+1920(SB), Y2, Y5
+	VADDPS    constantsAVX2<>+1952(SB), Y5, Y5
+	VMULPS    constantsAVX2<>+1984(SB), Y3, Y6
+	VADDPS    Y5, Y6, Y5
+	VMULPS    Y5, Y2, Y5
+	VMULPS    Y4, Y5, Y5
+	VADDPS    Y0, Y5, Y0
 	VSUBPS    Y0, Y4, Y0
-	VMOVUPS   constantsAVX2<>+64(SB), Y3
-	VMULPS    Y2, Y2, Y4
+	VMOVUPS   constantsAVX2<>+64(SB), Y4
 	VMULPS    constantsAVX2<>+2016(SB), Y2, Y5
 	VADDPS    constantsAVX2<>+2048(SB), Y5, Y5
-	VMULPS    Y2, Y5, Y5
-	VADDPS    constantsAVX2<>+2080(SB), Y5, Y5
-	VMULPS    Y5, Y4, Y4
-	VMULPS    constantsAVX2<>+416(SB), Y2, Y2
-	VSUBPS    Y2, Y3, Y2
-	VADDPS    Y2, Y4, Y2
+	VMULPS    constantsAVX2<>+2080(SB), Y3, Y6
+	VADDPS    Y5, Y6, Y5
+	VMULPS    Y5, Y3, Y3
+	VMULPS    constantsAVX2<>+320(SB), Y2, Y2
+	VSUBPS    Y2, Y4, Y2
+	VADDPS    Y2, Y3, Y2
 	VPSLLD    $0x1f, Y1, Y3
 	VBLENDVPS Y3, Y2, Y0, Y0
 	VPSLLD    $0x1e, Y1, Y1
@@ -2627,24 +2299,24 @@ done1:
 	VMULPS     constantsAVX2<>+1888(SB), Y3, Y3
 	VADDPS     Y3, Y1, Y1
 	VMULPS     Y5, Y5, Y3
-	VMULPS     constantsAVX2<>+1920(SB), Y3, Y4
-	VADDPS     constantsAVX2<>+1952(SB), Y4, Y4
-	VMULPS     Y3, Y4, Y4
-	VADDPS     constantsAVX2<>+1984(SB), Y4, Y4
-	VMULPS     Y4, Y3, Y4
-	VMULPS     Y5, Y4, Y4
-	VADDPS     Y1, Y4, Y1
+	VMULPS     Y3, Y3, Y4
+	VMULPS     constantsAVX2<>+1920(SB), Y3, Y6
+	VADDPS     constantsAVX2<>+1952(SB), Y6, Y6
+	VMULPS     constantsAVX2<>+1984(SB), Y4, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     Y6, Y3, Y6
+	VMULPS     Y5, Y6, Y6
+	VADDPS     Y1, Y6, Y1
 	VSUBPS     Y1, Y5, Y1
-	VMOVUPS    constantsAVX2<>+64(SB), Y4
-	VMULPS     Y3, Y3, Y5
+	VMOVUPS    constantsAVX2<>+64(SB), Y5
 	VMULPS     constantsAVX2<>+2016(SB), Y3, Y6
 	VADDPS     constantsAVX2<>+2048(SB), Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     constantsAVX2<>+2080(SB), Y6, Y6
-	VMULPS     Y6, Y5, Y5
-	VMULPS     constantsAVX2<>+416(SB), Y3, Y3
-	VSUBPS     Y3, Y4, Y3
-	VADDPS     Y3, Y5, Y3
+	VMULPS     constantsAVX2<>+2080(SB), Y4, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     Y6, Y4, Y4
+	VMULPS     constantsAVX2<>+320(SB), Y3, Y3
+	VSUBPS     Y3, Y5, Y3
+	VADDPS     Y3, Y4, Y3
 	VPSLLD     $0x1f, Y2, Y4
 	VBLENDVPS  Y4, Y3, Y1, Y1
 	VPSLLD     $0x1e, Y2, Y2
@@ -5779,58 +5451,52 @@ group0:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+288(SB), Y5, Y9
-	VMULPS  constantsAVX2<>+288(SB), Y6, Y10
-	VADDPS  constantsAVX2<>+320(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+320(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+352(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+352(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+384(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+384(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+416(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+416(SB), Y10, Y10
-	VMULPS  Y5, Y5, Y11
-	VMULPS  Y6, Y6, Y12
-	VMULPS  Y9, Y11, Y9
-	VMULPS  Y10, Y12, Y10
+	VMULPS  Y5, Y5, Y9
+	VMULPS  Y6, Y6, Y10
+	VMULPS  Y9, Y9, Y11
+	VMULPS  Y10, Y10, Y12
+	VMULPS  constantsAVX2<>+288(SB), Y5, Y13
+	VMULPS  constantsAVX2<>+288(SB), Y6, Y14
+	VADDPS  constantsAVX2<>+320(SB), Y13, Y13
+	VADDPS  constantsAVX2<>+320(SB), Y14, Y14
+	VMULPS  constantsAVX2<>+352(SB), Y5, Y15
+	VMULPS  constantsAVX2<>+352(SB), Y6, Y16
+	VADDPS  constantsAVX2<>+384(SB), Y15, Y15
+	VADDPS  constantsAVX2<>+384(SB), Y16, Y16
+	VMULPS  Y9, Y15, Y15
+	VMULPS  Y10, Y16, Y16
+	VADDPS  Y13, Y15, Y13
+	VADDPS  Y14, Y16, Y14
+	VMULPS  constantsAVX2<>+416(SB), Y11, Y11
+	VMULPS  constantsAVX2<>+416(SB), Y12, Y12
+	VADDPS  Y13, Y11, Y11
+	VADDPS  Y14, Y12, Y12
+	VMULPS  Y11, Y9, Y9
+	VMULPS  Y12, Y10, Y10
 	VADDPS  Y5, Y9, Y5
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+416(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+416(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -5855,58 +5521,52 @@ group0:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+288(SB), Y5, Y9
-	VMULPS  constantsAVX2<>+288(SB), Y6, Y10
-	VADDPS  constantsAVX2<>+320(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+320(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+352(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+352(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+384(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+384(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+416(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+416(SB), Y10, Y10
-	VMULPS  Y5, Y5, Y11
-	VMULPS  Y6, Y6, Y12
-	VMULPS  Y9, Y11, Y9
-	VMULPS  Y10, Y12, Y10
+	VMULPS  Y5, Y5, Y9
+	VMULPS  Y6, Y6, Y10
+	VMULPS  Y9, Y9, Y11
+	VMULPS  Y10, Y10, Y12
+	VMULPS  constantsAVX2<>+288(SB), Y5, Y13
+	VMULPS  constantsAVX2<>+288(SB), Y6, Y14
+	VADDPS  constantsAVX2<>+320(SB), Y13, Y13
+	VADDPS  constantsAVX2<>+320(SB), Y14, Y14
+	VMULPS  constantsAVX2<>+352(SB), Y5, Y15
+	VMULPS  constantsAVX2<>+352(SB), Y6, Y16
+	VADDPS  constantsAVX2<>+384(SB), Y15, Y15
+	VADDPS  constantsAVX2<>+384(SB), Y16, Y16
+	VMULPS  Y9, Y15, Y15
+	VMULPS  Y10, Y16, Y16
+	VADDPS  Y13, Y15, Y13
+	VADDPS  Y14, Y16, Y14
+	VMULPS  constantsAVX2<>+416(SB), Y11, Y11
+	VMULPS  constantsAVX2<>+416(SB), Y12, Y12
+	VADDPS  Y13, Y11, Y11
+	VADDPS  Y14, Y12, Y12
+	VMULPS  Y11, Y9, Y9
+	VMULPS  Y12, Y10, Y10
 	VADDPS  Y5, Y9, Y5
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+416(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+416(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -5945,58 +5605,52 @@ group4:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+288(SB), Y5, Y9
-	VMULPS  constantsAVX2<>+288(SB), Y6, Y10
-	VADDPS  constantsAVX2<>+320(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+320(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+352(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+352(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+384(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+384(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+416(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+416(SB), Y10, Y10
-	VMULPS  Y5, Y5, Y11
-	VMULPS  Y6, Y6, Y12
-	VMULPS  Y9, Y11, Y9
-	VMULPS  Y10, Y12, Y10
+	VMULPS  Y5, Y5, Y9
+	VMULPS  Y6, Y6, Y10
+	VMULPS  Y9, Y9, Y11
+	VMULPS  Y10, Y10, Y12
+	VMULPS  constantsAVX2<>+288(SB), Y5, Y13
+	VMULPS  constantsAVX2<>+288(SB), Y6, Y14
+	VADDPS  constantsAVX2<>+320(SB), Y13, Y13
+	VADDPS  constantsAVX2<>+320(SB), Y14, Y14
+	VMULPS  constantsAVX2<>+352(SB), Y5, Y15
+	VMULPS  constantsAVX2<>+352(SB), Y6, Y16
+	VADDPS  constantsAVX2<>+384(SB), Y15, Y15
+	VADDPS  constantsAVX2<>+384(SB), Y16, Y16
+	VMULPS  Y9, Y15, Y15
+	VMULPS  Y10, Y16, Y16
+	VADDPS  Y13, Y15, Y13
+	VADDPS  Y14, Y16, Y14
+	VMULPS  constantsAVX2<>+416(SB), Y11, Y11
+	VMULPS  constantsAVX2<>+416(SB), Y12, Y12
+	VADDPS  Y13, Y11, Y11
+	VADDPS  Y14, Y12, Y12
+	VMULPS  Y11, Y9, Y9
+	VMULPS  Y12, Y10, Y10
 	VADDPS  Y5, Y9, Y5
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+416(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+416(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -6021,58 +5675,52 @@ group4:
 	VMULPS  constantsAVX2<>+160(SB), Y6, Y8
 	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
 	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
-	VSUBPS  constantsAVX2<>+192(SB), Y7, Y7
-	VSUBPS  constantsAVX2<>+192(SB), Y8, Y8
-	VMULPS  constantsAVX2<>+224(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+224(SB), Y8, Y10
+	VSUBPS  constantsAVX2<>+192(SB), Y7, Y9
+	VSUBPS  constantsAVX2<>+192(SB), Y8, Y10
+	VMULPS  constantsAVX2<>+224(SB), Y9, Y11
+	VMULPS  constantsAVX2<>+224(SB), Y10, Y12
+	VSUBPS  Y11, Y5, Y5
+	VSUBPS  Y12, Y6, Y6
+	VMULPS  constantsAVX2<>+256(SB), Y9, Y9
+	VMULPS  constantsAVX2<>+256(SB), Y10, Y10
 	VSUBPS  Y9, Y5, Y5
 	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+256(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+256(SB), Y8, Y10
-	VSUBPS  Y9, Y5, Y5
-	VSUBPS  Y10, Y6, Y6
-	VMULPS  constantsAVX2<>+288(SB), Y5, Y9
-	VMULPS  constantsAVX2<>+288(SB), Y6, Y10
-	VADDPS  constantsAVX2<>+320(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+320(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+352(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+352(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+384(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+384(SB), Y10, Y10
-	VMULPS  Y5, Y9, Y9
-	VMULPS  Y6, Y10, Y10
-	VADDPS  constantsAVX2<>+416(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+416(SB), Y10, Y10
-	VMULPS  Y5, Y5, Y11
-	VMULPS  Y6, Y6, Y12
-	VMULPS  Y9, Y11, Y9
-	VMULPS  Y10, Y12, Y10
+	VMULPS  Y5, Y5, Y9
+	VMULPS  Y6, Y6, Y10
+	VMULPS  Y9, Y9, Y11
+	VMULPS  Y10, Y10, Y12
+	VMULPS  constantsAVX2<>+288(SB), Y5, Y13
+	VMULPS  constantsAVX2<>+288(SB), Y6, Y14
+	VADDPS  constantsAVX2<>+320(SB), Y13, Y13
+	VADDPS  constantsAVX2<>+320(SB), Y14, Y14
+	VMULPS  constantsAVX2<>+352(SB), Y5, Y15
+	VMULPS  constantsAVX2<>+352(SB), Y6, Y16
+	VADDPS  constantsAVX2<>+384(SB), Y15, Y15
+	VADDPS  constantsAVX2<>+384(SB), Y16, Y16
+	VMULPS  Y9, Y15, Y15
+	VMULPS  Y10, Y16, Y16
+	VADDPS  Y13, Y15, Y13
+	VADDPS  Y14, Y16, Y14
+	VMULPS  constantsAVX2<>+416(SB), Y11, Y11
+	VMULPS  constantsAVX2<>+416(SB), Y12, Y12
+	VADDPS  Y13, Y11, Y11
+	VADDPS  Y14, Y12, Y12
+	VMULPS  Y11, Y9, Y9
+	VMULPS  Y12, Y10, Y10
 	VADDPS  Y5, Y9, Y5
 	VADDPS  Y6, Y10, Y6
 	VADDPS  constantsAVX2<>+64(SB), Y5, Y5
 	VADDPS  constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS  constantsAVX2<>+416(SB), Y7, Y9
-	VMULPS  constantsAVX2<>+416(SB), Y8, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y9
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y10
-	VSUBPS  constantsAVX2<>+192(SB), Y9, Y9
-	VSUBPS  constantsAVX2<>+192(SB), Y10, Y10
-	VADDPS  constantsAVX2<>+192(SB), Y9, Y11
-	VADDPS  constantsAVX2<>+192(SB), Y10, Y12
-	VPSLLD  $0x17, Y11, Y11
-	VPSLLD  $0x17, Y12, Y12
-	VPADDD  constantsAVX2<>+64(SB), Y11, Y11
-	VPADDD  constantsAVX2<>+64(SB), Y12, Y12
-	VMULPS  Y11, Y5, Y5
-	VMULPS  Y12, Y6, Y6
-	VSUBPS  Y9, Y7, Y7
-	VSUBPS  Y10, Y8, Y8
-	VADDPS  constantsAVX2<>+192(SB), Y7, Y7
-	VADDPS  constantsAVX2<>+192(SB), Y8, Y8
+	VPSRLD  $0x01, Y7, Y9
+	VPSRLD  $0x01, Y8, Y10
+	VPSUBD  Y9, Y7, Y7
+	VPSUBD  Y10, Y8, Y8
+	VPSLLD  $0x17, Y9, Y9
+	VPSLLD  $0x17, Y10, Y10
+	VPADDD  constantsAVX2<>+64(SB), Y9, Y9
+	VPADDD  constantsAVX2<>+64(SB), Y10, Y10
+	VMULPS  Y9, Y5, Y5
+	VMULPS  Y10, Y6, Y6
 	VPSLLD  $0x17, Y7, Y7
 	VPSLLD  $0x17, Y8, Y8
 	VPADDD  constantsAVX2<>+64(SB), Y7, Y7
@@ -6106,32 +5754,29 @@ vector:
 	VMINPS  Y1, Y3, Y1
 	VMULPS  constantsAVX2<>+160(SB), Y1, Y3
 	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
-	VSUBPS  constantsAVX2<>+192(SB), Y3, Y3
-	VMULPS  constantsAVX2<>+224(SB), Y3, Y4
+	VSUBPS  constantsAVX2<>+192(SB), Y3, Y4
+	VMULPS  constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS  Y5, Y1, Y1
+	VMULPS  constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS  Y4, Y1, Y1
-	VMULPS  constantsAVX2<>+256(SB), Y3, Y4
-	VSUBPS  Y4, Y1, Y1
-	VMULPS  constantsAVX2<>+288(SB), Y1, Y4
-	VADDPS  constantsAVX2<>+320(SB), Y4, Y4
-	VMULPS  Y1, Y4, Y4
-	VADDPS  constantsAVX2<>+352(SB), Y4, Y4
-	VMULPS  Y1, Y4, Y4
-	VADDPS  constantsAVX2<>+384(SB), Y4, Y4
-	VMULPS  Y1, Y4, Y4
-	VADDPS  constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS  Y1, Y1, Y5
-	VMULPS  Y4, Y5, Y4
+	VMULPS  Y1, Y1, Y4
+	VMULPS  Y4, Y4, Y5
+	VMULPS  constantsAVX2<>+288(SB), Y1, Y6
+	VADDPS  constantsAVX2<>+320(SB), Y6, Y6
+	VMULPS  constantsAVX2<>+352(SB), Y1, Y7
+	VADDPS  constantsAVX2<>+384(SB), Y7, Y7
+	VMULPS  Y4, Y7, Y7
+	VADDPS  Y6, Y7, Y6
+	VMULPS  constantsAVX2<>+416(SB), Y5, Y5
+	VADDPS  Y6, Y5, Y5
+	VMULPS  Y5, Y4, Y4
 	VADDPS  Y1, Y4, Y1
 	VADDPS  constantsAVX2<>+64(SB), Y1, Y1
-	VMULPS  constantsAVX2<>+416(SB), Y3, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS  constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS  constantsAVX2<>+192(SB), Y4, Y5
-	VPSLLD  $0x17, Y5, Y5
-	VPADDD  constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS  Y5, Y1, Y1
-	VSUBPS  Y4, Y3, Y3
-	VADDPS  constantsAVX2<>+192(SB), Y3, Y3
+	VPSRLD  $0x01, Y3, Y4
+	VPSUBD  Y4, Y3, Y3
+	VPSLLD  $0x17, Y4, Y4
+	VPADDD  constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS  Y4, Y1, Y1
 	VPSLLD  $0x17, Y3, Y3
 	VPADDD  constantsAVX2<>+64(SB), Y3, Y3
 	VMULPS  Y3, Y1, Y1
@@ -6158,32 +5803,29 @@ tail:
 	VMINPS     Y0, Y2, Y0
 	VMULPS     constantsAVX2<>+160(SB), Y0, Y2
 	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
-	VSUBPS     constantsAVX2<>+192(SB), Y2, Y2
-	VMULPS     constantsAVX2<>+224(SB), Y2, Y4
+	VSUBPS     constantsAVX2<>+192(SB), Y2, Y4
+	VMULPS     constantsAVX2<>+224(SB), Y4, Y5
+	VSUBPS     Y5, Y0, Y0
+	VMULPS     constantsAVX2<>+256(SB), Y4, Y4
 	VSUBPS     Y4, Y0, Y0
-	VMULPS     constantsAVX2<>+256(SB), Y2, Y4
-	VSUBPS     Y4, Y0, Y0
-	VMULPS     constantsAVX2<>+288(SB), Y0, Y4
-	VADDPS     constantsAVX2<>+320(SB), Y4, Y4
-	VMULPS     Y0, Y4, Y4
-	VADDPS     constantsAVX2<>+352(SB), Y4, Y4
-	VMULPS     Y0, Y4, Y4
-	VADDPS     constantsAVX2<>+384(SB), Y4, Y4
-	VMULPS     Y0, Y4, Y4
-	VADDPS     constantsAVX2<>+416(SB), Y4, Y4
-	VMULPS     Y0, Y0, Y5
-	VMULPS     Y4, Y5, Y4
+	VMULPS     Y0, Y0, Y4
+	VMULPS     Y4, Y4, Y5
+	VMULPS     constantsAVX2<>+288(SB), Y0, Y6
+	VADDPS     constantsAVX2<>+320(SB), Y6, Y6
+	VMULPS     constantsAVX2<>+352(SB), Y0, Y7
+	VADDPS     constantsAVX2<>+384(SB), Y7, Y7
+	VMULPS     Y4, Y7, Y7
+	VADDPS     Y6, Y7, Y6
+	VMULPS     constantsAVX2<>+416(SB), Y5, Y5
+	VADDPS     Y6, Y5, Y5
+	VMULPS     Y5, Y4, Y4
 	VADDPS     Y0, Y4, Y0
 	VADDPS     constantsAVX2<>+64(SB), Y0, Y0
-	VMULPS     constantsAVX2<>+416(SB), Y2, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y4
-	VSUBPS     constantsAVX2<>+192(SB), Y4, Y4
-	VADDPS     constantsAVX2<>+192(SB), Y4, Y5
-	VPSLLD     $0x17, Y5, Y5
-	VPADDD     constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS     Y5, Y0, Y0
-	VSUBPS     Y4, Y2, Y2
-	VADDPS     constantsAVX2<>+192(SB), Y2, Y2
+	VPSRLD     $0x01, Y2, Y4
+	VPSUBD     Y4, Y2, Y2
+	VPSLLD     $0x17, Y4, Y4
+	VPADDD     constantsAVX2<>+64(SB), Y4, Y4
+	VMULPS     Y4, Y0, Y0
 	VPSLLD     $0x17, Y2, Y2
 	VPADDD     constantsAVX2<>+64(SB), Y2, Y2
 	VMULPS     Y2, Y0, Y0
@@ -6630,110 +6272,6 @@ TEXT ·exp64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ    DX, $+8
-	JLT     done2
-	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPD 32(CX)(BX*8), Y1
-	VMOVUPS constantsAVX2<>+2240(SB), Y2
-	VMAXPD  Y0, Y2, Y0
-	VMAXPD  Y1, Y2, Y1
-	VMOVUPS constantsAVX2<>+2272(SB), Y2
-	VMINPD  Y0, Y2, Y0
-	VMINPD  Y1, Y2, Y1
-	VMULPD  constantsAVX2<>+2304(SB), Y0, Y2
-	VMULPD  constantsAVX2<>+2304(SB), Y1, Y3
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD  constantsAVX2<>+2368(SB), Y2, Y4
-	VMULPD  constantsAVX2<>+2368(SB), Y3, Y5
-	VSUBPD  Y4, Y0, Y0
-	VSUBPD  Y5, Y1, Y1
-	VMULPD  constantsAVX2<>+2400(SB), Y2, Y4
-	VMULPD  constantsAVX2<>+2400(SB), Y3, Y5
-	VSUBPD  Y4, Y0, Y0
-	VSUBPD  Y5, Y1, Y1
-	VMULPD  constantsAVX2<>+2432(SB), Y0, Y4
-	VMULPD  constantsAVX2<>+2432(SB), Y1, Y5
-	VADDPD  constantsAVX2<>+2464(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2464(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2496(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2496(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2528(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2528(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2560(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2560(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2592(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2592(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2624(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2624(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2656(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2656(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2688(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2688(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2720(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2720(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2752(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2752(SB), Y5, Y5
-	VMULPD  Y0, Y0, Y6
-	VMULPD  Y1, Y1, Y7
-	VMULPD  Y4, Y6, Y4
-	VMULPD  Y5, Y7, Y5
-	VADDPD  Y0, Y4, Y0
-	VADDPD  Y1, Y5, Y1
-	VADDPD  constantsAVX2<>+2208(SB), Y0, Y0
-	VADDPD  constantsAVX2<>+2208(SB), Y1, Y1
-	VMULPD  constantsAVX2<>+2752(SB), Y2, Y4
-	VMULPD  constantsAVX2<>+2752(SB), Y3, Y5
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y5, Y7
-	VPSLLQ  $0x34, Y6, Y6
-	VPSLLQ  $0x34, Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
-	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VMULPD  Y6, Y0, Y0
-	VMULPD  Y7, Y1, Y1
-	VSUBPD  Y4, Y2, Y2
-	VSUBPD  Y5, Y3, Y3
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VPSLLQ  $0x34, Y2, Y2
-	VPSLLQ  $0x34, Y3, Y3
-	VPADDQ  constantsAVX2<>+2208(SB), Y2, Y2
-	VPADDQ  constantsAVX2<>+2208(SB), Y3, Y3
-	VMULPD  Y2, Y0, Y0
-	VMULPD  Y3, Y1, Y1
-	VMOVUPD Y0, (AX)(BX*8)
-	VMOVUPD Y1, 32(AX)(BX*8)
-	ADDQ    $+8, BX
-	SUBQ    $+8, DX
-	JMP     loop2
-
-done2:
 loop1:
 	CMPQ    DX, $+4
 	JLT     done1
@@ -6744,44 +6282,42 @@ loop1:
 	VMINPD  Y0, Y1, Y0
 	VMULPD  constantsAVX2<>+2304(SB), Y0, Y1
 	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VMULPD  constantsAVX2<>+2368(SB), Y1, Y2
+	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y2
+	VMULPD  constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD  Y3, Y0, Y0
+	VMULPD  constantsAVX2<>+2400(SB), Y2, Y2
 	VSUBPD  Y2, Y0, Y0
-	VMULPD  constantsAVX2<>+2400(SB), Y1, Y2
-	VSUBPD  Y2, Y0, Y0
-	VMULPD  constantsAVX2<>+2432(SB), Y0, Y2
-	VADDPD  constantsAVX2<>+2464(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2496(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2528(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2560(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2592(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2624(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2656(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2688(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2720(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2752(SB), Y2, Y2
-	VMULPD  Y0, Y0, Y3
-	VMULPD  Y2, Y3, Y2
+	VMULPD  Y0, Y0, Y2
+	VMULPD  Y2, Y2, Y3
+	VMULPD  Y3, Y3, Y4
+	VMULPD  constantsAVX2<>+2432(SB), Y0, Y5
+	VADDPD  constantsAVX2<>+2464(SB), Y5, Y5
+	VMULPD  constantsAVX2<>+2496(SB), Y0, Y6
+	VADDPD  constantsAVX2<>+2528(SB), Y6, Y6
+	VMULPD  Y2, Y6, Y6
+	VADDPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2560(SB), Y0, Y6
+	VADDPD  constantsAVX2<>+2592(SB), Y6, Y6
+	VMULPD  constantsAVX2<>+2624(SB), Y0, Y7
+	VADDPD  constantsAVX2<>+2656(SB), Y7, Y7
+	VMULPD  Y2, Y7, Y7
+	VADDPD  Y6, Y7, Y6
+	VMULPD  Y3, Y6, Y3
+	VADDPD  Y5, Y3, Y3
+	VMULPD  constantsAVX2<>+2688(SB), Y0, Y5
+	VADDPD  constantsAVX2<>+2720(SB), Y5, Y5
+	VMULPD  constantsAVX2<>+2752(SB), Y2, Y6
+	VADDPD  Y5, Y6, Y5
+	VMULPD  Y4, Y5, Y4
+	VADDPD  Y3, Y4, Y3
+	VMULPD  Y3, Y2, Y2
 	VADDPD  Y0, Y2, Y0
 	VADDPD  constantsAVX2<>+2208(SB), Y0, Y0
-	VMULPD  constantsAVX2<>+2752(SB), Y1, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y3
-	VPSLLQ  $0x34, Y3, Y3
-	VPADDQ  constantsAVX2<>+2208(SB), Y3, Y3
-	VMULPD  Y3, Y0, Y0
-	VSUBPD  Y2, Y1, Y1
-	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
+	VPSRLQ  $0x01, Y1, Y2
+	VPSUBQ  Y2, Y1, Y1
+	VPSLLQ  $0x34, Y2, Y2
+	VPADDQ  constantsAVX2<>+2208(SB), Y2, Y2
+	VMULPD  Y2, Y0, Y0
 	VPSLLQ  $0x34, Y1, Y1
 	VPADDQ  constantsAVX2<>+2208(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
@@ -6804,44 +6340,42 @@ done1:
 	VMINPD     Y1, Y2, Y1
 	VMULPD     constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD     constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD     Y4, Y1, Y1
+	VMULPD     constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD     Y3, Y1, Y1
-	VMULPD     constantsAVX2<>+2400(SB), Y2, Y3
-	VSUBPD     Y3, Y1, Y1
-	VMULPD     constantsAVX2<>+2432(SB), Y1, Y3
-	VADDPD     constantsAVX2<>+2464(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2496(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2528(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2560(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2592(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2624(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2656(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2688(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2720(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2752(SB), Y3, Y3
-	VMULPD     Y1, Y1, Y4
-	VMULPD     Y3, Y4, Y3
+	VMULPD     Y1, Y1, Y3
+	VMULPD     Y3, Y3, Y4
+	VMULPD     Y4, Y4, Y5
+	VMULPD     constantsAVX2<>+2432(SB), Y1, Y6
+	VADDPD     constantsAVX2<>+2464(SB), Y6, Y6
+	VMULPD     constantsAVX2<>+2496(SB), Y1, Y7
+	VADDPD     constantsAVX2<>+2528(SB), Y7, Y7
+	VMULPD     Y3, Y7, Y7
+	VADDPD     Y6, Y7, Y6
+	VMULPD     constantsAVX2<>+2560(SB), Y1, Y7
+	VADDPD     constantsAVX2<>+2592(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2624(SB), Y1, Y8
+	VADDPD     constantsAVX2<>+2656(SB), Y8, Y8
+	VMULPD     Y3, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     Y4, Y7, Y4
+	VADDPD     Y6, Y4, Y4
+	VMULPD     constantsAVX2<>+2688(SB), Y1, Y6
+	VADDPD     constantsAVX2<>+2720(SB), Y6, Y6
+	VMULPD     constantsAVX2<>+2752(SB), Y3, Y7
+	VADDPD     Y6, Y7, Y6
+	VMULPD     Y5, Y6, Y5
+	VADDPD     Y4, Y5, Y4
+	VMULPD     Y4, Y3, Y3
 	VADDPD     Y1, Y3, Y1
 	VADDPD     constantsAVX2<>+2208(SB), Y1, Y1
-	VMULPD     constantsAVX2<>+2752(SB), Y2, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y4
-	VPSLLQ     $0x34, Y4, Y4
-	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
-	VMULPD     Y4, Y1, Y1
-	VSUBPD     Y3, Y2, Y2
-	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
+	VPSRLQ     $0x01, Y2, Y3
+	VPSUBQ     Y3, Y2, Y2
+	VPSLLQ     $0x34, Y3, Y3
+	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
+	VMULPD     Y3, Y1, Y1
 	VPSLLQ     $0x34, Y2, Y2
 	VPADDQ     constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD     Y2, Y1, Y1
@@ -6859,110 +6393,6 @@ TEXT ·log64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ      DX, $+8
-	JLT       done2
-	VMOVUPD   (CX)(BX*8), Y0
-	VMOVUPD   32(CX)(BX*8), Y1
-	VCMPPD    $0x11, constantsAVX2<>+2784(SB), Y0, Y2
-	VCMPPD    $0x11, constantsAVX2<>+2784(SB), Y1, Y3
-	VMULPD    constantsAVX2<>+2816(SB), Y0, Y4
-	VMULPD    constantsAVX2<>+2816(SB), Y1, Y5
-	VBLENDVPD Y2, Y4, Y0, Y4
-	VBLENDVPD Y3, Y5, Y1, Y5
-	VPADDQ    constantsAVX2<>+2848(SB), Y4, Y4
-	VPADDQ    constantsAVX2<>+2848(SB), Y5, Y5
-	VPSRLQ    $0x34, Y4, Y6
-	VPSRLQ    $0x34, Y5, Y7
-	VORPD     constantsAVX2<>+2880(SB), Y6, Y6
-	VORPD     constantsAVX2<>+2880(SB), Y7, Y7
-	VSUBPD    constantsAVX2<>+2880(SB), Y6, Y6
-	VSUBPD    constantsAVX2<>+2880(SB), Y7, Y7
-	VMOVUPS   constantsAVX2<>+2912(SB), Y8
-	VMOVUPS   constantsAVX2<>+2944(SB), Y9
-	VBLENDVPD Y2, Y8, Y9, Y2
-	VBLENDVPD Y3, Y8, Y9, Y3
-	VSUBPD    Y2, Y6, Y2
-	VSUBPD    Y3, Y7, Y3
-	VANDPD    constantsAVX2<>+2976(SB), Y4, Y4
-	VANDPD    constantsAVX2<>+2976(SB), Y5, Y5
-	VPADDQ    constantsAVX2<>+3008(SB), Y4, Y4
-	VPADDQ    constantsAVX2<>+3008(SB), Y5, Y5
-	VSUBPD    constantsAVX2<>+2208(SB), Y4, Y4
-	VSUBPD    constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD    constantsAVX2<>+3040(SB), Y4, Y6
-	VADDPD    constantsAVX2<>+3040(SB), Y5, Y7
-	VDIVPD    Y6, Y4, Y6
-	VDIVPD    Y7, Y5, Y7
-	VMULPD    Y6, Y6, Y8
-	VMULPD    Y7, Y7, Y9
-	VMULPD    constantsAVX2<>+2752(SB), Y4, Y10
-	VMULPD    constantsAVX2<>+2752(SB), Y5, Y11
-	VMULPD    Y4, Y10, Y10
-	VMULPD    Y5, Y11, Y11
-	VMULPD    constantsAVX2<>+3072(SB), Y8, Y12
-	VMULPD    constantsAVX2<>+3072(SB), Y9, Y13
-	VADDPD    constantsAVX2<>+3104(SB), Y12, Y12
-	VADDPD    constantsAVX2<>+3104(SB), Y13, Y13
-	VMULPD    Y8, Y12, Y12
-	VMULPD    Y9, Y13, Y13
-	VADDPD    constantsAVX2<>+3136(SB), Y12, Y12
-	VADDPD    constantsAVX2<>+3136(SB), Y13, Y13
-	VMULPD    Y8, Y12, Y12
-	VMULPD    Y9, Y13, Y13
-	VADDPD    constantsAVX2<>+3168(SB), Y12, Y12
-	VADDPD    constantsAVX2<>+3168(SB), Y13, Y13
-	VMULPD    Y8, Y12, Y12
-	VMULPD    Y9, Y13, Y13
-	VADDPD    constantsAVX2<>+3200(SB), Y12, Y12
-	VADDPD    constantsAVX2<>+3200(SB), Y13, Y13
-	VMULPD    Y8, Y12, Y12
-	VMULPD    Y9, Y13, Y13
-	VADDPD    constantsAVX2<>+3232(SB), Y12, Y12
-	VADDPD    constantsAVX2<>+3232(SB), Y13, Y13
-	VMULPD    Y8, Y12, Y12
-	VMULPD    Y9, Y13, Y13
-	VADDPD    constantsAVX2<>+3264(SB), Y12, Y12
-	VADDPD    constantsAVX2<>+3264(SB), Y13, Y13
-	VMULPD    Y12, Y8, Y8
-	VMULPD    Y13, Y9, Y9
-	VADDPD    Y10, Y8, Y8
-	VADDPD    Y11, Y9, Y9
-	VMULPD    Y8, Y6, Y6
-	VMULPD    Y9, Y7, Y7
-	VMULPD    constantsAVX2<>+2400(SB), Y2, Y8
-	VMULPD    constantsAVX2<>+2400(SB), Y3, Y9
-	VADDPD    Y8, Y6, Y6
-	VADDPD    Y9, Y7, Y7
-	VMULPD    constantsAVX2<>+2368(SB), Y2, Y2
-	VMULPD    constantsAVX2<>+2368(SB), Y3, Y3
-	VSUBPD    Y6, Y10, Y6
-	VSUBPD    Y7, Y11, Y7
-	VSUBPD    Y4, Y6, Y4
-	VSUBPD    Y5, Y7, Y5
-	VSUBPD    Y4, Y2, Y2
-	VSUBPD    Y5, Y3, Y3
-	VCMPPD    $0x11, constantsAVX2<>+3296(SB), Y0, Y4
-	VCMPPD    $0x11, constantsAVX2<>+3296(SB), Y1, Y5
-	VBLENDVPD Y4, Y2, Y0, Y2
-	VBLENDVPD Y5, Y3, Y1, Y3
-	VCMPPD    $0x00, constantsAVX2<>+3328(SB), Y0, Y4
-	VCMPPD    $0x00, constantsAVX2<>+3328(SB), Y1, Y5
-	VMOVUPS   constantsAVX2<>+3360(SB), Y6
-	VBLENDVPD Y4, Y6, Y2, Y2
-	VBLENDVPD Y5, Y6, Y3, Y3
-	VCMPPD    $0x11, constantsAVX2<>+3328(SB), Y0, Y0
-	VCMPPD    $0x11, constantsAVX2<>+3328(SB), Y1, Y1
-	VMOVUPS   constantsAVX2<>+3392(SB), Y4
-	VBLENDVPD Y0, Y4, Y2, Y0
-	VBLENDVPD Y1, Y4, Y3, Y1
-	VMOVUPD   Y0, (AX)(BX*8)
-	VMOVUPD   Y1, 32(AX)(BX*8)
-	ADDQ      $+8, BX
-	SUBQ      $+8, DX
-	JMP       loop2
-
-done2:
 loop1:
 	CMPQ      DX, $+4
 	JLT       done1
@@ -6984,20 +6414,22 @@ loop1:
 	VADDPD    constantsAVX2<>+3040(SB), Y2, Y3
 	VDIVPD    Y3, Y2, Y3
 	VMULPD    Y3, Y3, Y4
-	VMULPD    constantsAVX2<>+2752(SB), Y2, Y5
+	VMULPD    constantsAVX2<>+2464(SB), Y2, Y5
 	VMULPD    Y2, Y5, Y5
-	VMULPD    constantsAVX2<>+3072(SB), Y4, Y6
-	VADDPD    constantsAVX2<>+3104(SB), Y6, Y6
-	VMULPD    Y4, Y6, Y6
-	VADDPD    constantsAVX2<>+3136(SB), Y6, Y6
-	VMULPD    Y4, Y6, Y6
-	VADDPD    constantsAVX2<>+3168(SB), Y6, Y6
-	VMULPD    Y4, Y6, Y6
-	VADDPD    constantsAVX2<>+3200(SB), Y6, Y6
-	VMULPD    Y4, Y6, Y6
-	VADDPD    constantsAVX2<>+3232(SB), Y6, Y6
-	VMULPD    Y4, Y6, Y6
-	VADDPD    constantsAVX2<>+3264(SB), Y6, Y6
+	VMULPD    Y4, Y4, Y6
+	VMULPD    Y6, Y6, Y7
+	VMULPD    constantsAVX2<>+3072(SB), Y4, Y8
+	VADDPD    constantsAVX2<>+3104(SB), Y8, Y8
+	VMULPD    constantsAVX2<>+3136(SB), Y4, Y9
+	VADDPD    constantsAVX2<>+3168(SB), Y9, Y9
+	VMULPD    Y6, Y9, Y9
+	VADDPD    Y8, Y9, Y8
+	VMULPD    constantsAVX2<>+3200(SB), Y4, Y9
+	VADDPD    constantsAVX2<>+3232(SB), Y9, Y9
+	VMULPD    constantsAVX2<>+3264(SB), Y6, Y6
+	VADDPD    Y9, Y6, Y6
+	VMULPD    Y7, Y6, Y6
+	VADDPD    Y8, Y6, Y6
 	VMULPD    Y6, Y4, Y4
 	VADDPD    Y5, Y4, Y4
 	VMULPD    Y4, Y3, Y3
@@ -7045,20 +6477,22 @@ done1:
 	VADDPD     constantsAVX2<>+3040(SB), Y3, Y4
 	VDIVPD     Y4, Y3, Y4
 	VMULPD     Y4, Y4, Y5
-	VMULPD     constantsAVX2<>+2752(SB), Y3, Y6
+	VMULPD     constantsAVX2<>+2464(SB), Y3, Y6
 	VMULPD     Y3, Y6, Y6
-	VMULPD     constantsAVX2<>+3072(SB), Y5, Y7
-	VADDPD     constantsAVX2<>+3104(SB), Y7, Y7
-	VMULPD     Y5, Y7, Y7
-	VADDPD     constantsAVX2<>+3136(SB), Y7, Y7
-	VMULPD     Y5, Y7, Y7
-	VADDPD     constantsAVX2<>+3168(SB), Y7, Y7
-	VMULPD     Y5, Y7, Y7
-	VADDPD     constantsAVX2<>+3200(SB), Y7, Y7
-	VMULPD     Y5, Y7, Y7
-	VADDPD     constantsAVX2<>+3232(SB), Y7, Y7
-	VMULPD     Y5, Y7, Y7
-	VADDPD     constantsAVX2<>+3264(SB), Y7, Y7
+	VMULPD     Y5, Y5, Y7
+	VMULPD     Y7, Y7, Y8
+	VMULPD     constantsAVX2<>+3072(SB), Y5, Y9
+	VADDPD     constantsAVX2<>+3104(SB), Y9, Y9
+	VMULPD     constantsAVX2<>+3136(SB), Y5, Y10
+	VADDPD     constantsAVX2<>+3168(SB), Y10, Y10
+	VMULPD     Y7, Y10, Y10
+	VADDPD     Y9, Y10, Y9
+	VMULPD     constantsAVX2<>+3200(SB), Y5, Y10
+	VADDPD     constantsAVX2<>+3232(SB), Y10, Y10
+	VMULPD     constantsAVX2<>+3264(SB), Y7, Y7
+	VADDPD     Y10, Y7, Y7
+	VMULPD     Y8, Y7, Y7
+	VADDPD     Y9, Y7, Y7
 	VMULPD     Y7, Y5, Y5
 	VADDPD     Y6, Y5, Y5
 	VMULPD     Y5, Y4, Y4
@@ -7090,106 +6524,6 @@ TEXT ·expm164AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ    DX, $+8
-	JLT     done2
-	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPD 32(CX)(BX*8), Y1
-	VMOVUPS constantsAVX2<>+3424(SB), Y2
-	VMAXPD  Y0, Y2, Y3
-	VMAXPD  Y1, Y2, Y2
-	VMOVUPS constantsAVX2<>+2272(SB), Y4
-	VMINPD  Y3, Y4, Y3
-	VMINPD  Y2, Y4, Y2
-	VMULPD  constantsAVX2<>+2304(SB), Y3, Y4
-	VMULPD  constantsAVX2<>+2304(SB), Y2, Y5
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2368(SB), Y4, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y5, Y7
-	VSUBPD  Y6, Y3, Y3
-	VSUBPD  Y7, Y2, Y2
-	VMULPD  constantsAVX2<>+2400(SB), Y4, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y5, Y7
-	VSUBPD  Y6, Y3, Y3
-	VSUBPD  Y7, Y2, Y2
-	VMULPD  constantsAVX2<>+2432(SB), Y3, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y2, Y7
-	VADDPD  constantsAVX2<>+2464(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2464(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2496(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2496(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2528(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2528(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2560(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2560(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2592(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2592(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2624(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2624(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2656(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2656(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2688(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2688(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2720(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2720(SB), Y7, Y7
-	VMULPD  Y3, Y6, Y6
-	VMULPD  Y2, Y7, Y7
-	VADDPD  constantsAVX2<>+2752(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2752(SB), Y7, Y7
-	VMULPD  Y3, Y3, Y8
-	VMULPD  Y2, Y2, Y9
-	VMULPD  Y6, Y8, Y6
-	VMULPD  Y7, Y9, Y7
-	VADDPD  Y3, Y6, Y3
-	VADDPD  Y2, Y7, Y2
-	VSUBPD  constantsAVX2<>+2208(SB), Y4, Y4
-	VSUBPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VPSLLQ  $0x34, Y4, Y4
-	VPSLLQ  $0x34, Y5, Y5
-	VPADDQ  constantsAVX2<>+2208(SB), Y4, Y4
-	VPADDQ  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  Y4, Y3, Y3
-	VMULPD  Y5, Y2, Y2
-	VSUBPD  constantsAVX2<>+2752(SB), Y4, Y4
-	VSUBPD  constantsAVX2<>+2752(SB), Y5, Y5
-	VADDPD  Y4, Y3, Y3
-	VADDPD  Y5, Y2, Y2
-	VADDPD  Y3, Y3, Y3
-	VADDPD  Y2, Y2, Y2
-	VANDPD  constantsAVX2<>+2176(SB), Y3, Y3
-	VANDPD  constantsAVX2<>+2176(SB), Y2, Y2
-	VANDPD  constantsAVX2<>+2144(SB), Y0, Y0
-	VANDPD  constantsAVX2<>+2144(SB), Y1, Y1
-	VORPD   Y0, Y3, Y0
-	VORPD   Y1, Y2, Y1
-	VMOVUPD Y0, (AX)(BX*8)
-	VMOVUPD Y1, 32(AX)(BX*8)
-	ADDQ    $+8, BX
-	SUBQ    $+8, DX
-	JMP     loop2
-
-done2:
 loop1:
 	CMPQ    DX, $+4
 	JLT     done1
@@ -7200,40 +6534,40 @@ loop1:
 	VMINPD  Y1, Y2, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD  constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD  constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD  Y4, Y1, Y1
+	VMULPD  constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD  Y3, Y1, Y1
-	VMULPD  constantsAVX2<>+2400(SB), Y2, Y3
-	VSUBPD  Y3, Y1, Y1
-	VMULPD  constantsAVX2<>+2432(SB), Y1, Y3
-	VADDPD  constantsAVX2<>+2464(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2496(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2528(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2560(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2592(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2624(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2656(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2688(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2720(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2752(SB), Y3, Y3
-	VMULPD  Y1, Y1, Y4
-	VMULPD  Y3, Y4, Y3
+	VMULPD  Y1, Y1, Y3
+	VMULPD  Y3, Y3, Y4
+	VMULPD  Y4, Y4, Y5
+	VMULPD  constantsAVX2<>+2432(SB), Y1, Y6
+	VADDPD  constantsAVX2<>+2464(SB), Y6, Y6
+	VMULPD  constantsAVX2<>+2496(SB), Y1, Y7
+	VADDPD  constantsAVX2<>+2528(SB), Y7, Y7
+	VMULPD  Y3, Y7, Y7
+	VADDPD  Y6, Y7, Y6
+	VMULPD  constantsAVX2<>+2560(SB), Y1, Y7
+	VADDPD  constantsAVX2<>+2592(SB), Y7, Y7
+	VMULPD  constantsAVX2<>+2624(SB), Y1, Y8
+	VADDPD  constantsAVX2<>+2656(SB), Y8, Y8
+	VMULPD  Y3, Y8, Y8
+	VADDPD  Y7, Y8, Y7
+	VMULPD  Y4, Y7, Y4
+	VADDPD  Y6, Y4, Y4
+	VMULPD  constantsAVX2<>+2688(SB), Y1, Y6
+	VADDPD  constantsAVX2<>+2720(SB), Y6, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y3, Y7
+	VADDPD  Y6, Y7, Y6
+	VMULPD  Y5, Y6, Y5
+	VADDPD  Y4, Y5, Y4
+	VMULPD  Y4, Y3, Y3
 	VADDPD  Y1, Y3, Y1
-	VSUBPD  constantsAVX2<>+2208(SB), Y2, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
 	VPSLLQ  $0x34, Y2, Y2
-	VPADDQ  constantsAVX2<>+2208(SB), Y2, Y2
+	VPADDQ  constantsAVX2<>+2464(SB), Y2, Y2
 	VMULPD  Y2, Y1, Y1
-	VSUBPD  constantsAVX2<>+2752(SB), Y2, Y2
+	VSUBPD  constantsAVX2<>+2464(SB), Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	VADDPD  Y1, Y1, Y1
 	VANDPD  constantsAVX2<>+2176(SB), Y1, Y1
@@ -7258,40 +6592,40 @@ done1:
 	VMINPD     Y2, Y3, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y3
 	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y2, Y2
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2400(SB), Y3, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2432(SB), Y2, Y4
-	VADDPD     constantsAVX2<>+2464(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2496(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2528(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2560(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2592(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2624(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2656(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2688(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2720(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD     Y2, Y2, Y5
-	VMULPD     Y4, Y5, Y4
+	VMULPD     Y2, Y2, Y4
+	VMULPD     Y4, Y4, Y5
+	VMULPD     Y5, Y5, Y6
+	VMULPD     constantsAVX2<>+2432(SB), Y2, Y7
+	VADDPD     constantsAVX2<>+2464(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2496(SB), Y2, Y8
+	VADDPD     constantsAVX2<>+2528(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+2560(SB), Y2, Y8
+	VADDPD     constantsAVX2<>+2592(SB), Y8, Y8
+	VMULPD     constantsAVX2<>+2624(SB), Y2, Y9
+	VADDPD     constantsAVX2<>+2656(SB), Y9, Y9
+	VMULPD     Y4, Y9, Y9
+	VADDPD     Y8, Y9, Y8
+	VMULPD     Y5, Y8, Y5
+	VADDPD     Y7, Y5, Y5
+	VMULPD     constantsAVX2<>+2688(SB), Y2, Y7
+	VADDPD     constantsAVX2<>+2720(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2752(SB), Y4, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     Y6, Y7, Y6
+	VADDPD     Y5, Y6, Y5
+	VMULPD     Y5, Y4, Y4
 	VADDPD     Y2, Y4, Y2
-	VSUBPD     constantsAVX2<>+2208(SB), Y3, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
 	VPSLLQ     $0x34, Y3, Y3
-	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
+	VPADDQ     constantsAVX2<>+2464(SB), Y3, Y3
 	VMULPD     Y3, Y2, Y2
-	VSUBPD     constantsAVX2<>+2752(SB), Y3, Y3
+	VSUBPD     constantsAVX2<>+2464(SB), Y3, Y3
 	VADDPD     Y3, Y2, Y2
 	VADDPD     Y2, Y2, Y2
 	VANDPD     constantsAVX2<>+2176(SB), Y2, Y2
@@ -7311,110 +6645,6 @@ TEXT ·tanh64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ    DX, $+8
-	JLT     done2
-	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPD 32(CX)(BX*8), Y1
-	VANDPD  constantsAVX2<>+2176(SB), Y0, Y2
-	VANDPD  constantsAVX2<>+2176(SB), Y1, Y3
-	VMOVUPS constantsAVX2<>+3456(SB), Y4
-	VMINPD  Y2, Y4, Y2
-	VMINPD  Y3, Y4, Y3
-	VMULPD  constantsAVX2<>+3488(SB), Y2, Y2
-	VMULPD  constantsAVX2<>+3488(SB), Y3, Y3
-	VMULPD  constantsAVX2<>+2304(SB), Y2, Y4
-	VMULPD  constantsAVX2<>+2304(SB), Y3, Y5
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VMULPD  constantsAVX2<>+2368(SB), Y4, Y6
-	VMULPD  constantsAVX2<>+2368(SB), Y5, Y7
-	VSUBPD  Y6, Y2, Y2
-	VSUBPD  Y7, Y3, Y3
-	VMULPD  constantsAVX2<>+2400(SB), Y4, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y5, Y7
-	VSUBPD  Y6, Y2, Y2
-	VSUBPD  Y7, Y3, Y3
-	VMULPD  constantsAVX2<>+2432(SB), Y2, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y3, Y7
-	VADDPD  constantsAVX2<>+2464(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2464(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2496(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2496(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2528(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2528(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2560(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2560(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2592(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2592(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2624(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2624(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2656(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2656(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2688(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2688(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2720(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2720(SB), Y7, Y7
-	VMULPD  Y2, Y6, Y6
-	VMULPD  Y3, Y7, Y7
-	VADDPD  constantsAVX2<>+2752(SB), Y6, Y6
-	VADDPD  constantsAVX2<>+2752(SB), Y7, Y7
-	VMULPD  Y2, Y2, Y8
-	VMULPD  Y3, Y3, Y9
-	VMULPD  Y6, Y8, Y6
-	VMULPD  Y7, Y9, Y7
-	VADDPD  Y2, Y6, Y2
-	VADDPD  Y3, Y7, Y3
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y5, Y5
-	VPSLLQ  $0x34, Y4, Y4
-	VPSLLQ  $0x34, Y5, Y5
-	VPADDQ  constantsAVX2<>+2208(SB), Y4, Y4
-	VPADDQ  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  Y4, Y2, Y2
-	VMULPD  Y5, Y3, Y3
-	VMOVUPS constantsAVX2<>+2208(SB), Y6
-	VSUBPD  Y4, Y6, Y7
-	VSUBPD  Y5, Y6, Y8
-	VSUBPD  Y2, Y7, Y7
-	VSUBPD  Y3, Y8, Y8
-	VADDPD  Y6, Y4, Y4
-	VADDPD  Y6, Y5, Y5
-	VADDPD  Y2, Y4, Y2
-	VADDPD  Y3, Y5, Y3
-	VDIVPD  Y2, Y7, Y2
-	VDIVPD  Y3, Y8, Y3
-	VANDPD  constantsAVX2<>+2176(SB), Y2, Y2
-	VANDPD  constantsAVX2<>+2176(SB), Y3, Y3
-	VANDPD  constantsAVX2<>+2144(SB), Y0, Y0
-	VANDPD  constantsAVX2<>+2144(SB), Y1, Y1
-	VORPD   Y0, Y2, Y0
-	VORPD   Y1, Y3, Y1
-	VMOVUPD Y0, (AX)(BX*8)
-	VMOVUPD Y1, 32(AX)(BX*8)
-	ADDQ    $+8, BX
-	SUBQ    $+8, DX
-	JMP     loop2
-
-done2:
 loop1:
 	CMPQ    DX, $+4
 	JLT     done1
@@ -7425,35 +6655,36 @@ loop1:
 	VMULPD  constantsAVX2<>+3488(SB), Y1, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD  constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD  constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD  Y4, Y1, Y1
+	VMULPD  constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD  Y3, Y1, Y1
-	VMULPD  constantsAVX2<>+2400(SB), Y2, Y3
-	VSUBPD  Y3, Y1, Y1
-	VMULPD  constantsAVX2<>+2432(SB), Y1, Y3
-	VADDPD  constantsAVX2<>+2464(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2496(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2528(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2560(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2592(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2624(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2656(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2688(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2720(SB), Y3, Y3
-	VMULPD  Y1, Y3, Y3
-	VADDPD  constantsAVX2<>+2752(SB), Y3, Y3
-	VMULPD  Y1, Y1, Y4
-	VMULPD  Y3, Y4, Y3
+	VMULPD  Y1, Y1, Y3
+	VMULPD  Y3, Y3, Y4
+	VMULPD  Y4, Y4, Y5
+	VMULPD  constantsAVX2<>+2432(SB), Y1, Y6
+	VADDPD  constantsAVX2<>+2464(SB), Y6, Y6
+	VMULPD  constantsAVX2<>+2496(SB), Y1, Y7
+	VADDPD  constantsAVX2<>+2528(SB), Y7, Y7
+	VMULPD  Y3, Y7, Y7
+	VADDPD  Y6, Y7, Y6
+	VMULPD  constantsAVX2<>+2560(SB), Y1, Y7
+	VADDPD  constantsAVX2<>+2592(SB), Y7, Y7
+	VMULPD  constantsAVX2<>+2624(SB), Y1, Y8
+	VADDPD  constantsAVX2<>+2656(SB), Y8, Y8
+	VMULPD  Y3, Y8, Y8
+	VADDPD  Y7, Y8, Y7
+	VMULPD  Y4, Y7, Y4
+	VADDPD  Y6, Y4, Y4
+	VMULPD  constantsAVX2<>+2688(SB), Y1, Y6
+	VADDPD  constantsAVX2<>+2720(SB), Y6, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y3, Y7
+	VADDPD  Y6, Y7, Y6
+	VMULPD  Y5, Y6, Y5
+	VADDPD  Y4, Y5, Y4
+	VMULPD  Y4, Y3, Y3
 	VADDPD  Y1, Y3, Y1
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
 	VPSLLQ  $0x34, Y2, Y2
 	VPADDQ  constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD  Y2, Y1, Y1
@@ -7485,35 +6716,36 @@ done1:
 	VMULPD     constantsAVX2<>+3488(SB), Y2, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y3
 	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y2, Y2
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2400(SB), Y3, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2432(SB), Y2, Y4
-	VADDPD     constantsAVX2<>+2464(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2496(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2528(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2560(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2592(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2624(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2656(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2688(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2720(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD     Y2, Y2, Y5
-	VMULPD     Y4, Y5, Y4
+	VMULPD     Y2, Y2, Y4
+	VMULPD     Y4, Y4, Y5
+	VMULPD     Y5, Y5, Y6
+	VMULPD     constantsAVX2<>+2432(SB), Y2, Y7
+	VADDPD     constantsAVX2<>+2464(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2496(SB), Y2, Y8
+	VADDPD     constantsAVX2<>+2528(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+2560(SB), Y2, Y8
+	VADDPD     constantsAVX2<>+2592(SB), Y8, Y8
+	VMULPD     constantsAVX2<>+2624(SB), Y2, Y9
+	VADDPD     constantsAVX2<>+2656(SB), Y9, Y9
+	VMULPD     Y4, Y9, Y9
+	VADDPD     Y8, Y9, Y8
+	VMULPD     Y5, Y8, Y5
+	VADDPD     Y7, Y5, Y5
+	VMULPD     constantsAVX2<>+2688(SB), Y2, Y7
+	VADDPD     constantsAVX2<>+2720(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2752(SB), Y4, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     Y6, Y7, Y6
+	VADDPD     Y5, Y6, Y5
+	VMULPD     Y5, Y4, Y4
 	VADDPD     Y2, Y4, Y2
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
 	VPSLLQ     $0x34, Y3, Y3
 	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
 	VMULPD     Y3, Y2, Y2
@@ -7540,118 +6772,6 @@ TEXT ·sigmoid64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ      DX, $+8
-	JLT       done2
-	VMOVUPD   (CX)(BX*8), Y0
-	VMOVUPD   32(CX)(BX*8), Y1
-	VORPD     constantsAVX2<>+2144(SB), Y0, Y2
-	VORPD     constantsAVX2<>+2144(SB), Y1, Y3
-	VMOVUPS   constantsAVX2<>+2240(SB), Y4
-	VMAXPD    Y2, Y4, Y2
-	VMAXPD    Y3, Y4, Y3
-	VMULPD    constantsAVX2<>+2304(SB), Y2, Y4
-	VMULPD    constantsAVX2<>+2304(SB), Y3, Y5
-	VADDPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD    constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD    constantsAVX2<>+2336(SB), Y5, Y5
-	VMULPD    constantsAVX2<>+2368(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+2368(SB), Y5, Y7
-	VSUBPD    Y6, Y2, Y2
-	VSUBPD    Y7, Y3, Y3
-	VMULPD    constantsAVX2<>+2400(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+2400(SB), Y5, Y7
-	VSUBPD    Y6, Y2, Y2
-	VSUBPD    Y7, Y3, Y3
-	VMULPD    constantsAVX2<>+2432(SB), Y2, Y6
-	VMULPD    constantsAVX2<>+2432(SB), Y3, Y7
-	VADDPD    constantsAVX2<>+2464(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2464(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2496(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2496(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2528(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2528(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2560(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2560(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2592(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2592(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2624(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2624(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2656(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2656(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2688(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2688(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2720(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2720(SB), Y7, Y7
-	VMULPD    Y2, Y6, Y6
-	VMULPD    Y3, Y7, Y7
-	VADDPD    constantsAVX2<>+2752(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2752(SB), Y7, Y7
-	VMULPD    Y2, Y2, Y8
-	VMULPD    Y3, Y3, Y9
-	VMULPD    Y6, Y8, Y6
-	VMULPD    Y7, Y9, Y7
-	VADDPD    Y2, Y6, Y2
-	VADDPD    Y3, Y7, Y3
-	VMOVUPS   constantsAVX2<>+2208(SB), Y6
-	VADDPD    Y6, Y2, Y2
-	VADDPD    Y6, Y3, Y3
-	VMULPD    constantsAVX2<>+2752(SB), Y4, Y7
-	VMULPD    constantsAVX2<>+2752(SB), Y5, Y8
-	VADDPD    constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD    constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD    constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD    constantsAVX2<>+2336(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2336(SB), Y7, Y9
-	VADDPD    constantsAVX2<>+2336(SB), Y8, Y10
-	VPSLLQ    $0x34, Y9, Y9
-	VPSLLQ    $0x34, Y10, Y10
-	VPADDQ    constantsAVX2<>+2208(SB), Y9, Y9
-	VPADDQ    constantsAVX2<>+2208(SB), Y10, Y10
-	VMULPD    Y9, Y2, Y2
-	VMULPD    Y10, Y3, Y3
-	VSUBPD    Y7, Y4, Y4
-	VSUBPD    Y8, Y5, Y5
-	VADDPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD    constantsAVX2<>+2336(SB), Y5, Y5
-	VPSLLQ    $0x34, Y4, Y4
-	VPSLLQ    $0x34, Y5, Y5
-	VPADDQ    constantsAVX2<>+2208(SB), Y4, Y4
-	VPADDQ    constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD    Y4, Y2, Y2
-	VMULPD    Y5, Y3, Y3
-	VCMPPD    $0x1d, constantsAVX2<>+3328(SB), Y0, Y0
-	VCMPPD    $0x1d, constantsAVX2<>+3328(SB), Y1, Y1
-	VBLENDVPD Y0, Y6, Y2, Y0
-	VBLENDVPD Y1, Y6, Y3, Y1
-	VADDPD    Y6, Y2, Y2
-	VADDPD    Y6, Y3, Y3
-	VDIVPD    Y2, Y0, Y0
-	VDIVPD    Y3, Y1, Y1
-	VMOVUPD   Y0, (AX)(BX*8)
-	VMOVUPD   Y1, 32(AX)(BX*8)
-	ADDQ      $+8, BX
-	SUBQ      $+8, DX
-	JMP       loop2
-
-done2:
 loop1:
 	CMPQ      DX, $+4
 	JLT       done1
@@ -7661,45 +6781,43 @@ loop1:
 	VMAXPD    Y1, Y2, Y1
 	VMULPD    constantsAVX2<>+2304(SB), Y1, Y2
 	VADDPD    constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD    constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD    constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD    constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD    constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD    Y4, Y1, Y1
+	VMULPD    constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD    Y3, Y1, Y1
-	VMULPD    constantsAVX2<>+2400(SB), Y2, Y3
-	VSUBPD    Y3, Y1, Y1
-	VMULPD    constantsAVX2<>+2432(SB), Y1, Y3
-	VADDPD    constantsAVX2<>+2464(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2496(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2528(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2560(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2592(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2624(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2656(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2688(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2720(SB), Y3, Y3
-	VMULPD    Y1, Y3, Y3
-	VADDPD    constantsAVX2<>+2752(SB), Y3, Y3
-	VMULPD    Y1, Y1, Y4
-	VMULPD    Y3, Y4, Y3
+	VMULPD    Y1, Y1, Y3
+	VMULPD    Y3, Y3, Y4
+	VMULPD    Y4, Y4, Y5
+	VMULPD    constantsAVX2<>+2432(SB), Y1, Y6
+	VADDPD    constantsAVX2<>+2464(SB), Y6, Y6
+	VMULPD    constantsAVX2<>+2496(SB), Y1, Y7
+	VADDPD    constantsAVX2<>+2528(SB), Y7, Y7
+	VMULPD    Y3, Y7, Y7
+	VADDPD    Y6, Y7, Y6
+	VMULPD    constantsAVX2<>+2560(SB), Y1, Y7
+	VADDPD    constantsAVX2<>+2592(SB), Y7, Y7
+	VMULPD    constantsAVX2<>+2624(SB), Y1, Y8
+	VADDPD    constantsAVX2<>+2656(SB), Y8, Y8
+	VMULPD    Y3, Y8, Y8
+	VADDPD    Y7, Y8, Y7
+	VMULPD    Y4, Y7, Y4
+	VADDPD    Y6, Y4, Y4
+	VMULPD    constantsAVX2<>+2688(SB), Y1, Y6
+	VADDPD    constantsAVX2<>+2720(SB), Y6, Y6
+	VMULPD    constantsAVX2<>+2752(SB), Y3, Y7
+	VADDPD    Y6, Y7, Y6
+	VMULPD    Y5, Y6, Y5
+	VADDPD    Y4, Y5, Y4
+	VMULPD    Y4, Y3, Y3
 	VADDPD    Y1, Y3, Y1
 	VMOVUPS   constantsAVX2<>+2208(SB), Y3
 	VADDPD    Y3, Y1, Y1
-	VMULPD    constantsAVX2<>+2752(SB), Y2, Y4
-	VADDPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD    constantsAVX2<>+2336(SB), Y4, Y5
-	VPSLLQ    $0x34, Y5, Y5
-	VPADDQ    constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD    Y5, Y1, Y1
-	VSUBPD    Y4, Y2, Y2
-	VADDPD    constantsAVX2<>+2336(SB), Y2, Y2
+	VPSRLQ    $0x01, Y2, Y4
+	VPSUBQ    Y4, Y2, Y2
+	VPSLLQ    $0x34, Y4, Y4
+	VPADDQ    constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD    Y4, Y1, Y1
 	VPSLLQ    $0x34, Y2, Y2
 	VPADDQ    constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD    Y2, Y1, Y1
@@ -7725,45 +6843,43 @@ done1:
 	VMAXPD     Y2, Y3, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y3
 	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD     constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y2, Y2
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2400(SB), Y3, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2432(SB), Y2, Y4
-	VADDPD     constantsAVX2<>+2464(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2496(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2528(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2560(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2592(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2624(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2656(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2688(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2720(SB), Y4, Y4
-	VMULPD     Y2, Y4, Y4
-	VADDPD     constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD     Y2, Y2, Y5
-	VMULPD     Y4, Y5, Y4
+	VMULPD     Y2, Y2, Y4
+	VMULPD     Y4, Y4, Y5
+	VMULPD     Y5, Y5, Y6
+	VMULPD     constantsAVX2<>+2432(SB), Y2, Y7
+	VADDPD     constantsAVX2<>+2464(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2496(SB), Y2, Y8
+	VADDPD     constantsAVX2<>+2528(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+2560(SB), Y2, Y8
+	VADDPD     constantsAVX2<>+2592(SB), Y8, Y8
+	VMULPD     constantsAVX2<>+2624(SB), Y2, Y9
+	VADDPD     constantsAVX2<>+2656(SB), Y9, Y9
+	VMULPD     Y4, Y9, Y9
+	VADDPD     Y8, Y9, Y8
+	VMULPD     Y5, Y8, Y5
+	VADDPD     Y7, Y5, Y5
+	VMULPD     constantsAVX2<>+2688(SB), Y2, Y7
+	VADDPD     constantsAVX2<>+2720(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2752(SB), Y4, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     Y6, Y7, Y6
+	VADDPD     Y5, Y6, Y5
+	VMULPD     Y5, Y4, Y4
 	VADDPD     Y2, Y4, Y2
 	VMOVUPS    constantsAVX2<>+2208(SB), Y4
 	VADDPD     Y4, Y2, Y2
-	VMULPD     constantsAVX2<>+2752(SB), Y3, Y5
-	VADDPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VADDPD     constantsAVX2<>+2336(SB), Y5, Y6
-	VPSLLQ     $0x34, Y6, Y6
-	VPADDQ     constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD     Y6, Y2, Y2
-	VSUBPD     Y5, Y3, Y3
-	VADDPD     constantsAVX2<>+2336(SB), Y3, Y3
+	VPSRLQ     $0x01, Y3, Y5
+	VPSUBQ     Y5, Y3, Y3
+	VPSLLQ     $0x34, Y5, Y5
+	VPADDQ     constantsAVX2<>+2208(SB), Y5, Y5
+	VMULPD     Y5, Y2, Y2
 	VPSLLQ     $0x34, Y3, Y3
 	VPADDQ     constantsAVX2<>+2208(SB), Y3, Y3
 	VMULPD     Y3, Y2, Y2
@@ -7785,135 +6901,6 @@ TEXT ·density64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ    DX, $+8
-	JLT     done2
-	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPD 32(CX)(BX*8), Y1
-	VANDPD  constantsAVX2<>+2176(SB), Y0, Y0
-	VANDPD  constantsAVX2<>+2176(SB), Y1, Y1
-	VMOVUPS constantsAVX2<>+3520(SB), Y2
-	VMINPD  Y0, Y2, Y0
-	VMINPD  Y1, Y2, Y1
-	VANDPD  constantsAVX2<>+3552(SB), Y0, Y2
-	VANDPD  constantsAVX2<>+3552(SB), Y1, Y3
-	VSUBPD  Y2, Y0, Y4
-	VSUBPD  Y3, Y1, Y5
-	VMULPD  Y2, Y2, Y6
-	VMULPD  Y3, Y3, Y7
-	VMULPD  constantsAVX2<>+3584(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+3584(SB), Y7, Y7
-	VADDPD  Y2, Y0, Y0
-	VADDPD  Y3, Y1, Y1
-	VMULPD  Y4, Y0, Y0
-	VMULPD  Y5, Y1, Y1
-	VMULPD  constantsAVX2<>+3584(SB), Y0, Y0
-	VMULPD  constantsAVX2<>+3584(SB), Y1, Y1
-	VADDPD  Y0, Y6, Y2
-	VADDPD  Y1, Y7, Y3
-	VMULPD  constantsAVX2<>+2304(SB), Y2, Y2
-	VMULPD  constantsAVX2<>+2304(SB), Y3, Y3
-	VADDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VADDPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD  constantsAVX2<>+2368(SB), Y2, Y4
-	VMULPD  constantsAVX2<>+2368(SB), Y3, Y5
-	VSUBPD  Y4, Y6, Y4
-	VSUBPD  Y5, Y7, Y5
-	VMULPD  constantsAVX2<>+2400(SB), Y2, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y3, Y7
-	VSUBPD  Y6, Y4, Y4
-	VSUBPD  Y7, Y5, Y5
-	VADDPD  Y0, Y4, Y0
-	VADDPD  Y1, Y5, Y1
-	VMULPD  constantsAVX2<>+2432(SB), Y0, Y4
-	VMULPD  constantsAVX2<>+2432(SB), Y1, Y5
-	VADDPD  constantsAVX2<>+2464(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2464(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2496(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2496(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2528(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2528(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2560(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2560(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2592(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2592(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2624(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2624(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2656(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2656(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2688(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2688(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2720(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2720(SB), Y5, Y5
-	VMULPD  Y0, Y4, Y4
-	VMULPD  Y1, Y5, Y5
-	VADDPD  constantsAVX2<>+2752(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2752(SB), Y5, Y5
-	VMULPD  Y0, Y0, Y6
-	VMULPD  Y1, Y1, Y7
-	VMULPD  Y4, Y6, Y4
-	VMULPD  Y5, Y7, Y5
-	VADDPD  Y0, Y4, Y0
-	VADDPD  Y1, Y5, Y1
-	VMULPD  constantsAVX2<>+3616(SB), Y0, Y0
-	VMULPD  constantsAVX2<>+3616(SB), Y1, Y1
-	VADDPD  constantsAVX2<>+3648(SB), Y0, Y0
-	VADDPD  constantsAVX2<>+3648(SB), Y1, Y1
-	VADDPD  constantsAVX2<>+3616(SB), Y0, Y4
-	VADDPD  constantsAVX2<>+3616(SB), Y1, Y5
-	VSUBPD  constantsAVX2<>+3616(SB), Y4, Y6
-	VSUBPD  constantsAVX2<>+3616(SB), Y5, Y7
-	VSUBPD  Y6, Y0, Y0
-	VSUBPD  Y7, Y1, Y0
-	VMULPD  constantsAVX2<>+2752(SB), Y2, Y0
-	VMULPD  constantsAVX2<>+2752(SB), Y3, Y1
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y6
-	VADDPD  constantsAVX2<>+2336(SB), Y1, Y7
-	VPSLLQ  $0x34, Y6, Y6
-	VPSLLQ  $0x34, Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
-	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VMULPD  Y6, Y4, Y4
-	VMULPD  Y7, Y5, Y5
-	VSUBPD  Y0, Y2, Y0
-	VSUBPD  Y1, Y3, Y1
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VPSLLQ  $0x34, Y0, Y0
-	VPSLLQ  $0x34, Y1, Y1
-	VPADDQ  constantsAVX2<>+2208(SB), Y0, Y0
-	VPADDQ  constantsAVX2<>+2208(SB), Y1, Y1
-	VMULPD  Y0, Y4, Y0
-	VMULPD  Y1, Y5, Y1
-	VMOVUPD Y0, (AX)(BX*8)
-	VMOVUPD Y1, 32(AX)(BX*8)
-	ADDQ    $+8, BX
-	SUBQ    $+8, DX
-	JMP     loop2
-
-done2:
 loop1:
 	CMPQ    DX, $+4
 	JLT     done1
@@ -7931,52 +6918,50 @@ loop1:
 	VADDPD  Y0, Y3, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y1
 	VADDPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VMULPD  constantsAVX2<>+2368(SB), Y1, Y2
+	VSUBPD  constantsAVX2<>+2336(SB), Y1, Y2
+	VMULPD  constantsAVX2<>+2368(SB), Y2, Y4
+	VSUBPD  Y4, Y3, Y3
+	VMULPD  constantsAVX2<>+2400(SB), Y2, Y2
 	VSUBPD  Y2, Y3, Y2
-	VMULPD  constantsAVX2<>+2400(SB), Y1, Y3
-	VSUBPD  Y3, Y2, Y2
 	VADDPD  Y0, Y2, Y0
-	VMULPD  constantsAVX2<>+2432(SB), Y0, Y2
-	VADDPD  constantsAVX2<>+2464(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2496(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2528(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2560(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2592(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2624(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2656(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2688(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2720(SB), Y2, Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  constantsAVX2<>+2752(SB), Y2, Y2
-	VMULPD  Y0, Y0, Y3
-	VMULPD  Y2, Y3, Y2
+	VMULPD  Y0, Y0, Y2
+	VMULPD  Y2, Y2, Y3
+	VMULPD  Y3, Y3, Y4
+	VMULPD  constantsAVX2<>+2432(SB), Y0, Y5
+	VADDPD  constantsAVX2<>+2464(SB), Y5, Y5
+	VMULPD  constantsAVX2<>+2496(SB), Y0, Y6
+	VADDPD  constantsAVX2<>+2528(SB), Y6, Y6
+	VMULPD  Y2, Y6, Y6
+	VADDPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2560(SB), Y0, Y6
+	VADDPD  constantsAVX2<>+2592(SB), Y6, Y6
+	VMULPD  constantsAVX2<>+2624(SB), Y0, Y7
+	VADDPD  constantsAVX2<>+2656(SB), Y7, Y7
+	VMULPD  Y2, Y7, Y7
+	VADDPD  Y6, Y7, Y6
+	VMULPD  Y3, Y6, Y3
+	VADDPD  Y5, Y3, Y3
+	VMULPD  constantsAVX2<>+2688(SB), Y0, Y5
+	VADDPD  constantsAVX2<>+2720(SB), Y5, Y5
+	VMULPD  constantsAVX2<>+2752(SB), Y2, Y6
+	VADDPD  Y5, Y6, Y5
+	VMULPD  Y4, Y5, Y4
+	VADDPD  Y3, Y4, Y3
+	VMULPD  Y3, Y2, Y2
 	VADDPD  Y0, Y2, Y0
 	VMULPD  constantsAVX2<>+3616(SB), Y0, Y0
 	VADDPD  constantsAVX2<>+3648(SB), Y0, Y0
 	VADDPD  constantsAVX2<>+3616(SB), Y0, Y2
 	VSUBPD  constantsAVX2<>+3616(SB), Y2, Y3
 	VSUBPD  Y3, Y0, Y0
-	VMULPD  constantsAVX2<>+2752(SB), Y1, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y3
-	VPSLLQ  $0x34, Y3, Y3
-	VPADDQ  constantsAVX2<>+2208(SB), Y3, Y3
-	VMULPD  Y3, Y2, Y2
-	VSUBPD  Y0, Y1, Y0
-	VADDPD  constantsAVX2<>+2336(SB), Y0, Y0
+	VPSRLQ  $0x01, Y1, Y0
+	VPSUBQ  Y0, Y1, Y1
 	VPSLLQ  $0x34, Y0, Y0
 	VPADDQ  constantsAVX2<>+2208(SB), Y0, Y0
 	VMULPD  Y0, Y2, Y0
+	VPSLLQ  $0x34, Y1, Y1
+	VPADDQ  constantsAVX2<>+2208(SB), Y1, Y1
+	VMULPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -8003,52 +6988,50 @@ done1:
 	VADDPD     Y1, Y4, Y2
 	VMULPD     constantsAVX2<>+2304(SB), Y2, Y2
 	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD     constantsAVX2<>+2368(SB), Y2, Y3
+	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y3
+	VMULPD     constantsAVX2<>+2368(SB), Y3, Y5
+	VSUBPD     Y5, Y4, Y4
+	VMULPD     constantsAVX2<>+2400(SB), Y3, Y3
 	VSUBPD     Y3, Y4, Y3
-	VMULPD     constantsAVX2<>+2400(SB), Y2, Y4
-	VSUBPD     Y4, Y3, Y3
 	VADDPD     Y1, Y3, Y1
-	VMULPD     constantsAVX2<>+2432(SB), Y1, Y3
-	VADDPD     constantsAVX2<>+2464(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2496(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2528(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2560(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2592(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2624(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2656(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2688(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2720(SB), Y3, Y3
-	VMULPD     Y1, Y3, Y3
-	VADDPD     constantsAVX2<>+2752(SB), Y3, Y3
-	VMULPD     Y1, Y1, Y4
-	VMULPD     Y3, Y4, Y3
+	VMULPD     Y1, Y1, Y3
+	VMULPD     Y3, Y3, Y4
+	VMULPD     Y4, Y4, Y5
+	VMULPD     constantsAVX2<>+2432(SB), Y1, Y6
+	VADDPD     constantsAVX2<>+2464(SB), Y6, Y6
+	VMULPD     constantsAVX2<>+2496(SB), Y1, Y7
+	VADDPD     constantsAVX2<>+2528(SB), Y7, Y7
+	VMULPD     Y3, Y7, Y7
+	VADDPD     Y6, Y7, Y6
+	VMULPD     constantsAVX2<>+2560(SB), Y1, Y7
+	VADDPD     constantsAVX2<>+2592(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2624(SB), Y1, Y8
+	VADDPD     constantsAVX2<>+2656(SB), Y8, Y8
+	VMULPD     Y3, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     Y4, Y7, Y4
+	VADDPD     Y6, Y4, Y4
+	VMULPD     constantsAVX2<>+2688(SB), Y1, Y6
+	VADDPD     constantsAVX2<>+2720(SB), Y6, Y6
+	VMULPD     constantsAVX2<>+2752(SB), Y3, Y7
+	VADDPD     Y6, Y7, Y6
+	VMULPD     Y5, Y6, Y5
+	VADDPD     Y4, Y5, Y4
+	VMULPD     Y4, Y3, Y3
 	VADDPD     Y1, Y3, Y1
 	VMULPD     constantsAVX2<>+3616(SB), Y1, Y1
 	VADDPD     constantsAVX2<>+3648(SB), Y1, Y1
 	VADDPD     constantsAVX2<>+3616(SB), Y1, Y3
 	VSUBPD     constantsAVX2<>+3616(SB), Y3, Y4
 	VSUBPD     Y4, Y1, Y1
-	VMULPD     constantsAVX2<>+2752(SB), Y2, Y1
-	VADDPD     constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD     constantsAVX2<>+2336(SB), Y1, Y1
-	VADDPD     constantsAVX2<>+2336(SB), Y1, Y4
-	VPSLLQ     $0x34, Y4, Y4
-	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
-	VMULPD     Y4, Y3, Y3
-	VSUBPD     Y1, Y2, Y1
-	VADDPD     constantsAVX2<>+2336(SB), Y1, Y1
+	VPSRLQ     $0x01, Y2, Y1
+	VPSUBQ     Y1, Y2, Y2
 	VPSLLQ     $0x34, Y1, Y1
 	VPADDQ     constantsAVX2<>+2208(SB), Y1, Y1
 	VMULPD     Y1, Y3, Y1
+	VPSLLQ     $0x34, Y2, Y2
+	VPADDQ     constantsAVX2<>+2208(SB), Y2, Y2
+	VMULPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -8063,306 +7046,6 @@ TEXT ·phi64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ      DX, $+8
-	JLT       done2
-	VMOVUPD   (CX)(BX*8), Y0
-	VMOVUPD   32(CX)(BX*8), Y1
-	VANDPD    constantsAVX2<>+2176(SB), Y0, Y2
-	VANDPD    constantsAVX2<>+2176(SB), Y1, Y3
-	VMOVUPS   constantsAVX2<>+3680(SB), Y4
-	VMINPD    Y2, Y4, Y2
-	VMINPD    Y3, Y4, Y3
-	VANDPD    constantsAVX2<>+3552(SB), Y2, Y4
-	VANDPD    constantsAVX2<>+3552(SB), Y3, Y5
-	VSUBPD    Y4, Y2, Y6
-	VSUBPD    Y5, Y3, Y7
-	VMULPD    Y4, Y4, Y8
-	VMULPD    Y5, Y5, Y9
-	VMULPD    constantsAVX2<>+3584(SB), Y8, Y8
-	VMULPD    constantsAVX2<>+3584(SB), Y9, Y9
-	VADDPD    Y4, Y2, Y4
-	VADDPD    Y5, Y3, Y5
-	VMULPD    Y6, Y4, Y4
-	VMULPD    Y7, Y5, Y5
-	VMULPD    constantsAVX2<>+3584(SB), Y4, Y4
-	VMULPD    constantsAVX2<>+3584(SB), Y5, Y5
-	VADDPD    Y4, Y8, Y6
-	VADDPD    Y5, Y9, Y7
-	VMULPD    constantsAVX2<>+2304(SB), Y6, Y6
-	VMULPD    constantsAVX2<>+2304(SB), Y7, Y7
-	VADDPD    constantsAVX2<>+2336(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD    constantsAVX2<>+2336(SB), Y6, Y6
-	VSUBPD    constantsAVX2<>+2336(SB), Y7, Y7
-	VMULPD    constantsAVX2<>+2368(SB), Y6, Y10
-	VMULPD    constantsAVX2<>+2368(SB), Y7, Y11
-	VSUBPD    Y10, Y8, Y8
-	VSUBPD    Y11, Y9, Y9
-	VMULPD    constantsAVX2<>+2400(SB), Y6, Y10
-	VMULPD    constantsAVX2<>+2400(SB), Y7, Y11
-	VSUBPD    Y10, Y8, Y8
-	VSUBPD    Y11, Y9, Y9
-	VADDPD    Y4, Y8, Y4
-	VADDPD    Y5, Y9, Y5
-	VMULPD    constantsAVX2<>+2432(SB), Y4, Y8
-	VMULPD    constantsAVX2<>+2432(SB), Y5, Y9
-	VADDPD    constantsAVX2<>+2464(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2464(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2496(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2496(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2528(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2528(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2560(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2560(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2592(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2592(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2624(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2624(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2656(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2656(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2688(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2688(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2720(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2720(SB), Y9, Y9
-	VMULPD    Y4, Y8, Y8
-	VMULPD    Y5, Y9, Y9
-	VADDPD    constantsAVX2<>+2752(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2752(SB), Y9, Y9
-	VMULPD    Y4, Y4, Y10
-	VMULPD    Y5, Y5, Y11
-	VMULPD    Y8, Y10, Y8
-	VMULPD    Y9, Y11, Y9
-	VADDPD    Y4, Y8, Y4
-	VADDPD    Y5, Y9, Y5
-	VMULPD    constantsAVX2<>+3616(SB), Y4, Y4
-	VMULPD    constantsAVX2<>+3616(SB), Y5, Y5
-	VADDPD    constantsAVX2<>+3648(SB), Y4, Y4
-	VADDPD    constantsAVX2<>+3648(SB), Y5, Y5
-	VADDPD    constantsAVX2<>+3616(SB), Y4, Y8
-	VADDPD    constantsAVX2<>+3616(SB), Y5, Y9
-	VSUBPD    constantsAVX2<>+3616(SB), Y8, Y10
-	VSUBPD    constantsAVX2<>+3616(SB), Y9, Y11
-	VSUBPD    Y10, Y4, Y4
-	VSUBPD    Y11, Y5, Y5
-	VMOVUPS   constantsAVX2<>+2208(SB), Y10
-	VADDPD    constantsAVX2<>+3712(SB), Y2, Y11
-	VADDPD    constantsAVX2<>+3712(SB), Y3, Y12
-	VDIVPD    Y11, Y10, Y11
-	VDIVPD    Y12, Y10, Y12
-	VSUBPD    constantsAVX2<>+3712(SB), Y2, Y13
-	VSUBPD    constantsAVX2<>+3712(SB), Y3, Y14
-	VMULPD    Y11, Y13, Y13
-	VMULPD    Y12, Y14, Y14
-	VMULPD    constantsAVX2<>+3744(SB), Y13, Y15
-	VMULPD    constantsAVX2<>+3744(SB), Y14, Y16
-	VADDPD    constantsAVX2<>+3776(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+3776(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+3808(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+3808(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+3840(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+3840(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+3872(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+3872(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+3904(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+3904(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+3936(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+3936(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+3968(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+3968(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4000(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4000(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4032(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4032(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4064(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4064(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4096(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4096(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4128(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4128(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4160(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4160(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4192(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4192(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4224(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4224(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4256(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4256(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4288(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4288(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4320(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4320(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4352(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4352(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4384(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4384(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4416(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4416(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4448(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4448(SB), Y16, Y16
-	VMULPD    Y13, Y15, Y15
-	VMULPD    Y14, Y16, Y16
-	VADDPD    constantsAVX2<>+4480(SB), Y15, Y15
-	VADDPD    constantsAVX2<>+4480(SB), Y16, Y16
-	VADDPD    Y15, Y2, Y17
-	VADDPD    Y16, Y3, Y18
-	VDIVPD    Y17, Y8, Y8
-	VDIVPD    Y18, Y9, Y9
-	VSUBPD    Y2, Y17, Y17
-	VSUBPD    Y3, Y18, Y18
-	VSUBPD    Y17, Y15, Y15
-	VSUBPD    Y18, Y16, Y16
-	VMULPD    Y15, Y8, Y15
-	VMULPD    Y16, Y9, Y16
-	VSUBPD    Y15, Y4, Y4
-	VSUBPD    Y16, Y5, Y5
-	VMULPD    Y11, Y4, Y4
-	VMULPD    Y12, Y5, Y5
-	VMULPD    constantsAVX2<>+4512(SB), Y13, Y11
-	VMULPD    constantsAVX2<>+4512(SB), Y14, Y12
-	VADDPD    constantsAVX2<>+4544(SB), Y11, Y11
-	VADDPD    constantsAVX2<>+4544(SB), Y12, Y12
-	VMULPD    Y13, Y11, Y11
-	VMULPD    Y14, Y12, Y12
-	VADDPD    constantsAVX2<>+4576(SB), Y11, Y11
-	VADDPD    constantsAVX2<>+4576(SB), Y12, Y12
-	VMULPD    Y11, Y4, Y4
-	VMULPD    Y12, Y5, Y5
-	VADDPD    Y4, Y8, Y4
-	VADDPD    Y5, Y9, Y5
-	VMULPD    constantsAVX2<>+2752(SB), Y6, Y8
-	VMULPD    constantsAVX2<>+2752(SB), Y7, Y9
-	VADDPD    constantsAVX2<>+2336(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD    constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD    constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+2336(SB), Y8, Y11
-	VADDPD    constantsAVX2<>+2336(SB), Y9, Y12
-	VPSLLQ    $0x34, Y11, Y11
-	VPSLLQ    $0x34, Y12, Y12
-	VPADDQ    constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ    constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD    Y11, Y4, Y4
-	VMULPD    Y12, Y5, Y5
-	VSUBPD    Y8, Y6, Y6
-	VSUBPD    Y9, Y7, Y7
-	VADDPD    constantsAVX2<>+2336(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+2336(SB), Y7, Y7
-	VPSLLQ    $0x34, Y6, Y6
-	VPSLLQ    $0x34, Y7, Y7
-	VPADDQ    constantsAVX2<>+2208(SB), Y6, Y6
-	VPADDQ    constantsAVX2<>+2208(SB), Y7, Y7
-	VMULPD    Y6, Y4, Y4
-	VMULPD    Y7, Y5, Y5
-	VCMPPD    $0x1e, constantsAVX2<>+3328(SB), Y0, Y6
-	VCMPPD    $0x1e, constantsAVX2<>+3328(SB), Y1, Y7
-	VSUBPD    Y4, Y10, Y8
-	VSUBPD    Y5, Y10, Y9
-	VBLENDVPD Y6, Y8, Y4, Y4
-	VBLENDVPD Y7, Y9, Y5, Y5
-	VMULPD    Y0, Y0, Y6
-	VMULPD    Y1, Y1, Y7
-	VMULPD    constantsAVX2<>+4608(SB), Y6, Y8
-	VMULPD    constantsAVX2<>+4608(SB), Y7, Y9
-	VADDPD    constantsAVX2<>+4640(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+4640(SB), Y9, Y9
-	VMULPD    Y6, Y8, Y8
-	VMULPD    Y7, Y9, Y9
-	VADDPD    constantsAVX2<>+4672(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+4672(SB), Y9, Y9
-	VMULPD    Y6, Y8, Y8
-	VMULPD    Y7, Y9, Y9
-	VADDPD    constantsAVX2<>+4704(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+4704(SB), Y9, Y9
-	VMULPD    Y6, Y8, Y8
-	VMULPD    Y7, Y9, Y9
-	VADDPD    constantsAVX2<>+4736(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+4736(SB), Y9, Y9
-	VMULPD    Y6, Y8, Y8
-	VMULPD    Y7, Y9, Y9
-	VADDPD    constantsAVX2<>+4768(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+4768(SB), Y9, Y9
-	VMULPD    Y6, Y8, Y8
-	VMULPD    Y7, Y9, Y9
-	VADDPD    constantsAVX2<>+4800(SB), Y8, Y8
-	VADDPD    constantsAVX2<>+4800(SB), Y9, Y9
-	VMULPD    Y6, Y8, Y6
-	VMULPD    Y7, Y9, Y7
-	VADDPD    constantsAVX2<>+3616(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+3616(SB), Y7, Y7
-	VMULPD    Y0, Y6, Y0
-	VMULPD    Y1, Y7, Y1
-	VADDPD    constantsAVX2<>+2752(SB), Y0, Y0
-	VADDPD    constantsAVX2<>+2752(SB), Y1, Y1
-	VCMPPD    $0x11, constantsAVX2<>+2752(SB), Y2, Y2
-	VCMPPD    $0x11, constantsAVX2<>+2752(SB), Y3, Y3
-	VBLENDVPD Y2, Y0, Y4, Y0
-	VBLENDVPD Y3, Y1, Y5, Y1
-	VMOVUPD   Y0, (AX)(BX*8)
-	VMOVUPD   Y1, 32(AX)(BX*8)
-	ADDQ      $+8, BX
-	SUBQ      $+8, DX
-	JMP       loop2
-
-done2:
 loop1:
 	CMPQ      DX, $+4
 	JLT       done1
@@ -8370,148 +7053,154 @@ loop1:
 	VANDPD    constantsAVX2<>+2176(SB), Y0, Y1
 	VMOVUPS   constantsAVX2<>+3680(SB), Y2
 	VMINPD    Y1, Y2, Y1
-	VANDPD    constantsAVX2<>+3552(SB), Y1, Y2
-	VSUBPD    Y2, Y1, Y3
-	VMULPD    Y2, Y2, Y4
-	VMULPD    constantsAVX2<>+3584(SB), Y4, Y4
-	VADDPD    Y2, Y1, Y2
-	VMULPD    Y3, Y2, Y2
-	VMULPD    constantsAVX2<>+3584(SB), Y2, Y2
-	VADDPD    Y2, Y4, Y3
-	VMULPD    constantsAVX2<>+2304(SB), Y3, Y3
-	VADDPD    constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD    constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD    constantsAVX2<>+2368(SB), Y3, Y5
-	VSUBPD    Y5, Y4, Y4
-	VMULPD    constantsAVX2<>+2400(SB), Y3, Y5
-	VSUBPD    Y5, Y4, Y4
-	VADDPD    Y2, Y4, Y2
-	VMULPD    constantsAVX2<>+2432(SB), Y2, Y4
-	VADDPD    constantsAVX2<>+2464(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2496(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2528(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2560(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2592(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2624(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2656(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2688(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2720(SB), Y4, Y4
-	VMULPD    Y2, Y4, Y4
-	VADDPD    constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD    Y2, Y2, Y5
-	VMULPD    Y4, Y5, Y4
-	VADDPD    Y2, Y4, Y2
-	VMULPD    constantsAVX2<>+3616(SB), Y2, Y2
-	VADDPD    constantsAVX2<>+3648(SB), Y2, Y2
-	VADDPD    constantsAVX2<>+3616(SB), Y2, Y4
-	VSUBPD    constantsAVX2<>+3616(SB), Y4, Y5
-	VSUBPD    Y5, Y2, Y2
-	VMOVUPS   constantsAVX2<>+2208(SB), Y5
-	VADDPD    constantsAVX2<>+3712(SB), Y1, Y6
-	VDIVPD    Y6, Y5, Y6
-	VSUBPD    constantsAVX2<>+3712(SB), Y1, Y7
-	VMULPD    Y6, Y7, Y7
-	VMULPD    constantsAVX2<>+3744(SB), Y7, Y8
-	VADDPD    constantsAVX2<>+3776(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+3808(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+3840(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+3872(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+3904(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+3936(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+3968(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4000(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4032(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4064(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4096(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4128(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4160(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4192(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4224(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4256(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4288(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4320(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4352(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4384(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4416(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4448(SB), Y8, Y8
-	VMULPD    Y7, Y8, Y8
-	VADDPD    constantsAVX2<>+4480(SB), Y8, Y8
-	VADDPD    Y8, Y1, Y9
-	VDIVPD    Y9, Y4, Y4
-	VSUBPD    Y1, Y9, Y9
-	VSUBPD    Y9, Y8, Y8
-	VMULPD    Y8, Y4, Y8
-	VSUBPD    Y8, Y2, Y2
-	VMULPD    Y6, Y2, Y2
-	VMULPD    constantsAVX2<>+4512(SB), Y7, Y6
-	VADDPD    constantsAVX2<>+4544(SB), Y6, Y6
-	VMULPD    Y7, Y6, Y6
-	VADDPD    constantsAVX2<>+4576(SB), Y6, Y6
-	VMULPD    Y6, Y2, Y2
-	VADDPD    Y2, Y4, Y2
-	VMULPD    constantsAVX2<>+2752(SB), Y3, Y4
+	VMOVUPS   constantsAVX2<>+2208(SB), Y2
+	VADDPD    constantsAVX2<>+3712(SB), Y1, Y3
+	VDIVPD    Y3, Y2, Y3
+	VSUBPD    constantsAVX2<>+3712(SB), Y1, Y4
+	VMULPD    Y3, Y4, Y4
+	VMULPD    Y4, Y4, Y5
+	VMULPD    Y5, Y5, Y6
+	VMULPD    Y6, Y6, Y7
+	VMULPD    Y7, Y7, Y8
+	VMULPD    constantsAVX2<>+3744(SB), Y4, Y9
+	VADDPD    constantsAVX2<>+3776(SB), Y9, Y9
+	VMULPD    constantsAVX2<>+3808(SB), Y4, Y10
+	VADDPD    constantsAVX2<>+3840(SB), Y10, Y10
+	VMULPD    Y5, Y10, Y10
+	VADDPD    Y9, Y10, Y9
+	VMULPD    constantsAVX2<>+3872(SB), Y4, Y10
+	VADDPD    constantsAVX2<>+3904(SB), Y10, Y10
+	VMULPD    constantsAVX2<>+3936(SB), Y4, Y11
+	VADDPD    constantsAVX2<>+3968(SB), Y11, Y11
+	VMULPD    Y5, Y11, Y11
+	VADDPD    Y10, Y11, Y10
+	VMULPD    Y6, Y10, Y10
+	VADDPD    Y9, Y10, Y9
+	VMULPD    constantsAVX2<>+4000(SB), Y4, Y10
+	VADDPD    constantsAVX2<>+4032(SB), Y10, Y10
+	VMULPD    constantsAVX2<>+4064(SB), Y4, Y11
+	VADDPD    constantsAVX2<>+4096(SB), Y11, Y11
+	VMULPD    Y5, Y11, Y11
+	VADDPD    Y10, Y11, Y10
+	VMULPD    constantsAVX2<>+4128(SB), Y4, Y11
+	VADDPD    constantsAVX2<>+4160(SB), Y11, Y11
+	VMULPD    constantsAVX2<>+4192(SB), Y4, Y12
+	VADDPD    constantsAVX2<>+4224(SB), Y12, Y12
+	VMULPD    Y5, Y12, Y12
+	VADDPD    Y11, Y12, Y11
+	VMULPD    Y6, Y11, Y11
+	VADDPD    Y10, Y11, Y10
+	VMULPD    Y7, Y10, Y7
+	VADDPD    Y9, Y7, Y7
+	VMULPD    constantsAVX2<>+4256(SB), Y4, Y9
+	VADDPD    constantsAVX2<>+4288(SB), Y9, Y9
+	VMULPD    constantsAVX2<>+4320(SB), Y4, Y10
+	VADDPD    constantsAVX2<>+4352(SB), Y10, Y10
+	VMULPD    Y5, Y10, Y10
+	VADDPD    Y9, Y10, Y9
+	VMULPD    constantsAVX2<>+4384(SB), Y4, Y10
+	VADDPD    constantsAVX2<>+4416(SB), Y10, Y10
+	VMULPD    constantsAVX2<>+4448(SB), Y4, Y11
+	VADDPD    constantsAVX2<>+4480(SB), Y11, Y11
+	VMULPD    Y5, Y11, Y5
+	VADDPD    Y10, Y5, Y5
+	VMULPD    Y6, Y5, Y5
+	VADDPD    Y9, Y5, Y5
+	VMULPD    Y8, Y5, Y5
+	VADDPD    Y7, Y5, Y5
+	VADDPD    Y5, Y1, Y6
+	VSUBPD    Y1, Y6, Y7
+	VSUBPD    Y7, Y5, Y5
+	VMULPD    Y4, Y4, Y7
+	VMULPD    constantsAVX2<>+4512(SB), Y4, Y4
+	VADDPD    constantsAVX2<>+4544(SB), Y4, Y4
+	VMULPD    constantsAVX2<>+4576(SB), Y7, Y7
+	VADDPD    Y4, Y7, Y4
+	VMULPD    Y3, Y4, Y3
+	VANDPD    constantsAVX2<>+3552(SB), Y1, Y4
+	VSUBPD    Y4, Y1, Y7
+	VMULPD    Y4, Y4, Y8
+	VMULPD    constantsAVX2<>+3584(SB), Y8, Y8
+	VADDPD    Y4, Y1, Y1
+	VMULPD    Y7, Y1, Y1
+	VMULPD    constantsAVX2<>+3584(SB), Y1, Y1
+	VADDPD    Y1, Y8, Y4
+	VMULPD    constantsAVX2<>+2304(SB), Y4, Y4
 	VADDPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD    constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD    constantsAVX2<>+2336(SB), Y4, Y6
-	VPSLLQ    $0x34, Y6, Y6
-	VPADDQ    constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD    Y6, Y2, Y2
-	VSUBPD    Y4, Y3, Y3
-	VADDPD    constantsAVX2<>+2336(SB), Y3, Y3
+	VSUBPD    constantsAVX2<>+2336(SB), Y4, Y7
+	VMULPD    constantsAVX2<>+2368(SB), Y7, Y9
+	VSUBPD    Y9, Y8, Y8
+	VMULPD    constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD    Y7, Y8, Y7
+	VADDPD    Y1, Y7, Y1
+	VMULPD    Y1, Y1, Y7
+	VMULPD    Y7, Y7, Y8
+	VMULPD    Y8, Y8, Y9
+	VMULPD    constantsAVX2<>+2432(SB), Y1, Y10
+	VADDPD    constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD    constantsAVX2<>+2496(SB), Y1, Y11
+	VADDPD    constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD    Y7, Y11, Y11
+	VADDPD    Y10, Y11, Y10
+	VMULPD    constantsAVX2<>+2560(SB), Y1, Y11
+	VADDPD    constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD    constantsAVX2<>+2624(SB), Y1, Y12
+	VADDPD    constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD    Y7, Y12, Y12
+	VADDPD    Y11, Y12, Y11
+	VMULPD    Y8, Y11, Y8
+	VADDPD    Y10, Y8, Y8
+	VMULPD    constantsAVX2<>+2688(SB), Y1, Y10
+	VADDPD    constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD    constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD    Y10, Y11, Y10
+	VMULPD    Y9, Y10, Y9
+	VADDPD    Y8, Y9, Y8
+	VMULPD    Y8, Y7, Y7
+	VADDPD    Y1, Y7, Y1
+	VMULPD    constantsAVX2<>+3616(SB), Y1, Y1
+	VADDPD    constantsAVX2<>+3648(SB), Y1, Y1
+	VADDPD    constantsAVX2<>+3616(SB), Y1, Y7
+	VSUBPD    constantsAVX2<>+3616(SB), Y7, Y8
+	VSUBPD    Y8, Y1, Y1
+	VDIVPD    Y6, Y7, Y6
+	VMULPD    Y5, Y6, Y5
+	VSUBPD    Y5, Y1, Y1
+	VMULPD    Y3, Y1, Y1
+	VADDPD    Y1, Y6, Y1
+	VPSRLQ    $0x01, Y4, Y3
+	VPSUBQ    Y3, Y4, Y4
 	VPSLLQ    $0x34, Y3, Y3
 	VPADDQ    constantsAVX2<>+2208(SB), Y3, Y3
-	VMULPD    Y3, Y2, Y2
+	VMULPD    Y3, Y1, Y1
+	VPSLLQ    $0x34, Y4, Y3
+	VPADDQ    constantsAVX2<>+2208(SB), Y3, Y3
+	VMULPD    Y3, Y1, Y1
 	VCMPPD    $0x1e, constantsAVX2<>+3328(SB), Y0, Y3
-	VSUBPD    Y2, Y5, Y4
-	VBLENDVPD Y3, Y4, Y2, Y2
-	VMULPD    Y0, Y0, Y3
-	VMULPD    constantsAVX2<>+4608(SB), Y3, Y4
-	VADDPD    constantsAVX2<>+4640(SB), Y4, Y4
-	VMULPD    Y3, Y4, Y4
-	VADDPD    constantsAVX2<>+4672(SB), Y4, Y4
-	VMULPD    Y3, Y4, Y4
-	VADDPD    constantsAVX2<>+4704(SB), Y4, Y4
-	VMULPD    Y3, Y4, Y4
-	VADDPD    constantsAVX2<>+4736(SB), Y4, Y4
-	VMULPD    Y3, Y4, Y4
-	VADDPD    constantsAVX2<>+4768(SB), Y4, Y4
-	VMULPD    Y3, Y4, Y4
-	VADDPD    constantsAVX2<>+4800(SB), Y4, Y4
-	VMULPD    Y3, Y4, Y3
-	VADDPD    constantsAVX2<>+3616(SB), Y3, Y3
-	VMULPD    Y0, Y3, Y0
-	VADDPD    constantsAVX2<>+2752(SB), Y0, Y0
-	VCMPPD    $0x11, constantsAVX2<>+2752(SB), Y1, Y1
-	VBLENDVPD Y1, Y0, Y2, Y0
+	VSUBPD    Y1, Y2, Y2
+	VBLENDVPD Y3, Y2, Y1, Y1
+	VMULPD    Y0, Y0, Y2
+	VMULPD    Y2, Y2, Y3
+	VMULPD    Y3, Y3, Y4
+	VMULPD    constantsAVX2<>+4608(SB), Y2, Y5
+	VADDPD    constantsAVX2<>+3616(SB), Y5, Y5
+	VMULPD    constantsAVX2<>+4640(SB), Y2, Y6
+	VADDPD    constantsAVX2<>+4672(SB), Y6, Y6
+	VMULPD    Y3, Y6, Y6
+	VADDPD    Y5, Y6, Y5
+	VMULPD    constantsAVX2<>+4704(SB), Y2, Y6
+	VADDPD    constantsAVX2<>+4736(SB), Y6, Y6
+	VMULPD    constantsAVX2<>+4768(SB), Y2, Y2
+	VADDPD    constantsAVX2<>+4800(SB), Y2, Y2
+	VMULPD    Y3, Y2, Y2
+	VADDPD    Y6, Y2, Y2
+	VMULPD    Y4, Y2, Y2
+	VADDPD    Y5, Y2, Y2
+	VMULPD    Y0, Y2, Y2
+	VADDPD    constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPD    constantsAVX2<>+2176(SB), Y0, Y0
+	VCMPPD    $0x11, constantsAVX2<>+2464(SB), Y0, Y0
+	VBLENDVPD Y0, Y2, Y1, Y0
 	VMOVUPD   Y0, (AX)(BX*8)
 	ADDQ      $+4, BX
 	SUBQ      $+4, DX
@@ -8528,148 +7217,154 @@ done1:
 	VANDPD     constantsAVX2<>+2176(SB), Y1, Y2
 	VMOVUPS    constantsAVX2<>+3680(SB), Y3
 	VMINPD     Y2, Y3, Y2
-	VANDPD     constantsAVX2<>+3552(SB), Y2, Y3
-	VSUBPD     Y3, Y2, Y4
-	VMULPD     Y3, Y3, Y5
-	VMULPD     constantsAVX2<>+3584(SB), Y5, Y5
-	VADDPD     Y3, Y2, Y3
-	VMULPD     Y4, Y3, Y3
-	VMULPD     constantsAVX2<>+3584(SB), Y3, Y3
-	VADDPD     Y3, Y5, Y4
-	VMULPD     constantsAVX2<>+2304(SB), Y4, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VMULPD     constantsAVX2<>+2368(SB), Y4, Y6
-	VSUBPD     Y6, Y5, Y5
-	VMULPD     constantsAVX2<>+2400(SB), Y4, Y6
-	VSUBPD     Y6, Y5, Y5
-	VADDPD     Y3, Y5, Y3
-	VMULPD     constantsAVX2<>+2432(SB), Y3, Y5
-	VADDPD     constantsAVX2<>+2464(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2496(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2528(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2560(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2592(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2624(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2656(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2688(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2720(SB), Y5, Y5
-	VMULPD     Y3, Y5, Y5
-	VADDPD     constantsAVX2<>+2752(SB), Y5, Y5
-	VMULPD     Y3, Y3, Y6
-	VMULPD     Y5, Y6, Y5
-	VADDPD     Y3, Y5, Y3
-	VMULPD     constantsAVX2<>+3616(SB), Y3, Y3
-	VADDPD     constantsAVX2<>+3648(SB), Y3, Y3
-	VADDPD     constantsAVX2<>+3616(SB), Y3, Y5
-	VSUBPD     constantsAVX2<>+3616(SB), Y5, Y6
-	VSUBPD     Y6, Y3, Y3
-	VMOVUPS    constantsAVX2<>+2208(SB), Y6
-	VADDPD     constantsAVX2<>+3712(SB), Y2, Y7
-	VDIVPD     Y7, Y6, Y7
-	VSUBPD     constantsAVX2<>+3712(SB), Y2, Y8
-	VMULPD     Y7, Y8, Y8
-	VMULPD     constantsAVX2<>+3744(SB), Y8, Y9
-	VADDPD     constantsAVX2<>+3776(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+3808(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+3840(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+3872(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+3904(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+3936(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+3968(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4000(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4032(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4064(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4096(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4128(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4160(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4192(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4224(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4256(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4288(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4320(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4352(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4384(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4416(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4448(SB), Y9, Y9
-	VMULPD     Y8, Y9, Y9
-	VADDPD     constantsAVX2<>+4480(SB), Y9, Y9
-	VADDPD     Y9, Y2, Y10
-	VDIVPD     Y10, Y5, Y5
-	VSUBPD     Y2, Y10, Y10
-	VSUBPD     Y10, Y9, Y9
-	VMULPD     Y9, Y5, Y9
-	VSUBPD     Y9, Y3, Y3
-	VMULPD     Y7, Y3, Y3
-	VMULPD     constantsAVX2<>+4512(SB), Y8, Y7
-	VADDPD     constantsAVX2<>+4544(SB), Y7, Y7
-	VMULPD     Y8, Y7, Y7
-	VADDPD     constantsAVX2<>+4576(SB), Y7, Y7
-	VMULPD     Y7, Y3, Y3
-	VADDPD     Y3, Y5, Y3
-	VMULPD     constantsAVX2<>+2752(SB), Y4, Y5
+	VMOVUPS    constantsAVX2<>+2208(SB), Y3
+	VADDPD     constantsAVX2<>+3712(SB), Y2, Y4
+	VDIVPD     Y4, Y3, Y4
+	VSUBPD     constantsAVX2<>+3712(SB), Y2, Y5
+	VMULPD     Y4, Y5, Y5
+	VMULPD     Y5, Y5, Y6
+	VMULPD     Y6, Y6, Y7
+	VMULPD     Y7, Y7, Y8
+	VMULPD     Y8, Y8, Y9
+	VMULPD     constantsAVX2<>+3744(SB), Y5, Y10
+	VADDPD     constantsAVX2<>+3776(SB), Y10, Y10
+	VMULPD     constantsAVX2<>+3808(SB), Y5, Y11
+	VADDPD     constantsAVX2<>+3840(SB), Y11, Y11
+	VMULPD     Y6, Y11, Y11
+	VADDPD     Y10, Y11, Y10
+	VMULPD     constantsAVX2<>+3872(SB), Y5, Y11
+	VADDPD     constantsAVX2<>+3904(SB), Y11, Y11
+	VMULPD     constantsAVX2<>+3936(SB), Y5, Y12
+	VADDPD     constantsAVX2<>+3968(SB), Y12, Y12
+	VMULPD     Y6, Y12, Y12
+	VADDPD     Y11, Y12, Y11
+	VMULPD     Y7, Y11, Y11
+	VADDPD     Y10, Y11, Y10
+	VMULPD     constantsAVX2<>+4000(SB), Y5, Y11
+	VADDPD     constantsAVX2<>+4032(SB), Y11, Y11
+	VMULPD     constantsAVX2<>+4064(SB), Y5, Y12
+	VADDPD     constantsAVX2<>+4096(SB), Y12, Y12
+	VMULPD     Y6, Y12, Y12
+	VADDPD     Y11, Y12, Y11
+	VMULPD     constantsAVX2<>+4128(SB), Y5, Y12
+	VADDPD     constantsAVX2<>+4160(SB), Y12, Y12
+	VMULPD     constantsAVX2<>+4192(SB), Y5, Y13
+	VADDPD     constantsAVX2<>+4224(SB), Y13, Y13
+	VMULPD     Y6, Y13, Y13
+	VADDPD     Y12, Y13, Y12
+	VMULPD     Y7, Y12, Y12
+	VADDPD     Y11, Y12, Y11
+	VMULPD     Y8, Y11, Y8
+	VADDPD     Y10, Y8, Y8
+	VMULPD     constantsAVX2<>+4256(SB), Y5, Y10
+	VADDPD     constantsAVX2<>+4288(SB), Y10, Y10
+	VMULPD     constantsAVX2<>+4320(SB), Y5, Y11
+	VADDPD     constantsAVX2<>+4352(SB), Y11, Y11
+	VMULPD     Y6, Y11, Y11
+	VADDPD     Y10, Y11, Y10
+	VMULPD     constantsAVX2<>+4384(SB), Y5, Y11
+	VADDPD     constantsAVX2<>+4416(SB), Y11, Y11
+	VMULPD     constantsAVX2<>+4448(SB), Y5, Y12
+	VADDPD     constantsAVX2<>+4480(SB), Y12, Y12
+	VMULPD     Y6, Y12, Y6
+	VADDPD     Y11, Y6, Y6
+	VMULPD     Y7, Y6, Y6
+	VADDPD     Y10, Y6, Y6
+	VMULPD     Y9, Y6, Y6
+	VADDPD     Y8, Y6, Y6
+	VADDPD     Y6, Y2, Y7
+	VSUBPD     Y2, Y7, Y8
+	VSUBPD     Y8, Y6, Y6
+	VMULPD     Y5, Y5, Y8
+	VMULPD     constantsAVX2<>+4512(SB), Y5, Y5
+	VADDPD     constantsAVX2<>+4544(SB), Y5, Y5
+	VMULPD     constantsAVX2<>+4576(SB), Y8, Y8
+	VADDPD     Y5, Y8, Y5
+	VMULPD     Y4, Y5, Y4
+	VANDPD     constantsAVX2<>+3552(SB), Y2, Y5
+	VSUBPD     Y5, Y2, Y8
+	VMULPD     Y5, Y5, Y9
+	VMULPD     constantsAVX2<>+3584(SB), Y9, Y9
+	VADDPD     Y5, Y2, Y2
+	VMULPD     Y8, Y2, Y2
+	VMULPD     constantsAVX2<>+3584(SB), Y2, Y2
+	VADDPD     Y2, Y9, Y5
+	VMULPD     constantsAVX2<>+2304(SB), Y5, Y5
 	VADDPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VSUBPD     constantsAVX2<>+2336(SB), Y5, Y5
-	VADDPD     constantsAVX2<>+2336(SB), Y5, Y7
-	VPSLLQ     $0x34, Y7, Y7
-	VPADDQ     constantsAVX2<>+2208(SB), Y7, Y7
-	VMULPD     Y7, Y3, Y3
-	VSUBPD     Y5, Y4, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y5, Y8
+	VMULPD     constantsAVX2<>+2368(SB), Y8, Y10
+	VSUBPD     Y10, Y9, Y9
+	VMULPD     constantsAVX2<>+2400(SB), Y8, Y8
+	VSUBPD     Y8, Y9, Y8
+	VADDPD     Y2, Y8, Y2
+	VMULPD     Y2, Y2, Y8
+	VMULPD     Y8, Y8, Y9
+	VMULPD     Y9, Y9, Y10
+	VMULPD     constantsAVX2<>+2432(SB), Y2, Y11
+	VADDPD     constantsAVX2<>+2464(SB), Y11, Y11
+	VMULPD     constantsAVX2<>+2496(SB), Y2, Y12
+	VADDPD     constantsAVX2<>+2528(SB), Y12, Y12
+	VMULPD     Y8, Y12, Y12
+	VADDPD     Y11, Y12, Y11
+	VMULPD     constantsAVX2<>+2560(SB), Y2, Y12
+	VADDPD     constantsAVX2<>+2592(SB), Y12, Y12
+	VMULPD     constantsAVX2<>+2624(SB), Y2, Y13
+	VADDPD     constantsAVX2<>+2656(SB), Y13, Y13
+	VMULPD     Y8, Y13, Y13
+	VADDPD     Y12, Y13, Y12
+	VMULPD     Y9, Y12, Y9
+	VADDPD     Y11, Y9, Y9
+	VMULPD     constantsAVX2<>+2688(SB), Y2, Y11
+	VADDPD     constantsAVX2<>+2720(SB), Y11, Y11
+	VMULPD     constantsAVX2<>+2752(SB), Y8, Y12
+	VADDPD     Y11, Y12, Y11
+	VMULPD     Y10, Y11, Y10
+	VADDPD     Y9, Y10, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y2, Y8, Y2
+	VMULPD     constantsAVX2<>+3616(SB), Y2, Y2
+	VADDPD     constantsAVX2<>+3648(SB), Y2, Y2
+	VADDPD     constantsAVX2<>+3616(SB), Y2, Y8
+	VSUBPD     constantsAVX2<>+3616(SB), Y8, Y9
+	VSUBPD     Y9, Y2, Y2
+	VDIVPD     Y7, Y8, Y7
+	VMULPD     Y6, Y7, Y6
+	VSUBPD     Y6, Y2, Y2
+	VMULPD     Y4, Y2, Y2
+	VADDPD     Y2, Y7, Y2
+	VPSRLQ     $0x01, Y5, Y4
+	VPSUBQ     Y4, Y5, Y5
 	VPSLLQ     $0x34, Y4, Y4
 	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
-	VMULPD     Y4, Y3, Y3
+	VMULPD     Y4, Y2, Y2
+	VPSLLQ     $0x34, Y5, Y4
+	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD     Y4, Y2, Y2
 	VCMPPD     $0x1e, constantsAVX2<>+3328(SB), Y1, Y4
-	VSUBPD     Y3, Y6, Y5
-	VBLENDVPD  Y4, Y5, Y3, Y3
-	VMULPD     Y1, Y1, Y4
-	VMULPD     constantsAVX2<>+4608(SB), Y4, Y5
-	VADDPD     constantsAVX2<>+4640(SB), Y5, Y5
-	VMULPD     Y4, Y5, Y5
-	VADDPD     constantsAVX2<>+4672(SB), Y5, Y5
-	VMULPD     Y4, Y5, Y5
-	VADDPD     constantsAVX2<>+4704(SB), Y5, Y5
-	VMULPD     Y4, Y5, Y5
-	VADDPD     constantsAVX2<>+4736(SB), Y5, Y5
-	VMULPD     Y4, Y5, Y5
-	VADDPD     constantsAVX2<>+4768(SB), Y5, Y5
-	VMULPD     Y4, Y5, Y5
-	VADDPD     constantsAVX2<>+4800(SB), Y5, Y5
-	VMULPD     Y4, Y5, Y4
-	VADDPD     constantsAVX2<>+3616(SB), Y4, Y4
-	VMULPD     Y1, Y4, Y1
-	VADDPD     constantsAVX2<>+2752(SB), Y1, Y1
-	VCMPPD     $0x11, constantsAVX2<>+2752(SB), Y2, Y2
-	VBLENDVPD  Y2, Y1, Y3, Y1
+	VSUBPD     Y2, Y3, Y3
+	VBLENDVPD  Y4, Y3, Y2, Y2
+	VMULPD     Y1, Y1, Y3
+	VMULPD     Y3, Y3, Y4
+	VMULPD     Y4, Y4, Y5
+	VMULPD     constantsAVX2<>+4608(SB), Y3, Y6
+	VADDPD     constantsAVX2<>+3616(SB), Y6, Y6
+	VMULPD     constantsAVX2<>+4640(SB), Y3, Y7
+	VADDPD     constantsAVX2<>+4672(SB), Y7, Y7
+	VMULPD     Y4, Y7, Y7
+	VADDPD     Y6, Y7, Y6
+	VMULPD     constantsAVX2<>+4704(SB), Y3, Y7
+	VADDPD     constantsAVX2<>+4736(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+4768(SB), Y3, Y3
+	VADDPD     constantsAVX2<>+4800(SB), Y3, Y3
+	VMULPD     Y4, Y3, Y3
+	VADDPD     Y7, Y3, Y3
+	VMULPD     Y5, Y3, Y3
+	VADDPD     Y6, Y3, Y3
+	VMULPD     Y1, Y3, Y3
+	VADDPD     constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPD     constantsAVX2<>+2176(SB), Y1, Y1
+	VCMPPD     $0x11, constantsAVX2<>+2464(SB), Y1, Y1
+	VBLENDVPD  Y1, Y3, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -9024,115 +7719,6 @@ TEXT ·sin64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ      DX, $+8
-	JLT       done2
-	VMOVUPD   (CX)(BX*8), Y0
-	VMOVUPD   32(CX)(BX*8), Y1
-	VMULPD    constantsAVX2<>+4832(SB), Y0, Y2
-	VMULPD    constantsAVX2<>+4832(SB), Y1, Y3
-	VADDPD    constantsAVX2<>+2336(SB), Y2, Y2
-	VADDPD    constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD    constantsAVX2<>+2336(SB), Y2, Y4
-	VSUBPD    constantsAVX2<>+2336(SB), Y3, Y5
-	VMULPD    constantsAVX2<>+4864(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4864(SB), Y5, Y7
-	VSUBPD    Y6, Y0, Y0
-	VSUBPD    Y7, Y1, Y1
-	VMULPD    constantsAVX2<>+4896(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4896(SB), Y5, Y7
-	VSUBPD    Y6, Y0, Y0
-	VSUBPD    Y7, Y1, Y1
-	VMULPD    constantsAVX2<>+4928(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4928(SB), Y5, Y7
-	VSUBPD    Y6, Y0, Y8
-	VSUBPD    Y7, Y1, Y9
-	VSUBPD    Y8, Y0, Y0
-	VSUBPD    Y9, Y1, Y1
-	VSUBPD    Y0, Y6, Y0
-	VSUBPD    Y1, Y7, Y1
-	VMULPD    constantsAVX2<>+4960(SB), Y4, Y4
-	VMULPD    constantsAVX2<>+4960(SB), Y5, Y5
-	VADDPD    Y4, Y0, Y0
-	VADDPD    Y5, Y1, Y1
-	VMULPD    Y8, Y8, Y4
-	VMULPD    Y9, Y9, Y5
-	VMULPD    constantsAVX2<>+4992(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4992(SB), Y5, Y7
-	VADDPD    constantsAVX2<>+5024(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5024(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5056(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5056(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5088(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5088(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5120(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5120(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5152(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5152(SB), Y7, Y7
-	VMULPD    Y6, Y4, Y6
-	VMULPD    Y7, Y5, Y7
-	VMULPD    Y8, Y6, Y6
-	VMULPD    Y9, Y7, Y7
-	VADDPD    Y0, Y6, Y0
-	VADDPD    Y1, Y7, Y1
-	VSUBPD    Y0, Y8, Y0
-	VSUBPD    Y1, Y9, Y1
-	VMOVUPS   constantsAVX2<>+2208(SB), Y6
-	VMULPD    Y4, Y4, Y7
-	VMULPD    Y5, Y5, Y8
-	VMULPD    constantsAVX2<>+5184(SB), Y4, Y9
-	VMULPD    constantsAVX2<>+5184(SB), Y5, Y10
-	VADDPD    constantsAVX2<>+5216(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5216(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5248(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5248(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5280(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5280(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5312(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5312(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5344(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5344(SB), Y10, Y10
-	VMULPD    Y9, Y7, Y7
-	VMULPD    Y10, Y8, Y8
-	VMULPD    constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD    constantsAVX2<>+2752(SB), Y5, Y5
-	VSUBPD    Y4, Y6, Y4
-	VSUBPD    Y5, Y6, Y5
-	VADDPD    Y4, Y7, Y4
-	VADDPD    Y5, Y8, Y5
-	VPSLLQ    $0x3f, Y2, Y6
-	VPSLLQ    $0x3f, Y3, Y7
-	VBLENDVPD Y6, Y4, Y0, Y0
-	VBLENDVPD Y7, Y5, Y1, Y1
-	VPSLLQ    $0x3e, Y2, Y2
-	VPSLLQ    $0x3e, Y3, Y3
-	VANDPD    constantsAVX2<>+2144(SB), Y2, Y2
-	VANDPD    constantsAVX2<>+2144(SB), Y3, Y3
-	VXORPD    Y2, Y0, Y0
-	VXORPD    Y3, Y1, Y1
-	VMOVUPD   Y0, (AX)(BX*8)
-	VMOVUPD   Y1, 32(AX)(BX*8)
-	ADDQ      $+8, BX
-	SUBQ      $+8, DX
-	JMP       loop2
-
-done2:
 loop1:
 	CMPQ      DX, $+4
 	JLT       done1
@@ -9151,36 +7737,38 @@ loop1:
 	VMULPD    constantsAVX2<>+4960(SB), Y2, Y2
 	VADDPD    Y2, Y0, Y0
 	VMULPD    Y4, Y4, Y2
-	VMULPD    constantsAVX2<>+4992(SB), Y2, Y3
-	VADDPD    constantsAVX2<>+5024(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5056(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5088(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5120(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5152(SB), Y3, Y3
-	VMULPD    Y3, Y2, Y3
-	VMULPD    Y4, Y3, Y3
-	VADDPD    Y0, Y3, Y0
+	VMULPD    Y2, Y2, Y3
+	VMULPD    Y3, Y3, Y5
+	VMULPD    constantsAVX2<>+4992(SB), Y2, Y6
+	VADDPD    constantsAVX2<>+5024(SB), Y6, Y6
+	VMULPD    constantsAVX2<>+5056(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5088(SB), Y7, Y7
+	VMULPD    Y3, Y7, Y7
+	VADDPD    Y6, Y7, Y6
+	VMULPD    constantsAVX2<>+5120(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5152(SB), Y7, Y7
+	VMULPD    Y5, Y7, Y5
+	VADDPD    Y6, Y5, Y5
+	VMULPD    Y5, Y2, Y5
+	VMULPD    Y4, Y5, Y5
+	VADDPD    Y0, Y5, Y0
 	VSUBPD    Y0, Y4, Y0
-	VMOVUPS   constantsAVX2<>+2208(SB), Y3
-	VMULPD    Y2, Y2, Y4
-	VMULPD    constantsAVX2<>+5184(SB), Y2, Y5
-	VADDPD    constantsAVX2<>+5216(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5248(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5280(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5312(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5344(SB), Y5, Y5
-	VMULPD    Y5, Y4, Y4
-	VMULPD    constantsAVX2<>+2752(SB), Y2, Y2
-	VSUBPD    Y2, Y3, Y2
-	VADDPD    Y2, Y4, Y2
+	VMOVUPS   constantsAVX2<>+2208(SB), Y4
+	VMULPD    Y3, Y3, Y5
+	VMULPD    constantsAVX2<>+5184(SB), Y2, Y6
+	VADDPD    constantsAVX2<>+5216(SB), Y6, Y6
+	VMULPD    constantsAVX2<>+5248(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5280(SB), Y7, Y7
+	VMULPD    Y3, Y7, Y7
+	VADDPD    Y6, Y7, Y6
+	VMULPD    constantsAVX2<>+5312(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5344(SB), Y7, Y7
+	VMULPD    Y5, Y7, Y5
+	VADDPD    Y6, Y5, Y5
+	VMULPD    Y5, Y3, Y3
+	VMULPD    constantsAVX2<>+2464(SB), Y2, Y2
+	VSUBPD    Y2, Y4, Y2
+	VADDPD    Y2, Y3, Y2
 	VPSLLQ    $0x3f, Y1, Y3
 	VBLENDVPD Y3, Y2, Y0, Y0
 	VPSLLQ    $0x3e, Y1, Y1
@@ -9213,36 +7801,38 @@ done1:
 	VMULPD     constantsAVX2<>+4960(SB), Y3, Y3
 	VADDPD     Y3, Y1, Y1
 	VMULPD     Y5, Y5, Y3
-	VMULPD     constantsAVX2<>+4992(SB), Y3, Y4
-	VADDPD     constantsAVX2<>+5024(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5056(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5088(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5120(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5152(SB), Y4, Y4
-	VMULPD     Y4, Y3, Y4
-	VMULPD     Y5, Y4, Y4
-	VADDPD     Y1, Y4, Y1
+	VMULPD     Y3, Y3, Y4
+	VMULPD     Y4, Y4, Y6
+	VMULPD     constantsAVX2<>+4992(SB), Y3, Y7
+	VADDPD     constantsAVX2<>+5024(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+5056(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5088(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+5120(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5152(SB), Y8, Y8
+	VMULPD     Y6, Y8, Y6
+	VADDPD     Y7, Y6, Y6
+	VMULPD     Y6, Y3, Y6
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y1, Y6, Y1
 	VSUBPD     Y1, Y5, Y1
-	VMOVUPS    constantsAVX2<>+2208(SB), Y4
-	VMULPD     Y3, Y3, Y5
-	VMULPD     constantsAVX2<>+5184(SB), Y3, Y6
-	VADDPD     constantsAVX2<>+5216(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5248(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5280(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5312(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5344(SB), Y6, Y6
-	VMULPD     Y6, Y5, Y5
-	VMULPD     constantsAVX2<>+2752(SB), Y3, Y3
-	VSUBPD     Y3, Y4, Y3
-	VADDPD     Y3, Y5, Y3
+	VMOVUPS    constantsAVX2<>+2208(SB), Y5
+	VMULPD     Y4, Y4, Y6
+	VMULPD     constantsAVX2<>+5184(SB), Y3, Y7
+	VADDPD     constantsAVX2<>+5216(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+5248(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5280(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+5312(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5344(SB), Y8, Y8
+	VMULPD     Y6, Y8, Y6
+	VADDPD     Y7, Y6, Y6
+	VMULPD     Y6, Y4, Y4
+	VMULPD     constantsAVX2<>+2464(SB), Y3, Y3
+	VSUBPD     Y3, Y5, Y3
+	VADDPD     Y3, Y4, Y3
 	VPSLLQ     $0x3f, Y2, Y4
 	VBLENDVPD  Y4, Y3, Y1, Y1
 	VPSLLQ     $0x3e, Y2, Y2
@@ -9262,117 +7852,6 @@ TEXT ·cos64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ      DX, $+8
-	JLT       done2
-	VMOVUPD   (CX)(BX*8), Y0
-	VMOVUPD   32(CX)(BX*8), Y1
-	VMULPD    constantsAVX2<>+4832(SB), Y0, Y2
-	VMULPD    constantsAVX2<>+4832(SB), Y1, Y3
-	VADDPD    constantsAVX2<>+2336(SB), Y2, Y2
-	VADDPD    constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD    constantsAVX2<>+2336(SB), Y2, Y4
-	VSUBPD    constantsAVX2<>+2336(SB), Y3, Y5
-	VPADDQ    constantsAVX2<>+5376(SB), Y2, Y2
-	VPADDQ    constantsAVX2<>+5376(SB), Y3, Y3
-	VMULPD    constantsAVX2<>+4864(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4864(SB), Y5, Y7
-	VSUBPD    Y6, Y0, Y0
-	VSUBPD    Y7, Y1, Y1
-	VMULPD    constantsAVX2<>+4896(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4896(SB), Y5, Y7
-	VSUBPD    Y6, Y0, Y0
-	VSUBPD    Y7, Y1, Y1
-	VMULPD    constantsAVX2<>+4928(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4928(SB), Y5, Y7
-	VSUBPD    Y6, Y0, Y8
-	VSUBPD    Y7, Y1, Y9
-	VSUBPD    Y8, Y0, Y0
-	VSUBPD    Y9, Y1, Y1
-	VSUBPD    Y0, Y6, Y0
-	VSUBPD    Y1, Y7, Y1
-	VMULPD    constantsAVX2<>+4960(SB), Y4, Y4
-	VMULPD    constantsAVX2<>+4960(SB), Y5, Y5
-	VADDPD    Y4, Y0, Y0
-	VADDPD    Y5, Y1, Y1
-	VMULPD    Y8, Y8, Y4
-	VMULPD    Y9, Y9, Y5
-	VMULPD    constantsAVX2<>+4992(SB), Y4, Y6
-	VMULPD    constantsAVX2<>+4992(SB), Y5, Y7
-	VADDPD    constantsAVX2<>+5024(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5024(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5056(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5056(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5088(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5088(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5120(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5120(SB), Y7, Y7
-	VMULPD    Y4, Y6, Y6
-	VMULPD    Y5, Y7, Y7
-	VADDPD    constantsAVX2<>+5152(SB), Y6, Y6
-	VADDPD    constantsAVX2<>+5152(SB), Y7, Y7
-	VMULPD    Y6, Y4, Y6
-	VMULPD    Y7, Y5, Y7
-	VMULPD    Y8, Y6, Y6
-	VMULPD    Y9, Y7, Y7
-	VADDPD    Y0, Y6, Y0
-	VADDPD    Y1, Y7, Y1
-	VSUBPD    Y0, Y8, Y0
-	VSUBPD    Y1, Y9, Y1
-	VMOVUPS   constantsAVX2<>+2208(SB), Y6
-	VMULPD    Y4, Y4, Y7
-	VMULPD    Y5, Y5, Y8
-	VMULPD    constantsAVX2<>+5184(SB), Y4, Y9
-	VMULPD    constantsAVX2<>+5184(SB), Y5, Y10
-	VADDPD    constantsAVX2<>+5216(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5216(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5248(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5248(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5280(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5280(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5312(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5312(SB), Y10, Y10
-	VMULPD    Y4, Y9, Y9
-	VMULPD    Y5, Y10, Y10
-	VADDPD    constantsAVX2<>+5344(SB), Y9, Y9
-	VADDPD    constantsAVX2<>+5344(SB), Y10, Y10
-	VMULPD    Y9, Y7, Y7
-	VMULPD    Y10, Y8, Y8
-	VMULPD    constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD    constantsAVX2<>+2752(SB), Y5, Y5
-	VSUBPD    Y4, Y6, Y4
-	VSUBPD    Y5, Y6, Y5
-	VADDPD    Y4, Y7, Y4
-	VADDPD    Y5, Y8, Y5
-	VPSLLQ    $0x3f, Y2, Y6
-	VPSLLQ    $0x3f, Y3, Y7
-	VBLENDVPD Y6, Y4, Y0, Y0
-	VBLENDVPD Y7, Y5, Y1, Y1
-	VPSLLQ    $0x3e, Y2, Y2
-	VPSLLQ    $0x3e, Y3, Y3
-	VANDPD    constantsAVX2<>+2144(SB), Y2, Y2
-	VANDPD    constantsAVX2<>+2144(SB), Y3, Y3
-	VXORPD    Y2, Y0, Y0
-	VXORPD    Y3, Y1, Y1
-	VMOVUPD   Y0, (AX)(BX*8)
-	VMOVUPD   Y1, 32(AX)(BX*8)
-	ADDQ      $+8, BX
-	SUBQ      $+8, DX
-	JMP       loop2
-
-done2:
 loop1:
 	CMPQ      DX, $+4
 	JLT       done1
@@ -9392,36 +7871,38 @@ loop1:
 	VMULPD    constantsAVX2<>+4960(SB), Y2, Y2
 	VADDPD    Y2, Y0, Y0
 	VMULPD    Y4, Y4, Y2
-	VMULPD    constantsAVX2<>+4992(SB), Y2, Y3
-	VADDPD    constantsAVX2<>+5024(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5056(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5088(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5120(SB), Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VADDPD    constantsAVX2<>+5152(SB), Y3, Y3
-	VMULPD    Y3, Y2, Y3
-	VMULPD    Y4, Y3, Y3
-	VADDPD    Y0, Y3, Y0
+	VMULPD    Y2, Y2, Y3
+	VMULPD    Y3, Y3, Y5
+	VMULPD    constantsAVX2<>+4992(SB), Y2, Y6
+	VADDPD    constantsAVX2<>+5024(SB), Y6, Y6
+	VMULPD    constantsAVX2<>+5056(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5088(SB), Y7, Y7
+	VMULPD    Y3, Y7, Y7
+	VADDPD    Y6, Y7, Y6
+	VMULPD    constantsAVX2<>+5120(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5152(SB), Y7, Y7
+	VMULPD    Y5, Y7, Y5
+	VADDPD    Y6, Y5, Y5
+	VMULPD    Y5, Y2, Y5
+	VMULPD    Y4, Y5, Y5
+	VADDPD    Y0, Y5, Y0
 	VSUBPD    Y0, Y4, Y0
-	VMOVUPS   constantsAVX2<>+2208(SB), Y3
-	VMULPD    Y2, Y2, Y4
-	VMULPD    constantsAVX2<>+5184(SB), Y2, Y5
-	VADDPD    constantsAVX2<>+5216(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5248(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5280(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5312(SB), Y5, Y5
-	VMULPD    Y2, Y5, Y5
-	VADDPD    constantsAVX2<>+5344(SB), Y5, Y5
-	VMULPD    Y5, Y4, Y4
-	VMULPD    constantsAVX2<>+2752(SB), Y2, Y2
-	VSUBPD    Y2, Y3, Y2
-	VADDPD    Y2, Y4, Y2
+	VMOVUPS   constantsAVX2<>+2208(SB), Y4
+	VMULPD    Y3, Y3, Y5
+	VMULPD    constantsAVX2<>+5184(SB), Y2, Y6
+	VADDPD    constantsAVX2<>+5216(SB), Y6, Y6
+	VMULPD    constantsAVX2<>+5248(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5280(SB), Y7, Y7
+	VMULPD    Y3, Y7, Y7
+	VADDPD    Y6, Y7, Y6
+	VMULPD    constantsAVX2<>+5312(SB), Y2, Y7
+	VADDPD    constantsAVX2<>+5344(SB), Y7, Y7
+	VMULPD    Y5, Y7, Y5
+	VADDPD    Y6, Y5, Y5
+	VMULPD    Y5, Y3, Y3
+	VMULPD    constantsAVX2<>+2464(SB), Y2, Y2
+	VSUBPD    Y2, Y4, Y2
+	VADDPD    Y2, Y3, Y2
 	VPSLLQ    $0x3f, Y1, Y3
 	VBLENDVPD Y3, Y2, Y0, Y0
 	VPSLLQ    $0x3e, Y1, Y1
@@ -9455,36 +7936,38 @@ done1:
 	VMULPD     constantsAVX2<>+4960(SB), Y3, Y3
 	VADDPD     Y3, Y1, Y1
 	VMULPD     Y5, Y5, Y3
-	VMULPD     constantsAVX2<>+4992(SB), Y3, Y4
-	VADDPD     constantsAVX2<>+5024(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5056(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5088(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5120(SB), Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     constantsAVX2<>+5152(SB), Y4, Y4
-	VMULPD     Y4, Y3, Y4
-	VMULPD     Y5, Y4, Y4
-	VADDPD     Y1, Y4, Y1
+	VMULPD     Y3, Y3, Y4
+	VMULPD     Y4, Y4, Y6
+	VMULPD     constantsAVX2<>+4992(SB), Y3, Y7
+	VADDPD     constantsAVX2<>+5024(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+5056(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5088(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+5120(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5152(SB), Y8, Y8
+	VMULPD     Y6, Y8, Y6
+	VADDPD     Y7, Y6, Y6
+	VMULPD     Y6, Y3, Y6
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y1, Y6, Y1
 	VSUBPD     Y1, Y5, Y1
-	VMOVUPS    constantsAVX2<>+2208(SB), Y4
-	VMULPD     Y3, Y3, Y5
-	VMULPD     constantsAVX2<>+5184(SB), Y3, Y6
-	VADDPD     constantsAVX2<>+5216(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5248(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5280(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5312(SB), Y6, Y6
-	VMULPD     Y3, Y6, Y6
-	VADDPD     constantsAVX2<>+5344(SB), Y6, Y6
-	VMULPD     Y6, Y5, Y5
-	VMULPD     constantsAVX2<>+2752(SB), Y3, Y3
-	VSUBPD     Y3, Y4, Y3
-	VADDPD     Y3, Y5, Y3
+	VMOVUPS    constantsAVX2<>+2208(SB), Y5
+	VMULPD     Y4, Y4, Y6
+	VMULPD     constantsAVX2<>+5184(SB), Y3, Y7
+	VADDPD     constantsAVX2<>+5216(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+5248(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5280(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+5312(SB), Y3, Y8
+	VADDPD     constantsAVX2<>+5344(SB), Y8, Y8
+	VMULPD     Y6, Y8, Y6
+	VADDPD     Y7, Y6, Y6
+	VMULPD     Y6, Y4, Y4
+	VMULPD     constantsAVX2<>+2464(SB), Y3, Y3
+	VSUBPD     Y3, Y5, Y3
+	VADDPD     Y3, Y4, Y3
 	VPSLLQ     $0x3f, Y2, Y4
 	VBLENDVPD  Y4, Y3, Y1, Y1
 	VPSLLQ     $0x3e, Y2, Y2
@@ -12976,204 +11459,200 @@ TEXT ·expFold64AVX2(SB), NOSPLIT, $0-40
 
 group0:
 	VMOVUPD (AX)(DX*8), Y5
-	VMOVUPD 32(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
 	VMOVAPD Y1, Y1
+	VMOVUPD 32(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y2, Y2
 	VMOVAPD Y2, Y2
 	VMOVUPD 64(AX)(DX*8), Y5
-	VMOVUPD 96(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y3, Y3
-	VADDPD  Y6, Y4, Y4
 	VMOVAPD Y3, Y3
+	VMOVUPD 96(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y4, Y4
 	VMOVAPD Y4, Y4
 	ADDQ    $+64, DX
 	DECQ    DI
@@ -13191,204 +11670,200 @@ group0:
 
 group4:
 	VMOVUPD 128(AX)(DX*8), Y5
-	VMOVUPD 160(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
 	VMOVAPD Y1, Y1
+	VMOVUPD 160(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y2, Y2
 	VMOVAPD Y2, Y2
 	VMOVUPD 192(AX)(DX*8), Y5
-	VMOVUPD 224(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y3, Y3
-	VADDPD  Y6, Y4, Y4
 	VMOVAPD Y3, Y3
+	VMOVUPD 224(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y4, Y4
 	VMOVAPD Y4, Y4
 	ADDQ    $+64, DX
 	DECQ    DI
@@ -13406,204 +11881,200 @@ group4:
 
 group8:
 	VMOVUPD 256(AX)(DX*8), Y5
-	VMOVUPD 288(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
 	VMOVAPD Y1, Y1
+	VMOVUPD 288(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y2, Y2
 	VMOVAPD Y2, Y2
 	VMOVUPD 320(AX)(DX*8), Y5
-	VMOVUPD 352(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y3, Y3
-	VADDPD  Y6, Y4, Y4
 	VMOVAPD Y3, Y3
+	VMOVUPD 352(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y4, Y4
 	VMOVAPD Y4, Y4
 	ADDQ    $+64, DX
 	DECQ    DI
@@ -13620,204 +12091,200 @@ group8:
 
 group12:
 	VMOVUPD 384(AX)(DX*8), Y5
-	VMOVUPD 416(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
 	VMOVAPD Y1, Y1
+	VMOVUPD 416(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y2, Y2
 	VMOVAPD Y2, Y2
 	VMOVUPD 448(AX)(DX*8), Y5
-	VMOVUPD 480(AX)(DX*8), Y6
 	VSUBPD  Y0, Y5, Y5
-	VSUBPD  Y0, Y6, Y6
-	VMOVUPS constantsAVX2<>+2240(SB), Y7
-	VMAXPD  Y5, Y7, Y5
-	VMAXPD  Y6, Y7, Y6
-	VMOVUPS constantsAVX2<>+2272(SB), Y7
-	VMINPD  Y5, Y7, Y5
-	VMINPD  Y6, Y7, Y6
-	VMULPD  constantsAVX2<>+2304(SB), Y5, Y7
-	VMULPD  constantsAVX2<>+2304(SB), Y6, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VSUBPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VSUBPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VMULPD  constantsAVX2<>+2368(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2368(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2400(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2400(SB), Y8, Y10
-	VSUBPD  Y9, Y5, Y5
-	VSUBPD  Y10, Y6, Y6
-	VMULPD  constantsAVX2<>+2432(SB), Y5, Y9
-	VMULPD  constantsAVX2<>+2432(SB), Y6, Y10
-	VADDPD  constantsAVX2<>+2464(SB), Y9, Y9
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2496(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2496(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2528(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2528(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2560(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2560(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2592(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2592(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2624(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2624(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2656(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2688(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2688(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2720(SB), Y9, Y9
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
 	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
-	VMULPD  Y5, Y9, Y9
-	VMULPD  Y6, Y10, Y10
-	VADDPD  constantsAVX2<>+2752(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2752(SB), Y10, Y10
-	VMULPD  Y5, Y5, Y11
-	VMULPD  Y6, Y6, Y12
-	VMULPD  Y9, Y11, Y9
-	VMULPD  Y10, Y12, Y10
-	VADDPD  Y5, Y9, Y5
-	VADDPD  Y6, Y10, Y6
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
 	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
-	VADDPD  constantsAVX2<>+2208(SB), Y6, Y6
-	VMULPD  constantsAVX2<>+2752(SB), Y7, Y9
-	VMULPD  constantsAVX2<>+2752(SB), Y8, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VSUBPD  constantsAVX2<>+2336(SB), Y9, Y9
-	VSUBPD  constantsAVX2<>+2336(SB), Y10, Y10
-	VADDPD  constantsAVX2<>+2336(SB), Y9, Y11
-	VADDPD  constantsAVX2<>+2336(SB), Y10, Y12
-	VPSLLQ  $0x34, Y11, Y11
-	VPSLLQ  $0x34, Y12, Y12
-	VPADDQ  constantsAVX2<>+2208(SB), Y11, Y11
-	VPADDQ  constantsAVX2<>+2208(SB), Y12, Y12
-	VMULPD  Y11, Y5, Y5
-	VMULPD  Y12, Y6, Y6
-	VSUBPD  Y9, Y7, Y7
-	VSUBPD  Y10, Y8, Y8
-	VADDPD  constantsAVX2<>+2336(SB), Y7, Y7
-	VADDPD  constantsAVX2<>+2336(SB), Y8, Y8
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
 	VPSLLQ  $0x34, Y7, Y7
-	VPSLLQ  $0x34, Y8, Y8
 	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
-	VPADDQ  constantsAVX2<>+2208(SB), Y8, Y8
 	VMULPD  Y7, Y5, Y5
-	VMULPD  Y8, Y6, Y6
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
 	VADDPD  Y5, Y3, Y3
-	VADDPD  Y6, Y4, Y4
 	VMOVAPD Y3, Y3
+	VMOVUPD 480(AX)(DX*8), Y5
+	VSUBPD  Y0, Y5, Y5
+	VMOVUPS constantsAVX2<>+2240(SB), Y6
+	VMAXPD  Y5, Y6, Y5
+	VMOVUPS constantsAVX2<>+2272(SB), Y6
+	VMINPD  Y5, Y6, Y5
+	VMULPD  constantsAVX2<>+2304(SB), Y5, Y6
+	VADDPD  constantsAVX2<>+2336(SB), Y6, Y6
+	VSUBPD  constantsAVX2<>+2336(SB), Y6, Y7
+	VMULPD  constantsAVX2<>+2368(SB), Y7, Y8
+	VSUBPD  Y8, Y5, Y5
+	VMULPD  constantsAVX2<>+2400(SB), Y7, Y7
+	VSUBPD  Y7, Y5, Y5
+	VMULPD  Y5, Y5, Y7
+	VMULPD  Y7, Y7, Y8
+	VMULPD  Y8, Y8, Y9
+	VMULPD  constantsAVX2<>+2432(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2464(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2496(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2528(SB), Y11, Y11
+	VMULPD  Y7, Y11, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  constantsAVX2<>+2560(SB), Y5, Y11
+	VADDPD  constantsAVX2<>+2592(SB), Y11, Y11
+	VMULPD  constantsAVX2<>+2624(SB), Y5, Y12
+	VADDPD  constantsAVX2<>+2656(SB), Y12, Y12
+	VMULPD  Y7, Y12, Y12
+	VADDPD  Y11, Y12, Y11
+	VMULPD  Y8, Y11, Y8
+	VADDPD  Y10, Y8, Y8
+	VMULPD  constantsAVX2<>+2688(SB), Y5, Y10
+	VADDPD  constantsAVX2<>+2720(SB), Y10, Y10
+	VMULPD  constantsAVX2<>+2752(SB), Y7, Y11
+	VADDPD  Y10, Y11, Y10
+	VMULPD  Y9, Y10, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y8, Y7, Y7
+	VADDPD  Y5, Y7, Y5
+	VADDPD  constantsAVX2<>+2208(SB), Y5, Y5
+	VPSRLQ  $0x01, Y6, Y7
+	VPSUBQ  Y7, Y6, Y6
+	VPSLLQ  $0x34, Y7, Y7
+	VPADDQ  constantsAVX2<>+2208(SB), Y7, Y7
+	VMULPD  Y7, Y5, Y5
+	VPSLLQ  $0x34, Y6, Y6
+	VPADDQ  constantsAVX2<>+2208(SB), Y6, Y6
+	VMULPD  Y6, Y5, Y5
+	VADDPD  Y5, Y4, Y4
 	VMOVAPD Y4, Y4
 	ADDQ    $+64, DX
 	DECQ    SI
@@ -13842,44 +12309,42 @@ vector:
 	VMINPD  Y1, Y3, Y1
 	VMULPD  constantsAVX2<>+2304(SB), Y1, Y3
 	VADDPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD  constantsAVX2<>+2336(SB), Y3, Y3
-	VMULPD  constantsAVX2<>+2368(SB), Y3, Y4
+	VSUBPD  constantsAVX2<>+2336(SB), Y3, Y4
+	VMULPD  constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD  Y5, Y1, Y1
+	VMULPD  constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD  Y4, Y1, Y1
-	VMULPD  constantsAVX2<>+2400(SB), Y3, Y4
-	VSUBPD  Y4, Y1, Y1
-	VMULPD  constantsAVX2<>+2432(SB), Y1, Y4
-	VADDPD  constantsAVX2<>+2464(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2496(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2528(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2560(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2592(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2624(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2656(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2688(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2720(SB), Y4, Y4
-	VMULPD  Y1, Y4, Y4
-	VADDPD  constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD  Y1, Y1, Y5
-	VMULPD  Y4, Y5, Y4
+	VMULPD  Y1, Y1, Y4
+	VMULPD  Y4, Y4, Y5
+	VMULPD  Y5, Y5, Y6
+	VMULPD  constantsAVX2<>+2432(SB), Y1, Y7
+	VADDPD  constantsAVX2<>+2464(SB), Y7, Y7
+	VMULPD  constantsAVX2<>+2496(SB), Y1, Y8
+	VADDPD  constantsAVX2<>+2528(SB), Y8, Y8
+	VMULPD  Y4, Y8, Y8
+	VADDPD  Y7, Y8, Y7
+	VMULPD  constantsAVX2<>+2560(SB), Y1, Y8
+	VADDPD  constantsAVX2<>+2592(SB), Y8, Y8
+	VMULPD  constantsAVX2<>+2624(SB), Y1, Y9
+	VADDPD  constantsAVX2<>+2656(SB), Y9, Y9
+	VMULPD  Y4, Y9, Y9
+	VADDPD  Y8, Y9, Y8
+	VMULPD  Y5, Y8, Y5
+	VADDPD  Y7, Y5, Y5
+	VMULPD  constantsAVX2<>+2688(SB), Y1, Y7
+	VADDPD  constantsAVX2<>+2720(SB), Y7, Y7
+	VMULPD  constantsAVX2<>+2752(SB), Y4, Y8
+	VADDPD  Y7, Y8, Y7
+	VMULPD  Y6, Y7, Y6
+	VADDPD  Y5, Y6, Y5
+	VMULPD  Y5, Y4, Y4
 	VADDPD  Y1, Y4, Y1
 	VADDPD  constantsAVX2<>+2208(SB), Y1, Y1
-	VMULPD  constantsAVX2<>+2752(SB), Y3, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD  constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD  constantsAVX2<>+2336(SB), Y4, Y5
-	VPSLLQ  $0x34, Y5, Y5
-	VPADDQ  constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD  Y5, Y1, Y1
-	VSUBPD  Y4, Y3, Y3
-	VADDPD  constantsAVX2<>+2336(SB), Y3, Y3
+	VPSRLQ  $0x01, Y3, Y4
+	VPSUBQ  Y4, Y3, Y3
+	VPSLLQ  $0x34, Y4, Y4
+	VPADDQ  constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD  Y4, Y1, Y1
 	VPSLLQ  $0x34, Y3, Y3
 	VPADDQ  constantsAVX2<>+2208(SB), Y3, Y3
 	VMULPD  Y3, Y1, Y1
@@ -13906,44 +12371,42 @@ tail:
 	VMINPD     Y0, Y2, Y0
 	VMULPD     constantsAVX2<>+2304(SB), Y0, Y2
 	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y2
-	VMULPD     constantsAVX2<>+2368(SB), Y2, Y4
+	VSUBPD     constantsAVX2<>+2336(SB), Y2, Y4
+	VMULPD     constantsAVX2<>+2368(SB), Y4, Y5
+	VSUBPD     Y5, Y0, Y0
+	VMULPD     constantsAVX2<>+2400(SB), Y4, Y4
 	VSUBPD     Y4, Y0, Y0
-	VMULPD     constantsAVX2<>+2400(SB), Y2, Y4
-	VSUBPD     Y4, Y0, Y0
-	VMULPD     constantsAVX2<>+2432(SB), Y0, Y4
-	VADDPD     constantsAVX2<>+2464(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2496(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2528(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2560(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2592(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2624(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2656(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2688(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2720(SB), Y4, Y4
-	VMULPD     Y0, Y4, Y4
-	VADDPD     constantsAVX2<>+2752(SB), Y4, Y4
-	VMULPD     Y0, Y0, Y5
-	VMULPD     Y4, Y5, Y4
+	VMULPD     Y0, Y0, Y4
+	VMULPD     Y4, Y4, Y5
+	VMULPD     Y5, Y5, Y6
+	VMULPD     constantsAVX2<>+2432(SB), Y0, Y7
+	VADDPD     constantsAVX2<>+2464(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2496(SB), Y0, Y8
+	VADDPD     constantsAVX2<>+2528(SB), Y8, Y8
+	VMULPD     Y4, Y8, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     constantsAVX2<>+2560(SB), Y0, Y8
+	VADDPD     constantsAVX2<>+2592(SB), Y8, Y8
+	VMULPD     constantsAVX2<>+2624(SB), Y0, Y9
+	VADDPD     constantsAVX2<>+2656(SB), Y9, Y9
+	VMULPD     Y4, Y9, Y9
+	VADDPD     Y8, Y9, Y8
+	VMULPD     Y5, Y8, Y5
+	VADDPD     Y7, Y5, Y5
+	VMULPD     constantsAVX2<>+2688(SB), Y0, Y7
+	VADDPD     constantsAVX2<>+2720(SB), Y7, Y7
+	VMULPD     constantsAVX2<>+2752(SB), Y4, Y8
+	VADDPD     Y7, Y8, Y7
+	VMULPD     Y6, Y7, Y6
+	VADDPD     Y5, Y6, Y5
+	VMULPD     Y5, Y4, Y4
 	VADDPD     Y0, Y4, Y0
 	VADDPD     constantsAVX2<>+2208(SB), Y0, Y0
-	VMULPD     constantsAVX2<>+2752(SB), Y2, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VSUBPD     constantsAVX2<>+2336(SB), Y4, Y4
-	VADDPD     constantsAVX2<>+2336(SB), Y4, Y5
-	VPSLLQ     $0x34, Y5, Y5
-	VPADDQ     constantsAVX2<>+2208(SB), Y5, Y5
-	VMULPD     Y5, Y0, Y0
-	VSUBPD     Y4, Y2, Y2
-	VADDPD     constantsAVX2<>+2336(SB), Y2, Y2
+	VPSRLQ     $0x01, Y2, Y4
+	VPSUBQ     Y4, Y2, Y2
+	VPSLLQ     $0x34, Y4, Y4
+	VPADDQ     constantsAVX2<>+2208(SB), Y4, Y4
+	VMULPD     Y4, Y0, Y0
 	VPSLLQ     $0x34, Y2, Y2
 	VPADDQ     constantsAVX2<>+2208(SB), Y2, Y2
 	VMULPD     Y2, Y0, Y0
@@ -14255,46 +12718,46 @@ DATA constantsAVX2<>+272(SB)/4, $0xb7f40417
 DATA constantsAVX2<>+276(SB)/4, $0xb7f40417
 DATA constantsAVX2<>+280(SB)/4, $0xb7f40417
 DATA constantsAVX2<>+284(SB)/4, $0xb7f40417
-DATA constantsAVX2<>+288(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+292(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+296(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+300(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+304(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+308(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+312(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+316(SB)/4, $0x3ab71d4c
-DATA constantsAVX2<>+320(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+324(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+328(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+332(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+336(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+340(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+344(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+348(SB)/4, $0x3c0919cf
-DATA constantsAVX2<>+352(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+356(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+360(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+364(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+368(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+372(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+376(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+380(SB)/4, $0x3d2aaa26
-DATA constantsAVX2<>+384(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+388(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+392(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+396(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+400(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+404(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+408(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+412(SB)/4, $0x3e2aaa50
-DATA constantsAVX2<>+416(SB)/4, $0x3f000000
-DATA constantsAVX2<>+420(SB)/4, $0x3f000000
-DATA constantsAVX2<>+424(SB)/4, $0x3f000000
-DATA constantsAVX2<>+428(SB)/4, $0x3f000000
-DATA constantsAVX2<>+432(SB)/4, $0x3f000000
-DATA constantsAVX2<>+436(SB)/4, $0x3f000000
-DATA constantsAVX2<>+440(SB)/4, $0x3f000000
-DATA constantsAVX2<>+444(SB)/4, $0x3f000000
+DATA constantsAVX2<>+288(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+292(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+296(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+300(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+304(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+308(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+312(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+316(SB)/4, $0x3e2aaa50
+DATA constantsAVX2<>+320(SB)/4, $0x3f000000
+DATA constantsAVX2<>+324(SB)/4, $0x3f000000
+DATA constantsAVX2<>+328(SB)/4, $0x3f000000
+DATA constantsAVX2<>+332(SB)/4, $0x3f000000
+DATA constantsAVX2<>+336(SB)/4, $0x3f000000
+DATA constantsAVX2<>+340(SB)/4, $0x3f000000
+DATA constantsAVX2<>+344(SB)/4, $0x3f000000
+DATA constantsAVX2<>+348(SB)/4, $0x3f000000
+DATA constantsAVX2<>+352(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+356(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+360(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+364(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+368(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+372(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+376(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+380(SB)/4, $0x3c0919cf
+DATA constantsAVX2<>+384(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+388(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+392(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+396(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+400(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+404(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+408(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+412(SB)/4, $0x3d2aaa26
+DATA constantsAVX2<>+416(SB)/4, $0x3ab71d4c
+DATA constantsAVX2<>+420(SB)/4, $0x3ab71d4c
+DATA constantsAVX2<>+424(SB)/4, $0x3ab71d4c
+DATA constantsAVX2<>+428(SB)/4, $0x3ab71d4c
+DATA constantsAVX2<>+432(SB)/4, $0x3ab71d4c
+DATA constantsAVX2<>+436(SB)/4, $0x3ab71d4c
+DATA constantsAVX2<>+440(SB)/4, $0x3ab71d4c
+DATA constantsAVX2<>+444(SB)/4, $0x3ab71d4c
 DATA constantsAVX2<>+448(SB)/4, $0x00800000
 DATA constantsAVX2<>+452(SB)/4, $0x00800000
 DATA constantsAVX2<>+456(SB)/4, $0x00800000
@@ -14367,38 +12830,38 @@ DATA constantsAVX2<>+720(SB)/4, $0x40000000
 DATA constantsAVX2<>+724(SB)/4, $0x40000000
 DATA constantsAVX2<>+728(SB)/4, $0x40000000
 DATA constantsAVX2<>+732(SB)/4, $0x40000000
-DATA constantsAVX2<>+736(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+740(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+744(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+748(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+752(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+756(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+760(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+764(SB)/4, $0x3e789d75
-DATA constantsAVX2<>+768(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+772(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+776(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+780(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+784(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+788(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+792(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+796(SB)/4, $0x3e91e9f0
-DATA constantsAVX2<>+800(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+804(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+808(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+812(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+816(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+820(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+824(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+828(SB)/4, $0x3eccce13
-DATA constantsAVX2<>+832(SB)/4, $0x3f2aaaaa
-DATA constantsAVX2<>+836(SB)/4, $0x3f2aaaaa
-DATA constantsAVX2<>+840(SB)/4, $0x3f2aaaaa
-DATA constantsAVX2<>+844(SB)/4, $0x3f2aaaaa
-DATA constantsAVX2<>+848(SB)/4, $0x3f2aaaaa
-DATA constantsAVX2<>+852(SB)/4, $0x3f2aaaaa
-DATA constantsAVX2<>+856(SB)/4, $0x3f2aaaaa
-DATA constantsAVX2<>+860(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+736(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+740(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+744(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+748(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+752(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+756(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+760(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+764(SB)/4, $0x3eccce13
+DATA constantsAVX2<>+768(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+772(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+776(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+780(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+784(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+788(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+792(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+796(SB)/4, $0x3f2aaaaa
+DATA constantsAVX2<>+800(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+804(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+808(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+812(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+816(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+820(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+824(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+828(SB)/4, $0x3e789d75
+DATA constantsAVX2<>+832(SB)/4, $0x3e91e9f0
+DATA constantsAVX2<>+836(SB)/4, $0x3e91e9f0
+DATA constantsAVX2<>+840(SB)/4, $0x3e91e9f0
+DATA constantsAVX2<>+844(SB)/4, $0x3e91e9f0
+DATA constantsAVX2<>+848(SB)/4, $0x3e91e9f0
+DATA constantsAVX2<>+852(SB)/4, $0x3e91e9f0
+DATA constantsAVX2<>+856(SB)/4, $0x3e91e9f0
+DATA constantsAVX2<>+860(SB)/4, $0x3e91e9f0
 DATA constantsAVX2<>+864(SB)/4, $0x7f800000
 DATA constantsAVX2<>+868(SB)/4, $0x7f800000
 DATA constantsAVX2<>+872(SB)/4, $0x7f800000
@@ -14495,38 +12958,38 @@ DATA constantsAVX2<>+1232(SB)/4, $0xb242bc9b
 DATA constantsAVX2<>+1236(SB)/4, $0xb242bc9b
 DATA constantsAVX2<>+1240(SB)/4, $0xb242bc9b
 DATA constantsAVX2<>+1244(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1248(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1252(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1256(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1260(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1264(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1268(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1272(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1276(SB)/4, $0x3a77690f
-DATA constantsAVX2<>+1280(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1284(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1288(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1292(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1296(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1300(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1304(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1308(SB)/4, $0x3b6cdede
-DATA constantsAVX2<>+1312(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1316(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1320(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1324(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1328(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1332(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1336(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1340(SB)/4, $0x3964359e
-DATA constantsAVX2<>+1344(SB)/4, $0xbc3f7ca8
-DATA constantsAVX2<>+1348(SB)/4, $0xbc3f7ca8
-DATA constantsAVX2<>+1352(SB)/4, $0xbc3f7ca8
-DATA constantsAVX2<>+1356(SB)/4, $0xbc3f7ca8
-DATA constantsAVX2<>+1360(SB)/4, $0xbc3f7ca8
-DATA constantsAVX2<>+1364(SB)/4, $0xbc3f7ca8
-DATA constantsAVX2<>+1368(SB)/4, $0xbc3f7ca8
-DATA constantsAVX2<>+1372(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1248(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1252(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1256(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1260(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1264(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1268(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1272(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1276(SB)/4, $0xbeea0b35
+DATA constantsAVX2<>+1280(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1284(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1288(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1292(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1296(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1300(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1304(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1308(SB)/4, $0x3ebf161a
+DATA constantsAVX2<>+1312(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1316(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1320(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1324(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1328(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1332(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1336(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1340(SB)/4, $0x3d93a550
+DATA constantsAVX2<>+1344(SB)/4, $0x3c91454e
+DATA constantsAVX2<>+1348(SB)/4, $0x3c91454e
+DATA constantsAVX2<>+1352(SB)/4, $0x3c91454e
+DATA constantsAVX2<>+1356(SB)/4, $0x3c91454e
+DATA constantsAVX2<>+1360(SB)/4, $0x3c91454e
+DATA constantsAVX2<>+1364(SB)/4, $0x3c91454e
+DATA constantsAVX2<>+1368(SB)/4, $0x3c91454e
+DATA constantsAVX2<>+1372(SB)/4, $0x3c91454e
 DATA constantsAVX2<>+1376(SB)/4, $0xbc7702d1
 DATA constantsAVX2<>+1380(SB)/4, $0xbc7702d1
 DATA constantsAVX2<>+1384(SB)/4, $0xbc7702d1
@@ -14543,86 +13006,86 @@ DATA constantsAVX2<>+1424(SB)/4, $0x3c8540ee
 DATA constantsAVX2<>+1428(SB)/4, $0x3c8540ee
 DATA constantsAVX2<>+1432(SB)/4, $0x3c8540ee
 DATA constantsAVX2<>+1436(SB)/4, $0x3c8540ee
-DATA constantsAVX2<>+1440(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1444(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1448(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1452(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1456(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1460(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1464(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1468(SB)/4, $0x3d93a550
-DATA constantsAVX2<>+1472(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1476(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1480(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1484(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1488(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1492(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1496(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1500(SB)/4, $0x3c91454e
-DATA constantsAVX2<>+1504(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1508(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1512(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1516(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1520(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1524(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1528(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1532(SB)/4, $0xbeea0b35
-DATA constantsAVX2<>+1536(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1540(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1544(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1548(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1552(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1556(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1560(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1564(SB)/4, $0x3ebf161a
-DATA constantsAVX2<>+1568(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1572(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1576(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1580(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1584(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1588(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1592(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1596(SB)/4, $0x3eb40000
-DATA constantsAVX2<>+1600(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1604(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1608(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1612(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1616(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1620(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1624(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1628(SB)/4, $0xbf8d0000
-DATA constantsAVX2<>+1632(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1636(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1640(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1644(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1648(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1652(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1656(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1660(SB)/4, $0x3fe00000
-DATA constantsAVX2<>+1664(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1668(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1672(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1676(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1680(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1684(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1688(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1692(SB)/4, $0xba96f7e9
-DATA constantsAVX2<>+1696(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1700(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1704(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1708(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1712(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1716(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1720(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1724(SB)/4, $0x3c2365d1
-DATA constantsAVX2<>+1728(SB)/4, $0xbd882c52
-DATA constantsAVX2<>+1732(SB)/4, $0xbd882c52
-DATA constantsAVX2<>+1736(SB)/4, $0xbd882c52
-DATA constantsAVX2<>+1740(SB)/4, $0xbd882c52
-DATA constantsAVX2<>+1744(SB)/4, $0xbd882c52
-DATA constantsAVX2<>+1748(SB)/4, $0xbd882c52
-DATA constantsAVX2<>+1752(SB)/4, $0xbd882c52
-DATA constantsAVX2<>+1756(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1440(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1444(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1448(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1452(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1456(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1460(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1464(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1468(SB)/4, $0x3964359e
+DATA constantsAVX2<>+1472(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1476(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1480(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1484(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1488(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1492(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1496(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1500(SB)/4, $0xbc3f7ca8
+DATA constantsAVX2<>+1504(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1508(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1512(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1516(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1520(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1524(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1528(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1532(SB)/4, $0x3a77690f
+DATA constantsAVX2<>+1536(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1540(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1544(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1548(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1552(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1556(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1560(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1564(SB)/4, $0x3b6cdede
+DATA constantsAVX2<>+1568(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1572(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1576(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1580(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1584(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1588(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1592(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1596(SB)/4, $0xbf8d0000
+DATA constantsAVX2<>+1600(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1604(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1608(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1612(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1616(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1620(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1624(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1628(SB)/4, $0x3fe00000
+DATA constantsAVX2<>+1632(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1636(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1640(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1644(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1648(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1652(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1656(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1660(SB)/4, $0x3eb40000
+DATA constantsAVX2<>+1664(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1668(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1672(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1676(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1680(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1684(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1688(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1692(SB)/4, $0xbd882c52
+DATA constantsAVX2<>+1696(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1700(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1704(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1708(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1712(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1716(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1720(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1724(SB)/4, $0xba96f7e9
+DATA constantsAVX2<>+1728(SB)/4, $0x3c2365d1
+DATA constantsAVX2<>+1732(SB)/4, $0x3c2365d1
+DATA constantsAVX2<>+1736(SB)/4, $0x3c2365d1
+DATA constantsAVX2<>+1740(SB)/4, $0x3c2365d1
+DATA constantsAVX2<>+1744(SB)/4, $0x3c2365d1
+DATA constantsAVX2<>+1748(SB)/4, $0x3c2365d1
+DATA constantsAVX2<>+1752(SB)/4, $0x3c2365d1
+DATA constantsAVX2<>+1756(SB)/4, $0x3c2365d1
 DATA constantsAVX2<>+1760(SB)/4, $0x3f22f983
 DATA constantsAVX2<>+1764(SB)/4, $0x3f22f983
 DATA constantsAVX2<>+1768(SB)/4, $0x3f22f983
@@ -14663,54 +13126,54 @@ DATA constantsAVX2<>+1904(SB)/4, $0x2c34611a
 DATA constantsAVX2<>+1908(SB)/4, $0x2c34611a
 DATA constantsAVX2<>+1912(SB)/4, $0x2c34611a
 DATA constantsAVX2<>+1916(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1920(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1924(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1928(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1932(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1936(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1940(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1944(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1948(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+1952(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1956(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1960(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1964(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1968(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1972(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1976(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1980(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+1984(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+1988(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+1992(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+1996(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2000(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2004(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2008(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2012(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2016(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2020(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2024(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2028(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2032(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2036(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2040(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2044(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2048(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2052(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2056(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2060(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2064(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2068(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2072(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2076(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2080(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2084(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2088(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2092(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2096(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2100(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2104(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2108(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+1920(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1924(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1928(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1932(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1936(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1940(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1944(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1948(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1952(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1956(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1960(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1964(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1968(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1972(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1976(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1980(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1984(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1988(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1992(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1996(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2000(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2004(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2008(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2012(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2016(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2020(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2024(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2028(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2032(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2036(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2040(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2044(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2048(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2052(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2056(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2060(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2064(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2068(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2072(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2076(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2080(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2084(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2088(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2092(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2096(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2100(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2104(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2108(SB)/4, $0x37ccf406
 DATA constantsAVX2<>+2112(SB)/4, $0x00000001
 DATA constantsAVX2<>+2116(SB)/4, $0x00000001
 DATA constantsAVX2<>+2120(SB)/4, $0x00000001
@@ -14755,50 +13218,50 @@ DATA constantsAVX2<>+2400(SB)/8, $0xbd48432a1b0e2634
 DATA constantsAVX2<>+2408(SB)/8, $0xbd48432a1b0e2634
 DATA constantsAVX2<>+2416(SB)/8, $0xbd48432a1b0e2634
 DATA constantsAVX2<>+2424(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2432(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2440(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2448(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2456(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2464(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2472(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2480(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2488(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2496(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2504(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2512(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2520(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2528(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2536(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2544(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2552(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2560(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2568(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2576(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2584(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2592(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2600(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2608(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2616(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2624(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2632(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2640(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2648(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2656(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2664(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2672(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2680(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2688(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2696(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2704(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2712(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2720(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2728(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2736(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2744(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2752(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2760(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2768(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2776(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2432(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2440(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2448(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2456(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2464(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2472(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2480(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2488(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2496(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2504(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2512(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2520(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2528(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2536(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2544(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2552(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2560(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2568(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2576(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2584(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2592(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2600(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2608(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2616(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2624(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2632(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2640(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2648(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2656(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2664(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2672(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2680(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2688(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2696(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2704(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2712(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2720(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2728(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2736(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2744(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2752(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2760(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2768(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2776(SB)/8, $0x3e21ee8fd00fbecf
 DATA constantsAVX2<>+2784(SB)/8, $0x0010000000000000
 DATA constantsAVX2<>+2792(SB)/8, $0x0010000000000000
 DATA constantsAVX2<>+2800(SB)/8, $0x0010000000000000
@@ -14835,34 +13298,34 @@ DATA constantsAVX2<>+3040(SB)/8, $0x4000000000000000
 DATA constantsAVX2<>+3048(SB)/8, $0x4000000000000000
 DATA constantsAVX2<>+3056(SB)/8, $0x4000000000000000
 DATA constantsAVX2<>+3064(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3072(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3080(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3088(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3096(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3104(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3112(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3120(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3128(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3136(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3144(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3152(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3160(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3168(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3176(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3184(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3192(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3200(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3208(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3216(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3224(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3232(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3240(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3248(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3256(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3264(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3272(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3280(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3288(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3072(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3080(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3088(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3096(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3104(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3112(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3120(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3128(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3136(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3144(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3152(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3160(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3168(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3176(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3184(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3192(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3200(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3208(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3216(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3224(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3232(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3240(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3248(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3256(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3264(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3272(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3280(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3288(SB)/8, $0x3fc2f11a031eabce
 DATA constantsAVX2<>+3296(SB)/8, $0x7ff0000000000000
 DATA constantsAVX2<>+3304(SB)/8, $0x7ff0000000000000
 DATA constantsAVX2<>+3312(SB)/8, $0x7ff0000000000000
@@ -14919,142 +13382,142 @@ DATA constantsAVX2<>+3712(SB)/8, $0x4010000000000000
 DATA constantsAVX2<>+3720(SB)/8, $0x4010000000000000
 DATA constantsAVX2<>+3728(SB)/8, $0x4010000000000000
 DATA constantsAVX2<>+3736(SB)/8, $0x4010000000000000
-DATA constantsAVX2<>+3744(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+3752(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+3760(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+3768(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+3776(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+3784(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+3792(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+3800(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+3808(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+3816(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+3824(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+3832(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+3840(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+3848(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+3856(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+3864(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+3872(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+3880(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+3888(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+3896(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+3904(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+3912(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+3920(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+3928(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+3936(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+3944(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+3952(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+3960(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+3968(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+3976(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+3984(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+3992(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+4000(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4008(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4016(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4024(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4032(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4040(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4048(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4056(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4064(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4072(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4080(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4088(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4096(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4104(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4112(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4120(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4128(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4136(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4144(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4152(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4160(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4168(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4176(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4184(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4192(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4200(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4208(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4216(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4224(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4232(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4240(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4248(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4256(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4264(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4272(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4280(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4288(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+4296(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+4304(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+4312(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+4320(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+4328(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+4336(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+4344(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+4352(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+4360(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+4368(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+4376(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+4384(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+4392(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+4400(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+4408(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+4416(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+4424(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+4432(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+4440(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+4448(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+4456(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+4464(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+4472(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+4480(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+4488(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+4496(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+4504(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+4512(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4520(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4528(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4536(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4544(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4552(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4560(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4568(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4576(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4584(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4592(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4600(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4608(SB)/8, $0xbe663a45163bb696
-DATA constantsAVX2<>+4616(SB)/8, $0xbe663a45163bb696
-DATA constantsAVX2<>+4624(SB)/8, $0xbe663a45163bb696
-DATA constantsAVX2<>+4632(SB)/8, $0xbe663a45163bb696
-DATA constantsAVX2<>+4640(SB)/8, $0x3ea663ceb8984461
-DATA constantsAVX2<>+4648(SB)/8, $0x3ea663ceb8984461
-DATA constantsAVX2<>+4656(SB)/8, $0x3ea663ceb8984461
-DATA constantsAVX2<>+4664(SB)/8, $0x3ea663ceb8984461
-DATA constantsAVX2<>+4672(SB)/8, $0xbee3cee2a2b5ca7a
-DATA constantsAVX2<>+4680(SB)/8, $0xbee3cee2a2b5ca7a
-DATA constantsAVX2<>+4688(SB)/8, $0xbee3cee2a2b5ca7a
-DATA constantsAVX2<>+4696(SB)/8, $0xbee3cee2a2b5ca7a
-DATA constantsAVX2<>+4704(SB)/8, $0x3f1e42b2e48a3244
-DATA constantsAVX2<>+4712(SB)/8, $0x3f1e42b2e48a3244
-DATA constantsAVX2<>+4720(SB)/8, $0x3f1e42b2e48a3244
-DATA constantsAVX2<>+4728(SB)/8, $0x3f1e42b2e48a3244
-DATA constantsAVX2<>+4736(SB)/8, $0xbf537403f9f03f51
-DATA constantsAVX2<>+4744(SB)/8, $0xbf537403f9f03f51
-DATA constantsAVX2<>+4752(SB)/8, $0xbf537403f9f03f51
-DATA constantsAVX2<>+4760(SB)/8, $0xbf537403f9f03f51
-DATA constantsAVX2<>+4768(SB)/8, $0x3f846d04297b3fde
-DATA constantsAVX2<>+4776(SB)/8, $0x3f846d04297b3fde
-DATA constantsAVX2<>+4784(SB)/8, $0x3f846d04297b3fde
-DATA constantsAVX2<>+4792(SB)/8, $0x3f846d04297b3fde
-DATA constantsAVX2<>+4800(SB)/8, $0xbfb1058377e2d16a
-DATA constantsAVX2<>+4808(SB)/8, $0xbfb1058377e2d16a
-DATA constantsAVX2<>+4816(SB)/8, $0xbfb1058377e2d16a
-DATA constantsAVX2<>+4824(SB)/8, $0xbfb1058377e2d16a
+DATA constantsAVX2<>+3744(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+3752(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+3760(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+3768(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+3776(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+3784(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+3792(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+3800(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+3808(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+3816(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+3824(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+3832(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+3840(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+3848(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+3856(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+3864(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+3872(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+3880(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+3888(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+3896(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+3904(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+3912(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+3920(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+3928(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+3936(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+3944(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+3952(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+3960(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+3968(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+3976(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+3984(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+3992(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+4000(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4008(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4016(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4024(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4032(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4040(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4048(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4056(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4064(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4072(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4080(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4088(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4096(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4104(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4112(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4120(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4128(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4136(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4144(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4152(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4160(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4168(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4176(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4184(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4192(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+4200(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+4208(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+4216(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+4224(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+4232(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+4240(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+4248(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+4256(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+4264(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+4272(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+4280(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+4288(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+4296(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+4304(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+4312(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+4320(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+4328(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+4336(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+4344(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+4352(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+4360(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+4368(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+4376(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+4384(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+4392(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+4400(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+4408(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+4416(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+4424(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+4432(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+4440(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+4448(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+4456(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+4464(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+4472(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+4480(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+4488(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+4496(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+4504(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+4512(SB)/8, $0xbffc000000000000
+DATA constantsAVX2<>+4520(SB)/8, $0xbffc000000000000
+DATA constantsAVX2<>+4528(SB)/8, $0xbffc000000000000
+DATA constantsAVX2<>+4536(SB)/8, $0xbffc000000000000
+DATA constantsAVX2<>+4544(SB)/8, $0x3ffe400000000000
+DATA constantsAVX2<>+4552(SB)/8, $0x3ffe400000000000
+DATA constantsAVX2<>+4560(SB)/8, $0x3ffe400000000000
+DATA constantsAVX2<>+4568(SB)/8, $0x3ffe400000000000
+DATA constantsAVX2<>+4576(SB)/8, $0x3ff3400000000000
+DATA constantsAVX2<>+4584(SB)/8, $0x3ff3400000000000
+DATA constantsAVX2<>+4592(SB)/8, $0x3ff3400000000000
+DATA constantsAVX2<>+4600(SB)/8, $0x3ff3400000000000
+DATA constantsAVX2<>+4608(SB)/8, $0xbfb1058377e2d16a
+DATA constantsAVX2<>+4616(SB)/8, $0xbfb1058377e2d16a
+DATA constantsAVX2<>+4624(SB)/8, $0xbfb1058377e2d16a
+DATA constantsAVX2<>+4632(SB)/8, $0xbfb1058377e2d16a
+DATA constantsAVX2<>+4640(SB)/8, $0xbf537403f9f03f51
+DATA constantsAVX2<>+4648(SB)/8, $0xbf537403f9f03f51
+DATA constantsAVX2<>+4656(SB)/8, $0xbf537403f9f03f51
+DATA constantsAVX2<>+4664(SB)/8, $0xbf537403f9f03f51
+DATA constantsAVX2<>+4672(SB)/8, $0x3f846d04297b3fde
+DATA constantsAVX2<>+4680(SB)/8, $0x3f846d04297b3fde
+DATA constantsAVX2<>+4688(SB)/8, $0x3f846d04297b3fde
+DATA constantsAVX2<>+4696(SB)/8, $0x3f846d04297b3fde
+DATA constantsAVX2<>+4704(SB)/8, $0xbee3cee2a2b5ca7a
+DATA constantsAVX2<>+4712(SB)/8, $0xbee3cee2a2b5ca7a
+DATA constantsAVX2<>+4720(SB)/8, $0xbee3cee2a2b5ca7a
+DATA constantsAVX2<>+4728(SB)/8, $0xbee3cee2a2b5ca7a
+DATA constantsAVX2<>+4736(SB)/8, $0x3f1e42b2e48a3244
+DATA constantsAVX2<>+4744(SB)/8, $0x3f1e42b2e48a3244
+DATA constantsAVX2<>+4752(SB)/8, $0x3f1e42b2e48a3244
+DATA constantsAVX2<>+4760(SB)/8, $0x3f1e42b2e48a3244
+DATA constantsAVX2<>+4768(SB)/8, $0xbe663a45163bb696
+DATA constantsAVX2<>+4776(SB)/8, $0xbe663a45163bb696
+DATA constantsAVX2<>+4784(SB)/8, $0xbe663a45163bb696
+DATA constantsAVX2<>+4792(SB)/8, $0xbe663a45163bb696
+DATA constantsAVX2<>+4800(SB)/8, $0x3ea663ceb8984461
+DATA constantsAVX2<>+4808(SB)/8, $0x3ea663ceb8984461
+DATA constantsAVX2<>+4816(SB)/8, $0x3ea663ceb8984461
+DATA constantsAVX2<>+4824(SB)/8, $0x3ea663ceb8984461
 DATA constantsAVX2<>+4832(SB)/8, $0x3fe45f306dc9c883
 DATA constantsAVX2<>+4840(SB)/8, $0x3fe45f306dc9c883
 DATA constantsAVX2<>+4848(SB)/8, $0x3fe45f306dc9c883
@@ -15075,14 +13538,14 @@ DATA constantsAVX2<>+4960(SB)/8, $0x397b839a252049c1
 DATA constantsAVX2<>+4968(SB)/8, $0x397b839a252049c1
 DATA constantsAVX2<>+4976(SB)/8, $0x397b839a252049c1
 DATA constantsAVX2<>+4984(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+4992(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5000(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5008(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5016(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5024(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5032(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5040(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5048(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+4992(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5000(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5008(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5016(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5024(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5032(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5040(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5048(SB)/8, $0x3fc5555555555548
 DATA constantsAVX2<>+5056(SB)/8, $0xbec71de35552b339
 DATA constantsAVX2<>+5064(SB)/8, $0xbec71de35552b339
 DATA constantsAVX2<>+5072(SB)/8, $0xbec71de35552b339
@@ -15091,22 +13554,22 @@ DATA constantsAVX2<>+5088(SB)/8, $0x3f2a01a019be9213
 DATA constantsAVX2<>+5096(SB)/8, $0x3f2a01a019be9213
 DATA constantsAVX2<>+5104(SB)/8, $0x3f2a01a019be9213
 DATA constantsAVX2<>+5112(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5120(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5128(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5136(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5144(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5152(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5160(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5168(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5176(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5184(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5192(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5200(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5208(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5216(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5224(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5232(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5240(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5120(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5128(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5136(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5144(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5152(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5160(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5168(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5176(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5184(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5192(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5200(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5208(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5216(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5224(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5232(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5240(SB)/8, $0x3fa555555555554b
 DATA constantsAVX2<>+5248(SB)/8, $0xbe927e4f7f050c7f
 DATA constantsAVX2<>+5256(SB)/8, $0xbe927e4f7f050c7f
 DATA constantsAVX2<>+5264(SB)/8, $0xbe927e4f7f050c7f
@@ -15115,14 +13578,14 @@ DATA constantsAVX2<>+5280(SB)/8, $0x3efa01a019c8dd24
 DATA constantsAVX2<>+5288(SB)/8, $0x3efa01a019c8dd24
 DATA constantsAVX2<>+5296(SB)/8, $0x3efa01a019c8dd24
 DATA constantsAVX2<>+5304(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5312(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5320(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5328(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5336(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5344(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5352(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5360(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5368(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5312(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5320(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5328(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5336(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5344(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5352(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5360(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5368(SB)/8, $0x3e21ee9dacc3d876
 DATA constantsAVX2<>+5376(SB)/8, $0x0000000000000001
 DATA constantsAVX2<>+5384(SB)/8, $0x0000000000000001
 DATA constantsAVX2<>+5392(SB)/8, $0x0000000000000001

@@ -14,7 +14,7 @@ func BenchmarkStrips(b *testing.B) {
 			b.Run(s.name+"/float64", func(b *testing.B) { benchmark(b, functions64) })
 		}
 	}
-	best("").use()
+	chosen.use()
 }
 
 func benchmark[T Float](b *testing.B, t *table[T]) {

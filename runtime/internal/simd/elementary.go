@@ -62,14 +62,29 @@ func abs[T Float](x T) T { return T(math.Abs(float64(x))) }
 
 func (c *elementary[T]) withSign(x, sign T) T { return T(math.Copysign(float64(x), float64(sign))) }
 
-// polynomial returns the sum of coefficients[i] * x^i.
+// polynomial returns the sum of coefficients[i] * x^i. It adds pairs, then pairs of pairs, and so on, as Estrin proposed,
+// so that no chain of operations is long.
 func polynomial[T Float](coefficients []T, x T) T {
-	last := len(coefficients) - 1
-	p := coefficients[last]
-	for i := last - 1; i >= 0; i-- {
-		p = T(p*x) + coefficients[i]
+	var p [12]T
+	n := len(coefficients) / 2
+	for i := range n {
+		p[i] = T(coefficients[2*i+1]*x) + coefficients[2*i]
 	}
-	return p
+	if len(coefficients)%2 == 1 {
+		p[n] = coefficients[2*n]
+		n++
+	}
+	for n > 1 {
+		x = T(x * x)
+		for i := range n / 2 {
+			p[i] = T(p[2*i+1]*x) + p[2*i]
+		}
+		if n%2 == 1 {
+			p[n/2] = p[n-1]
+		}
+		n = (n + 1) / 2
+	}
+	return p[0]
 }
 
 // power returns 2^n for an integer n that is an exponent of T.
@@ -84,16 +99,22 @@ func (c *elementary[T]) scale(x, n T) T {
 }
 
 // reduce returns an integer n and e^r - 1, where x = n*log(2) + r.
-func (c *elementary[T]) reduce(x T) (n, e T) { return c.reduceSum(x, 0) }
+func (c *elementary[T]) reduce(x T) (n, e T) {
+	n = T(x*c.log2e) + c.magic - c.magic
+	return n, c.grow(c.remainder(x, n))
+}
 
 // reduceSum is reduce for x + y, where y is small and x a short number.
 func (c *elementary[T]) reduceSum(x, y T) (n, e T) {
 	n = T((x+y)*c.log2e) + c.magic - c.magic
-	r := x - T(n*c.ln2High)
-	r -= T(n * c.ln2Low)
-	r += y
-	return n, r + T(T(r*r)*polynomial(c.exps, r))
+	return n, c.grow(c.remainder(x, n) + y)
 }
+
+// remainder returns x - n*log(2).
+func (c *elementary[T]) remainder(x, n T) T { return (x - T(n*c.ln2High)) - T(n*c.ln2Low) }
+
+// grow returns e^r - 1 for |r| <= log(2)/2.
+func (c *elementary[T]) grow(r T) T { return T(T(r*r)*polynomial(c.exps, r)) + r }
 
 func (c *elementary[T]) exp(x T) T {
 	if x < c.expLow {
@@ -169,16 +190,16 @@ func (c *elementary[T]) phi(x T) T {
 	if t > T(c.PhiHigh) {
 		t = T(c.PhiHigh)
 	}
-	n, y, rest := c.bell(t)
 	pole := T(c.PhiPole)
 	q := 1 / (t + pole)
 	u := T((t - pole) * q)
 	d := polynomial(c.phis, u)
 	sum := t + d
+	lost := d - (sum - t)
+	slope := T(polynomial(c.slopes, u) * q)
+	n, y, rest := c.bell(t)
 	tail := y / sum
-	// What was lost in sum and in y changes the quotient by about the last place.
-	rest -= T(tail * (d - (sum - t)))
-	tail += T(T(rest*q) * polynomial(c.slopes, u))
+	tail += T((rest - T(tail*lost)) * slope) // what was lost in sum and y changes tail by about the last place
 	tail = c.scale(tail, n)
 	switch {
 	case t < T(c.PhiCenter):
@@ -190,19 +211,12 @@ func (c *elementary[T]) phi(x T) T {
 }
 
 func (c *elementary[T]) log(x T) T {
-	y, bias := x, T(c.Bias)
-	if x < T(c.MinNormal) {
-		y, bias = x*T(c.LogScale), bias+T(c.LogScaleExponent)
-	}
-	half := c.bits(T(c.SqrtHalf))
-	b := c.bits(y) + (uint64(c.Bias)<<c.Mantissa - half)
-	exponent := T(b>>c.Mantissa) - bias
-	f := c.fromBits(b&(1<<c.Mantissa-1)+half) - 1
+	exponent, f := c.split(x)
 	s := f / (f + 2)
 	z := T(s * s)
 	square := T(T(f*0.5) * f)
 	r := T(z*polynomial(c.logs, z)) + square
-	y = T(exponent*c.ln2High) - ((square - (T(s*r) + T(exponent*c.ln2Low))) - f)
+	y := T(exponent*c.ln2High) - ((square - (T(s*r) + T(exponent*c.ln2Low))) - f)
 	switch {
 	case x < 0:
 		return T(math.NaN())
@@ -212,4 +226,15 @@ func (c *elementary[T]) log(x T) T {
 		return y
 	}
 	return x
+}
+
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
+func (c *elementary[T]) split(x T) (exponent, f T) {
+	bias := T(c.Bias)
+	if x < T(c.MinNormal) {
+		x, bias = x*T(c.LogScale), bias+T(c.LogScaleExponent)
+	}
+	half := c.bits(T(c.SqrtHalf))
+	b := c.bits(x) + (uint64(c.Bias)<<c.Mantissa - half)
+	return T(b>>c.Mantissa) - bias, c.fromBits(b&(1<<c.Mantissa-1)+half) - 1
 }

@@ -92,7 +92,7 @@ func binaryFunctions[T Float]() [binaries]func(x, y T) T {
 		Div:     func(x, y T) T { return x / y },
 		Max:     func(x, y T) T { return max(x, y) },
 		Min:     func(x, y T) T { return min(x, y) },
-		Pow:     func(x, y T) T { return T(math.Pow(float64(x), float64(y))) },
+		Pow:     powOf[T](),
 		Less:    func(x, y T) T { return truth[T](x < y) },
 		AtMost:  func(x, y T) T { return truth[T](x <= y) },
 		Equal:   func(x, y T) T { return truth[T](x == y) },

@@ -10,13 +10,18 @@ type set struct {
 }
 
 // sets are the sets of instructions of this architecture, the fastest last.
-var sets = []set{{"go", true, func() { use(portable[float32](), portable[float64](), conversionTable{widen, narrow}) }}}
+var sets = append([]set{{"go", true, func() {
+	use(portable[float32](), portable[float64](), conversionTable{widen, narrow})
+}}}, ofProcessor()...)
 
-// variable is the environment variable that names the set of instructions to use. A value that names none which the
-// processor has is ignored: results are the same with all sets.
+// variable is the environment variable that names the set of instructions to use: go, avx2 or avx512. A value that names
+// none which the processor has is ignored, since results are the same with all sets.
 const variable = "OPGEN_SIMD"
 
-func init() { best(os.Getenv(variable)).use() }
+// chosen is the set in use, outside of tests.
+var chosen = best(os.Getenv(variable))
+
+func init() { chosen.use() }
 
 // best returns the set with a name, or the fastest that is available.
 func best(name string) set {

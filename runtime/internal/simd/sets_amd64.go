@@ -2,12 +2,19 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
-func init() {
-	sets = append(sets,
-		set{"avx2", cpu.X86.HasAVX2 && cpu.X86.HasBMI2, func() {
-			use(table32AVX2(), table64AVX2(), conversionTable{widenAVX2, narrowAVX2})
+// ofProcessor returns the sets of instructions beside that of Go, the fastest last.
+func ofProcessor() []set {
+	x := &cpu.X86
+	return []set{
+		{"avx2", x.HasAVX2 && x.HasBMI2, func() {
+			t, wide := table32AVX2(), table64AVX2()
+			setPow(t, wide)
+			use(t, wide, conversionTable{widenAVX2, narrowAVX2})
 		}},
-		set{"avx512", cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasBMI2, func() {
-			use(table32AVX512(), table64AVX512(), conversionTable{widenAVX512, narrowAVX512})
-		}})
+		{"avx512", x.HasAVX512F && x.HasAVX512DQ && x.HasBMI2, func() {
+			t, wide := table32AVX512(), table64AVX512()
+			setPow(t, wide)
+			use(t, wide, conversionTable{widenAVX512, narrowAVX512})
+		}},
+	}
 }

@@ -1,7 +1,6 @@
 package simd
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,8 +10,7 @@ import (
 
 // others calls f with the functions of each set of instructions but Go in use, and those of Go to compare with.
 func others(t testing.TB, f func(name string)) {
-	current := best(os.Getenv(variable))
-	defer current.use()
+	defer chosen.use()
 	n := 0
 	for _, s := range sets[1:] {
 		if s.available {
@@ -32,6 +30,15 @@ type call[T Float] struct {
 	run  func(t *table[T], z, w, x, y []T, a *Lanes[T])
 }
 
+var unaryNames = [unaries]string{
+	"Neg", "Abs", "Square", "Sqrt", "Rsqrt", "Recip", "Exp", "Log", "Expm1", "Sin", "Cos", "Tanh", "Sigmoid", "Phi", "Density",
+	"Floor", "Ceil", "Round", "Sign", "IsNaN", "Not",
+}
+
+var binaryNames = [binaries]string{
+	"Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Less", "AtMost", "Equal", "Unequal", "And", "Or",
+}
+
 // calls lists the calls of all entries of a table.
 func calls[T Float]() []call[T] {
 	var out []call[T]
@@ -39,12 +46,12 @@ func calls[T Float]() []call[T] {
 		out = append(out, call[T]{name, run})
 	}
 	for f := range unaries {
-		add(fmt.Sprintf("unary %d", f), func(t *table[T], z, _, x, _ []T, _ *Lanes[T]) { t.unary[f](z, x) })
+		add(unaryNames[f], func(t *table[T], z, _, x, _ []T, _ *Lanes[T]) { t.unary[f](z, x) })
 	}
 	for f := range binaries {
-		add(fmt.Sprintf("binary %d", f), func(t *table[T], z, _, x, y []T, _ *Lanes[T]) { t.binary[f](z, x, y) })
-		add(fmt.Sprintf("binaryScalar %d", f), func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) { t.binaryScalar[f](z, x, w[0]) })
-		add(fmt.Sprintf("scalarBinary %d", f), func(t *table[T], z, w, _, y []T, _ *Lanes[T]) { t.scalarBinary[f](z, w[0], y) })
+		add(binaryNames[f], func(t *table[T], z, _, x, y []T, _ *Lanes[T]) { t.binary[f](z, x, y) })
+		add(binaryNames[f]+" of strip and scalar", func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) { t.binaryScalar[f](z, x, w[0]) })
+		add(binaryNames[f]+" of scalar and strip", func(t *table[T], z, w, _, y []T, _ *Lanes[T]) { t.scalarBinary[f](z, w[0], y) })
 	}
 	add("mulAdd", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAdd(z, w, x, y) })
 	add("mulSubFrom", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSubFrom(z, w, x, y) })
@@ -185,6 +192,9 @@ func TestBestSet(t *testing.T) {
 		if s.available {
 			fastest = s.name
 		}
+	}
+	if value := os.Getenv(variable); value == "" && chosen.name != fastest {
+		t.Errorf("without %s: want set %s in use, got %s", variable, fastest, chosen.name)
 	}
 	for name, want := range map[string]string{"go": "go", "": fastest, "sse9": fastest, fastest: fastest} {
 		if got := best(name).name; got != want {

@@ -113,6 +113,10 @@ func Narrow(z []float32, x []float64) {
 
 // Gather sets every z[i] to x[start+i*stride].
 func Gather[T any](z, x []T, start, stride int) {
+	if stride == 1 {
+		copy(z, x[start:start+len(z)])
+		return
+	}
 	for i := range z {
 		z[i] = x[start]
 		start += stride
@@ -121,6 +125,10 @@ func Gather[T any](z, x []T, start, stride int) {
 
 // Scatter sets z[start+i*stride] to x[i], for every element of x.
 func Scatter[T any](z, x []T, start, stride int) {
+	if stride == 1 {
+		copy(z[start:start+len(x)], x)
+		return
+	}
 	for _, v := range x {
 		z[start] = v
 		start += stride

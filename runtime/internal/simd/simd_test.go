@@ -58,7 +58,7 @@ func TestComparisons(t *testing.T) {
 			t.Helper()
 			for i, v := range z {
 				if !same(v, c.want) {
-					t.Errorf("binary %d of %v and %v, %s: want %v, got %v at %d", c.f, c.x, c.y, form, c.want, v, i)
+					t.Errorf("%s of %v and %v, %s: want %v, got %v at %d", binaryNames[c.f], c.x, c.y, form, c.want, v, i)
 				}
 				z[i] = -7
 			}
@@ -101,7 +101,7 @@ func testUnary[T Float](t *testing.T, f Unary, x, want float64) {
 	UnaryOf[T](f)(z, z)
 	for _, v := range z {
 		if !same(v, T(want)) {
-			t.Errorf("unary %d of %v in %T: want %v, got %v", f, x, v, want, v)
+			t.Errorf("%s of %v in %T: want %v, got %v", unaryNames[f], x, v, want, v)
 		}
 	}
 }
@@ -177,8 +177,20 @@ func TestGatherScatter(t *testing.T) {
 	x := []int{0, 1, 2, 3, 4, 5, 6, 7}
 	z := make([]int, 3)
 	Gather(z, x, 7, -3)
-	if z != nil && (z[0] != 7 || z[1] != 4 || z[2] != 1) {
+	if z[0] != 7 || z[1] != 4 || z[2] != 1 {
 		t.Errorf("want [7 4 1], got %v", z)
+	}
+	Gather(z, x, 3, 1)
+	if z[0] != 3 || z[1] != 4 || z[2] != 5 {
+		t.Errorf("want [3 4 5], got %v", z)
+	}
+	Gather(z, x, 6, 0)
+	if z[0] != 6 || z[1] != 6 || z[2] != 6 {
+		t.Errorf("want [6 6 6], got %v", z)
+	}
+	Scatter(x, []int{-7}, 7, 1)
+	if x[7] != -7 {
+		t.Errorf("want -7, got %v", x[7])
 	}
 	Scatter(x, []int{-1, -2, -3}, 0, 2)
 	if x[0] != -1 || x[2] != -2 || x[4] != -3 || x[1] != 1 {

@@ -124,3 +124,13 @@ var Double = Constants{
 	PhiSlope:    []float64{1.890625, -1.75, 1.203125},
 	DensityHigh: 40, DensityTop: 0x1.9884533d43651p-2, DensityRest: -0x1.cbc0d30ebfd15p-56,
 }
+
+// LongLogHigh + LongLogLow is 2/3.
+const LongLogHigh, LongLogLow = 0x1.5555555555555p-1, 0x1.5555555555555p-55
+
+// LongLog approximates (((log((1 + s)/(1 - s))/s - 2)/z - 2/3)/z, with s and z as in Constants.Log, for logarithms of more
+// bits than a float64 has.
+var LongLog = [8]float64{
+	0x1.9999999999996p-2, 0x1.2492492492f56p-2, 0x1.c71c71c595952p-3, 0x1.745d1829ef8d8p-3, 0x1.3b13649a0329bp-3,
+	0x1.11207708dcf0ap-3, 0x1.de3c19824b364p-4, 0x1.ead18b87f5c9dp-4,
+}

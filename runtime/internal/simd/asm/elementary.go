@@ -4,41 +4,79 @@ import "math"
 
 // The functions below do what package simd does in Go, in the same order.
 
-func (m *machine) polynomial(coefficients []float64, x value) value {
-	last := len(coefficients) - 1
-	p := m.mul(x, m.number(coefficients[last]))
-	for i := last - 1; i > 0; i-- {
-		p = m.mul(m.add(p, m.number(coefficients[i])), x)
+// polynomial adds pairs, then pairs of pairs, and so on. The square of x is square, if that is at hand.
+func (m *machine) polynomial(coefficients []float64, x, square value) value {
+	powers := []value{x}
+	if square != nil {
+		powers = append(powers, square)
 	}
-	return m.add(p, m.number(coefficients[0]))
+	level := 0
+	for 1<<level < len(coefficients) {
+		level++
+		if len(powers) < level {
+			last := powers[len(powers)-1]
+			powers = append(powers, m.mul(last, last))
+		}
+	}
+	sum, _ := m.pairs(coefficients, powers, level, 0)
+	return sum
 }
 
-// power returns 2^n.
-func (m *machine) power(n value) value {
-	return m.addInt(m.up(m.add(n, m.number(m.Magic)), m.Mantissa), m.word(uint64(m.Bias)<<m.Mantissa))
+// pairs returns sum i of a level, of 2^level coefficients. One that is a coefficient alone is a constant.
+func (m *machine) pairs(coefficients []float64, powers []value, level, i int) (value, constant) {
+	if level == 0 {
+		return nil, m.number(coefficients[i])
+	}
+	low, lowConstant := m.pairs(coefficients, powers, level-1, 2*i)
+	if (2*i+1)<<(level-1) >= len(coefficients) {
+		return low, lowConstant
+	}
+	high, highConstant := m.pairs(coefficients, powers, level-1, 2*i+1)
+	power := powers[level-1]
+	var product value
+	if high == nil {
+		product = m.mul(power, highConstant)
+	} else {
+		product = m.mul(high, power)
+	}
+	if low == nil {
+		return m.add(product, lowConstant), constant{}
+	}
+	return m.add(product, low), constant{}
 }
 
-// integer next to x.
-func (m *machine) nearest(x value) value {
-	return m.sub(m.add(x, m.number(m.Magic)), m.number(m.Magic))
+// integer is an integer as a number, and as the low bits of a number to which Magic was added.
+type integer struct{ number, bits value }
+
+// nearest is the integer next to x.
+func (m *machine) nearest(x value) integer {
+	t := m.add(x, m.number(m.Magic))
+	return integer{m.sub(t, m.number(m.Magic)), t}
 }
 
-func (m *machine) scale(x, n value) value {
+// power returns 2^(n - less), where bits hold n as those of integers do.
+func (m *machine) power(bits value, less uint) value {
+	return m.addInt(m.up(bits, m.Mantissa), m.word(uint64(m.Bias-less)<<m.Mantissa))
+}
+
+// scale may divide 2^n in another way than Go code does: the first product is not rounded.
+func (m *machine) scale(x value, n integer) value {
 	if m.wide() {
-		return m.apply(m.real("VSCALEF"), x, n) // rounds once, too
+		return m.apply(m.real("VSCALEF"), x, n.number) // rounds once, too
 	}
-	half := m.nearest(m.mul(n, m.number(0.5)))
-	return m.mul(m.mul(x, m.power(half)), m.power(m.sub(n, half)))
+	half := m.down(n.bits, 1)
+	rest := m.apply(m.integer("VPSUB"), n.bits, half)
+	return m.mul(m.mul(x, m.power(half, 0)), m.power(rest, 0))
 }
 
-func (m *machine) reduce(x value) (n, e value) {
+func (m *machine) reduce(x value) (n integer, e value) {
 	n = m.nearest(m.mul(x, m.number(m.Log2E)))
-	return n, m.grow(m.remainder(x, n))
+	return n, m.grow(m.remainder(x, n.number))
 }
 
-func (m *machine) reduceSum(x, y value) (n, e value) {
+func (m *machine) reduceSum(x, y value) (n integer, e value) {
 	n = m.nearest(m.mul(m.add(x, y), m.number(m.Log2E)))
-	return n, m.grow(m.add(m.remainder(x, n), y))
+	return n, m.grow(m.add(m.remainder(x, n.number), y))
 }
 
 func (m *machine) remainder(x, n value) value {
@@ -46,8 +84,8 @@ func (m *machine) remainder(x, n value) value {
 }
 
 func (m *machine) grow(r value) value {
-	p := m.polynomial(m.Exp, r)
-	return m.add(m.mul(m.mul(r, r), p), r)
+	square := m.mul(r, r)
+	return m.add(m.mul(square, m.polynomial(m.Exp, r, square)), r)
 }
 
 // atLeast and atMost bound x, and leave a NaN as it is.
@@ -61,14 +99,14 @@ func (m *machine) exp(x value) value {
 
 func (m *machine) expm1(x value) value {
 	n, e := m.reduce(m.atMost(m.atLeast(x, m.Expm1Low), m.ExpHigh))
-	half := m.power(m.sub(n, m.number(1)))
+	half := m.power(n.bits, 1)
 	y := m.add(m.mul(e, half), m.sub(half, m.number(0.5)))
 	return m.withSign(m.add(y, y), x)
 }
 
 func (m *machine) tanh(x value) value {
 	n, e := m.reduce(m.mul(m.atMost(m.abs(x), m.TanhHigh), m.number(-2)))
-	p := m.power(n)
+	p := m.power(n.bits, 0)
 	t := m.mul(e, p)
 	one := m.load(m.number(1))
 	return m.withSign(m.div(m.sub(m.sub(one, p), t), m.add(m.add(p, one), t)), x)
@@ -81,7 +119,7 @@ func (m *machine) sigmoid(x value) value {
 	return m.div(m.choose(m.compare(x, atLeast, m.number(0)), one, p), m.add(p, one))
 }
 
-func (m *machine) bell(t value) (n, y, rest value) {
+func (m *machine) bell(t value) (n integer, y, rest value) {
 	high := m.and(t, m.word(m.HighBits))
 	low := m.sub(t, high)
 	n, e := m.reduceSum(
@@ -100,19 +138,20 @@ func (m *machine) density(x value) value {
 
 func (m *machine) phi(x value) value {
 	t := m.atMost(m.abs(x), m.PhiHigh)
-	n, y, rest := m.bell(t)
 	one := m.load(m.number(1))
 	q := m.div(one, m.add(t, m.number(m.PhiPole)))
 	u := m.mul(m.sub(t, m.number(m.PhiPole)), q)
-	d := m.polynomial(m.Phi, u)
+	d := m.polynomial(m.Phi, u, nil)
 	sum := m.add(t, d)
+	lost := m.sub(d, m.sub(sum, t))
+	slope := m.mul(m.polynomial(m.PhiSlope, u, nil), q)
+	n, y, rest := m.bell(t)
 	tail := m.div(y, sum)
-	rest = m.sub(rest, m.mul(tail, m.sub(d, m.sub(sum, t))))
-	tail = m.add(tail, m.mul(m.mul(rest, q), m.polynomial(m.PhiSlope, u)))
+	tail = m.add(tail, m.mul(m.sub(rest, m.mul(tail, lost)), slope))
 	tail = m.scale(tail, n)
 	tail = m.choose(m.compare(x, greater, m.number(0)), m.sub(one, tail), tail)
-	center := m.add(m.mul(m.polynomial(m.Center, m.mul(x, x)), x), m.number(0.5))
-	return m.choose(m.compare(t, less, m.number(m.PhiCenter)), center, tail)
+	center := m.add(m.mul(m.polynomial(m.Center, m.mul(x, x), nil), x), m.number(0.5))
+	return m.choose(m.compare(m.abs(x), less, m.number(m.PhiCenter)), center, tail)
 }
 
 func (m *machine) log(x value) value {
@@ -129,7 +168,7 @@ func (m *machine) log(x value) value {
 	s := m.div(f, m.add(f, m.number(2)))
 	z := m.mul(s, s)
 	square := m.mul(m.mul(f, m.number(0.5)), f)
-	r := m.add(m.mul(z, m.polynomial(m.Log, z)), square)
+	r := m.add(m.mul(z, m.polynomial(m.Log, z, nil)), square)
 	low := m.add(m.mul(s, r), m.mul(exponent, m.number(m.Ln2Low)))
 	y = m.sub(m.mul(exponent, m.number(m.Ln2High)), m.sub(m.sub(square, low), f))
 	y = m.choose(m.compare(x, less, m.number(math.Inf(1))), y, x)
@@ -139,8 +178,8 @@ func (m *machine) log(x value) value {
 
 // turn returns the sine of x + quarters*pi/2 where x is not above SinBound.
 func (m *machine) turn(x value, quarters uint64) value {
-	t := m.add(m.mul(x, m.number(m.TwoByPi)), m.number(m.Magic))
-	n := m.sub(t, m.number(m.Magic))
+	nearest := m.nearest(m.mul(x, m.number(m.TwoByPi)))
+	n, t := nearest.number, nearest.bits
 	if quarters != 0 {
 		t = m.addInt(t, m.word(quarters))
 	}
@@ -149,9 +188,10 @@ func (m *machine) turn(x value, quarters uint64) value {
 	r := m.sub(a, b)
 	rest := m.add(m.sub(b, m.sub(a, r)), m.mul(n, m.number(m.HalfPi[3])))
 	z := m.mul(r, r)
-	sine := m.sub(r, m.add(m.mul(m.mul(z, m.polynomial(m.Sin, z)), r), rest))
+	square := m.mul(z, z)
+	sine := m.sub(r, m.add(m.mul(m.mul(z, m.polynomial(m.Sin, z, square)), r), rest))
 	one := m.load(m.number(1))
-	cosine := m.add(m.mul(m.mul(z, z), m.polynomial(m.Cos, z)), m.sub(one, m.mul(z, m.number(0.5))))
+	cosine := m.add(m.mul(square, m.polynomial(m.Cos, z, square)), m.sub(one, m.mul(z, m.number(0.5))))
 	last := uint(8*m.size() - 1)
 	y := m.choose(m.signs(m.up(t, last)), cosine, sine)
 	return m.xor(y, m.and(m.up(t, last-1), m.sign()))

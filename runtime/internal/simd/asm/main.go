@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 	"github.com/opgen/opgen/runtime/internal/simd/approx"
@@ -21,11 +22,19 @@ func main() {
 	if len(os.Args) != 2 {
 		fail(fmt.Errorf("usage: asm FOLDER, which gets the files, got %d arguments", len(os.Args)-1))
 	}
+	if err := write(os.Args[1]); err != nil {
+		fail(err)
+	}
+}
+
+// write makes the files of all sets in a folder.
+func write(folder string) error {
 	for _, s := range []*set{{name: "avx2", title: "AVX2", bytes: 32}, {name: "avx512", title: "AVX512", bytes: 64}} {
-		if err := s.write(os.Args[1]); err != nil {
-			fail(err)
+		if err := s.write(folder); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func fail(err error) {
@@ -52,7 +61,12 @@ func (s *set) write(folder string) error {
 	if err != nil {
 		return err
 	}
-	if err := pass.Compile.Execute(file); err != nil {
+	for _, f := range file.Functions() {
+		if err := pass.Compile.Execute(&ir.File{Sections: []ir.Section{f}}); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	if err := pass.IncludeTextFlagHeader(file); err != nil {
 		return err
 	}
 	config := printer.Config{Name: "runtime/internal/simd/asm", Pkg: "simd"}

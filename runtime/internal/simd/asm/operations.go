@@ -24,12 +24,16 @@ func (m *machine) unary(f string, unroll int, body func(value) value) {
 	m.enter("unary["+f+"]", "checkedUnary(%s)", operation)
 }
 
-// heavy is how many vectors of a long computation are worked on side by side.
+// heavy is how many vectors of a long computation are worked on side by side: as many as registers suffice for.
 func (m *machine) heavy() int {
+	n := 2
 	if m.wide() {
-		return 4
+		n = 4
 	}
-	return 2
+	if m.double {
+		n /= 2
+	}
+	return n
 }
 
 func (m *machine) unaries() {
@@ -40,12 +44,12 @@ func (m *machine) unaries() {
 	m.unary("Rsqrt", 4, func(x value) value { return m.div(m.load(m.number(1)), m.sqrt(x)) })
 	m.unary("Recip", 4, func(x value) value { return m.div(m.load(m.number(1)), x) })
 	m.unary("Exp", m.heavy(), m.exp)
-	m.unary("Log", min(3, m.heavy()), m.log)
+	m.unary("Log", max(1, m.heavy()/2), m.log)
 	m.unary("Expm1", m.heavy(), m.expm1)
 	m.unary("Tanh", m.heavy(), m.tanh)
 	m.unary("Sigmoid", m.heavy(), m.sigmoid)
 	m.unary("Density", m.heavy(), m.density)
-	m.unary("Phi", 2, m.phi)
+	m.unary("Phi", max(1, m.heavy()-1), m.phi)
 	m.unary("Floor", 4, func(x value) value { return m.round(x, toFloor) })
 	m.unary("Ceil", 4, func(x value) value { return m.round(x, toCeil) })
 	m.unary("Round", 4, func(x value) value { return m.round(x, toNearest) })

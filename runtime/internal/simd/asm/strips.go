@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -141,19 +142,19 @@ func (m *machine) writeTail(k reg.Register, v value, to operand.Mem) {
 func (m *machine) strip(operation, parameters, doc string, unroll int, body func(in map[string]value) value) {
 	signature := "func(" + strings.ReplaceAll(parameters, "T", m.element()) + ")"
 	m.begin(m.name(operation), signature, doc)
-	slices, scalars := names(parameters)
-	c := m.cursorOf("z", slices...)
+	strips, scalars := names(parameters)
+	c := m.cursorOf("z", strips...)
 	in := map[string]value{}
 	for _, s := range scalars {
 		in[s] = m.parameter(s)
 	}
 	step := func(read func(slice string) value, write func(value)) {
-		for _, s := range slices[1:] {
+		for _, s := range strips[1:] {
 			in[s] = read(s)
 		}
 		write(body(in))
 	}
-	for _, n := range []int{unroll, 1} {
+	for _, n := range slices.Compact([]int{unroll, 1}) {
 		loop, done := fmt.Sprintf("loop%d", n), fmt.Sprintf("done%d", n)
 		m.Label(loop)
 		m.CMPQ(c.left, operand.I32(n*m.width()))

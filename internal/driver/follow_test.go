@@ -1,0 +1,128 @@
+package driver_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/model"
+)
+
+// facts returns the facts of an operator as text.
+func facts(o *model.Operator) string {
+	var b strings.Builder
+	for _, s := range o.Slots {
+		fmt.Fprintf(&b, "saved %s: %s\n", s.Name, s.Saved)
+	}
+	for _, t := range o.Tasks {
+		for _, s := range t.Steps {
+			fmt.Fprintf(&b, "%s over %s, element by element: %v, flops %s\n", t.Name, s.Over, s.Elementwise, t.Flops)
+		}
+		for _, p := range t.InPlace {
+			fmt.Fprintf(&b, "%s: %s where %s is, view: %v\n", t.Name, o.Slots[p.Slot].Name, o.Slots[p.Of].Name, p.View)
+		}
+	}
+	for _, s := range o.Shards {
+		fmt.Fprintf(&b, "%s %s\n", s.Dim, s.Words())
+	}
+	return b.String()
+}
+
+// TestFacts resolves specs that state no facts, and some that refuse what follows.
+func TestFacts(t *testing.T) {
+	const head = `edition = 1
+name    = "op"
+doc     = "An operator."
+formula = "%s"
+%s
+[dtypes]
+T = ["f32", "f64"]
+[attrs]
+dim = { type = "axis", binds = "R", default = -1 }
+[slots]
+input  = { role = "input", type = "T", shape = ["A...", "R", "B..."] }
+output = { role = "output", type = "T", shape = ["A...", "R", "B..."] }
+[tasks]
+forward  = {%s}
+backward = {}
+%s
+[[examples]]
+input = [2, 3]
+attrs = { dim = 0 }
+[[examples]]
+input = [2, 3, 4]
+attrs = { dim = 1 }
+`
+	softmax := "output[a, r, b] = exp(input[a, r, b] - logsumexp(r': input[a, r', b]))"
+	for _, c := range []struct{ name, formula, header, task, tables, want string }{
+		{"softmax", softmax, "", "", "", `saved input: 
+saved output: true
+forward over prod(A) * prod(B), element by element: false, flops 5 * prod(A) * R * prod(B)
+forward: output where input is, view: false
+backward over prod(A) * prod(B), element by element: false, flops 4 * prod(A) * R * prod(B)
+backward: input where output is, view: false
+A divides outputs
+B divides outputs
+`},
+		{"elements", "output[a, r, b] = tanh(input[a, r, b])", "", "", "", `saved input: 
+saved output: true
+forward over prod(A) * R * prod(B), element by element: true, flops prod(A) * R * prod(B)
+forward: output where input is, view: false
+backward over prod(A) * R * prod(B), element by element: true, flops 3 * prod(A) * R * prod(B)
+backward: input where output is, view: false
+A divides outputs
+R divides outputs
+B divides outputs
+`},
+		{"same", "output[a, r, b] = input[a, r, b]", "", "", "", `saved input: 
+saved output: 
+forward over prod(A) * R * prod(B), element by element: true, flops 0
+forward: output where input is, view: true
+backward over prod(A) * R * prod(B), element by element: true, flops 0
+backward: input where output is, view: true
+A divides outputs
+R divides outputs
+B divides outputs
+`},
+		{"refused", "output[a, r, b] = input[a, r, b]", "inplace = {}", " over = 1, elementwise = false ", `
+[sharding]
+split = [{ dim = "A", when = "dim < -9" }]
+[cost]
+forward = { flops = 7 }`, `saved input: 
+saved output: 
+forward over 1, element by element: false, flops 7
+backward over prod(A) * R * prod(B), element by element: true, flops 0
+A divides outputs
+R divides outputs
+B divides outputs
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for name, text := range map[string]string{
+				"go.mod":        "module example.com/m\n",
+				"opgen.toml":    "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
+				"kernels/op.go": "package kernels\n",
+				"specs/op.toml": fmt.Sprintf(head, c.formula, c.header, c.task, c.tables),
+			} {
+				path := filepath.Join(root, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err := driver.Load(root)
+			if err != nil || !p.Findings.Empty() {
+				t.Fatalf("want no findings, got %v, %v", err, p.Findings.Sorted())
+			}
+			if got := facts(p.Module().Operators[0]); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,179 @@
+package example
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/parallel"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Follow completes specs with the facts that follow from formulas at the examples, where a spec states none. The specs must
+// then be checked again, since they have expressions that were not there. It reports whether it added something.
+func Follow(m *model.Module, specs []*spec.Spec) bool {
+	byName := map[string]*spec.Spec{}
+	for _, s := range specs {
+		byName[s.Name.V] = s
+	}
+	added := make([]bool, len(m.Operators))
+	parallel.Do(len(m.Operators), func(i int) {
+		o := m.Operators[i]
+		f := &follower{op: o, spec: byName[o.Name], views: views(o)}
+		if len(f.views) == 0 {
+			return
+		}
+		f.saved()
+		f.inPlace()
+		f.shards()
+		f.costs()
+		f.tasks()
+		added[i] = f.added
+	})
+	for _, a := range added {
+		if a {
+			return true
+		}
+	}
+	return false
+}
+
+// follower completes a spec.
+type follower struct {
+	op    *model.Operator
+	spec  *spec.Spec
+	views []*view // at least one
+	added bool
+}
+
+// text returns a string as if the spec had it at a place.
+func (f *follower) text(at source.Span, s string) spec.Str {
+	f.added = true
+	return spec.Str{V: s, Node: &source.Scalar{Span: at, Value: s}}
+}
+
+// differentiable reports whether there is a backward task, and the formula has a gradient at all examples.
+func (f *follower) differentiable() bool {
+	if f.op.Task(task.KindBackward) == nil {
+		return false
+	}
+	for _, v := range f.views {
+		if v.gradient == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// rankFree returns a product of symbols, and quotients of them, in the names of the spec: all symbols of a run are prod(run).
+// ok is false if only some of them are there.
+func (v *view) rankFree(factors []*term.Term) (text string, ok bool) {
+	count, own := map[string]int{}, map[string]int{} // by name of the dimension, by symbol
+	var names, quotients []string
+	for _, x := range factors {
+		switch {
+		case x.Op == term.Quotient:
+			top, fine := v.product(x.Args[0])
+			below, too := v.product(x.Args[1])
+			if !fine || !too || strings.ContainsAny(below, "*/") {
+				return "", false
+			}
+			quotients = append(quotients, "("+top+" / "+below+")")
+		case x.Op != term.Symbol:
+			return "", false
+		default:
+			name := v.dimOf(x.Name)
+			if count[name] == 0 {
+				names = append(names, name)
+			}
+			count[name]++
+			own[x.Name]++
+		}
+	}
+	var parts []string
+	for _, d := range v.order(names) {
+		run, isRun := v.dims[d].([]int)
+		if !isRun {
+			for range count[d] {
+				parts = append(parts, d)
+			}
+			continue
+		}
+		times := count[d] / len(run)
+		for i := range run {
+			if own[program.SymbolOf(d, i)] != times {
+				return "", false
+			}
+		}
+		for range times {
+			parts = append(parts, "prod("+d+")")
+		}
+	}
+	if parts = append(parts, quotients...); len(parts) == 0 {
+		return "1", true
+	}
+	return strings.Join(parts, " * "), true
+}
+
+// product returns an integer that is one product in the names of the spec.
+func (v *view) product(n *term.Term) (string, bool) {
+	m := term.Monomials(n)
+	if len(m) != 1 {
+		return "", false
+	}
+	text, ok := v.rankFree(m[0].Factors)
+	if m[0].Coefficient != 1 {
+		text = fmt.Sprintf("%d * %s", m[0].Coefficient, text)
+	}
+	return text, ok
+}
+
+// dimOf returns the dimension of a symbol: a run, of which the symbol is an extent, or the symbol's own name.
+func (v *view) dimOf(name string) string {
+	for _, d := range v.op.Dims {
+		run, ok := v.dims[d.Name].([]int)
+		for i := range run {
+			if ok && program.SymbolOf(d.Name, i) == name {
+				return d.Name
+			}
+		}
+	}
+	return name
+}
+
+// order sorts names of dimensions and attributes: dimensions in the order of the spec, then attributes.
+func (v *view) order(names []string) []string {
+	var out []string
+	has := map[string]bool{}
+	for _, n := range names {
+		has[n] = true
+	}
+	for _, n := range extentNames(v.op) {
+		if has[n] {
+			out = append(out, n)
+			has[n] = false
+		}
+	}
+	for _, n := range names {
+		if has[n] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// extentNames lists what extents may be named after: dimensions, then attributes.
+func extentNames(o *model.Operator) []string {
+	var out []string
+	for _, d := range o.Dims {
+		out = append(out, d.Name)
+	}
+	for _, a := range o.Attrs {
+		out = append(out, a.Name)
+	}
+	return out
+}

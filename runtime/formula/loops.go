@@ -1,0 +1,337 @@
+package formula
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/loops"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// loopKernel computes a task by loops that are made of the operator's formula.
+type loopKernel struct{ signature *task.Signature }
+
+func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
+	o := k.signature.Operator
+	u, err := useOf(o, a.Attrs, a.Resolved)
+	if err != nil {
+		return nil, mistake(o.Name, err.Error())
+	}
+	p, err := program.Build(u)
+	if err != nil {
+		return nil, mistake(o.Name, err.Error())
+	}
+	l := &layout{kernel: k, accessor: a, program: p, task: slices.Index(o.Signatures, k.signature)}
+	statements, err := l.statements()
+	if err != nil {
+		return kernel(k).bind(a) // what loops do not support, the reference computes
+	}
+	code, err := loops.Compile(l.program, statements, l.tensors)
+	if err != nil {
+		return kernel(k).bind(a)
+	}
+	return l.bodies(code), nil
+}
+
+// layout says where the tensors of a program are while a task runs.
+type layout struct {
+	kernel   loopKernel
+	accessor *task.Accessor
+	program  *program.Program
+	task     int
+	tensors  []loops.Tensor
+	memory   [][]byte
+	given    []bool // whether the task gets the elements
+	wanted   []bool // whether it has to give them
+}
+
+// statements returns the statements that give what the task has to.
+func (l *layout) statements() ([]*program.Statement, error) {
+	k := l.kernel.signature
+	all := l.program.Statements
+	of := map[int]int{} // gradients, by tensor
+	if k.Kind == task.KindBackward {
+		var outputs []int
+		for i, t := range l.program.Tensors {
+			if t.Slot >= 0 && t.Given && t.Varies && t.Kind == term.Real && len(l.buffer(t.Slot, t.Number, true).Bytes) > 0 && l.gradientIn(t.Slot) {
+				outputs = append(outputs, i)
+			}
+		}
+		g, err := derive.Gradients(l.program, outputs)
+		if err != nil {
+			return nil, err
+		}
+		l.program, of = g.Program, g.Of
+		all = g.Program.Statements
+	}
+	l.place(of)
+	return l.needed(all), nil
+}
+
+// gradientIn reports whether the task reads the gradient of a slot.
+func (l *layout) gradientIn(slot int) bool {
+	return slices.ContainsFunc(l.kernel.signature.Params, func(p task.Param) bool { return p.Grad && p.Slot == slot && p.Perm.Reads() })
+}
+
+// buffer returns the memory of a tensor or its gradient; that of an absent one has no type.
+func (l *layout) buffer(slot, number int, grad bool) task.Buffer {
+	for _, p := range l.kernel.signature.Params {
+		if p.Slot == slot && p.Grad == grad && (p.Grad || l.accessor.Resolved.Takes(l.task, slot)) {
+			if m := l.accessor.Memory(slot, grad); number < len(m) {
+				return m[number]
+			}
+		}
+	}
+	return task.Buffer{}
+}
+
+// place finds the memory of all tensors.
+func (l *layout) place(gradients map[int]int) {
+	n := len(l.program.Tensors)
+	l.tensors, l.memory = make([]loops.Tensor, n), make([][]byte, n)
+	l.given, l.wanted = make([]bool, n), make([]bool, n)
+	for i := range n {
+		l.tensors[i] = loops.Tensor{Memory: i, Local: true}
+	}
+	for _, p := range l.kernel.signature.Params {
+		if !p.Grad && !l.accessor.Resolved.Takes(l.task, p.Slot) {
+			continue
+		}
+		for number, b := range l.accessor.Memory(p.Slot, p.Grad) {
+			t := slices.IndexFunc(l.program.Tensors, func(t *program.Local) bool { return t.Slot == p.Slot && t.Number == number })
+			if t < 0 || b.Type == dtype.Invalid || b.Bytes == nil && b.Operand.Bytes() > 0 {
+				continue
+			}
+			if p.Grad {
+				g, ok := gradients[t]
+				if !ok {
+					g = l.add("grad."+l.program.Tensors[t].Name, l.program.Tensors[t].Shape)
+					gradients[t] = g
+				}
+				t = g
+			}
+			l.tensors[t] = loops.Tensor{Type: b.Type, Memory: t, Add: p.Grad && p.Perm.Writes() && b.Mode == tensor.Accumulate}
+			l.memory[t] = b.Bytes
+			l.given[t], l.wanted[t] = p.Perm.Reads() && !(p.Grad && p.Perm.Writes()), p.Perm.Writes()
+		}
+	}
+	l.share()
+	for i, t := range l.program.Tensors {
+		if t.Old >= 0 {
+			l.tensors[i], l.memory[i], l.given[i] = l.tensors[t.Old], l.memory[t.Old], true
+			l.tensors[i].Add = false
+		}
+	}
+}
+
+// share notes which tensors lie in the same memory.
+func (l *layout) share() {
+	first := map[*byte]int{}
+	for i, m := range l.memory {
+		if len(m) == 0 || l.tensors[i].Memory != i {
+			continue
+		}
+		if j, ok := first[unsafe.SliceData(m)]; ok {
+			l.tensors[i].Memory = j
+		} else {
+			first[unsafe.SliceData(m)] = i
+		}
+	}
+}
+
+// add adds a tensor of real numbers to the program.
+func (l *layout) add(name string, shape []*term.Term) int {
+	l.tensors = append(l.tensors, loops.Tensor{})
+	l.memory = append(l.memory, nil)
+	l.given, l.wanted = append(l.given, false), append(l.wanted, false)
+	return l.program.Add(&program.Local{Name: name, Shape: shape, Kind: term.Real, Old: -1})
+}
+
+// needed returns the statements on which wanted tensors depend. Those that give what the task gets are left out.
+func (l *layout) needed(all []*program.Statement) []*program.Statement {
+	need := slices.Clone(l.wanted)
+	var kept []*program.Statement
+	for _, s := range slices.Backward(all) {
+		if !need[s.Target] || l.given[s.Target] && !l.wanted[s.Target] {
+			continue
+		}
+		kept = append(kept, s)
+		mark := func(n *term.Term) {
+			if n.Op == term.Element {
+				for i := range n.Read.Count {
+					need[n.Read.Tensor+i] = true
+				}
+			}
+		}
+		s.Value.Walk(mark)
+		s.Guard.Walk(mark)
+		for _, i := range s.Left.Idx {
+			i.Walk(mark)
+		}
+	}
+	slices.Reverse(kept)
+	return l.complete(kept)
+}
+
+// complete adds what statements take for granted: elements that are 0 before something is added to them, or that no
+// statement gives, and copies of what tensors held before.
+func (l *layout) complete(kept []*program.Statement) []*program.Statement {
+	var first []*program.Statement
+	begun := make([]bool, len(l.program.Tensors))
+	var out []*program.Statement
+	for _, s := range kept {
+		if s.Add && !begun[s.Target] && !l.tensors[s.Target].Add {
+			out = append(out, l.fill(s.Target))
+		}
+		begun[s.Target] = true
+		out = append(out, s)
+	}
+	for t, wanted := range l.wanted {
+		if wanted && !begun[t] && !l.given[t] && !l.tensors[t].Add {
+			first = append(first, l.fill(t))
+		}
+	}
+	for t, old := range l.program.Tensors {
+		if old.Old >= 0 && l.late(out, t, old.Old) {
+			l.tensors[t] = loops.Tensor{Memory: t, Local: true, Type: l.tensors[old.Old].Type}
+			s := l.fill(t)
+			s.Value = &term.Term{Op: term.Element, Kind: old.Kind, Read: &term.Read{Tensor: old.Old, Count: 1, Idx: s.Left.Idx, Ext: s.Left.Ext, Text: old.Name}}
+			first = append(first, s)
+		}
+	}
+	return append(first, out...)
+}
+
+// fill returns a statement that gives the number 0 to all elements of a tensor.
+func (l *layout) fill(t int) *program.Statement {
+	local := l.program.Tensors[t]
+	s := &program.Statement{Target: t, Left: &term.Read{Tensor: t, Count: 1, Ext: local.Shape, Text: local.Name}, Value: term.RealNumber(0)}
+	switch local.Kind {
+	case term.Integer:
+		s.Value = term.Number(0)
+	case term.Boolean:
+		s.Value = term.Condition(false)
+	}
+	for _, n := range local.Shape {
+		v := &term.Variable{Name: "i", Lo: term.Number(0), Hi: n}
+		s.Vars = append(s.Vars, v)
+		s.Left.Idx = append(s.Left.Idx, v.Term())
+	}
+	return s
+}
+
+// late reports whether what a tensor held before is read when elements of it may have been given already: behind the
+// statement that gives them, or at another place than the one that is given.
+func (l *layout) late(statements []*program.Statement, old, now int) bool {
+	given, late := false, false
+	for _, s := range statements {
+		s.Value.Walk(func(n *term.Term) {
+			if n.Op != term.Element || n.Read.Tensor != old {
+				return
+			}
+			late = late || given
+			if s.Target == now {
+				late = late || !slices.EqualFunc(n.Read.Idx, s.Left.Idx, term.Identical)
+			}
+		})
+		given = given || s.Target == now
+	}
+	return late
+}
+
+// bodies returns the bodies of the task's steps.
+func (l *layout) bodies(code loops.Code) []op.Body {
+	out := make([]op.Body, len(l.kernel.signature.Steps))
+	var steps []int // that have something to go over
+	for i := range out {
+		out[i] = nothing{}
+		if grid := l.accessor.Resolved.Work(l.task, i); grid.Tiles() > 0 {
+			steps = append(steps, i)
+		}
+	}
+	work := make([]int, code.Groups())
+	for i := range work {
+		work[i] = code.Work(i)
+	}
+	run := code.Bind(l.memory)
+	starts := divided(work, len(steps))
+	for i, from := range starts[:len(starts)-1] {
+		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
+		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.Name, from: from, to: to, total: grid.Over,
+			whole: grid.Rank() > 1 || to > from+1}
+	}
+	return out
+}
+
+// divided divides groups of loops among at most as many steps, in order: it returns the first group of each step, and the
+// number of groups. A step of one group runs in parts, and one of several as a whole, since each group needs all of the
+// ones before. So the groups with most work get steps of their own.
+func divided(work []int, steps int) []int {
+	n := len(work)
+	type best struct{ alone, from int } // the work that runs in parts, and where the last step begins
+	table := make([][]best, steps+1)    // by how many steps and groups are used
+	for s := range table {
+		table[s] = make([]best, n+1)
+		for g := 1; g <= n; g++ {
+			table[s][g] = best{alone: -1}
+			for from := 0; s > 0 && from < g; from++ {
+				v := table[s-1][from].alone
+				if v < 0 || s == 1 && from > 0 {
+					continue
+				}
+				if from == g-1 {
+					v += work[from]
+				}
+				if v > table[s][g].alone {
+					table[s][g] = best{v, from}
+				}
+			}
+		}
+	}
+	used := 0
+	for s := range table {
+		if table[s][n].alone > table[used][n].alone {
+			used = s
+		}
+	}
+	starts := []int{n}
+	for g := n; used > 0 && g > 0; used-- {
+		g = table[used][g].from
+		starts = append(starts, g)
+	}
+	slices.Reverse(starts)
+	return starts
+}
+
+// loopBody is a step of a task: groups of loops.
+type loopBody struct {
+	run      loops.Runner
+	operator string
+	from, to int  // the groups
+	total    int  // of how many indices the step consists
+	whole    bool // whether the first range does all
+}
+
+func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
+	lo, hi, total := r.Lo, r.Hi, b.total
+	if b.whole {
+		for d := range 3 {
+			if first, _ := r.Dim(d); first > 0 {
+				return nil
+			}
+		}
+		lo, hi, total = 0, 1, 1
+	}
+	for g := b.from; g < b.to; g++ {
+		if err := b.run.Run(g, ctx.Step, lo, hi, total); err != nil {
+			return mistake(b.operator, err.Error())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package formula
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/loops"
+)
+
+// extentsOfTests cross the ends of strips and of blocks of sums, and make strips of either index.
+var extentsOfTests = [][2]int{{3, 4}, {1, 1}, {3, 1100}, {1100, 3}, {70, 66}, {1, 2100}}
+
+// TestLoops compares what loops compute, gradients included, with what the interpreter computes.
+func TestLoops(t *testing.T) {
+	formulas := append(differentiable(),
+		"s[n] = argmax(k: x[n, k])",
+		"s[n] = count(k if x[n, k] > w[n, k])",
+		"s[n] = any(k: x[n, k] > 0.9) ? 1 : all(k: w[n, k] > 0) ? 2 : 3",
+		"y[n, k] = uniform(3, 1, n * K + k) + normal(3, 1, n * K + k)",
+		"y[n, k] = n == k ? x[n, k] : k < j[n] ? 1 : 0",
+		"y[n, k] = ceil(x[n, k]) + floor(w[n, k]) + round(3 * x[n, k]) + sign(x[n, k] - 0.5)",
+		"y[n, K - 1 - k] = x[n, k] * 2",
+		"u[n, k] = x[n, k] * w[n, k]\ny[n, k] = u[n, k] + u[n, K - 1 - k]\ns[n] = sum(k: y[n, k]) / u[n, 0]",
+		"y[n, k] = x[n, k] > w[n, k] && !(k == 1) || isnan(x[n, k]) ? 1 : 0",
+		"y[n, k] = size > 3 ? x[n, k] : w[n, k]",
+	)
+	for _, size := range extentsOfTests {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range formulas {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
+			}
+		}
+	}
+}
+
+// compareLoops compares loops with the interpreter for a formula.
+func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
+	t.Helper()
+	o, attrs, r := operatorOf(t, text, typ, rows, cols)
+	u, err := useOf(o, attrs, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := program.Build(u)
+	if err != nil {
+		t.Log(err) // the formula reads elements that these extents do not have
+		return
+	}
+	var outputs []int
+	for i, l := range p.Tensors {
+		if l.Given && l.Slot >= 0 && l.Varies && l.Kind == term.Real {
+			outputs = append(outputs, i)
+		}
+	}
+	if g, err := derive.Gradients(p, outputs); err == nil {
+		p = g.Program
+	}
+	tensors := make([]loops.Tensor, len(p.Tensors))
+	for i, l := range p.Tensors {
+		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && len(l.Name) < 5}
+		if l.Kind == term.Integer {
+			tensors[i].Type = dtype.I64
+		}
+	}
+	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors))
+	if err != nil {
+		t.Log(err) // an order or a scan
+		return
+	}
+	ref := (&compiled{p, compile(p)}).newMemory()
+	memory := make([][]byte, len(tensors))
+	random := rand.New(rand.NewPCG(1, 2))
+	for i, l := range p.Tensors[:len(tensors)] {
+		ref.computed[i] = true
+		e := ref.tensors[i]
+		for k := range e.real {
+			if !l.Given || l.Slot < 0 {
+				e.real[k] = float64(float32(0.1 + random.Float64()))
+			}
+		}
+		for k := range e.integer {
+			e.integer[k] = int64(random.IntN(cols))
+		}
+		data := make([]uint64, count(l))
+		memory[i] = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*tensors[i].Type.Size())
+		if len(data) == 0 {
+			memory[i] = nil
+		}
+		e.store(tensors[i].Type, memory[i])
+	}
+	if err := ref.forward(); err != nil {
+		t.Log(err)
+		return
+	}
+	run := code.Bind(memory)
+	for g := range code.Groups() {
+		for i := range 3 { // in parts
+			if err := run.Run(g, 0, i, i+1, 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, l := range p.Tensors[:len(tensors)] {
+		if !l.Given || tensors[i].Local {
+			continue
+		}
+		got := newElements(l.Kind, count(l))
+		got.load(tensors[i].Type, memory[i])
+		for k := range count(l) {
+			if d := apart(got.at(k), ref.tensors[i].at(k), typ); d != "" {
+				t.Errorf("%s, element %d: %s", l.Name, k, d)
+				break
+			}
+		}
+	}
+}
+
+// apart returns how two numbers differ by more than the rounding of sums of a few thousand elements.
+func apart(got, want float64, typ dtype.Type) string {
+	tolerance := 1e-10
+	if typ == dtype.F32 {
+		tolerance = 3e-4
+	}
+	if math.IsNaN(got) && math.IsNaN(want) || got == want || math.Abs(got-want) <= tolerance*max(1, math.Abs(want)) {
+		return ""
+	}
+	return fmt.Sprintf("got %v, want %v", got, want)
+}

@@ -1,0 +1,92 @@
+package loops
+
+import "github.com/opgen/opgen/runtime/internal/simd"
+
+// instruction is a step of the code of a strip. Its registers are numbers of strips that a state holds.
+type instruction[T simd.Float] struct {
+	run  func(s *state[T], n int) // on strips of n elements
+	uses []int
+	def  int // the register that it sets, or -1
+	// when and skip make a branch: where the condition fails, the next instructions are left out.
+	when func(*state[T]) bool
+	skip int
+	// keeps says that the instruction only copies a strip of a tensor before its memory is written. It is dropped if nothing
+	// reads the register after that.
+	keeps bool
+}
+
+// strip is code for a strip of elements.
+type strip[T simd.Float] struct {
+	code    []instruction[T]
+	views   map[int]bool // registers that are parts of tensors' memory
+	lasting []int        // registers that keep their values while the code runs several times
+	buffer  map[int]int  // the buffer of each other register
+}
+
+// exec runs the code on n elements from where the variables of a state stand.
+func (p *strip[T]) exec(s *state[T], n int) {
+	for i := 0; i < len(p.code); i++ {
+		in := &p.code[i]
+		if in.when != nil {
+			if !in.when(s) {
+				i += in.skip
+			}
+			continue
+		}
+		in.run(s, n)
+	}
+}
+
+// writer returns the number of the instruction that writes the memory of which instruction i keeps a copy.
+func (p *strip[T]) writer(i int) int {
+	for i < len(p.code) && p.code[i].keeps {
+		i++
+	}
+	return i
+}
+
+// finish drops what nothing reads, and gives registers buffers: one buffer serves registers that are not needed at the same
+// time. It returns how many buffers there are.
+func (p *strip[T]) finish() int {
+	last := map[int]int{}
+	for i, in := range p.code {
+		for _, r := range in.uses {
+			last[r] = i
+		}
+	}
+	for i := range p.code {
+		if in := &p.code[i]; in.keeps && last[in.uses[0]] <= p.writer(i) {
+			in.run = func(*state[T], int) {}
+		}
+	}
+	p.buffer = map[int]int{}
+	var free []int
+	count := 0
+	take := func(r int) {
+		if _, taken := p.buffer[r]; taken || p.views[r] {
+			return
+		}
+		if len(free) == 0 {
+			free = append(free, count)
+			count++
+		}
+		p.buffer[r] = free[len(free)-1]
+		free = free[:len(free)-1]
+	}
+	for _, r := range p.lasting {
+		take(r)
+		last[r] = len(p.code)
+	}
+	for i, in := range p.code {
+		if in.def >= 0 {
+			take(in.def)
+		}
+		for _, r := range in.uses {
+			if b, taken := p.buffer[r]; taken && last[r] == i {
+				free = append(free, b)
+				last[r] = -1 // a register that is used twice is given back once
+			}
+		}
+	}
+	return count
+}

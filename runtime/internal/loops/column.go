@@ -1,0 +1,294 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// columns is reductions whose strips go over an index of the results: every element of a strip is a result.
+type columns[T simd.Float] struct {
+	outer nest[T] // the indices of the results but v
+	strip loop[T]
+	inner nest[T] // the reduced indices
+	sums  []*columnSum[T]
+}
+
+// columnSum is a reduction.
+type columnSum[T simd.Float] struct {
+	passes []*columnPass[T]
+	give   func(s *state[T], of []float64, n int)
+	// finish makes results of what the passes give.
+	finish func(s *state[T], x []float64, count int)
+}
+
+// columnPass is one way through the elements.
+type columnPass[T simd.Float] struct {
+	code  strip[T]
+	acc   int // the register of what was folded
+	first T
+	sums  bool // whether sums of some terms are added in float64
+	wide  int  // in which strip of float64
+}
+
+// flushed is how many terms are added in T before the sum is added to one in float64.
+const flushed = 64
+
+// columns compiles reductions with strips that go over v.
+func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
+	r := k.bundle.folds[0]
+	u := &columns[T]{outer: k.loops(k.free(), v), strip: k.loop(v), inner: k.loops(r.Vars, nil)}
+	for i, st := range k.bundle.statements {
+		f := k.bundle.folds[i]
+		to := map[*term.Variable]*term.Term{}
+		for j, w := range f.Vars {
+			to[w] = r.Vars[j].Term()
+		}
+		g := *f
+		g.Body, g.Guard = f.Body.Substitute(to), f.Guard.Substitute(to)
+		u.sums = append(u.sums, k.columnSum(st, &g, v, i))
+	}
+	return u
+}
+
+func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
+	out := &columnSum[T]{give: k.columnWriter(st, v), finish: func(*state[T], []float64, int) {}}
+	pass := func(op simd.Binary, wide int, of func(z *vectorizer[T], x operand[T]) operand[T]) *columnPass[T] {
+		p := k.columnPass(r, v, op, of)
+		p.wide = wide
+		k.wide = max(k.wide, wide+1)
+		out.passes = append(out.passes, p)
+		return p
+	}
+	same := func(_ *vectorizer[T], x operand[T]) operand[T] { return x }
+	w := 2 * number
+	switch r.Kind {
+	case "sum", "mean":
+		pass(simd.Add, w, same)
+	case "prod":
+		pass(simd.Mul, w, same)
+	case "max", "any":
+		pass(simd.Max, w, same)
+	case "min", "all":
+		pass(simd.Min, w, same)
+	case "variance":
+		mean := pass(simd.Add, w, same)
+		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T]) operand[T] {
+			return operand[T]{reg: z.unaryOf(simd.Square, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: mean.acc})})}
+		})
+	case "logsumexp":
+		top := pass(simd.Max, w, same)
+		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T]) operand[T] {
+			return operand[T]{reg: z.unaryOf(simd.Exp, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: top.acc})})}
+		})
+	}
+	if r.Kind == "any" {
+		out.passes[0].first = 0
+	}
+	if r.Kind == "all" {
+		out.passes[0].first = 1
+	}
+	for _, p := range out.passes {
+		k.finish(&p.code)
+	}
+	kind := r.Kind
+	out.finish = func(s *state[T], x []float64, n int) {
+		switch kind {
+		case "mean", "variance":
+			for i := range x {
+				x[i] /= float64(n)
+			}
+		case "logsumexp":
+			top := s.regs[out.passes[0].acc]
+			for i := range x {
+				if t := float64(top[i]); math.IsInf(t, 0) || math.IsNaN(t) {
+					x[i] = t
+				} else {
+					x[i] = t + math.Log(x[i])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// columnPass compiles a way through the elements.
+func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op simd.Binary, of func(*vectorizer[T], operand[T]) operand[T]) *columnPass[T] {
+	z := newVectorizer(k.compiler, v)
+	p := &columnPass[T]{acc: z.register(true), sums: op == simd.Add}
+	k.accumulators = append(k.accumulators, p.acc)
+	switch op {
+	case simd.Mul:
+		p.first = 1
+	case simd.Max:
+		p.first = T(math.Inf(-1))
+	case simd.Min:
+		p.first = T(math.Inf(1))
+	}
+	b := body(r)
+	if op == simd.Add && r.Kind != "variance" && r.Kind != "logsumexp" && b.Op == term.Multiply && b.Args[0].Uses(v) {
+		x, y := z.real(b.Args[0]), z.real(b.Args[1])
+		z.addProduct(p.acc, x, y)
+	} else {
+		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}))
+		fold := simd.BinaryOf[T](op)
+		z.emit(-1, func(s *state[T], n int) { fold(s.regs[p.acc][:n], s.regs[p.acc][:n], s.regs[x][:n]) }, x)
+	}
+	p.code = z.strip
+	return p
+}
+
+// addProduct emits acc += x*y.
+func (z *vectorizer[T]) addProduct(acc int, x, y operand[T]) {
+	w := x.reg
+	if f := y.scalar; f != nil {
+		z.emit(-1, func(s *state[T], n int) {
+			simd.MulAddScalar(s.regs[acc][:n], s.regs[w][:n], T(f(s)), s.regs[acc][:n])
+		}, w)
+		return
+	}
+	q := y.reg
+	z.emit(-1, func(s *state[T], n int) {
+		simd.MulAdd(s.regs[acc][:n], s.regs[w][:n], s.regs[q][:n], s.regs[acc][:n])
+	}, w, q)
+}
+
+func (u *columns[T]) run(s *state[T], lo, hi int) {
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		a, b := u.strip.limits(s, lo, hi)
+		for i := a; i < b; i += stripLength {
+			s.vars[u.strip.place] = i
+			u.column(s, min(stripLength, b-i))
+		}
+	})
+}
+
+// column computes n results. All first passes share one way through the elements, and so do all second ones.
+func (u *columns[T]) column(s *state[T], n int) {
+	for i := range 2 {
+		count := u.pass(s, i, n)
+		if count < 0 {
+			break
+		}
+		for _, f := range u.sums {
+			if i == len(f.passes)-1 {
+				p := f.passes[i]
+				x := p.result(s, n)
+				f.finish(s, x, count)
+				f.give(s, x, n)
+			} else if i < len(f.passes) {
+				f.passes[i].settle(s, n, count)
+			}
+		}
+	}
+}
+
+// pass runs passes number i. It returns how many elements each folded, or -1 if there is no such pass.
+func (u *columns[T]) pass(s *state[T], i, n int) int {
+	any := false
+	for _, f := range u.sums {
+		if i < len(f.passes) {
+			any = true
+			f.passes[i].begin(s, n)
+		}
+	}
+	if !any {
+		return -1
+	}
+	count := 0
+	u.inner.each(s, 0, 0, 0, func(s *state[T]) {
+		count++
+		for _, f := range u.sums {
+			if i < len(f.passes) {
+				p := f.passes[i]
+				p.code.exec(s, n)
+				if p.sums && count%flushed == 0 {
+					p.flush(s, n)
+				}
+			}
+		}
+	})
+	return count
+}
+
+func (p *columnPass[T]) begin(s *state[T], n int) {
+	acc := s.regs[p.acc][:n]
+	for i := range acc {
+		acc[i] = p.first
+	}
+	if p.sums {
+		clear(s.wide[p.wide][:n])
+	}
+}
+
+// flush adds what was summed in T to the sum in float64.
+func (p *columnPass[T]) flush(s *state[T], n int) {
+	acc, wide := s.regs[p.acc][:n], s.wide[p.wide][:n]
+	addWide(wide, acc, s.wider[:n])
+	clear(acc)
+}
+
+// addWide adds x to z. w is a buffer.
+func addWide[T simd.Float](z []float64, x []T, w []float64) {
+	switch x := any(x).(type) {
+	case []float32:
+		simd.Widen(w, x)
+	case []float64:
+		w = x
+	}
+	simd.BinaryOf[float64](simd.Add)(z, z, w)
+}
+
+// result returns what was folded.
+func (p *columnPass[T]) result(s *state[T], n int) []float64 {
+	x := s.wide[p.wide][:n]
+	if p.sums {
+		p.flush(s, n)
+		return x
+	}
+	for i, v := range s.regs[p.acc][:n] {
+		x[i] = float64(v)
+	}
+	return x
+}
+
+// settle leaves in the register what the next pass needs: the mean, or the maximum. Of infinite maxima nothing is
+// subtracted.
+func (p *columnPass[T]) settle(s *state[T], n, count int) {
+	if !p.sums {
+		return
+	}
+	for i, v := range p.result(s, n) {
+		s.regs[p.acc][i] = T(v / float64(count))
+	}
+}
+
+// columnWriter returns code that writes results to elements whose index v takes consecutive values.
+func (k *unitCompiler[T]) columnWriter(st *statement, v *term.Variable) func(s *state[T], x []float64, n int) {
+	a, t := accessOf(st.left), k.tensors[st.target]
+	id, add := st.target, t.Add || st.add
+	if len(a.open) == 0 && !a.offset.hidden(v) && st.left.Which == nil {
+		at, f, put := k.value(a.offset), a.offset.factor(v), putReal[T](t.Type, add)
+		if t.Type == dtype.F64 && f == 1 && !add {
+			return func(s *state[T], x []float64, n int) { i := at(s); copy(s.mem[id].f64[i:i+n], x[:n]) }
+		}
+		return func(s *state[T], x []float64, n int) {
+			i, b := at(s), &s.mem[id]
+			for _, y := range x[:n] {
+				put(b, i, y)
+				i += f
+			}
+		}
+	}
+	write, place := k.writer(&statement{target: st.target, left: st.left, add: st.add}), k.place(v)
+	return func(s *state[T], x []float64, n int) {
+		first := s.vars[place]
+		for i, y := range x[:n] {
+			s.vars[place] = first + i
+			write(s, y)
+		}
+		s.vars[place] = first
+	}
+}

@@ -1,0 +1,236 @@
+package loops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// fold compiles reductions. Strips go over the last index that is reduced, or over an index of the result, so that
+// elements are read where they lie side by side.
+func (k *unitCompiler[T]) fold(first *statement) unit[T] {
+	r := k.bundle.folds[0]
+	if !slices.Contains([]string{"sum", "mean", "prod", "max", "min", "variance", "logsumexp", "any", "all"}, r.Kind) {
+		return k.plain(first)
+	}
+	candidates := slices.Clone(k.free())
+	var own *term.Variable // of the reduction
+	if n := len(r.Vars); n > 0 {
+		own = r.Vars[n-1]
+		if _, known := own.Hi.Known(); !known || !own.Lo.Is(0) {
+			return k.plain(first)
+		}
+		candidates = append(candidates, own)
+	}
+	candidates = slices.DeleteFunc(candidates, func(v *term.Variable) bool {
+		return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
+	})
+	if len(r.Vars) == 0 || r.Guard != nil && (r.Kind == "mean" || r.Kind == "variance") {
+		return k.plain(first)
+	}
+	v := k.foldVariable(candidates, own)
+	if v == nil {
+		return k.plain(first)
+	}
+	if v == own {
+		return k.rows(v)
+	}
+	return k.columns(v)
+}
+
+// foldVariable returns the index that the strips of reductions go over.
+func (k *unitCompiler[T]) foldVariable(vars []*term.Variable, own *term.Variable) *term.Variable {
+	var best *term.Variable
+	most := math.Inf(-1)
+	for _, v := range vars {
+		score := 0.0
+		for _, r := range k.bundle.folds {
+			u := v
+			if v == own {
+				u = r.Vars[len(r.Vars)-1]
+			}
+			reads(r.Body, func(e *term.Read) {
+				switch f := accessOf(e).offset; {
+				case f.hidden(u):
+					score -= 3
+				case f.factor(u) == 1:
+					score++
+				case f.factor(u) != 0:
+					score--
+				}
+			})
+		}
+		score = (score + 10) * float64(min(extent(v), 64))
+		if score >= most {
+			most, best = score, v
+		}
+	}
+	return best
+}
+
+// identities are the results of reductions over nothing.
+var identities = map[string]float64{"sum": 0, "mean": 0, "variance": 0, "prod": 1, "max": math.Inf(-1), "min": math.Inf(1), "any": 0,
+	"all": 1, "logsumexp": math.Inf(-1)}
+
+// body returns the value that a reduction folds: its identity where the guard fails.
+func body(r *term.Reduction) *term.Term {
+	if r.Guard == nil {
+		return r.Body
+	}
+	return term.Conditional(r.Guard, r.Body, term.RealNumber(identities[r.Kind]))
+}
+
+// rows is reductions whose strips go over the last of the reduced indices.
+type rows[T simd.Float] struct {
+	outer nest[T] // the indices of the results
+	inner nest[T] // the reduced indices but the last
+	last  loop[T]
+	sums  []*rowSum[T]
+}
+
+// rowSum is a reduction, or several sums that are computed at once.
+type rowSum[T simd.Float] struct {
+	passes []*rowPass[T]
+	give   func(*state[T], float64)
+	finish func(s *state[T], of []float64, n int) float64 // of what the passes give
+}
+
+// rowPass is one way through the elements: code that computes them, and how they are folded.
+type rowPass[T simd.Float] struct {
+	code  strip[T]
+	into  func(s *state[T], n int) // folds a strip into the lanes
+	first T
+	last  func(*simd.Lanes[T]) T
+	both  func(a, b float64) float64 // folds the results of strips
+	unit  float64
+}
+
+func plus(a, b float64) float64  { return a + b }
+func times(a, b float64) float64 { return a * b }
+
+// rows compiles reductions with strips that go over the last reduced index.
+func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
+	u := &rows[T]{outer: k.loops(k.free(), nil)}
+	r := k.bundle.folds[0]
+	u.inner = k.loops(r.Vars, v)
+	u.last = k.loop(v)
+	for i, st := range k.bundle.statements {
+		f := k.bundle.folds[i]
+		to := map[*term.Variable]*term.Term{}
+		for j, w := range f.Vars {
+			to[w] = r.Vars[j].Term()
+		}
+		g := *f
+		g.Body, g.Guard = f.Body.Substitute(to), f.Guard.Substitute(to)
+		u.sums = append(u.sums, k.rowSum(st, &g, v))
+	}
+	return u
+}
+
+// rowSum compiles one reduction.
+func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Variable) *rowSum[T] {
+	out := &rowSum[T]{give: k.writer(&statement{target: st.target, left: st.left, add: st.add})}
+	one := func(s *state[T], of []float64, n int) float64 { return of[0] }
+	out.finish = one
+	switch r.Kind {
+	case "sum":
+		out.passes = []*rowPass[T]{k.sumPass(r, v)}
+	case "mean":
+		out.passes = []*rowPass[T]{k.sumPass(r, v)}
+		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
+	case "variance":
+		mean := k.sumPass(r, v)
+		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
+			simd.SquaresInto(&s.lanes, x, T(s.folded[0]/float64(s.count)))
+		}, 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
+	case "logsumexp":
+		out.passes = []*rowPass[T]{k.extremePass(r, v, "max"), k.pass(r, v, func(s *state[T], x []T) {
+			simd.ExpInto(&s.lanes, x, T(s.folded[0]))
+		}, 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		out.finish = func(s *state[T], of []float64, n int) float64 {
+			if math.IsInf(of[0], 0) || math.IsNaN(of[0]) {
+				return of[0]
+			}
+			return of[0] + math.Log(of[1])
+		}
+	case "prod":
+		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes, x) }, 1, (*simd.Lanes[T]).Prod, times, 1)}
+	case "any":
+		out.passes = []*rowPass[T]{k.extremePass(r, v, "max")}
+		out.passes[0].unit = 0
+	case "all":
+		out.passes = []*rowPass[T]{k.extremePass(r, v, "min")}
+		out.passes[0].unit = 1
+	default:
+		out.passes = []*rowPass[T]{k.extremePass(r, v, r.Kind)}
+	}
+	return out
+}
+
+// pass compiles a way through the elements.
+func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*state[T], []T), first T, last func(*simd.Lanes[T]) T,
+	both func(a, b float64) float64, unit float64) *rowPass[T] {
+	z := newVectorizer(k.compiler, v)
+	x := z.vector(z.real(body(r)))
+	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
+	k.finish(&z.strip)
+	return &rowPass[T]{code: z.strip, first: first, last: last, both: both, unit: unit}
+}
+
+// sumPass compiles a sum; that of products needs no strip for them.
+func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
+	if b := r.Body; r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
+		z := newVectorizer(k.compiler, v)
+		x, y := z.real(b.Args[0]), z.real(b.Args[1])
+		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes, s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
+		k.finish(&z.strip)
+		return &rowPass[T]{code: z.strip, last: (*simd.Lanes[T]).Sum, both: plus}
+	}
+	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes, x) }, 0, (*simd.Lanes[T]).Sum, plus, 0)
+}
+
+// extremePass compiles a maximum or a minimum.
+func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
+	if kind == "min" {
+		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes, x) }, T(math.Inf(1)), (*simd.Lanes[T]).Min,
+			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
+	}
+	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes, x) }, T(math.Inf(-1)), (*simd.Lanes[T]).Max,
+		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
+}
+
+func (u *rows[T]) run(s *state[T], lo, hi int) {
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		for _, f := range u.sums {
+			u.sum(s, f)
+		}
+	})
+}
+
+// sum computes one reduction.
+func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
+	for i, p := range f.passes {
+		total, n := p.unit, 0
+		lo, hi := u.last.limits(s, 0, 0)
+		row := func(s *state[T]) {
+			for at := lo; at < hi; at += stripLength {
+				s.vars[u.last.place] = at
+				s.lanes.Fill(p.first)
+				m := min(stripLength, hi-at)
+				p.code.exec(s, m)
+				total = p.both(total, float64(p.last(&s.lanes)))
+				n += m
+			}
+		}
+		if len(u.inner.loops) == 0 {
+			row(s)
+		} else {
+			u.inner.each(s, 0, 0, 0, row)
+		}
+		s.folded[i], s.count = total, n
+	}
+	f.give(s, f.finish(s, s.folded[:], s.count))
+}

@@ -1,0 +1,304 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/term"
+)
+
+// bundle is statements with the same loops.
+type bundle struct {
+	vars       []*term.Variable
+	statements []*statement
+	// folds are the reductions that give the statements' values, if they are reductions; they go over the same indices.
+	folds []*term.Reduction
+}
+
+// bundleGroup is bundles that share the values of their first indices.
+type bundleGroup struct {
+	bundles []*bundle
+	depth   int // how many indices are shared
+}
+
+// touch is a use of memory by a statement.
+type touch struct {
+	memory int
+	at     form
+	writes bool
+	simple bool // whether at is linear
+	vars   []*term.Variable
+}
+
+// touches lists the uses of memory by a statement.
+func (c *compiler[T]) touches(s *statement) []touch {
+	var out []touch
+	add := func(r *term.Read, writes bool) {
+		a := accessOf(r)
+		for i := range r.Count {
+			out = append(out, touch{c.tensors[r.Tensor+i].Memory, a.offset, writes, len(a.offset.rest) == 0 && r.Which == nil, s.vars})
+		}
+	}
+	for _, n := range append([]*term.Term{s.value, s.guard, s.left.Which}, s.left.Idx...) {
+		if n != nil {
+			reads(n, func(r *term.Read) { add(r, false) })
+		}
+	}
+	left := *s.left
+	left.Tensor, left.Count = s.target, 1
+	add(&left, true)
+	return out
+}
+
+// grouped makes bundles of statements, and groups of bundles.
+func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
+	var out []*bundleGroup
+	for _, s := range statements {
+		if n := len(out); n > 0 && c.join(out[n-1], s) {
+			continue
+		}
+		out = append(out, &bundleGroup{[]*bundle{newBundle(s)}, c.depth(s)})
+	}
+	return out
+}
+
+func newBundle(s *statement) *bundle {
+	b := &bundle{vars: s.vars, statements: []*statement{s}}
+	if r := s.reduction(); r != nil {
+		b.folds = []*term.Reduction{r}
+	}
+	return b
+}
+
+// depth returns how many of its indices a statement may share.
+func (c *compiler[T]) depth(s *statement) int {
+	switch {
+	case s.add:
+		return c.separate(s)
+	case s.reduction() != nil:
+		if p := c.product(s); p != nil {
+			return p.outer
+		}
+	}
+	return len(s.vars)
+}
+
+// separate returns how many leading indices keep the elements apart to which a statement adds.
+func (c *compiler[T]) separate(s *statement) int {
+	a := accessOf(s.left)
+	if len(a.offset.rest) > 0 || s.left.Which != nil {
+		return 0
+	}
+	for d := len(s.vars); d > 0; d-- {
+		if apart(s.vars[:d], s.vars[:d], a.offset, a.offset) {
+			return d
+		}
+	}
+	return 0
+}
+
+// join adds a statement to a group if the statement may run whenever the values of shared indices are done, and if that
+// saves a way to memory.
+func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
+	for d := min(g.depth, c.depth(s)); d > 0; d-- {
+		if !c.matches(g, s, d) || !c.profits(g, s, d) {
+			continue
+		}
+		g.depth = d
+		for i := len(g.bundles) - 1; i >= 0; i-- {
+			b := g.bundles[i]
+			if c.merge(b, s) {
+				return true
+			}
+			if c.conflicts(b, s) {
+				break
+			}
+		}
+		g.bundles = append(g.bundles, newBundle(s))
+		return true
+	}
+	return false
+}
+
+// matches reports whether a statement may share d indices with a group.
+func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
+	mine := c.touches(s)
+	for _, b := range g.bundles {
+		for i := range d {
+			if extent(b.vars[i]) != extent(s.vars[i]) {
+				return false
+			}
+		}
+		for _, o := range b.statements {
+			for _, x := range c.touches(o) {
+				for _, y := range mine {
+					if x.memory == y.memory && (x.writes || y.writes) &&
+						!(x.simple && y.simple && apart(b.vars[:d], s.vars[:d], x.at, y.at)) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// apart reports whether elements at x and y are different ones wherever the indices v and w have different values.
+func apart(v, w []*term.Variable, x, y form) bool {
+	type digit struct{ factor, extent int }
+	var digits []digit
+	for i := range v {
+		f := x.factor(v[i])
+		if f == 0 || f != y.factor(w[i]) {
+			return false
+		}
+		x = x.plus(form{vars: []multiple{{v[i], 1}}}, -f)
+		y = y.plus(form{vars: []multiple{{w[i], 1}}}, -f)
+		digits = append(digits, digit{max(f, -f), extent(v[i])})
+	}
+	a, b := x.bounds(), y.bounds()
+	if !a.known || !b.known {
+		return false
+	}
+	slices.SortFunc(digits, func(p, q digit) int { return p.factor - q.factor })
+	least := max(a.hi, b.hi) - min(a.lo, b.lo) + 1
+	for _, d := range digits {
+		if d.factor < least {
+			return false
+		}
+		least = d.factor * d.extent
+	}
+	return true
+}
+
+// profits reports whether a statement and a group use a tensor at places that the shared indices decide alike.
+func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
+	for _, y := range c.touches(s) {
+		for _, b := range g.bundles {
+			for _, o := range b.statements {
+				for _, x := range c.touches(o) {
+					if x.memory == y.memory && x.simple && y.simple && alike(b.vars[:d], s.vars[:d], x.at, y.at) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+func alike(v, w []*term.Variable, x, y form) bool {
+	for i := range v {
+		if f := x.factor(v[i]); f == 0 || f != y.factor(w[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// conflicts reports whether a statement uses memory that a bundle writes, or writes what it reads.
+func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
+	mine := c.touches(s)
+	for _, o := range b.statements {
+		for _, x := range c.touches(o) {
+			for _, y := range mine {
+				if x.memory == y.memory && (x.writes || y.writes) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// merge adds a statement to a bundle with the same loops, if elements that both use are used for the same values of the
+// indices. Sums over the same indices are merged if neither needs the other.
+func (c *compiler[T]) merge(b *bundle, s *statement) bool {
+	r := s.reduction()
+	if len(b.vars) != len(s.vars) || s.add || b.statements[0].add || (r != nil) != (b.folds != nil) || s.guard != nil || b.statements[0].guard != nil ||
+		s.lenient != b.statements[0].lenient || !c.strips(s) || !c.strips(b.statements[0]) {
+		return false
+	}
+	if r != nil && (!summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s)) {
+		return false
+	}
+	to := map[*term.Variable]*term.Term{}
+	for i, v := range s.vars {
+		if extent(v) != extent(b.vars[i]) {
+			return false
+		}
+		to[v] = b.vars[i].Term()
+	}
+	mine := c.touches(s)
+	for _, o := range b.statements {
+		for _, x := range c.touches(o) {
+			for _, y := range mine {
+				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && c.sameElement(b.vars, s.vars, x.at, y.at)) {
+					return false
+				}
+			}
+		}
+	}
+	m := *s
+	m.vars = b.vars
+	left := *s.left
+	left.Idx = nil
+	for _, i := range s.left.Idx {
+		left.Idx = append(left.Idx, i.Substitute(to))
+	}
+	m.left, m.value = &left, s.value.Substitute(to)
+	b.statements = append(b.statements, &m)
+	if r != nil {
+		b.folds = append(b.folds, m.reduction())
+	}
+	return true
+}
+
+// sameElement reports whether two places are the same for the same values of all indices, and differ for others.
+func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
+	for i := range v {
+		f := x.factor(v[i])
+		if f != y.factor(w[i]) {
+			return false
+		}
+		x = x.plus(form{vars: []multiple{{v[i], 1}}}, -f)
+		y = y.plus(form{vars: []multiple{{w[i], 1}}}, -f)
+	}
+	return x.same(y)
+}
+
+// summed reports whether several reductions of a kind may be computed at once.
+func summed(r *term.Reduction) bool { return (r.Kind == "sum" || r.Kind == "mean") && r.Guard == nil }
+
+// sameLoops reports whether two reductions go over as many values of as many indices.
+func sameLoops(r, q *term.Reduction) bool {
+	if len(r.Vars) != len(q.Vars) {
+		return false
+	}
+	for i := range r.Vars {
+		a, known := r.Vars[i].Hi.Known()
+		b, both := q.Vars[i].Hi.Known()
+		if !known || !both || a != b || !r.Vars[i].Lo.Is(0) || !q.Vars[i].Lo.Is(0) {
+			return false
+		}
+	}
+	return true
+}
+
+// strips reports whether a statement's value can be computed in strips: integers cannot, unless they are only moved.
+func (c *compiler[T]) strips(s *statement) bool {
+	if r := s.reduction(); r != nil {
+		return s.value.Kind == term.Real
+	}
+	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
+}
+
+// moves reports whether a statement only copies elements of a tensor of the same type.
+func (c *compiler[T]) moves(s *statement) bool {
+	n := s.value
+	if n.Op != term.Element || n.Read.Which != nil || s.guard != nil || s.add || s.left.Which != nil || c.tensors[s.target].Add ||
+		c.tensors[n.Read.Tensor].Type != c.tensors[s.target].Type {
+		return false
+	}
+	a, b := accessOf(n.Read), accessOf(s.left)
+	return len(a.open) == 0 && len(b.open) == 0 && len(a.offset.rest) == 0 && len(b.offset.rest) == 0
+}

@@ -1,0 +1,358 @@
+package loops
+
+import (
+	"strings"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// load compiles an element of a tensor, of which the strip has one for each value of the variable.
+func (z *vectorizer[T]) load(n *term.Term) int {
+	r := n.Read
+	a := accessOf(r)
+	scattered := a.offset.hidden(z.v) || r.Which != nil && r.Which.Uses(z.v)
+	for _, d := range a.open {
+		scattered = scattered || a.idx[d].hidden(z.v)
+	}
+	if scattered {
+		return z.lanes(n)
+	}
+	if len(a.open) > 0 || r.Which != nil {
+		return z.clipped(n, a)
+	}
+	t, at, k := r.Tensor, z.c.value(a.offset), a.offset.factor(z.v)
+	if k == 1 && z.c.tensors[t].Type == z.c.own {
+		x := z.register(true)
+		z.views = append(z.views, view{x, z.c.tensors[t].Memory})
+		z.emit(x, func(s *state[T], n int) {
+			i := at(s)
+			s.regs[x] = s.mem[t].same[i : i+n]
+		})
+		return x
+	}
+	x, read := z.register(false), strided[T](z.c.tensors[t].Type)
+	z.emit(x, func(s *state[T], n int) { read(&s.mem[t], s.regs[x][:n], at(s), k) })
+	return x
+}
+
+// clipped compiles elements of which some may lie outside, in dimensions that are linear in the variable.
+func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
+	r := n.Read
+	var other operand[T]
+	if r.Else != nil {
+		other = z.real(r.Else)
+	}
+	lenient := z.c.lenient || r.Else != nil
+	type test struct {
+		value       func(*state[T]) int
+		factor, ext int
+	}
+	var tests []test
+	for _, d := range a.open {
+		tests = append(tests, test{z.c.value(a.idx[d]), a.idx[d].factor(z.v), a.ext[d]})
+	}
+	which := func(*state[T]) int { return 0 }
+	if r.Which != nil {
+		which = z.c.integer(r.Which)
+	}
+	at, k, x, read := z.c.value(a.offset), a.offset.factor(z.v), z.register(false), strided[T](z.c.tensors[r.Tensor].Type)
+	name := z.c.p.Tensors[r.Tensor].Name
+	var uses []int
+	if r.Else != nil && other.scalar == nil {
+		uses = append(uses, other.reg)
+	}
+	z.emit(x, func(s *state[T], n int) {
+		lo, hi, w := 0, n, which(s)
+		if w < 0 || w >= r.Count {
+			hi = 0
+		}
+		for _, t := range tests {
+			first, last := within(t.value(s), t.factor, t.ext, n)
+			lo, hi = max(lo, first), min(hi, last)
+		}
+		if lo >= hi {
+			lo, hi = n, n
+		}
+		if !lenient && (lo > 0 || hi < n) {
+			fail("%s is read outside its shape %s", name, shape.Format(a.ext))
+		}
+		out := s.regs[x][:n]
+		for _, part := range [][2]int{{0, lo}, {hi, n}} {
+			switch p := out[part[0]:part[1]]; {
+			case len(p) == 0:
+			case r.Else == nil:
+				clear(p)
+			case other.scalar == nil:
+				copy(p, s.regs[other.reg][part[0]:part[1]])
+			default:
+				v := T(other.scalar(s))
+				for i := range p {
+					p[i] = v
+				}
+			}
+		}
+		if lo < hi {
+			read(&s.mem[r.Tensor+w], out[lo:hi], at(s)+lo*k, k)
+		}
+	}, uses...)
+	return x
+}
+
+// within returns for which of n elements first, first+factor, ... lies in 0 to ext-1.
+func within(first, factor, ext, n int) (lo, hi int) {
+	if factor == 0 {
+		if first >= 0 && first < ext {
+			return 0, n
+		}
+		return n, n
+	}
+	if factor < 0 { // first + factor*i < ext, and >= 0
+		return max(0, -shape.FloorDiv(ext-1-first, -factor)), min(n, shape.FloorDiv(first, -factor)+1)
+	}
+	return max(0, -shape.FloorDiv(first, factor)), min(n, shape.FloorDiv(ext-1-first, factor)+1)
+}
+
+// strided returns code that reads elements of a type at equal distances as numbers of T.
+func strided[T simd.Float](t dtype.Type) func(b *block[T], z []T, start, stride int) {
+	switch t {
+	case dtype.F32:
+		return func(b *block[T], z []T, start, stride int) { read(b.same, b.f32, z, start, stride) }
+	case dtype.F64:
+		return func(b *block[T], z []T, start, stride int) { read(b.same, b.f64, z, start, stride) }
+	case dtype.I32:
+		return func(b *block[T], z []T, start, stride int) { converted(z, b.i32, start, stride) }
+	case dtype.I64:
+		return func(b *block[T], z []T, start, stride int) { converted(z, b.i64, start, stride) }
+	}
+	return func(b *block[T], z []T, start, stride int) {
+		for i := range z {
+			z[i] = 0
+			if b.bits[start+i*stride] {
+				z[i] = 1
+			}
+		}
+	}
+}
+
+func read[T, U simd.Float](same []T, x []U, z []T, start, stride int) {
+	switch {
+	case same == nil && stride == 1:
+		convert(z, x[start:start+len(z)])
+	case same == nil:
+		converted(z, x, start, stride)
+	case stride == 1:
+		copy(z, same[start:])
+	default:
+		simd.Gather(z, same, start, stride)
+	}
+}
+
+// convert sets z to x.
+func convert[T, U simd.Float](z []T, x []U) {
+	switch z := any(z).(type) {
+	case []float32:
+		if x, ok := any(x).([]float64); ok {
+			simd.Narrow(z, x)
+		}
+	case []float64:
+		if x, ok := any(x).([]float32); ok {
+			simd.Widen(z, x)
+		}
+	}
+}
+
+func converted[T simd.Float, U float32 | float64 | int32 | int64](z []T, x []U, start, stride int) {
+	for i := range z {
+		z[i] = T(x[start])
+		start += stride
+	}
+}
+
+// store emits the writing of a value to the elements of a statement. What was known of the tensor is forgotten.
+func (z *vectorizer[T]) store(st *statement, x operand[T]) {
+	t := st.target
+	tensor := z.c.tensors[t]
+	for _, v := range z.views {
+		if v.memory == tensor.Memory {
+			z.keep(v.reg)
+		}
+	}
+	a, add := accessOf(st.left), tensor.Add || st.add
+	for key := range z.known {
+		if strings.Contains(key, tensorKey(t)) {
+			delete(z.known, key)
+		}
+	}
+	switch {
+	case st.guard != nil || len(a.open) > 0 || a.offset.hidden(z.v) || a.offset.factor(z.v) == 0 || st.left.Which != nil:
+		z.scatter(st, x)
+		return
+	case tensor.Type == z.c.own && a.offset.factor(z.v) == 1:
+		z.storeSame(t, z.c.value(a.offset), x, add)
+	default:
+		z.storeOther(t, a, x, add)
+	}
+	if !add && tensor.Type == z.c.own && x.scalar == nil {
+		if z.strip.views[x.reg] {
+			z.views = append(z.views, view{x.reg, tensor.Memory})
+		}
+		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Real, Read: st.left})] = x
+	}
+}
+
+// keep emits a copy of a view, whose memory is written next.
+func (z *vectorizer[T]) keep(reg int) {
+	k := z.register(false)
+	z.strip.code = append(z.strip.code, instruction[T]{def: k, uses: []int{reg}, keeps: true, run: func(s *state[T], n int) {
+		copy(s.regs[k][:n], s.regs[reg][:n])
+		s.regs[reg] = s.regs[k]
+	}})
+}
+
+// storeSame emits the writing of consecutive elements of the type in which the loops compute.
+func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], add bool) {
+	if f := x.scalar; f != nil {
+		z.emit(-1, func(s *state[T], n int) {
+			i, v := at(s), T(f(s))
+			out := s.mem[t].same[i : i+n]
+			for j := range out {
+				if add {
+					out[j] += v
+				} else {
+					out[j] = v
+				}
+			}
+		})
+		return
+	}
+	if add {
+		sum := simd.BinaryOf[T](simd.Add)
+		z.emit(-1, func(s *state[T], n int) {
+			i := at(s)
+			out := s.mem[t].same[i : i+n]
+			sum(out, out, s.regs[x.reg][:n])
+		}, x.reg)
+		return
+	}
+	if z.direct(t, at, x.reg) {
+		return
+	}
+	z.emit(-1, func(s *state[T], n int) {
+		i := at(s)
+		copy(s.mem[t].same[i:i+n], s.regs[x.reg][:n])
+	}, x.reg)
+}
+
+// direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the register.
+func (z *vectorizer[T]) direct(t int, at func(*state[T]) int, reg int) bool {
+	last := len(z.strip.code) - 1
+	for last >= 0 && z.strip.code[last].keeps {
+		last--
+	}
+	if last < 0 || z.strip.code[last].def != reg || z.strip.views[reg] || z.strip.code[last].when != nil || last > 0 && z.branched(reg) {
+		return false
+	}
+	z.strip.views[reg] = true
+	in := z.strip.code[last]
+	z.strip.code[last].run = func(s *state[T], n int) {
+		i := at(s)
+		s.regs[reg] = s.mem[t].same[i : i+n]
+		in.run(s, n)
+	}
+	// Views that are kept are copied before the memory is written.
+	for i := last; i+1 < len(z.strip.code); i++ {
+		z.strip.code[i], z.strip.code[i+1] = z.strip.code[i+1], z.strip.code[i]
+	}
+	return true
+}
+
+// branched reports whether a register is set in the branches of a choice.
+func (z *vectorizer[T]) branched(reg int) bool {
+	n := 0
+	for _, in := range z.strip.code {
+		if in.def == reg {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// storeOther emits the writing of elements of another type, or at distances.
+func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
+	at, k, r, put := z.c.value(a.offset), a.offset.factor(z.v), z.vector(x), putReal[T](z.c.tensors[t].Type, add)
+	if z.c.tensors[t].Type == z.c.own && !add {
+		z.emit(-1, func(s *state[T], n int) { simd.Scatter(s.mem[t].same, s.regs[r][:n], at(s), k) }, r)
+		return
+	}
+	z.emit(-1, func(s *state[T], n int) {
+		i, b := at(s), &s.mem[t]
+		for _, v := range s.regs[r][:n] {
+			put(b, i, float64(v))
+			i += k
+		}
+	}, r)
+}
+
+// scatter emits the writing of elements that are found one by one.
+func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
+	r, at := z.vector(x), z.at
+	write := z.c.writer(st)
+	z.emit(-1, func(s *state[T], n int) {
+		first := s.vars[at]
+		for i, v := range s.regs[r][:n] {
+			s.vars[at] = first + i
+			write(s, float64(v))
+		}
+		s.vars[at] = first
+	}, r)
+}
+
+// move emits the copying of elements of a tensor of the same type.
+func (z *vectorizer[T]) move(st *statement) {
+	from, to := accessOf(st.value.Read).offset, accessOf(st.left).offset
+	t, u := st.value.Read.Tensor, st.target
+	at, put := z.c.value(from), z.c.value(to)
+	k, l := from.factor(z.v), to.factor(z.v)
+	copied := mover[T](z.c.tensors[t].Type)
+	z.emit(-1, func(s *state[T], n int) { copied(&s.mem[u], put(s), l, &s.mem[t], at(s), k, n) })
+}
+
+// mover returns code that copies n elements of a type.
+func mover[T simd.Float](t dtype.Type) func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+	switch t {
+	case dtype.I32:
+		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+			moved(to.i32, at, stride, from.i32, start, step, n)
+		}
+	case dtype.I64:
+		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+			moved(to.i64, at, stride, from.i64, start, step, n)
+		}
+	case dtype.Bool:
+		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+			moved(to.bits, at, stride, from.bits, start, step, n)
+		}
+	case dtype.F32:
+		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+			moved(to.f32, at, stride, from.f32, start, step, n)
+		}
+	}
+	return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+		moved(to.f64, at, stride, from.f64, start, step, n)
+	}
+}
+
+func moved[U any](to []U, at, stride int, from []U, start, step, n int) {
+	if stride == 1 && step == 1 {
+		copy(to[at:at+n], from[start:start+n])
+		return
+	}
+	for range n {
+		to[at] = from[start]
+		at += stride
+		start += step
+	}
+}

@@ -1,0 +1,207 @@
+// Package loops compiles statements over indices into loops over strips: some hundred consecutive elements, for which
+// operations of package simd compute one intermediate value after the other. The strips stay in the nearest cache, so a
+// chain of operations costs one pass over memory. This is vectorized interpretation, as in MonetDB/X100 and numexpr.
+//
+// Statements that go over the same indices share their loops. Sums have one order, which depends on extents only: not on
+// the number of workers, nor on the instructions that the machine has.
+package loops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// Tensor says how the elements of a program's tensor are kept.
+type Tensor struct {
+	Type   dtype.Type
+	Memory int  // the tensor whose memory this one has: another one's if they share it
+	Add    bool // whether statements add to the elements instead of giving them
+	Local  bool // whether the loops keep the tensor themselves
+}
+
+// Code is compiled statements: groups of loops, of which each needs what earlier ones give.
+type Code interface {
+	// Groups returns how many groups there are.
+	Groups() int
+	// Work returns about how many operations on elements a group takes.
+	Work(group int) int
+	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by tensor.
+	Bind(memory [][]byte) Runner
+}
+
+// Runner is code that can be run.
+type Runner interface {
+	// Run runs a part of a group: the share from lo to hi of total parts of equal size. Parts may run at the same time.
+	// step is the number of the training step. The error tells of an element that lies outside its tensor, or of a
+	// division of an integer by 0.
+	Run(group int, step uint64, lo, hi, total int) error
+}
+
+// Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
+// The program gets further tensors. It is an error if a statement orders elements or scans them, or if the range of an
+// index on the left side depends on other indices.
+func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor) (Code, error) {
+	for _, s := range statements {
+		if err := supported(s); err != nil {
+			return nil, err
+		}
+	}
+	if typeOf(p, tensors) == dtype.F64 {
+		return compile[float64](p, statements, tensors)
+	}
+	return compile[float32](p, statements, tensors)
+}
+
+// supported returns an error if a statement takes more than loops: an order, or a scan, which would go through all elements
+// for each of them.
+func supported(s *program.Statement) error {
+	var err error
+	s.Value.Walk(func(n *term.Term) {
+		if n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil) {
+			err = fmt.Errorf("%s: there are no loops for %s", s, n.Reduction.Kind)
+		}
+	})
+	return err
+}
+
+// typeOf returns the type in which loops compute: float64 if most tensors of real numbers that are not local have it.
+func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
+	narrow, wide := 0, 0
+	for i, t := range tensors {
+		if !t.Local && t.Memory == i && p.Tensors[i].Kind == term.Real {
+			switch n := elements(p.Tensors[i]); t.Type {
+			case dtype.F32:
+				narrow += n
+			case dtype.F64:
+				wide += n
+			}
+		}
+	}
+	if wide > narrow || wide > 0 && wide == narrow {
+		return dtype.F64
+	}
+	return dtype.F32
+}
+
+// elements returns how many elements a tensor has.
+func elements(l *program.Local) int {
+	n := 1
+	for _, d := range l.Shape {
+		e, _ := d.Known()
+		n *= e
+	}
+	return n
+}
+
+// compiler compiles statements for loops that compute in T.
+type compiler[T simd.Float] struct {
+	p       *program.Program
+	tensors []Tensor
+	own     dtype.Type
+	places  map[*term.Variable]int // where a state keeps variables
+	lenient bool                   // whether elements outside tensors are 0
+
+	registers    int         // how many registers there are
+	buffers      int         // how many strips serve them
+	wide         int         // how many strips of float64 there are
+	accumulators []int       // registers that have a strip of their own
+	compiled     []*strip[T] // all code of strips
+}
+
+func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor) (Code, error) {
+	c := &compiler[T]{p: p, own: dtype.Of[T](), places: map[*term.Variable]int{}}
+	z := &normalizer{p: p, tensors: slices.Clone(tensors)}
+	if err := z.normalize(statements); err != nil {
+		return nil, err
+	}
+	c.tensors = z.tensors
+	c.complete(z.out)
+	out := &code[T]{compiler: c}
+	for _, g := range c.grouped(z.out) {
+		out.groups = append(out.groups, c.group(g))
+	}
+	return out, nil
+}
+
+// complete chooses the types of local tensors. Results of reductions, which are few, are kept in float64.
+func (c *compiler[T]) complete(statements []*statement) {
+	most := 0
+	for i, t := range c.tensors {
+		if !t.Local {
+			most = max(most, elements(c.p.Tensors[i]))
+		}
+	}
+	for i := range c.tensors {
+		if t := &c.tensors[i]; t.Local && t.Type == dtype.Invalid {
+			switch l := c.p.Tensors[i]; {
+			case l.Kind == term.Integer:
+				t.Type = dtype.I64
+			case l.Kind == term.Boolean:
+				t.Type = dtype.Bool
+			case elements(l)*16 <= most || elements(l) == 1:
+				t.Type = dtype.F64
+			default:
+				t.Type = c.own
+			}
+		}
+	}
+	for _, s := range statements {
+		if t := &c.tensors[s.target]; t.Local && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil {
+			t.Type = dtype.F64
+		}
+	}
+}
+
+// code is compiled statements.
+type code[T simd.Float] struct {
+	*compiler[T]
+	groups []*loopGroup[T]
+}
+
+func (c *code[T]) Groups() int { return len(c.groups) }
+
+func (c *code[T]) Work(group int) int { return c.groups[group].work }
+
+func (c *code[T]) Bind(memory [][]byte) Runner {
+	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors))}
+	for i, t := range c.tensors {
+		switch {
+		case t.Memory != i:
+		case t.Local:
+			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))
+		default:
+			r.mem[i] = blockOf[T](t.Type, memory[i])
+		}
+	}
+	for i, t := range c.tensors {
+		if t.Memory != i {
+			r.mem[i] = r.mem[t.Memory]
+			if i < len(memory) && memory[i] != nil {
+				r.mem[i] = blockOf[T](t.Type, memory[i])
+			}
+		}
+	}
+	r.pool.New = func() any { return r.newState() }
+	return r
+}
+
+// box is the number of values of the indices of loops.
+func box(vars []*term.Variable) int {
+	n := 1
+	for _, v := range vars {
+		hi, _ := v.Hi.Known()
+		n *= hi
+	}
+	return n
+}
+
+// extent returns how many values an index that starts at 0 has.
+func extent(v *term.Variable) int {
+	hi, _ := v.Hi.Known()
+	return max(hi, 0)
+}

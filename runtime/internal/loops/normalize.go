@@ -1,0 +1,193 @@
+package loops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+)
+
+// statement is a statement of a program in which every reduction is all of its value.
+type statement struct {
+	target int
+	left   *term.Read
+	vars   []*term.Variable
+	value  *term.Term
+	add    bool // the value is added to the element, of which there may be several for an index
+	guard  *term.Term
+	// lenient says that the value is computed where it is not needed, since a condition around it was left out. Elements
+	// outside tensors are then 0.
+	lenient bool
+}
+
+// reduction returns the reduction that gives the value; nil if there is none.
+func (s *statement) reduction() *term.Reduction {
+	if s.value.Op == term.Reduce {
+		return s.value.Reduction
+	}
+	return nil
+}
+
+// normalizer rewrites statements. Tensors that it adds hold the values of reductions.
+type normalizer struct {
+	p       *program.Program
+	tensors []Tensor
+	out     []*statement
+}
+
+// normalize returns the statements of a program in the form from which loops are made.
+func (z *normalizer) normalize(statements []*program.Statement) error {
+	for _, s := range statements {
+		n := &statement{target: s.Target, left: s.Left, vars: s.Vars, value: s.Value, add: s.Add, guard: s.Guard}
+		var err error
+		if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err != nil {
+			return err
+		}
+		n.value, n.guard = settled(n.value), settled(n.guard)
+		if n.guard != nil {
+			if holds, known := n.guard.Truth(); known {
+				if !holds {
+					continue
+				}
+				n.guard = nil
+			}
+		}
+		if n.value.Op == term.Reduce && !n.add {
+			n.value = z.inside(n.value, n.vars, false)
+		} else {
+			n.value = z.extracted(n.value, n.vars, n.guard != nil)
+		}
+		z.out = append(z.out, n)
+	}
+	return nil
+}
+
+// shifted returns the parts of a statement in which indices start at 0 and those of one value are replaced by it.
+func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Read, value, guard *term.Term, err error) {
+	to := map[*term.Variable]*term.Term{}
+	for _, v := range s.vars {
+		lo, known := v.Lo.Known()
+		hi, both := v.Hi.Known()
+		switch {
+		case !known || !both:
+			return nil, nil, nil, nil, fmt.Errorf("the range of %s depends on other indices", v.Name)
+		case hi == lo+1:
+			to[v] = term.Number(lo)
+		case lo != 0:
+			w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(hi - lo)}
+			to[v] = term.Sum(w.Term(), term.Number(lo))
+			vars = append(vars, w)
+		default:
+			vars = append(vars, v)
+		}
+	}
+	r := *s.left
+	r.Idx = nil
+	for _, x := range s.left.Idx {
+		r.Idx = append(r.Idx, x.Substitute(to))
+	}
+	if r.Which != nil {
+		r.Which = r.Which.Substitute(to)
+	}
+	return vars, &r, z.single(s.value.Substitute(to)), z.single(s.guard.Substitute(to)), nil
+}
+
+// single returns a value in which reductions go over no index of one value, and from 0 where the range is known.
+func (z *normalizer) single(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op != term.Reduce || n.Reduction.Kind == "argmax" || n.Reduction.Kind == "argmin" {
+		return n.Map(z.single)
+	}
+	to := map[*term.Variable]*term.Term{}
+	r := *n.Reduction
+	r.Vars = nil
+	for _, v := range n.Reduction.Vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(to), Hi: v.Hi.Substitute(to)}
+		lo, known := w.Lo.Known()
+		hi, both := w.Hi.Known()
+		switch {
+		case known && both && hi == lo+1:
+			to[v] = term.Number(lo)
+			continue
+		case known && both && lo != 0:
+			w.Lo, w.Hi = term.Number(0), term.Number(hi-lo)
+			to[v] = term.Sum(w.Term(), term.Number(lo))
+		default:
+			to[v] = w.Term()
+		}
+		r.Vars = append(r.Vars, w)
+	}
+	r.Guard, r.Body = z.single(r.Guard.Substitute(to)), z.single(r.Body.Substitute(to))
+	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]string{"sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"}, r.Kind) {
+		return r.Body
+	}
+	if len(r.Vars) == 0 && n.Kind == term.Real && (r.Kind == "sum" || r.Kind == "prod" || r.Kind == "max" || r.Kind == "min") {
+		return term.Chosen(r.Guard, r.Body, term.RealNumber(identities[r.Kind]))
+	}
+	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// extracted returns a value in which reductions are elements of tensors that statements of their own give. Under a
+// condition, a reduction is computed where the condition fails, too.
+func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
+	switch n.Op {
+	case term.Reduce:
+		inner := z.inside(n, around, lenient)
+		vars := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
+		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
+			return n
+		}
+		return z.temporary(inner, vars, lenient)
+	case term.Choose:
+		return term.Chosen(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true), z.extracted(n.Args[2], around, true))
+	}
+	return n.Map(func(x *term.Term) *term.Term { return z.extracted(x, around, lenient) })
+}
+
+// inside returns a reduction in whose body the reductions are extracted.
+func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
+	r := *n.Reduction
+	vars := slices.Clone(around)
+	for _, v := range r.Vars {
+		if lo, known := v.Lo.Known(); !known || lo != 0 {
+			return n
+		}
+		if _, known := v.Hi.Known(); !known {
+			return n
+		}
+		vars = append(vars, v)
+	}
+	if r.Body != nil {
+		r.Body = z.extracted(r.Body, vars, lenient || r.Guard != nil)
+	}
+	if r.Guard != nil {
+		r.Guard = z.extracted(r.Guard, vars, lenient)
+	}
+	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// temporary adds a statement that gives a tensor over variables, and returns its element.
+func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
+	t := Tensor{Local: true}
+	l := &program.Local{Name: "t", Kind: n.Kind, Slot: -1, Old: -1}
+	there, here := &term.Read{Count: 1, Text: "t"}, &term.Read{Count: 1, Text: "t"}
+	to := map[*term.Variable]*term.Term{}
+	var own []*term.Variable
+	for _, v := range vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		to[v] = w.Term()
+		own = append(own, w)
+		l.Shape = append(l.Shape, v.Hi)
+		there.Idx, here.Idx = append(there.Idx, w.Term()), append(here.Idx, v.Term())
+	}
+	there.Ext, here.Ext = l.Shape, l.Shape
+	id := z.p.Add(l)
+	t.Memory = id
+	z.tensors = append(z.tensors, t)
+	there.Tensor, here.Tensor = id, id
+	z.out = append(z.out, &statement{target: id, left: there, vars: own, value: n.Substitute(to), lenient: lenient})
+	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
+}

@@ -1,0 +1,156 @@
+package loops
+
+import (
+	"math"
+	"strings"
+
+	"github.com/opgen/opgen/internal/term"
+)
+
+// each returns code that sets variables to all their values, the last the fastest, and visits those that the guard lets
+// through.
+func (c *compiler[T]) each(vars []*term.Variable, guard *term.Term) func(s *state[T], visit func()) {
+	if len(vars) == 0 {
+		if guard == nil {
+			return func(_ *state[T], visit func()) { visit() }
+		}
+		holds := c.condition(guard)
+		return func(s *state[T], visit func()) {
+			if holds(s) {
+				visit()
+			}
+		}
+	}
+	lo, hi, at := c.integer(vars[0].Lo), c.integer(vars[0].Hi), c.place(vars[0])
+	inner := c.each(vars[1:], guard)
+	return func(s *state[T], visit func()) {
+		for i, end := lo(s), hi(s); i < end; i++ {
+			s.vars[at] = i
+			inner(s, visit)
+		}
+	}
+}
+
+// reduceReal returns code for a reduction of real numbers, one element after the other.
+func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
+	each, x := c.each(r.Vars, r.Guard), c.real(r.Body)
+	fold := func(first float64, f func(a, b float64) float64) func(*state[T]) float64 {
+		return func(s *state[T]) float64 {
+			v := first
+			each(s, func() { v = f(v, x(s)) })
+			return v
+		}
+	}
+	switch r.Kind {
+	case "sum":
+		return fold(0, func(a, b float64) float64 { return a + b })
+	case "prod":
+		return fold(1, func(a, b float64) float64 { return a * b })
+	case "max":
+		return fold(math.Inf(-1), func(a, b float64) float64 { return max(a, b) })
+	case "min":
+		return fold(math.Inf(1), func(a, b float64) float64 { return min(a, b) })
+	}
+	mean := func(s *state[T]) (float64, float64) {
+		sum, n := 0.0, 0.0
+		each(s, func() { sum += x(s); n++ })
+		return sum / n, n
+	}
+	switch r.Kind {
+	case "mean":
+		return func(s *state[T]) float64 { m, _ := mean(s); return m }
+	case "variance":
+		return func(s *state[T]) float64 {
+			m, n := mean(s)
+			sum := 0.0
+			each(s, func() { d := x(s) - m; sum += d * d })
+			return sum / n
+		}
+	}
+	return func(s *state[T]) float64 { // logsumexp
+		top := math.Inf(-1)
+		each(s, func() { top = max(top, x(s)) })
+		if math.IsInf(top, 0) || math.IsNaN(top) {
+			return top
+		}
+		sum := 0.0
+		each(s, func() { sum += math.Exp(x(s) - top) })
+		return top + math.Log(sum)
+	}
+}
+
+// reduceInteger returns code for a reduction that gives an integer.
+func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
+	each := c.each(r.Vars, r.Guard)
+	if r.Kind == "count" {
+		return func(s *state[T]) int {
+			n := 0
+			each(s, func() { n++ })
+			return n
+		}
+	}
+	if strings.HasPrefix(r.Kind, "arg") {
+		return c.argument(r, each)
+	}
+	x := c.integer(r.Body)
+	fold := func(first int, f func(a, b int) int) func(*state[T]) int {
+		return func(s *state[T]) int {
+			v := first
+			each(s, func() { v = f(v, x(s)) })
+			return v
+		}
+	}
+	switch r.Kind {
+	case "sum":
+		return fold(0, func(a, b int) int { return a + b })
+	case "prod":
+		return fold(1, func(a, b int) int { return a * b })
+	case "max":
+		return fold(math.MinInt, func(a, b int) int { return max(a, b) })
+	}
+	return fold(math.MaxInt, func(a, b int) int { return min(a, b) })
+}
+
+// argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
+// is more extreme than all numbers.
+func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
+	x, sign := c.real(r.Body), 1.0
+	if r.Kind == "argmin" {
+		sign = -1
+	}
+	number := linear(c.number(r))
+	if r.Part >= 0 {
+		number = linear(r.Vars[r.Part].Term())
+	}
+	at := c.value(number)
+	return func(s *state[T]) int {
+		best, found, out := 0.0, false, 0
+		each(s, func() {
+			v := x(s) * sign
+			if !found || v > best || math.IsNaN(v) && !math.IsNaN(best) {
+				best, found, out = v, true, at(s)
+			}
+		})
+		return out
+	}
+}
+
+// number returns the number of an index of a reduction in the order of its loops.
+func (c *compiler[T]) number(r *term.Reduction) *term.Term {
+	n := term.Number(0)
+	for _, v := range r.Vars {
+		n = term.Sum(term.Arithmetic(term.Multiply, n, term.Difference(v.Hi, v.Lo)), v.Term())
+	}
+	return n
+}
+
+// quantified returns code for the conditions any and all.
+func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
+	all := r.Kind == "all"
+	each, x := c.each(r.Vars, r.Guard), c.condition(r.Body)
+	return func(s *state[T]) bool {
+		out := all
+		each(s, func() { out = out && x(s) || !all && (out || x(s)) })
+		return out
+	}
+}

@@ -1,0 +1,156 @@
+package loops
+
+import (
+	"sync"
+
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// stripLength is how many elements a strip has. The buffers of some strips fit the nearest cache.
+const stripLength = 1024
+
+// loopGroup is units whose loops share the values of some indices.
+type loopGroup[T simd.Float] struct {
+	shared []shared // the outermost first
+	total  int      // how many values they have
+	block  int      // how many values of the last one units take at a time
+	units  []unit[T]
+	work   int
+}
+
+// shared is an index that the units of a group share.
+type shared struct {
+	places []int // of the variable in each unit: units have variables of their own
+	extent int
+}
+
+// unit is statements with loops of their own.
+type unit[T simd.Float] interface {
+	// run computes what the statements give where the last shared index is lo to hi-1. The other shared indices are set.
+	run(s *state[T], lo, hi int)
+}
+
+// runner is code with memory.
+type runner[T simd.Float] struct {
+	code *code[T]
+	mem  []block[T]
+	pool sync.Pool
+}
+
+// newState returns a state with buffers for the registers. Units use the same ones, one after the other.
+func (r *runner[T]) newState() *state[T] {
+	c := r.code
+	s := &state[T]{vars: make([]int, len(c.places)), mem: r.mem, regs: make([][]T, c.registers)}
+	buffers := make([][]T, c.buffers)
+	all := make([]T, c.buffers*stripLength)
+	for i := range buffers {
+		buffers[i] = all[i*stripLength : (i+1)*stripLength]
+	}
+	for _, p := range c.compiled {
+		for reg, b := range p.buffer {
+			s.regs[reg] = buffers[b]
+		}
+	}
+	for _, reg := range c.accumulators {
+		s.regs[reg] = make([]T, stripLength)
+	}
+	if c.wide > 0 {
+		s.wide = make([][]float64, c.wide)
+		for i := range s.wide {
+			s.wide[i] = make([]float64, stripLength)
+		}
+		s.wider = make([]float64, stripLength)
+	}
+	return s
+}
+
+func (r *runner[T]) Run(group int, step uint64, lo, hi, total int) (err error) {
+	g := r.code.groups[group]
+	from, to := share(g.total, lo, total), share(g.total, hi, total)
+	if from >= to {
+		return nil
+	}
+	s := r.pool.Get().(*state[T])
+	defer r.pool.Put(s)
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case failure:
+			err = v.err
+		default:
+			panic(v)
+		}
+	}()
+	s.step = step
+	g.run(s, from, to)
+	return nil
+}
+
+// share returns where part i of equal parts of n begins.
+func share(n, i, total int) int {
+	if total == 0 {
+		return 0
+	}
+	return (n*i + total - 1) / total
+}
+
+// run runs units for the values lo to hi-1 of the shared indices, taken as one number.
+func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
+	last := 1
+	if n := len(g.shared); n > 0 {
+		last = g.shared[n-1].extent
+	}
+	for lo < hi {
+		from := lo % last
+		to := min(from+g.block, last, from+hi-lo)
+		g.set(s, lo/last)
+		for _, u := range g.units {
+			u.run(s, from, to)
+		}
+		lo += to - from
+	}
+}
+
+// set sets the shared indices but the last one to their values: row is their number.
+func (g *loopGroup[T]) set(s *state[T], row int) {
+	for i := len(g.shared) - 2; i >= 0; i-- {
+		d := &g.shared[i]
+		v := row % d.extent
+		row /= d.extent
+		for _, p := range d.places {
+			s.vars[p] = v
+		}
+	}
+}
+
+// nest is loops of which one may be that of the last shared index.
+type nest[T simd.Float] struct{ loops []loop[T] }
+
+type loop[T simd.Float] struct {
+	place  int
+	lo, hi func(*state[T]) int
+	lead   bool // whether it goes over the values that the unit is run for
+	factor int  // of these values, if other indices were joined to the shared one
+}
+
+// limits returns the range of a loop.
+func (l *loop[T]) limits(s *state[T], lo, hi int) (int, int) {
+	if l.lead {
+		return lo * l.factor, hi * l.factor
+	}
+	return l.lo(s), l.hi(s)
+}
+
+// each calls visit for all values of the loops from number k on.
+func (p *nest[T]) each(s *state[T], k, lo, hi int, visit func(*state[T])) {
+	if k == len(p.loops) {
+		visit(s)
+		return
+	}
+	l := &p.loops[k]
+	a, b := l.limits(s, lo, hi)
+	for i := a; i < b; i++ {
+		s.vars[l.place] = i
+		p.each(s, k+1, lo, hi, visit)
+	}
+}

@@ -1,0 +1,269 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// group compiles bundles that share indices.
+func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
+	factors := collapse(g)
+	out := &loopGroup[T]{total: 1, block: math.MaxInt32}
+	for d := range g.depth {
+		s := shared{extent: extent(g.bundles[0].vars[d])}
+		if d == g.depth-1 {
+			s.extent /= max(factors[0], 1)
+		}
+		for _, b := range g.bundles {
+			if d < g.depth-1 {
+				s.places = append(s.places, c.place(b.vars[d]))
+			}
+		}
+		out.shared = append(out.shared, s)
+		out.total *= s.extent
+	}
+	own := 1
+	for i, b := range g.bundles {
+		k := &unitCompiler[T]{compiler: c, bundle: b, depth: g.depth, factor: factors[i]}
+		out.units = append(out.units, k.compile())
+		n := k.elements()
+		own = max(own, n)
+		out.work += n * out.total
+	}
+	if len(g.bundles) > 1 && g.depth > 0 {
+		out.block = max(1, groupElements/own)
+	}
+	return out
+}
+
+// groupElements is about how many elements units of a group compute in turn.
+const groupElements = 8192
+
+// unitCompiler compiles a bundle, of whose indices the first are shared.
+type unitCompiler[T simd.Float] struct {
+	*compiler[T]
+	bundle *bundle
+	depth  int
+	factor int // of the last shared index, which others were joined to
+}
+
+// lead returns the last shared index; nil if there is none.
+func (k *unitCompiler[T]) lead() *term.Variable {
+	if k.depth == 0 {
+		return nil
+	}
+	return k.bundle.vars[k.depth-1]
+}
+
+// free lists the indices that the unit goes over: the last shared one and its own.
+func (k *unitCompiler[T]) free() []*term.Variable { return k.bundle.vars[max(k.depth-1, 0):] }
+
+// elements returns about how many elements are computed for a value of the last shared index.
+func (k *unitCompiler[T]) elements() int {
+	n := k.factor * box(k.bundle.vars[k.depth:])
+	if k.depth == 0 {
+		n = box(k.bundle.vars)
+	}
+	if r := k.bundle.folds; r != nil {
+		for _, v := range r[0].Vars {
+			if e, ok := v.Hi.Known(); ok {
+				n *= max(e, 1)
+			}
+		}
+	}
+	return max(n, 1)
+}
+
+// loop returns the loop of an index.
+func (k *unitCompiler[T]) loop(v *term.Variable) loop[T] {
+	if v == k.lead() {
+		return loop[T]{place: k.place(v), lead: true, factor: k.factor}
+	}
+	return loop[T]{place: k.place(v), lo: k.integer(v.Lo), hi: k.integer(v.Hi)}
+}
+
+// loops returns the loops of indices, without that of v.
+func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T] {
+	var out nest[T]
+	for _, w := range vars {
+		if w != v {
+			out.loops = append(out.loops, k.loop(w))
+		}
+	}
+	return out
+}
+
+func (k *unitCompiler[T]) compile() unit[T] {
+	first := k.bundle.statements[0]
+	if k.bundle.folds != nil {
+		s := *first
+		s.value = &term.Term{Op: term.Reduce, Kind: first.value.Kind, Reduction: k.bundle.folds[0]}
+		first = &s
+		if p := k.product(first); p != nil && len(k.bundle.statements) == 1 {
+			return k.productUnit(first, p)
+		}
+	}
+	if !k.strips(first) {
+		return k.plain(first)
+	}
+	k.lenient = first.lenient || first.guard != nil
+	defer func() { k.lenient = false }()
+	if k.bundle.folds != nil {
+		return k.fold(first)
+	}
+	if v := k.stripVariable(k.free(), k.bundle.statements); v != nil {
+		return k.pointwise(v)
+	}
+	return k.plain(first)
+}
+
+// stripVariable returns the index that strips go over: that of consecutive elements. It returns nil if there is none that
+// the code of strips could go over.
+func (k *unitCompiler[T]) stripVariable(vars []*term.Variable, statements []*statement) *term.Variable {
+	var best *term.Variable
+	most := math.Inf(-1)
+	for i, v := range vars {
+		score := 0.0
+		visit := func(f form) {
+			switch s := f.factor(v); {
+			case f.hidden(v):
+				score -= 3
+			case s == 1:
+				score++
+			case s != 0:
+				score--
+			}
+		}
+		for _, s := range statements {
+			reads(s.value, func(r *term.Read) { visit(accessOf(r).offset) })
+			visit(accessOf(s.left).offset)
+		}
+		score = (score + 10) * float64(min(extent(v), 64))
+		if score > most || score == most && i > 0 {
+			most, best = score, v
+		}
+	}
+	return best
+}
+
+// pointwise is statements without reductions, in strips.
+type pointwise[T simd.Float] struct {
+	outer nest[T]
+	inner loop[T]
+	code  strip[T]
+}
+
+// pointwise compiles the statements with strips that go over v.
+func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
+	z := newVectorizer(k.compiler, v)
+	for _, s := range k.bundle.statements {
+		if s.value.Kind == term.Integer && k.moves(s) {
+			z.move(s)
+			continue
+		}
+		z.store(s, z.real(s.value))
+	}
+	k.finish(&z.strip)
+	return &pointwise[T]{k.loops(k.free(), v), k.loop(v), z.strip}
+}
+
+// finish gives the registers of a strip's code buffers.
+func (c *compiler[T]) finish(p *strip[T]) {
+	c.buffers = max(c.buffers, p.finish())
+	c.compiled = append(c.compiled, p)
+}
+
+func (u *pointwise[T]) run(s *state[T], lo, hi int) {
+	if len(u.outer.loops) == 0 {
+		u.row(s, lo, hi)
+		return
+	}
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
+}
+
+// row runs the strips of one row.
+func (u *pointwise[T]) row(s *state[T], lo, hi int) {
+	a, b := u.inner.limits(s, lo, hi)
+	for i := a; i < b; i += stripLength {
+		s.vars[u.inner.place] = i
+		u.code.exec(s, min(stripLength, b-i))
+	}
+}
+
+// plain is a statement that is computed element by element.
+type plain[T simd.Float] struct {
+	loops nest[T]
+	give  func(*state[T])
+}
+
+func (k *unitCompiler[T]) plain(st *statement) unit[T] {
+	k.lenient = st.lenient
+	defer func() { k.lenient = false }()
+	give := k.giver(st)
+	return &plain[T]{k.loops(k.free(), nil), give}
+}
+
+func (u *plain[T]) run(s *state[T], lo, hi int) { u.loops.each(s, 0, lo, hi, u.give) }
+
+// giver returns code that gives one element.
+func (c *compiler[T]) giver(st *statement) func(*state[T]) {
+	holds := func(*state[T]) bool { return true }
+	if st.guard != nil {
+		holds = c.condition(st.guard)
+	}
+	find, t := c.target(st), c.tensors[st.target]
+	add := t.Add || st.add
+	if st.value.Kind == term.Integer && !t.Type.IsFloat() {
+		x, put := c.integer(st.value), putInteger[T](t.Type, add)
+		return func(s *state[T]) {
+			if holds(s) {
+				v := x(s)
+				id, at := find(s)
+				put(&s.mem[id], at, v)
+			}
+		}
+	}
+	x, put := c.real(st.value), putReal[T](t.Type, add)
+	return func(s *state[T]) {
+		if holds(s) {
+			v := x(s)
+			id, at := find(s)
+			put(&s.mem[id], at, v)
+		}
+	}
+}
+
+// target returns code that finds the element that a statement gives.
+func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int) {
+	left := *st.left
+	left.Tensor, left.Count, left.Else = st.target, max(left.Count, 1), nil
+	was := c.lenient
+	c.lenient = false
+	find := c.reached(&left)
+	c.lenient = was
+	return func(s *state[T]) (int, int) {
+		t, at, _ := find(s)
+		return t, at
+	}
+}
+
+// writer returns code that writes a number to the element that a statement gives, if its guard holds.
+func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
+	find, t := c.target(st), c.tensors[st.target]
+	put := putReal[T](t.Type, t.Add || st.add)
+	if st.guard == nil {
+		return func(s *state[T], v float64) {
+			id, at := find(s)
+			put(&s.mem[id], at, v)
+		}
+	}
+	holds := c.condition(st.guard)
+	return func(s *state[T], v float64) {
+		if holds(s) {
+			id, at := find(s)
+			put(&s.mem[id], at, v)
+		}
+	}
+}

@@ -1,0 +1,424 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/simd"
+	"github.com/opgen/opgen/runtime/rng"
+)
+
+// vectorizer compiles values of which one variable goes over the elements of strips. While a strip is computed, the
+// variable stands at the strip's first element.
+type vectorizer[T simd.Float] struct {
+	c     *compiler[T]
+	v     *term.Variable
+	at    int // the place of v
+	strip strip[T]
+	known map[string]operand[T] // values that the code has computed, by what they are
+	views []view                // strips that are parts of tensors
+}
+
+// operand is a value: a number, which is the same in all of a strip, or a register.
+type operand[T simd.Float] struct {
+	scalar func(*state[T]) float64 // nil for a register
+	reg    int
+	// split says that the number is computed in float64 and is worth two numbers of T where it is subtracted.
+	split bool
+}
+
+// view is a register that holds a part of a tensor's memory.
+type view struct{ reg, memory int }
+
+func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
+	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}}}
+}
+
+// register returns a new register. That of a view has no buffer of its own.
+func (z *vectorizer[T]) register(view bool) int {
+	r := z.c.registers
+	z.c.registers++
+	z.strip.views[r] = view
+	return r
+}
+
+func (z *vectorizer[T]) emit(def int, run func(s *state[T], n int), uses ...int) {
+	z.strip.code = append(z.strip.code, instruction[T]{run: run, uses: uses, def: def})
+}
+
+// real compiles a number or a condition.
+func (z *vectorizer[T]) real(n *term.Term) operand[T] {
+	if !n.Uses(z.v) {
+		_, exact := n.Settled()
+		return operand[T]{scalar: z.c.real(n), split: !exact}
+	}
+	key := z.c.key(n)
+	if x, ok := z.known[key]; ok {
+		return x
+	}
+	x := operand[T]{reg: z.compute(n)}
+	z.known[key] = x
+	return x
+}
+
+// compute compiles a value that is not the same in all of a strip, and returns its register.
+func (z *vectorizer[T]) compute(n *term.Term) int {
+	switch n.Kind {
+	case term.Boolean:
+		return z.condition(n)
+	case term.Integer:
+		return z.integer(n)
+	}
+	switch n.Op {
+	case term.Element:
+		return z.load(n)
+	case term.Choose:
+		return z.choose(n)
+	case term.Negate:
+		return z.unary(simd.Neg, n.Args[0])
+	case term.Add, term.Subtract, term.Multiply, term.Divide:
+		return z.arithmetic(n)
+	case term.Power:
+		return z.power(n)
+	case term.Apply:
+		return z.apply(n)
+	}
+	return z.lanes(n)
+}
+
+// lanes compiles a value element by element.
+func (z *vectorizer[T]) lanes(n *term.Term) int {
+	x, at, r := z.c.real(n), z.at, z.register(false)
+	z.emit(r, func(s *state[T], n int) {
+		first := s.vars[at]
+		out := s.regs[r][:n]
+		for i := range out {
+			s.vars[at] = first + i
+			out[i] = T(x(s))
+		}
+		s.vars[at] = first
+	})
+	return r
+}
+
+// integer compiles an integer as a real number.
+func (z *vectorizer[T]) integer(n *term.Term) int {
+	if n.Op == term.Element {
+		return z.load(n)
+	}
+	f := linear(n)
+	if f.hidden(z.v) {
+		return z.lanes(n)
+	}
+	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
+	z.emit(r, func(s *state[T], n int) {
+		v := x(s)
+		for i := range s.regs[r][:n] {
+			s.regs[r][i] = T(v)
+			v += k
+		}
+	})
+	return r
+}
+
+// vector returns the register of an operand; that of a number is filled with it.
+func (z *vectorizer[T]) vector(x operand[T]) int {
+	if x.scalar == nil {
+		return x.reg
+	}
+	r, f := z.register(false), x.scalar
+	z.emit(r, func(s *state[T], n int) {
+		v := T(f(s))
+		for i := range s.regs[r][:n] {
+			s.regs[r][i] = v
+		}
+	})
+	return r
+}
+
+func (z *vectorizer[T]) unary(op simd.Unary, n *term.Term) int { return z.unaryOf(op, z.real(n)) }
+
+func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
+	f, a, r := simd.UnaryOf[T](op), z.vector(x), z.register(false)
+	z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n]) }, a)
+	return r
+}
+
+// binary emits a function of two operands, of which one at least is a register.
+func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
+	r := z.register(false)
+	switch {
+	case y.scalar != nil && x.scalar == nil:
+		f, a, v := simd.BinaryScalarOf[T](op), x.reg, y.scalar
+		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], T(v(s))) }, a)
+	case x.scalar != nil && y.scalar == nil:
+		f, v, b := simd.ScalarBinaryOf[T](op), x.scalar, y.reg
+		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], T(v(s)), s.regs[b][:n]) }, b)
+	default:
+		f, a, b := simd.BinaryOf[T](op), z.vector(x), z.vector(y)
+		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], s.regs[b][:n]) }, a, b)
+	}
+	return r
+}
+
+// arithmetic compiles a sum, a difference, a product or a quotient.
+func (z *vectorizer[T]) arithmetic(n *term.Term) int {
+	if x := densityArgument(n); x != nil {
+		return z.unary(simd.Density, x)
+	}
+	x, y := n.Args[0], n.Args[1]
+	switch n.Op {
+	case term.Add:
+		if r, ok := z.sum(x, y); ok {
+			return r
+		}
+		if r, ok := z.sum(y, x); ok {
+			return r
+		}
+		return z.binary(simd.Add, z.real(x), z.real(y))
+	case term.Subtract:
+		return z.difference(x, y)
+	case term.Multiply:
+		if term.Identical(x, y) {
+			return z.unary(simd.Square, x)
+		}
+		return z.binary(simd.Mul, z.real(x), z.real(y))
+	}
+	a, b := z.real(x), z.real(y)
+	if b.scalar != nil {
+		f := b.scalar
+		return z.binary(simd.Mul, a, operand[T]{scalar: func(s *state[T]) float64 { return 1 / f(s) }})
+	}
+	if v, ok := x.Settled(); ok && v == 1 {
+		return z.unaryOf(simd.Recip, b)
+	}
+	return z.binary(simd.Div, a, b)
+}
+
+// sum compiles x + y where x is a product of which no value is needed elsewhere.
+func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
+	if x.Op != term.Multiply || x.Kind != term.Real || !x.Uses(z.v) || !y.Uses(z.v) || term.Identical(x.Args[0], x.Args[1]) {
+		return 0, false
+	}
+	if _, done := z.known[z.c.key(x)]; done {
+		return 0, false
+	}
+	a, b := z.real(x.Args[0]), z.real(x.Args[1])
+	if a.scalar != nil {
+		a, b = b, a
+	}
+	c, r := z.real(y).reg, z.register(false)
+	w := a.reg
+	if f := b.scalar; f != nil {
+		z.emit(r, func(s *state[T], n int) {
+			simd.MulAddScalar(s.regs[r][:n], s.regs[w][:n], T(f(s)), s.regs[c][:n])
+		}, w, c)
+		return r, true
+	}
+	q := b.reg
+	z.emit(r, func(s *state[T], n int) {
+		simd.MulAdd(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[c][:n])
+	}, w, q, c)
+	return r, true
+}
+
+// factors returns the registers of the factors of a product of which no value is needed elsewhere.
+func (z *vectorizer[T]) factors(n *term.Term) (w, q int, ok bool) {
+	if n.Op != term.Multiply || n.Kind != term.Real || !n.Args[0].Uses(z.v) || !n.Args[1].Uses(z.v) || term.Identical(n.Args[0], n.Args[1]) {
+		return 0, 0, false
+	}
+	if _, done := z.known[z.c.key(n)]; done {
+		return 0, 0, false
+	}
+	return z.real(n.Args[0]).reg, z.real(n.Args[1]).reg, true
+}
+
+// difference compiles x - y. A number that is computed in float64, such as a mean, is subtracted in two parts, so that
+// little is lost where it is much larger than the difference.
+func (z *vectorizer[T]) difference(x, y *term.Term) int {
+	if w, q, ok := z.factors(y); ok && x.Uses(z.v) {
+		a, r := z.real(x).reg, z.register(false)
+		z.emit(r, func(s *state[T], n int) {
+			simd.MulSubFrom(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[a][:n])
+		}, w, q, a)
+		return r
+	}
+	a, b := z.real(x), z.real(y)
+	if b.scalar == nil || !b.split || a.scalar != nil {
+		return z.binary(simd.Sub, a, b)
+	}
+	f, v, w, r := simd.BinaryScalarOf[T](simd.Sub), b.scalar, a.reg, z.register(false)
+	z.emit(r, func(s *state[T], n int) {
+		y := v(s)
+		high := T(y)
+		f(s.regs[r][:n], s.regs[w][:n], high)
+		if low := T(y - float64(high)); low != 0 && !math.IsInf(float64(high), 0) {
+			f(s.regs[r][:n], s.regs[r][:n], low)
+		}
+	}, w)
+	return r
+}
+
+// densityArgument returns x if n is the density of the standard normal distribution at x.
+func densityArgument(n *term.Term) *term.Term {
+	if n.Op != term.Divide || n.Args[0].Op != term.Apply || n.Args[0].Func.Name != "exp" {
+		return nil
+	}
+	if v, ok := n.Args[1].Settled(); !ok || v != math.Sqrt(2*math.Pi) {
+		return nil
+	}
+	e := n.Args[0].Args[0]
+	if e.Op != term.Negate || e.Args[0].Op != term.Divide {
+		return nil
+	}
+	square, half := e.Args[0].Args[0], e.Args[0].Args[1]
+	if v, ok := half.Settled(); !ok || v != 2 || square.Op != term.Multiply || !term.Identical(square.Args[0], square.Args[1]) {
+		return nil
+	}
+	return square.Args[0]
+}
+
+// power compiles a power. Small whole exponents are products.
+func (z *vectorizer[T]) power(n *term.Term) int {
+	v, known := n.Args[1].Settled()
+	switch {
+	case known && v == 2:
+		return z.unary(simd.Square, n.Args[0])
+	case known && v == 0.5:
+		return z.unary(simd.Sqrt, n.Args[0])
+	case known && v == -1:
+		return z.unary(simd.Recip, n.Args[0])
+	case known && (v == 3 || v == 4):
+		x := z.real(n.Args[0])
+		square := operand[T]{reg: z.unaryOf(simd.Square, x)}
+		if v == 4 {
+			return z.unaryOf(simd.Square, square)
+		}
+		return z.binary(simd.Mul, square, x)
+	}
+	return z.binary(simd.Pow, z.real(n.Args[0]), z.real(n.Args[1]))
+}
+
+var unaries = map[string]simd.Unary{"exp": simd.Exp, "log": simd.Log, "sqrt": simd.Sqrt, "rsqrt": simd.Rsqrt, "sin": simd.Sin,
+	"cos": simd.Cos, "tanh": simd.Tanh, "sigmoid": simd.Sigmoid, "Phi": simd.Phi, "expm1": simd.Expm1, "abs": simd.Abs, "ceil": simd.Ceil,
+	"floor": simd.Floor, "round": simd.Round, "sign": simd.Sign, "isnan": simd.IsNaN}
+
+var binaries = map[string]simd.Binary{"max": simd.Max, "min": simd.Min, "pow": simd.Pow}
+
+// apply compiles a function.
+func (z *vectorizer[T]) apply(n *term.Term) int {
+	if op, ok := unaries[n.Func.Name]; ok {
+		return z.unary(op, n.Args[0])
+	}
+	if op, ok := binaries[n.Func.Name]; ok {
+		return z.binary(op, z.real(n.Args[0]), z.real(n.Args[1]))
+	}
+	if n.Func.Name == "uniform" || n.Func.Name == "normal" {
+		return z.drawn(n)
+	}
+	return z.lanes(n)
+}
+
+// drawn compiles random numbers of consecutive elements.
+func (z *vectorizer[T]) drawn(n *term.Term) int {
+	f := linear(n.Args[2])
+	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.hidden(z.v) {
+		return z.lanes(n)
+	}
+	seed, step, at, k, r := z.c.real(n.Args[0]), z.c.real(n.Args[1]), z.c.value(f), f.factor(z.v), z.register(false)
+	draw := rng.Source.Uniform
+	if n.Func.Name == "normal" {
+		draw = rng.Source.Normal
+	}
+	z.emit(r, func(s *state[T], n int) {
+		source, i := rng.New(uint64(int64(seed(s))), uint64(step(s))), at(s)
+		for j := range s.regs[r][:n] {
+			s.regs[r][j] = T(draw(source, uint64(i+j*k)))
+		}
+	})
+	return r
+}
+
+// condition compiles a condition as 1 or 0.
+func (z *vectorizer[T]) condition(n *term.Term) int {
+	switch n.Op {
+	case term.Element:
+		return z.load(n)
+	case term.Choose:
+		return z.choose(n)
+	case term.Not:
+		return z.unary(simd.Not, n.Args[0])
+	case term.And:
+		return z.binary(simd.And, z.real(n.Args[0]), z.real(n.Args[1]))
+	case term.Or:
+		return z.binary(simd.Or, z.real(n.Args[0]), z.real(n.Args[1]))
+	case term.Apply:
+		if n.Func.Name == "isnan" {
+			return z.unary(simd.IsNaN, n.Args[0])
+		}
+		return z.lanes(n)
+	case term.Equal, term.Unequal, term.Less, term.AtMost:
+		if n.Args[0].Kind == term.Integer && n.Args[1].Kind == term.Integer {
+			return z.compareIntegers(n)
+		}
+		op := map[term.Op]simd.Binary{term.Equal: simd.Equal, term.Unequal: simd.Unequal, term.Less: simd.Less, term.AtMost: simd.AtMost}[n.Op]
+		return z.binary(op, z.real(n.Args[0]), z.real(n.Args[1]))
+	}
+	return z.lanes(n)
+}
+
+// compareIntegers compiles a comparison of integers. They need not be exact as numbers of T.
+func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
+	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
+	if f.hidden(z.v) {
+		return z.lanes(n)
+	}
+	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
+	holds := map[term.Op]func(d int) bool{term.Equal: func(d int) bool { return d == 0 }, term.Unequal: func(d int) bool { return d != 0 },
+		term.Less: func(d int) bool { return d < 0 }, term.AtMost: func(d int) bool { return d <= 0 }}[n.Op]
+	z.emit(r, func(s *state[T], n int) {
+		d := x(s)
+		for i := range s.regs[r][:n] {
+			s.regs[r][i] = 0
+			if holds(d) {
+				s.regs[r][i] = 1
+			}
+			d += k
+		}
+	})
+	return r
+}
+
+// choose compiles a choice. Where the condition is the same in all of a strip, only one value is computed.
+func (z *vectorizer[T]) choose(n *term.Term) int {
+	if !n.Args[0].Uses(z.v) {
+		return z.branch(n)
+	}
+	w := z.real(n.Args[0])
+	was := z.c.lenient
+	z.c.lenient = true
+	x, y := z.real(n.Args[1]), z.real(n.Args[2])
+	z.c.lenient = was
+	a, b, r := z.vector(x), z.vector(y), z.register(false)
+	z.emit(r, func(s *state[T], n int) {
+		simd.Select(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
+	}, w.reg, a, b)
+	return r
+}
+
+// branch compiles a choice between strips.
+func (z *vectorizer[T]) branch(n *term.Term) int {
+	holds, r := z.c.condition(n.Args[0]), z.register(false)
+	fails := func(s *state[T]) bool { return !holds(s) }
+	for i, when := range []func(*state[T]) bool{holds, fails} {
+		start := len(z.strip.code)
+		z.strip.code = append(z.strip.code, instruction[T]{when: when, def: -1})
+		outside := z.known
+		z.known = cloned(outside) // what one branch computes is not there in the other
+		x := z.vector(z.real(n.Args[1+i]))
+		z.known = outside
+		z.emit(r, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
+		z.strip.code[start].skip = len(z.strip.code) - start - 1
+	}
+	return r
+}

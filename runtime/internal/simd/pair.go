@@ -1,0 +1,44 @@
+package simd
+
+import "github.com/opgen/opgen/runtime/internal/simd/approx"
+
+// pair is a sum of two numbers, of which the second is small. It has about twice as many bits as one.
+type pair struct{ high, low float64 }
+
+// plus returns a + b, where the greater part of b is not greater than that of a, or a is 0.
+func (a pair) plus(b pair) pair {
+	sum := a.high + b.high
+	return normal(sum, (a.high-sum+b.high)+(a.low+b.low))
+}
+
+func (a pair) times(b pair) pair {
+	p, rest := multiply(a.high, b.high)
+	return normal(p, rest+(float64(a.high*b.low)+float64(a.low*b.high)))
+}
+
+// normal returns high + low, as a pair whose first number is the sum rounded.
+func normal(high, low float64) pair {
+	sum := high + low
+	return pair{sum, high - sum + low}
+}
+
+// multiply returns the rounded product of x and y, and what was lost. Halves of the two have exact products.
+func multiply(x, y float64) (p, rest float64) {
+	p = float64(x * y)
+	xh, yh := double.fromBits(double.bits(x)&double.HighBits), double.fromBits(double.bits(y)&double.HighBits)
+	xl, yl := x-xh, y-yh
+	return p, float64(xl*yl) - (((p - float64(xh*yh)) - float64(xl*yh)) - float64(xh*yl))
+}
+
+// longLog returns the logarithm of x > 0.
+func longLog(x float64) pair {
+	exponent, f := double.split(x)
+	sum := f + 2
+	q := f / sum
+	p, rest := multiply(q, sum)
+	s := pair{q, (f - p - rest - float64(q*(f-(sum-2)))) / sum} // f/(f + 2)
+	z := s.times(s)
+	l := pair{approx.LongLogHigh, approx.LongLogLow}.plus(pair{float64(z.high * polynomial(approx.LongLog[:], z.high)), 0})
+	l = pair{2 * s.high, 2 * s.low}.plus(s.times(z.times(l)))
+	return pair{float64(exponent * double.ln2High), float64(exponent * double.ln2Low)}.plus(l)
+}

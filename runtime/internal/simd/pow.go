@@ -1,0 +1,113 @@
+package simd
+
+import (
+	"math"
+	"sync"
+)
+
+var double = elementaryOf[float64]()
+
+// powOf returns the function that computes x^y, with the special values of math.Pow.
+func powOf[T Float]() func(x, y T) T {
+	if f, ok := any(pow64).(func(x, y T) T); ok {
+		return f
+	}
+	return any(pow32).(func(x, y T) T)
+}
+
+// pow32 computes in float64, the logarithm of which has enough bits.
+func pow32(x, y float32) float32 {
+	wide, exponent := float64(x), float64(y)
+	z, special := specialPow(wide, exponent)
+	if !special {
+		z = double.exp(double.log(abs(wide)) * exponent)
+	}
+	return float32(signedPow(z, wide, exponent))
+}
+
+func pow64(x, y float64) float64 {
+	z, special := specialPow(x, y)
+	if !special {
+		l := longLog(abs(x)).times(pair{y, 0})
+		switch {
+		case l.high > double.expHigh:
+			z = math.Inf(1)
+		case l.high >= double.expLow:
+			n, e := double.reduceSum(l.high, l.low)
+			z = double.scale(e+1, n)
+		}
+	}
+	return signedPow(z, x, y)
+}
+
+// specialPow returns x^y but for the sign, where that does not follow from the logarithm of x.
+func specialPow(x, y float64) (z float64, special bool) {
+	switch {
+	case y == 0 || x == 1:
+		return 1, true
+	case x != x || y != y:
+		return math.NaN(), true
+	case y == 1:
+		return abs(x), true
+	case x == 0 || math.IsInf(x, 0):
+		if (x == 0) == (y < 0) {
+			return math.Inf(1), true
+		}
+		return 0, true
+	case math.IsInf(y, 0):
+		switch {
+		case x == -1:
+			return 1, true
+		case (abs(x) > 1) == (y > 0):
+			return math.Inf(1), true
+		}
+		return 0, true
+	case x < 0 && y != math.Floor(y):
+		return math.NaN(), true
+	}
+	return 0, false
+}
+
+// signedPow returns z with the sign of x^y.
+func signedPow(z, x, y float64) float64 {
+	odd := y == math.Floor(y) && abs(y) < 1<<53 && int64(y)&1 != 0
+	if odd && math.Signbit(x) {
+		return -z
+	}
+	return z
+}
+
+// powStrips is what powers need of memory for a part of a strip.
+type powStrips struct{ x, y [256]float64 }
+
+// setPow sets the entries of powers to functions that compute parts of strips by the functions of a table for float64.
+func setPow(t *table[float32], wide *table[float64]) {
+	var pool = sync.Pool{New: func() any { return new(powStrips) }}
+	log, mul, exp := wide.unary[Log], wide.binary[Mul], wide.unary[Exp]
+	// Element i of a result is made of elements i*dx and i*dy.
+	pow := func(z, x, y []float32, dx, dy int) {
+		s := pool.Get().(*powStrips)
+		defer pool.Put(s)
+		for first := 0; first < len(z); first += len(s.x) {
+			part := z[first:min(len(z), first+len(s.x))]
+			n := len(part)
+			for i := range n {
+				s.x[i] = abs(float64(x[(first+i)*dx]))
+				s.y[i] = float64(y[(first+i)*dy])
+			}
+			log(s.x[:n], s.x[:n])
+			mul(s.x[:n], s.x[:n], s.y[:n])
+			exp(s.x[:n], s.x[:n])
+			for i := range n {
+				if v, e := x[(first+i)*dx], y[(first+i)*dy]; v > 0 && v <= math.MaxFloat32 && abs(e) <= math.MaxFloat32 {
+					part[i] = float32(s.x[i])
+				} else {
+					part[i] = pow32(v, e)
+				}
+			}
+		}
+	}
+	t.binary[Pow] = checkedBinary(func(z, x, y []float32) { pow(z, x, y, 1, 1) })
+	t.binaryScalar[Pow] = checkedBinaryScalar(func(z, x []float32, y float32) { pow(z, x, []float32{y}, 1, 0) })
+	t.scalarBinary[Pow] = checkedScalarBinary(func(z []float32, x float32, y []float32) { pow(z, []float32{x}, y, 0, 1) })
+}

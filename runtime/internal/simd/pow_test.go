@@ -1,0 +1,69 @@
+package simd
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestPow compares powers with those of package math: special values for equality, and others within the errors that
+// package math has, which multiplies several powers.
+func TestPow(t *testing.T) {
+	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
+	values := []float64{nan, inf, -inf, 0, zero, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1e300, -1e300, 1e-300, 7, -7, 0.99, 1 << 53, 1<<53 + 2, 2.5}
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 20000 {
+		x := math.Exp(20 * r.NormFloat64())
+		values = append(values[:22], x)
+		y := 20 * r.NormFloat64()
+		testPow(t, x, y)
+	}
+	if want, got := 8.45e-321, pow64(5e-324, 0.99); got != want { // package math gives another result
+		t.Errorf("5e-324^0.99: want %v, got %v", want, got)
+	}
+	for _, x := range values {
+		for _, y := range values {
+			testPow(t, x, y)
+			testPow(t, x, math.Trunc(10*y))
+		}
+	}
+}
+
+func testPow(t *testing.T, x, y float64) {
+	t.Helper()
+	want, got := math.Pow(x, y), pow64(x, y)
+	if same(want, got) {
+		return
+	}
+	_, exponent := math.Frexp(want)
+	if d := math.Abs(got-want) / math.Ldexp(1, max(exponent-53, -1074)); !(d <= 50) {
+		t.Errorf("%v^%v: want %v, got %v", x, y, want, got)
+	}
+}
+
+// TestPowOfIntegers compares powers with exact ones.
+func TestPowOfIntegers(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	wrong, n := 0, 0
+	for range 2000 {
+		x, y := r.Float64()+0.5, 2+r.IntN(400)
+		exact := new(big.Float).SetPrec(4000).SetInt64(1)
+		for range y {
+			exact.Mul(exact, new(big.Float).SetPrec(4000).SetFloat64(x))
+		}
+		want, _ := exact.Float64()
+		got := pow64(x, float64(y))
+		_, exponent := math.Frexp(want)
+		if d := math.Abs(got-want) / math.Ldexp(1, exponent-53); d > 1 {
+			t.Errorf("%v^%d: want %v, got %v: %v ulp", x, y, want, got, d)
+		}
+		if got != want {
+			wrong++
+		}
+		n++
+	}
+	if wrong > n/8 {
+		t.Errorf("of %d powers, %d are not the nearest number: want at most an eighth", n, wrong)
+	}
+}

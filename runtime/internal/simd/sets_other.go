@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package simd
+
+// ofProcessor returns no sets of instructions: there is assembly for amd64 only.
+func ofProcessor() []set { return nil }
