@@ -56,6 +56,7 @@ const maxFormula = 1 << 16
 //	expr      = what expressions have, besides X[I] and X[Lo:Hi], and
 //	          | expr "^" expr | "#" name | "#" "(" items ")" | [ "old." ] name index [ index ] [ "else" expr ]
 //	          | kind "(" binder { "," binder } [ "if" expr ] [ ":" expr ] ")" | name { "." name } "(" exprs ")"
+//	          | operator "(" [ exprs ] { "," name "=" expr } ")" [ "." name ] index
 //	          | order "(" binder { "," binder } ":" expr [ "descending" ] ")" "[" exprs "]"
 //	binder    = range | postfix
 func ParseFormula(text string) (*Formula, []*Error) {
@@ -274,7 +275,7 @@ func (p *parser) named(t token) (Node, *Error) {
 		if slices.Contains(Reductions, name) && p.isReduction() {
 			return p.reduction(t.pos, name)
 		}
-		return p.call(t.pos, name)
+		return p.inline(t.pos, name)
 	case !p.is("["):
 		return x, nil
 	}

@@ -16,7 +16,6 @@ import (
 type Program struct {
 	Operator   string
 	Tensors    []*Local
-	byName     map[string]int // the first tensor of a slot, a local or "old.name"
 	Statements []*Statement
 }
 
@@ -76,7 +75,8 @@ func Build(u *Use) (*Program, error) {
 	}
 	text, f := parsed.text, parsed.formula
 	b := &builder{
-		program:   &Program{Operator: u.Operator, byName: map[string]int{}},
+		program:   &Program{Operator: u.Operator},
+		byName:    map[string]int{},
 		env:       newEnvironment(u),
 		functions: map[string]*expr.Function{},
 		ranges:    map[string]extent{},
@@ -85,6 +85,10 @@ func Build(u *Use) (*Program, error) {
 	}
 	for _, fn := range f.Functions {
 		b.functions[fn.Name] = fn
+	}
+	b.callees, b.inlined = map[string]*callee{}, map[string]int{}
+	for _, c := range u.Callees {
+		b.callees[c.Name] = &callee{Callee: c}
 	}
 	if u.Open {
 		b.define(u.Definitions)
@@ -163,7 +167,7 @@ func (b *builder) addSlots(slots []*Slot) error {
 	for _, s := range slots {
 		for n, o := range s.Tensors {
 			if n == 0 {
-				p.byName[s.Name] = len(p.Tensors)
+				b.byName[s.Name] = len(p.Tensors)
 			}
 			name := s.Name
 			if s.Variadic {
