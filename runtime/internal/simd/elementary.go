@@ -157,19 +157,24 @@ func (c *elementary[T]) sigmoid(x T) T {
 		y = c.expLow
 	}
 	n, e := c.reduce(y)
-	p := c.scale(e+1, n)
+	sum := e + 1
+	p := c.scale(sum, n)
+	q := p + 1
 	if x >= 0 {
-		return 1 / (p + 1)
+		return 1 / q
 	}
-	return p / (p + 1)
+	// What was lost in the two sums changes the quotient by up to its last place.
+	lost := (e - (sum - 1)) - (p - (q - 1))
+	z := p / q
+	return z + T(T(lost*(1-z))*z)
 }
 
 // bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
 // t >= 0. The square of t is not rounded.
 func (c *elementary[T]) bell(t T) (n, y, rest T) {
-	high := c.fromBits(c.bits(t) & c.HighBits)
-	low := t - high
-	n, e := c.reduceSum(T(T(high*high)*-0.5), T(T((t+high)*low)*-0.5))
+	half := t * -0.5
+	high, highHalf := c.fromBits(c.bits(t)&c.HighBits), c.fromBits(c.bits(half)&c.HighBits)
+	n, e := c.reduceSum(T(high*highHalf), T((half+highHalf)*(t-high)))
 	top := T(c.DensityTop)
 	e = T(e*top) + T(c.DensityRest)
 	y = e + top
@@ -203,7 +208,7 @@ func (c *elementary[T]) phi(x T) T {
 	tail = c.scale(tail, n)
 	switch {
 	case t < T(c.PhiCenter):
-		return T(polynomial(c.centers, T(x*x))*x) + 0.5
+		return c.center(x)
 	case x > 0:
 		return 1 - tail
 	}
@@ -226,6 +231,14 @@ func (c *elementary[T]) log(x T) T {
 		return y
 	}
 	return x
+}
+
+// center returns the distribution function near 0. The greater part of its difference from 1/2 is not rounded.
+func (c *elementary[T]) center(x T) T {
+	high := c.fromBits(c.bits(x) & c.HighBits)
+	first := T(c.CenterHigh)
+	rest := T(polynomial(c.centers, T(x*x))*x) + T((x-high)*first)
+	return (T(high*first) + 0.5) + rest
 }
 
 // split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.

@@ -49,7 +49,7 @@ func (m *machine) unaries() {
 	m.unary("Tanh", m.heavy(), m.tanh)
 	m.unary("Sigmoid", m.heavy(), m.sigmoid)
 	m.unary("Density", m.heavy(), m.density)
-	m.unary("Phi", max(1, m.heavy()-1), m.phi)
+	m.unary("Phi", max(1, m.heavy()/2), m.phi)
 	m.unary("Floor", 4, func(x value) value { return m.round(x, toFloor) })
 	m.unary("Ceil", 4, func(x value) value { return m.round(x, toCeil) })
 	m.unary("Round", 4, func(x value) value { return m.round(x, toNearest) })
