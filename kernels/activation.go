@@ -4,11 +4,7 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/generated/activation"
-	"github.com/opgen/opgen/kernels/internal/elements"
-	"github.com/opgen/opgen/kernels/internal/index"
-	"github.com/opgen/opgen/kernels/internal/stats"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -98,7 +94,9 @@ func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep te
 // before writes elements lo to hi-1 of the gradient before the activation to pre, if pre is present.
 func (d derivative[T]) before(pre tensor.Opt[tensor.RW[T]], grad tensor.RO[T], lo, hi int) {
 	if to, ok := pre.Get(); ok {
-		elements.MapAt(to.WO(), grad, lo, hi, d.times)
+		for i := lo; i < hi; i++ {
+			to.Set(i, d.times(i, grad.At(i)))
+		}
 	}
 }
 
@@ -108,15 +106,4 @@ func gradBefore[T dtype.Float](pre tensor.Opt[tensor.RW[T]], grad tensor.RO[T]) 
 		return p.RO()
 	}
 	return grad
-}
-
-// gradOfBias puts elements of the gradient of a bias: the sums over groups of a gradient.
-func gradOfBias[T dtype.Float](to tensor.Grad[T], grad tensor.RO[T], g *index.Groups, r op.Range) {
-	if !to.Wanted() {
-		return
-	}
-	for i := r.Lo; i < r.Hi; i++ {
-		to.Put(i, T(stats.Sum(grad, g)))
-		g.Next()
-	}
 }

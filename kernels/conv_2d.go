@@ -2,11 +2,11 @@ package kernels
 
 import (
 	conv2d "github.com/opgen/opgen/generated/conv2d"
-	"github.com/opgen/opgen/kernels/internal/index"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/vec"
 )
 
 // Conv2d is the kernel of conv_2d. It convolves by matrix products: for each image and group, the
@@ -160,7 +160,13 @@ func (Conv2d[T]) BackwardFilter(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) er
 			a.GradFilter.Put(i, sum)
 		}
 	}
-	images := index.NewGroups([]int{s.N, s.OutChannels, s.pixels}, []int{0, 2}, r.Lo)
-	gradOfBias(a.GradBias, gradBefore(a.GradPre, a.GradOutput), images, r)
+	grad := gradBefore(a.GradPre, a.GradOutput)
+	for o := r.Lo; o < r.Hi && a.GradBias.Wanted(); o++ {
+		var sum float64
+		for n := range s.N {
+			sum += vec.Total(grad.Span((n*s.OutChannels+o)*s.pixels, (n*s.OutChannels+o+1)*s.pixels))
+		}
+		a.GradBias.Put(o, T(sum))
+	}
 	return nil
 }

@@ -258,7 +258,7 @@ func TestTwoConsumers(t *testing.T) {
 			if !f.input(x) {
 				continue
 			}
-			closeTo(t, "gradient of "+x.Name(), both[grads[x].Name()], scaled(once[single[x].Name()], 4), s.precision(), 0)
+			closeTo(t, "gradient of "+x.Name(), both[grads[x].Name()], scaled(once[single[x].Name()], 4), 4*s.precision(), 0)
 		}
 	})
 }

@@ -22,12 +22,8 @@ func (f *follower) taskKey(m *model.Task) source.Span {
 	return f.spec.Where()
 }
 
-// tasks states what tasks of kernels by hand run over, and whether they work element by element. What computes the formula
-// itself does so in one range.
+// tasks states what tasks run over, and whether they work element by element.
 func (f *follower) tasks() {
-	if f.op.Derived {
-		return
-	}
 	for i, t := range f.spec.Tasks {
 		m := f.op.Tasks[i]
 		if len(t.Steps) > 0 || !m.Invoked() {

@@ -2,3 +2,6 @@ package formula
 
 // UseOf is useOf, for tests that compare what the generator makes of examples.
 var UseOf = useOf
+
+// CompareGradients is compareGradients, for tests of the catalogue, which imports this package.
+var CompareGradients = compareGradients

@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"fmt"
 	"slices"
 	"unsafe"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/loops"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -121,6 +123,11 @@ func (l *layout) place(gradients map[int]int) {
 			l.given[t], l.wanted[t] = p.Perm.Reads() && !(p.Grad && p.Perm.Writes()), p.Perm.Writes()
 		}
 	}
+	for t, g := range gradients { // with the same rounding if nobody wants them
+		if l.tensors[g].Local {
+			l.tensors[g].Type = l.hostOf(t)
+		}
+	}
 	l.share()
 	for i, t := range l.program.Tensors {
 		if t.Old >= 0 {
@@ -128,6 +135,15 @@ func (l *layout) place(gradients map[int]int) {
 			l.tensors[i].Add = false
 		}
 	}
+}
+
+// hostOf returns the type in which kernels keep a tensor of a slot.
+func (l *layout) hostOf(t int) dtype.Type {
+	local := l.program.Tensors[t]
+	if o := l.accessor.Resolved.Operands(local.Slot); local.Number < len(o) {
+		return o[local.Number].Type.Host()
+	}
+	return dtype.Invalid
 }
 
 // share notes which tensors lie in the same memory.
@@ -265,8 +281,61 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
 		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.Name, from: from, to: to, total: grid.Over,
 			whole: grid.Rank() > 1 || to > from+1}
+		if i == 0 {
+			b := out[steps[i]].(*loopBody)
+			b.indices = l.indices()
+		}
 	}
 	return out
+}
+
+// indices lists the integers that the task reads and that specs say are below a bound.
+func (l *layout) indices() []indices {
+	var out []indices
+	for _, p := range l.kernel.signature.Params {
+		bound, bounded := l.accessor.Resolved.Below(p.Slot)
+		if p.Grad || !p.Perm.Reads() || !bounded || !l.accessor.Resolved.Takes(l.task, p.Slot) {
+			continue
+		}
+		for _, b := range l.accessor.Memory(p.Slot, false) {
+			x := indices{slot: l.kernel.signature.Operator.Slots[p.Slot].Name, shape: b.Shape, bound: bound}
+			switch b.Type {
+			case dtype.I32:
+				x.narrow = as[int32](b.Bytes)
+			case dtype.I64:
+				x.wide = as[int64](b.Bytes)
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// indices are the elements of a tensor of integers, which are 0 or more and below a bound.
+type indices struct {
+	slot   string
+	shape  []int
+	bound  int
+	narrow []int32 // the elements, or
+	wide   []int64 // these
+}
+
+// check returns an error for the first element of a part of the tensor that is out of bounds: the share from lo to hi of
+// total parts.
+func (x *indices) check(lo, hi, total int) error {
+	n := len(x.narrow) + len(x.wide)
+	for i := n * lo / total; i < n*hi/total; i++ {
+		v := 0
+		if x.narrow != nil {
+			v = int(x.narrow[i])
+		} else {
+			v = int(x.wide[i])
+		}
+		if v < 0 || v >= x.bound {
+			return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(indexOf(x.shape, i)), x.bound-1, v)
+		}
+	}
+	return nil
 }
 
 // divided divides groups of loops among at most as many steps, in order: it returns the first group of each step, and the
@@ -313,9 +382,10 @@ func divided(work []int, steps int) []int {
 type loopBody struct {
 	run      loops.Runner
 	operator string
-	from, to int  // the groups
-	total    int  // of how many indices the step consists
-	whole    bool // whether the first range does all
+	from, to int       // the groups
+	total    int       // of how many indices the step consists
+	whole    bool      // whether the first range does all
+	indices  []indices // that the step tests
 }
 
 func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
@@ -328,10 +398,24 @@ func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
 		}
 		lo, hi, total = 0, 1, 1
 	}
+	for i := range b.indices {
+		if err := b.indices[i].check(lo, hi, total); err != nil {
+			return err
+		}
+	}
 	for g := b.from; g < b.to; g++ {
 		if err := b.run.Run(g, ctx.Step, lo, hi, total); err != nil {
 			return mistake(b.operator, err.Error())
 		}
 	}
 	return nil
+}
+
+// indexOf returns the index of the element with a number.
+func indexOf(dims []int, number int) []int {
+	out := make([]int, len(dims))
+	for d := len(dims) - 1; d >= 0; d-- {
+		out[d], number = number%dims[d], number/dims[d]
+	}
+	return out
 }

@@ -33,22 +33,17 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	if r.Guard != nil && (r.Kind == "mean" || r.Kind == "variance") {
 		return k.plain(first)
 	}
-	candidates := slices.Clone(k.free())
-	own := r.Vars[len(r.Vars)-1]
-	if _, known := own.Hi.Known(); known && own.Lo.Is(0) {
-		candidates = append(candidates, own)
-	}
-	candidates = slices.DeleteFunc(candidates, func(v *term.Variable) bool {
-		return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
-	})
-	switch v := k.foldVariable(candidates, own); v {
-	case nil:
-		return k.plain(first)
-	case own:
-		return k.rows(v)
-	default:
+	if v := k.foldVariable(k.bundle, k.free()); v == nil {
+		return k.rows(r.Vars[len(r.Vars)-1])
+	} else if !reaches(r, v) {
 		return k.columns(v)
 	}
+	return k.plain(first)
+}
+
+// reaches reports whether the range of a reduction depends on an index.
+func reaches(r *term.Reduction, v *term.Variable) bool {
+	return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
 }
 
 // folded are the kinds of reductions that strips compute.
@@ -66,36 +61,44 @@ func (c *compiler[T]) numberOf(r *term.Reduction) *term.Term {
 	return c.numbered(r)
 }
 
-// foldVariable returns the index that the strips of reductions go over.
-func (k *unitCompiler[T]) foldVariable(vars []*term.Variable, own *term.Variable) *term.Variable {
-	var best *term.Variable
-	most := math.Inf(-1)
+// foldVariable returns the index of the results that the strips of a reduction go over: the last one that its range does
+// not depend on, or nil if strips go over the last of the reduced indices. Elements are then read side by side. What it
+// returns follows from the reduction alone.
+func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Variable {
+	r := b.folds[0]
+	own := r.Vars[len(r.Vars)-1]
+	var result *term.Variable
 	for _, v := range vars {
-		score := 0.0
-		for _, r := range k.bundle.folds {
-			u := v
-			if v == own {
-				u = r.Vars[len(r.Vars)-1]
-			}
-			visit := func(e *term.Read) {
-				switch f := accessOf(e).offset; {
-				case f.hidden(u):
-					score -= 3
-				case f.factor(u) == 1:
-					score++
-				case f.factor(u) != 0:
-					score--
-				}
-			}
-			reads(r.Body, visit)
-			reads(r.Guard, visit)
-		}
-		score = (score + 10) * float64(min(extent(v), 64))
-		if score >= most {
-			most, best = score, v
+		if !reaches(r, v) {
+			result = v
 		}
 	}
-	return best
+	_, known := own.Hi.Known()
+	if rows := known && own.Lo.Is(0); result == nil || rows && foldScore(r, own) > foldScore(r, result) {
+		if !rows && len(vars) > 0 {
+			return vars[len(vars)-1]
+		}
+		return nil
+	}
+	return result
+}
+
+// foldScore is greater for an index of consecutive elements.
+func foldScore(r *term.Reduction, v *term.Variable) float64 {
+	score := 10.0
+	visit := func(e *term.Read) {
+		switch f := accessOf(e).offset; {
+		case f.hidden(v):
+			score -= 3
+		case f.factor(v) == 1:
+			score++
+		case f.factor(v) != 0:
+			score--
+		}
+	}
+	reads(r.Body, visit)
+	reads(r.Guard, visit)
+	return score * float64(min(extent(v), 64))
 }
 
 // identities are the results of reductions over nothing.

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
@@ -218,7 +219,8 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 		s.lenient != b.statements[0].lenient || !c.strips(s) || !c.strips(b.statements[0]) {
 		return false
 	}
-	if r != nil && (c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s)) {
+	if r != nil && (c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s) ||
+		c.order(s) != c.order(b.statements[0])) {
 		return false
 	}
 	to := map[*term.Variable]*term.Term{}
@@ -251,6 +253,18 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 		b.folds = append(b.folds, m.reduction())
 	}
 	return true
+}
+
+// order says in which order a sum is computed, so that it is the same alone and merged with others: over which index strips
+// go, and which indices are joined.
+func (c *compiler[T]) order(s *statement) string {
+	b := newBundle(s)
+	out := fmt.Sprint(c.foldVariable(b, b.vars) == nil)
+	b.joinFolds()
+	for _, v := range b.folds[0].Vars {
+		out += fmt.Sprint(" ", extent(v))
+	}
+	return out
 }
 
 // sameElement reports whether two places are the same for the same values of all indices, and differ for others.

@@ -57,6 +57,9 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 	return compile[float32](p, statements, tensors)
 }
 
+// types are the element types of tensors.
+var types = []dtype.Type{dtype.F32, dtype.F64, dtype.I32, dtype.I64, dtype.Bool}
+
 // supported returns an error if a statement takes more than loops: an order, or a scan, which would go through all elements
 // for each of them.
 func supported(s *program.Statement) error {
@@ -115,12 +118,17 @@ type compiler[T simd.Float] struct {
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor) (Code, error) {
 	c := &compiler[T]{p: p, own: dtype.Of[T](), places: map[*term.Variable]int{}}
-	z := &normalizer{p: p, tensors: slices.Clone(tensors)}
+	z := &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}}
 	if err := z.normalize(statements); err != nil {
 		return nil, err
 	}
 	c.tensors = z.tensors
 	c.complete(z.out)
+	for i, t := range c.tensors {
+		if !slices.Contains(types, t.Type) {
+			return nil, fmt.Errorf("want elements of one of the types %v, got %v of %s", types, t.Type, p.Tensors[i].Name)
+		}
+	}
 	out := &code[T]{compiler: c}
 	for _, g := range c.grouped(z.out) {
 		out.groups = append(out.groups, c.group(g))
@@ -131,8 +139,8 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 // complete chooses the types of local tensors. Results of reductions, which are few, are kept in float64.
 func (c *compiler[T]) complete(statements []*statement) {
 	most := 0
-	for i, t := range c.tensors {
-		if !t.Local {
+	for i, t := range c.p.Tensors { // whether or not the task gives them
+		if t.Slot >= 0 {
 			most = max(most, elements(c.p.Tensors[i]))
 		}
 	}

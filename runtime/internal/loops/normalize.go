@@ -34,22 +34,60 @@ type normalizer struct {
 	p       *program.Program
 	tensors []Tensor
 	out     []*statement
+	written map[int]bool       // the memory that statements write
+	numbers map[int]*term.Term // the values of local tensors of one element that need no loop
 }
 
 // normalize returns the statements of a program in the form from which loops are made.
 func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
-		n := &statement{target: s.Target, left: s.Left, vars: s.Vars, value: s.Value, add: s.Add, guard: s.Guard}
+		z.written[z.tensors[s.Target].Memory] = true
+	}
+	for _, s := range statements {
+		n := &statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
+		if z.number(n) {
+			continue
+		}
 		var err error
 		if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err != nil {
 			return err
 		}
-		n.value, n.guard = settled(n.value), settled(n.guard)
+		n.value, n.guard = densities(settled(n.value)), settled(n.guard)
 		for _, piece := range pieces(digits(n)) {
 			z.finish(piece)
 		}
 	}
 	return nil
+}
+
+// number notes the value of a local tensor of one element, if it needs no loop. Such a value is computed wherever it is
+// used, so that it needs no step of its own.
+func (z *normalizer) number(s *statement) bool {
+	if !z.tensors[s.target].Local || len(s.left.Idx) > 0 || len(s.vars) > 0 || s.add || s.guard != nil {
+		return false
+	}
+	loops := false
+	s.value.Walk(func(n *term.Term) {
+		loops = loops || n.Op == term.Reduce || n.Op == term.Element && z.written[z.tensors[n.Read.Tensor].Memory]
+	})
+	if loops {
+		return false
+	}
+	z.numbers[s.target] = s.value
+	return true
+}
+
+// inlined returns a value with the numbers that were noted.
+func (z *normalizer) inlined(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op == term.Element {
+		if v := z.numbers[n.Read.Tensor]; v != nil {
+			return v
+		}
+	}
+	return n.Map(z.inlined)
 }
 
 // finish adds a statement whose reductions are statements of their own.

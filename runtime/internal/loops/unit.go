@@ -10,6 +10,9 @@ import (
 // group compiles bundles that share indices.
 func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	factors := collapse(g)
+	if len(g.bundles) == 1 { // parts may cut what was joined
+		factors[0] = 1
+	}
 	out := &loopGroup[T]{total: 1, block: math.MaxInt32}
 	for d := range g.depth {
 		s := shared{extent: extent(g.bundles[0].vars[d])}
@@ -127,39 +130,10 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	if k.bundle.folds != nil {
 		return k.fold(first)
 	}
-	if v := k.stripVariable(k.free(), k.bundle.statements); v != nil {
-		return k.pointwise(v)
+	if vars := k.bundle.vars; len(vars) > 0 {
+		return k.pointwise(vars[len(vars)-1])
 	}
 	return k.plain(first)
-}
-
-// stripVariable returns the index that strips go over: that of consecutive elements. It returns nil if there is none that
-// the code of strips could go over.
-func (k *unitCompiler[T]) stripVariable(vars []*term.Variable, statements []*statement) *term.Variable {
-	var best *term.Variable
-	most := math.Inf(-1)
-	for i, v := range vars {
-		score := 0.0
-		visit := func(f form) {
-			switch s := f.factor(v); {
-			case f.hidden(v):
-				score -= 3
-			case s == 1:
-				score++
-			case s != 0:
-				score--
-			}
-		}
-		for _, s := range statements {
-			reads(s.value, func(r *term.Read) { visit(accessOf(r).offset) })
-			visit(accessOf(s.left).offset)
-		}
-		score = (score + 10) * float64(min(extent(v), 64))
-		if score > most || score == most && i > 0 {
-			most, best = score, v
-		}
-	}
-	return best
 }
 
 // pointwise is statements without reductions, in strips.

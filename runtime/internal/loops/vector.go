@@ -164,9 +164,6 @@ func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
 
 // arithmetic compiles a sum, a difference, a product or a quotient.
 func (z *vectorizer[T]) arithmetic(n *term.Term) int {
-	if x := densityArgument(n); x != nil {
-		return z.unary(simd.Density, x)
-	}
 	x, y := n.Args[0], n.Args[1]
 	switch n.Op {
 	case term.Add:
@@ -260,25 +257,6 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 	return r
 }
 
-// densityArgument returns x if n is the density of the standard normal distribution at x.
-func densityArgument(n *term.Term) *term.Term {
-	if n.Op != term.Divide || n.Args[0].Op != term.Apply || n.Args[0].Func.Name != "exp" {
-		return nil
-	}
-	if v, ok := n.Args[1].Settled(); !ok || v != math.Sqrt(2*math.Pi) {
-		return nil
-	}
-	e := n.Args[0].Args[0]
-	if e.Op != term.Negate || e.Args[0].Op != term.Divide {
-		return nil
-	}
-	square, half := e.Args[0].Args[0], e.Args[0].Args[1]
-	if v, ok := half.Settled(); !ok || v != 2 || square.Op != term.Multiply || !term.Identical(square.Args[0], square.Args[1]) {
-		return nil
-	}
-	return square.Args[0]
-}
-
 // power compiles a power. Small whole exponents are products.
 func (z *vectorizer[T]) power(n *term.Term) int {
 	v, known := n.Args[1].Settled()
@@ -302,7 +280,7 @@ func (z *vectorizer[T]) power(n *term.Term) int {
 
 var unaries = map[string]simd.Unary{"exp": simd.Exp, "log": simd.Log, "sqrt": simd.Sqrt, "rsqrt": simd.Rsqrt, "sin": simd.Sin,
 	"cos": simd.Cos, "tanh": simd.Tanh, "sigmoid": simd.Sigmoid, "Phi": simd.Phi, "expm1": simd.Expm1, "abs": simd.Abs, "ceil": simd.Ceil,
-	"floor": simd.Floor, "round": simd.Round, "sign": simd.Sign, "isnan": simd.IsNaN}
+	"floor": simd.Floor, "round": simd.Round, "sign": simd.Sign, "isnan": simd.IsNaN, "density": simd.Density}
 
 var binaries = map[string]simd.Binary{"max": simd.Max, "min": simd.Min, "pow": simd.Pow}
 
@@ -313,6 +291,9 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	}
 	if op, ok := binaries[n.Func.Name]; ok {
 		return z.binary(op, z.real(n.Args[0]), z.real(n.Args[1]))
+	}
+	if n.Func == moment {
+		return z.moment(n)
 	}
 	if n.Func.Name == "uniform" || n.Func.Name == "normal" {
 		return z.drawn(n)

@@ -1,0 +1,142 @@
+package formula_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/formula"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// forEachUse calls f with a use of every operator of the catalogue for each of its examples, in f64.
+func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution)) {
+	t.Helper()
+	for _, o := range catalogue.Operators() {
+		for i, ex := range o.Examples {
+			attrs, err := o.DecodeAttrs([]byte(ex.Attrs))
+			if err != nil {
+				t.Fatal(err)
+			}
+			given := task.NoneGiven(&o.Operator)
+			for n, s := range o.Slots {
+				if s.Role == task.RoleArgument || s.Role == task.RoleState {
+					continue
+				}
+				typ, err := dtype.Parse(s.Type)
+				for _, v := range o.Types {
+					if v.Name == s.Type {
+						if typ, err = v.Types[0], nil; slices.Contains(v.Types, dtype.F64) {
+							typ = dtype.F64
+						}
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if dims, ok := ex.Shapes[s.Name]; ok {
+					given.Operands[n] = []task.Operand{{Type: typ, Shape: dims}}
+				}
+				for k := 0; ; k++ {
+					dims, ok := ex.Shapes[fmt.Sprintf("%s.%d", s.Name, k)]
+					if !ok {
+						break
+					}
+					given.Operands[n] = append(given.Operands[n], task.Operand{Type: typ, Shape: dims})
+				}
+			}
+			r, err := task.Resolve(&o.Operator, attrs, given)
+			if err != nil {
+				continue // an attribute asks for another type
+			}
+			u, err := formula.UseOf(&o.Operator, attrs, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%s/%d", o.Name, i)
+			t.Run(name, func(t *testing.T) { f(t, &o.Operator, u, r) })
+		}
+	}
+}
+
+// TestDerivedGradients compares derived gradients with those of the interpreter, at all examples of the catalogue.
+func TestDerivedGradients(t *testing.T) {
+	forEachUse(t, formula.CompareGradients)
+}
+
+// TestScatterFollows checks what specs say of gradients that are written once. Two operators say so of what they look up,
+// since no two of their indices are equal; formulas cannot tell.
+func TestScatterFollows(t *testing.T) {
+	forEachUse(t, func(t *testing.T, o *task.Operator, u *program.Use, _ *task.Resolution) {
+		backward := o.Signature(task.KindBackward)
+		u.Open = true
+		p, err := program.Build(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var outputs []int
+		for i, l := range p.Tensors {
+			if l.Slot >= 0 && l.Given && l.Varies && o.Slots[l.Slot].Role == task.RoleOutput {
+				outputs = append(outputs, i)
+			}
+		}
+		g, err := derive.Gradients(p, outputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, scatter := range g.Scatter {
+			slot := p.Tensors[i].Slot
+			if backward == nil || o.Name == "aggregate" || o.Name == "aggregate_spec" {
+				continue
+			}
+			for _, param := range backward.Params {
+				if param.Grad && param.Slot == slot && scatter && !param.Scatter {
+					t.Errorf("the gradient of %s is added to element by element, and the spec says that it is written once", o.Slots[slot].Name)
+				}
+			}
+		}
+	})
+}
+
+// TestShardingFollows checks what specs say about dividing an operator among devices: each claim follows from the formula.
+func TestShardingFollows(t *testing.T) {
+	claims := 0
+	forEachUse(t, func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
+		u.Open = true
+		p, err := program.Build(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range o.Shards {
+			if len(r.Divisible()[i]) == 0 {
+				continue
+			}
+			var symbols []string
+			switch n := u.Dims[s.Dim].(type) {
+			case []int:
+				for k, extent := range n {
+					if extent > 1 {
+						symbols = append(symbols, fmt.Sprintf("%s%d", s.Dim, k))
+					}
+				}
+			default:
+				symbols = []string{s.Dim}
+			}
+			want := derive.Divided
+			if s.Partial {
+				want = derive.Partial
+			}
+			for _, symbol := range symbols {
+				claims++
+				if got := derive.Divide(p, symbol); got != want {
+					t.Errorf("dividing %s %v according to the spec, but %v according to the formula", symbol, want, got)
+				}
+			}
+		}
+	})
+	t.Log(claims, "claims")
+}
