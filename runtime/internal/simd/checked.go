@@ -59,3 +59,7 @@ func fold2[T Float](f func(a *[lanes]T, x, y []T)) func(a *Lanes[T], x, y []T) {
 func foldScalar[T Float](f func(a *[lanes]T, x []T, y T)) func(a *Lanes[T], x []T, y T) {
 	return func(a *Lanes[T], x []T, y T) { f((*[lanes]T)(a), x, y) }
 }
+
+func foldLanes[T Float](f func(a *[lanes]T) T) func(a *Lanes[T]) T {
+	return func(a *Lanes[T]) T { return f((*[lanes]T)(a)) }
+}

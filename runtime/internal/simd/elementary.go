@@ -172,7 +172,7 @@ func (c *elementary[T]) sigmoid(x T) T {
 // bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
 // t >= 0. The square of t is not rounded.
 func (c *elementary[T]) bell(t T) (n, y, rest T) {
-	half := t * -0.5
+	half := T(t * -0.5)
 	high, highHalf := c.fromBits(c.bits(t)&c.HighBits), c.fromBits(c.bits(half)&c.HighBits)
 	n, e := c.reduceSum(T(high*highHalf), T((half+highHalf)*(t-high)))
 	top := T(c.DensityTop)

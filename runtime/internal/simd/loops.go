@@ -126,3 +126,43 @@ func (c *elementary[T]) expInto(a *Lanes[T], x []T, shift T) {
 		a[i%lanes] += c.exp(v - shift)
 	}
 }
+
+func sumLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] += b[i+n]
+		}
+	}
+	return b[0]
+}
+
+func prodLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] *= b[i+n]
+		}
+	}
+	return b[0]
+}
+
+func maxLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] = max(b[i], b[i+n])
+		}
+	}
+	return b[0]
+}
+
+func minLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] = min(b[i], b[i+n])
+		}
+	}
+	return b[0]
+}

@@ -63,6 +63,10 @@ func calls[T Float]() []call[T] {
 	add("minInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.minInto(a, x) })
 	add("dotInto", func(t *table[T], _, _, x, y []T, a *Lanes[T]) { t.dotInto(a, x, y) })
 	add("squaresInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.squaresInto(a, x, w[0]) })
+	add("sumLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.sumLanes(a) })
+	add("prodLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.prodLanes(a) })
+	add("maxLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.maxLanes(a) })
+	add("minLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.minLanes(a) })
 	add("expInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.expInto(a, x, w[0]) })
 	return out
 }
@@ -91,6 +95,9 @@ func compare[T Float](t testing.TB, c call[T], want, got *table[T], w, x, y []T,
 	var a, b Lanes[T]
 	for i := range a {
 		a[i], b[i] = T(i)-20, T(i)-20
+		if i < len(x) && len(x) > 100 {
+			a[i], b[i] = x[i], x[i] // special values, too
+		}
 	}
 	scalar := func(v []T) []T { return v[:n:n] }
 	c.run(want, z1[guard:guard+n], w[:n+1], scalar(x), scalar(y), &a)

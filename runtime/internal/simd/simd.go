@@ -35,7 +35,7 @@ const (
 	Cos                  // the cosine of x, within 2 ulp, for all x
 	Tanh                 // the hyperbolic tangent of x, within 2 ulp
 	Sigmoid              // 1/(1 + e^-x), within 2 ulp
-	Phi                  // the distribution function of the standard normal distribution, within 2.25 ulp
+	Phi                  // the distribution function of the standard normal distribution, within 2.5 ulp
 	Density              // the density of the standard normal distribution, e^(-x*x/2)/sqrt(2*pi), within 1.5 ulp
 	Floor                // the greatest integer that is not above x
 	Ceil                 // the least integer that is not below x

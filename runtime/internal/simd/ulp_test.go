@@ -28,7 +28,7 @@ var accuracy = []struct {
 	{"cos", Cos, math.Cos, 2, 2, 1e7},
 	{"tanh", Tanh, math.Tanh, 2, 4, 20},
 	{"sigmoid", Sigmoid, sigmoid, 2, 4, 700},
-	{"phi", Phi, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }, 2.25, 6, 1},
+	{"phi", Phi, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }, 2.5, 6, 1},
 	{"density", Density, func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }, 1.5, 4, 1},
 }
 

@@ -51,6 +51,7 @@ func (s *set) write(folder string) error {
 		m.binaries()
 		m.combinations()
 		m.folds()
+		m.gathers()
 	}
 	s.conversions()
 	s.writePool()
