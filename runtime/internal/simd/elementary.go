@@ -62,31 +62,6 @@ func abs[T Float](x T) T { return T(math.Abs(float64(x))) }
 
 func (c *elementary[T]) withSign(x, sign T) T { return T(math.Copysign(float64(x), float64(sign))) }
 
-// polynomial returns the sum of coefficients[i] * x^i. It adds pairs, then pairs of pairs, and so on, as Estrin proposed,
-// so that no chain of operations is long.
-func polynomial[T Float](coefficients []T, x T) T {
-	var p [12]T
-	n := len(coefficients) / 2
-	for i := range n {
-		p[i] = T(coefficients[2*i+1]*x) + coefficients[2*i]
-	}
-	if len(coefficients)%2 == 1 {
-		p[n] = coefficients[2*n]
-		n++
-	}
-	for n > 1 {
-		x = T(x * x)
-		for i := range n / 2 {
-			p[i] = T(p[2*i+1]*x) + p[2*i]
-		}
-		if n%2 == 1 {
-			p[n/2] = p[n-1]
-		}
-		n = (n + 1) / 2
-	}
-	return p[0]
-}
-
 // power returns 2^n for an integer n that is an exponent of T.
 func (c *elementary[T]) power(n T) T {
 	return c.fromBits(c.bits(n+c.magic)<<c.Mantissa + uint64(c.Bias)<<c.Mantissa)
