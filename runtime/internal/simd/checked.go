@@ -10,7 +10,8 @@ func checkedUnary[T Float](f func(z, x []T)) func(z, x []T) {
 	}
 }
 
-// checkedTurn returns a function that calls fast for strips of arguments up to the bound for sines, and slow for others.
+// checkedTurn returns a function that calls fast for strips of arguments up to the bound for sines, and slow for
+// others.
 func checkedTurn[T Float](fast func(z, x []T), peak func(a *[lanes]T, x []T), slow func(z, x []T)) func(z, x []T) {
 	bound := T(elementaryOf[T]().SinBound)
 	return func(z, x []T) {

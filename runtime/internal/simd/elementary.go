@@ -26,8 +26,8 @@ func elementaryOf[T Float]() *elementary[T] {
 		Constants: c,
 		magic:     T(c.Magic), expLow: T(c.ExpLow), expHigh: T(c.ExpHigh), expm1Low: T(c.Expm1Low), log2e: T(c.Log2E),
 		ln2High: T(c.Ln2High), ln2Low: T(c.Ln2Low), twoByPi: T(c.TwoByPi),
-		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos), phis: numbers[T](c.Phi),
-		centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
+		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos),
+		phis: numbers[T](c.Phi), centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
 	}
 	for i, v := range c.HalfPi {
 		e.halfPi[i] = T(v)
@@ -216,7 +216,8 @@ func (c *elementary[T]) center(x T) T {
 	return (T(high*first) + 0.5) + rest
 }
 
-// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and
+// 2.
 func (c *elementary[T]) split(x T) (exponent, f T) {
 	bias := T(c.Bias)
 	if x < T(c.MinNormal) {

@@ -6,9 +6,9 @@ const lanes = 64
 // Lanes holds the accumulators of a fold, interleaved: the element at place i of what is folded goes to lane i%64.
 //
 // What is folded may come in several calls, such as one for each strip of a row. The first element of a call goes to
-// lane 0, so the number of elements of every call but the last must be a multiple of 64. A lane to which no element goes
-// keeps its value. So fill the lanes with what does not change the result: 0 for a sum, 1 for a product, an infinity for
-// a greatest or least element.
+// lane 0, so the number of elements of every call but the last must be a multiple of 64. A lane to which no element
+// goes keeps its value. So fill the lanes with what does not change the result: 0 for a sum, 1 for a product, an
+// infinity for a greatest or least element.
 type Lanes[T Float] [lanes]T
 
 // Fill sets every lane to v.

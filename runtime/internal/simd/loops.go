@@ -2,9 +2,11 @@ package simd
 
 // setArithmetic sets the entries of sums and products to loops without calls.
 func (t *table[T]) setArithmetic() {
-	t.binary[Add], t.binaryScalar[Add], t.scalarBinary[Add] = add[T], addScalar[T], func(z []T, x T, y []T) { addScalar(z, y, x) }
-	t.binary[Mul], t.binaryScalar[Mul], t.scalarBinary[Mul] = mul[T], mulScalar[T], func(z []T, x T, y []T) { mulScalar(z, y, x) }
-	t.binary[Sub], t.binaryScalar[Sub] = sub[T], func(z, x []T, y T) { addScalar(z, x, -y) }
+	t.binary[Add], t.binary[Sub], t.binary[Mul] = add[T], sub[T], mul[T]
+	t.binaryScalar[Add], t.binaryScalar[Mul] = addScalar[T], mulScalar[T]
+	t.binaryScalar[Sub] = func(z, x []T, y T) { addScalar(z, x, -y) }
+	t.scalarBinary[Add] = func(z []T, x T, y []T) { addScalar(z, y, x) }
+	t.scalarBinary[Mul] = func(z []T, x T, y []T) { mulScalar(z, y, x) }
 }
 
 func add[T Float](z, x, y []T) {

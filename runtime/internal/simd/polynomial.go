@@ -1,7 +1,7 @@
 package simd
 
-// polynomial returns the sum of coefficients[i] * x^i, for up to 32 coefficients. It adds pairs, then pairs of pairs, and
-// so on, as Estrin proposed, so that no chain of operations is long.
+// polynomial returns the sum of coefficients[i] * x^i, for up to 32 coefficients. It adds pairs, then pairs of pairs,
+// and so on, as Estrin proposed, so that no chain of operations is long.
 func polynomial[T Float](c []T, x T) T {
 	x2 := T(x * x)
 	x4 := T(x2 * x2)

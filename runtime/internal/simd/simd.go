@@ -4,11 +4,11 @@
 // payload of a NaN. So nothing is contracted into fused multiply-adds, elementary functions are fixed sequences of
 // operations, and sums have a fixed order: that of Lanes.
 //
-// Functions come in portable Go, and on amd64 in assembly for AVX2 and for AVX-512. The package takes the best that the
-// processor has, or the one that the environment variable OPGEN_SIMD names: go, avx2 or avx512.
+// Functions come in portable Go, and on amd64 in assembly for AVX2 and for AVX-512. The package takes the best that
+// the processor has, or the one that the environment variable OPGEN_SIMD names: go, avx2 or avx512.
 //
-// All slices of a call have the same length. A result may be the same slice as an operand, but may not otherwise overlap
-// with one.
+// All slices of a call have the same length. A result may be the same slice as an operand, but may not otherwise
+// overlap with one.
 package simd
 
 import "fmt"
@@ -19,8 +19,8 @@ type Float interface{ float32 | float64 }
 // Unary is a function of one element.
 type Unary uint8
 
-// Functions of one element. The bounds of errors are those for float32, in units in the last place of the result (ulp). For
-// float64, no error is known above 3 ulp.
+// Functions of one element. The bounds of errors are those for float32, in units in the last place of the result
+// (ulp). For float64, no error is known above 3 ulp.
 const (
 	Neg     Unary = iota // -x
 	Abs                  // the absolute value of x

@@ -78,7 +78,8 @@ func measure(f Unary, exact func(float64) float64, first, step uint64, n int) (w
 	return w
 }
 
-// TestAccuracy32 compares float32 results with those of package math, for a sample of all elements, or for all of them.
+// TestAccuracy32 compares float32 results with those of package math, for a sample of all elements, or for all of
+// them.
 func TestAccuracy32(t *testing.T) {
 	step := uint64(10007)
 	if *all {

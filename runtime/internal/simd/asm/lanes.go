@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gather emits a function that folds the lanes at a into one element: lane i with lane i+32, then with lane i+16, and so
-// on. It works on whole vectors, of which lanes that count no more hold anything.
+// gather emits a function that folds the lanes at a into one element: lane i with lane i+32, then with lane i+16, and
+// so on. It works on whole vectors, of which lanes that count no more hold anything.
 func (m *machine) gather(field, doc string, body func(a, b value) value) {
 	operation := field + "Lanes"
 	m.begin(m.name(operation), strings.ReplaceAll("func(a *[64]T) T", "T", m.element()), doc)
