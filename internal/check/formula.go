@@ -95,6 +95,7 @@ func (o *operator) formula() {
 		return // what its names mean is not known
 	}
 	f.slots()
+	f.gradients()
 	f.requirements()
 	f.defined(ast)
 	for _, s := range ast.Statements {

@@ -17,6 +17,10 @@ type Program struct {
 	Operator   string
 	Tensors    []*Local
 	Statements []*Statement
+	// Grads holds the tensors of gradients, by tensor, where the formula gives gradients by hand: those of which it gives
+	// them, and those of which it reads them. Backward holds the statements that give them, and what these alone need.
+	Grads    map[int]int
+	Backward []*Statement
 }
 
 // Local is a tensor of a program: that of a slot, one that a statement gives, or what a slot held before.
@@ -66,6 +70,19 @@ func Parse(lines []string) (*Parsed, error) {
 
 // Build returns the program of a use.
 func Build(u *Use) (*Program, error) {
+	b, err := build(u)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.splitBackward(); err != nil {
+		return nil, err
+	}
+	b.prune()
+	return b.program, nil
+}
+
+// build returns the builder with all statements of a use, needed or not.
+func build(u *Use) (*builder, error) {
 	parsed := u.Parsed
 	if parsed == nil {
 		var err error
@@ -96,14 +113,20 @@ func Build(u *Use) (*Program, error) {
 	if err := b.addSlots(u.Slots); err != nil {
 		return nil, err
 	}
-	for i, s := range f.Statements {
-		if err := b.statement(s, f.Statements[i+1:]); err != nil {
+	if !u.Derived {
+		b.gradients(f)
+	}
+	statements := f.Statements
+	if u.Derived {
+		statements = withoutGradients(statements)
+	}
+	for i, s := range statements {
+		if err := b.statement(s, statements[i+1:]); err != nil {
 			line, _, _ := strings.Cut(text[s.Pos:], "\n")
 			return nil, fmt.Errorf("%s: %w", line, err)
 		}
 	}
-	b.prune()
-	return b.program, nil
+	return b, nil
 }
 
 // define replaces the symbols of dimensions by what their expressions give: the same numbers, made of other symbols. So
@@ -247,6 +270,7 @@ func (b *builder) prune() {
 		t.Given = true
 		t.Varies = t.Varies || t.Kind == term.Real && b.program.Depends(s.Value)
 	}
+	b.pruneBackward()
 }
 
 // Depends reports whether a value depends on elements that have gradients.

@@ -52,6 +52,7 @@ type Use struct {
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
 	Slots       []*Slot
 	Callees     []task.Callee // the operators whose formulas the formula inlines
+	Derived     bool          // whether gradients that the formula gives by hand are left out
 	Open        bool          // whether extents and integer attributes stay symbols
 }
 

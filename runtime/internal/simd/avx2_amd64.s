@@ -5986,6 +5986,192 @@ end:
 	VZEROUPPER
 	RET
 
+// func sumLanes32AVX2(a *[64]float32) float32
+// Requires: AVX, SSE
+TEXT ·sumLanes32AVX2(SB), NOSPLIT, $0-12
+	MOVQ         a+0(FP), AX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      128(AX), Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      160(AX), Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      64(AX), Y3
+	VMOVUPS      192(AX), Y4
+	VADDPS       Y4, Y3, Y3
+	VMOVUPS      96(AX), Y4
+	VMOVUPS      224(AX), Y5
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y3, Y0, Y0
+	VADDPS       Y4, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPS       Y2, Y0, Y0
+	VPERMILPD    $0x01, X0, X2
+	VADDPS       Y2, Y0, Y0
+	VPERMILPS    $0x01, X0, X2
+	VADDPS       Y2, Y0, Y0
+	MOVSS        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func prodLanes32AVX2(a *[64]float32) float32
+// Requires: AVX, SSE
+TEXT ·prodLanes32AVX2(SB), NOSPLIT, $0-12
+	MOVQ         a+0(FP), AX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      128(AX), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      160(AX), Y3
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      64(AX), Y3
+	VMOVUPS      192(AX), Y4
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      96(AX), Y4
+	VMOVUPS      224(AX), Y5
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VMULPS       Y2, Y0, Y0
+	VPERMILPD    $0x01, X0, X2
+	VMULPS       Y2, Y0, Y0
+	VPERMILPS    $0x01, X0, X2
+	VMULPS       Y2, Y0, Y0
+	MOVSS        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func maxLanes32AVX2(a *[64]float32) float32
+// Requires: AVX, SSE
+TEXT ·maxLanes32AVX2(SB), NOSPLIT, $0-12
+	MOVQ         a+0(FP), AX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      128(AX), Y1
+	VMAXPS       Y1, Y0, Y2
+	VMAXPS       Y0, Y1, Y3
+	VANDPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y1, Y0, Y3
+	VADDPS       Y1, Y0, Y0
+	VBLENDVPS    Y3, Y0, Y2, Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      160(AX), Y2
+	VMAXPS       Y2, Y1, Y3
+	VMAXPS       Y1, Y2, Y5
+	VANDPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y2, Y1, Y5
+	VADDPS       Y2, Y1, Y1
+	VBLENDVPS    Y5, Y1, Y3, Y1
+	VMOVUPS      64(AX), Y2
+	VMOVUPS      192(AX), Y3
+	VMAXPS       Y3, Y2, Y5
+	VMAXPS       Y2, Y3, Y6
+	VANDPS       Y6, Y5, Y5
+	VCMPPS       $0x03, Y3, Y2, Y6
+	VADDPS       Y3, Y2, Y2
+	VBLENDVPS    Y6, Y2, Y5, Y2
+	VMOVUPS      96(AX), Y3
+	VMOVUPS      224(AX), Y5
+	VMAXPS       Y5, Y3, Y6
+	VMAXPS       Y3, Y5, Y7
+	VANDPS       Y7, Y6, Y6
+	VCMPPS       $0x03, Y5, Y3, Y7
+	VADDPS       Y5, Y3, Y3
+	VBLENDVPS    Y7, Y3, Y6, Y3
+	VMAXPS       Y2, Y0, Y5
+	VMAXPS       Y0, Y2, Y6
+	VANDPS       Y6, Y5, Y5
+	VCMPPS       $0x03, Y2, Y0, Y6
+	VADDPS       Y2, Y0, Y0
+	VBLENDVPS    Y6, Y0, Y5, Y0
+	VMAXPS       Y3, Y1, Y2
+	VMAXPS       Y1, Y3, Y5
+	VANDPS       Y5, Y2, Y2
+	VCMPPS       $0x03, Y3, Y1, Y5
+	VADDPS       Y3, Y1, Y1
+	VBLENDVPS    Y5, Y1, Y2, Y1
+	VMAXPS       Y1, Y0, Y2
+	VMAXPS       Y0, Y1, Y3
+	VANDPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y1, Y0, Y3
+	VADDPS       Y1, Y0, Y0
+	VBLENDVPS    Y3, Y0, Y2, Y0
+	VEXTRACTF128 $0x01, Y0, X4
+	VMAXPS       Y4, Y0, Y1
+	VMAXPS       Y0, Y4, Y2
+	VANDPS       Y2, Y1, Y1
+	VCMPPS       $0x03, Y4, Y0, Y2
+	VADDPS       Y4, Y0, Y0
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	VPERMILPD    $0x01, X0, X4
+	VMAXPS       Y4, Y0, Y1
+	VMAXPS       Y0, Y4, Y2
+	VANDPS       Y2, Y1, Y1
+	VCMPPS       $0x03, Y4, Y0, Y2
+	VADDPS       Y4, Y0, Y0
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	VPERMILPS    $0x01, X0, X4
+	VMAXPS       Y4, Y0, Y1
+	VMAXPS       Y0, Y4, Y2
+	VANDPS       Y2, Y1, Y1
+	VCMPPS       $0x03, Y4, Y0, Y2
+	VADDPS       Y4, Y0, Y0
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	MOVSS        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func minLanes32AVX2(a *[64]float32) float32
+// Requires: AVX, SSE
+TEXT ·minLanes32AVX2(SB), NOSPLIT, $0-12
+	MOVQ         a+0(FP), AX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      128(AX), Y1
+	VMINPS       Y1, Y0, Y2
+	VMINPS       Y0, Y1, Y0
+	VORPS        Y0, Y2, Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      160(AX), Y2
+	VMINPS       Y2, Y1, Y4
+	VMINPS       Y1, Y2, Y1
+	VORPS        Y1, Y4, Y1
+	VMOVUPS      64(AX), Y2
+	VMOVUPS      192(AX), Y4
+	VMINPS       Y4, Y2, Y5
+	VMINPS       Y2, Y4, Y2
+	VORPS        Y2, Y5, Y2
+	VMOVUPS      96(AX), Y4
+	VMOVUPS      224(AX), Y5
+	VMINPS       Y5, Y4, Y6
+	VMINPS       Y4, Y5, Y4
+	VORPS        Y4, Y6, Y4
+	VMINPS       Y2, Y0, Y5
+	VMINPS       Y0, Y2, Y0
+	VORPS        Y0, Y5, Y0
+	VMINPS       Y4, Y1, Y2
+	VMINPS       Y1, Y4, Y1
+	VORPS        Y1, Y2, Y1
+	VMINPS       Y1, Y0, Y2
+	VMINPS       Y0, Y1, Y0
+	VORPS        Y0, Y2, Y0
+	VEXTRACTF128 $0x01, Y0, X3
+	VMINPS       Y3, Y0, Y1
+	VMINPS       Y0, Y3, Y0
+	VORPS        Y0, Y1, Y0
+	VPERMILPD    $0x01, X0, X3
+	VMINPS       Y3, Y0, Y1
+	VMINPS       Y0, Y3, Y0
+	VORPS        Y0, Y1, Y0
+	VPERMILPS    $0x01, X0, X3
+	VMINPS       Y3, Y0, Y1
+	VMINPS       Y0, Y3, Y0
+	VORPS        Y0, Y1, Y0
+	MOVSS        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
 // func neg64AVX2(z []float64, x []float64)
 // Requires: AVX
 TEXT ·neg64AVX2(SB), NOSPLIT, $0-48
@@ -12651,6 +12837,297 @@ tail:
 	VMASKMOVPD Y1, Y0, (BX)
 
 end:
+	VZEROUPPER
+	RET
+
+// func sumLanes64AVX2(a *[64]float64) float64
+// Requires: AVX, SSE2
+TEXT ·sumLanes64AVX2(SB), NOSPLIT, $0-16
+	MOVQ         a+0(FP), AX
+	VMOVUPD      (AX), Y0
+	VMOVUPD      256(AX), Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      32(AX), Y1
+	VMOVUPD      288(AX), Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPD      64(AX), Y3
+	VMOVUPD      320(AX), Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      96(AX), Y4
+	VMOVUPD      352(AX), Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      128(AX), Y5
+	VMOVUPD      384(AX), Y6
+	VADDPD       Y6, Y5, Y5
+	VMOVUPD      160(AX), Y6
+	VMOVUPD      416(AX), Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      192(AX), Y7
+	VMOVUPD      448(AX), Y8
+	VADDPD       Y8, Y7, Y7
+	VMOVUPD      224(AX), Y8
+	VMOVUPD      480(AX), Y9
+	VADDPD       Y9, Y8, Y8
+	VADDPD       Y5, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y8, Y4, Y4
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPD       Y2, Y0, Y0
+	VPERMILPD    $0x01, X0, X2
+	VADDPD       Y2, Y0, Y0
+	MOVSD        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func prodLanes64AVX2(a *[64]float64) float64
+// Requires: AVX, SSE2
+TEXT ·prodLanes64AVX2(SB), NOSPLIT, $0-16
+	MOVQ         a+0(FP), AX
+	VMOVUPD      (AX), Y0
+	VMOVUPD      256(AX), Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      32(AX), Y1
+	VMOVUPD      288(AX), Y3
+	VMULPD       Y3, Y1, Y1
+	VMOVUPD      64(AX), Y3
+	VMOVUPD      320(AX), Y4
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      96(AX), Y4
+	VMOVUPD      352(AX), Y5
+	VMULPD       Y5, Y4, Y4
+	VMOVUPD      128(AX), Y5
+	VMOVUPD      384(AX), Y6
+	VMULPD       Y6, Y5, Y5
+	VMOVUPD      160(AX), Y6
+	VMOVUPD      416(AX), Y7
+	VMULPD       Y7, Y6, Y6
+	VMOVUPD      192(AX), Y7
+	VMOVUPD      448(AX), Y8
+	VMULPD       Y8, Y7, Y7
+	VMOVUPD      224(AX), Y8
+	VMOVUPD      480(AX), Y9
+	VMULPD       Y9, Y8, Y8
+	VMULPD       Y5, Y0, Y0
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Y7, Y3, Y3
+	VMULPD       Y8, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VMULPD       Y2, Y0, Y0
+	VPERMILPD    $0x01, X0, X2
+	VMULPD       Y2, Y0, Y0
+	MOVSD        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func maxLanes64AVX2(a *[64]float64) float64
+// Requires: AVX, SSE2
+TEXT ·maxLanes64AVX2(SB), NOSPLIT, $0-16
+	MOVQ         a+0(FP), AX
+	VMOVUPD      (AX), Y0
+	VMOVUPD      256(AX), Y1
+	VMAXPD       Y1, Y0, Y2
+	VMAXPD       Y0, Y1, Y3
+	VANDPD       Y3, Y2, Y2
+	VCMPPD       $0x03, Y1, Y0, Y3
+	VADDPD       Y1, Y0, Y0
+	VBLENDVPD    Y3, Y0, Y2, Y0
+	VMOVUPD      32(AX), Y1
+	VMOVUPD      288(AX), Y2
+	VMAXPD       Y2, Y1, Y3
+	VMAXPD       Y1, Y2, Y5
+	VANDPD       Y5, Y3, Y3
+	VCMPPD       $0x03, Y2, Y1, Y5
+	VADDPD       Y2, Y1, Y1
+	VBLENDVPD    Y5, Y1, Y3, Y1
+	VMOVUPD      64(AX), Y2
+	VMOVUPD      320(AX), Y3
+	VMAXPD       Y3, Y2, Y5
+	VMAXPD       Y2, Y3, Y6
+	VANDPD       Y6, Y5, Y5
+	VCMPPD       $0x03, Y3, Y2, Y6
+	VADDPD       Y3, Y2, Y2
+	VBLENDVPD    Y6, Y2, Y5, Y2
+	VMOVUPD      96(AX), Y3
+	VMOVUPD      352(AX), Y5
+	VMAXPD       Y5, Y3, Y6
+	VMAXPD       Y3, Y5, Y7
+	VANDPD       Y7, Y6, Y6
+	VCMPPD       $0x03, Y5, Y3, Y7
+	VADDPD       Y5, Y3, Y3
+	VBLENDVPD    Y7, Y3, Y6, Y3
+	VMOVUPD      128(AX), Y5
+	VMOVUPD      384(AX), Y6
+	VMAXPD       Y6, Y5, Y7
+	VMAXPD       Y5, Y6, Y8
+	VANDPD       Y8, Y7, Y7
+	VCMPPD       $0x03, Y6, Y5, Y8
+	VADDPD       Y6, Y5, Y5
+	VBLENDVPD    Y8, Y5, Y7, Y5
+	VMOVUPD      160(AX), Y6
+	VMOVUPD      416(AX), Y7
+	VMAXPD       Y7, Y6, Y8
+	VMAXPD       Y6, Y7, Y9
+	VANDPD       Y9, Y8, Y8
+	VCMPPD       $0x03, Y7, Y6, Y9
+	VADDPD       Y7, Y6, Y6
+	VBLENDVPD    Y9, Y6, Y8, Y6
+	VMOVUPD      192(AX), Y7
+	VMOVUPD      448(AX), Y8
+	VMAXPD       Y8, Y7, Y9
+	VMAXPD       Y7, Y8, Y10
+	VANDPD       Y10, Y9, Y9
+	VCMPPD       $0x03, Y8, Y7, Y10
+	VADDPD       Y8, Y7, Y7
+	VBLENDVPD    Y10, Y7, Y9, Y7
+	VMOVUPD      224(AX), Y8
+	VMOVUPD      480(AX), Y9
+	VMAXPD       Y9, Y8, Y10
+	VMAXPD       Y8, Y9, Y11
+	VANDPD       Y11, Y10, Y10
+	VCMPPD       $0x03, Y9, Y8, Y11
+	VADDPD       Y9, Y8, Y8
+	VBLENDVPD    Y11, Y8, Y10, Y8
+	VMAXPD       Y5, Y0, Y9
+	VMAXPD       Y0, Y5, Y10
+	VANDPD       Y10, Y9, Y9
+	VCMPPD       $0x03, Y5, Y0, Y10
+	VADDPD       Y5, Y0, Y0
+	VBLENDVPD    Y10, Y0, Y9, Y0
+	VMAXPD       Y6, Y1, Y5
+	VMAXPD       Y1, Y6, Y9
+	VANDPD       Y9, Y5, Y5
+	VCMPPD       $0x03, Y6, Y1, Y9
+	VADDPD       Y6, Y1, Y1
+	VBLENDVPD    Y9, Y1, Y5, Y1
+	VMAXPD       Y7, Y2, Y5
+	VMAXPD       Y2, Y7, Y6
+	VANDPD       Y6, Y5, Y5
+	VCMPPD       $0x03, Y7, Y2, Y6
+	VADDPD       Y7, Y2, Y2
+	VBLENDVPD    Y6, Y2, Y5, Y2
+	VMAXPD       Y8, Y3, Y5
+	VMAXPD       Y3, Y8, Y6
+	VANDPD       Y6, Y5, Y5
+	VCMPPD       $0x03, Y8, Y3, Y6
+	VADDPD       Y8, Y3, Y3
+	VBLENDVPD    Y6, Y3, Y5, Y3
+	VMAXPD       Y2, Y0, Y5
+	VMAXPD       Y0, Y2, Y6
+	VANDPD       Y6, Y5, Y5
+	VCMPPD       $0x03, Y2, Y0, Y6
+	VADDPD       Y2, Y0, Y0
+	VBLENDVPD    Y6, Y0, Y5, Y0
+	VMAXPD       Y3, Y1, Y2
+	VMAXPD       Y1, Y3, Y5
+	VANDPD       Y5, Y2, Y2
+	VCMPPD       $0x03, Y3, Y1, Y5
+	VADDPD       Y3, Y1, Y1
+	VBLENDVPD    Y5, Y1, Y2, Y1
+	VMAXPD       Y1, Y0, Y2
+	VMAXPD       Y0, Y1, Y3
+	VANDPD       Y3, Y2, Y2
+	VCMPPD       $0x03, Y1, Y0, Y3
+	VADDPD       Y1, Y0, Y0
+	VBLENDVPD    Y3, Y0, Y2, Y0
+	VEXTRACTF128 $0x01, Y0, X4
+	VMAXPD       Y4, Y0, Y1
+	VMAXPD       Y0, Y4, Y2
+	VANDPD       Y2, Y1, Y1
+	VCMPPD       $0x03, Y4, Y0, Y2
+	VADDPD       Y4, Y0, Y0
+	VBLENDVPD    Y2, Y0, Y1, Y0
+	VPERMILPD    $0x01, X0, X4
+	VMAXPD       Y4, Y0, Y1
+	VMAXPD       Y0, Y4, Y2
+	VANDPD       Y2, Y1, Y1
+	VCMPPD       $0x03, Y4, Y0, Y2
+	VADDPD       Y4, Y0, Y0
+	VBLENDVPD    Y2, Y0, Y1, Y0
+	MOVSD        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func minLanes64AVX2(a *[64]float64) float64
+// Requires: AVX, SSE2
+TEXT ·minLanes64AVX2(SB), NOSPLIT, $0-16
+	MOVQ         a+0(FP), AX
+	VMOVUPD      (AX), Y0
+	VMOVUPD      256(AX), Y1
+	VMINPD       Y1, Y0, Y2
+	VMINPD       Y0, Y1, Y0
+	VORPD        Y0, Y2, Y0
+	VMOVUPD      32(AX), Y1
+	VMOVUPD      288(AX), Y2
+	VMINPD       Y2, Y1, Y4
+	VMINPD       Y1, Y2, Y1
+	VORPD        Y1, Y4, Y1
+	VMOVUPD      64(AX), Y2
+	VMOVUPD      320(AX), Y4
+	VMINPD       Y4, Y2, Y5
+	VMINPD       Y2, Y4, Y2
+	VORPD        Y2, Y5, Y2
+	VMOVUPD      96(AX), Y4
+	VMOVUPD      352(AX), Y5
+	VMINPD       Y5, Y4, Y6
+	VMINPD       Y4, Y5, Y4
+	VORPD        Y4, Y6, Y4
+	VMOVUPD      128(AX), Y5
+	VMOVUPD      384(AX), Y6
+	VMINPD       Y6, Y5, Y7
+	VMINPD       Y5, Y6, Y5
+	VORPD        Y5, Y7, Y5
+	VMOVUPD      160(AX), Y6
+	VMOVUPD      416(AX), Y7
+	VMINPD       Y7, Y6, Y8
+	VMINPD       Y6, Y7, Y6
+	VORPD        Y6, Y8, Y6
+	VMOVUPD      192(AX), Y7
+	VMOVUPD      448(AX), Y8
+	VMINPD       Y8, Y7, Y9
+	VMINPD       Y7, Y8, Y7
+	VORPD        Y7, Y9, Y7
+	VMOVUPD      224(AX), Y8
+	VMOVUPD      480(AX), Y9
+	VMINPD       Y9, Y8, Y10
+	VMINPD       Y8, Y9, Y8
+	VORPD        Y8, Y10, Y8
+	VMINPD       Y5, Y0, Y9
+	VMINPD       Y0, Y5, Y0
+	VORPD        Y0, Y9, Y0
+	VMINPD       Y6, Y1, Y5
+	VMINPD       Y1, Y6, Y1
+	VORPD        Y1, Y5, Y1
+	VMINPD       Y7, Y2, Y5
+	VMINPD       Y2, Y7, Y2
+	VORPD        Y2, Y5, Y2
+	VMINPD       Y8, Y4, Y5
+	VMINPD       Y4, Y8, Y4
+	VORPD        Y4, Y5, Y4
+	VMINPD       Y2, Y0, Y5
+	VMINPD       Y0, Y2, Y0
+	VORPD        Y0, Y5, Y0
+	VMINPD       Y4, Y1, Y2
+	VMINPD       Y1, Y4, Y1
+	VORPD        Y1, Y2, Y1
+	VMINPD       Y1, Y0, Y2
+	VMINPD       Y0, Y1, Y0
+	VORPD        Y0, Y2, Y0
+	VEXTRACTF128 $0x01, Y0, X3
+	VMINPD       Y3, Y0, Y1
+	VMINPD       Y0, Y3, Y0
+	VORPD        Y0, Y1, Y0
+	VPERMILPD    $0x01, X0, X3
+	VMINPD       Y3, Y0, Y1
+	VMINPD       Y0, Y3, Y0
+	VORPD        Y0, Y1, Y0
+	MOVSD        X0, ret+8(FP)
 	VZEROUPPER
 	RET
 

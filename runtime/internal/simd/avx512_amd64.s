@@ -6238,6 +6238,147 @@ end:
 	VZEROUPPER
 	RET
 
+// func sumLanes32AVX512(a *[64]float32) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·sumLanes32AVX512(SB), NOSPLIT, $0-12
+	MOVQ          a+0(FP), AX
+	VMOVUPS       (AX), Z0
+	VMOVUPS       128(AX), Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       64(AX), Z1
+	VMOVUPS       192(AX), Z4
+	VADDPS        Z4, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF128  $0x01, Y0, X3
+	VADDPS        Z3, Z0, Z0
+	VPERMILPD     $0x01, X0, X3
+	VADDPS        Z3, Z0, Z0
+	VPERMILPS     $0x01, X0, X3
+	VADDPS        Z3, Z0, Z0
+	MOVSS         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func prodLanes32AVX512(a *[64]float32) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·prodLanes32AVX512(SB), NOSPLIT, $0-12
+	MOVQ          a+0(FP), AX
+	VMOVUPS       (AX), Z0
+	VMOVUPS       128(AX), Z1
+	VMULPS        Z1, Z0, Z0
+	VMOVUPS       64(AX), Z1
+	VMOVUPS       192(AX), Z4
+	VMULPS        Z4, Z1, Z1
+	VMULPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMULPS        Z2, Z0, Z0
+	VEXTRACTF128  $0x01, Y0, X3
+	VMULPS        Z3, Z0, Z0
+	VPERMILPD     $0x01, X0, X3
+	VMULPS        Z3, Z0, Z0
+	VPERMILPS     $0x01, X0, X3
+	VMULPS        Z3, Z0, Z0
+	MOVSS         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func maxLanes32AVX512(a *[64]float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·maxLanes32AVX512(SB), NOSPLIT, $0-12
+	MOVQ          a+0(FP), AX
+	VMOVUPS       (AX), Z0
+	VMOVUPS       128(AX), Z1
+	VMAXPS        Z1, Z0, Z2
+	VMAXPS        Z0, Z1, Z3
+	VANDPS        Z3, Z2, Z2
+	VCMPPS        $0x03, Z1, Z0, K1
+	VADDPS        Z1, Z0, Z0
+	VBLENDMPS     Z0, Z2, K1, Z0
+	VMOVUPS       64(AX), Z1
+	VMOVUPS       192(AX), Z2
+	VMAXPS        Z2, Z1, Z3
+	VMAXPS        Z1, Z2, Z6
+	VANDPS        Z6, Z3, Z3
+	VCMPPS        $0x03, Z2, Z1, K1
+	VADDPS        Z2, Z1, Z1
+	VBLENDMPS     Z1, Z3, K1, Z1
+	VMAXPS        Z1, Z0, Z2
+	VMAXPS        Z0, Z1, Z3
+	VANDPS        Z3, Z2, Z2
+	VCMPPS        $0x03, Z1, Z0, K1
+	VADDPS        Z1, Z0, Z0
+	VBLENDMPS     Z0, Z2, K1, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y4
+	VMAXPS        Z4, Z0, Z1
+	VMAXPS        Z0, Z4, Z2
+	VANDPS        Z2, Z1, Z1
+	VCMPPS        $0x03, Z4, Z0, K1
+	VADDPS        Z4, Z0, Z0
+	VBLENDMPS     Z0, Z1, K1, Z0
+	VEXTRACTF128  $0x01, Y0, X5
+	VMAXPS        Z5, Z0, Z1
+	VMAXPS        Z0, Z5, Z2
+	VANDPS        Z2, Z1, Z1
+	VCMPPS        $0x03, Z5, Z0, K1
+	VADDPS        Z5, Z0, Z0
+	VBLENDMPS     Z0, Z1, K1, Z0
+	VPERMILPD     $0x01, X0, X5
+	VMAXPS        Z5, Z0, Z1
+	VMAXPS        Z0, Z5, Z2
+	VANDPS        Z2, Z1, Z1
+	VCMPPS        $0x03, Z5, Z0, K1
+	VADDPS        Z5, Z0, Z0
+	VBLENDMPS     Z0, Z1, K1, Z0
+	VPERMILPS     $0x01, X0, X5
+	VMAXPS        Z5, Z0, Z1
+	VMAXPS        Z0, Z5, Z2
+	VANDPS        Z2, Z1, Z1
+	VCMPPS        $0x03, Z5, Z0, K1
+	VADDPS        Z5, Z0, Z0
+	VBLENDMPS     Z0, Z1, K1, Z0
+	MOVSS         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func minLanes32AVX512(a *[64]float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·minLanes32AVX512(SB), NOSPLIT, $0-12
+	MOVQ          a+0(FP), AX
+	VMOVUPS       (AX), Z0
+	VMOVUPS       128(AX), Z1
+	VMINPS        Z1, Z0, Z2
+	VMINPS        Z0, Z1, Z0
+	VORPS         Z0, Z2, Z0
+	VMOVUPS       64(AX), Z1
+	VMOVUPS       192(AX), Z2
+	VMINPS        Z2, Z1, Z5
+	VMINPS        Z1, Z2, Z1
+	VORPS         Z1, Z5, Z1
+	VMINPS        Z1, Z0, Z2
+	VMINPS        Z0, Z1, Z0
+	VORPS         Z0, Z2, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y3
+	VMINPS        Z3, Z0, Z1
+	VMINPS        Z0, Z3, Z0
+	VORPS         Z0, Z1, Z0
+	VEXTRACTF128  $0x01, Y0, X4
+	VMINPS        Z4, Z0, Z1
+	VMINPS        Z0, Z4, Z0
+	VORPS         Z0, Z1, Z0
+	VPERMILPD     $0x01, X0, X4
+	VMINPS        Z4, Z0, Z1
+	VMINPS        Z0, Z4, Z0
+	VORPS         Z0, Z1, Z0
+	VPERMILPS     $0x01, X0, X4
+	VMINPS        Z4, Z0, Z1
+	VMINPS        Z0, Z4, Z0
+	VORPS         Z0, Z1, Z0
+	MOVSS         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
 // func neg64AVX512(z []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·neg64AVX512(SB), NOSPLIT, $0-48
@@ -12606,6 +12747,192 @@ tail:
 	VMOVUPD     Z0, K1, (BX)
 
 end:
+	VZEROUPPER
+	RET
+
+// func sumLanes64AVX512(a *[64]float64) float64
+// Requires: AVX, AVX512F, SSE2
+TEXT ·sumLanes64AVX512(SB), NOSPLIT, $0-16
+	MOVQ          a+0(FP), AX
+	VMOVUPD       (AX), Z0
+	VMOVUPD       256(AX), Z1
+	VADDPD        Z1, Z0, Z0
+	VMOVUPD       64(AX), Z1
+	VMOVUPD       320(AX), Z4
+	VADDPD        Z4, Z1, Z1
+	VMOVUPD       128(AX), Z4
+	VMOVUPD       384(AX), Z5
+	VADDPD        Z5, Z4, Z4
+	VMOVUPD       192(AX), Z5
+	VMOVUPD       448(AX), Z6
+	VADDPD        Z6, Z5, Z5
+	VADDPD        Z4, Z0, Z0
+	VADDPD        Z5, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPD        Z2, Z0, Z0
+	VEXTRACTF128  $0x01, Y0, X3
+	VADDPD        Z3, Z0, Z0
+	VPERMILPD     $0x01, X0, X3
+	VADDPD        Z3, Z0, Z0
+	MOVSD         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func prodLanes64AVX512(a *[64]float64) float64
+// Requires: AVX, AVX512F, SSE2
+TEXT ·prodLanes64AVX512(SB), NOSPLIT, $0-16
+	MOVQ          a+0(FP), AX
+	VMOVUPD       (AX), Z0
+	VMOVUPD       256(AX), Z1
+	VMULPD        Z1, Z0, Z0
+	VMOVUPD       64(AX), Z1
+	VMOVUPD       320(AX), Z4
+	VMULPD        Z4, Z1, Z1
+	VMOVUPD       128(AX), Z4
+	VMOVUPD       384(AX), Z5
+	VMULPD        Z5, Z4, Z4
+	VMOVUPD       192(AX), Z5
+	VMOVUPD       448(AX), Z6
+	VMULPD        Z6, Z5, Z5
+	VMULPD        Z4, Z0, Z0
+	VMULPD        Z5, Z1, Z1
+	VMULPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMULPD        Z2, Z0, Z0
+	VEXTRACTF128  $0x01, Y0, X3
+	VMULPD        Z3, Z0, Z0
+	VPERMILPD     $0x01, X0, X3
+	VMULPD        Z3, Z0, Z0
+	MOVSD         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func maxLanes64AVX512(a *[64]float64) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·maxLanes64AVX512(SB), NOSPLIT, $0-16
+	MOVQ          a+0(FP), AX
+	VMOVUPD       (AX), Z0
+	VMOVUPD       256(AX), Z1
+	VMAXPD        Z1, Z0, Z2
+	VMAXPD        Z0, Z1, Z3
+	VANDPD        Z3, Z2, Z2
+	VCMPPD        $0x03, Z1, Z0, K1
+	VADDPD        Z1, Z0, Z0
+	VBLENDMPD     Z0, Z2, K1, Z0
+	VMOVUPD       64(AX), Z1
+	VMOVUPD       320(AX), Z2
+	VMAXPD        Z2, Z1, Z3
+	VMAXPD        Z1, Z2, Z6
+	VANDPD        Z6, Z3, Z3
+	VCMPPD        $0x03, Z2, Z1, K1
+	VADDPD        Z2, Z1, Z1
+	VBLENDMPD     Z1, Z3, K1, Z1
+	VMOVUPD       128(AX), Z2
+	VMOVUPD       384(AX), Z3
+	VMAXPD        Z3, Z2, Z6
+	VMAXPD        Z2, Z3, Z7
+	VANDPD        Z7, Z6, Z6
+	VCMPPD        $0x03, Z3, Z2, K1
+	VADDPD        Z3, Z2, Z2
+	VBLENDMPD     Z2, Z6, K1, Z2
+	VMOVUPD       192(AX), Z3
+	VMOVUPD       448(AX), Z6
+	VMAXPD        Z6, Z3, Z7
+	VMAXPD        Z3, Z6, Z8
+	VANDPD        Z8, Z7, Z7
+	VCMPPD        $0x03, Z6, Z3, K1
+	VADDPD        Z6, Z3, Z3
+	VBLENDMPD     Z3, Z7, K1, Z3
+	VMAXPD        Z2, Z0, Z6
+	VMAXPD        Z0, Z2, Z7
+	VANDPD        Z7, Z6, Z6
+	VCMPPD        $0x03, Z2, Z0, K1
+	VADDPD        Z2, Z0, Z0
+	VBLENDMPD     Z0, Z6, K1, Z0
+	VMAXPD        Z3, Z1, Z2
+	VMAXPD        Z1, Z3, Z6
+	VANDPD        Z6, Z2, Z2
+	VCMPPD        $0x03, Z3, Z1, K1
+	VADDPD        Z3, Z1, Z1
+	VBLENDMPD     Z1, Z2, K1, Z1
+	VMAXPD        Z1, Z0, Z2
+	VMAXPD        Z0, Z1, Z3
+	VANDPD        Z3, Z2, Z2
+	VCMPPD        $0x03, Z1, Z0, K1
+	VADDPD        Z1, Z0, Z0
+	VBLENDMPD     Z0, Z2, K1, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y4
+	VMAXPD        Z4, Z0, Z1
+	VMAXPD        Z0, Z4, Z2
+	VANDPD        Z2, Z1, Z1
+	VCMPPD        $0x03, Z4, Z0, K1
+	VADDPD        Z4, Z0, Z0
+	VBLENDMPD     Z0, Z1, K1, Z0
+	VEXTRACTF128  $0x01, Y0, X5
+	VMAXPD        Z5, Z0, Z1
+	VMAXPD        Z0, Z5, Z2
+	VANDPD        Z2, Z1, Z1
+	VCMPPD        $0x03, Z5, Z0, K1
+	VADDPD        Z5, Z0, Z0
+	VBLENDMPD     Z0, Z1, K1, Z0
+	VPERMILPD     $0x01, X0, X5
+	VMAXPD        Z5, Z0, Z1
+	VMAXPD        Z0, Z5, Z2
+	VANDPD        Z2, Z1, Z1
+	VCMPPD        $0x03, Z5, Z0, K1
+	VADDPD        Z5, Z0, Z0
+	VBLENDMPD     Z0, Z1, K1, Z0
+	MOVSD         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func minLanes64AVX512(a *[64]float64) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·minLanes64AVX512(SB), NOSPLIT, $0-16
+	MOVQ          a+0(FP), AX
+	VMOVUPD       (AX), Z0
+	VMOVUPD       256(AX), Z1
+	VMINPD        Z1, Z0, Z2
+	VMINPD        Z0, Z1, Z0
+	VORPD         Z0, Z2, Z0
+	VMOVUPD       64(AX), Z1
+	VMOVUPD       320(AX), Z2
+	VMINPD        Z2, Z1, Z5
+	VMINPD        Z1, Z2, Z1
+	VORPD         Z1, Z5, Z1
+	VMOVUPD       128(AX), Z2
+	VMOVUPD       384(AX), Z5
+	VMINPD        Z5, Z2, Z6
+	VMINPD        Z2, Z5, Z2
+	VORPD         Z2, Z6, Z2
+	VMOVUPD       192(AX), Z5
+	VMOVUPD       448(AX), Z6
+	VMINPD        Z6, Z5, Z7
+	VMINPD        Z5, Z6, Z5
+	VORPD         Z5, Z7, Z5
+	VMINPD        Z2, Z0, Z6
+	VMINPD        Z0, Z2, Z0
+	VORPD         Z0, Z6, Z0
+	VMINPD        Z5, Z1, Z2
+	VMINPD        Z1, Z5, Z1
+	VORPD         Z1, Z2, Z1
+	VMINPD        Z1, Z0, Z2
+	VMINPD        Z0, Z1, Z0
+	VORPD         Z0, Z2, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y3
+	VMINPD        Z3, Z0, Z1
+	VMINPD        Z0, Z3, Z0
+	VORPD         Z0, Z1, Z0
+	VEXTRACTF128  $0x01, Y0, X4
+	VMINPD        Z4, Z0, Z1
+	VMINPD        Z0, Z4, Z0
+	VORPD         Z0, Z1, Z0
+	VPERMILPD     $0x01, X0, X4
+	VMINPD        Z4, Z0, Z1
+	VMINPD        Z0, Z4, Z0
+	VORPD         Z0, Z1, Z0
+	MOVSD         X0, ret+8(FP)
 	VZEROUPPER
 	RET
 

@@ -26,8 +26,8 @@ func elementaryOf[T Float]() *elementary[T] {
 		Constants: c,
 		magic:     T(c.Magic), expLow: T(c.ExpLow), expHigh: T(c.ExpHigh), expm1Low: T(c.Expm1Low), log2e: T(c.Log2E),
 		ln2High: T(c.Ln2High), ln2Low: T(c.Ln2Low), twoByPi: T(c.TwoByPi),
-		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos), phis: numbers[T](c.Phi),
-		centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
+		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos),
+		phis: numbers[T](c.Phi), centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
 	}
 	for i, v := range c.HalfPi {
 		e.halfPi[i] = T(v)
@@ -61,31 +61,6 @@ func (c *elementary[T]) fromBits(b uint64) T {
 func abs[T Float](x T) T { return T(math.Abs(float64(x))) }
 
 func (c *elementary[T]) withSign(x, sign T) T { return T(math.Copysign(float64(x), float64(sign))) }
-
-// polynomial returns the sum of coefficients[i] * x^i. It adds pairs, then pairs of pairs, and so on, as Estrin proposed,
-// so that no chain of operations is long.
-func polynomial[T Float](coefficients []T, x T) T {
-	var p [12]T
-	n := len(coefficients) / 2
-	for i := range n {
-		p[i] = T(coefficients[2*i+1]*x) + coefficients[2*i]
-	}
-	if len(coefficients)%2 == 1 {
-		p[n] = coefficients[2*n]
-		n++
-	}
-	for n > 1 {
-		x = T(x * x)
-		for i := range n / 2 {
-			p[i] = T(p[2*i+1]*x) + p[2*i]
-		}
-		if n%2 == 1 {
-			p[n/2] = p[n-1]
-		}
-		n = (n + 1) / 2
-	}
-	return p[0]
-}
 
 // power returns 2^n for an integer n that is an exponent of T.
 func (c *elementary[T]) power(n T) T {
@@ -172,7 +147,7 @@ func (c *elementary[T]) sigmoid(x T) T {
 // bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
 // t >= 0. The square of t is not rounded.
 func (c *elementary[T]) bell(t T) (n, y, rest T) {
-	half := t * -0.5
+	half := T(t * -0.5)
 	high, highHalf := c.fromBits(c.bits(t)&c.HighBits), c.fromBits(c.bits(half)&c.HighBits)
 	n, e := c.reduceSum(T(high*highHalf), T((half+highHalf)*(t-high)))
 	top := T(c.DensityTop)
@@ -241,7 +216,8 @@ func (c *elementary[T]) center(x T) T {
 	return (T(high*first) + 0.5) + rest
 }
 
-// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and
+// 2.
 func (c *elementary[T]) split(x T) (exponent, f T) {
 	bias := T(c.Bias)
 	if x < T(c.MinNormal) {

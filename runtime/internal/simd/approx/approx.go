@@ -23,11 +23,12 @@ type Constants struct {
 	MinNormal, LogScale, LogScaleExponent float64
 	// SqrtHalf is the square root of 1/2.
 	SqrtHalf float64
-	// Log approximates (log((1 + s)/(1 - s))/s - 2)/z, where z = s^2, for (1 + s)/(1 - s) between the square roots of 1/2
-	// and 2.
+	// Log approximates (log((1 + s)/(1 - s))/s - 2)/z, where z = s^2, for (1 + s)/(1 - s) between the square roots of
+	// 1/2 and 2.
 	Log []float64
 
-	// TwoByPi is 2/pi, and the sum of HalfPi is pi/2. Products of its first three with integers are exact up to SinBound.
+	// TwoByPi is 2/pi, and the sum of HalfPi is pi/2. Products of its first three with integers are exact up to
+	// SinBound.
 	TwoByPi  float64
 	HalfPi   [4]float64
 	SinBound float64
@@ -87,8 +88,9 @@ var Double = Constants{
 	ExpLow: -746, ExpHigh: 710, Expm1Low: -38,
 	Log2E: 0x1.71547652b82fep0, Ln2High: 0x1.62e42fefa4p-1, Ln2Low: -0x1.8432a1b0e2634p-43,
 	Exp: []float64{
-		0x1p-1, 0x1.5555555555559p-3, 0x1.555555555553ep-5, 0x1.111111110f6abp-7, 0x1.6c16c16c1f0e1p-10, 0x1.a01a01afe90cbp-13,
-		0x1.a01a017bbc701p-16, 0x1.71ddf8437ff9cp-19, 0x1.27e536111d99bp-22, 0x1.af5ee5c33a6abp-26, 0x1.1ee8fd00fbecfp-29,
+		0x1p-1, 0x1.5555555555559p-3, 0x1.555555555553ep-5, 0x1.111111110f6abp-7, 0x1.6c16c16c1f0e1p-10,
+		0x1.a01a01afe90cbp-13, 0x1.a01a017bbc701p-16, 0x1.71ddf8437ff9cp-19,
+		0x1.27e536111d99bp-22, 0x1.af5ee5c33a6abp-26, 0x1.1ee8fd00fbecfp-29,
 	},
 
 	MinNormal: 0x1p-1022, LogScale: 0x1p54, LogScaleExponent: 54, SqrtHalf: 0x1.6a09e667f3bcdp-1,
@@ -130,8 +132,8 @@ var Double = Constants{
 // LongLogHigh + LongLogLow is 2/3.
 const LongLogHigh, LongLogLow = 0x1.5555555555555p-1, 0x1.5555555555555p-55
 
-// LongLog approximates (((log((1 + s)/(1 - s))/s - 2)/z - 2/3)/z, with s and z as in Constants.Log, for logarithms of more
-// bits than a float64 has.
+// LongLog approximates (((log((1 + s)/(1 - s))/s - 2)/z - 2/3)/z, with s and z as in Constants.Log, for logarithms of
+// more bits than a float64 has.
 var LongLog = [8]float64{
 	0x1.9999999999996p-2, 0x1.2492492492f56p-2, 0x1.c71c71c595952p-3, 0x1.745d1829ef8d8p-3, 0x1.3b13649a0329bp-3,
 	0x1.11207708dcf0ap-3, 0x1.de3c19824b364p-4, 0x1.ead18b87f5c9dp-4,
