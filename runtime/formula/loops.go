@@ -332,7 +332,7 @@ func (x *indices) check(lo, hi, total int) error {
 			v = int(x.wide[i])
 		}
 		if v < 0 || v >= x.bound {
-			return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(indexOf(x.shape, i)), x.bound-1, v)
+			return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(indexOf(i, x.shape)), x.bound-1, v)
 		}
 	}
 	return nil
@@ -409,13 +409,4 @@ func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
 		}
 	}
 	return nil
-}
-
-// indexOf returns the index of the element with a number.
-func indexOf(dims []int, number int) []int {
-	out := make([]int, len(dims))
-	for d := len(dims) - 1; d >= 0; d-- {
-		out[d], number = number%dims[d], number/dims[d]
-	}
-	return out
 }
