@@ -72,7 +72,7 @@ conform:
 # simd checks that the assembly of package simd is what its generator makes, and that compilers fuse no operations of the
 # portable functions. The generator is a module of its own, and needs the module avo.
 simd:
-	cd runtime/internal/simd/asm && $(GO) vet . && $(GO) test .
+	cd runtime/internal/simd/asm && $(GO) vet . && $(GO) test -count 1 .
 
 # ulp compares elementary functions of package simd with those of package math for all float32 numbers. It takes some
 # minutes.

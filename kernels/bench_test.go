@@ -12,6 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // benchmarks are uses of operators at sizes of models: element-wise operators of 4 Mi elements, others of rows of 1024.
@@ -141,7 +142,7 @@ func boundSteps(b *testing.B, o *graph.Operator, number int, attrs task.Attrs, s
 		if _, ok := memory[key]; !ok {
 			bound, bounded := r.Below(slot)
 			for _, operand := range r.Operands(slot) {
-				memory[key] = append(memory[key], task.Buffer{Operand: operand, Bytes: drawn(random, operand, bound, bounded)})
+				memory[key] = append(memory[key], task.Buffer{Operand: operand, Bytes: drawn(random, operand, bound, bounded), Mode: tensor.Store})
 			}
 		}
 		return memory[key]
@@ -168,6 +169,9 @@ func boundSteps(b *testing.B, o *graph.Operator, number int, attrs task.Attrs, s
 		var steps []func() error
 		for i, body := range bodies {
 			g := r.Work(number, i)
+			if g.Tiles() == 0 {
+				continue
+			}
 			spans := [][2]int{{0, g.Over}}
 			for d := 1; d < g.Rank(); d++ {
 				spans = append(spans, [2]int{0, g.Dim(d).Over})

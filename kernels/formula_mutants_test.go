@@ -325,19 +325,30 @@ var common = regexp.MustCompile(`(?m)^kind *= *"(enum|initializer)"`)
 func (j *formulaJudge) checked(s *formulaSpec, text string) bool {
 	var in []driver.Input
 	own := j.project.Inputs[slices.IndexFunc(j.project.Inputs, func(i driver.Input) bool { return i.Path == s.path })]
+	referring := own.Text // the texts of the spec and of operators that its formula applies
+	for _, i := range j.project.Inputs {
+		if applies(s.text, i.Path) {
+			referring += i.Text
+		}
+	}
 	for _, i := range j.project.Inputs {
 		name := strings.TrimSuffix(path.Base(i.Path), ".toml")
 		switch {
 		case i.Path == s.path:
 			i.Text = strings.Replace(i.Text, s.text, text, 1)
-		case !common.MatchString(i.Text) && !strings.Contains(own.Text, strconv.Quote(name)):
-			continue // the spec does not refer to it
+		case !common.MatchString(i.Text) && !strings.Contains(referring, strconv.Quote(name)) && !applies(s.text, i.Path):
+			continue // nothing refers to it
 		}
 		in = append(in, i)
 	}
 	var list diag.List
 	driver.Read(in, &list)
 	return list.Empty()
+}
+
+// applies reports whether a formula applies the operator of a spec.
+func applies(formula, spec string) bool {
+	return strings.Contains(formula, strings.TrimSuffix(path.Base(spec), ".toml")+"(")
 }
 
 // replaced returns a registry in which an operator computes a formula. The others have their kernels.

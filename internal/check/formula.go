@@ -32,11 +32,12 @@ type formula struct {
 	cuts      map[part][2]*poly     // the bounds of slices
 
 	info      map[string]*info
-	equals    map[string]poly // atoms that equal something else
-	quotients map[string]bool // atoms of quotients without a rest
-	sizes     map[string]*run // atoms that are the sizes of parts of runs
-	required  []expr.Node     // the conditions of [require]
-	root      *frame          // in which they hold
+	equals    map[string]poly   // atoms that equal something else
+	quotients map[string]bool   // atoms of quotients without a rest
+	sizes     map[string]*run   // atoms that are the sizes of parts of runs
+	joined    map[string][]elem // runs that stand for several elements of a shape, in operators that are applied
+	required  []expr.Node       // the conditions of [require]
+	root      *frame            // in which they hold
 
 	broken     map[string]bool // functions with an error
 	active     []string        // functions that are being applied
@@ -52,7 +53,7 @@ type formula struct {
 func (c *checker) newFormula(s *spec.Spec, sc *scope.Scope) *formula {
 	return &formula{c: c, s: s, sc: sc, text: s.Formula, root: &frame{}, functions: map[string]*expr.Function{}, tensors: map[string]*tensor{},
 		states: map[string]bool{}, ranges: map[string]*extent{}, lets: map[string]value{}, cuts: map[part][2]*poly{}, info: map[string]*info{},
-		equals: map[string]poly{}, quotients: map[string]bool{}, sizes: map[string]*run{}, broken: map[string]bool{},
+		equals: map[string]poly{}, quotients: map[string]bool{}, sizes: map[string]*run{}, joined: map[string][]elem{}, broken: map[string]bool{},
 		future: map[string]bool{}, wanted: map[string]bool{}, steps: maxSteps, proofs: maxProofs}
 }
 
@@ -94,6 +95,7 @@ func (o *operator) formula() {
 		return // what its names mean is not known
 	}
 	f.slots()
+	f.gradients()
 	f.requirements()
 	f.defined(ast)
 	for _, s := range ast.Statements {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/spec"
 )
 
 // forms are the functions whose arguments are no values.
@@ -14,6 +15,14 @@ var forms = []string{"has", "or", "present", "count", "convert", "min", "max"}
 
 // call evaluates a call of a function, or of an enum attribute.
 func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
+	if len(n.Named) > 0 && !f.isOperator(n.Func) {
+		return value{}, failf(n.Named[0], expr.BadFormula, "only an operator takes arguments with names")
+	}
+	if f.isOperator(n.Func) {
+		e := failf(n, expr.BadFormula, "want the index of an element behind the operator %s and its arguments", n.Func)
+		e.Hint = "write " + n.Func + "(...)[...]"
+		return value{}, e
+	}
 	if fn := f.functions[n.Func]; fn != nil {
 		args, err := f.evalAll(n.Args, fr, index)
 		if err != nil {
@@ -57,6 +66,13 @@ func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error)
 		return value{kinds: kFloat}, nil
 	}
 	return b.eval(f, n, args), nil
+}
+
+// isOperator reports whether a name is that of an operator, and of no function here.
+func (f *formula) isOperator(name string) bool {
+	s := f.c.specs[name]
+	_, own := f.functions[name]
+	return s != nil && s.Kind == spec.Operator && !own && builtins[name].usage == "" && f.enumAttr(name) == nil
 }
 
 func (f *formula) evalAll(nodes []expr.Node, fr *frame, index bool) ([]value, *expr.Error) {

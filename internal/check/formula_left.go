@@ -111,6 +111,9 @@ func (f *formula) mayGive(n expr.Node, t *tensor) *expr.Error {
 	}
 	switch t.slot.Role.V {
 	case "input":
+		if t.isGradient() {
+			return failf(n, expr.BadFormula, "%s is what backward is given, so no statement can give it", t.name)
+		}
 		return failf(n, expr.BadFormula, "%s is an input, so no statement can give it", t.name)
 	case "weight":
 		e := failf(n, expr.BadFormula, "%s is a weight that no task writes, so no statement can give it", t.name)

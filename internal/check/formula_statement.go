@@ -80,6 +80,12 @@ func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
 			return failf(id, expr.BadFormula, "%s does not stand on the left side", id.Name)
 		}
 	}
+	if err := f.gradient(s, targets[0]); err != nil {
+		return err
+	}
+	if err := f.noGradients(s, targets); err != nil {
+		return err
+	}
 	return f.rightSide(s, targets, fr)
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
@@ -46,7 +47,18 @@ func show(n expr.Node) string {
 	case *expr.Cond:
 		return "(" + show(n.If) + " ? " + show(n.Then) + " : " + show(n.Else) + ")"
 	case *expr.Call:
-		return n.Func + "(" + showAll(n.Args) + ")"
+		args := slices.Clone(n.Args)
+		for _, a := range n.Named {
+			args = append(args, a)
+		}
+		return n.Func + "(" + showAll(args) + ")"
+	case *expr.Named:
+		return n.Name + " = " + show(n.X)
+	case *expr.Inline:
+		if n.Output != "" {
+			return show(n.Call) + "." + n.Output + "[" + showAll(n.At) + "]"
+		}
+		return show(n.Call) + "[" + showAll(n.At) + "]"
 	case *expr.Index:
 		return show(n.X) + "[" + show(n.I) + "]"
 	case *expr.Slice:

@@ -110,6 +110,8 @@ func (f *formula) eval(n expr.Node, fr *frame, index bool) (value, *expr.Error) 
 		return f.list(n, fr)
 	case *expr.Call:
 		return f.call(n, fr, index)
+	case *expr.Inline:
+		return f.inline(n, fr)
 	case *expr.Read:
 		return f.read(n, fr)
 	case *expr.Index:

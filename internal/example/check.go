@@ -98,6 +98,9 @@ func (t *trial) try(i int) {
 			t.list.Add(diag.BadFormula, at, "example %d of %s: the formula cannot be computed: %v", i+1, t.op.Name, err)
 			return
 		}
+		if first {
+			t.checkGradients(u, i+1)
+		}
 	}
 	if !fits && refused != nil {
 		t.list.Add(diag.BadExample, at, "example %d of %s does not fit: %v", i+1, t.op.Name, refused)

@@ -109,7 +109,8 @@ type use struct {
 
 // result returns the use as package program takes it.
 func (u *use) result() *program.Use {
-	out := &program.Use{Operator: u.op.Name, Formula: u.op.Operator.Formula, Parsed: u.parsed, Types: map[string]string{}, Dims: u.dims, Attrs: u.raw}
+	out := &program.Use{Operator: u.op.Name, Formula: u.op.Operator.Formula, Parsed: u.parsed, Types: map[string]string{}, Dims: u.dims, Attrs: u.raw,
+		Callees: u.op.Operator.Callees}
 	for i, t := range u.op.Types {
 		out.Types[t.Name] = u.types[i].String()
 	}

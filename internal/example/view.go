@@ -150,7 +150,7 @@ func (v *view) running(t *model.Task) (steps []*model.Step, indices []int) {
 func Outputs(o *model.Operator, p *program.Program) []int {
 	var out []int
 	for i, l := range p.Tensors {
-		if l.Slot >= 0 && l.Given && l.Varies && l.Kind == term.Real && o.Slots[l.Slot].Role == task.RoleOutput {
+		if l.Slot >= 0 && l.Given && p.HasGradient(i) && l.Kind == term.Real && o.Slots[l.Slot].Role == task.RoleOutput {
 			out = append(out, i)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // Derived is what follows from an operator's formula in a use of it.
 type Derived struct {
 	Attrs    string   // of the example, as JSON
+	Inlined  []string // the formula, where it applies other operators
 	Gradient []string // what backward computes, in the notation of formulas; nothing without a backward task
 	Division []string // what dividing a dimension among devices does, such as "N can be divided"
 }
@@ -32,14 +33,26 @@ func Derive(o *model.Operator) []Derived {
 		if p == nil {
 			continue
 		}
-		d := Derived{x.Attrs, gradient(o, p), division(o, p)}
+		d := Derived{x.Attrs, inlined(o, p), gradient(o, p), division(o, p)}
 		if !slices.ContainsFunc(out, func(e Derived) bool {
-			return slices.Equal(e.Gradient, d.Gradient) && slices.Equal(e.Division, d.Division)
+			return slices.Equal(e.Inlined, d.Inlined) && slices.Equal(e.Gradient, d.Gradient) && slices.Equal(e.Division, d.Division)
 		}) {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// inlined returns the statements of a formula that applies other operators, with their formulas in it.
+func inlined(o *model.Operator, p *program.Program) []string {
+	if len(o.Operator.Callees) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, s := range p.Statements {
+		lines = append(lines, s.String())
+	}
+	return lines
 }
 
 // gradient returns the statements of the gradient, from those of all outputs.

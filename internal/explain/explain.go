@@ -4,6 +4,7 @@ package explain
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -272,7 +273,7 @@ func derived(b *strings.Builder, o *model.Operator) {
 	}
 	for _, d := range all {
 		fmt.Fprintf(b, "  %s\n", d.Attrs)
-		for _, line := range d.Gradient {
+		for _, line := range slices.Concat(d.Inlined, d.Gradient) {
 			fmt.Fprintf(b, "    %s\n", line)
 		}
 		for _, line := range d.Division {

@@ -113,11 +113,28 @@ type Cond struct {
 	If, Then, Else Node
 }
 
-// Call is Func(Args...).
+// Call is Func(Args...). That of an operator may have arguments with names behind the others.
 type Call struct {
 	base
-	Func string
-	Args []Node
+	Func  string
+	Args  []Node
+	Named []*Named
+}
+
+// Named is an argument with a name, Name = X.
+type Named struct {
+	base
+	Name string
+	X    Node
+}
+
+// Inline is an element of what another operator of the module computes: Call[At...], or Call.Output[At...]. Tensors
+// among the arguments of Call are an Ident, or a Call of another operator.
+type Inline struct {
+	base
+	Call   *Call
+	Output string // a slot; "" for the first
+	At     []Node
 }
 
 // Index is X[I].
@@ -256,6 +273,16 @@ func Walk(n Node, f func(Node)) {
 	case *Call:
 		for _, a := range n.Args {
 			Walk(a, f)
+		}
+		for _, a := range n.Named {
+			Walk(a, f)
+		}
+	case *Named:
+		Walk(n.X, f)
+	case *Inline:
+		Walk(n.Call, f)
+		for _, e := range n.At {
+			Walk(e, f)
 		}
 	case *Index:
 		Walk(n.X, f)

@@ -29,6 +29,18 @@ type Statement struct {
 	X       Node
 	For     []*Binder // what ranges indices of the left side have that have none otherwise
 	When    Node      // nil if the statement always counts
+	// Surrogate says that a gradient takes the place of the derivative, with which it need not agree.
+	Surrogate bool
+}
+
+// Gradient returns the name of the slot whose gradient the statement gives, or "".
+func (s *Statement) Gradient() string {
+	if r, ok := s.Targets[0].(*Read); ok {
+		if name, ok := strings.CutPrefix(r.Name, "grad."); ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // Reductions are the kinds of reductions.
@@ -49,13 +61,14 @@ const maxFormula = 1 << 16
 //
 //	line      = function | statement
 //	function  = name { "." name } "(" names ")" "=" expr
-//	statement = target { "," target } "=" expr [ "for" range { "," range } ] [ "when" expr ]
+//	statement = target { "," target } "=" expr [ "for" range { "," range } ] [ "when" expr ] [ "as" "surrogate" ]
 //	target    = name | name index [ index ]
 //	range     = name "<" expr | name "in" expr ".." expr
 //	index     = "[" [ item { "," item } ] "]" ; item = expr | [ expr ] ":" [ expr ]
 //	expr      = what expressions have, besides X[I] and X[Lo:Hi], and
 //	          | expr "^" expr | "#" name | "#" "(" items ")" | [ "old." ] name index [ index ] [ "else" expr ]
 //	          | kind "(" binder { "," binder } [ "if" expr ] [ ":" expr ] ")" | name { "." name } "(" exprs ")"
+//	          | operator "(" [ exprs ] { "," name "=" expr } ")" [ "." name ] index
 //	          | order "(" binder { "," binder } ":" expr [ "descending" ] ")" "[" exprs "]"
 //	binder    = range | postfix
 func ParseFormula(text string) (*Formula, []*Error) {
@@ -190,6 +203,13 @@ func (p *parser) line(f *Formula) *Error {
 			return err
 		}
 	}
+	if p.acceptWord("as") {
+		if s.Gradient() == "" || !p.isWord("surrogate") {
+			return p.unexpected("the end of the line, or as surrogate behind a gradient")
+		}
+		p.next()
+		s.Surrogate = true
+	}
 	if p.tok.kind != tokEOF {
 		return p.unexpected("the end of the line")
 	}
@@ -274,7 +294,7 @@ func (p *parser) named(t token) (Node, *Error) {
 		if slices.Contains(Reductions, name) && p.isReduction() {
 			return p.reduction(t.pos, name)
 		}
-		return p.call(t.pos, name)
+		return p.inline(t.pos, name)
 	case !p.is("["):
 		return x, nil
 	}

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,8 @@ func TestParseFormula(t *testing.T) {
 		{"o[k] = e[g[k]][p[k], d] else 0 * 2", "o[k] = (e[g[k]][p[k], d] else 0 * 2)"},
 		{"i[a, j] = argsort(r: x[a, r] descending)[j]", "i[a, j] = argsort(r : x[a, r] descending)[j]"},
 		{"t[b, k] = rank(b', k' < 3: x[b', k'])[b, k + 1] - 1", "t[b, k] = (rank(b', k' < 3 : x[b', k'])[b, (k + 1)] - 1)"},
+		{"grad.x[n] = grad.y[n] when relu as surrogate", "grad.x[n] = grad.y[n] when relu as surrogate"},
+		{"y[n] = op(f(z, k = 1), x, dim = -1, mode = 'A').out[n, 0] + op(x)[n]", "y[n] = (op(f(z, k = 1), x, dim = (- 1), mode = 'A').out[n, 0] + op(x)[n])"},
 		{"o[n] = max(a ? b : c, 0)", "o[n] = max((a ? b : c), 0)"},
 	} {
 		f, errs := ParseFormula(c.text)
@@ -50,6 +53,9 @@ func TestParseFormulaErrors(t *testing.T) {
 		{"y = rank(k: x[k])", "17-17 want the index whose place in the order is meant, such as [k], got the end"},
 		{"y = rank(k if k > 1: x[k])[0]", "14-19 rank orders all elements, so it has no condition"},
 		{"y = sum(k: x[k] descending)", `16-26 want ")", got descending`},
+		{"y[n] = f(a = 1, b)[n]", "16-17 want a name for this argument, since those before it have one"},
+		{"y[n] = f(a).b + 1", `14-15 want the index of an element of b, got "+"`},
+		{"y[n] = x[n] as surrogate", "15-24 want the end of the line, or as surrogate behind a gradient, got surrogate"},
 		{"y, x = max(h: a[h])", "7-19 want argmax or argmin over 2 indices, one for each target"},
 		{"y[n] else 0 = 1", "10-11 what is given has no else"},
 		{"old.w[n] = 1", "0-8 old.w cannot be given: it is what w was before"},
@@ -105,6 +111,9 @@ func printFormula(f *Formula) string {
 		if s.When != nil {
 			line += " when " + printNode(s.When)
 		}
+		if s.Surrogate {
+			line += " as surrogate"
+		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
@@ -144,6 +153,14 @@ func printNode(n Node) string {
 		return fmt.Sprint(n.Value)
 	case *Ident:
 		return n.Name
+	case *Named:
+		return n.Name + " = " + printNode(n.X)
+	case *Inline:
+		s := printNode(n.Call)
+		if n.Output != "" {
+			s += "." + n.Output
+		}
+		return s + "[" + printNodes(n.At) + "]"
 	case *Unary:
 		return "(" + n.Op + " " + printNode(n.X) + ")"
 	case *Binary:
@@ -151,7 +168,11 @@ func printNode(n Node) string {
 	case *Cond:
 		return "(" + printNode(n.If) + " ? " + printNode(n.Then) + " : " + printNode(n.Else) + ")"
 	case *Call:
-		return n.Func + "(" + printNodes(n.Args) + ")"
+		args := slices.Clone(n.Args)
+		for _, a := range n.Named {
+			args = append(args, a)
+		}
+		return n.Func + "(" + printNodes(args) + ")"
 	case *Select:
 		return printNode(n.X) + "." + n.Field
 	case *Slice:

@@ -310,11 +310,9 @@ func (p *parser) call(pos int, name string) (Node, *Error) {
 	p.next()
 	c := &Call{Func: name}
 	for !p.is(")") {
-		a, err := p.expr()
-		if err != nil {
+		if err := p.argument(c); err != nil {
 			return nil, err
 		}
-		c.Args = append(c.Args, a)
 		if !p.is(")") && !p.accept(",") {
 			return nil, p.unexpected(`"," or ")"`)
 		}

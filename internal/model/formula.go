@@ -20,18 +20,8 @@ func formulaLines(text string, attrs []*Attr) []string {
 	}
 	for _, x := range f.Functions {
 		own[x.Name] = true
-		expr.Walk(x.X, apply)
 	}
-	for _, s := range f.Statements {
-		for _, t := range s.Targets {
-			expr.Walk(t, apply)
-		}
-		expr.Walk(s.X, apply)
-		for _, b := range s.For {
-			expr.Walk(b, apply)
-		}
-		expr.Walk(s.When, apply)
-	}
+	f.Walk(apply)
 	var add func(prefix string, attrs []*Attr)
 	add = func(prefix string, attrs []*Attr) {
 		for _, a := range attrs {

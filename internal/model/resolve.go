@@ -30,6 +30,7 @@ func Resolve(checked *check.Result) *Module {
 		m.Operators = append(m.Operators, operator(sc, enums))
 	}
 	slices.SortFunc(m.Operators, func(a, b *Operator) int { return cmp.Compare(a.Name, b.Name) })
+	linkCallees(m.Operators)
 	slices.SortFunc(m.Enums, func(a, b *Enum) int { return cmp.Compare(a.Name, b.Name) })
 	return m
 }

@@ -13,7 +13,11 @@ import (
 // builder turns the statements of a formula into those of a program.
 type builder struct {
 	program   *Program
+	byName    map[string]int // the first tensor of a slot, a local or "old.name"
 	env       *environment
+	callees   map[string]*callee
+	inlined   map[string]int // tensors that inlined operators gave, by what was applied to what
+	prefix    string         // of the names of tensors; "" unless the formula is inlined
 	functions map[string]*expr.Function
 	slots     map[string]*Slot
 	listed    []string          // dimensions of which each tensor of a variadic slot has its own
@@ -91,8 +95,12 @@ func (b *builder) wanted(s *expr.Statement, following []*expr.Statement) bool {
 		for _, f := range following {
 			used := false
 			expr.Walk(f.X, func(n expr.Node) {
-				r, ok := n.(*expr.Read)
-				used = used || ok && r.Name == name
+				switch n := n.(type) {
+				case *expr.Read:
+					used = used || n.Name == name
+				case *expr.Ident: // an argument of an operator
+					used = used || n.Name == name
+				}
 			})
 			if used {
 				return true
@@ -168,10 +176,10 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	}
 	name := nameOf(t)
 	id := -1
-	if i, ok := b.program.byName[name]; ok {
+	if i, ok := b.byName[name]; ok {
 		id = i
 	}
-	left := &term.Read{Text: name}
+	left := &term.Read{}
 	if r, ok := t.(*expr.Read); ok {
 		if sl := b.slots[name]; sl != nil && sl.Variadic {
 			if len(r.Groups) != 2 || len(r.Groups[0]) != 1 {
@@ -197,6 +205,7 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	if err != nil {
 		return err
 	}
+	x = b.unfolded(x)
 	for _, v := range x.Free() {
 		if !slices.Contains(vars, v) {
 			return fmt.Errorf("nothing goes over %s", v.Name)
@@ -209,11 +218,14 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	}
 	if id < 0 {
 		l := &Local{Name: name, Kind: x.Kind, Old: -1}
+		if b.prefix != "" {
+			l.Name = b.fresh(b.prefix + name)
+		}
 		l.Shape = append(l.Shape, left.Ext...)
 		id = b.program.Add(l)
-		b.program.byName[name] = id
+		b.byName[name] = id
 	}
-	left.Tensor, left.Count = id, 1
+	left.Tensor, left.Count, left.Text = id, 1, b.nameOf(id, name)
 	if left.Ext == nil {
 		left.Ext = b.program.Tensors[id].Shape
 	}

@@ -16,8 +16,11 @@ import (
 type Program struct {
 	Operator   string
 	Tensors    []*Local
-	byName     map[string]int // the first tensor of a slot, a local or "old.name"
 	Statements []*Statement
+	// Grads holds the tensors of gradients, by tensor, where the formula gives gradients by hand: those of which it gives
+	// them, and those of which it reads them. Backward holds the statements that give them, and what these alone need.
+	Grads    map[int]int
+	Backward []*Statement
 }
 
 // Local is a tensor of a program: that of a slot, one that a statement gives, or what a slot held before.
@@ -76,7 +79,8 @@ func Build(u *Use) (*Program, error) {
 	}
 	text, f := parsed.text, parsed.formula
 	b := &builder{
-		program:   &Program{Operator: u.Operator, byName: map[string]int{}},
+		program:   &Program{Operator: u.Operator},
+		byName:    map[string]int{},
 		env:       newEnvironment(u),
 		functions: map[string]*expr.Function{},
 		ranges:    map[string]extent{},
@@ -86,17 +90,31 @@ func Build(u *Use) (*Program, error) {
 	for _, fn := range f.Functions {
 		b.functions[fn.Name] = fn
 	}
+	b.callees, b.inlined = map[string]*callee{}, map[string]int{}
+	for _, c := range u.Callees {
+		b.callees[c.Name] = &callee{Callee: c}
+	}
 	if u.Open {
 		b.define(u.Definitions)
 	}
 	if err := b.addSlots(u.Slots); err != nil {
 		return nil, err
 	}
-	for i, s := range f.Statements {
-		if err := b.statement(s, f.Statements[i+1:]); err != nil {
+	if !u.Derived {
+		b.gradients(f)
+	}
+	statements := f.Statements
+	if u.Derived {
+		statements = withoutGradients(statements)
+	}
+	for i, s := range statements {
+		if err := b.statement(s, statements[i+1:]); err != nil {
 			line, _, _ := strings.Cut(text[s.Pos:], "\n")
 			return nil, fmt.Errorf("%s: %w", line, err)
 		}
+	}
+	if err := b.splitBackward(); err != nil {
+		return nil, err
 	}
 	b.prune()
 	return b.program, nil
@@ -163,7 +181,7 @@ func (b *builder) addSlots(slots []*Slot) error {
 	for _, s := range slots {
 		for n, o := range s.Tensors {
 			if n == 0 {
-				p.byName[s.Name] = len(p.Tensors)
+				b.byName[s.Name] = len(p.Tensors)
 			}
 			name := s.Name
 			if s.Variadic {
@@ -243,6 +261,7 @@ func (b *builder) prune() {
 		t.Given = true
 		t.Varies = t.Varies || t.Kind == term.Real && b.program.Depends(s.Value)
 	}
+	b.pruneBackward()
 }
 
 // Depends reports whether a value depends on elements that have gradients.

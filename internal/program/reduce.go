@@ -179,7 +179,7 @@ func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 func (b *builder) fresh(base string) string {
 	name := base
 	for i := 2; ; i++ {
-		_, taken := b.program.byName[name]
+		_, taken := b.byName[name]
 		if !taken && b.slots[name] == nil && !slices.ContainsFunc(b.program.Tensors, func(l *Local) bool { return l.Name == name }) {
 			return name
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // value is what a name or an expression stands for: one of the fields, or nothing if it is absent.
@@ -50,7 +51,9 @@ type Use struct {
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
 	Slots       []*Slot
-	Open        bool // whether extents and integer attributes stay symbols
+	Callees     []task.Callee // the operators whose formulas the formula inlines
+	Derived     bool          // whether gradients that the formula gives by hand are left out
+	Open        bool          // whether extents and integer attributes stay symbols
 }
 
 // Slot is a slot of an operator with its tensors, none if it is absent.

@@ -101,6 +101,8 @@ func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 		return value{node: x}, err
 	case *expr.Call:
 		return b.call(n, sc, isIndex)
+	case *expr.Inline:
+		return b.inlineElement(n, sc)
 	}
 	return value{}, fmt.Errorf("unknown expression")
 }
@@ -113,7 +115,7 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 	if b.env.attrs[name] {
 		return b.env.values[name], nil
 	}
-	if id, ok := b.program.byName[name]; ok && b.slots[name] == nil {
+	if id, ok := b.byName[name]; ok && b.slots[name] == nil {
 		return value{node: b.elementOf(id, nil)}, nil
 	}
 	if b.hasRange(name, sc) {
@@ -122,7 +124,7 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 	if v, ok := b.env.values[name]; ok {
 		return v, nil
 	}
-	if id, ok := b.program.byName[name]; ok {
+	if id, ok := b.byName[name]; ok {
 		if t := b.program.Tensors[id]; len(t.Shape) == 0 {
 			return value{node: b.elementOf(id, nil)}, nil
 		}
@@ -340,7 +342,7 @@ func (b *builder) partOf(v value, items []expr.Node, sc *scope) (value, error) {
 
 // read returns an element of a tensor, or a part of a run.
 func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
-	id, ok := b.program.byName[n.Name]
+	id, ok := b.byName[n.Name]
 	sl := b.slots[n.Name]
 	if !ok && sl == nil {
 		v, err := b.name(n.Name, sc)
@@ -353,7 +355,7 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 		return value{}, fmt.Errorf("%s is read, and is not there", n.Name)
 	}
 	items := n.Groups[len(n.Groups)-1]
-	r := &term.Read{Tensor: id, Count: 1, Text: n.Name}
+	r := &term.Read{Tensor: id, Count: 1, Text: b.nameOf(id, n.Name)}
 	if sl != nil && sl.Variadic {
 		if len(n.Groups) != 2 || len(n.Groups[0]) != 1 {
 			return value{}, fmt.Errorf("%s is a list of tensors: want the number of one in brackets before the index", n.Name)
@@ -379,6 +381,20 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 		}
 		r.Tensor = b.before(r.Tensor)
 	}
+	if err := b.indexOf(r, items, sc); err != nil {
+		return value{}, err
+	}
+	if n.Else != nil {
+		var err error
+		if r.Else, err = b.eval(n.Else, sc, false); err != nil {
+			return value{}, err
+		}
+	}
+	return value{node: &term.Term{Op: term.Element, Kind: b.program.Tensors[r.Tensor].Kind, Read: r}}, nil
+}
+
+// indexOf works out the index of an element, which is one for each dimension or a row-major number.
+func (b *builder) indexOf(r *term.Read, items []expr.Node, sc *scope) error {
 	t := b.program.Tensors[r.Tensor]
 	var err error
 	if num, ok := numberOf(items); ok {
@@ -390,18 +406,10 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 		r.Idx, err = b.items(items, sc)
 		r.Ext = t.Shape
 		if err == nil && len(r.Idx) != len(r.Ext) {
-			err = fmt.Errorf("%s has %d dimensions, and got %d indices", n.Name, len(r.Ext), len(r.Idx))
+			err = fmt.Errorf("%s has %d dimensions, and got %d indices", r.Text, len(r.Ext), len(r.Idx))
 		}
 	}
-	if err != nil {
-		return value{}, err
-	}
-	if n.Else != nil {
-		if r.Else, err = b.eval(n.Else, sc, false); err != nil {
-			return value{}, err
-		}
-	}
-	return value{node: &term.Term{Op: term.Element, Kind: t.Kind, Read: r}}, nil
+	return err
 }
 
 func numberOf(items []expr.Node) (*expr.Number, bool) {
@@ -416,11 +424,11 @@ func numberOf(items []expr.Node) (*expr.Number, bool) {
 func (b *builder) before(id int) int {
 	t := b.program.Tensors[id]
 	name := "old." + t.Name
-	if old, ok := b.program.byName[name]; ok {
+	if old, ok := b.byName[name]; ok {
 		return old
 	}
 	old := b.program.Add(&Local{Name: name, Shape: t.Shape, Kind: t.Kind, Old: id})
-	b.program.byName[name] = old
+	b.byName[name] = old
 	return old
 }
 

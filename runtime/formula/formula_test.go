@@ -387,7 +387,7 @@ func TestOutside(t *testing.T) {
 // FuzzProgram checks that no formula makes the package panic.
 func FuzzProgram(f *testing.F) {
 	for _, s := range []string{"s[n] = sum(k: x[n, k])", "y[#i] = x[#i] * w[#i]", "f(a) = a\ns[n] = f(keep(axes, axes)[0])", "a, b = argmax(n, k: x[n, k])\ns[n] = x[a, b]",
-		"y[; n] = x[n]", "s[n] = x[; n]", "s[;] = x[;]", "v[n] = x[i; n] * w[;]"} {
+		"y[; n] = x[n]", "s[n] = x[; n]", "s[;] = x[;]", "s[n] = x[n, 0]\ngrad.x[n, k] = grad.s[n] as surrogate", "s[n] = rank(n': j[n'])[n]", "s[n] = argsort(k: x[n, k] descending)[0]", "v[n] = x[i; n] * w[;]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -17,6 +17,7 @@ type gradientCode struct {
 	given, computed []bool         // by tensor, as they were when the code was made
 	flows           []bool         // by tensor, whether it has a gradient
 	marked          []bool         // the statements whose values are missing
+	hand            []func(*frame) // the statements that give gradients by hand
 	adjoints        []func(*frame) // by statement
 	depth           int
 }
@@ -43,7 +44,25 @@ func (m *memory) backward() error {
 	if err := m.run(g.marked); err != nil {
 		return err
 	}
+	if err := m.byHand(g); err != nil {
+		return err
+	}
 	return m.adjoints(g)
+}
+
+// byHand computes the gradients that the formula gives.
+func (m *memory) byHand(g *gradientCode) error {
+	p := m.program
+	for of, id := range p.Grads {
+		to := m.tensors[id].real
+		clear(to)
+		copy(to, m.grads[of])
+	}
+	err := m.each(g.depth, g.hand)
+	for _, of := range p.ByHand() {
+		m.grads[of] = slices.Clone(m.tensors[p.Grads[of]].real)
+	}
+	return err
 }
 
 // gradient returns the code for the gradients that follow from those of the given tensors.
@@ -52,6 +71,13 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	g := &gradientCode{given: given, computed: computed, flows: slices.Clone(given),
 		marked: make([]bool, len(p.Statements)), adjoints: make([]func(*frame), len(p.Statements))}
 	need := map[int]bool{}
+	for _, s := range p.Backward {
+		c.reads = map[int]bool{}
+		g.hand = append(g.hand, c.statement(s))
+		for t := range c.reads {
+			need[t] = true
+		}
+	}
 	for i := len(p.Statements) - 1; i >= 0; i-- {
 		s := p.Statements[i]
 		if p.Tensors[s.Target].Kind != term.Real || !g.flows[s.Target] || !p.Depends(s.Value) {
@@ -87,7 +113,15 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	return g, nil
 }
 
-func (m *memory) adjoints(g *gradientCode) (err error) {
+// adjoints hands gradients on, from the last statement to the first.
+func (m *memory) adjoints(g *gradientCode) error {
+	back := slices.DeleteFunc(slices.Clone(g.adjoints), func(f func(*frame)) bool { return f == nil })
+	slices.Reverse(back)
+	return m.each(g.depth, back)
+}
+
+// each runs code. An error is that of the first part that fails.
+func (m *memory) each(depth int, code []func(*frame)) (err error) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
@@ -97,11 +131,9 @@ func (m *memory) adjoints(g *gradientCode) (err error) {
 			panic(v)
 		}
 	}()
-	f := &frame{make([]int, g.depth), m}
-	for i := len(g.adjoints) - 1; i >= 0; i-- {
-		if g.adjoints[i] != nil {
-			g.adjoints[i](f)
-		}
+	f := &frame{make([]int, depth), m}
+	for _, run := range code {
+		run(f)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	}
 	l := &layout{kernel: k, accessor: a, program: p, task: slices.Index(o.Signatures, k.signature)}
 	statements, err := l.statements()
-	if err != nil {
-		return kernel(k).bind(a) // what loops do not support, the reference computes
+	if err != nil || slices.ContainsFunc(statements, onePass) {
+		return kernel(k).bind(a) // what loops do not support, or not in one pass, the reference computes
 	}
 	code, err := loops.Compile(l.program, statements, l.tensors)
 	if err != nil {
@@ -59,7 +59,7 @@ func (l *layout) statements() ([]*program.Statement, error) {
 	if k.Kind == task.KindBackward {
 		var outputs []int
 		for i, t := range l.program.Tensors {
-			if t.Slot >= 0 && t.Given && t.Varies && t.Kind == term.Real && len(l.buffer(t.Slot, t.Number, true).Bytes) > 0 && l.gradientIn(t.Slot) {
+			if t.Slot >= 0 && t.Given && l.program.HasGradient(i) && t.Kind == term.Real && len(l.buffer(t.Slot, t.Number, true).Bytes) > 0 && l.gradientIn(t.Slot) {
 				outputs = append(outputs, i)
 			}
 		}

@@ -28,6 +28,12 @@ type counted struct {
 	i  int
 }
 
+// onePass reports whether a statement gives an order or a scan.
+func onePass(s *program.Statement) bool {
+	n := s.Value
+	return n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil)
+}
+
 // scanOf returns the code of a statement's scan; nil if the statement is none. Without values, the elements are all 0, and
 // the tensors of which they are made need not be there.
 func (c *code) scanOf(s *program.Statement, values bool) *scan {

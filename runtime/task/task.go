@@ -195,6 +195,8 @@ type Operator struct {
 	// Formula says what the operator computes, with a function or a statement in each line. Behind its own lines stand the
 	// functions of the shared enums that it applies, such as activation.RELU(x) = max(x, 0).
 	Formula []string `json:"formula,omitempty" go:"lines"`
+	// Callees lists the operators whose formulas this one inlines, and those that these inline.
+	Callees []Callee `json:"callees,omitempty"`
 	Slots   []Slot   `json:"slots"`
 	// AttrNames lists the attributes in the spec's order.
 	AttrNames []string `json:"-"`

@@ -31,6 +31,8 @@ type columnPass[T simd.Float] struct {
 	first T
 	sums  bool // whether sums of some terms are added in float64
 	wide  int  // in which strip of float64
+	// search says that the pass looks for extremes, whose indices are in the strip of float64: -1 before there is one.
+	search bool
 }
 
 // flushed is how many terms are added in T before the sum is added to one in float64.
@@ -65,8 +67,12 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	same := func(_ *vectorizer[T], x operand[T]) operand[T] { return x }
 	w := 2 * number
 	switch r.Kind {
-	case "sum", "mean":
+	case "sum", "mean", "count":
 		pass(simd.Add, w, same)
+	case "argmax", "argmin":
+		k.wide = max(k.wide, w+1)
+		p := k.argumentColumns(r, v, w)
+		out.passes = append(out.passes, p)
 	case "prod":
 		pass(simd.Mul, w, same)
 	case "max", "any":
@@ -128,7 +134,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 		p.first = T(math.Inf(1))
 	}
 	b := body(r)
-	if op == simd.Add && r.Kind != "variance" && r.Kind != "logsumexp" && b.Op == term.Multiply && b.Args[0].Uses(v) {
+	if op == simd.Add && r.Guard == nil && r.Kind != "variance" && r.Kind != "logsumexp" && b.Op == term.Multiply && b.Args[0].Uses(v) {
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.addProduct(p.acc, x, y)
 	} else {
@@ -136,6 +142,42 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 		fold := simd.BinaryOf[T](op)
 		z.emit(-1, func(s *state[T], n int) { fold(s.regs[p.acc][:n], s.regs[p.acc][:n], s.regs[x][:n]) }, x)
 	}
+	p.code = z.strip
+	return p
+}
+
+// argumentColumns compiles the search for extremes. NaN is more extreme than all numbers.
+func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, wide int) *columnPass[T] {
+	z := newVectorizer(k.compiler, v)
+	p := &columnPass[T]{acc: z.register(true), wide: wide, search: true}
+	k.accumulators = append(k.accumulators, p.acc)
+	if r.Guard != nil {
+		was := k.lenient
+		k.lenient = true
+		defer func() { k.lenient = was }()
+	}
+	f, sign := linear(k.number), T(1)
+	if r.Kind == "argmin" {
+		sign = -1
+	}
+	x := z.vector(z.real(r.Body))
+	uses, mask := []int{x}, -1
+	if r.Guard != nil {
+		mask = z.vector(z.real(r.Guard))
+		uses = append(uses, mask)
+	}
+	at, step := k.value(f), f.factor(v)
+	z.emit(-1, func(s *state[T], n int) {
+		number, best, index := at(s), s.regs[p.acc], s.wide[p.wide]
+		for i, y := range s.regs[x][:n] {
+			if mask >= 0 && s.regs[mask][i] == 0 {
+				continue
+			}
+			if y *= sign; index[i] < 0 || y > best[i] || y != y && best[i] == best[i] {
+				best[i], index[i] = y, float64(number+i*step)
+			}
+		}
+	}, uses...)
 	p.code = z.strip
 	return p
 }
@@ -221,6 +263,11 @@ func (p *columnPass[T]) begin(s *state[T], n int) {
 	if p.sums {
 		clear(s.wide[p.wide][:n])
 	}
+	for i := range n {
+		if p.search {
+			s.wide[p.wide][i] = -1
+		}
+	}
 }
 
 // flush adds what was summed in T to the sum in float64.
@@ -246,6 +293,12 @@ func (p *columnPass[T]) result(s *state[T], n int) []float64 {
 	x := s.wide[p.wide][:n]
 	if p.sums {
 		p.flush(s, n)
+		return x
+	}
+	if p.search {
+		for i := range x {
+			x[i] = max(x[i], 0)
+		}
 		return x
 	}
 	for i, v := range s.regs[p.acc][:n] {

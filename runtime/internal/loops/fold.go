@@ -12,32 +12,58 @@ import (
 // elements are read where they lie side by side.
 func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	r := k.bundle.folds[0]
-	if !slices.Contains([]string{"sum", "mean", "prod", "max", "min", "variance", "logsumexp", "any", "all"}, r.Kind) {
+	if !folded[r.Kind] || len(r.Vars) == 0 {
+		return k.plain(first)
+	}
+	if argument(r) {
+		k.number = k.numberOf(r)
+	}
+	if q := windowed(r); q != r {
+		if k.number != nil && r.Part >= 0 {
+			k.number = q.Vars[r.Part].Term()
+			if lo, size, _ := window(r.Vars[r.Part]); size > 0 {
+				k.number = term.Sum(lo, k.number)
+			}
+		} else if k.number != nil {
+			return k.plain(first)
+		}
+		r = q
+		k.bundle.folds[0] = q
+	}
+	if r.Guard != nil && (r.Kind == "mean" || r.Kind == "variance") {
 		return k.plain(first)
 	}
 	candidates := slices.Clone(k.free())
-	var own *term.Variable // of the reduction
-	if n := len(r.Vars); n > 0 {
-		own = r.Vars[n-1]
-		if _, known := own.Hi.Known(); !known || !own.Lo.Is(0) {
-			return k.plain(first)
-		}
+	own := r.Vars[len(r.Vars)-1]
+	if _, known := own.Hi.Known(); known && own.Lo.Is(0) {
 		candidates = append(candidates, own)
 	}
 	candidates = slices.DeleteFunc(candidates, func(v *term.Variable) bool {
 		return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
 	})
-	if len(r.Vars) == 0 || r.Guard != nil && (r.Kind == "mean" || r.Kind == "variance") {
+	switch v := k.foldVariable(candidates, own); v {
+	case nil:
 		return k.plain(first)
-	}
-	v := k.foldVariable(candidates, own)
-	if v == nil {
-		return k.plain(first)
-	}
-	if v == own {
+	case own:
 		return k.rows(v)
+	default:
+		return k.columns(v)
 	}
-	return k.columns(v)
+}
+
+// folded are the kinds of reductions that strips compute.
+var folded = map[string]bool{"sum": true, "mean": true, "prod": true, "max": true, "min": true, "variance": true, "logsumexp": true,
+	"any": true, "all": true, "count": true, "argmax": true, "argmin": true}
+
+// argument reports whether a reduction gives an index.
+func argument(r *term.Reduction) bool { return r.Kind == "argmax" || r.Kind == "argmin" }
+
+// numberOf returns what a reduction gives for an index that it goes over.
+func (c *compiler[T]) numberOf(r *term.Reduction) *term.Term {
+	if r.Part >= 0 {
+		return r.Vars[r.Part].Term()
+	}
+	return c.numbered(r)
 }
 
 // foldVariable returns the index that the strips of reductions go over.
@@ -51,7 +77,7 @@ func (k *unitCompiler[T]) foldVariable(vars []*term.Variable, own *term.Variable
 			if v == own {
 				u = r.Vars[len(r.Vars)-1]
 			}
-			reads(r.Body, func(e *term.Read) {
+			visit := func(e *term.Read) {
 				switch f := accessOf(e).offset; {
 				case f.hidden(u):
 					score -= 3
@@ -60,7 +86,9 @@ func (k *unitCompiler[T]) foldVariable(vars []*term.Variable, own *term.Variable
 				case f.factor(u) != 0:
 					score--
 				}
-			})
+			}
+			reads(r.Body, visit)
+			reads(r.Guard, visit)
 		}
 		score = (score + 10) * float64(min(extent(v), 64))
 		if score >= most {
@@ -72,14 +100,18 @@ func (k *unitCompiler[T]) foldVariable(vars []*term.Variable, own *term.Variable
 
 // identities are the results of reductions over nothing.
 var identities = map[string]float64{"sum": 0, "mean": 0, "variance": 0, "prod": 1, "max": math.Inf(-1), "min": math.Inf(1), "any": 0,
-	"all": 1, "logsumexp": math.Inf(-1)}
+	"all": 1, "logsumexp": math.Inf(-1), "count": 0}
 
 // body returns the value that a reduction folds: its identity where the guard fails.
 func body(r *term.Reduction) *term.Term {
-	if r.Guard == nil {
-		return r.Body
+	x := r.Body
+	if r.Kind == "count" {
+		x = term.RealNumber(1)
 	}
-	return term.Conditional(r.Guard, r.Body, term.RealNumber(identities[r.Kind]))
+	if r.Guard == nil || argument(r) {
+		return x
+	}
+	return term.Conditional(r.Guard, x, term.RealNumber(identities[r.Kind]))
 }
 
 // rows is reductions whose strips go over the last of the reduced indices.
@@ -135,8 +167,11 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	one := func(s *state[T], of []float64, n int) float64 { return of[0] }
 	out.finish = one
 	switch r.Kind {
-	case "sum":
+	case "sum", "count":
 		out.passes = []*rowPass[T]{k.sumPass(r, v)}
+	case "argmax", "argmin":
+		out.passes = []*rowPass[T]{k.argumentPass(r, v)}
+		out.finish = func(s *state[T], _ []float64, _ int) float64 { return float64(s.index) }
 	case "mean":
 		out.passes = []*rowPass[T]{k.sumPass(r, v)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
@@ -182,7 +217,7 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 
 // sumPass compiles a sum; that of products needs no strip for them.
 func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
-	if b := r.Body; r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
+	if b := r.Body; b != nil && r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 		z := newVectorizer(k.compiler, v)
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes, s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
@@ -202,6 +237,41 @@ func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind 
 		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
 }
 
+// argumentPass compiles the search for an extreme. NaN is more extreme than all numbers.
+func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
+	z := newVectorizer(k.compiler, v)
+	f := linear(k.number)
+	sign := 1.0
+	if r.Kind == "argmin" {
+		sign = -1
+	}
+	if r.Guard != nil {
+		was := k.lenient
+		k.lenient = true
+		defer func() { k.lenient = was }()
+	}
+	x := z.vector(z.real(r.Body))
+	uses, mask := []int{x}, -1
+	if r.Guard != nil {
+		mask = z.vector(z.real(r.Guard))
+		uses = append(uses, mask)
+	}
+	at, step := k.value(f), f.factor(v)
+	z.emit(-1, func(s *state[T], n int) {
+		number := at(s)
+		for i, w := range s.regs[x][:n] {
+			if mask >= 0 && s.regs[mask][i] == 0 {
+				continue
+			}
+			if w := float64(w) * sign; !s.found || w > s.best || w != w && s.best == s.best {
+				s.best, s.found, s.index = w, true, number+i*step
+			}
+		}
+	}, uses...)
+	k.finish(&z.strip)
+	return &rowPass[T]{code: z.strip, last: func(*simd.Lanes[T]) T { return 0 }, both: plus}
+}
+
 func (u *rows[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		for _, f := range u.sums {
@@ -212,6 +282,7 @@ func (u *rows[T]) run(s *state[T], lo, hi int) {
 
 // sum computes one reduction.
 func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
+	s.found, s.index = false, 0
 	for i, p := range f.passes {
 		total, n := p.unit, 0
 		lo, hi := u.last.limits(s, 0, 0)

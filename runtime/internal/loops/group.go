@@ -218,7 +218,7 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 		s.lenient != b.statements[0].lenient || !c.strips(s) || !c.strips(b.statements[0]) {
 		return false
 	}
-	if r != nil && (!summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s)) {
+	if r != nil && (c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s)) {
 		return false
 	}
 	to := map[*term.Variable]*term.Term{}
@@ -287,7 +287,7 @@ func sameLoops(r, q *term.Reduction) bool {
 // strips reports whether a statement's value can be computed in strips: integers cannot, unless they are only moved.
 func (c *compiler[T]) strips(s *statement) bool {
 	if r := s.reduction(); r != nil {
-		return s.value.Kind == term.Real
+		return s.value.Kind != term.Integer || r.Kind == "count" || argument(r) && r.Body.Kind == term.Real || c.tensors[s.target].Type.IsFloat()
 	}
 	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
 }

@@ -192,6 +192,9 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 		return
 	case tensor.Type == z.c.own && a.offset.factor(z.v) == 1:
 		z.storeSame(t, z.c.value(a.offset), x, add)
+	case tensor.Type == dtype.Bool && st.value.Kind == term.Boolean && x.scalar == nil:
+		z.storeConditions(t, a, x.reg)
+		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Boolean, Read: st.left})] = x
 	default:
 		z.storeOther(t, a, x, add)
 	}
@@ -246,6 +249,18 @@ func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], a
 	}, x.reg)
 }
 
+// storeConditions emits the writing of conditions.
+func (z *vectorizer[T]) storeConditions(t int, a *access, reg int) {
+	at, k := z.c.value(a.offset), a.offset.factor(z.v)
+	z.emit(-1, func(s *state[T], n int) {
+		i, bits := at(s), s.mem[t].bits
+		for _, v := range s.regs[reg][:n] {
+			bits[i] = v != 0
+			i += k
+		}
+	}, reg)
+}
+
 // direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the register.
 func (z *vectorizer[T]) direct(t int, at func(*state[T]) int, reg int) bool {
 	last := len(z.strip.code) - 1
@@ -296,8 +311,43 @@ func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 	}, r)
 }
 
+// addRow emits the adding of a strip to consecutive elements, whose place depends on values of tensors. It returns false
+// if each element has a place of its own.
+func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
+	a, t := accessOf(st.left), z.c.tensors[st.target]
+	if t.Type != z.c.own || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 || st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
+		return false
+	}
+	for _, d := range a.open {
+		if a.idx[d].hidden(z.v) || a.idx[d].factor(z.v) != 0 {
+			return false
+		}
+	}
+	find, r, sum, add := z.c.target(st), z.vector(x), simd.BinaryOf[T](simd.Add), t.Add || st.add
+	holds := func(*state[T]) bool { return true }
+	if st.guard != nil {
+		holds = z.c.condition(st.guard)
+	}
+	z.emit(-1, func(s *state[T], n int) {
+		if !holds(s) {
+			return
+		}
+		id, i := find(s)
+		row := s.mem[id].same[i : i+n]
+		if add {
+			sum(row, row, s.regs[r][:n])
+		} else {
+			copy(row, s.regs[r][:n])
+		}
+	}, r)
+	return true
+}
+
 // scatter emits the writing of elements that are found one by one.
 func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
+	if z.addRow(st, x) {
+		return
+	}
 	r, at := z.vector(x), z.at
 	write := z.c.writer(st)
 	z.emit(-1, func(s *state[T], n int) {

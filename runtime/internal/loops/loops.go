@@ -151,7 +151,8 @@ func (c *compiler[T]) complete(statements []*statement) {
 		}
 	}
 	for _, s := range statements {
-		if t := &c.tensors[s.target]; t.Local && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil {
+		if t := &c.tensors[s.target]; t.Local && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
+			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) {
 			t.Type = dtype.F64
 		}
 	}

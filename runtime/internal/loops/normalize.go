@@ -45,22 +45,29 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 			return err
 		}
 		n.value, n.guard = settled(n.value), settled(n.guard)
-		if n.guard != nil {
-			if holds, known := n.guard.Truth(); known {
-				if !holds {
-					continue
-				}
-				n.guard = nil
-			}
+		for _, piece := range pieces(digits(n)) {
+			z.finish(piece)
 		}
-		if n.value.Op == term.Reduce && !n.add {
-			n.value = z.inside(n.value, n.vars, false)
-		} else {
-			n.value = z.extracted(n.value, n.vars, n.guard != nil)
-		}
-		z.out = append(z.out, n)
 	}
 	return nil
+}
+
+// finish adds a statement whose reductions are statements of their own.
+func (z *normalizer) finish(n *statement) {
+	if n.guard != nil {
+		if holds, known := n.guard.Truth(); known {
+			if !holds {
+				return
+			}
+			n.guard = nil
+		}
+	}
+	if n.value.Op == term.Reduce && !n.add {
+		n.value = z.inside(n.value, n.vars, false)
+	} else {
+		n.value = z.extracted(n.value, n.vars, n.guard != nil)
+	}
+	z.out = append(z.out, n)
 }
 
 // shifted returns the parts of a statement in which indices start at 0 and those of one value are replaced by it.

@@ -118,7 +118,7 @@ func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) 
 	if r.Kind == "argmin" {
 		sign = -1
 	}
-	number := linear(c.number(r))
+	number := linear(c.numbered(r))
 	if r.Part >= 0 {
 		number = linear(r.Vars[r.Part].Term())
 	}
@@ -135,8 +135,8 @@ func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) 
 	}
 }
 
-// number returns the number of an index of a reduction in the order of its loops.
-func (c *compiler[T]) number(r *term.Reduction) *term.Term {
+// numbered returns the number of an index of a reduction in the order of its loops.
+func (c *compiler[T]) numbered(r *term.Reduction) *term.Term {
 	n := term.Number(0)
 	for _, v := range r.Vars {
 		n = term.Sum(term.Arithmetic(term.Multiply, n, term.Difference(v.Hi, v.Lo)), v.Term())

@@ -19,8 +19,11 @@ type state[T simd.Float] struct {
 	lanes  simd.Lanes[T] // of the reduction that is computed
 	folded [2]float64    // what its passes gave
 	count  int           // of how many elements
-	wide   [][]float64   // sums of columns
-	wider  []float64     // a strip of them
+	found  bool          // whether there is an extreme, of which best is the value and index the index
+	best   float64
+	index  int
+	wide   [][]float64 // sums of columns
+	wider  []float64   // a strip of them
 
 	products []T // the results of products of matrices that are stored in another type
 }

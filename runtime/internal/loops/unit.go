@@ -24,16 +24,23 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		out.shared = append(out.shared, s)
 		out.total *= s.extent
 	}
-	own := 1
+	own, products := 1, false
 	for i, b := range g.bundles {
 		k := &unitCompiler[T]{compiler: c, bundle: b, depth: g.depth, factor: factors[i]}
 		out.units = append(out.units, k.compile())
 		n := k.elements()
-		own = max(own, n)
 		out.work += n * out.total
+		if _, product := out.units[i].(*matrices[T]); product {
+			products = true
+		} else {
+			own = max(own, n)
+		}
 	}
 	if len(g.bundles) > 1 && g.depth > 0 {
 		out.block = max(1, groupElements/own)
+		if products {
+			out.block = max(out.block, groupRows)
+		}
 	}
 	return out
 }
@@ -41,12 +48,16 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 // groupElements is about how many elements units of a group compute in turn.
 const groupElements = 8192
 
+// groupRows is of how many rows products of matrices are computed at least.
+const groupRows = 128
+
 // unitCompiler compiles a bundle, of whose indices the first are shared.
 type unitCompiler[T simd.Float] struct {
 	*compiler[T]
 	bundle *bundle
 	depth  int
-	factor int // of the last shared index, which others were joined to
+	factor int        // of the last shared index, which others were joined to
+	number *term.Term // what a search for an extreme gives
 }
 
 // lead returns the last shared index; nil if there is none.
@@ -107,6 +118,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	}
 	if !k.strips(first) {
 		return k.plain(first)
+	}
+	if u := k.transposed(first); u != nil {
+		return u
 	}
 	k.lenient = first.lenient || first.guard != nil
 	defer func() { k.lenient = false }()

@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/rng"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // vectorizer compiles values of which one variable goes over the elements of strips. While a strip is computed, the
@@ -374,19 +375,47 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 		return z.lanes(n)
 	}
 	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
-	holds := map[term.Op]func(d int) bool{term.Equal: func(d int) bool { return d == 0 }, term.Unequal: func(d int) bool { return d != 0 },
-		term.Less: func(d int) bool { return d < 0 }, term.AtMost: func(d int) bool { return d <= 0 }}[n.Op]
+	op := n.Op
 	z.emit(r, func(s *state[T], n int) {
-		d := x(s)
-		for i := range s.regs[r][:n] {
-			s.regs[r][i] = 0
-			if holds(d) {
-				s.regs[r][i] = 1
-			}
-			d += k
+		out := s.regs[r][:n]
+		lo, hi := stretch(op, x(s), k, n)
+		inside, outside := T(1), T(0)
+		if op == term.Unequal {
+			inside, outside = 0, 1
+		}
+		for i := range out[:lo] {
+			out[i] = outside
+		}
+		for i := lo; i < hi; i++ {
+			out[i] = inside
+		}
+		for i := hi; i < n; i++ {
+			out[i] = outside
 		}
 	})
 	return r
+}
+
+// stretch returns for which of n integers first, first+step, ... a comparison with 0 holds; those for which Unequal fails.
+func stretch(op term.Op, first, step, n int) (lo, hi int) {
+	if op == term.Less {
+		first++ // so that it must be at most 0
+	}
+	if op == term.Equal || op == term.Unequal {
+		if lo, hi = within(first, step, 1, n); lo > hi {
+			return 0, 0
+		}
+		return lo, hi
+	}
+	switch {
+	case step == 0 && first <= 0:
+		return 0, n
+	case step == 0:
+		return 0, 0
+	case step > 0:
+		return 0, min(n, max(0, shape.FloorDiv(-first, step)+1))
+	}
+	return min(n, max(0, -shape.FloorDiv(-first, -step))), n
 }
 
 // choose compiles a choice. Where the condition is the same in all of a strip, only one value is computed.

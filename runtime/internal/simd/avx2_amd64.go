@@ -349,6 +349,26 @@ func expFold32AVX2(a *[64]float32, x []float32, y float32)
 //go:noescape
 func peak32AVX2(a *[64]float32, x []float32)
 
+// sumLanes32AVX2 returns the sum of lanes.
+//
+//go:noescape
+func sumLanes32AVX2(a *[64]float32) float32
+
+// prodLanes32AVX2 returns the product of lanes.
+//
+//go:noescape
+func prodLanes32AVX2(a *[64]float32) float32
+
+// maxLanes32AVX2 returns the greatest of lanes.
+//
+//go:noescape
+func maxLanes32AVX2(a *[64]float32) float32
+
+// minLanes32AVX2 returns the least of lanes.
+//
+//go:noescape
+func minLanes32AVX2(a *[64]float32) float32
+
 // neg64AVX2 computes Neg.
 //
 //go:noescape
@@ -694,6 +714,26 @@ func expFold64AVX2(a *[64]float64, x []float64, y float64)
 //go:noescape
 func peak64AVX2(a *[64]float64, x []float64)
 
+// sumLanes64AVX2 returns the sum of lanes.
+//
+//go:noescape
+func sumLanes64AVX2(a *[64]float64) float64
+
+// prodLanes64AVX2 returns the product of lanes.
+//
+//go:noescape
+func prodLanes64AVX2(a *[64]float64) float64
+
+// maxLanes64AVX2 returns the greatest of lanes.
+//
+//go:noescape
+func maxLanes64AVX2(a *[64]float64) float64
+
+// minLanes64AVX2 returns the least of lanes.
+//
+//go:noescape
+func minLanes64AVX2(a *[64]float64) float64
+
 // widenAVX2 sets every z[i] to x[i].
 //
 //go:noescape
@@ -775,6 +815,10 @@ func table32AVX2() *table[float32] {
 	t.dotInto = fold2(dotFold32AVX2)
 	t.squaresInto = foldScalar(squaresFold32AVX2)
 	t.expInto = foldScalar(expFold32AVX2)
+	t.sumLanes = foldLanes(sumLanes32AVX2)
+	t.prodLanes = foldLanes(prodLanes32AVX2)
+	t.maxLanes = foldLanes(maxLanes32AVX2)
+	t.minLanes = foldLanes(minLanes32AVX2)
 	return t
 }
 
@@ -849,5 +893,9 @@ func table64AVX2() *table[float64] {
 	t.dotInto = fold2(dotFold64AVX2)
 	t.squaresInto = foldScalar(squaresFold64AVX2)
 	t.expInto = foldScalar(expFold64AVX2)
+	t.sumLanes = foldLanes(sumLanes64AVX2)
+	t.prodLanes = foldLanes(prodLanes64AVX2)
+	t.maxLanes = foldLanes(maxLanes64AVX2)
+	t.minLanes = foldLanes(minLanes64AVX2)
 	return t
 }

@@ -349,6 +349,26 @@ func expFold32AVX512(a *[64]float32, x []float32, y float32)
 //go:noescape
 func peak32AVX512(a *[64]float32, x []float32)
 
+// sumLanes32AVX512 returns the sum of lanes.
+//
+//go:noescape
+func sumLanes32AVX512(a *[64]float32) float32
+
+// prodLanes32AVX512 returns the product of lanes.
+//
+//go:noescape
+func prodLanes32AVX512(a *[64]float32) float32
+
+// maxLanes32AVX512 returns the greatest of lanes.
+//
+//go:noescape
+func maxLanes32AVX512(a *[64]float32) float32
+
+// minLanes32AVX512 returns the least of lanes.
+//
+//go:noescape
+func minLanes32AVX512(a *[64]float32) float32
+
 // neg64AVX512 computes Neg.
 //
 //go:noescape
@@ -694,6 +714,26 @@ func expFold64AVX512(a *[64]float64, x []float64, y float64)
 //go:noescape
 func peak64AVX512(a *[64]float64, x []float64)
 
+// sumLanes64AVX512 returns the sum of lanes.
+//
+//go:noescape
+func sumLanes64AVX512(a *[64]float64) float64
+
+// prodLanes64AVX512 returns the product of lanes.
+//
+//go:noescape
+func prodLanes64AVX512(a *[64]float64) float64
+
+// maxLanes64AVX512 returns the greatest of lanes.
+//
+//go:noescape
+func maxLanes64AVX512(a *[64]float64) float64
+
+// minLanes64AVX512 returns the least of lanes.
+//
+//go:noescape
+func minLanes64AVX512(a *[64]float64) float64
+
 // widenAVX512 sets every z[i] to x[i].
 //
 //go:noescape
@@ -775,6 +815,10 @@ func table32AVX512() *table[float32] {
 	t.dotInto = fold2(dotFold32AVX512)
 	t.squaresInto = foldScalar(squaresFold32AVX512)
 	t.expInto = foldScalar(expFold32AVX512)
+	t.sumLanes = foldLanes(sumLanes32AVX512)
+	t.prodLanes = foldLanes(prodLanes32AVX512)
+	t.maxLanes = foldLanes(maxLanes32AVX512)
+	t.minLanes = foldLanes(minLanes32AVX512)
 	return t
 }
 
@@ -849,5 +893,9 @@ func table64AVX512() *table[float64] {
 	t.dotInto = fold2(dotFold64AVX512)
 	t.squaresInto = foldScalar(squaresFold64AVX512)
 	t.expInto = foldScalar(expFold64AVX512)
+	t.sumLanes = foldLanes(sumLanes64AVX512)
+	t.prodLanes = foldLanes(prodLanes64AVX512)
+	t.maxLanes = foldLanes(maxLanes64AVX512)
+	t.minLanes = foldLanes(minLanes64AVX512)
 	return t
 }

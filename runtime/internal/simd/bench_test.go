@@ -32,10 +32,34 @@ func benchmark[T Float](b *testing.B, t *table[T]) {
 	for _, c := range calls[T]() {
 		b.Run(c.name, func(b *testing.B) {
 			a.Fill(0)
-			for b.Loop() {
-				c.run(t, z, w, x, y, a)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/element")
+			perElement(b, n, func() { c.run(t, z, w, x, y, a) })
 		})
 	}
+}
+
+// BenchmarkConversions measures conversions between element types with all sets of instructions.
+func BenchmarkConversions(b *testing.B) {
+	narrow, wide := make([]float32, 1024), make([]float64, 1024)
+	for _, s := range sets {
+		if s.available {
+			s.use()
+			b.Run(s.name+"/Widen", func(b *testing.B) { perElement(b, 1024, func() { Widen(wide, narrow) }) })
+			b.Run(s.name+"/Narrow", func(b *testing.B) { perElement(b, 1024, func() { Narrow(narrow, wide) }) })
+		}
+	}
+	chosen.use()
+}
+
+// BenchmarkStrides measures elements that are not beside one another.
+func BenchmarkStrides(b *testing.B) {
+	strip, spread := make([]float32, 1024), make([]float32, 3*1024)
+	b.Run("Gather", func(b *testing.B) { perElement(b, 1024, func() { Gather(strip, spread, 2, 3) }) })
+	b.Run("Scatter", func(b *testing.B) { perElement(b, 1024, func() { Scatter(spread, strip, 2, 3) }) })
+}
+
+func perElement(b *testing.B, n int, f func()) {
+	for b.Loop() {
+		f()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
 }

@@ -10,7 +10,8 @@ func checkedUnary[T Float](f func(z, x []T)) func(z, x []T) {
 	}
 }
 
-// checkedTurn returns a function that calls fast for strips of arguments up to the bound for sines, and slow for others.
+// checkedTurn returns a function that calls fast for strips of arguments up to the bound for sines, and slow for
+// others.
 func checkedTurn[T Float](fast func(z, x []T), peak func(a *[lanes]T, x []T), slow func(z, x []T)) func(z, x []T) {
 	bound := T(elementaryOf[T]().SinBound)
 	return func(z, x []T) {
@@ -58,4 +59,8 @@ func fold2[T Float](f func(a *[lanes]T, x, y []T)) func(a *Lanes[T], x, y []T) {
 
 func foldScalar[T Float](f func(a *[lanes]T, x []T, y T)) func(a *Lanes[T], x []T, y T) {
 	return func(a *Lanes[T], x []T, y T) { f((*[lanes]T)(a), x, y) }
+}
+
+func foldLanes[T Float](f func(a *[lanes]T) T) func(a *Lanes[T]) T {
+	return func(a *Lanes[T]) T { return f((*[lanes]T)(a)) }
 }

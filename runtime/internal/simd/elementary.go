@@ -26,8 +26,8 @@ func elementaryOf[T Float]() *elementary[T] {
 		Constants: c,
 		magic:     T(c.Magic), expLow: T(c.ExpLow), expHigh: T(c.ExpHigh), expm1Low: T(c.Expm1Low), log2e: T(c.Log2E),
 		ln2High: T(c.Ln2High), ln2Low: T(c.Ln2Low), twoByPi: T(c.TwoByPi),
-		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos), phis: numbers[T](c.Phi),
-		centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
+		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos),
+		phis: numbers[T](c.Phi), centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
 	}
 	for i, v := range c.HalfPi {
 		e.halfPi[i] = T(v)
@@ -61,31 +61,6 @@ func (c *elementary[T]) fromBits(b uint64) T {
 func abs[T Float](x T) T { return T(math.Abs(float64(x))) }
 
 func (c *elementary[T]) withSign(x, sign T) T { return T(math.Copysign(float64(x), float64(sign))) }
-
-// polynomial returns the sum of coefficients[i] * x^i. It adds pairs, then pairs of pairs, and so on, as Estrin proposed,
-// so that no chain of operations is long.
-func polynomial[T Float](coefficients []T, x T) T {
-	var p [12]T
-	n := len(coefficients) / 2
-	for i := range n {
-		p[i] = T(coefficients[2*i+1]*x) + coefficients[2*i]
-	}
-	if len(coefficients)%2 == 1 {
-		p[n] = coefficients[2*n]
-		n++
-	}
-	for n > 1 {
-		x = T(x * x)
-		for i := range n / 2 {
-			p[i] = T(p[2*i+1]*x) + p[2*i]
-		}
-		if n%2 == 1 {
-			p[n/2] = p[n-1]
-		}
-		n = (n + 1) / 2
-	}
-	return p[0]
-}
 
 // power returns 2^n for an integer n that is an exponent of T.
 func (c *elementary[T]) power(n T) T {
@@ -157,19 +132,24 @@ func (c *elementary[T]) sigmoid(x T) T {
 		y = c.expLow
 	}
 	n, e := c.reduce(y)
-	p := c.scale(e+1, n)
+	sum := e + 1
+	p := c.scale(sum, n)
+	q := p + 1
 	if x >= 0 {
-		return 1 / (p + 1)
+		return 1 / q
 	}
-	return p / (p + 1)
+	// What was lost in the two sums changes the quotient by up to its last place.
+	lost := (e - (sum - 1)) - (p - (q - 1))
+	z := p / q
+	return z + T(T(lost*(1-z))*z)
 }
 
 // bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
 // t >= 0. The square of t is not rounded.
 func (c *elementary[T]) bell(t T) (n, y, rest T) {
-	high := c.fromBits(c.bits(t) & c.HighBits)
-	low := t - high
-	n, e := c.reduceSum(T(T(high*high)*-0.5), T(T((t+high)*low)*-0.5))
+	half := T(t * -0.5)
+	high, highHalf := c.fromBits(c.bits(t)&c.HighBits), c.fromBits(c.bits(half)&c.HighBits)
+	n, e := c.reduceSum(T(high*highHalf), T((half+highHalf)*(t-high)))
 	top := T(c.DensityTop)
 	e = T(e*top) + T(c.DensityRest)
 	y = e + top
@@ -203,7 +183,7 @@ func (c *elementary[T]) phi(x T) T {
 	tail = c.scale(tail, n)
 	switch {
 	case t < T(c.PhiCenter):
-		return T(polynomial(c.centers, T(x*x))*x) + 0.5
+		return c.center(x)
 	case x > 0:
 		return 1 - tail
 	}
@@ -228,7 +208,16 @@ func (c *elementary[T]) log(x T) T {
 	return x
 }
 
-// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
+// center returns the distribution function near 0. The greater part of its difference from 1/2 is not rounded.
+func (c *elementary[T]) center(x T) T {
+	high := c.fromBits(c.bits(x) & c.HighBits)
+	first := T(c.CenterHigh)
+	rest := T(polynomial(c.centers, T(x*x))*x) + T((x-high)*first)
+	return (T(high*first) + 0.5) + rest
+}
+
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and
+// 2.
 func (c *elementary[T]) split(x T) (exponent, f T) {
 	bias := T(c.Bias)
 	if x < T(c.MinNormal) {

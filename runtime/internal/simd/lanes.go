@@ -6,39 +6,30 @@ const lanes = 64
 // Lanes holds the accumulators of a fold, interleaved: the element at place i of what is folded goes to lane i%64.
 //
 // What is folded may come in several calls, such as one for each strip of a row. The first element of a call goes to
-// lane 0, so the number of elements of every call but the last must be a multiple of 64. A lane to which no element goes
-// keeps its value. So fill the lanes with what does not change the result: 0 for a sum, 1 for a product, an infinity for
-// a greatest or least element.
+// lane 0, so the number of elements of every call but the last must be a multiple of 64. A lane to which no element
+// goes keeps its value. So fill the lanes with what does not change the result: 0 for a sum, 1 for a product, an
+// infinity for a greatest or least element.
 type Lanes[T Float] [lanes]T
 
 // Fill sets every lane to v.
 func (a *Lanes[T]) Fill(v T) {
-	for i := range a {
-		a[i] = v
+	a[0], a[1], a[2], a[3] = v, v, v, v
+	for n := 4; n < lanes; n *= 2 {
+		copy(a[n:], a[:n])
 	}
 }
 
 // Sum returns the sum of the lanes. Lane i is added to lane i+32, the sum of these to that of lanes i+16, and so on.
-func (a *Lanes[T]) Sum() T { return a.fold(func(x, y T) T { return x + y }) }
+func (a *Lanes[T]) Sum() T { return functions[T]().sumLanes(a) }
 
 // Prod returns the product of the lanes, in the order of Sum.
-func (a *Lanes[T]) Prod() T { return a.fold(func(x, y T) T { return x * y }) }
+func (a *Lanes[T]) Prod() T { return functions[T]().prodLanes(a) }
 
 // Max returns the greatest lane, or a NaN if there is one.
-func (a *Lanes[T]) Max() T { return a.fold(func(x, y T) T { return max(x, y) }) }
+func (a *Lanes[T]) Max() T { return functions[T]().maxLanes(a) }
 
 // Min returns the least lane, or a NaN if there is one.
-func (a *Lanes[T]) Min() T { return a.fold(func(x, y T) T { return min(x, y) }) }
-
-func (a *Lanes[T]) fold(f func(x, y T) T) T {
-	b := *a
-	for n := lanes / 2; n > 0; n /= 2 {
-		for i := range n {
-			b[i] = f(b[i], b[i+n])
-		}
-	}
-	return b[0]
-}
+func (a *Lanes[T]) Min() T { return functions[T]().minLanes(a) }
 
 // SumInto adds the elements of x to the lanes.
 func SumInto[T Float](a *Lanes[T], x []T) { functions[T]().sumInto(a, x) }

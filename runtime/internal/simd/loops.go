@@ -2,9 +2,11 @@ package simd
 
 // setArithmetic sets the entries of sums and products to loops without calls.
 func (t *table[T]) setArithmetic() {
-	t.binary[Add], t.binaryScalar[Add], t.scalarBinary[Add] = add[T], addScalar[T], func(z []T, x T, y []T) { addScalar(z, y, x) }
-	t.binary[Mul], t.binaryScalar[Mul], t.scalarBinary[Mul] = mul[T], mulScalar[T], func(z []T, x T, y []T) { mulScalar(z, y, x) }
-	t.binary[Sub], t.binaryScalar[Sub] = sub[T], func(z, x []T, y T) { addScalar(z, x, -y) }
+	t.binary[Add], t.binary[Sub], t.binary[Mul] = add[T], sub[T], mul[T]
+	t.binaryScalar[Add], t.binaryScalar[Mul] = addScalar[T], mulScalar[T]
+	t.binaryScalar[Sub] = func(z, x []T, y T) { addScalar(z, x, -y) }
+	t.scalarBinary[Add] = func(z []T, x T, y []T) { addScalar(z, y, x) }
+	t.scalarBinary[Mul] = func(z []T, x T, y []T) { mulScalar(z, y, x) }
 }
 
 func add[T Float](z, x, y []T) {
@@ -125,4 +127,44 @@ func (c *elementary[T]) expInto(a *Lanes[T], x []T, shift T) {
 	for i, v := range x {
 		a[i%lanes] += c.exp(v - shift)
 	}
+}
+
+func sumLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] += b[i+n]
+		}
+	}
+	return b[0]
+}
+
+func prodLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] *= b[i+n]
+		}
+	}
+	return b[0]
+}
+
+func maxLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] = max(b[i], b[i+n])
+		}
+	}
+	return b[0]
+}
+
+func minLanes[T Float](a *Lanes[T]) T {
+	b := *a
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			b[i] = min(b[i], b[i+n])
+		}
+	}
+	return b[0]
 }

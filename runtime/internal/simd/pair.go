@@ -38,7 +38,8 @@ func longLog(x float64) pair {
 	p, rest := multiply(q, sum)
 	s := pair{q, (f - p - rest - float64(q*(f-(sum-2)))) / sum} // f/(f + 2)
 	z := s.times(s)
-	l := pair{approx.LongLogHigh, approx.LongLogLow}.plus(pair{float64(z.high * polynomial(approx.LongLog[:], z.high)), 0})
+	small := float64(z.high * polynomial(approx.LongLog[:], z.high))
+	l := pair{approx.LongLogHigh, approx.LongLogLow}.plus(pair{small, 0})
 	l = pair{2 * s.high, 2 * s.low}.plus(s.times(z.times(l)))
 	return pair{float64(exponent * double.ln2High), float64(exponent * double.ln2Low)}.plus(l)
 }

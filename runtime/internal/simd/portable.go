@@ -8,6 +8,7 @@ func portable[T Float]() *table[T] {
 		mulAdd: mulAdd[T], mulSubFrom: mulSubFrom[T], choose: choose[T], mulAddScalar: mulAddScalar[T],
 		sumInto: sumInto[T], prodInto: prodInto[T], maxInto: maxInto[T], minInto: minInto[T],
 		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
+		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],
 	}
 	for f, g := range unaryFunctions[T]() {
 		t.unary[f] = func(z, x []T) {

@@ -109,5 +109,7 @@ func setPow(t *table[float32], wide *table[float64]) {
 	}
 	t.binary[Pow] = checkedBinary(func(z, x, y []float32) { pow(z, x, y, 1, 1) })
 	t.binaryScalar[Pow] = checkedBinaryScalar(func(z, x []float32, y float32) { pow(z, x, []float32{y}, 1, 0) })
-	t.scalarBinary[Pow] = checkedScalarBinary(func(z []float32, x float32, y []float32) { pow(z, []float32{x}, y, 0, 1) })
+	t.scalarBinary[Pow] = checkedScalarBinary(func(z []float32, x float32, y []float32) {
+		pow(z, []float32{x}, y, 0, 1)
+	})
 }

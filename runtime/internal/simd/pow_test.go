@@ -11,7 +11,10 @@ import (
 // package math has, which multiplies several powers.
 func TestPow(t *testing.T) {
 	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
-	values := []float64{nan, inf, -inf, 0, zero, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1e300, -1e300, 1e-300, 7, -7, 0.99, 1 << 53, 1<<53 + 2, 2.5}
+	values := []float64{
+		nan, inf, -inf, 0, zero, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1e300, -1e300, 1e-300,
+		7, -7, 0.99, 1 << 53, 1<<53 + 2, 2.5,
+	}
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 20000 {
 		x := math.Exp(20 * r.NormFloat64())

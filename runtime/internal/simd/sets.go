@@ -14,8 +14,8 @@ var sets = append([]set{{"go", true, func() {
 	use(portable[float32](), portable[float64](), conversionTable{widen, narrow})
 }}}, ofProcessor()...)
 
-// variable is the environment variable that names the set of instructions to use: go, avx2 or avx512. A value that names
-// none which the processor has is ignored, since results are the same with all sets.
+// variable is the environment variable that names the set of instructions to use: go, avx2 or avx512. A value that
+// names none which the processor has is ignored, since results are the same with all sets.
 const variable = "OPGEN_SIMD"
 
 // chosen is the set in use, outside of tests.

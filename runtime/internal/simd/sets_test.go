@@ -31,8 +31,8 @@ type call[T Float] struct {
 }
 
 var unaryNames = [unaries]string{
-	"Neg", "Abs", "Square", "Sqrt", "Rsqrt", "Recip", "Exp", "Log", "Expm1", "Sin", "Cos", "Tanh", "Sigmoid", "Phi", "Density",
-	"Floor", "Ceil", "Round", "Sign", "IsNaN", "Not",
+	"Neg", "Abs", "Square", "Sqrt", "Rsqrt", "Recip", "Exp", "Log", "Expm1", "Sin", "Cos", "Tanh", "Sigmoid",
+	"Phi", "Density", "Floor", "Ceil", "Round", "Sign", "IsNaN", "Not",
 }
 
 var binaryNames = [binaries]string{
@@ -50,8 +50,12 @@ func calls[T Float]() []call[T] {
 	}
 	for f := range binaries {
 		add(binaryNames[f], func(t *table[T], z, _, x, y []T, _ *Lanes[T]) { t.binary[f](z, x, y) })
-		add(binaryNames[f]+" of strip and scalar", func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) { t.binaryScalar[f](z, x, w[0]) })
-		add(binaryNames[f]+" of scalar and strip", func(t *table[T], z, w, _, y []T, _ *Lanes[T]) { t.scalarBinary[f](z, w[0], y) })
+		add(binaryNames[f]+" of strip and scalar", func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) {
+			t.binaryScalar[f](z, x, w[0])
+		})
+		add(binaryNames[f]+" of scalar and strip", func(t *table[T], z, w, _, y []T, _ *Lanes[T]) {
+			t.scalarBinary[f](z, w[0], y)
+		})
 	}
 	add("mulAdd", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAdd(z, w, x, y) })
 	add("mulSubFrom", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSubFrom(z, w, x, y) })
@@ -63,6 +67,10 @@ func calls[T Float]() []call[T] {
 	add("minInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.minInto(a, x) })
 	add("dotInto", func(t *table[T], _, _, x, y []T, a *Lanes[T]) { t.dotInto(a, x, y) })
 	add("squaresInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.squaresInto(a, x, w[0]) })
+	add("sumLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.sumLanes(a) })
+	add("prodLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.prodLanes(a) })
+	add("maxLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.maxLanes(a) })
+	add("minLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.minLanes(a) })
 	add("expInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.expInto(a, x, w[0]) })
 	return out
 }
@@ -77,8 +85,8 @@ func first[T Float](x, y []T) int {
 	return -1
 }
 
-// compare runs a call with two tables on operands of n elements that begin at offset of the given ones. Elements around
-// the result must stay as they are. A result may also be an operand.
+// compare runs a call with two tables on operands of n elements that begin at offset of the given ones. Elements
+// around the result must stay as they are. A result may also be an operand.
 func compare[T Float](t testing.TB, c call[T], want, got *table[T], w, x, y []T, offset, n int) {
 	t.Helper()
 	const guard = 64
@@ -91,6 +99,9 @@ func compare[T Float](t testing.TB, c call[T], want, got *table[T], w, x, y []T,
 	var a, b Lanes[T]
 	for i := range a {
 		a[i], b[i] = T(i)-20, T(i)-20
+		if i < len(x) && len(x) > 100 {
+			a[i], b[i] = x[i], x[i] // special values, too
+		}
 	}
 	scalar := func(v []T) []T { return v[:n:n] }
 	c.run(want, z1[guard:guard+n], w[:n+1], scalar(x), scalar(y), &a)
@@ -100,7 +111,8 @@ func compare[T Float](t testing.TB, c call[T], want, got *table[T], w, x, y []T,
 		if at < 0 || at >= n {
 			t.Fatalf("%s of %T, %d elements from %d on: element %d was written, beyond the result", c.name, z1, n, offset, at)
 		}
-		t.Fatalf("%s of %T, %d elements from %d on, w %v, w[0] %v, x %v, y %v: want %v, got %v", c.name, z1, n, offset, w[at], w[0], x[at], y[at], z1[i], z2[i])
+		t.Fatalf("%s of %T, %d elements from %d on, w %v, w[0] %v, x %v, y %v: want %v, got %v",
+			c.name, z1, n, offset, w[at], w[0], x[at], y[at], z1[i], z2[i])
 	}
 	if i := first(a[:], b[:]); i >= 0 {
 		t.Fatalf("%s of %T, %d elements from %d on: lane %d: want %v, got %v", c.name, z1, n, offset, i, a[i], b[i])

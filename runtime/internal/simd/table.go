@@ -14,6 +14,8 @@ type table[T Float] struct {
 	sumInto, prodInto, maxInto, minInto func(a *Lanes[T], x []T)
 	dotInto                             func(a *Lanes[T], x, y []T)
 	squaresInto, expInto                func(a *Lanes[T], x []T, y T)
+
+	sumLanes, prodLanes, maxLanes, minLanes func(a *Lanes[T]) T
 }
 
 // conversionTable holds the conversions between element types.

@@ -27,7 +27,7 @@ var accuracy = []struct {
 	{"sin", Sin, math.Sin, 2, 2, 1e7},
 	{"cos", Cos, math.Cos, 2, 2, 1e7},
 	{"tanh", Tanh, math.Tanh, 2, 4, 20},
-	{"sigmoid", Sigmoid, sigmoid, 2.5, 4, 700},
+	{"sigmoid", Sigmoid, sigmoid, 2, 4, 700},
 	{"phi", Phi, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }, 2.5, 6, 1},
 	{"density", Density, func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }, 1.5, 4, 1},
 }
@@ -78,7 +78,8 @@ func measure(f Unary, exact func(float64) float64, first, step uint64, n int) (w
 	return w
 }
 
-// TestAccuracy32 compares float32 results with those of package math, for a sample of all elements, or for all of them.
+// TestAccuracy32 compares float32 results with those of package math, for a sample of all elements, or for all of
+// them.
 func TestAccuracy32(t *testing.T) {
 	step := uint64(10007)
 	if *all {

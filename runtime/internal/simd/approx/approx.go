@@ -23,11 +23,12 @@ type Constants struct {
 	MinNormal, LogScale, LogScaleExponent float64
 	// SqrtHalf is the square root of 1/2.
 	SqrtHalf float64
-	// Log approximates (log((1 + s)/(1 - s))/s - 2)/z, where z = s^2, for (1 + s)/(1 - s) between the square roots of 1/2
-	// and 2.
+	// Log approximates (log((1 + s)/(1 - s))/s - 2)/z, where z = s^2, for (1 + s)/(1 - s) between the square roots of
+	// 1/2 and 2.
 	Log []float64
 
-	// TwoByPi is 2/pi, and the sum of HalfPi is pi/2. Products of its first three with integers are exact up to SinBound.
+	// TwoByPi is 2/pi, and the sum of HalfPi is pi/2. Products of its first three with integers are exact up to
+	// SinBound.
 	TwoByPi  float64
 	HalfPi   [4]float64
 	SinBound float64
@@ -37,16 +38,17 @@ type Constants struct {
 	// TanhHigh is where tanh becomes 1.
 	TanhHigh float64
 
-	// Center approximates (P(X < x) - 1/2)/x in powers of x^2, for a standard normal variable X and |x| <= PhiCenter.
-	PhiCenter float64
-	Center    []float64
+	// CenterHigh + Center approximates (P(X < x) - 1/2)/x in powers of x^2, for a standard normal variable X and
+	// |x| <= PhiCenter. Products of CenterHigh and a number with HighBits are exact.
+	PhiCenter, CenterHigh float64
+	Center                []float64
 	// PhiHigh is where the distribution function of -t becomes 0.
 	PhiHigh float64
 	// HighBits masks the higher half of a number's bits, so that its square is exact.
 	HighBits uint64
 	// P(X > t) is e^(-t^2/2)/sqrt(2*pi)/(t + d), where d falls from 0.8 to 0 as t grows from 0. Phi approximates
 	// d, where k is PhiPole, in powers of u = (t - k)/(t + k), for t from PhiCenter to PhiHigh.
-	// PhiSlope approximates (t + k)/(t + d), within some hundredths.
+	// PhiSlope approximates (t + k)/(t + d), within a tenth up to t = 4.
 	PhiPole       float64
 	Phi, PhiSlope []float64
 	// DensityHigh is where the density of the normal distribution becomes 0. DensityTop + DensityRest is that at 0.
@@ -69,13 +71,14 @@ var Single = Constants{
 
 	TanhHigh: 10,
 
-	PhiCenter: 0.5, Center: []float64{0x1.988454p-2, -0x1.1058a4p-4, 0x1.46cba2p-7, -0x1.2defd2p-10},
-	PhiHigh: 14.5, HighBits: 0xfffff000, PhiPole: 2,
+	PhiCenter: 1, CenterHigh: 0x1.988p-2,
+	Center:  []float64{0x1.14ce06p-16, -0x1.105832p-4, 0x1.46ce44p-7, -0x1.36fc28p-10, 0x1.dbe5a2p-14, -0x1.0073d6p-17},
+	PhiHigh: 14.5, HighBits: 0xfffff000, PhiPole: 2.5,
 	Phi: []float64{
-		0x1.7e2c34p-2, -0x1.d4166ap-2, 0x1.228a9cp-6, 0x1.274aap-4, 0x1.0a81dcp-6, -0x1.ee05a2p-7, -0x1.7ef95p-7,
-		0x1.c86b3cp-13, 0x1.d9bdbcp-9, 0x1.eed21ep-11,
+		0x1.4a7d9ap-2, -0x1.c78bb6p-2, 0x1.75391ap-4, 0x1.e8142p-5, -0x1.195beap-6, -0x1.2eda9cp-6, 0x1.3e953ep-9,
+		0x1.807bbcp-8, -0x1.085512p-10,
 	},
-	PhiSlope:    []float64{1.75, -1.1015625, 0.3515625},
+	PhiSlope:    []float64{1.78125, -1.203125},
 	DensityHigh: 14.5, DensityTop: 0x1.988454p-2, DensityRest: -0x1.857936p-27,
 }
 
@@ -85,8 +88,9 @@ var Double = Constants{
 	ExpLow: -746, ExpHigh: 710, Expm1Low: -38,
 	Log2E: 0x1.71547652b82fep0, Ln2High: 0x1.62e42fefa4p-1, Ln2Low: -0x1.8432a1b0e2634p-43,
 	Exp: []float64{
-		0x1p-1, 0x1.5555555555559p-3, 0x1.555555555553ep-5, 0x1.111111110f6abp-7, 0x1.6c16c16c1f0e1p-10, 0x1.a01a01afe90cbp-13,
-		0x1.a01a017bbc701p-16, 0x1.71ddf8437ff9cp-19, 0x1.27e536111d99bp-22, 0x1.af5ee5c33a6abp-26, 0x1.1ee8fd00fbecfp-29,
+		0x1p-1, 0x1.5555555555559p-3, 0x1.555555555553ep-5, 0x1.111111110f6abp-7, 0x1.6c16c16c1f0e1p-10,
+		0x1.a01a01afe90cbp-13, 0x1.a01a017bbc701p-16, 0x1.71ddf8437ff9cp-19,
+		0x1.27e536111d99bp-22, 0x1.af5ee5c33a6abp-26, 0x1.1ee8fd00fbecfp-29,
 	},
 
 	MinNormal: 0x1p-1022, LogScale: 0x1p54, LogScaleExponent: 54, SqrtHalf: 0x1.6a09e667f3bcdp-1,
@@ -108,10 +112,10 @@ var Double = Constants{
 
 	TanhHigh: 20,
 
-	PhiCenter: 0.5,
+	PhiCenter: 0.5, CenterHigh: 0x1.988453p-2,
 	Center: []float64{
-		0x1.9884533d43651p-2, -0x1.1058377e2d16ap-4, 0x1.46d04297b3fdep-7, -0x1.37403f9f03f51p-10, 0x1.e42b2e48a3244p-14,
-		-0x1.3cee2a2b5ca7ap-17, 0x1.663ceb8984461p-21, -0x1.63a45163bb696p-25,
+		0x1.ea1b2843c4a7fp-29, -0x1.1058377e2ceb5p-4, 0x1.46d042976228p-7, -0x1.37403f64d18dcp-10, 0x1.e42b06c4db29bp-14,
+		-0x1.3ce7441954945p-17, 0x1.650abb62b2da1p-21, -0x1.4ec4277e827a3p-25,
 	},
 	PhiHigh: 39, HighBits: 0xfffffffff8000000, PhiPole: 4,
 	Phi: []float64{
@@ -128,8 +132,8 @@ var Double = Constants{
 // LongLogHigh + LongLogLow is 2/3.
 const LongLogHigh, LongLogLow = 0x1.5555555555555p-1, 0x1.5555555555555p-55
 
-// LongLog approximates (((log((1 + s)/(1 - s))/s - 2)/z - 2/3)/z, with s and z as in Constants.Log, for logarithms of more
-// bits than a float64 has.
+// LongLog approximates (((log((1 + s)/(1 - s))/s - 2)/z - 2/3)/z, with s and z as in Constants.Log, for logarithms of
+// more bits than a float64 has.
 var LongLog = [8]float64{
 	0x1.9999999999996p-2, 0x1.2492492492f56p-2, 0x1.c71c71c595952p-3, 0x1.745d1829ef8d8p-3, 0x1.3b13649a0329bp-3,
 	0x1.11207708dcf0ap-3, 0x1.de3c19824b364p-4, 0x1.ead18b87f5c9dp-4,

@@ -14,7 +14,7 @@ func (s *set) half() reg.Register {
 }
 
 // conversion emits a function between strips of float32 and float64.
-func (s *set) conversion(name, signature, doc string, unroll, from, to int, vector func(read, write operand.Mem), one func(read, write operand.Mem)) {
+func (s *set) conversion(name, signature, doc string, unroll, from, to int, vector, one func(read, write operand.Mem)) {
 	s.begin(name, signature, doc)
 	z, x := s.Load(s.Param("z").Base(), s.GP64()), s.Load(s.Param("x").Base(), s.GP64())
 	left, index := s.Load(s.Param("z").Len(), s.GP64()), s.GP64()
@@ -64,7 +64,8 @@ func (s *set) conversions() {
 	if s.wide() {
 		narrow = "VCVTPD2PS"
 	}
-	s.conversion("narrow"+s.title, "func(z []float32, x []float64)", "sets every z[i] to the float32 next to x[i].", 4, 8, 4,
+	s.conversion("narrow"+s.title, "func(z []float32, x []float64)",
+		"sets every z[i] to the float32 next to x[i].", 4, 8, 4,
 		func(read, write operand.Mem) {
 			v := s.half()
 			s.emit(narrow, read, v)

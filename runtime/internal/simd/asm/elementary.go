@@ -115,16 +115,19 @@ func (m *machine) tanh(x value) value {
 func (m *machine) sigmoid(x value) value {
 	n, e := m.reduce(m.atLeast(m.or(x, m.sign()), m.ExpLow))
 	one := m.load(m.number(1))
-	p := m.scale(m.add(e, one), n)
-	return m.div(m.choose(m.compare(x, atLeast, m.number(0)), one, p), m.add(p, one))
+	sum := m.add(e, one)
+	p := m.scale(sum, n)
+	q := m.add(p, one)
+	lost := m.sub(m.sub(e, m.sub(sum, one)), m.sub(p, m.sub(q, one)))
+	positive := m.compare(x, atLeast, m.number(0))
+	z := m.div(m.choose(positive, one, p), q)
+	return m.choose(positive, z, m.add(z, m.mul(m.mul(lost, m.sub(one, z)), z)))
 }
 
 func (m *machine) bell(t value) (n integer, y, rest value) {
-	high := m.and(t, m.word(m.HighBits))
-	low := m.sub(t, high)
-	n, e := m.reduceSum(
-		m.mul(m.mul(high, high), m.number(-0.5)),
-		m.mul(m.mul(m.add(t, high), low), m.number(-0.5)))
+	half := m.mul(t, m.number(-0.5))
+	high, highHalf := m.and(t, m.word(m.HighBits)), m.and(half, m.word(m.HighBits))
+	n, e := m.reduceSum(m.mul(high, highHalf), m.mul(m.add(half, highHalf), m.sub(t, high)))
 	top := m.number(m.DensityTop)
 	e = m.add(m.mul(e, top), m.number(m.DensityRest))
 	y = m.add(e, top)
@@ -140,18 +143,24 @@ func (m *machine) phi(x value) value {
 	t := m.atMost(m.abs(x), m.PhiHigh)
 	one := m.load(m.number(1))
 	q := m.div(one, m.add(t, m.number(m.PhiPole)))
+	n, y, rest := m.bell(t)
 	u := m.mul(m.sub(t, m.number(m.PhiPole)), q)
 	d := m.polynomial(m.Phi, u, nil)
 	sum := m.add(t, d)
 	lost := m.sub(d, m.sub(sum, t))
 	slope := m.mul(m.polynomial(m.PhiSlope, u, nil), q)
-	n, y, rest := m.bell(t)
 	tail := m.div(y, sum)
 	tail = m.add(tail, m.mul(m.sub(rest, m.mul(tail, lost)), slope))
 	tail = m.scale(tail, n)
 	tail = m.choose(m.compare(x, greater, m.number(0)), m.sub(one, tail), tail)
-	center := m.add(m.mul(m.polynomial(m.Center, m.mul(x, x), nil), x), m.number(0.5))
-	return m.choose(m.compare(m.abs(x), less, m.number(m.PhiCenter)), center, tail)
+	return m.choose(m.compare(m.abs(x), less, m.number(m.PhiCenter)), m.center(x), tail)
+}
+
+func (m *machine) center(x value) value {
+	high := m.and(x, m.word(m.HighBits))
+	first := m.number(m.CenterHigh)
+	rest := m.add(m.mul(m.polynomial(m.Center, m.mul(x, x), nil), x), m.mul(m.sub(x, high), first))
+	return m.add(m.add(m.mul(high, first), m.number(0.5)), rest)
 }
 
 func (m *machine) log(x value) value {

@@ -46,11 +46,13 @@ func fail(err error) {
 func (s *set) write(folder string) error {
 	s.Context, s.at = build.NewContext(), map[constant]int{}
 	s.ConstraintExpr("amd64")
-	for _, m := range []*machine{{set: s, Constants: &approx.Single}, {set: s, Constants: &approx.Double, double: true}} {
+	single, double := machine{set: s, Constants: &approx.Single}, machine{set: s, Constants: &approx.Double, double: true}
+	for _, m := range []*machine{&single, &double} {
 		m.unaries()
 		m.binaries()
 		m.combinations()
 		m.folds()
+		m.gathers()
 	}
 	s.conversions()
 	s.writePool()
@@ -92,8 +94,8 @@ func (s *set) tables() []byte {
 	var out bytes.Buffer
 	for i, size := range []int{32, 64} {
 		fmt.Fprintf(&out, "\n// table%d%s returns the functions of a table with those of this set.\n", size, s.title)
-		fmt.Fprintf(&out, "func table%d%s() *table[float%d] {\n\tt := portable[float%d]()\n\t%s\n\treturn t\n}\n", size, s.title, size, size,
-			strings.Join(s.entries[i], "\n\t"))
+		fmt.Fprintf(&out, "func table%d%s() *table[float%d] {\n\tt := portable[float%d]()\n\t%s\n\treturn t\n}\n",
+			size, s.title, size, size, strings.Join(s.entries[i], "\n\t"))
 	}
 	return out.Bytes()
 }

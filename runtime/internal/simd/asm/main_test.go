@@ -38,8 +38,8 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// TestNothingFused looks for fused multiply-adds in what the compiler makes of the portable functions, on architectures
-// where it fuses a product with a sum unless a conversion keeps it from that.
+// TestNothingFused looks for fused multiply-adds in what the compiler makes of the portable functions, on
+// architectures where it fuses a product with a sum unless a conversion keeps it from that.
 func TestNothingFused(t *testing.T) {
 	fused := regexp.MustCompile(`\sV?FN?M(ADD|SUB)\w*\s`)
 	product := regexp.MustCompile(`\s(FMUL[SD]|MULS[SD])\s`)

@@ -97,8 +97,8 @@ func (m *machine) choose(k mask, a, b value) value {
 	return z
 }
 
-// blend emits an instruction that chooses by a mask register. Avo takes what is written for an operand that is read, too,
-// as it is with most instructions that have a mask.
+// blend emits an instruction that chooses by a mask register. Avo takes what is written for an operand that is read,
+// too, as it is with most instructions that have a mask.
 func (m *machine) blend(a, b operand.Op, k, z reg.Register) {
 	emit := x86.VBLENDMPS
 	if m.double {
@@ -129,8 +129,8 @@ func (m *machine) signs(a value) mask {
 	return z
 }
 
-// greatest and least are Go's max and min: a NaN if a or b is one, and -0 is less than 0. The instructions return their
-// second operand if the two are equal or one is a NaN.
+// greatest and least are Go's max and min: a NaN if a or b is one, and -0 is less than 0. The instructions return
+// their second operand if the two are equal or one is a NaN.
 func (m *machine) greatest(a, b value) value {
 	// The bits of equal operands differ in the sign of 0 only.
 	z := m.and(m.above(a, b), m.above(b, a))

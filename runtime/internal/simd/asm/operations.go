@@ -49,7 +49,7 @@ func (m *machine) unaries() {
 	m.unary("Tanh", m.heavy(), m.tanh)
 	m.unary("Sigmoid", m.heavy(), m.sigmoid)
 	m.unary("Density", m.heavy(), m.density)
-	m.unary("Phi", max(1, m.heavy()-1), m.phi)
+	m.unary("Phi", max(1, m.heavy()/2), m.phi)
 	m.unary("Floor", 4, func(x value) value { return m.round(x, toFloor) })
 	m.unary("Ceil", 4, func(x value) value { return m.round(x, toCeil) })
 	m.unary("Round", 4, func(x value) value { return m.round(x, toNearest) })
@@ -120,9 +120,8 @@ func (m *machine) combinations() {
 		return m.add(m.mul(in["w"], in["x"]), in["y"])
 	})
 	m.enter("mulAdd", "%s", "mulAdd")
-	m.strip("mulAddScalar", "z, w []T, x T, y []T", "sets every z[i] to w[i]*x + y[i].", 4, func(in map[string]value) value {
-		return m.add(m.mul(in["w"], in["x"]), in["y"])
-	})
+	m.strip("mulAddScalar", "z, w []T, x T, y []T", "sets every z[i] to w[i]*x + y[i].", 4,
+		func(in map[string]value) value { return m.add(m.mul(in["w"], in["x"]), in["y"]) })
 	m.enter("mulAddScalar", "%s", "mulAddScalar")
 	m.strip("mulSubFrom", "z, w, x, y []T", "sets every z[i] to y[i] - w[i]*x[i].", 4, func(in map[string]value) value {
 		return m.sub(in["y"], m.mul(in["w"], in["x"]))
@@ -136,7 +135,8 @@ func (m *machine) combinations() {
 }
 
 // folding emits a fold and enters it into its table.
-func (m *machine) folding(field, parameters, doc string, group, unroll int, body func(a value, in map[string]value) value) {
+func (m *machine) folding(field, parameters, doc string, group, unroll int,
+	body func(a value, in map[string]value) value) {
 	operation := strings.TrimSuffix(field, "Into") + "Fold"
 	m.fold(operation, parameters, doc, group, unroll, body)
 	target := "fold1"
@@ -156,12 +156,10 @@ func (m *machine) folds() {
 	m.folding("prodInto", "x []T", "multiplies lanes by elements.", 8, 4, func(a value, in map[string]value) value {
 		return m.mul(a, in["x"])
 	})
-	m.folding("maxInto", "x []T", "keeps the greatest of lanes and elements.", 8, 2, func(a value, in map[string]value) value {
-		return m.greatest(a, in["x"])
-	})
-	m.folding("minInto", "x []T", "keeps the least of lanes and elements.", 8, 2, func(a value, in map[string]value) value {
-		return m.least(a, in["x"])
-	})
+	m.folding("maxInto", "x []T", "keeps the greatest of lanes and elements.", 8, 2,
+		func(a value, in map[string]value) value { return m.greatest(a, in["x"]) })
+	m.folding("minInto", "x []T", "keeps the least of lanes and elements.", 8, 2,
+		func(a value, in map[string]value) value { return m.least(a, in["x"]) })
 	m.folding("dotInto", "x, y []T", "adds products to lanes.", 8, 2, func(a value, in map[string]value) value {
 		return m.add(a, m.mul(in["x"], in["y"]))
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// function begins a function that does not split the stack.
+// begin begins a function that does not split the stack.
 func (s *set) begin(name, signature, doc string) {
 	s.Function(name)
 	s.Attributes(attr.NOSPLIT)

@@ -1,0 +1,58 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// gradients makes the tensors of gradients, if the formula names some. Those of outputs are read, and lines may give those
+// of inputs and weights.
+func (f *formula) gradients() {
+	if !strings.Contains(f.text.V, "grad.") {
+		return
+	}
+	for _, t := range slices.Clone(f.order) {
+		role := map[string]string{"input": "output", "weight": "output", "output": "input"}[t.slot.Role.V]
+		if t.slot.Variadic != nil || t.kinds&kFloat == 0 || role == "" {
+			continue
+		}
+		sl := *t.slot
+		sl.Name, sl.Role.V, sl.Below = "grad."+sl.Name, role, spec.Str{}
+		f.tensors[sl.Name] = &tensor{name: sl.Name, slot: &sl, elems: t.elems, known: t.known, kinds: kFloat}
+	}
+}
+
+// isGradient reports whether a tensor is a gradient.
+func (t *tensor) isGradient() bool { return strings.HasPrefix(t.name, "grad.") }
+
+// gradient checks a line that gives a gradient.
+func (f *formula) gradient(s *expr.Statement, t *tensor) *expr.Error {
+	n, name := s.Targets[0], s.Gradient()
+	i := slices.IndexFunc(f.s.Slots, func(sl *spec.Slot) bool { return sl.Name == name })
+	switch {
+	case i < 0 || !t.isGradient():
+		return nil
+	case !slices.ContainsFunc(f.s.Tasks, func(t *spec.Task) bool { return t.Name == "backward" }):
+		return failf(n, expr.BadFormula, "there is no task backward, so nothing takes %s", t.name)
+	case !rules.Trainable(f.s, f.s.Slots[i]):
+		return failf(n, expr.BadFormula, "%s is not trainable, so nothing takes %s", name, t.name)
+	}
+	return nil
+}
+
+// noGradients checks that what forward computes does not depend on gradients.
+func (f *formula) noGradients(s *expr.Statement, targets []*tensor) (err *expr.Error) {
+	if !slices.ContainsFunc(targets, func(t *tensor) bool { return t.slot != nil && !t.isGradient() }) {
+		return nil
+	}
+	expr.Walk(s.X, func(n expr.Node) {
+		if r, ok := n.(*expr.Read); ok && err == nil && f.tensors[r.Name] != nil && f.tensors[r.Name].isGradient() {
+			err = failf(r, expr.BadFormula, "%s is there for backward only, and forward computes %s", r.Name, targets[0].name)
+		}
+	})
+	return err
+}

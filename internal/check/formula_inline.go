@@ -1,0 +1,223 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// application is an operator of the module that a formula applies to tensors.
+type application struct {
+	*formula
+	n       *expr.Call
+	s       *spec.Spec
+	fr      *frame
+	tensors map[string]*tensor // by slot
+	attrs   map[string]expr.Node
+	values  map[string]value // of the operator's attributes and dimensions
+}
+
+// inline evaluates an element of what another operator computes.
+func (f *formula) inline(n *expr.Inline, fr *frame) (value, *expr.Error) {
+	t, err := f.applied(n.Call, n.Output, fr)
+	if err != nil {
+		return value{}, err
+	}
+	items, err := f.itemsOf(n, t, n.At, t.elems, fr)
+	if err != nil {
+		return value{}, err
+	}
+	if items != nil {
+		if err := f.inside(n, t, items, t.elems, fr); err != nil {
+			return value{}, err
+		}
+	}
+	return value{kinds: t.elements()}, nil
+}
+
+// applied returns what an operator computes from its arguments.
+func (f *formula) applied(n *expr.Call, output string, fr *frame) (*tensor, *expr.Error) {
+	s, err := f.operatorNamed(n)
+	if err != nil {
+		return nil, err
+	}
+	a := &application{formula: f, n: n, s: s, fr: fr, tensors: map[string]*tensor{}, attrs: map[string]expr.Node{}, values: map[string]value{}}
+	for _, step := range []func() *expr.Error{a.arguments, a.attributes, a.dims, a.complete} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return a.result(output)
+}
+
+// operatorNamed returns the operator that is applied, which must not apply the present one.
+func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
+	at := expr.NewIdent(n.Func, n.Pos(), n.Pos()+len(n.Func))
+	s := f.c.specs[n.Func]
+	switch {
+	case s == nil:
+		e := failf(at, expr.UnknownName, "there is no operator %s", n.Func)
+		suggest(e, n.Func, slices.Sorted(maps.Keys(f.c.specs)))
+		return nil, e
+	case f.s == nil:
+		return nil, failf(at, expr.BadFormula, "the formula of an enum cannot apply an operator")
+	case s.Kind != spec.Operator:
+		return nil, failf(at, expr.BadFormula, "%s is no operator, so a formula cannot apply it", n.Func)
+	case !s.Formula.Set():
+		return nil, failf(at, expr.BadFormula, "%s has no formula, so none can apply it", n.Func)
+	case f.c.applies(s, f.s.Name.V, map[string]bool{}):
+		return nil, failf(at, expr.BadFormula, "%s is defined by itself", f.s.Name.V)
+	}
+	for _, sl := range s.Slots {
+		if sl.Variadic != nil {
+			return nil, failf(at, expr.BadFormula, "%s holds a list of tensors, %s, so a formula cannot apply it", n.Func, sl.Name)
+		}
+	}
+	return s, nil
+}
+
+// applies reports whether the formula of a spec applies an operator, directly or through others.
+func (c *checker) applies(s *spec.Spec, name string, seen map[string]bool) bool {
+	if s == nil || seen[s.Name.V] {
+		return false
+	}
+	if s.Name.V == name {
+		return true
+	}
+	seen[s.Name.V] = true
+	return slices.ContainsFunc(expr.Inlined(s.Formula.V), func(n string) bool { return c.applies(c.specs[n], name, seen) })
+}
+
+// arguments sorts the arguments into tensors and attributes.
+func (a *application) arguments() *expr.Error {
+	var operands []*spec.Slot
+	names := []string{}
+	for _, sl := range a.s.Slots {
+		if sl.Role.V == "input" || sl.Role.V == "weight" {
+			operands = append(operands, sl)
+			names = append(names, sl.Name)
+		}
+	}
+	if len(a.n.Args) > len(operands) {
+		return failf(a.n, expr.BadType, "%s takes %s, got %d", a.s.Name.V, english.Count(len(operands), "tensor"), len(a.n.Args))
+	}
+	for i, x := range a.n.Args {
+		if err := a.operand(operands[i], x); err != nil {
+			return err
+		}
+	}
+	for _, at := range a.s.Attrs {
+		names = append(names, at.Name)
+	}
+	for _, x := range a.n.Named {
+		name := expr.NewIdent(x.Name, x.Pos(), x.Pos()+len(x.Name))
+		i := slices.IndexFunc(operands, func(sl *spec.Slot) bool { return sl.Name == x.Name })
+		switch {
+		case !slices.Contains(names, x.Name):
+			e := failf(name, expr.UnknownName, "%s has no input, weight or attribute %s", a.s.Name.V, x.Name)
+			suggest(e, x.Name, names)
+			return e
+		case a.tensors[x.Name] != nil || a.attrs[x.Name] != nil:
+			return failf(name, expr.BadFormula, "%s is given twice", x.Name)
+		case i < 0:
+			a.attrs[x.Name] = x.X
+		default:
+			if err := a.operand(operands[i], x.X); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// operand evaluates the tensor that a slot gets.
+func (a *application) operand(sl *spec.Slot, n expr.Node) *expr.Error {
+	var t *tensor
+	switch n := n.(type) {
+	case *expr.Call:
+		var err *expr.Error
+		if t, err = a.applied(n, "", a.fr); err != nil {
+			return err
+		}
+	case *expr.Ident:
+		if t = a.formula.tensors[n.Name]; t == nil && a.future[n.Name] {
+			_, err := a.later(n, n.Name)
+			return err
+		}
+		if t == nil {
+			break
+		}
+		if t.scalar || t.slot != nil && t.slot.Variadic != nil {
+			return failf(n, expr.BadType, "%s is not one tensor, so %s cannot be applied to it", n.Name, a.s.Name.V)
+		}
+		if err := a.readable(&expr.Read{Name: n.Name}, t, a.fr); err != nil {
+			err.Pos, err.End = n.Pos(), n.End()
+			return err
+		}
+	}
+	if t == nil {
+		e := failf(n, expr.BadType, "want a tensor for %s of %s, got %s", sl.Name, a.s.Name.V, a.source(n))
+		e.Hint = "the name of a slot, of a value that a line above gives, or another operator with its arguments"
+		return e
+	}
+	if k := a.kindsOfSlot(sl); t.elements()&k == 0 && !(k&kFloat != 0 && t.elements()&kInt != 0) {
+		return failf(n, expr.BadType, "%s of %s holds %s, got %s", sl.Name, a.s.Name.V, plural(k), plural(t.elements()))
+	}
+	a.tensors[sl.Name] = t
+	return nil
+}
+
+// kindsOfSlot returns the kinds of the elements of a slot of the operator.
+func (a *application) kindsOfSlot(sl *spec.Slot) kinds { return (&formula{s: a.s}).slotKinds(sl) }
+
+// complete checks that all is there that must be, and the shapes of weights.
+func (a *application) complete() *expr.Error {
+	for _, sl := range a.s.Slots {
+		t := a.tensors[sl.Name]
+		if sl.Role.V == "input" && t == nil && !sl.Present.Set() || sl.Role.V == "weight" && t == nil && !sl.Present.Set() {
+			return failf(a.n, expr.BadFormula, "%s needs a tensor for %s", a.s.Name.V, sl.Name)
+		}
+		if sl.Role.V != "weight" || t == nil || !t.known {
+			continue
+		}
+		if elems := a.shapeIn(sl); !a.sameShape(elems, t.elems) {
+			return failf(a.n, expr.BadFormula, "%s of %s has the shape %s here, got %s", sl.Name, a.s.Name.V, shapeText(elems), shapeText(t.elems))
+		}
+	}
+	return nil
+}
+
+// result returns an output as a tensor.
+func (a *application) result(output string) (*tensor, *expr.Error) {
+	var names []string
+	for _, sl := range a.s.Slots {
+		if sl.Role.V != "output" {
+			continue
+		}
+		if names = append(names, sl.Name); output != "" && output != sl.Name {
+			continue
+		}
+		t := &tensor{name: a.s.Name.V + "(...)", known: true, kinds: a.kindsOfSlot(sl)}
+		for _, in := range a.s.Slots {
+			from := a.tensors[in.Name]
+			if from == nil {
+				continue
+			}
+			if in.Type.V == sl.Type.V && t.kinds&from.elements() != 0 {
+				t.kinds &= from.elements()
+			}
+			if in.Role.V == "input" && shapesOf(in) == shapesOf(sl) { // the same, even where ranks are not known
+				t.elems, t.known = from.elems, from.known
+				return t, nil
+			}
+		}
+		t.elems = a.shapeIn(sl)
+		return t, nil
+	}
+	e := failf(a.n, expr.UnknownName, "%s has no output %s", a.s.Name.V, output)
+	suggest(e, output, names)
+	return nil, e
+}

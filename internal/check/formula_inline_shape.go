@@ -1,0 +1,297 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
+)
+
+// attrKinds are the kinds of values that attributes of a type take.
+var attrKinds = map[string]kinds{"int": kInt, "axis": kInt, "float": kNumber, "bool": kBool, "string": kString, "enum": kEnum | kString,
+	"axes": kRun, "dims": kRun, "dtype": kDType | kString, "record": kRecord}
+
+// attributes evaluates the attributes of an operator that is applied.
+func (a *application) attributes() *expr.Error {
+	for _, at := range a.s.Attrs {
+		n := a.attrs[at.Name]
+		if n == nil {
+			if at.Default == nil && !at.Optional.V {
+				return failf(a.n, expr.BadFormula, "%s needs the attribute %s", a.s.Name.V, at.Name)
+			}
+			a.values[at.Name] = a.preset(at)
+			continue
+		}
+		v, err := a.eval(n, a.fr, false)
+		if err != nil {
+			return err
+		}
+		k := attrKinds[at.Type.V]
+		if at.List.V {
+			k = kRun | kOther
+		}
+		if v.typ.Optional && at.Optional.V {
+			v.typ.Optional = false
+		}
+		if err := want(n, v, k); err != nil {
+			return err
+		}
+		if err := a.enumValue(at, n); err != nil {
+			return err
+		}
+		a.values[at.Name] = v
+	}
+	return nil
+}
+
+// enumValue checks that an enum has a value.
+func (a *application) enumValue(at *spec.Attr, n expr.Node) *expr.Error {
+	l, ok := n.(*expr.Lit)
+	if !ok || at.Type.V != "enum" {
+		return nil
+	}
+	names, _ := a.enumValues(at)
+	text, _ := l.Value.(string)
+	for _, name := range names {
+		if name == text {
+			return nil
+		}
+	}
+	e := failf(n, expr.UnknownName, "%s of %s has no value %s", at.Name, a.s.Name.V, text)
+	if !suggestString(e, text, names) {
+		e.Hint = "values are " + strings.Join(names, ", ")
+	}
+	return e
+}
+
+// preset returns the value of an attribute that is left out.
+func (a *application) preset(at *spec.Attr) value {
+	v := value{kinds: attrKinds[at.Type.V]}
+	if at.List.V {
+		v.kinds = kOther
+	}
+	if s, ok := at.Default.(*source.Scalar); ok && v.kinds == kInt {
+		if i, ok := s.Value.(int64); ok {
+			v.int = constant(i)
+		}
+	}
+	return v
+}
+
+// dims gives the dimensions of an operator their values, from the shapes of its inputs and then from [dims].
+func (a *application) dims() *expr.Error {
+	for _, sl := range a.s.Slots {
+		if t := a.tensors[sl.Name]; sl.Role.V == "input" && t != nil && t.known {
+			if !a.match(sl, t.elems) {
+				return failf(a.n, expr.BadFormula, "%s of %s has the shape %s, got %s", sl.Name, a.s.Name.V, shapesOf(sl), shapeText(t.elems))
+			}
+		}
+	}
+	for _, d := range a.s.Dims {
+		if n, err := expr.Parse(d.Expr.V); err == nil {
+			a.values[d.Name] = a.within(n)
+		}
+	}
+	return nil
+}
+
+// shapesOf returns the shape of a slot as the spec writes it.
+func shapesOf(sl *spec.Slot) string {
+	var out []string
+	for _, n := range sl.Shape {
+		if s, ok := n.(*source.Scalar); ok {
+			out = append(out, rules.Element(s))
+		}
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// shapeIn returns the shape of a slot of the operator, in terms of the present formula. What cannot be told is unknown.
+func (a *application) shapeIn(sl *spec.Slot) []elem {
+	var out []elem
+	for _, n := range sl.Shape {
+		s, ok := n.(*source.Scalar)
+		if !ok {
+			continue
+		}
+		text, rest := strings.CutSuffix(rules.Element(s), "...")
+		e := elem{rest: rest}
+		if x, err := expr.Parse(text); err == nil {
+			v := a.within(x)
+			e.run, e.n = runOf(v), v.int
+		}
+		if parts, ok := a.joined[textOf(e)]; ok {
+			out = append(out, parts...)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// textOf names the run that an element of a shape is.
+func textOf(e elem) string {
+	if !e.rest || e.run == nil {
+		return ""
+	}
+	return e.run.text
+}
+
+// within evaluates an expression of the operator's spec. What it does not know is unknown.
+func (a *application) within(n expr.Node) value {
+	for _, name := range expr.Names(n) {
+		if _, ok := a.values[name]; !ok {
+			return value{kinds: kAny}
+		}
+	}
+	v, err := a.eval(n, &frame{closed: true, spec: true, params: a.values}, true)
+	if err != nil {
+		return value{kinds: kAny}
+	}
+	return v
+}
+
+// match gives the dimensions in the shape of an input their values: one dimension each, and what is left to a run. It
+// reports whether the tensor has enough dimensions.
+func (a *application) match(sl *spec.Slot, elems []elem) bool {
+	var pattern []string
+	for _, n := range sl.Shape {
+		s, ok := n.(*source.Scalar)
+		if !ok {
+			return true
+		}
+		pattern = append(pattern, rules.Element(s))
+	}
+	for len(pattern) > 0 && !strings.HasSuffix(pattern[0], "...") {
+		first, rest, ok := a.front(elems)
+		if !ok {
+			return false
+		}
+		a.bindOne(pattern[0], first)
+		pattern, elems = pattern[1:], rest
+	}
+	for len(pattern) > 0 && !strings.HasSuffix(pattern[len(pattern)-1], "...") {
+		last, rest, ok := a.back(elems)
+		if !ok {
+			return false
+		}
+		a.bindOne(pattern[len(pattern)-1], last)
+		pattern, elems = pattern[:len(pattern)-1], rest
+	}
+	switch {
+	case len(pattern) == 0:
+		return len(elems) == 0
+	case len(pattern) == 1:
+		a.bindRun(pattern[0], elems)
+		return true
+	case len(pattern) == 3:
+		return a.around(pattern, elems)
+	}
+	return true // what the runs are cannot be told
+}
+
+// around binds two runs and the dimension between them, of which an attribute says the place.
+func (a *application) around(pattern []string, elems []elem) bool {
+	axis := int64(0)
+	known := false
+	for _, at := range a.s.Attrs {
+		if at.Binds.V == pattern[1] {
+			axis, known = a.values[at.Name].int.number()
+		}
+	}
+	if !known {
+		return true
+	}
+	var before, behind []elem
+	var middle elem
+	ok := true
+	if axis < 0 {
+		rest := elems
+		for ; axis < -1 && ok; axis++ {
+			var e elem
+			e, rest, ok = a.back(rest)
+			behind = append([]elem{e}, behind...)
+		}
+		if ok {
+			middle, before, ok = a.back(rest)
+		}
+	} else {
+		rest := elems
+		for ; axis > 0 && ok; axis-- {
+			var e elem
+			e, rest, ok = a.front(rest)
+			before = append(before, e)
+		}
+		if ok {
+			middle, behind, ok = a.front(rest)
+		}
+	}
+	if ok {
+		a.bindRun(pattern[0], before)
+		a.bindOne(pattern[1], middle)
+		a.bindRun(pattern[2], behind)
+	}
+	return ok
+}
+
+// front takes the first dimension of a shape, which may be that of a run.
+func (a *application) front(elems []elem) (elem, []elem, bool) {
+	if len(elems) == 0 {
+		return elem{}, nil, false
+	}
+	e, rest := elems[0], elems[1:]
+	if !e.rest {
+		return e, rest, true
+	}
+	if e.run == nil {
+		return elem{}, elems, true
+	}
+	one := constant(1)
+	return elem{n: a.at(e.run, constant(0))}, append([]elem{{rest: true, run: a.slice(e.run, &one, nil)}}, rest...), true
+}
+
+// back takes the last one.
+func (a *application) back(elems []elem) (elem, []elem, bool) {
+	if len(elems) == 0 {
+		return elem{}, nil, false
+	}
+	e, rest := elems[len(elems)-1], elems[:len(elems)-1]
+	if !e.rest {
+		return e, rest, true
+	}
+	if e.run == nil {
+		return elem{}, elems, true
+	}
+	last := e.run.rank.sub(constant(1))
+	return elem{n: a.at(e.run, last)}, append(append([]elem{}, rest...), elem{rest: true, run: a.slice(e.run, nil, &last)}), true
+}
+
+// bindOne gives a dimension its value, unless the shape has an expression there.
+func (a *application) bindOne(name string, e elem) {
+	if _, known := a.values[name]; !known {
+		a.values[name] = integer(e.n)
+	}
+}
+
+// bindRun gives a run of dimensions its value.
+func (a *application) bindRun(name string, elems []elem) {
+	name = strings.TrimSuffix(name, "...")
+	if _, known := a.values[name]; known {
+		return
+	}
+	v := value{kinds: kRun}
+	if len(elems) == 1 && elems[0].rest {
+		v.run = elems[0].run
+	} else if text := shapeText(elems); !strings.Contains(text, "_") {
+		if v.run = named(text); v.run != nil {
+			v.run.rank, v.run.size = constant(0), sizeOf(elems)
+			for _, e := range elems {
+				v.run.rank = v.run.rank.add(e.rank())
+			}
+			a.joined[text] = elems
+		}
+	}
+	a.values[name] = v
+}

@@ -1,0 +1,49 @@
+package example
+
+import (
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/runtime/formula"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// checkGradients compares gradients that the formula gives by hand with the derived ones at an example, and reports those
+// that differ at their lines. A surrogate may differ.
+func (t *trial) checkGradients(u *use, i int) {
+	lines := map[string]*expr.Statement{}
+	f, _ := expr.ParseFormula(t.spec.Formula.V)
+	for _, s := range f.Statements {
+		if name := s.Gradient(); name != "" && !s.Surrogate && lines[name] == nil {
+			lines[name] = s
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	differences, err := formula.Differences(u.result(), formula.Draw{
+		Below:    u.below,
+		IsOutput: func(slot int) bool { return t.op.Slots[slot].Role == task.RoleOutput },
+	})
+	if err != nil {
+		for _, s := range lines {
+			t.report(t.spec.Formula.Node.Within(s.Pos, s.Targets[0].End()), "this gradient cannot be compared with the derived one in example %d: %v", i, err)
+		}
+		return
+	}
+	for _, d := range differences {
+		if s := lines[t.op.Slots[d.Slot].Name]; s != nil {
+			if r := t.report(t.spec.Formula.Node.Within(s.Pos, s.Targets[0].End()), "this is not the gradient: in example %d, %v", i, d); r != nil {
+				r.Hinted("a gradient that is not the derivative says so: ... as surrogate")
+			}
+		}
+	}
+}
+
+// below returns a bound of the integers in a slot.
+func (u *use) below(slot int) int {
+	s := u.op.Slots[slot]
+	if s.BelowX == nil {
+		return 2
+	}
+	n, _ := u.eval(s.BelowX).(int)
+	return n
+}

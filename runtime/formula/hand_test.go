@@ -1,0 +1,76 @@
+package formula
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TestByHand checks gradients that a formula gives: beside derived ones, with values and gradients of their own, and under
+// conditions.
+func TestByHand(t *testing.T) {
+	x, w := testValues()
+	for text, want := range map[string]func(i int) (ofX, ofW float64){
+		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = 3 * grad.y[n, k] * w[n, k]": func(i int) (float64, float64) { return 3 * w[i], x[i] },
+		"y[n, k] = x[n, k] > 0 ? w[n, k] : 0\ngrad.x[n, k] = grad.y[n, k] as surrogate": func(i int) (float64, float64) {
+			if x[i] > 0 {
+				return 1, 1
+			}
+			return 1, 0
+		},
+		"y[n, k] = 2 * x[n, k]\nt[n] = sum(k: grad.y[n, k])\ngrad.x[n, k] = t[n] + grad.s[n]\ns[n] = x[n, 0]": func(int) (float64, float64) { return cols, 0 },
+		"y[n, k] = x[n, k]^2\ngrad.x[n, k] = 5 when size == 3\ngrad.x[n, k] = 7 when size == 2":               func(int) (float64, float64) { return 7, 0 },
+		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = 5 when size == 3":                                        func(i int) (float64, float64) { return w[i], x[i] },
+	} {
+		p, err := useFormula(t, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		m, y, _ := compute(t, p, x, w)
+		m.grads[slotY] = slices.Repeat([]float64{1}, len(y))
+		if err := m.backward(); err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		at := func(g []float64, i int) float64 {
+			if g == nil {
+				return 0
+			}
+			return g[i]
+		}
+		for i := range x {
+			a, b := want(i)
+			if at(m.grads[slotX], i) != a || at(m.grads[slotW], i) != b {
+				t.Errorf("%s: element %d: got %v, %v, want %v, %v", text, i, at(m.grads[slotX], i), at(m.grads[slotW], i), a, b)
+			}
+		}
+	}
+	if _, err := useFormula(t, "u[n] = grad.s[n]\ns[n] = u[n]"); err == nil || !strings.Contains(err.Error(), "s depends on a gradient") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestDifferences checks that a gradient which is not the derivative is told, and where.
+func TestDifferences(t *testing.T) {
+	for text, want := range map[string]string{
+		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k]":                              "",
+		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k] + (n == 1 && k == 2 ? 1 : 0)": "at [1, 2], where",
+		"y[n, k] = w[n, k]\ngrad.x[n, k] = grad.y[n, k]":                                                  "where 0 is derived",
+	} {
+		o, at, r := operatorWith(t, text)
+		u, err := useOf(o, at, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ds, err := Differences(u, Draw{func(int) int { return cols }, func(slot int) bool { return o.Slots[slot].Role == task.RoleOutput }})
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", text, err)
+		case want == "" && len(ds) > 0, want != "" && (len(ds) != 1 || !strings.Contains(ds[0].String(), want)):
+			t.Errorf("%s: got %v, want %s", text, ds, want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// transposed is a copy in which consecutive elements of the result lie apart in the source, and the other way round. It
+// goes by tiles: a tile is read by rows of the source, and written by rows of the result, so that every line of the cache
+// is used as a whole.
+type transposed[T simd.Float] struct {
+	outer        nest[T]
+	row, col     loop[T] // of indices that are consecutive in the source and in the result
+	from, to     func(*state[T]) int
+	rowTo        int // how far rows of the result lie apart
+	colFrom      int // and columns in the source
+	source, goal int
+	element      dtype.Type
+	copied       func(to *block[T], at, stride int, from *block[T], start, step, n int)
+}
+
+// tileSide is the number of rows and columns of a tile.
+const tileSide = 32
+
+// transposed compiles a statement that only moves elements, if consecutive ones lie apart; otherwise it returns nil.
+func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
+	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || !k.moves(s) {
+		return nil
+	}
+	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
+	var row, col *term.Variable
+	for _, v := range k.free() {
+		if from.factor(v) == 1 && to.factor(v) != 1 {
+			row = v
+		}
+		if to.factor(v) == 1 && from.factor(v) != 1 {
+			col = v
+		}
+	}
+	if row == nil || col == nil || to.factor(row) <= 0 || from.factor(col) <= 0 {
+		return nil
+	}
+	outer := slices.DeleteFunc(slices.Clone(k.free()), func(v *term.Variable) bool { return v == row || v == col })
+	return &transposed[T]{outer: k.loops(outer, nil), row: k.loop(row), col: k.loop(col), from: k.value(from), to: k.value(to),
+		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type,
+		copied: mover[T](k.tensors[s.target].Type)}
+}
+
+func (u *transposed[T]) run(s *state[T], lo, hi int) {
+	tile := allocated[T](u.element, tileSide*tileSide)
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		a, b := u.row.limits(s, lo, hi)
+		c, d := u.col.limits(s, lo, hi)
+		for i := a; i < b; i += tileSide {
+			for j := c; j < d; j += tileSide {
+				s.vars[u.row.place], s.vars[u.col.place] = i, j
+				from, to := u.from(s), u.to(s)
+				rows, cols := min(tileSide, b-i), min(tileSide, d-j)
+				for l := range cols {
+					u.copied(&tile, l, tileSide, &s.mem[u.source], from+l*u.colFrom, 1, rows)
+				}
+				for k := range rows {
+					u.copied(&s.mem[u.goal], to+k*u.rowTo, 1, &tile, k*tileSide, 1, cols)
+				}
+			}
+		}
+	})
+}

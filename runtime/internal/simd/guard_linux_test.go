@@ -1,0 +1,44 @@
+package simd
+
+import (
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// TestNothingBeyondIsRead runs all functions on strips that end where memory ends.
+func TestNothingBeyondIsRead(t *testing.T) {
+	page := syscall.Getpagesize()
+	memory, err := syscall.Mmap(-1, 0, 8*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Munmap(memory); err != nil {
+			t.Error(err)
+		}
+	}()
+	for i := 1; i < 8; i += 2 {
+		if err := syscall.Mprotect(memory[i*page:(i+1)*page], syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others(t, func(string) {
+		atEnd(functions32, memory, page)
+		atEnd(functions64, memory, page)
+	})
+}
+
+// atEnd calls all functions of a table with operands at the ends of every other page. An access beyond ends the test.
+func atEnd[T Float](table *table[T], memory []byte, page int) {
+	size := int(unsafe.Sizeof(T(0)))
+	strip := func(i, n int) []T {
+		return unsafe.Slice((*T)(unsafe.Pointer(&memory[(2*i+1)*page-n*size])), n)
+	}
+	var a Lanes[T]
+	for _, c := range calls[T]() {
+		for n := 1; n <= 140; n++ {
+			c.run(table, strip(0, n), strip(1, n), strip(2, n), strip(3, n), &a)
+		}
+	}
+}
