@@ -130,6 +130,7 @@ func harmless(root string) (map[string]bool, error) {
 	}
 	out := map[string]bool{}
 	_, section, _ := strings.Cut(string(data), "\n## Mutants of facts\n")
+	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {
 		if name, ok := strings.CutPrefix(line, "    "); ok {
 			out[strings.TrimSpace(name)] = true
