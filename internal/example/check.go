@@ -19,10 +19,14 @@ func Check(m *model.Module, specs []*spec.Spec, list *diag.List) {
 	for _, s := range specs {
 		byName[s.Name.V] = s
 	}
+	others := map[string]*model.Operator{}
+	for _, o := range m.Operators {
+		others[o.Name] = o
+	}
 	lists := make([]diag.List, len(m.Operators))
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
-		t := &trial{op: o, spec: byName[o.Name], list: &lists[i], built: map[string]bool{}, reported: map[source.Span]bool{},
+		t := &trial{op: o, spec: byName[o.Name], list: &lists[i], others: others, built: map[string]bool{}, reported: map[source.Span]bool{},
 			use: map[int]bool{}, gradients: map[int]scattering{}, placed: map[*spec.InPlace]placing{}, costs: map[string]pricing{}}
 		t.parsed, _ = program.Parse(o.Operator.Formula) // program.Build reports the error
 		for k := range t.spec.Examples {
@@ -44,6 +48,7 @@ type trial struct {
 	spec   *spec.Spec
 	list   *diag.List
 	parsed *program.Parsed // the formula; nil if there is none
+	others map[string]*model.Operator
 	built  map[string]bool // kinds of choices for which the program of the formula was built
 	// What examples say about facts, of which one contradiction each is reported.
 	reported  map[source.Span]bool
@@ -100,6 +105,7 @@ func (t *trial) try(i int) {
 		}
 		if first {
 			t.checkGradients(u, i+1)
+			t.checkFusions(x, c, i+1)
 		}
 	}
 	if !fits && refused != nil {

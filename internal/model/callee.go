@@ -22,7 +22,7 @@ func linkCallees(operators []*Operator) {
 				if c == nil || slices.ContainsFunc(o.Operator.Callees, func(x task.Callee) bool { return x.Name == name }) {
 					continue
 				}
-				o.Operator.Callees = append(o.Operator.Callees, callee(c))
+				o.Operator.Callees = append(o.Operator.Callees, CalleeOf(c))
 				add(c.Formula)
 			}
 		}
@@ -30,8 +30,8 @@ func linkCallees(operators []*Operator) {
 	}
 }
 
-// callee describes an operator to those that inline it.
-func callee(o *Operator) task.Callee {
+// CalleeOf describes an operator to those that inline it.
+func CalleeOf(o *Operator) task.Callee {
 	c := task.Callee{Name: o.Name, Formula: o.Operator.Formula}
 	for _, s := range o.Slots {
 		if s.Role != task.RoleScratch {

@@ -70,6 +70,19 @@ func Parse(lines []string) (*Parsed, error) {
 
 // Build returns the program of a use.
 func Build(u *Use) (*Program, error) {
+	b, err := build(u)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.splitBackward(); err != nil {
+		return nil, err
+	}
+	b.prune()
+	return b.program, nil
+}
+
+// build returns the builder with all statements of a use, needed or not.
+func build(u *Use) (*builder, error) {
 	parsed := u.Parsed
 	if parsed == nil {
 		var err error
@@ -113,11 +126,7 @@ func Build(u *Use) (*Program, error) {
 			return nil, fmt.Errorf("%s: %w", line, err)
 		}
 	}
-	if err := b.splitBackward(); err != nil {
-		return nil, err
-	}
-	b.prune()
-	return b.program, nil
+	return b, nil
 }
 
 // define replaces the symbols of dimensions by what their expressions give: the same numbers, made of other symbols. So

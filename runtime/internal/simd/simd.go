@@ -33,7 +33,7 @@ const (
 	Expm1                // e^x - 1, within 2 ulp
 	Sin                  // the sine of x, within 2 ulp, for all x
 	Cos                  // the cosine of x, within 2 ulp, for all x
-	Tanh                 // the hyperbolic tangent of x, within 2 ulp
+	Tanh                 // the hyperbolic tangent of x, within 2.1 ulp
 	Sigmoid              // 1/(1 + e^-x), within 2 ulp
 	Phi                  // the distribution function of the standard normal distribution, within 2.5 ulp
 	Density              // the density of the standard normal distribution, e^(-x*x/2)/sqrt(2*pi), within 1.5 ulp

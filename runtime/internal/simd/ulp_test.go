@@ -26,7 +26,7 @@ var accuracy = []struct {
 	{"expm1", Expm1, math.Expm1, 2, 3, 700},
 	{"sin", Sin, math.Sin, 2, 2, 1e7},
 	{"cos", Cos, math.Cos, 2, 2, 1e7},
-	{"tanh", Tanh, math.Tanh, 2, 4, 20},
+	{"tanh", Tanh, math.Tanh, 2.1, 4, 20},
 	{"sigmoid", Sigmoid, sigmoid, 2, 4, 700},
 	{"phi", Phi, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }, 2.5, 6, 1},
 	{"density", Density, func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }, 1.5, 4, 1},
