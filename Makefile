@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas tiles coverage-table
+.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts tiles coverage-table
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -103,6 +103,13 @@ COUNT ?= 2000
 SEED ?= 1
 mutate-formulas:
 	$(GO) test ./kernels -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED)
+
+# mutate-facts changes FACTS facts of specs, stated ones and those that follow from formulas, one at a time; 0 means all. It
+# fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes about ten
+# minutes.
+FACTS ?= 100
+mutate-facts:
+	$(GO) run ./test/facts -count $(FACTS) -seed $(SEED)
 
 # Builds, verifies and loads plans of a million tiles on one processor, as grids and as tasks. Fails over 10 s of
 # processor time or 1 GiB.

@@ -183,7 +183,7 @@ func (a *application) complete() *expr.Error {
 		if sl.Role.V != "weight" || t == nil || !t.known {
 			continue
 		}
-		if elems := a.shapeIn(sl); !a.sameShape(elems, t.elems) {
+		if elems, known := a.shapeIn(sl); known && !a.sameShape(elems, t.elems) {
 			return failf(a.n, expr.BadFormula, "%s of %s has the shape %s here, got %s", sl.Name, a.s.Name.V, shapeText(elems), shapeText(t.elems))
 		}
 	}
@@ -214,7 +214,7 @@ func (a *application) result(output string) (*tensor, *expr.Error) {
 				return t, nil
 			}
 		}
-		t.elems = a.shapeIn(sl)
+		t.elems, t.known = a.shapeIn(sl)
 		return t, nil
 	}
 	e := failf(a.n, expr.UnknownName, "%s has no output %s", a.s.Name.V, output)

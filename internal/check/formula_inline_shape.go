@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
@@ -91,7 +92,11 @@ func (a *application) dims() *expr.Error {
 	}
 	for _, d := range a.s.Dims {
 		if n, err := expr.Parse(d.Expr.V); err == nil {
-			a.values[d.Name] = a.within(n)
+			if parts, ok := a.picked(n); ok {
+				a.bindRun(d.Name, parts)
+			} else {
+				a.values[d.Name] = a.within(n)
+			}
 		}
 	}
 	return nil
@@ -108,27 +113,79 @@ func shapesOf(sl *spec.Slot) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// shapeIn returns the shape of a slot of the operator, in terms of the present formula. What cannot be told is unknown.
-func (a *application) shapeIn(sl *spec.Slot) []elem {
-	var out []elem
+// shapeIn returns the shape of a slot of the operator, in terms of the present formula. known is false if it cannot be told
+// how many dimensions there are.
+func (a *application) shapeIn(sl *spec.Slot) (out []elem, known bool) {
 	for _, n := range sl.Shape {
 		s, ok := n.(*source.Scalar)
 		if !ok {
-			continue
+			return nil, false
 		}
 		text, rest := strings.CutSuffix(rules.Element(s), "...")
 		e := elem{rest: rest}
-		if x, err := expr.Parse(text); err == nil {
+		x, err := expr.Parse(text)
+		if err == nil {
 			v := a.within(x)
 			e.run, e.n = runOf(v), v.int
+		}
+		if parts, ok := a.picked(x); rest && ok {
+			out = append(out, parts...)
+			continue
 		}
 		if parts, ok := a.joined[textOf(e)]; ok {
 			out = append(out, parts...)
 			continue
 		}
+		if rest && (e.run == nil || strings.Contains(e.run.text, "([")) {
+			return nil, false
+		}
 		out = append(out, e)
 	}
-	return out
+	return out, true
+}
+
+// picked returns the dimensions that keep and drop choose from a shape, if the axes are numbers.
+func (a *application) picked(n expr.Node) ([]elem, bool) {
+	c, ok := n.(*expr.Call)
+	if !ok || c.Func != "keep" && c.Func != "drop" || len(c.Args) != 2 {
+		return nil, false
+	}
+	elems := a.joined[textOf(elem{rest: true, run: runOf(a.within(c.Args[0]))})]
+	axes, ok := a.axes(c.Args[1], len(elems))
+	if len(elems) == 0 || !ok || slices.ContainsFunc(elems, func(e elem) bool { return e.rest }) {
+		return nil, false
+	}
+	out := []elem{}
+	for i, e := range elems {
+		if slices.Contains(axes, i) == (c.Func == "keep") {
+			out = append(out, e)
+		}
+	}
+	return out, true
+}
+
+// axes returns the axes of a shape that an attribute lists as numbers.
+func (a *application) axes(n expr.Node, rank int) ([]int, bool) {
+	if id, ok := n.(*expr.Ident); ok {
+		n = a.attrs[id.Name]
+	}
+	l, ok := n.(*expr.List)
+	if !ok {
+		return nil, false
+	}
+	var out []int
+	for _, e := range l.Elems {
+		v, err := a.eval(e, a.fr, true)
+		i, known := v.int.number()
+		if i < 0 {
+			i += int64(rank)
+		}
+		if err != nil || !known || i < 0 || i >= int64(rank) {
+			return nil, false
+		}
+		out = append(out, int(i))
+	}
+	return out, true
 }
 
 // textOf names the run that an element of a shape is.

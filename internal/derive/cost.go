@@ -11,11 +11,11 @@ import (
 // Flops returns how many floating-point operations statements take, as a sum of products of extents. An operation and a
 // function count as one, and so does a comparison of elements. Each counts once for all indices that it does not depend on.
 // Of two branches the longer one counts. A reduction under a condition of elements is a search, which counts as one step,
-// since kernels sort or look up instead.
-func Flops(statements []*program.Statement) *term.Term {
+// since kernels sort or look up instead, unless searches count in full.
+func Flops(statements []*program.Statement, full bool) *term.Term {
 	out := term.Number(0)
 	for _, s := range statements {
-		l := (&loops{}).within(s.Vars, s.Guard)
+		l := (&loops{full: full}).within(s.Vars, s.Guard)
 		out = term.Sum(out, l.operations(s.Value))
 		if s.Add {
 			out = term.Sum(out, l.repeats(s.Vars))
@@ -30,11 +30,12 @@ type loops struct {
 	lengths []*term.Term
 	shares  []*term.Term                  // of each index, which part of the values counts: one of so many; nil for all
 	middle  map[*term.Variable]*term.Term // a middle value of each, for ranges that depend on it
+	full    bool                          // whether searches count in full
 }
 
 // within returns the loops with further indices inside, of which those count for which a condition holds.
 func (l *loops) within(vars []*term.Variable, guard *term.Term) *loops {
-	out := &loops{slices.Clone(l.vars), slices.Clone(l.lengths), slices.Clone(l.shares), map[*term.Variable]*term.Term{}}
+	out := &loops{slices.Clone(l.vars), slices.Clone(l.lengths), slices.Clone(l.shares), map[*term.Variable]*term.Term{}, l.full}
 	for v, x := range l.middle {
 		out.middle[v] = x
 	}
@@ -161,7 +162,7 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 	if r.IsOrder() { // is worked out once for all places in it
 		vars = slices.DeleteFunc(r.Body.Free(), func(v *term.Variable) bool { return slices.Contains(r.Vars, v) })
 	}
-	if !r.Guard.Reads() {
+	if l.full || !r.Guard.Reads() {
 		inner = l.within(r.Vars, r.Guard)
 		vars = append(vars, r.Vars...)
 	}

@@ -27,12 +27,13 @@ func Check(m *model.Module, specs []*spec.Spec, list *diag.List) {
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
 		t := &trial{op: o, spec: byName[o.Name], list: &lists[i], others: others, built: map[string]bool{}, reported: map[source.Span]bool{},
-			use: map[int]bool{}, gradients: map[int]scattering{}, costs: map[string]pricing{}}
+			use: map[int]bool{}, gradients: map[int]scattering{}, placed: map[*spec.InPlace]placing{}, costs: map[string]pricing{}}
 		t.parsed, _ = program.Parse(o.Operator.Formula) // program.Build reports the error
 		for k := range t.spec.Examples {
 			t.try(k)
 		}
 		t.checkUse()
+		t.checkSizes()
 		t.checkScatter()
 		t.checkCosts()
 	})
@@ -53,6 +54,7 @@ type trial struct {
 	reported  map[source.Span]bool
 	use       map[int]bool // slots of which the spec states that they are saved: whether the gradient takes anything of them
 	gradients map[int]scattering
+	placed    map[*spec.InPlace]placing
 	costs     map[string]pricing // by task
 }
 

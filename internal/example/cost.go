@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // Extents grow by these factors before costs are compared, so that the highest powers decide. Extents of 1 stay, since they
@@ -28,7 +29,7 @@ func (u *use) larger() *use {
 	x.attrs, x.dims = map[string]any{}, map[string]any{}
 	for name, v := range u.attrs {
 		x.attrs[name] = v
-		if n, ok := v.(int); ok && n > 1 && u.attr(name).Type == "int" {
+		if n, ok := v.(int); ok && n > 1 && u.attr(name).Type == "int" && !u.numbers(name) {
 			x.attrs[name] = n * attrScale
 		}
 	}
@@ -42,6 +43,18 @@ func (u *use) larger() *use {
 		}
 	}
 	return &x
+}
+
+// numbers reports whether an attribute says how many tensors a slot has, each of which has statements of its own.
+func (u *use) numbers(attr string) bool {
+	found := false
+	for _, s := range u.op.Slots {
+		expr.Walk(s.CountX, func(n expr.Node) {
+			id, ok := n.(*expr.Ident)
+			found = found || ok && id.Name == attr
+		})
+	}
+	return found
 }
 
 func grown(v any) any {
@@ -91,16 +104,19 @@ func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 		return false, false
 	}
 	symbols := x.symbolsOf()
-	derived := derive.Evaluate(derive.Flops(statements), symbols)
-	elements := 1.0 // what is moved, beside which a few operations are nothing
+	low := derive.Evaluate(derive.Flops(statements, false), symbols)
+	high := max(low, derive.Evaluate(derive.Flops(statements, true), symbols)) // a kernel need not search
+	elements := 1.0                                                            // what is moved, beside which a few operations are nothing
 	results, p := v.results(m.Kind), v.tensors(m.Kind)
 	for i, l := range p.Tensors {
 		if results(i) {
 			elements += derive.Evaluate(term.Total(l.Shape), symbols)
 		}
 	}
-	ratio := (stated + elements) / (derived + elements)
-	return ratio <= costFactor && ratio >= 1.0/costFactor, true
+	if stated == 0 || low == 0 {
+		stated, low, high = stated+elements, low+elements, high+elements
+	}
+	return stated <= costFactor*high && low <= costFactor*stated, true
 }
 
 // noteCosts notes at how many examples the stated costs are plausible.
@@ -111,6 +127,12 @@ func (t *trial) noteCosts(v *view) {
 		}
 		if holds, ok := v.plausible(m, m.FlopsX); ok {
 			n := t.costs[m.Name]
+			if single := v.single(); single && n.tells || !single && !n.tells {
+				if single {
+					continue
+				}
+				n = pricing{tells: true} // the examples before do not count any more
+			}
 			n.seen++
 			if !holds {
 				n.off, n.view = n.off+1, v
@@ -120,8 +142,32 @@ func (t *trial) noteCosts(v *view) {
 	}
 }
 
+// single reports whether a dimension is 1, or a run has none: then a cost that lacks it is right all the same.
+func (v *view) single() bool {
+	for _, s := range v.op.Slots {
+		for _, name := range s.DimNames {
+			value, ok := v.dims[name]
+			if !ok {
+				value = v.attrs[name]
+			}
+			switch x := value.(type) {
+			case int:
+				if x < 2 {
+					return true
+				}
+			case []int:
+				if shape.Prod(x) < 2 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // pricing is what the examples say about the cost of a task.
 type pricing struct {
+	tells     bool // whether they are examples without dimensions of 1, beside which others do not count
 	seen, off int
 	view      *view // an example in which the cost is off
 }
@@ -134,7 +180,7 @@ func (t *trial) checkCosts() {
 			continue
 		}
 		m := n.view.op.Tasks[slices.IndexFunc(t.op.Tasks, func(m *model.Task) bool { return m.Name == c.Task })]
-		derived := derive.Flops(n.view.statements(m.Kind))
+		derived := derive.Flops(n.view.statements(m.Kind), false)
 		t.contradict(c.Flops.Span(), "%s of %s takes %s operations according to the spec, but %v according to the formula",
 			n.view, c.Task, t.op.Name, c.Flops.V, term.Norm(derived))
 	}
@@ -170,7 +216,7 @@ func (f *follower) flops(m *model.Task) string {
 		if len(v.statements(m.Kind)) == 0 {
 			return ""
 		}
-		if text, ok := v.sumOf(leading(derive.Flops(v.statements(m.Kind)))); ok && !slices.Contains(texts, text) {
+		if text, ok := v.sumOf(leading(derive.Flops(v.statements(m.Kind), false))); ok && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
@@ -197,7 +243,7 @@ func (v *view) costs(m *model.Task, n expr.Node) bool {
 	}
 	got, want := x.float(n), 0.0
 	symbols := x.symbolsOf()
-	for _, p := range leading(derive.Flops(v.statements(m.Kind))) {
+	for _, p := range leading(derive.Flops(v.statements(m.Kind), false)) {
 		each := float64(p.Coefficient)
 		for _, y := range p.Factors {
 			each *= derive.Evaluate(y, symbols)

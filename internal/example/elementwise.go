@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/internal/derive"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // elementwise reports whether a task or a step touches elements at its own index only, according to the formula. ok is false
@@ -41,12 +42,28 @@ func (t *trial) checkElementwise(v *view) {
 					at = x.Elementwise.Span
 				}
 			}
+			if indices[k] > 1 && !v.counted(m, indices[k]) {
+				t.contradict(at, "%s of %s gives elements one by one according to the spec, but no tensor that it gives has %d, as many as there are indices",
+					v, taskName(m, s), v.op.Name, indices[k])
+			}
 			if holds, ok := v.elementwise(m, indices[k]); ok && !holds {
 				t.contradict(at, "%s of %s touches index i only of tensors with %d elements according to the spec, but others according to the formula",
 					v, taskName(m, s), v.op.Name, indices[k])
 			}
 		}
 	}
+}
+
+// counted reports whether a task gives a tensor that has n elements.
+func (v *view) counted(m *model.Task, n int) bool {
+	for _, p := range m.Params {
+		for _, x := range v.use.tensors[p.Slot.Number] {
+			if p.Perm.Writes() && shape.Prod(x.Shape) == n {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // taskName names a task, or a step of it.

@@ -1,6 +1,8 @@
 package example
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/internal/derive"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/spec"
@@ -21,11 +23,60 @@ func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok bool) {
 	return derive.InPlace(p, v.statements(k), out, in), true
 }
 
+// notePlaces notes which tensors that are stated to share memory have the same size.
+func (t *trial) notePlaces(v *view) {
+	if v == nil {
+		return
+	}
+	for _, m := range v.op.Tasks {
+		stated := t.places(m.Kind)
+		for i, p := range m.InPlace {
+			if i >= len(stated) || v.tensor(m.Kind, p.Slot) < 0 || v.tensor(m.Kind, p.Of) < 0 {
+				continue
+			}
+			_, same := v.sharing(m.Kind, p.Slot, p.Of)
+			if same && derive.Size(v.tensors(m.Kind).Tensors[v.tensor(m.Kind, p.Slot)]) < 2 {
+				continue // this use does not tell
+			}
+			t.placed[stated[i]] = placing{true, t.placed[stated[i]].fits || same}
+		}
+	}
+}
+
+// places lists what the spec states about memory in place in a task.
+func (t *trial) places(k task.Kind) []*spec.InPlace {
+	switch k {
+	case task.KindForward:
+		return t.spec.InPlace
+	case task.KindBackward:
+		return t.spec.InPlaceGrads
+	}
+	return nil
+}
+
+// requested returns a view of an example with the outputs that are made on request, or nil.
+func (t *trial) requested(i int) *view {
+	if len(t.spec.InPlace)+len(t.spec.InPlaceGrads) == 0 || len(t.op.Operator.Formula) == 0 {
+		return nil
+	}
+	for _, c := range Choices(t.op) {
+		if !c.Request {
+			continue
+		}
+		if u := newUse(t.op, &t.op.Operator.Examples[i], c); u.err == nil {
+			u.parsed = t.parsed
+			return u.look(i + 1)
+		}
+	}
+	return nil
+}
+
 // checkInPlace compares what a spec states about memory in place with the order in which the formula reads and gives
 // elements. A kernel by hand may compute the statements in another order than the formula has them.
 func (t *trial) checkInPlace(v *view) {
+	t.notePlaces(v)
 	for _, m := range v.op.Tasks {
-		stated := map[task.Kind][]*spec.InPlace{task.KindForward: t.spec.InPlace, task.KindBackward: t.spec.InPlaceGrads}[m.Kind]
+		stated := t.places(m.Kind)
 		for i, p := range m.InPlace {
 			if i >= len(stated) {
 				break // the model holds what follows
@@ -41,6 +92,23 @@ func (t *trial) checkInPlace(v *view) {
 				t.contradict(stated[i].View.Span, "%s of %s gives %s the elements of %s in their order according to the spec, but others according to the formula",
 					v, m.Name, v.op.Name, slot, of)
 			}
+		}
+	}
+}
+
+// placing is what the examples say about two tensors of which one is stated to lie in the place of the other.
+type placing struct {
+	seen, fits bool // whether an example has both, and one has them with the same size
+}
+
+// checkSizes reports tensors that are stated to share memory and differ in size at all examples.
+func (t *trial) checkSizes() {
+	for i := range t.op.Operator.Examples {
+		t.notePlaces(t.requested(i))
+	}
+	for _, p := range slices.Concat(t.spec.InPlace, t.spec.InPlaceGrads) {
+		if n := t.placed[p]; n.seen && !n.fits {
+			t.report(p.Of.Span(), "%s of %s lies in the place of %s according to the spec, but they differ in size at all examples", p.Slot, t.op.Name, p.Of.V)
 		}
 	}
 }

@@ -40,12 +40,12 @@ func TestLine(t *testing.T) {
 		file, text string
 		want       []string
 	}{
-		{"generated/softmax/tasks.go", "Output tensor.WO[T]", []string{": Forward.Output\n", "specs/softmax.toml:", ": [slots.output]\n"}},
+		{"generated/softmax/tasks.go", "Output tensor.WO[T]", []string{": Forward.Output\n", "specs/softmax.toml:", ": output = { role = \"output\""}},
 		{"generated/softmax/attrs.go", "Dim int", []string{": Attrs.Dim\n", ": dim = { type = \"axis\""}},
-		{"generated/softmax/tasks.go", "func bindBackward", []string{": bindBackward\n", ": [tasks.backward]\n"}},
-		{"generated/linear/tasks.go", "return b.K.BackwardWeight(", []string{": backwardWeightBody.Run\n", ": [tasks.backward.steps.weight]\n"}},
+		{"generated/softmax/tasks.go", "func bindBackward", []string{": bindBackward\n", ": tasks    = { forward = {}, backward = {} }\n"}},
+		{"generated/linear/tasks.go", "return b.K.BackwardWeight(", []string{": backwardWeightBody.Run\n", ": backward.steps.weight.over = "}},
 		{"generated/activation/enum.go", "func (v Activation) String", []string{": Activation.String\n", "specs/activation.toml:"}},
-		{"specs/softmax.toml", "[slots.output]", []string{"specs/softmax.toml:", ": SlotOutput\n", ": Forward.Output\n", ": BackwardTensors.GradOutput\n"}},
+		{"specs/softmax.toml", "output = {", []string{"specs/softmax.toml:", ": SlotOutput\n", ": Forward.Output\n", ": BackwardTensors.GradOutput\n"}},
 		{"specs/softmax.toml", "name     = ", []string{": Kernels.F64\n", ": Operator\n", ": Apply\n"}},
 	} {
 		got, err := line(t, root, c.file, find(t, c.file, c.text))

@@ -221,7 +221,9 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 		if b.prefix != "" {
 			l.Name = b.fresh(b.prefix + name)
 		}
-		l.Shape = append(l.Shape, left.Ext...)
+		if l.Shape, err = b.shapeOfLocal(name, left, sc); err != nil {
+			return err
+		}
 		id = b.program.Add(l)
 		b.byName[name] = id
 	}
@@ -232,6 +234,24 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	x = b.hoist(x, vars, false)
 	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: left, Vars: vars, Value: x})
 	return nil
+}
+
+// shapeOfLocal returns the shape of a tensor that a statement gives first: that of the slot where a formula is inlined, and
+// else that of the left side.
+func (b *builder) shapeOfLocal(name string, left *term.Read, sc *scope) ([]*term.Term, error) {
+	dims := []*term.Term{}
+	sl := b.slots[name]
+	if sl == nil {
+		return append(dims, left.Ext...), nil
+	}
+	for _, e := range sl.elements {
+		x, err := b.shapeOf(e, sc)
+		if err != nil {
+			return nil, err
+		}
+		dims = append(dims, x...)
+	}
+	return dims, nil
 }
 
 // loops lists the variables of indices, in order of appearance.

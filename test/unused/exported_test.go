@@ -30,7 +30,6 @@ var exceptions = map[string]string{
 	"attr.Error":                         "programs find it with errors.As",
 	"conform.Load":                       ofPrograms,
 	"driver.Emit":                        ofDriver,
-	"driver.ReadSpecs":                   ofDriver,
 	"engine.RangeError.Unwrap":           ofErrors,
 	"engine.TaskError.Unwrap":            ofErrors,
 	"enginetest.Benchmark":               ofBackends,

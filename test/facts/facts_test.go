@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"testing"
+)
+
+// TestChanges looks for changes of each kind that opgen check finds.
+func TestChanges(t *testing.T) {
+	j, err := newJudge("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(j.dir)
+	all := j.changes()
+	for _, want := range []string{
+		"softmax: split has R",
+		"linear: reduce has K always, rather than when !use_bias && !has(activation)",
+		"softmax: reduce has A, rather than split",
+		`linear: weight.saved is false, rather than "true"`,
+		`gather: input.saved is true, rather than ""`,
+		"softmax: inplace.backward has input as a view of output",
+		"gather: inplace has output where input is",
+		"element_unary: forward runs over 2 * (prod(N)), rather than prod(N)",
+		"softmax: forward.elementwise is true",
+		"softmax: forward takes 10 times 5 * prod(A) * R * prod(B)",
+		"softmax: forward takes 5 * prod(A) * prod(B), without R",
+		"pool_2d: the shift of tiles.forward.input.H is -padding_h + 1",
+		"batch_matmul: dimensions 1 and 2 of rhs_input are exchanged",
+		"softmax: output is of type i32, rather than T",
+		"softmax: the gradient of input is given scatter",
+	} {
+		i := slices.IndexFunc(all, func(c change) bool { return c.name == want })
+		if i < 0 {
+			t.Errorf("want a change %s, got none", want)
+			continue
+		}
+		if _, d := j.changed(all[i]); d == nil {
+			t.Errorf("%s: want a finding, got none", want)
+		}
+	}
+}
+
+// TestChoice chooses changes in turn of each kind, the same ones for the same seed.
+func TestChoice(t *testing.T) {
+	var all []change
+	for _, name := range []string{"a1", "a2", "a3", "a4", "b1", "c1", "c2"} {
+		all = append(all, change{kind: name[:1], name: name})
+	}
+	kinds := func(list []change) (out string) {
+		for _, c := range list {
+			out += c.kind
+		}
+		return out
+	}
+	if got, want := kinds(choose(1, 6, all)), "abcaca"; got != want {
+		t.Errorf("want the kinds %s, got %s", want, got)
+	}
+	names := func(list []change) (out []string) {
+		for _, c := range list {
+			out = append(out, c.name)
+		}
+		return out
+	}
+	if a, b := names(choose(3, 0, all)), names(choose(3, 0, all)); !slices.Equal(a, b) || len(a) != len(all) {
+		t.Errorf("want all changes in the same order, got %v and %v", a, b)
+	}
+}

@@ -1,0 +1,140 @@
+// Command facts changes the facts that specs of the catalogue state, or that follow from their formulas, one at a time. Each
+// change must be found, unless docs/mutants.md says why it changes nothing that is wrong.
+//
+// Usage:
+//
+//	go run ./test/facts [-count N] [-seed N]
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() {
+	count := flag.Int("count", 100, "how many facts are changed; 0: all")
+	seed := flag.Uint64("seed", 1, "which facts are changed")
+	only := flag.String("only", "", "changes whose names contain this")
+	flag.Parse()
+	if err := run(*count, *seed, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "facts:", err)
+		os.Exit(1)
+	}
+}
+
+// run changes facts and prints what found the changes. It returns an error if nothing finds a change that is not named.
+func run(count int, seed uint64, only string) error {
+	j, err := newJudge(".")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(j.dir)
+	all := slices.DeleteFunc(j.changes(), func(c change) bool { return !strings.Contains(c.name, only) })
+	named, err := harmless(j.config.Root)
+	if err != nil {
+		return err
+	}
+	found := map[string]map[string]int{}
+	var unnoticed []string
+	for _, c := range choose(seed, count, all) {
+		by, detail, err := j.judge(c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		switch {
+		case by != nothing:
+		case c.less:
+			by = claimsLess
+		case named[c.name]:
+			by = isNamed
+		default:
+			unnoticed = append(unnoticed, c.name)
+		}
+		fmt.Printf("%-14s %s\n", by, cmp.Or(c.name+", "+detail, c.name))
+		for _, k := range []string{c.kind, "~all"} { // ~ is behind all letters
+			if found[k] == nil {
+				found[k] = map[string]int{}
+			}
+			found[k][by]++
+		}
+	}
+	fmt.Print(summary(found))
+	if len(unnoticed) > 0 {
+		return fmt.Errorf("want facts whose changes are found, or are named in docs/mutants.md, got\n%s", strings.Join(unnoticed, "\n"))
+	}
+	return nil
+}
+
+// What may find a change.
+const (
+	byCheck    = "opgen check"
+	byCompiler = "the compiler"
+	byTests    = "tests"
+	claimsLess = "claims less" // found by nothing, and not wrong
+	isNamed    = "named"       // in docs/mutants.md
+	nothing    = "nothing"
+)
+
+// choose returns n changes, or all if n is 0, in turn of each kind.
+func choose(seed uint64, n int, all []change) []change {
+	byKind := map[string][]change{}
+	for _, c := range all {
+		byKind[c.kind] = append(byKind[c.kind], c)
+	}
+	kinds := slices.Sorted(maps.Keys(byKind))
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, k := range kinds {
+		r.Shuffle(len(byKind[k]), func(i, j int) { byKind[k][i], byKind[k][j] = byKind[k][j], byKind[k][i] })
+	}
+	if n == 0 || n > len(all) {
+		n = len(all)
+	}
+	var out []change
+	for len(out) < n {
+		for _, k := range kinds {
+			if len(byKind[k]) > 0 && len(out) < n {
+				out, byKind[k] = append(out, byKind[k][0]), byKind[k][1:]
+			}
+		}
+	}
+	return out
+}
+
+// summary counts the changes of each kind by what found them, as a table.
+func summary(found map[string]map[string]int) string {
+	columns := []string{byCheck, byCompiler, byTests, claimsLess, isNamed, nothing}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n| fact | changes | %s |\n|---|---:|%s\n", strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
+	for _, k := range slices.Sorted(maps.Keys(found)) {
+		total, row := 0, ""
+		for _, c := range columns {
+			total += found[k][c]
+			row += fmt.Sprintf(" %d |", found[k][c])
+		}
+		fmt.Fprintf(&b, "| %s | %d |%s\n", strings.TrimPrefix(k, "~"), total, row)
+	}
+	return b.String()
+}
+
+// harmless reads the names of changes that are not wrong from docs/mutants.md: lines that begin with four spaces.
+func harmless(root string) (map[string]bool, error) {
+	data, err := os.ReadFile(root + "/docs/mutants.md")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	_, section, _ := strings.Cut(string(data), "\n## Mutants of facts\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		if name, ok := strings.CutPrefix(line, "    "); ok {
+			out[strings.TrimSpace(name)] = true
+		}
+	}
+	return out, nil
+}
