@@ -21,6 +21,9 @@ type loopKernel struct{ signature *task.Signature }
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	o := k.signature.Operator
+	if err := complete(k.signature, a); err != nil {
+		return nil, err
+	}
 	u, err := useOf(o, a.Attrs, a.Resolved)
 	if err != nil {
 		return nil, mistake(o.Name, err.Error())
@@ -39,6 +42,25 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 		return kernel(k).bind(a)
 	}
 	return l.bodies(code), nil
+}
+
+// complete returns an error if a tensor of the task has no memory.
+func complete(s *task.Signature, a *task.Accessor) error {
+	t := slices.Index(s.Operator.Signatures, s)
+	for _, p := range s.Params {
+		if p.Grad || !a.Resolved.Takes(t, p.Slot) {
+			continue
+		}
+		got := len(a.Memory(p.Slot, false))
+		if want := len(a.Resolved.Operands(p.Slot)); got < want {
+			number := "one tensor"
+			if want > 1 {
+				number = fmt.Sprintf("%d tensors", want)
+			}
+			return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[p.Slot].Name, Message: fmt.Sprintf("want %s, got %d", number, got)}
+		}
+	}
+	return nil
 }
 
 // layout says where the tensors of a program are while a task runs.
