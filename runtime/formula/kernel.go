@@ -13,7 +13,7 @@ import (
 // Register registers the tasks of operators with kernels that compute their formulas, for all element types that the target
 // stores: loops over strips of elements, in the operator's types. An operator without a formula is an error.
 func Register(r *task.Registry, target op.Target, operators ...*task.Operator) error {
-	return register(r, target, operators, func(s *task.Signature) binder { return loopKernel{s} })
+	return register(r, target, operators, func(s *task.Signature) binder { return loopKernel{s, &uses{}} })
 }
 
 // RegisterReference does so with kernels that compute element by element, in float64. They are slow, and what other

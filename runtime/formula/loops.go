@@ -1,8 +1,12 @@
 package formula
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/opgen/opgen/internal/derive"
@@ -17,31 +21,109 @@ import (
 )
 
 // loopKernel computes a task by loops that are made of the operator's formula.
-type loopKernel struct{ signature *task.Signature }
+type loopKernel struct {
+	signature *task.Signature
+	uses      *uses
+}
+
+// use is the code for a use of an operator, which is made once.
+type use struct {
+	program   *program.Program
+	gradients map[int]int // the tensors of gradients, by tensor
+	code      loops.Code  // nil if the reference computes what loops do not support, or not in one pass
+}
+
+// uses holds the code for uses of an operator's task.
+type uses struct {
+	mu   sync.Mutex
+	code map[string]*use
+}
+
+// mostUses is how many uses of a task are remembered at most.
+const mostUses = 1024
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
-	o := k.signature.Operator
 	if err := complete(k.signature, a); err != nil {
 		return nil, err
 	}
-	u, err := useOf(o, a.Attrs, a.Resolved)
+	key, err := k.key(a)
+	if err != nil {
+		return nil, mistake(k.signature.Operator.Name, err.Error())
+	}
+	l := &layout{kernel: k, accessor: a, task: slices.Index(k.signature.Operator.Signatures, k.signature)}
+	k.uses.mu.Lock()
+	u := k.uses.code[key]
+	k.uses.mu.Unlock()
+	if u == nil {
+		if u, err = l.use(); err != nil {
+			return nil, err
+		}
+		k.uses.put(key, u)
+	} else {
+		l.program = u.program
+		l.place(maps.Clone(u.gradients))
+	}
+	if u.code == nil {
+		return kernel{k.signature}.bind(a)
+	}
+	return l.bodies(u.code), nil
+}
+
+func (u *uses) put(key string, x *use) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.code == nil || len(u.code) >= mostUses {
+		u.code = map[string]*use{}
+	}
+	u.code[key] = x
+}
+
+// key names a use: attributes, types, shapes, which tensors have memory, and which share it.
+func (k loopKernel) key(a *task.Accessor) (string, error) {
+	attrs, err := json.Marshal(a.Attrs)
+	if err != nil {
+		return "", err
+	}
+	b := bytes.NewBuffer(attrs)
+	for i := range k.signature.Operator.Slots {
+		for _, o := range a.Resolved.Operands(i) {
+			fmt.Fprint(b, " ", o.Type, o.Shape)
+		}
+		b.WriteByte(';')
+	}
+	places := map[*byte]int{}
+	for _, p := range k.signature.Params {
+		for _, m := range a.Memory(p.Slot, p.Grad) {
+			at := unsafe.SliceData(m.Bytes)
+			if _, ok := places[at]; !ok {
+				places[at] = len(places)
+			}
+			fmt.Fprint(b, " ", places[at], m.Bytes == nil, m.Mode, m.Type)
+		}
+		b.WriteByte(';')
+	}
+	return b.String(), nil
+}
+
+// use makes the code for a use of the operator.
+func (l *layout) use() (*use, error) {
+	o := l.kernel.signature.Operator
+	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved)
 	if err != nil {
 		return nil, mistake(o.Name, err.Error())
 	}
-	p, err := program.Build(u)
-	if err != nil {
+	if l.program, err = program.Build(u); err != nil {
 		return nil, mistake(o.Name, err.Error())
 	}
-	l := &layout{kernel: k, accessor: a, program: p, task: slices.Index(o.Signatures, k.signature)}
-	statements, err := l.statements()
+	statements, gradients, err := l.statements()
+	out := &use{program: l.program, gradients: gradients}
 	if err != nil || slices.ContainsFunc(statements, onePass) {
-		return kernel(k).bind(a) // what loops do not support, or not in one pass, the reference computes
+		return out, nil
 	}
-	code, err := loops.Compile(l.program, statements, l.tensors)
-	if err != nil {
-		return kernel(k).bind(a)
+	if code, err := loops.Compile(l.program, statements, l.tensors); err == nil {
+		out.code = code
 	}
-	return l.bodies(code), nil
+	return out, nil
 }
 
 // complete returns an error if a tensor of the task has no memory.
@@ -75,8 +157,8 @@ type layout struct {
 	wanted   []bool // whether it has to give them
 }
 
-// statements returns the statements that give what the task has to.
-func (l *layout) statements() ([]*program.Statement, error) {
+// statements returns the statements that give what the task has to, and the tensors of gradients.
+func (l *layout) statements() (statements []*program.Statement, gradients map[int]int, err error) {
 	k := l.kernel.signature
 	all := l.program.Statements
 	of := map[int]int{} // gradients, by tensor
@@ -89,13 +171,13 @@ func (l *layout) statements() ([]*program.Statement, error) {
 		}
 		g, err := derive.Gradients(l.program, outputs)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		l.program, of = g.Program, g.Of
 		all = g.Program.Statements
 	}
 	l.place(of)
-	return l.needed(all), nil
+	return l.needed(all), of, nil
 }
 
 // gradientIn reports whether the task reads the gradient of a slot.
