@@ -50,6 +50,9 @@ func (b *bundle) forms(visit func(form)) {
 		}
 		forms(r.Guard, visit)
 		forms(r.Body, visit)
+		for _, x := range r.At {
+			forms(x, visit)
+		}
 	}
 }
 
@@ -88,7 +91,10 @@ func (b *bundle) joinVars(d int) {
 	}
 	for i, r := range b.folds {
 		q := *r
-		q.Guard, q.Body = flattened(r.Guard).Substitute(to), flattened(r.Body).Substitute(to)
+		q.Guard, q.Body, q.At = flattened(r.Guard).Substitute(to), flattened(r.Body).Substitute(to), nil
+		for _, x := range r.At {
+			q.At = append(q.At, flattened(x).Substitute(to))
+		}
 		b.folds[i] = &q
 	}
 }

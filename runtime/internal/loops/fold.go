@@ -179,6 +179,14 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 		out.passes = []*rowPass[T]{k.sumPass(r, v)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
 	case "variance":
+		if len(r.At) > 0 {
+			mean := k.real(r.At[0])
+			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
+				simd.SquaresInto(&s.lanes, x, T(mean(s)))
+			}, 0, (*simd.Lanes[T]).Sum, plus, 0)}
+			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
+			break
+		}
 		mean := k.sumPass(r, v)
 		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
 			simd.SquaresInto(&s.lanes, x, T(s.folded[0]/float64(s.count)))

@@ -12,6 +12,9 @@ import (
 // load compiles an element of a tensor, of which the strip has one for each value of the variable.
 func (z *vectorizer[T]) load(n *term.Term) int {
 	r := n.Read
+	for i := range r.Count {
+		z.loaded[r.Tensor+i] = true
+	}
 	a := accessOf(r)
 	scattered := a.offset.hidden(z.v) || r.Which != nil && r.Which.Uses(z.v)
 	for _, d := range a.open {
@@ -218,16 +221,15 @@ func (z *vectorizer[T]) keep(reg int) {
 // storeSame emits the writing of consecutive elements of the type in which the loops compute.
 func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], add bool) {
 	if f := x.scalar; f != nil {
+		sum := simd.BinaryScalarOf[T](simd.Add)
 		z.emit(-1, func(s *state[T], n int) {
 			i, v := at(s), T(f(s))
 			out := s.mem[t].same[i : i+n]
-			for j := range out {
-				if add {
-					out[j] += v
-				} else {
-					out[j] = v
-				}
+			if !add {
+				fill(out, v)
+				return
 			}
+			sum(out, out, v)
 		})
 		return
 	}

@@ -109,6 +109,8 @@ type compiler[T simd.Float] struct {
 	places  map[*term.Variable]int // where a state keeps variables
 	lenient bool                   // whether elements outside tensors are 0
 
+	users map[int]map[*bundle]bool // the bundles that use a tensor
+
 	registers    int         // how many registers there are
 	buffers      int         // how many strips serve them
 	wide         int         // how many strips of float64 there are
@@ -130,10 +132,35 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		}
 	}
 	out := &code[T]{compiler: c}
-	for _, g := range c.grouped(z.out) {
+	groups := c.grouped(z.out)
+	c.noteUsers(groups)
+	for _, g := range groups {
 		out.groups = append(out.groups, c.group(g))
 	}
 	return out, nil
+}
+
+// noteUsers notes which bundles use a tensor.
+func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
+	c.users = map[int]map[*bundle]bool{}
+	note := func(t int, b *bundle) {
+		if c.users[t] == nil {
+			c.users[t] = map[*bundle]bool{}
+		}
+		c.users[t][b] = true
+	}
+	for _, g := range groups {
+		for _, b := range g.bundles {
+			for _, s := range b.statements {
+				note(s.target, b)
+				s.walk(func(n *term.Term) {
+					for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+						note(n.Read.Tensor+i, b)
+					}
+				})
+			}
+		}
+	}
 }
 
 // complete chooses the types of local tensors. Results of reductions, which are few, are kept in float64.

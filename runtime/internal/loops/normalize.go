@@ -101,7 +101,7 @@ func (z *normalizer) finish(n *statement) {
 		}
 	}
 	if n.value.Op == term.Reduce && !n.add {
-		n.value = z.inside(n.value, n.vars, false)
+		n.value = z.withMean(z.inside(n.value, n.vars, false))
 	} else {
 		n.value = z.extracted(n.value, n.vars, n.guard != nil)
 	}
@@ -185,7 +185,7 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
 			return n
 		}
-		return z.temporary(inner, vars, lenient)
+		return z.temporary(z.withMean(inner), vars, lenient)
 	case term.Choose:
 		return term.Chosen(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true), z.extracted(n.Args[2], around, true))
 	}
@@ -212,6 +212,37 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 		r.Guard = z.extracted(r.Guard, vars, lenient)
 	}
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// withMean returns a variance that knows the mean, if a statement gives it: as what stands behind the reduction.
+func (z *normalizer) withMean(n *term.Term) *term.Term {
+	if n.Reduction.Kind != "variance" {
+		return n
+	}
+	mean := *n.Reduction
+	mean.Kind = "mean"
+	for _, s := range z.out {
+		if s.add || s.guard != nil || s.lenient || s.reduction() == nil || s.left.Which != nil {
+			continue
+		}
+		m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
+		if !m.Same(s.value, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}) {
+			continue
+		}
+		known := slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return m.Values[v] == nil })
+		if known {
+			continue
+		}
+		read := *s.left
+		read.Tensor, read.Count, read.Idx = s.target, 1, nil
+		for _, x := range s.left.Idx {
+			read.Idx = append(read.Idx, x.Substitute(m.Values))
+		}
+		r := *n.Reduction
+		r.At = []*term.Term{{Op: term.Element, Kind: term.Real, Read: &read}}
+		return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+	}
+	return n
 }
 
 // temporary adds a statement that gives a tensor over variables, and returns its element.

@@ -143,18 +143,52 @@ type pointwise[T simd.Float] struct {
 	code  strip[T]
 }
 
-// pointwise compiles the statements with strips that go over v.
+// pointwise compiles the statements with strips that go over v. Local tensors of which only these statements use elements
+// stay in strips.
 func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
-	z := newVectorizer(k.compiler, v)
+	kept := map[int]bool{}
 	for _, s := range k.bundle.statements {
-		if s.value.Kind == term.Integer && k.moves(s) {
-			z.move(s)
-			continue
+		t := k.tensors[s.target]
+		if t.Local && t.Type == k.own && t.Memory == s.target && len(k.bundle.statements) > 1 && k.private(s.target) {
+			kept[s.target] = true
 		}
-		z.store(s, z.real(s.value))
+	}
+	z := k.pointwiseStrip(v, kept)
+	for t := range kept {
+		if z.loaded[t] {
+			z = k.pointwiseStrip(v, nil)
+			break
+		}
 	}
 	k.finish(&z.strip)
 	return &pointwise[T]{k.loops(k.free(), v), k.loop(v), z.strip}
+}
+
+// private reports whether only statements of the bundle use a tensor.
+func (k *unitCompiler[T]) private(t int) bool {
+	for b := range k.users[t] {
+		if b != k.bundle {
+			return false
+		}
+	}
+	return true
+}
+
+// pointwiseStrip compiles the statements without storing the tensors in kept.
+func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *vectorizer[T] {
+	z := newVectorizer(k.compiler, v)
+	for _, s := range k.bundle.statements {
+		switch {
+		case s.value.Kind == term.Integer && k.moves(s):
+			z.move(s)
+		case kept[s.target]:
+			x := operand[T]{reg: z.vector(z.real(s.value))}
+			z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Real, Read: s.left})] = x
+		default:
+			z.store(s, z.real(s.value))
+		}
+	}
+	return z
 }
 
 // finish gives the registers of a strip's code buffers.

@@ -12,12 +12,13 @@ import (
 // vectorizer compiles values of which one variable goes over the elements of strips. While a strip is computed, the
 // variable stands at the strip's first element.
 type vectorizer[T simd.Float] struct {
-	c     *compiler[T]
-	v     *term.Variable
-	at    int // the place of v
-	strip strip[T]
-	known map[string]operand[T] // values that the code has computed, by what they are
-	views []view                // strips that are parts of tensors
+	c      *compiler[T]
+	v      *term.Variable
+	at     int // the place of v
+	strip  strip[T]
+	known  map[string]operand[T] // values that the code has computed, by what they are
+	views  []view                // strips that are parts of tensors
+	loaded map[int]bool          // the tensors of which elements are loaded
 }
 
 // operand is a value: a number, which is the same in all of a strip, or a register.
@@ -32,7 +33,7 @@ type operand[T simd.Float] struct {
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
-	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}}}
+	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}}, loaded: map[int]bool{}}
 }
 
 // register returns a new register. That of a view has no buffer of its own.
@@ -129,12 +130,23 @@ func (z *vectorizer[T]) vector(x operand[T]) int {
 	}
 	r, f := z.register(false), x.scalar
 	z.emit(r, func(s *state[T], n int) {
-		v := T(f(s))
-		for i := range s.regs[r][:n] {
-			s.regs[r][i] = v
-		}
+		fill(s.regs[r][:n], T(f(s)))
 	})
 	return r
+}
+
+// fill sets all elements to v.
+func fill[T simd.Float](z []T, v T) {
+	if v == 0 && !math.Signbit(float64(v)) {
+		clear(z)
+		return
+	}
+	for i := range z[:min(16, len(z))] {
+		z[i] = v
+	}
+	for done := 16; done < len(z); done *= 2 {
+		copy(z[done:], z[:done])
+	}
 }
 
 func (z *vectorizer[T]) unary(op simd.Unary, n *term.Term) int { return z.unaryOf(op, z.real(n)) }
