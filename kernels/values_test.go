@@ -148,7 +148,9 @@ func TestValues(t *testing.T) {
 			out, grad := apply(t, tt.op, tt.attrs, tt.inputs, tt.grad != nil)
 			for what, v := range map[string][2][]float64{"output": {out, tt.want}, "gradient": {grad, tt.grad}} {
 				got, want := v[0], v[1]
-				if !slices.EqualFunc(got, want, func(a, b float64) bool { return a == b || a != a && b != b || math.Abs(a-b) <= 1e-15*math.Abs(b)+absolute }) {
+				if !slices.EqualFunc(got, want, func(a, b float64) bool {
+					return a == b || a != a && b != b || math.Abs(a-b) <= 1e-15*math.Abs(b)+absolute
+				}) {
 					t.Errorf("%s: got %v, want %v", what, got, want)
 				}
 			}

@@ -15,7 +15,6 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
-	"github.com/opgen/opgen/runtime/vec"
 )
 
 // gonum starts goroutines from four blocks of 64 x 64 on; 64 x 192 are three.
@@ -41,29 +40,6 @@ func Gemm[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T]) {
 			hi := min(j+blockCols, n)
 			gemmBlock(ci.ColRange(j, hi), alpha, ai, b.ColRange(j, hi))
 		}
-	}
-}
-
-// Affine computes a*b and adds bias, if there is one, to each row. c is stored.
-func Affine[T dtype.Float](c tensor.OutMat[T], a, b tensor.ROMat[T], bias tensor.Opt[tensor.ROLane[T]]) {
-	if row, ok := bias.Get(); ok {
-		for i := range c.Rows() {
-			vec.Copy(c.Row(i), row)
-		}
-		c = c.Accumulating()
-	}
-	Gemm(c, 1, a, b)
-}
-
-// GemmSum puts the sum of n products into c, as Gemm does with one. Of none, the sum is 0.
-func GemmSum[T dtype.Float](c tensor.OutMat[T], n int, factors func(i int) (a, b tensor.ROMat[T])) {
-	if n == 0 {
-		Gemm(c, 1, tensor.Empty[T](c.Rows(), 0), tensor.Empty[T](0, c.Cols()))
-	}
-	for i := range n {
-		a, b := factors(i)
-		Gemm(c, 1, a, b)
-		c = c.Accumulating()
 	}
 }
 

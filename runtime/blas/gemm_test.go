@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/internal/unlock"
@@ -85,40 +84,4 @@ func TestGemmPanicsOnSizes(t *testing.T) {
 	}()
 	d := make([]float64, 12)
 	Gemm(rw(d).Out(0, 2, 2, tensor.Store), 1, ro(d).Mat(0, 2, 3), ro(d).Mat(0, 2, 2))
-}
-
-func TestAffine(t *testing.T) {
-	mat := func(rows, cols int, data ...float64) tensor.ROMat[float64] {
-		return tensor.MakeRO(unlock.Key{}, data, []int{rows, cols}).Mat(0, rows, cols)
-	}
-	a, b := mat(2, 2, 1, 2, 3, 4), mat(2, 2, 1, 0, 1, 1)
-	bias := tensor.MakeRO(unlock.Key{}, []float64{10, 20}, []int{2}).Lane(0)
-	for _, tt := range []struct {
-		bias tensor.Opt[tensor.ROLane[float64]]
-		want []float64
-	}{
-		{tensor.Opt[tensor.ROLane[float64]]{}, []float64{9, 3, 2, 9, 7, 4}},
-		{tensor.Some(bias), []float64{9, 13, 22, 9, 17, 24}},
-	} {
-		got := []float64{9, 9, 9, 9, 9, 9} // the product goes into the last two of three columns
-		Affine(tensor.MakeRW(unlock.Key{}, got, []int{2, 3}).Out(0, 2, 3, tensor.Store).ColRange(1, 3), a, b, tt.bias)
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("got %v, want %v", got, tt.want)
-		}
-	}
-}
-
-func TestGemmSum(t *testing.T) {
-	data := tensor.MakeRO(unlock.Key{}, []float64{1, 2, 3, 4, 5, 6}, []int{6})
-	for n, want := range [][]float64{{0, 0}, {1, 2}, {1 + 9, 2 + 12}, {1 + 9 + 25, 2 + 12 + 30}} {
-		for mode, before := range map[tensor.Mode]float64{tensor.Store: 0, tensor.Accumulate: 100} {
-			got := []float64{100, 100}
-			GemmSum(tensor.MakeRW(unlock.Key{}, got, []int{1, 2}).Out(0, 1, 2, mode), n, func(i int) (a, b tensor.ROMat[float64]) {
-				return data.Mat(2*i, 1, 1), data.Mat(2*i, 1, 2)
-			})
-			if got[0] != before+want[0] || got[1] != before+want[1] {
-				t.Errorf("%d products, mode %d: got %v, want %v more than %v", n, mode, got, want, before)
-			}
-		}
-	}
 }

@@ -103,31 +103,6 @@ func Strides(s []int) []int {
 	return st
 }
 
-// BroadcastStrides returns, for each dimension of the broadcast shape to, the stride in elements of
-// a row-major tensor of shape from: 0 where from is repeated.
-func BroadcastStrides(from, to []int) []int {
-	own := Strides(from)
-	st := make([]int, len(to))
-	for i := range to {
-		if j := i - len(to) + len(from); j >= 0 && from[j] != 1 {
-			st[i] = own[j]
-		}
-	}
-	return st
-}
-
-// BroadcastAxes returns the dimensions of the broadcast shape to along which a tensor of shape from is
-// repeated.
-func BroadcastAxes(from, to []int) []int {
-	var axes []int
-	for i, n := range to {
-		if j := i - len(to) + len(from); j < 0 || from[j] != n {
-			axes = append(axes, i)
-		}
-	}
-	return axes
-}
-
 // Permute returns the elements of s at places axes: strides of a transposed tensor, say.
 func Permute(s, axes []int) []int {
 	out := make([]int, len(axes))

@@ -13,11 +13,6 @@ type ROMat[T dtype.Element] struct {
 	trans      bool
 }
 
-// Empty returns a matrix without elements.
-func Empty[T dtype.Element](rows, cols int) ROMat[T] {
-	return ROMat[T]{rows: rows, cols: cols, ld: max(cols, 1)}
-}
-
 // Rows returns the number of rows.
 func (m ROMat[T]) Rows() int {
 	if m.trans {
@@ -53,15 +48,6 @@ func (m ROMat[T]) RowRange(lo, hi int) ROMat[T] {
 // ColRange returns columns lo to hi-1.
 func (m ROMat[T]) ColRange(lo, hi int) ROMat[T] { return m.T().RowRange(lo, hi).T() }
 
-// Col returns column j as a lane.
-func (m ROMat[T]) Col(j int) ROLane[T] {
-	c := m.ColRange(j, j+1)
-	if c.trans {
-		return ROLane[T]{c.data, c.cols, 1}
-	}
-	return ROLane[T]{c.data, c.rows, c.ld}
-}
-
 // Unlock gives the runtime's own packages the stored matrix and whether it stands transposed.
 func (m ROMat[T]) Unlock(unlock.Key) (data []T, ld int, trans bool) { return m.data, m.ld, m.trans }
 
@@ -79,9 +65,6 @@ func (m OutMat[T]) Rows() int { return m.rows }
 
 // Cols returns the number of columns.
 func (m OutMat[T]) Cols() int { return m.cols }
-
-// Row returns row i of a matrix that is stored to.
-func (m OutMat[T]) Row(i int) WOLane[T] { return WOLane[T]{m.data[i*m.ld : i*m.ld+m.cols], m.cols, 1} }
 
 // Mode returns what happens to results.
 func (m OutMat[T]) Mode() Mode { return m.mode }
@@ -103,14 +86,6 @@ func (m OutMat[T]) ColRange(lo, hi int) OutMat[T] {
 		return m
 	}
 	m.data, m.cols = colRange(m.data, m.rows, m.cols, m.ld, lo, hi)
-	return m
-}
-
-// Accumulating returns the same matrix, which adds to what was put before, unless it is an unused gradient.
-func (m OutMat[T]) Accumulating() OutMat[T] {
-	if m.mode == Store {
-		m.mode = Accumulate
-	}
 	return m
 }
 

@@ -196,9 +196,6 @@ func TestGradModes(t *testing.T) {
 		if m.Rows() != 2 || m.Cols() != 2 || m.Mode() != mode {
 			t.Errorf("mode %d: matrix of %dx%d, mode %d", mode, m.Rows(), m.Cols(), m.Mode())
 		}
-		if got, want := m.Accumulating().Mode(), map[Mode]Mode{Discard: Discard, Store: Accumulate, Accumulate: Accumulate}[mode]; got != want {
-			t.Errorf("mode %d accumulating is %d, want %d", mode, got, want)
-		}
 	}
 	if new(Grad[float32]).Wanted() || new(Grad[float32]).Len() != 0 {
 		t.Error("the zero gradient is wanted")

@@ -48,21 +48,6 @@ func Max[T dtype.Float](a tensor.ROLane[T]) T {
 	return m
 }
 
-// ArgMax returns the number of the first largest element. NaN counts as largest. An empty lane gives -1.
-func ArgMax[T dtype.Float](a tensor.ROLane[T]) int {
-	x, n, s := a.Unlock(unlock.Key{})
-	if n == 0 {
-		return -1
-	}
-	best := 0
-	for i := 1; i < n; i++ {
-		if v := x[i*s]; v > x[best*s] || v != v && x[best*s] == x[best*s] {
-			best = i
-		}
-	}
-	return best
-}
-
 // Copy copies src to dst, which has the same length.
 func Copy[T dtype.Element](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 	d, n, u := dst.Unlock(unlock.Key{})
@@ -76,34 +61,12 @@ func Copy[T dtype.Element](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 	}
 }
 
-// Put contributes src to the gradient dst, which has the same length.
-func Put[T dtype.Number](dst tensor.GradLane[T], src tensor.ROLane[T]) {
-	for i := range src.Len() {
-		dst.Put(i, src.At(i))
-	}
-}
-
 // Fill sets every element.
 func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 	d, n, u := dst.Unlock(unlock.Key{})
 	for i := range n {
 		d[i*u] = x
 	}
-}
-
-// LogSumExp returns log(sum(exp(a))) in float64, without overflow. Rounding it to float32 would lose digits
-// of exp(x - LogSumExp) for a large x.
-func LogSumExp[T dtype.Float](a tensor.ROLane[T]) float64 {
-	x, n, s := a.Unlock(unlock.Key{})
-	top := float64(Max(a))
-	if math.IsInf(top, 0) {
-		return top // all -Inf, or one +Inf
-	}
-	var sum float64
-	for i := range n {
-		sum += math.Exp(float64(x[i*s]) - top)
-	}
-	return top + math.Log(sum)
 }
 
 // ExpNorm writes the exponentials of src, scaled to sum 1, to dst: the softmax of a lane.
@@ -148,22 +111,4 @@ func Largest[T dtype.Number](order tensor.RWLane[int64], a tensor.ROLane[T], n i
 	if !sorted {
 		slices.Sort(to[:n])
 	}
-}
-
-// ExpNormGrad passes put the gradient of each element of x, given y = softmax(x) and its gradient. put may
-// overwrite grad.
-func ExpNormGrad[T dtype.Float](y, grad tensor.ROLane[T], put func(i int, g T)) {
-	dot := Dot(y, grad)
-	for i := range y.Len() {
-		put(i, y.At(i)*(grad.At(i)-dot))
-	}
-}
-
-// TotalAt returns the sum of element i of several tensors.
-func TotalAt[T dtype.Float](tensors []tensor.RO[T], i int) T {
-	var sum float64
-	for _, x := range tensors {
-		sum += float64(x.At(i))
-	}
-	return T(sum)
 }

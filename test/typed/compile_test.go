@@ -79,17 +79,17 @@ var programs = []struct {
 	{"attrs", `var a = linear.Attrs{Channels: 3}`, "unknown field Channels in struct literal of type linear.Attrs"},
 
 	// Kernels, and sets of kernels that are registered, are complete and of the right type.
-	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float32]{}`, ""},
-	{"kernels", `type k struct{ kernels.Softmax[float32] }; func (k) Backward() {}; var _ softmax.Kernel[float32] = k{}`, "wrong type for method Backward"},
+	{"kernels", `var _ conv2d.Kernel[float32] = kernels.Conv2d[float32]{}`, ""},
+	{"kernels", `type k struct{ softmaxKernel[float32] }; func (k) Backward() {}; var _ softmax.Kernel[float32] = k{}`, "wrong type for method Backward"},
 	{"kernels", `type k struct{}; func (k) Forward(*op.Ctx, *softmax.Forward[float32], op.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, "missing method Backward"},
-	{"kernels", `var _ linear.Kernel[float32] = kernels.Linear[float64]{}`, "wrong type for method BackwardInput"},
-	{"kernels", `var _ linear.Kernel[float32] = kernels.Softmax[float32]{}`, "missing method BackwardInput"},
+	{"kernels", `var _ conv2d.Kernel[float32] = kernels.Conv2d[float64]{}`, "wrong type for method BackwardFilter"},
+	{"kernels", `var _ conv2d.Kernel[float32] = softmaxKernel[float32]{}`, "missing method BackwardFilter"},
 	{"kernels", `type k[T dtype.Float] struct{}; var _ softmax.Kernel[int32] = nil`, "int32 does not satisfy dtype.Float"},
-	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return kernels.Softmax[float32]{} }; func (set) F64() softmax.Kernel[float64] { return kernels.Softmax[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, ""},
-	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return kernels.Softmax[float32]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (missing method F64)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return softmaxKernel[float32]{} }; func (set) F64() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, ""},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return softmaxKernel[float32]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (missing method F64)"},
 	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return struct{}{} }`, "struct{} does not implement softmax.Kernel[float32] (missing method Backward)"},
-	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return kernels.Softmax[float64]{} }`, "does not implement softmax.Kernel[float32] (wrong type for method Backward)"},
-	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float64] { return kernels.Softmax[float64]{} }; func (set) F64() softmax.Kernel[float64] { return kernels.Softmax[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (wrong type for method F32)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return softmaxKernel[float64]{} }`, "does not implement softmax.Kernel[float32] (wrong type for method Backward)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func (set) F64() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (wrong type for method F32)"},
 }
 
 // imports maps the package names that programs use to the folders of the packages.
@@ -98,10 +98,36 @@ var imports = map[string]string{
 	"dtype": "runtime", "graph": "runtime", "op": "runtime", "opimpl": "runtime", "partition": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
 }
 
+// softmaxKernel is a kernel that programs use by its name. It is added to them.
+const softmaxKernel = `
+type softmaxKernel[T dtype.Float] struct{}
+
+func (softmaxKernel[T]) Forward(_ *op.Ctx, a *softmax.Forward[T], r op.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		vec.ExpNorm(a.Output.Lane(i), a.Input.Lane(i))
+	}
+	return nil
+}
+
+func (softmaxKernel[T]) Backward(_ *op.Ctx, a *softmax.Backward[T], r op.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		y, g, to := a.Output.Lane(i), a.GradOutput.Lane(i), a.GradInput.Lane(i)
+		dot := vec.Dot(y, g)
+		for k := range y.Len() {
+			to.Put(k, y.At(k)*(g.At(k)-dot))
+		}
+	}
+	return nil
+}
+`
+
 const module = "github.com/opgen/opgen"
 
 // source returns a program as a file of a package.
 func source(code string) string {
+	if strings.Contains(code, "softmaxKernel") {
+		code += "\n" + softmaxKernel
+	}
 	var b strings.Builder
 	b.WriteString("package p\n\nimport (\n")
 	for name, folder := range imports {

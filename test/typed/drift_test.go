@@ -94,7 +94,7 @@ var drift = []struct {
 	// Backward.
 	{what: "embedding, pool_2d backward: a value where its gradient is needed", code: `func f(y graph.Tensor) { _ = softmax.BackwardTensors{Output: y, GradOutput: y} }`, want: "cannot use y (variable of struct type graph.Tensor) as graph.Gradient value"},
 	{what: "linear backward: the bias passed as its gradient", code: `func f(b graph.Tensor) { _ = linear.BackwardTensors{GradBias: b} }`, want: "cannot use b (variable of struct type graph.Tensor) as graph.Gradient value"},
-	{what: "gather backward: the forward kernel called", code: `func f(ctx *op.Ctx, a *softmax.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
+	{what: "gather backward: the forward kernel called", code: `func f(ctx *op.Ctx, a *softmax.Backward[float32], r op.Range) error { return softmaxKernel[float32]{}.Forward(ctx, a, r) }`, want: "cannot use a (variable of type *softmax.Backward[float32]) as *softmax.Forward[float32] value"},
 	{what: "infer_bwd_binding: integers get gradients", code: `func f(g graph.Gradient) { _ = sparsecategoricalcrossentropy.BackwardTensors{GradLabel: g} }`, want: "unknown field GradLabel"},
 
 	// Optional and variadic slots.
@@ -126,16 +126,16 @@ var drift = []struct {
 	{what: "any: scratch memory that no task uses", spec: "[slots.one]\nrole = \"scratch\"\ntype = \"T\"\nshape = [\"N\"]", finding: "OP205: no task uses the scratch slot one"},
 
 	// Positional parameters, registration, ids.
-	{what: "batch_matmul, partition, linear init: parameters in another order in the header", code: `type k struct{ kernels.Softmax[float32] }; func (k) Forward(*softmax.Forward[float32], *op.Ctx, op.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, want: "wrong type for method Forward"},
-	{what: "partition, pool_2d, reduce, split, topk, transpose: backward not registered", code: `type k struct{ kernels.Softmax[float32] }; func (k) Backward() {}; type set struct{}; func (set) F32() softmax.Kernel[float32] { return k{} }`, want: "wrong type for method Backward"},
-	{what: "replicate: registered with the kernel of CAST", code: `type set struct{}; func (set) F32() elementunary.Kernel[float32] { return kernels.Softmax[float32]{} }`, want: "does not implement elementunary.Kernel[float32]"},
+	{what: "batch_matmul, partition, linear init: parameters in another order in the header", code: `type k struct{ softmaxKernel[float32] }; func (k) Forward(*softmax.Forward[float32], *op.Ctx, op.Range) error { return nil }; var _ softmax.Kernel[float32] = k{}`, want: "wrong type for method Forward"},
+	{what: "partition, pool_2d, reduce, split, topk, transpose: backward not registered", code: `type k struct{ softmaxKernel[float32] }; func (k) Backward() {}; type set struct{}; func (set) F32() softmax.Kernel[float32] { return k{} }`, want: "wrong type for method Backward"},
+	{what: "replicate: registered with the kernel of CAST", code: `type set struct{}; func (set) F32() elementunary.Kernel[float32] { return softmaxKernel[float32]{} }`, want: "does not implement elementunary.Kernel[float32]"},
 	{what: "reduce: registered under the id of TRANSPOSE", want: "want task id", call: func() error {
 		return new(task.Registry).RegisterTask(softmax.ForwardTask, "linear", linear.Operator.Signature(task.KindForward))
 	}},
 	{what: "LAYERNORM_FWD: registered with another task's signature", want: "want task id", call: func() error {
 		return new(task.Registry).RegisterTask(linear.ForwardTask, "linear", linear.Operator.Signature(task.KindBackward))
 	}},
-	{what: "ELEMENTUNARY_BWD: backward of element_binary called", code: `func f(ctx *op.Ctx, a *elementunary.Backward[float32], r op.Range) error { return kernels.Softmax[float32]{}.Backward(ctx, a, r) }`, want: "as *softmax.Backward[float32] value"},
+	{what: "ELEMENTUNARY_BWD: backward of element_binary called", code: `func f(ctx *op.Ctx, a *elementunary.Backward[float32], r op.Range) error { return softmaxKernel[float32]{}.Backward(ctx, a, r) }`, want: "as *softmax.Backward[float32] value"},
 	{what: "any: the enum value of another operator's slot", code: `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, want: "cannot use softmax.SlotInput"},
 	{what: "reverse: the same axis counted from different ends in forward and backward", spec: "[require.axis]\nthat = \"axs >= 0\"\nmessage = \"no axis\"", finding: "OP203: axs is not defined"},
 }

@@ -28,6 +28,7 @@ const (
 var exceptions = map[string]string{
 	"opgen.Register":                     "the program of docs/guide.md uses it",
 	"attr.Error":                         "programs find it with errors.As",
+	"attr.Opt.OrElse":                    ofGenerated,
 	"conform.Load":                       ofPrograms,
 	"driver.Emit":                        ofDriver,
 	"engine.RangeError.Unwrap":           ofErrors,
@@ -67,18 +68,23 @@ var exceptions = map[string]string{
 	"task.Registry.Operator":             ofPrograms,
 	"task.Resolution.Divisible":          ofPrograms,
 	"tensor.Along":                       ofViews,
+	"tensor.Grad.Lane":                   ofViews,
 	"tensor.Grad.Len":                    ofViews,
+	"tensor.Grad.Mat":                    ofViews,
+	"tensor.Opt.Has":                     ofKernels,
 	"tensor.PerWorker.Along":             ofViews,
 	"tensor.RW.Along":                    ofViews,
+	"tensor.RW.WO":                       ofViews,
 	"tensor.RWLane.Len":                  ofViews,
+	"tensor.RWLane.RO":                   ofViews,
+	"tensor.RWLane.Set":                  ofViews,
 	"tensor.Reduction.Fold":              ofKernels,
 	"tensor.Reduction.Len":               ofViews,
 	"tensor.Scatter.Len":                 ofViews,
 	"tensor.Scatter.Wanted":              ofViews,
 	"tensor.ScatterLane.Len":             ofViews,
+	"tensor.WO.Mat":                      ofViews,
 	"tensor.WOLane.Len":                  ofViews,
-	"vec.Max":                            ofKernels,
-	"vec.Sum":                            ofKernels,
 }
 
 // TestExportedNamesHaveReaders reports exported names without a reader. A reader of a name is code of another package

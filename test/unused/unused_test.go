@@ -44,7 +44,8 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 // only in their own declaration.
 //
 // These symbols count as used: methods that implement an interface, exported symbols of an operator that only its
-// kernel and the catalogue import, and the tensors of invocations, as package opimpl reads their fields by reflection.
+// kernel and the catalogue import, what a kernel that another module writes by hand uses, and the tensors of
+// invocations, as package opimpl reads their fields by reflection.
 func TestNoUnusedSymbols(t *testing.T) {
 	unused, all := unusedSymbols(t, nil, "./...")
 	if all < 1000 {
@@ -113,7 +114,7 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 	}
 	for _, s := range symbols {
 		path := s.object.Pkg().Path()
-		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) || ofInvocation(s.name) {
+		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) || ofInvocation(s.name) || ofKernel(s.object, s.name) {
 			continue
 		}
 		unused = append(unused, s.name)
@@ -127,6 +128,25 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 func ofInvocation(name string) bool {
 	parts := strings.Split(name, ".")
 	return len(parts) > 1 && strings.HasSuffix(parts[1], "Tensors")
+}
+
+// ofKernel reports whether kernels that are written by hand, or what registers them, use a symbol: Register, Iteration,
+// attributes, and constants of enums. An operator whose kernel is its formula need not have other
+// uses of them.
+func ofKernel(o types.Object, name string) bool {
+	if !o.Exported() {
+		return false
+	}
+	switch o := o.(type) {
+	case *types.Func:
+		return o.Name() == "Register" || o.Name() == "Iteration"
+	case *types.Var:
+		return strings.Contains(name, ".Attrs.")
+	case *types.Const:
+		n, ok := o.Type().(*types.Named)
+		return ok && n.Obj().Pkg() == o.Pkg() && n.Obj().Name() != "Slot"
+	}
+	return false
 }
 
 // load type-checks packages with their tests. It type-checks the whole module only once.
