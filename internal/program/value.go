@@ -77,7 +77,11 @@ func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 		if x.Op == term.Constant {
 			return value{node: term.Arithmetic(term.Multiply, term.Number(-1), x)}, nil
 		}
-		return value{node: &term.Term{Op: term.Negate, Kind: x.Kind, Args: []*term.Term{x}}}, nil
+		k := x.Kind
+		if k == term.Boolean { // a condition counts as 1 or 0
+			k = term.Integer
+		}
+		return value{node: &term.Term{Op: term.Negate, Kind: k, Args: []*term.Term{x}}}, nil
 	case *expr.Binary:
 		return b.binary(n, sc, isIndex)
 	case *expr.Cond:

@@ -46,7 +46,11 @@ func Opposite(x *Term) *Term {
 	case x.Op == Subtract:
 		return Arithmetic(Subtract, x.Args[1], x.Args[0])
 	}
-	return &Term{Op: Negate, Kind: x.Kind, Args: []*Term{x}}
+	k := x.Kind
+	if k == Boolean { // a condition counts as 1 or 0
+		k = Integer
+	}
+	return &Term{Op: Negate, Kind: k, Args: []*Term{x}}
 }
 
 // Product returns x * y. A condition with a 0 stays a condition, so that nothing is multiplied by 0 where a factor may be
