@@ -4,9 +4,9 @@
 //
 //	output[n, o] = sum(k: input[n, k] * weight[o, k])
 //
-// A kernel settles first what depends on a use of the operator: ranks, attributes, and which tensors are there. It
-// computes in float64, element by element. It is the reference that kernels are held against, and the kernel of
-// operators that have no other; it is not fast.
+// A kernel settles first what depends on a use of the operator: ranks, attributes, and which tensors are there. Register
+// registers loops over strips, in the operator's types, which are the kernels of operators that have no other.
+// RegisterReference registers an interpreter that computes in float64, element by element: what kernels are compared with.
 package formula
 
 import (

@@ -227,7 +227,7 @@ func (l *layout) place(gradients map[int]int) {
 			l.given[t], l.wanted[t] = p.Perm.Reads() && !(p.Grad && p.Perm.Writes()), p.Perm.Writes()
 		}
 	}
-	for t, g := range gradients { // with the same rounding where they are not wanted
+	for t, g := range gradients { // with the same rounding if they are not wanted
 		if l.tensors[g].Local {
 			l.tensors[g].Type = l.hostOf(t)
 		}

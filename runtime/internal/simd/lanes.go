@@ -1,5 +1,7 @@
 package simd
 
+import "math"
+
 // lanes is the number of accumulators of a fold: as many as keep the wide registers of a processor busy.
 const lanes = 64
 
@@ -13,6 +15,9 @@ type Lanes[T Float] [lanes]T
 
 // Fill sets every lane to v.
 func (a *Lanes[T]) Fill(v T) {
+	if *a = (Lanes[T]{}); v == 0 && !math.Signbit(float64(v)) {
+		return
+	}
 	a[0], a[1], a[2], a[3] = v, v, v, v
 	for n := 4; n < lanes; n *= 2 {
 		copy(a[n:], a[:n])
