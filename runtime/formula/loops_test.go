@@ -134,3 +134,23 @@ func apart(got, want float64, typ dtype.Type) string {
 	}
 	return fmt.Sprintf("got %v, want %v", got, want)
 }
+
+// TestDivided checks which groups of loops get steps of their own: those with most work.
+func TestDivided(t *testing.T) {
+	for _, c := range []struct {
+		work  []int
+		steps int
+		want  []int
+	}{
+		{[]int{5}, 1, []int{0, 1}},
+		{[]int{5, 7}, 1, []int{0, 2}},
+		{[]int{5, 7}, 2, []int{0, 1, 2}},
+		{[]int{1, 9, 8}, 2, []int{0, 2, 3}},
+		{[]int{9, 1, 1}, 2, []int{0, 1, 3}},
+		{[]int{1, 9, 1}, 3, []int{0, 1, 2, 3}},
+	} {
+		if got := divided(c.work, c.steps); !slices.Equal(got, c.want) {
+			t.Errorf("work %v in %d steps: got the groups %v, want %v", c.work, c.steps, got, c.want)
+		}
+	}
+}

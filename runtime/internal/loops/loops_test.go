@@ -1,0 +1,138 @@
+package loops
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// TestWithin compares the elements of a strip that lie inside a dimension with those found one by one.
+func TestWithin(t *testing.T) {
+	for first := -7; first <= 7; first++ {
+		for factor := -3; factor <= 3; factor++ {
+			for ext := range 5 {
+				lo, hi := within(first, factor, ext, 6)
+				for i := range 6 {
+					v := first + i*factor
+					if inside := v >= 0 && v < ext; inside != (i >= lo && i < hi) {
+						t.Fatalf("%d + %d*i below %d: got %d to %d, but element %d is %d", first, factor, ext, lo, hi, i, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestStretch compares the elements of a strip for which a comparison with 0 holds with those found one by one.
+func TestStretch(t *testing.T) {
+	holds := map[term.Op]func(v int) bool{
+		term.Less: func(v int) bool { return v < 0 }, term.AtMost: func(v int) bool { return v <= 0 },
+		term.Equal: func(v int) bool { return v == 0 }, term.Unequal: func(v int) bool { return v == 0 }, // those that it excludes
+	}
+	for op, want := range holds {
+		for first := -7; first <= 7; first++ {
+			for step := -3; step <= 3; step++ {
+				lo, hi := stretch(op, first, step, 6)
+				for i := range 6 {
+					if v := first + i*step; want(v) != (i >= lo && i < hi) {
+						t.Fatalf("operation %d of %d + %d*i: got %d to %d, but element %d is %d", op, first, step, lo, hi, i, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestShare checks that the shares of parts cover all values once.
+func TestShare(t *testing.T) {
+	for n := range 12 {
+		for total := 1; total < 9; total++ {
+			if share(n, 0, total) != 0 || share(n, total, total) != n {
+				t.Errorf("%d values in %d parts: got %d to %d", n, total, share(n, 0, total), share(n, total, total))
+			}
+			for i := range total {
+				if share(n, i, total) > share(n, i+1, total) {
+					t.Errorf("%d values in %d parts: part %d begins behind the next", n, total, i)
+				}
+			}
+		}
+	}
+}
+
+// index returns an index of n values.
+func index(name string, n int) *term.Variable {
+	return &term.Variable{Name: name, Lo: term.Number(0), Hi: term.Number(n)}
+}
+
+// TestPieces cuts a statement where a condition on an index changes: each piece has one of the two values.
+func TestPieces(t *testing.T) {
+	v := index("i", 10)
+	left := &term.Read{Tensor: 0, Count: 1, Idx: []*term.Term{v.Term()}, Ext: []*term.Term{v.Hi}}
+	s := &statement{left: left, vars: []*term.Variable{v},
+		value: term.Conditional(term.Compare(term.Less, v.Term(), term.Number(4)), term.RealNumber(1), term.RealNumber(2))}
+	var extents []int
+	var values []float64
+	for _, p := range pieces(s) {
+		extents = append(extents, extent(p.vars[0]))
+		values = append(values, p.value.Value())
+	}
+	if !slices.Equal(extents, []int{4, 6}) || !slices.Equal(values, []float64{1, 2}) {
+		t.Errorf("got pieces of %v elements with the values %v, want 4 of 1 and 6 of 2", extents, values)
+	}
+}
+
+// TestDigits takes an index apart whose quotient and remainder are used.
+func TestDigits(t *testing.T) {
+	v, six := index("i", 24), term.Number(6)
+	left := &term.Read{Tensor: 0, Count: 1, Idx: []*term.Term{v.Term()}, Ext: []*term.Term{v.Hi}}
+	s := digits(&statement{left: left, vars: []*term.Variable{v},
+		value: term.Sum(term.Arithmetic(term.Quotient, v.Term(), six), term.Arithmetic(term.Modulo, v.Term(), six))})
+	if len(s.vars) != 2 || extent(s.vars[0]) != 4 || extent(s.vars[1]) != 6 {
+		t.Fatalf("got %d indices, want one of 4 values and one of 6", len(s.vars))
+	}
+	if f := linear(s.value); len(f.rest) > 0 || f.factor(s.vars[0]) != 1 || f.factor(s.vars[1]) != 1 {
+		t.Errorf("got the value %v, want the sum of both indices", s.value)
+	}
+	if f := accessOf(s.left).offset; f.factor(s.vars[0]) != 6 || f.factor(s.vars[1]) != 1 {
+		t.Errorf("got the place %v, want 6 times the first index and the second", s.left.Idx[0])
+	}
+}
+
+// TestGroups checks which statements share loops: a mean of rows and what subtracts it do, but not what reads other rows.
+func TestGroups(t *testing.T) {
+	rows, cols := 8, 16
+	matrix := []*term.Term{term.Number(rows), term.Number(cols)}
+	local := func(name string, shape ...*term.Term) *program.Local {
+		return &program.Local{Name: name, Shape: shape, Kind: term.Real, Slot: -1, Old: -1}
+	}
+	p := &program.Program{Tensors: []*program.Local{local("x", matrix...), local("m", matrix[0]), local("y", matrix...), local("z", matrix...)}}
+	read := func(tensor int, idx ...*term.Term) *term.Read {
+		return &term.Read{Tensor: tensor, Count: 1, Idx: idx, Ext: p.Tensors[tensor].Shape}
+	}
+	element := func(r *term.Read) *term.Term { return &term.Term{Op: term.Element, Kind: term.Real, Read: r} }
+	n, k, j := index("n", rows), index("k", cols), index("j", cols)
+	mean := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "mean", Vars: []*term.Variable{j},
+		Body: element(read(0, n.Term(), j.Term())), Part: -1}}
+	n2, k2 := index("n", rows), index("k", cols)
+	statements := []*program.Statement{
+		{Target: 1, Left: read(1, n.Term()), Vars: []*term.Variable{n}, Value: mean},
+		{Target: 2, Left: read(2, n2.Term(), k.Term()), Vars: []*term.Variable{n2, k},
+			Value: term.Difference(element(read(0, n2.Term(), k.Term())), element(read(1, n2.Term())))},
+		{Target: 3, Left: read(3, n2.Term(), k2.Term()), Vars: []*term.Variable{n2, k2},
+			Value: element(read(2, term.Difference(term.Number(rows-1), n2.Term()), k2.Term()))},
+	}
+	tensors := make([]Tensor, 4)
+	for i := range tensors {
+		tensors[i] = Tensor{Type: dtype.F64, Memory: i}
+	}
+	code, err := Compile(p, statements, tensors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := code.Groups(); got != 2 {
+		t.Errorf("got %d groups of loops, want 2", got)
+	}
+}
