@@ -120,7 +120,9 @@ func (l *layout) use() (*use, error) {
 	if err != nil || slices.ContainsFunc(statements, onePass) {
 		return out, nil
 	}
-	if code, err := loops.Compile(l.program, statements, l.tensors); err == nil {
+	steps := l.kernel.signature.Steps
+	options := loops.Options{Apart: len(steps) > 1, ByElement: slices.ContainsFunc(steps, func(s task.Step) bool { return s.Elementwise })}
+	if code, err := loops.Compile(l.program, statements, l.tensors, options); err == nil {
 		out.code = code
 	}
 	return out, nil
@@ -381,6 +383,9 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	}
 	run := code.Bind(l.memory)
 	starts := divided(work, len(steps))
+	if at := l.matched(code, steps); at != nil {
+		steps = at
+	}
 	for i, from := range starts[:len(starts)-1] {
 		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
 		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.Name, from: from, to: to, total: grid.Over,
@@ -389,6 +394,28 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 			b := out[steps[i]].(*loopBody)
 			b.indices = l.indices()
 		}
+	}
+	return out
+}
+
+// matched returns the steps of groups of loops, if there are enough steps: each group gets one that goes over as many
+// values, or else the next. It returns nil if there are more groups than steps.
+func (l *layout) matched(code loops.Code, steps []int) []int {
+	groups := code.Groups()
+	if groups > len(steps) {
+		return nil
+	}
+	var out []int
+	next := 0
+	for g := range groups {
+		at := next
+		for i := next; i <= len(steps)-(groups-g); i++ {
+			if l.accessor.Resolved.Work(l.task, steps[i]).Over == code.Total(g) {
+				at = i
+				break
+			}
+		}
+		out, next = append(out, steps[at]), at+1
 	}
 	return out
 }

@@ -70,7 +70,7 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 			tensors[i].Type = dtype.I64
 		}
 	}
-	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors))
+	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors), loops.Options{})
 	if err != nil {
 		t.Log(err) // an order or a scan
 		return

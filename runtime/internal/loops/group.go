@@ -104,6 +104,10 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 		if !c.matches(g, s, d) || !c.profits(g, s, d) {
 			continue
 		}
+		if c.options.Apart && !c.tensors[s.target].Local && c.gives(g) {
+			last := g.bundles[len(g.bundles)-1]
+			return s.reduction() != nil && len(s.vars) == g.depth && c.merge(last, s)
+		}
 		g.depth = d
 		for i := len(g.bundles) - 1; i >= 0; i-- {
 			b := g.bundles[i]
@@ -118,6 +122,13 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 		return true
 	}
 	return false
+}
+
+// gives reports whether a group gives a tensor that is not local.
+func (c *compiler[T]) gives(g *bundleGroup) bool {
+	return slices.ContainsFunc(g.bundles, func(b *bundle) bool {
+		return slices.ContainsFunc(b.statements, func(s *statement) bool { return !c.tensors[s.target].Local })
+	})
 }
 
 // matches reports whether a statement may share d indices with a group.

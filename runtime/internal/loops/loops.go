@@ -30,6 +30,8 @@ type Code interface {
 	Groups() int
 	// Work returns about how many operations on elements a group takes.
 	Work(group int) int
+	// Total returns over how many values the outermost loops of a group go.
+	Total(group int) int
 	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by tensor.
 	Bind(memory [][]byte) Runner
 }
@@ -42,19 +44,28 @@ type Runner interface {
 	Run(group int, step uint64, lo, hi, total int) error
 }
 
+// Options say how statements are grouped.
+type Options struct {
+	// Apart says that tensors that are not local are given by groups of their own, unless they are sums that are computed
+	// at once.
+	Apart bool
+	// ByElement says that the outermost loops go over all elements of the results, so products of matrices are not used.
+	ByElement bool
+}
+
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
 // The program gets further tensors. It is an error if a statement orders elements or scans them, or if the range of an
 // index on the left side depends on other indices.
-func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor) (Code, error) {
+func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
 		if err := supported(s); err != nil {
 			return nil, err
 		}
 	}
 	if typeOf(p, tensors) == dtype.F64 {
-		return compile[float64](p, statements, tensors)
+		return compile[float64](p, statements, tensors, o)
 	}
-	return compile[float32](p, statements, tensors)
+	return compile[float32](p, statements, tensors, o)
 }
 
 // types are the element types of tensors.
@@ -108,6 +119,7 @@ type compiler[T simd.Float] struct {
 	own     dtype.Type
 	places  map[*term.Variable]int // where a state keeps variables
 	lenient bool                   // whether elements outside tensors are 0
+	options Options
 
 	users map[int]map[*bundle]bool // the bundles that use a tensor
 
@@ -118,8 +130,8 @@ type compiler[T simd.Float] struct {
 	compiled     []*strip[T] // all code of strips
 }
 
-func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor) (Code, error) {
-	c := &compiler[T]{p: p, own: dtype.Of[T](), places: map[*term.Variable]int{}}
+func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
+	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}}
 	z := &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}}
 	if err := z.normalize(statements); err != nil {
 		return nil, err
@@ -202,6 +214,8 @@ type code[T simd.Float] struct {
 func (c *code[T]) Groups() int { return len(c.groups) }
 
 func (c *code[T]) Work(group int) int { return c.groups[group].work }
+
+func (c *code[T]) Total(group int) int { return c.groups[group].total }
 
 func (c *code[T]) Bind(memory [][]byte) Runner {
 	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors))}

@@ -128,7 +128,7 @@ func TestGroups(t *testing.T) {
 	for i := range tensors {
 		tensors[i] = Tensor{Type: dtype.F64, Memory: i}
 	}
-	code, err := Compile(p, statements, tensors)
+	code, err := Compile(p, statements, tensors, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

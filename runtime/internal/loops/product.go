@@ -17,7 +17,7 @@ type product struct {
 // product returns how a statement is a product of matrices; nil if it is none.
 func (c *compiler[T]) product(s *statement) *product {
 	r := s.reduction()
-	if r == nil || r.Kind != "sum" || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
+	if c.options.ByElement || r == nil || r.Kind != "sum" || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
 		return nil
 	}
 	x, y := r.Body.Args[0], r.Body.Args[1]
