@@ -91,6 +91,10 @@ func (c *compiler[T]) integer(n *term.Term) func(*state[T]) int {
 
 // operation returns code for an integer that is not linear.
 func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
+	if n.Kind != term.Integer { // a condition, which counts as 1 or 0
+		x := c.real(n)
+		return func(s *state[T]) int { return int(x(s)) }
+	}
 	switch n.Op {
 	case term.Step:
 		return func(s *state[T]) int { return int(s.step) }
