@@ -236,7 +236,6 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 			}
 		}
 	}
-	r.pool.New = func() any { return r.newState() }
 	return r
 }
 

@@ -34,7 +34,27 @@ type unit[T simd.Float] interface {
 type runner[T simd.Float] struct {
 	code *code[T]
 	mem  []block[T]
-	pool sync.Pool
+
+	mu   sync.Mutex
+	idle []*state[T] // one for each part that ran at the same time
+}
+
+// take returns a state that no other part uses.
+func (r *runner[T]) take() *state[T] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.idle); n > 0 {
+		s := r.idle[n-1]
+		r.idle = r.idle[:n-1]
+		return s
+	}
+	return r.newState()
+}
+
+func (r *runner[T]) give(s *state[T]) {
+	r.mu.Lock()
+	r.idle = append(r.idle, s)
+	r.mu.Unlock()
 }
 
 // newState returns a state with buffers for the registers. Units use the same ones, one after the other.
@@ -70,8 +90,8 @@ func (r *runner[T]) Run(group int, step uint64, lo, hi, total int) (err error) {
 	if from >= to {
 		return nil
 	}
-	s := r.pool.Get().(*state[T])
-	defer r.pool.Put(s)
+	s := r.take()
+	defer r.give(s)
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
