@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/kernelfile"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -21,8 +22,9 @@ type change struct {
 
 // changer collects the changes of a spec, of which all facts are known.
 type changer struct {
-	spec *spec.Spec
-	all  []change
+	spec   *spec.Spec
+	byHand bool // whether the operator has a kernel by hand
+	all    []change
 }
 
 // changes lists the changes of all facts.
@@ -32,7 +34,7 @@ func (j *judge) changes() []change {
 		if s.Formula.V == "" || s.Kind == spec.Enum {
 			continue
 		}
-		c := &changer{spec: s}
+		c := &changer{spec: s, byHand: slices.Contains(j.kernels.Names, kernelfile.Name(s.Name.V))}
 		c.shards()
 		c.saved()
 		c.inPlace()
@@ -118,7 +120,11 @@ func (c *changer) saved() {
 			if now == (was != "") && (was == "" || was == "true") {
 				continue
 			}
-			c.add("saved", func(s *spec.Spec) {
+			add := c.add
+			if now && was != "" && !c.byHand { // what is saved under other conditions, too, is not read
+				add = c.weaken
+			}
+			add("saved", func(s *spec.Spec) {
 				s.Slots[i].Saved = &source.Scalar{Span: s.Slots[i].Key, Value: now}
 			}, "%s.saved is %v, rather than %q", s.Name, now, was)
 		}
@@ -169,8 +175,12 @@ func (c *changer) inPlace() {
 func (c *changer) ranges() {
 	for i, t := range c.spec.Tasks {
 		change := func(name string, over spec.Str, set func(*spec.Spec, spec.Str)) {
+			add := c.add
+			if !c.byHand { // loops made of a formula take shares, whatever a task runs over
+				add = c.weaken
+			}
 			for _, now := range otherRanges(over.V) {
-				c.add("over", func(s *spec.Spec) { set(s, text(s.Tasks[i].Key, now)) }, "%s runs over %s, rather than %s", name, now, over.V)
+				add("over", func(s *spec.Spec) { set(s, text(s.Tasks[i].Key, now)) }, "%s runs over %s, rather than %s", name, now, over.V)
 			}
 		}
 		for k, st := range t.Steps {
