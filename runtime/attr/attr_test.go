@@ -190,8 +190,8 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"inner": 3}`, "operator op: attribute inner: want an object, got 3"},
 		{`{"color": 1}`, "operator op: attribute color: want a name, got 1"},
 		{`{"color": "GREN"}`, `operator op: attribute color: want a name, got "GREN" ("GREN" is not one of RED, GREEN (did you mean "GREEN"?))`},
-		{`{"config": {"scal": 1}}`, `operator op: attribute config: want an object, got {"scal": 1} (json: unknown field "scal")`},
-		{`{"many": [{"scal": 1}]}`, `operator op: attribute many: want a list, got [{"scal": 1}] (json: unknown field "scal")`},
+		{`{"config": {"scal": 1}}`, `operator op: attribute config: want an object, got {"scal": 1} (unknown field "scal")`},
+		{`{"many": [{"scal": 1}]}`, `operator op: attribute many: want a list, got [{"scal": 1}] (unknown field "scal")`},
 		{`[1]`, "operator op: want a JSON object of attributes, got json: cannot unmarshal array into Go value of type map[string]json.RawMessage"},
 		{`{"size": 1`, "operator op: want a JSON object of attributes, got unexpected end of JSON input"},
 	}

@@ -26,12 +26,15 @@ type Config struct {
 	// Devices is the number of devices; 0 means one. Each has memory of its own on this machine. All workers
 	// run the tasks of all devices.
 	Devices int
+	// Library, unless nil, returns what tasks of a device get as the library of their argument from "handle". It is called
+	// once for each device.
+	Library func(device int) any
 }
 
 // Backend runs kernels that are written in Go.
 type Backend struct {
-	pool    *exec.Pool
-	devices int
+	pool      *exec.Pool
+	libraries []any // of each device
 }
 
 // New returns a backend. Its workers run until it is closed.
@@ -39,14 +42,20 @@ func New(c Config) *Backend {
 	if c.Workers <= 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{exec.NewPool(c.Workers), max(c.Devices, 1)}
+	b := &Backend{exec.NewPool(c.Workers), make([]any, max(c.Devices, 1))}
+	for d := range b.libraries {
+		if c.Library != nil {
+			b.libraries[d] = c.Library(d)
+		}
+	}
+	return b
 }
 
 // Target returns target.CPU.
 func (b *Backend) Target() target.Target { return target.CPU }
 
 // Devices returns the number of devices.
-func (b *Backend) Devices() int { return b.devices }
+func (b *Backend) Devices() int { return len(b.libraries) }
 
 // Workers returns the number of workers.
 func (b *Backend) Workers() int { return b.pool.Workers() }
@@ -95,7 +104,9 @@ func (l launchable) Launch() error { return l.Run(&op.Ctx{}, op.Range{Lo: 0, Hi:
 
 // BindCall returns the bodies that generated code binds.
 func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
-	bodies, err := c.Variant.Bind(c.Accessor(host))
+	a := c.Accessor(host)
+	a.Handle.Library = b.libraries[c.Device]
+	bodies, err := c.Variant.Bind(a)
 	steps := make([]engine.Launchable, len(bodies))
 	for i := range bodies {
 		steps[i] = launchable{bodies[i]}

@@ -70,17 +70,23 @@ type Call struct {
 	Variant   task.Variant
 	Attrs     task.Attrs
 	Resolved  *task.Resolution
-	// Passed holds the values of the arguments that the caller passes, by slot.
-	Passed map[int][]any
+	// Passed holds the values of the arguments that the caller passes. The engine sets new ones between runs, and the next
+	// run must have them. A backend whose kernels do not follow them by themselves, as those bound with Accessor do, has
+	// Passed.Follow tell it.
+	Passed *task.Passed
+	// Profiling says how the engine measures the plan.
+	Profiling task.Profiling
 	// State is the per-device state of the call's node, nil if it has none.
 	State *task.State
+	// Memory is that of the node's state, for init and cleanup tasks; nil for others.
+	Memory *StateMemory
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
 	// worker has for itself stands there once for each worker.
 	Params [][]Tensor
 }
 
 // Accessor returns the accessor that binds kernels which run on the host. host returns the bytes of a region
-// as the kernel sees them.
+// as the kernel sees them. The handle has the number of the device; a backend may add a library.
 func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	buffers := func(slot int, grad bool) (out []task.Buffer) {
 		for i, p := range c.Signature.Params {
@@ -97,11 +103,16 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		}
 		return out
 	}
-	return &task.Accessor{
+	a := &task.Accessor{
 		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Passed: c.Passed, Memory: buffers,
-		Workers: func(slot int) []task.Buffer { return buffers(slot, false) },
-		State:   func(int) *task.State { return c.State },
+		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
+		State:     func(int) *task.State { return c.State },
+		Profiling: c.Profiling, Handle: task.Handle{Device: c.Device},
 	}
+	if c.Memory != nil {
+		a.Heap = c.Memory.onHost(host)
+	}
+	return a
 }
 
 // Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole

@@ -154,6 +154,10 @@ func (in *Instance) bind() error {
 		}
 		q.Tasks[i] = l
 	}
+	in.calls = make([]*Call, len(calls))
+	for i := range calls {
+		in.calls[i] = calls[i].Call
+	}
 	var err error
 	in.program, err = in.engine.backend.Compile(q)
 	return err
@@ -284,35 +288,15 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err := in.checkParams(c, sig, res); err != nil {
 		return nil, err
 	}
-	passed, err := passed(c, sig)
+	passed, err := decodePassed(c, sig)
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res)}
 	if s := in.states[c.Node]; s != nil {
 		call.State = &s.State
 	}
 	return call, nil
-}
-
-// passed returns the values of the arguments that the caller of a task passed, by slot.
-func passed(c *plan.Call, sig *task.Signature) (map[int][]any, error) {
-	values := map[int][]any{}
-	for i := range sig.Args {
-		a := &sig.Args[i]
-		if a.From != task.FromCall {
-			continue
-		}
-		data, ok := c.Passed[sig.Operator.Slots[a.Slot].Name]
-		if !ok {
-			data = []byte("[]")
-		}
-		var err error
-		if values[a.Slot], err = a.Decode(sig, data); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
 }
 
 // checkParams checks that the tensors of a call have the types and shapes that the rules of the operator
