@@ -57,6 +57,9 @@ func (b *Backend) Target() target.Target { return target.CPU }
 // Devices returns the number of devices.
 func (b *Backend) Devices() int { return len(b.libraries) }
 
+// Library returns the library of a device, or nil.
+func (b *Backend) Library(device int) any { return b.libraries[device] }
+
 // Workers returns the number of workers.
 func (b *Backend) Workers() int { return b.pool.Workers() }
 
@@ -104,9 +107,7 @@ func (l launchable) Launch() error { return l.Run(&op.Ctx{}, op.Range{Lo: 0, Hi:
 
 // BindCall returns the bodies that generated code binds.
 func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
-	a := c.Accessor(host)
-	a.Handle.Library = b.libraries[c.Device]
-	bodies, err := c.Variant.Bind(a)
+	bodies, err := c.Variant.Bind(c.Accessor(host))
 	steps := make([]engine.Launchable, len(bodies))
 	for i := range bodies {
 		steps[i] = launchable{bodies[i]}

@@ -47,6 +47,12 @@ type Backend interface {
 	Close() error
 }
 
+// A Librarian is a backend that gives tasks of a device a library, such as handles or what operators share: what their
+// argument from "handle" has besides the number of the device.
+type Librarian interface {
+	Library(device int) any
+}
+
 // Memory is memory of a device, as Alloc of a backend returns it. It is comparable, and opaque to the engine.
 type Memory any
 
@@ -74,8 +80,9 @@ type Call struct {
 	// run must have them. A backend whose kernels do not follow them by themselves, as those bound with Accessor do, has
 	// Passed.Follow tell it.
 	Passed *task.Passed
-	// Profiling says how the engine measures the plan.
+	// Profiling says how the engine measures the plan, and Handle is the device.
 	Profiling task.Profiling
+	Handle    task.Handle
 	// State is the per-device state of the call's node, nil if it has none.
 	State *task.State
 	// Memory is that of the node's state, for init and cleanup tasks; nil for others.
@@ -86,7 +93,7 @@ type Call struct {
 }
 
 // Accessor returns the accessor that binds kernels which run on the host. host returns the bytes of a region
-// as the kernel sees them. The handle has the number of the device; a backend may add a library.
+// as the kernel sees them.
 func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	buffers := func(slot int, grad bool) (out []task.Buffer) {
 		for i, p := range c.Signature.Params {
@@ -107,7 +114,7 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Passed: c.Passed, Memory: buffers,
 		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
 		State:     func(int) *task.State { return c.State },
-		Profiling: c.Profiling, Handle: task.Handle{Device: c.Device},
+		Profiling: c.Profiling, Handle: c.Handle,
 	}
 	if c.Memory != nil {
 		a.Heap = c.Memory.onHost(host)

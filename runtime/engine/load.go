@@ -288,11 +288,18 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err := in.checkParams(c, sig, res); err != nil {
 		return nil, err
 	}
+	if err := in.checkConstraints(c, sig, res); err != nil {
+		return nil, err
+	}
 	passed, err := decodePassed(c, sig)
 	if err != nil {
 		return nil, err
 	}
 	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res)}
+	call.Handle = task.Handle{Device: c.Device}
+	if l, ok := in.engine.backend.(Librarian); ok {
+		call.Handle.Library = l.Library(c.Device)
+	}
 	if s := in.states[c.Node]; s != nil {
 		call.State = &s.State
 	}

@@ -19,6 +19,9 @@ func (p *Passed) Values(slot int) []any {
 	return p.values[slot]
 }
 
+// All returns the values by slot. The caller must not change them.
+func (p *Passed) All() map[int][]any { return p.values }
+
 // Follow calls f with the values of a slot, now and each time that they are set.
 func (p *Passed) Follow(slot int, f func(values []any)) {
 	p.follow[slot] = append(p.follow[slot], f)
