@@ -14,9 +14,9 @@ import (
 func Example() {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
-	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	z := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults()))
+	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -40,9 +40,9 @@ func Example() {
 func ExampleAccumulation() {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
-	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	z := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 0.5, Aux: 0.5}, sgd.Optimizer(sgd.Defaults()))
+	micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 0.5, Aux: 0.5}, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -55,7 +55,7 @@ func ExampleAccumulation() {
 func ExampleGraph_Err() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	linear.Apply(g, linear.Attrs{}, x)
+	linear.Apply(g, linear.Defaults(0), x)
 	fmt.Println(g.Err() != nil)
 	// Output: true
 }
@@ -64,8 +64,8 @@ func ExampleGraph_Err() {
 func ExampleNode_After() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	first := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("first"))
-	second := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("second"))
+	first := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("first"))
+	second := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("second"))
 	first.Node().After(second.Node())
 	p, err := graph.Inference(g, first)
 	if err != nil {
