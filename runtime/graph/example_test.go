@@ -86,7 +86,7 @@ func ExampleNode_After() {
 // A constraint on a task says how its tensors may be partitioned. Tensors that do not fit are an error of the program.
 func ExampleConstrain() {
 	g := graph.New(1)
-	y := softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 64, 10), graph.Constrain(task.KindForward,
+	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 64, 10), graph.Constrain(task.KindForward,
 		partition.Constraint{Kind: partition.MinExtents, Terms: []partition.Term{partition.Whole("input")}, Extents: []int{8, 10, 1}}))
 	_, err := graph.Inference(g, y)
 	fmt.Println(err)
@@ -97,7 +97,7 @@ func ExampleConstrain() {
 // A launch says how many processors would partition the tensors of a task.
 func ExampleInvocation_Launch() {
 	g := graph.New(1)
-	y := softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 64, 10))
+	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 64, 10))
 	inv, err := y.Node().Invoke()
 	if err != nil {
 		fmt.Println(err)
