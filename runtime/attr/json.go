@@ -112,21 +112,7 @@ func (f *form) encode(b *bytes.Buffer, v reflect.Value) error {
 	case reflect.Slice, reflect.Array:
 		return f.encodeList(b, v)
 	case reflect.Struct:
-		b.WriteByte('{')
-		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() {
-				return fmt.Errorf("type %v has the unexported field %s", v.Type(), v.Type().Field(i).Name)
-			}
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(b, "%q:", f.name(v.Type().Field(i)))
-			if err := f.encode(b, v.Field(i)); err != nil {
-				return err
-			}
-		}
-		b.WriteByte('}')
-		return nil
+		return f.encodeStruct(b, v)
 	case reflect.Interface:
 		return f.encode(b, v.Elem())
 	}
@@ -171,6 +157,31 @@ func (f *form) encodeList(b *bytes.Buffer, v reflect.Value) error {
 		}
 	}
 	b.WriteByte(']')
+	return nil
+}
+
+// encodeStruct writes the exported fields. Plain values have no others, and what those of attributes hold is no attribute.
+func (f *form) encodeStruct(b *bytes.Buffer, v reflect.Value) error {
+	sep := byte('{')
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		switch {
+		case !field.IsExported() && f.plain:
+			return fmt.Errorf("type %v has the unexported field %s", v.Type(), field.Name)
+		case !field.IsExported():
+			continue
+		}
+		b.WriteByte(sep)
+		sep = ','
+		fmt.Fprintf(b, "%q:", f.name(field))
+		if err := f.encode(b, v.Field(i)); err != nil {
+			return err
+		}
+	}
+	if sep == '{' {
+		b.WriteByte(sep)
+	}
+	b.WriteByte('}')
 	return nil
 }
 
@@ -277,7 +288,7 @@ func (f *form) decodeStruct(data []byte, v reflect.Value) error {
 	for i := range v.NumField() {
 		name := f.name(v.Type().Field(i))
 		p, ok := parts[name]
-		if !ok {
+		if !ok || !v.Type().Field(i).IsExported() {
 			continue
 		}
 		if err := f.decode(p, v.Field(i)); err != nil {
