@@ -96,27 +96,36 @@ func (l *Launch) cuts(s *solver) []cut {
 	return out
 }
 
-// divide chooses how many parts each dimension has: each prime factor of the number of processors, greatest first,
-// divides the dimension whose parts are longest. Dimensions that leave no sums come first.
+// divide chooses how many parts each dimension has. Dimensions that leave sums are divided only if no others are.
 func divide(cuts []cut, procs int) {
+	if !spread(cuts, procs, false) {
+		spread(cuts, procs, true)
+	}
+}
+
+// spread divides dimensions that leave sums, or those that leave none: each prime factor of the number of processors,
+// greatest first, divides the dimension whose parts are longest. It reports whether any was divided.
+func spread(cuts []cut, procs int, sums bool) bool {
+	divided := false
 	for _, f := range primeFactors(procs) {
 		best := -1
 		for i := range cuts {
 			c := &cuts[i]
 			n := c.degree * f
 			tile := shape.CeilDiv(c.extent, n)
-			if n > c.extent || smallest(c.extent, n, tile) < max(c.least, 1) {
+			if len(c.Sums) > 0 != sums || n > c.extent || smallest(c.extent, n, tile) < max(c.least, 1) {
 				continue
 			}
-			if best < 0 || len(cuts[best].Sums) > 0 && len(c.Sums) == 0 ||
-				(len(cuts[best].Sums) > 0) == (len(c.Sums) > 0) && c.extent/c.degree > cuts[best].extent/cuts[best].degree {
+			if best < 0 || c.extent/c.degree > cuts[best].extent/cuts[best].degree {
 				best = i
 			}
 		}
 		if best >= 0 {
 			cuts[best].degree *= f
+			divided = true
 		}
 	}
+	return divided
 }
 
 // solveDims partitions the stores of a launch along its dimensions.
