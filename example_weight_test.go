@@ -18,11 +18,11 @@ func Example_sharedWeight() {
 	train := func(s *opgen.Session) error {
 		g := graph.New(1)
 		x, y := g.Input("x", dtype.F32, 1, 1), g.Input("y", dtype.F32, 1, 1)
-		first := linear.Apply(g, linear.Attrs{OutChannels: 1}, x, graph.Named("first"))
+		first := linear.Apply(g, noBias(1), x, graph.Named("first"))
 		weight := first.Node().Tensor(int(linear.SlotWeight))
-		second := linear.Apply(g, linear.Attrs{OutChannels: 1}, first, graph.Named("second"), graph.Weight(linear.SlotWeight, weight))
+		second := linear.Apply(g, noBias(1), first, graph.Named("second"), graph.Weight(linear.SlotWeight, weight))
 		loss := mse.Apply(g, mse.Defaults(), mse.Logit(second), mse.Label(y))
-		step, err := s.Training(context.Background(), g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.01}), weight)
+		step, err := s.Training(context.Background(), g, loss, sgd.Optimizer(sgd.Defaults(0.01)), weight)
 		if err != nil {
 			return err
 		}

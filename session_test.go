@@ -331,21 +331,19 @@ func TestSharedWeight(t *testing.T) {
 		if shared {
 			x0, x1 := g.Input("x0", dtype.F32, 2, 2), g.Input("x1", dtype.F32, 2, 2)
 			l0, l1 := g.Input("l0", dtype.F32, 2, 1), g.Input("l1", dtype.F32, 2, 1)
-			y0 := linear.Apply(g, linear.Attrs{OutChannels: 1}, x0, graph.Named("fc"))
+			y0 := linear.Apply(g, noBias(1), x0, graph.Named("fc"))
 			weight = y0.Node().Tensor(int(linear.SlotWeight))
-			y1 := linear.Apply(g, linear.Attrs{OutChannels: 1}, x1, graph.Named("twin"), graph.Weight(linear.SlotWeight, weight))
-			add := elementbinary.Defaults()
-			add.Type = elementbinary.TypeEwAdd
-			of = elementbinary.Apply(g, add, elementbinary.LhsInput(loss(y0, l0)), elementbinary.RhsInput(loss(y1, l1)))
+			y1 := linear.Apply(g, noBias(1), x1, graph.Named("twin"), graph.Weight(linear.SlotWeight, weight))
+			of = elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(loss(y0, l0)), elementbinary.RhsInput(loss(y1, l1)))
 			feeds = []opgen.Value{opgen.With(x0, rows[:4]), opgen.With(x1, rows[4:]), opgen.With(l0, labels[:2]), opgen.With(l1, labels[2:])}
 		} else {
 			x, l := g.Input("x", dtype.F32, 4, 2), g.Input("l", dtype.F32, 4, 1)
-			y := linear.Apply(g, linear.Attrs{OutChannels: 1}, x, graph.Named("fc"))
+			y := linear.Apply(g, noBias(1), x, graph.Named("fc"))
 			weight = y.Node().Tensor(int(linear.SlotWeight))
 			of = loss(y, l)
 			feeds = []opgen.Value{opgen.With(x, rows), opgen.With(l, labels)}
 		}
-		p, err := s.Training(t.Context(), g, of, sgd.Optimizer(sgd.Attrs{Lr: 0.01}), weight)
+		p, err := s.Training(t.Context(), g, of, sgd.Optimizer(sgd.Defaults(0.01)), weight)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,4 +360,11 @@ func TestSharedWeight(t *testing.T) {
 			t.Errorf("a shared weight becomes %v, want %v", two, one)
 		}
 	}
+}
+
+// noBias returns the attributes of a linear layer without a bias.
+func noBias(channels int) linear.Attrs {
+	a := linear.Defaults(channels)
+	a.UseBias = false
+	return a
 }

@@ -119,7 +119,7 @@ func ExampleInvocation_Launch() {
 func ExampleGraph_PartInput() {
 	g := graph.New(1)
 	x := g.PartInput("x", dtype.F32, partition.Partition{Extents: []int{64, 10}, Degrees: []int{2, 1}})
-	y := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	y := linear.Apply(g, linear.Defaults(3), x)
 	fmt.Println(x)
 	fmt.Println(x.Partition(), y.Partition(), y.Node().Tensor(int(linear.SlotWeight)).Partition())
 	// Output:

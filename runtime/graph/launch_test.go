@@ -189,10 +189,10 @@ func TestLaunchFollowsSharding(t *testing.T) {
 		y    graph.Tensor
 		want []string
 	}{
-		{softmax.Apply(g, softmax.Attrs{Dim: 1}, x), []string{"x [64/4, 64]", "softmax.output [64/4, 64]"}},
-		{softmax.Apply(g, softmax.Attrs{Dim: 0}, x), []string{"x [64, 64/4]", "softmax_1.output [64, 64/4]"}},
-		{linear.Apply(g, linear.Attrs{OutChannels: 64}, x), []string{"x [64/2, 64] x2 replicas", "linear.weight [64/2, 64] x2 replicas", "linear.output [64/2, 64/2]"}},
-		{linear.Apply(g, linear.Attrs{OutChannels: 1}, g.Input("row", dtype.F32, 1, 64)), []string{"row [1, 64/4]", "linear_1.weight [1, 64/4]", "linear_1.output [1, 1] x4 sums"}},
+		{softmax.Apply(g, along(1), x), []string{"x [64/4, 64]", "softmax.output [64/4, 64]"}},
+		{softmax.Apply(g, along(0), x), []string{"x [64, 64/4]", "softmax_1.output [64, 64/4]"}},
+		{linear.Apply(g, noBias(64), x), []string{"x [64/2, 64] x2 replicas", "linear.weight [64/2, 64] x2 replicas", "linear.output [64/2, 64/2]"}},
+		{linear.Apply(g, noBias(1), g.Input("row", dtype.F32, 1, 64)), []string{"row [1, 64/4]", "linear_1.weight [1, 64/4]", "linear_1.output [1, 1] x4 sums"}},
 	} {
 		if got := partitions(t, tt.y.Node()); !slices.Equal(got, tt.want) {
 			t.Errorf("got %v\nwant %v", got, tt.want)
@@ -203,7 +203,7 @@ func TestLaunchFollowsSharding(t *testing.T) {
 // TestLeavesOfLinear checks which part of each tensor a leaf has: the parts of a leaf fit each other.
 func TestLeavesOfLinear(t *testing.T) {
 	g := graph.New(1)
-	inv, err := linear.Apply(g, linear.Attrs{OutChannels: 64}, g.Input("x", dtype.F32, 64, 64)).Node().Invoke()
+	inv, err := linear.Apply(g, noBias(64), g.Input("x", dtype.F32, 64, 64)).Node().Invoke()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestLeavesOfLinear(t *testing.T) {
 	}
 	box := func(arg, leaf int) string {
 		p := s.Argument(arg)
-		return p.Part(0, p.Parts[leaf]).Box.String()
+		return p.Part(0, p.PartOf[leaf]).Box.String()
 	}
 	for leaf := range s.Leaves() {
 		rows, columns := []string{"0:32", "32:64"}[leaf/2], []string{"0:32", "32:64"}[leaf%2]
@@ -239,9 +239,23 @@ func TestConstraintsRestrictSharding(t *testing.T) {
 		{partition.Constraint{Kind: partition.Align, Terms: []partition.Term{partition.Whole("input"), partition.Whole("output")}}, "linear.output [64/4, 64]"},
 	} {
 		g := graph.New(1)
-		y := linear.Apply(g, linear.Attrs{OutChannels: 64}, g.Input("x", dtype.F32, 64, 64), graph.Constrain(task.KindForward, tt.c))
+		y := linear.Apply(g, noBias(64), g.Input("x", dtype.F32, 64, 64), graph.Constrain(task.KindForward, tt.c))
 		if got := partitions(t, y.Node()); got[2] != tt.want {
 			t.Errorf("%v: got %v, want %s", tt.c, got, tt.want)
 		}
 	}
+}
+
+// noBias returns the attributes of a linear layer without a bias.
+func noBias(channels int) linear.Attrs {
+	a := linear.Defaults(channels)
+	a.UseBias = false
+	return a
+}
+
+// along returns the attributes of a softmax along a dimension.
+func along(dim int) softmax.Attrs {
+	a := softmax.Defaults()
+	a.Dim = dim
+	return a
 }

@@ -25,19 +25,19 @@ func TestParallel(t *testing.T) {
 		given given
 		want  string // of weight and output, or the error
 	}{
-		"data":      {linear.Attrs{OutChannels: 8, UseBias: true}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{2, 1}, 0)}}, "[8, 4] x2 replicas; [6/2, 8]"},
-		"replicas":  {linear.Attrs{OutChannels: 8, UseBias: true}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 4)}}, "[8/4, 4]; [6, 8/4]"},
-		"both":      {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{2, 1}, 4)}}, "[8/4, 4] x2 replicas; [6/2, 8/4]"},
-		"inner":     {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "[8, 4/2]; [6, 8] x2 sums"},
-		"weight":    {linear.Attrs{OutChannels: 8}, given{at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "[8/2, 4]; [6, 8/2]"},
-		"bias":      {linear.Attrs{OutChannels: 8, UseBias: true}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "operator linear, slot input: want dimension 1 undivided, since each part of the result needs all of it, got degree 2"},
-		"uneven":    {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{4, 1}, 0)}}, "want a degree that divides the extent 6 of dimension 0, got 4"},
-		"conflict":  {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{1, 4}, 0)}}, "slot weight: want degree 2 of dimension 1, as of input, got 4"},
-		"too few":   {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "slot input: want a multiple of 2 replicas, one for each part of what it is combined with, got 1"},
-		"of 3":      {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 3)}}, "slot weight: want replicas whose number divides the extent 8 of out_channels, got 3"},
-		"sums":      {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {{Extents: []int{6, 4}, Degrees: []int{1, 1}, Sums: 2}}}, "slot input: want a tensor whose terms were added, got [6, 4] x2 sums"},
-		"of output": {linear.Attrs{OutChannels: 8}, given{at(linear.SlotOutput): {of([]int{6, 8}, []int{2, 1}, 0)}}, "operator linear: want partitions of inputs and weights, got one of output"},
-		"shape":     {linear.Attrs{OutChannels: 8}, given{at(linear.SlotInput): {of([]int{6, 5}, []int{1, 1}, 0)}}, "slot input: want a partition whose parts, or whose whole, are f32[6, 4], got [6, 5]"},
+		"data":      {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{2, 1}, 0)}}, "[8, 4] x2 replicas; [6/2, 8]"},
+		"replicas":  {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 4)}}, "[8/4, 4]; [6, 8/4]"},
+		"both":      {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{2, 1}, 4)}}, "[8/4, 4] x2 replicas; [6/2, 8/4]"},
+		"inner":     {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "[8, 4/2]; [6, 8] x2 sums"},
+		"weight":    {noBias(8), given{at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "[8/2, 4]; [6, 8/2]"},
+		"bias":      {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "operator linear, slot input: want dimension 1 undivided, since each part of the result needs all of it, got degree 2"},
+		"uneven":    {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{4, 1}, 0)}}, "want a degree that divides the extent 6 of dimension 0, got 4"},
+		"conflict":  {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{1, 4}, 0)}}, "slot weight: want degree 2 of dimension 1, as of input, got 4"},
+		"too few":   {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "slot input: want a multiple of 2 replicas, one for each part of what it is combined with, got 1"},
+		"of 3":      {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 3)}}, "slot weight: want replicas whose number divides the extent 8 of out_channels, got 3"},
+		"sums":      {noBias(8), given{at(linear.SlotInput): {{Extents: []int{6, 4}, Degrees: []int{1, 1}, Sums: 2}}}, "slot input: want a tensor whose terms were added, got [6, 4] x2 sums"},
+		"of output": {noBias(8), given{at(linear.SlotOutput): {of([]int{6, 8}, []int{2, 1}, 0)}}, "operator linear: want partitions of inputs and weights, got one of output"},
+		"shape":     {noBias(8), given{at(linear.SlotInput): {of([]int{6, 5}, []int{1, 1}, 0)}}, "slot input: want a partition whose parts, or whose whole, are f32[6, 4], got [6, 5]"},
 	} {
 		g := graph.New(1)
 		n := linear.Apply(g, tt.attrs, g.Input("x", dtype.F32, 6, 4)).Node()
@@ -58,7 +58,7 @@ func TestParallel(t *testing.T) {
 func TestPartInput(t *testing.T) {
 	g := graph.New(1)
 	x := g.PartInput("x", dtype.F32, of([]int{8, 4}, []int{2, 1}, 0))
-	y := softmax.Apply(g, softmax.Defaults(), linear.Apply(g, linear.Attrs{OutChannels: 3}, x))
+	y := softmax.Apply(g, softmax.Defaults(), linear.Apply(g, noBias(3), x))
 	if err := g.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestPartInput(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	// Softmax cannot be divided along its rows: what it gives is no part.
-	z := softmax.Apply(g, softmax.Attrs{Dim: 0}, x)
+	z := softmax.Apply(g, along(0), x)
 	if got := z.Partition().String(); got != "[4, 4]" {
 		t.Errorf("got %s", got)
 	}
@@ -90,7 +90,7 @@ func TestPartInput(t *testing.T) {
 
 // TestWeightErrors lists weights of other nodes that do not fit.
 func TestWeightErrors(t *testing.T) {
-	other := linear.Apply(graph.New(1), linear.Attrs{OutChannels: 3}, graph.New(1).Input("x", dtype.F32, 2, 4))
+	other := linear.Apply(graph.New(1), noBias(3), graph.New(1).Input("x", dtype.F32, 2, 4))
 	for name, tt := range map[string]struct {
 		slot linear.Slot
 		of   func(x graph.Tensor, n *graph.Node) graph.Tensor
@@ -105,8 +105,8 @@ func TestWeightErrors(t *testing.T) {
 	} {
 		g := graph.New(1)
 		x := g.Input("x", dtype.F32, 2, 4)
-		n := linear.Apply(g, linear.Attrs{OutChannels: 3, UseBias: true}, x).Node()
-		linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Weight(tt.slot, tt.of(x, n)))
+		n := linear.Apply(g, linear.Defaults(3), x).Node()
+		linear.Apply(g, noBias(3), x, graph.Weight(tt.slot, tt.of(x, n)))
 		if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
 			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
 		}

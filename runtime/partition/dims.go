@@ -207,7 +207,7 @@ func (s *solver) partOf(l *Launch, slot int, x *Store, cuts []cut, domain []int)
 		for axis, k := range tile {
 			part = part*p.Degrees[axis] + k
 		}
-		p.Parts = append(p.Parts, (term*max(p.Replicas, 1)+replica)*p.tiles()+part)
+		p.PartOf = append(p.PartOf, (term*max(p.Replicas, 1)+replica)*p.tiles()+part)
 		boxes = append(boxes, b)
 	}
 	if p.tiles() > 1 {
