@@ -274,27 +274,27 @@ func TestChecks(t *testing.T) {
 func TestLackingNumbers(t *testing.T) {
 	type part struct {
 		Fill  float64               `json:"fill"`
-		Maybe attr.Opt[float64]     `json:"maybe"`
-		Many  attr.List[float64]    `json:"many"`
+		Maybe Opt[float64]          `json:"maybe"`
+		Many  List[float64]         `json:"many"`
 		Inner struct{ Low float32 } `json:"inner"`
 	}
-	x := part{Fill: math.Inf(-1), Maybe: attr.Some(math.Inf(1)), Many: attr.ListOf(1, math.Inf(-1))}
+	x := part{Fill: math.Inf(-1), Maybe: Some(math.Inf(1)), Many: ListOf(1, math.Inf(-1))}
 	x.Inner.Low = float32(math.Inf(1))
-	data, err := attr.Marshal(x)
+	data, err := Marshal(x)
 	if want := `{"fill":"-inf","maybe":"inf","many":[1,"-inf"],"inner":{"Low":"inf"}}`; err != nil || string(data) != want {
 		t.Errorf("got %s, %v, want %s", data, err, want)
 	}
 	var y part
-	if err := attr.Unmarshal(data, &y); err != nil || x != y {
+	if err := Unmarshal(data, &y); err != nil || x != y {
 		t.Errorf("read %+v, %v, want %+v", y, err, x)
 	}
-	if err := attr.Decode("op", []byte(`{"fill": "nan"}`), &y); err != nil || y.Fill == y.Fill {
+	if err := Decode("op", []byte(`{"fill": "nan"}`), &y); err != nil || y.Fill == y.Fill {
 		t.Errorf("read %v, %v, want NaN", y.Fill, err)
 	}
-	if err := attr.Decode("op", []byte(`{"fill": "large"}`), &y); err == nil || err.Error() != `operator op: attribute fill: want a number, got "large"` {
+	if err := Decode("op", []byte(`{"fill": "large"}`), &y); err == nil || err.Error() != `operator op: attribute fill: want a number, got "large"` {
 		t.Errorf("got %v", err)
 	}
-	fields, err := attr.Object(x)
+	fields, err := Object(x)
 	if f, ok := fields["fill"].(json.Number); err != nil || !ok || f != "-inf" {
 		t.Errorf("got %v, %v", fields, err)
 	}
@@ -310,12 +310,12 @@ func TestLackingNumbers(t *testing.T) {
 		Array   [2]float32
 	}
 	p := []plain{{Hidden: math.Inf(1), Numbers: []complex128{complex(1, math.Inf(-1))}, Kind: 3, Bytes: []byte{1, 2}, Array: [2]float32{0.1, 2}}}
-	data, err = attr.MarshalPlain(p)
+	data, err = MarshalPlain(p)
 	if want := `[{"Hidden":"inf","Numbers":["(1-Infi)"],"Kind":3,"Name":"","None":null,"Bytes":[1,2],"Array":[0.1,2]}]`; err != nil || string(data) != want {
 		t.Errorf("got %s, %v, want %s", data, err, want)
 	}
 	var q []plain
-	if err := attr.UnmarshalPlain(data, &q); err != nil || !reflect.DeepEqual(p, q) {
+	if err := UnmarshalPlain(data, &q); err != nil || !reflect.DeepEqual(p, q) {
 		t.Errorf("read %+v, %v, want %+v", q, err, p)
 	}
 }

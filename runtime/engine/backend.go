@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
@@ -83,6 +84,8 @@ type Call struct {
 	// Profiling says how the engine measures the plan, and Handle is the device.
 	Profiling task.Profiling
 	Handle    task.Handle
+	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
+	Wholes [][]partition.Partition
 	// State is the per-device state of the call's node, nil if it has none.
 	State *task.State
 	// Memory is that of the node's state, for init and cleanup tasks; nil for others.
@@ -119,7 +122,18 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	if c.Memory != nil {
 		a.Heap = c.Memory.onHost(host)
 	}
+	if c.Wholes != nil {
+		a.Partition = func(slot int) partition.Partition { return first(c.Wholes[slot]) }
+	}
 	return a
+}
+
+// first returns the partition of a slot's only tensor; the zero Partition if the slot has none.
+func first(list []partition.Partition) partition.Partition {
+	if len(list) == 0 {
+		return partition.Partition{}
+	}
+	return list[0]
 }
 
 // Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
@@ -295,7 +296,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}
 	call.Handle = task.Handle{Device: c.Device}
 	if l, ok := in.engine.backend.(Librarian); ok {
 		call.Handle.Library = l.Library(c.Device)
@@ -304,6 +305,18 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 		call.State = &s.State
 	}
 	return call, nil
+}
+
+// wholes returns, by slot, the partitions of the tensors of which those of a call are parts; nil if they are whole.
+func wholes(c *plan.Call, o *task.Operator) [][]partition.Partition {
+	if len(c.Wholes) == 0 {
+		return nil
+	}
+	out := make([][]partition.Partition, len(o.Slots))
+	for i := range o.Slots {
+		out[i] = c.Wholes[o.Slots[i].Name]
+	}
+	return out
 }
 
 // checkParams checks that the tensors of a call have the types and shapes that the rules of the operator
