@@ -171,7 +171,7 @@ func (r *reader) attr(e *source.Entry, field bool) *Attr {
 		return &Attr{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	a := &Attr{Name: e.Key, Key: e.KeySpan, Span: t.t.Span, Type: t.required("type", "the attribute's type"), Doc: t.str("doc"),
-		Optional: t.boolean("optional"), List: t.boolean("list"), Enum: t.str("enum")}
+		Optional: t.boolean("optional"), List: t.boolean("list"), Len: t.integer("len"), Enum: t.str("enum")}
 	if d := t.take("default"); d != nil {
 		a.Default = d.Value
 	}
