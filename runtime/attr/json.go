@@ -18,8 +18,8 @@ func Unmarshal(data []byte, into any) error {
 	return (&form{}).decode(data, reflect.ValueOf(into).Elem())
 }
 
-// MarshalPlain returns a value of any plain Go type as JSON: floats as Marshal does, complex numbers as strings such as
-// "(1+2i)", and structs by the Go names of their fields, whatever their tags say.
+// MarshalPlain returns a value of any plain Go type as JSON: floats as Marshal does, and structs by the Go names of their
+// fields, whatever their tags say.
 func MarshalPlain(v any) ([]byte, error) { return (&form{plain: true}).marshal(v) }
 
 // UnmarshalPlain reads what MarshalPlain returns.
@@ -90,11 +90,11 @@ func (f *form) encode(b *bytes.Buffer, v reflect.Value) error {
 			b.WriteString("null")
 			return nil
 		}
-	} else if m, ok := v.Interface().(json.Marshaler); ok && !f.plain {
+	} else if m, ok := v.Interface().(json.Marshaler); ok {
 		data, err := m.MarshalJSON()
 		b.Write(data)
 		return err
-	} else if t, ok := v.Interface().(interface{ MarshalText() ([]byte, error) }); ok && !f.plain {
+	} else if t, ok := v.Interface().(interface{ MarshalText() ([]byte, error) }); ok {
 		data, err := json.Marshal(t)
 		b.Write(data)
 		return err
@@ -106,9 +106,6 @@ func (f *form) encode(b *bytes.Buffer, v reflect.Value) error {
 			b.Write(text)
 			return err
 		}
-	case reflect.Complex64, reflect.Complex128:
-		b.WriteString(strconv.Quote(strconv.FormatComplex(v.Complex(), 'g', -1, v.Type().Bits())))
-		return nil
 	case reflect.Slice, reflect.Array:
 		return f.encodeList(b, v)
 	case reflect.Struct:
@@ -116,30 +113,9 @@ func (f *form) encode(b *bytes.Buffer, v reflect.Value) error {
 	case reflect.Interface:
 		return f.encode(b, v.Elem())
 	}
-	data, err := json.Marshal(basic(v))
+	data, err := json.Marshal(v.Interface())
 	b.Write(data)
 	return err
-}
-
-// basic returns the value of a basic kind without its type, whose methods package json would call.
-func basic(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Bool:
-		return v.Bool()
-	case reflect.String:
-		return v.String()
-	case reflect.Float32:
-		return float32(v.Float())
-	case reflect.Float64:
-		return v.Float()
-	}
-	if v.CanInt() {
-		return v.Int()
-	}
-	if v.CanUint() {
-		return v.Uint()
-	}
-	return v.Interface()
 }
 
 func (f *form) encodeList(b *bytes.Buffer, v reflect.Value) error {
@@ -195,58 +171,27 @@ func (f *form) name(field reflect.StructField) string {
 
 func (f *form) decode(data []byte, v reflect.Value) error {
 	data = bytes.TrimSpace(data)
-	if !f.plain {
-		if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
-			return u.UnmarshalJSON(data)
-		}
-		if _, ok := v.Addr().Interface().(interface{ UnmarshalText([]byte) error }); ok {
-			return json.Unmarshal(data, v.Addr().Interface())
-		}
+	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
+		return u.UnmarshalJSON(data)
+	}
+	if _, ok := v.Addr().Interface().(interface{ UnmarshalText([]byte) error }); ok {
+		return json.Unmarshal(data, v.Addr().Interface())
 	}
 	if string(data) == "null" {
 		return nil
 	}
-	quoted := len(data) > 0 && data[0] == '"'
 	switch v.Kind() {
 	case reflect.Float32, reflect.Float64:
 		if x, ok := lacking(data); ok {
 			v.SetFloat(x)
 			return nil
 		}
-	case reflect.Complex64, reflect.Complex128:
-		text, err := strconv.Unquote(string(data))
-		if err != nil || !quoted {
-			return &json.UnmarshalTypeError{Value: string(data), Type: v.Type()}
-		}
-		x, err := strconv.ParseComplex(text, v.Type().Bits())
-		v.SetComplex(x)
-		return err
 	case reflect.Slice, reflect.Array:
 		return f.decodeList(data, v)
 	case reflect.Struct:
 		return f.decodeStruct(data, v)
 	}
-	p := reflect.New(v.Type())
-	if f.plain {
-		p = reflect.New(basicType(v))
-	}
-	if err := json.Unmarshal(data, p.Interface()); err != nil {
-		return err
-	}
-	v.Set(p.Elem().Convert(v.Type()))
-	return nil
-}
-
-// basicType returns the basic type of a value's kind, which has no methods.
-func basicType(v reflect.Value) reflect.Type {
-	if v.Kind() == reflect.Bool || v.Kind() == reflect.String || v.CanInt() || v.CanUint() || v.CanFloat() {
-		return reflect.TypeOf(map[reflect.Kind]any{
-			reflect.Bool: false, reflect.String: "", reflect.Int: 0, reflect.Int8: int8(0), reflect.Int16: int16(0), reflect.Int32: int32(0),
-			reflect.Int64: int64(0), reflect.Uint: uint(0), reflect.Uint8: uint8(0), reflect.Uint16: uint16(0), reflect.Uint32: uint32(0),
-			reflect.Uint64: uint64(0), reflect.Uintptr: uintptr(0), reflect.Float32: float32(0), reflect.Float64: 0.0,
-		}[v.Kind()])
-	}
-	return v.Type()
+	return json.Unmarshal(data, v.Addr().Interface())
 }
 
 // lacking returns a number that JSON lacks.
