@@ -52,6 +52,7 @@ func (o *operator) slot(s *spec.Slot) {
 	if s.Below.Set() {
 		o.sc.Expr(s.Below, expr.Int)
 	}
+	o.counted(s)
 	if s.Variadic != nil {
 		o.variadic(s)
 	}
@@ -104,6 +105,7 @@ func (o *operator) slotKeys(s *spec.Slot) {
 		o.list.Add(diag.BadRole, s.Below.Span(), "below bounds integers, %s holds %s", s.Name, s.Type.V)
 	}
 	only(s.AuxLoss.Set(), s.AuxLoss.Span, "aux_loss", "output")
+	only(s.Count.Set(), s.Count.Span(), "count", "output")
 	if s.Variadic != nil {
 		only(true, s.Variadic.Span, "variadic", "input", "output")
 	}

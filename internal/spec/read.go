@@ -202,7 +202,8 @@ func (r *reader) slot(e *source.Entry) *Slot {
 	s := &Slot{Name: e.Key, Key: e.KeySpan, Span: t.t.Span,
 		Role: t.required("role", "input, weight, output, saved or scratch"),
 		Type: t.required("type", "an element type or a dtype variable"),
-		Doc:  t.str("doc"), Trainable: t.boolean("trainable"), Per: t.str("per"), AuxLoss: t.boolean("aux_loss")}
+		Doc:  t.str("doc"), Trainable: t.boolean("trainable"), Per: t.str("per"), AuxLoss: t.boolean("aux_loss"),
+		Count: t.str("count")}
 	if p := t.take("present"); p != nil {
 		s.Present = r.expression(p)
 	}

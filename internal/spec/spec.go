@@ -175,6 +175,7 @@ type Slot struct {
 	Per       Str
 	AuxLoss   Bool
 	Below     Str
+	Count     Str // of an output: the output that holds how many of its rows count
 }
 
 // Variadic says how many tensors a slot holds.
