@@ -14,6 +14,7 @@ import (
 // them with known results.
 var noFormula = map[string]string{
 	"concat_flat": "its inputs have different ranks",
+	"einsum":      "an attribute says which products it sums",
 	"nonzero":     "values decide how many rows of its output count",
 	"unique":      "values decide how many rows of its output count",
 }

@@ -73,10 +73,9 @@ func (o *operator) derived(s *spec.Slot) {
 	for _, v := range typeNames(s.Type.V) {
 		switch {
 		case o.sc.What(v) != "dtype variable" || o.unbound[v]:
-		case s.Mixed() && !o.s.ShapeFunc.Set():
+		case s.Mixed():
 			o.unbound[v] = true // to report it once
-			o.list.Add(diag.BadType, s.Type.Span(), "each tensor of %s has an element type of its own, and nothing determines which", s.Name).
-				Hinted("name a function that does: shape_func = \"package.Func\"")
+			o.list.Add(diag.BadType, s.Type.Span(), "each tensor of %s has an element type of its own, and nothing determines which", s.Name)
 		case !s.Mixed() && !o.typeBound(v):
 			o.unbound[v] = true
 			o.list.Add(diag.BadType, s.Type.Span(), "no input that is always present has the element type %s, so nothing determines it", v).

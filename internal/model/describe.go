@@ -182,6 +182,13 @@ func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
 func describeExample(o *task.Operator, x *spec.Example) task.Example {
 	d := task.Example{Attrs: object(x.Attrs), Shapes: map[string][]int{}}
 	for _, e := range x.Inputs {
+		if o.SlotNamed(e.Key) < 0 { // a dimension that a Go function gives
+			if d.Dims == nil {
+				d.Dims = map[string][]int{}
+			}
+			d.Dims[e.Key] = extents(e.Value)
+			continue
+		}
 		if !o.Slots[o.SlotNamed(e.Key)].Variadic {
 			d.Shapes[e.Key] = extents(e.Value)
 			continue

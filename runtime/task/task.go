@@ -233,6 +233,8 @@ type TypeVar struct {
 type Example struct {
 	Attrs  string           `json:"attrs"`  // JSON
 	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
+	// Dims holds the dimensions that functions of the module give, which tools do not run.
+	Dims map[string][]int `json:"dims,omitempty"`
 }
 
 // SlotNamed returns the number of the slot of the given name, or -1.
