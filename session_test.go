@@ -12,6 +12,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/safetensors"
@@ -81,7 +82,7 @@ func TestVariables(t *testing.T) {
 func affine(typ dtype.Type, channels int) (g *graph.Graph, x, y graph.Tensor) {
 	g = graph.New(1)
 	x = g.Input("x", typ, 2, 3)
-	return g, x, linear.Apply(g, linear.Attrs{OutChannels: channels, UseBias: true}, x, graph.Named("affine"))
+	return g, x, linear.Apply(g, linear.Defaults(channels), x, graph.Named("affine"))
 }
 
 // TestVariableTypes saves and loads variables of every type that operators have weights of.
@@ -244,7 +245,7 @@ func TestOpenErrors(t *testing.T) {
 	_, err = open(t).Training(t.Context(), g, y, nil)
 	want(t, err, "want a floating-point scalar as loss")
 	bad := graph.New(1)
-	linear.Apply(bad, linear.Attrs{}, bad.Input("x", dtype.F32, 2, 3))
+	linear.Apply(bad, linear.Defaults(0), bad.Input("x", dtype.F32, 2, 3))
 	_, err = open(t).Inference(t.Context(), bad, y)
 	want(t, err, "out_channels")
 }
@@ -255,7 +256,7 @@ func TestFuse(t *testing.T) {
 	t.Parallel()
 	run := func(opts ...opgen.Option) ([]float32, int) {
 		g, x, y := affine(dtype.F32, 4)
-		z := elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeTanh}, y)
+		z := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeTanh).WithAlpha(0), y)
 		s := open(t, append(opts, opgen.Profile())...)
 		p, err := s.Inference(t.Context(), g, z)
 		if err != nil {
@@ -278,5 +279,33 @@ func TestFuse(t *testing.T) {
 		if math.Abs(float64(x-plain[i])) > 1e-5 {
 			t.Errorf("element %d is %v with fusion, %v without", i, x, plain[i])
 		}
+	}
+}
+
+// TestChecked trains in checked mode. Weights have the bits of those of a session without it. A label out of bounds is
+// an error that says where it stands.
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	var trained [2][]float32
+	for i, opts := range [][]opgen.Option{nil, {opgen.Checked()}} {
+		b := opgen.NewBatches(open(t, opts...), 0, training(0.4))
+		for k := range 2 {
+			p := step(t, b, 5, 5*k, 5*k+5, true)
+			trained[i] = weights(t, p)
+		}
+	}
+	if !slices.Equal(trained[0], trained[1]) {
+		t.Errorf("checked, the weights are %v, want %v", trained[1], trained[0])
+	}
+	p, err := opgen.NewBatches(open(t, opgen.Checked()), 0, training(0)).For(t.Context(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, label := samples(0, 5)
+	label[3] = classes
+	err = p.Run(t.Context(), opgen.With(p.Net.x, x), opgen.With(p.Net.label, label))
+	var e *checked.Error
+	if !errors.As(err, &e) || e.Rule != checked.Below || e.Slot != "label" || !slices.Equal(e.Index, []int{3, 0}) {
+		t.Errorf("got %v, want that label [3, 0] is out of bounds", err)
 	}
 }

@@ -69,7 +69,7 @@ func TestNonzero(t *testing.T) {
 func nonzeros[T dtype.Element](t *testing.T, in []T, dims []int, want []int64, shape []int) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.Of[T](), dims...)
-	y := nonzero.Apply(g, nonzero.Attrs{}, x)
+	y := nonzero.Apply(g, nonzero.Defaults(), x)
 	p := infer(t, g, []graph.Tensor{y.Output, y.Number}, opgen.With(x, in))
 	if got, s := fetched[int64](t, p, y.Output); !slices.Equal(got, want) || !slices.Equal(s, shape) {
 		t.Errorf("got %v of shape %v, want %v of shape %v", got, s, want, shape)
@@ -97,7 +97,7 @@ func TestUnique(t *testing.T) {
 func uniques[T dtype.Element](t *testing.T, in, want []T, inverse, counts []int64) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.Of[T](), len(in))
-	y := unique.Apply(g, unique.Attrs{}, x, graph.Request(unique.SlotInverse), graph.Request(unique.SlotCounts))
+	y := unique.Apply(g, unique.Defaults(), x, graph.Request(unique.SlotInverse), graph.Request(unique.SlotCounts))
 	of := func(s unique.Slot) graph.Tensor { return y.Output.Node().Tensor(int(s)) }
 	p := infer(t, g, []graph.Tensor{y.Output, of(unique.SlotInverse), of(unique.SlotCounts)}, opgen.With(x, in))
 	if got, s := fetched[T](t, p, y.Output); !slices.Equal(got, want) || !slices.Equal(s, d(len(want))) {
@@ -115,7 +115,7 @@ func uniques[T dtype.Element](t *testing.T, in, want []T, inverse, counts []int6
 func TestUniqueNaN(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 5)
-	y := unique.Apply(g, unique.Attrs{}, x)
+	y := unique.Apply(g, unique.Defaults(), x)
 	p := infer(t, g, []graph.Tensor{y.Output}, opgen.With(x, []float64{nan, 2, inf, nan, 2}))
 	got, _ := fetched[float64](t, p, y.Output)
 	if len(got) != 4 || got[0] != 2 || got[1] != inf || got[2] == got[2] || got[3] == got[3] {
@@ -127,11 +127,11 @@ func TestUniqueNaN(t *testing.T) {
 func TestCountedDownstream(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 4)
-	y := nonzero.Apply(g, nonzero.Attrs{}, x)
+	y := nonzero.Apply(g, nonzero.Defaults(), x)
 	if !slices.Equal(y.Output.Shape(), d(4, 1)) {
 		t.Fatalf("got the shape %v, want that of the most rows that there can be", y.Output.Shape())
 	}
-	sum := reduce.Apply(g, reduce.Attrs{OpType: reduce.OpTypeReduceSum, Axes: attr.ListOf(0, 1)}, y.Output)
+	sum := reduce.Apply(g, reduce.Defaults(reduce.OpTypeReduceSum, attr.ListOf(0, 1)), y.Output)
 	p := infer(t, g, []graph.Tensor{sum, y.Output}, opgen.With(x, []float64{0, 5, 0, 7}))
 	if got, _ := fetched[int64](t, p, sum); got[0] != 4 {
 		t.Errorf("got the sum %v of the indices, want 1 + 3", got)
@@ -169,7 +169,7 @@ func TestCountOutOfBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := graph.New(1)
-		y := nonzero.Apply(g, nonzero.Attrs{}, g.Input("x", dtype.F64, 3))
+		y := nonzero.Apply(g, nonzero.Defaults(), g.Input("x", dtype.F64, 3))
 		p, err := graph.Whole(g, y.Output)
 		if err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ func TestEinsum(t *testing.T) {
 	} {
 		g := graph.New(1)
 		x, v := fed(g, tt.shapes...)
-		y := einsum.Apply(g, einsum.Attrs{Equation: tt.equation}, x)
+		y := einsum.Apply(g, einsum.Defaults(tt.equation), x)
 		if got := computed(t, g, v, y); !slices.Equal(got, tt.want) || !slices.Equal(y.Shape(), tt.shape) {
 			t.Errorf("%s: got %v of shape %v, want %v of shape %v", tt.equation, got, y.Shape(), tt.want, tt.shape)
 		}
@@ -70,7 +70,7 @@ func TestEinsumErrors(t *testing.T) {
 	} {
 		g := graph.New(1)
 		x, _ := fed(g, tt.shapes...)
-		einsum.Apply(g, einsum.Attrs{Equation: tt.equation}, x)
+		einsum.Apply(g, einsum.Defaults(tt.equation), x)
 		if err := g.Err(); err == nil || !strings.Contains(err.Error(), "einsum") || !strings.HasSuffix(err.Error(), tt.want) ||
 			!strings.Contains(err.Error(), "einsum_test.go:") {
 			t.Errorf("%s: got %v, want an error at this file that ends in %s", tt.equation, err, tt.want)

@@ -6,17 +6,20 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // A graph is built once and expanded into programs.
 func Example() {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
-	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	z := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults()))
+	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -40,9 +43,9 @@ func Example() {
 func ExampleAccumulation() {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
-	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	z := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 0.5, Aux: 0.5}, sgd.Optimizer(sgd.Defaults()))
+	micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 0.5, Aux: 0.5}, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -55,7 +58,7 @@ func ExampleAccumulation() {
 func ExampleGraph_Err() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	linear.Apply(g, linear.Attrs{}, x)
+	linear.Apply(g, linear.Defaults(0), x)
 	fmt.Println(g.Err() != nil)
 	// Output: true
 }
@@ -64,8 +67,8 @@ func ExampleGraph_Err() {
 func ExampleNode_After() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	first := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("first"))
-	second := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("second"))
+	first := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("first"))
+	second := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("second"))
 	first.Node().After(second.Node())
 	p, err := graph.Inference(g, first)
 	if err != nil {
@@ -78,4 +81,35 @@ func ExampleNode_After() {
 	// Output:
 	// second
 	// first
+}
+
+// A constraint on a task says how its tensors may be partitioned. Tensors that do not fit are an error of the program.
+func ExampleConstrain() {
+	g := graph.New(1)
+	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 64, 10), graph.Constrain(task.KindForward,
+		partition.Constraint{Kind: partition.MinExtents, Terms: []partition.Term{partition.Whole("input")}, Extents: []int{8, 10, 1}}))
+	_, err := graph.Inference(g, y)
+	fmt.Println(err)
+	// Output:
+	// node softmax: operator softmax, task forward, slot input: want 2 numbers in extents, one for each axis, for min_extents(input, extents [8 10 1]), got 3
+}
+
+// A launch says how many processors would partition the tensors of a task.
+func ExampleInvocation_Launch() {
+	g := graph.New(1)
+	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 64, 10))
+	inv, err := y.Node().Invoke()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := inv.Launch()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := partition.NewChecker(inv.Signature.Declaration(), partition.Machine{Kind: "cpu", Procs: 4, Threshold: 1}).Launch(l)
+	fmt.Println(s.Argument(0), s.Argument(1), err)
+	// Output:
+	// [64/4, 10] [64/4, 10] <nil>
 }
