@@ -24,7 +24,7 @@ func (sc *Scope) lets() {
 			if cycle == nil {
 				let.Node = sc.letExpr(l)
 			} else {
-				sc.list.Add(diag.Cyclic, l.Key, "dimension %s is defined by itself: %s", l.Name, strings.Join(append(cycle, l.Name), " <- "))
+				sc.list.Add(diag.Cyclic, definition(l).Span(), "dimension %s is defined by itself: %s", l.Name, strings.Join(append(cycle, l.Name), " <- "))
 				cyclic = append(cyclic, cycle...)
 			}
 		}
@@ -51,6 +51,14 @@ func (sc *Scope) letExpr(l *spec.Let) expr.Node {
 		want = expr.Dims
 	}
 	return sc.exprAt(l.Expr.Node, l.Expr.V, 0, want)
+}
+
+// definition returns the text that defines a dimension.
+func definition(l *spec.Let) spec.Str {
+	if l.Func.Set() {
+		return l.Func
+	}
+	return l.Expr
 }
 
 // parsed returns what defines a dimension, without types.
