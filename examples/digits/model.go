@@ -68,7 +68,7 @@ func newNetwork(batch int, seed uint64, device int) *network {
 
 // relu replaces negative elements by 0. Fusion makes it a part of the operator before.
 func relu(g *graph.Graph, x graph.Tensor, name string) graph.Tensor {
-	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu).WithAlpha(0), x, graph.Named(name))
+	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x, graph.Named(name))
 }
 
 // classifier is the network for training and for answering, with one set of weights on each device.

@@ -42,7 +42,7 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 		case 0:
 			y = linear.Apply(g, linear.Defaults(x.Shape()[len(x.Shape())-1]).WithUseBias(r.IntN(2) == 0), x)
 		case 1, 2:
-			y = elementunary.Apply(g, elementunary.Defaults(unaries[r.IntN(len(unaries))]).WithAlpha(0), x)
+			y = elementunary.Apply(g, elementunary.Defaults(unaries[r.IntN(len(unaries))]), x)
 		case 3:
 			at := dropout.Defaults(0.25)
 			at.Seed = int(seed)

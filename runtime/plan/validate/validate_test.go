@@ -24,7 +24,7 @@ func step(t *testing.T) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
 	x := linear.Apply(g, linear.Defaults(4).WithUseBias(false), g.Input("x", dtype.F32, 2, 3), graph.Named("a"))
-	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin).WithAlpha(0), linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("b")), graph.Named("sin"))
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin), linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("b")), graph.Named("sin"))
 	z := linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("c"))
 	z.Node().After(y.Node())
 	first := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(g.Input("label", dtype.I32, 2, 1)), graph.Named("loss"))
