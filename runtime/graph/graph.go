@@ -126,7 +126,8 @@ type Graph struct {
 	base    *Graph // another graph whose tensors this one may use; nil if none
 }
 
-// New returns an empty graph. The seed decides, together with each weight's name, the first values of weights.
+// New returns an empty graph. The seed decides, together with the names of weights and nodes, the first values of weights and
+// what nodes draw at random.
 func New(seed uint64) *Graph {
 	return &Graph{seed: seed, names: map[string]int{}, places: map[string]string{}}
 }
@@ -236,6 +237,7 @@ type Node struct {
 	Attrs    task.Attrs
 	Resolved *task.Resolution
 	Device   int // that runs the node's tasks
+	Seed     int // of the node's random numbers: the graph's seed, mixed with the node's name
 
 	graph  *Graph        // into which the node was inserted
 	slots  [][]Tensor    // per slot
@@ -434,6 +436,7 @@ func (in *Insertion[S]) Node() *Node {
 	}
 	n := &Node{Op: op, Name: g.unique(name + g.mark), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
 		constraints: in.opts.constraints}
+	n.Seed = g.seedOf(n.Name)
 	g.places[n.Name] = place(in.skip + 1)
 	for i := range op.Slots {
 		s := &op.Slots[i]
