@@ -72,6 +72,7 @@ func TestPlan(t *testing.T) {
 			c := call(p, "sin: element_unary.forward")
 			c.Attrs = json.RawMessage(strings.Replace(string(c.Attrs), "SIN", "COS", 1))
 		}, "want the attributes and tensors that the program gives it, got others"},
+		{"a seed", func(p *plan.Plan) { call(p, "sin: element_unary.forward").Seed = 1 }, "want the attributes and tensors that the program gives it, got others"},
 		{"another node", func(p *plan.Plan) { call(p, "sin: element_unary.forward").Node = "cos" }, "want a call of the program, got another"},
 		{"another weight", func(p *plan.Plan) {
 			a, b := call(p, "b: linear.forward"), call(p, "c: linear.forward")

@@ -2,6 +2,7 @@ package use
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
