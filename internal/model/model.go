@@ -61,10 +61,13 @@ type Operator struct {
 	Slots    []*Slot    `json:"slots"`                // the tensor slots
 	Args     []*Arg     `json:"args,omitempty"`       // the arguments that are no tensors
 	Requires []Require  `json:"require,omitempty"`    // conditions on attributes and shapes
+	Validate string     `json:"validate,omitempty"`   // the call of a Go function that checks attributes
 	Tasks    []*Task    `json:"tasks"`                // in the order of the spec
 	Fusions  []Fusion   `json:"fuse,omitempty"`       // the operators that can be fused into it
 	Shards   []Shard    `json:"sharding,omitempty"`   // the dimensions along which it may be divided
 	Pos      source.Pos `json:"pos"`
+
+	ValidateX *expr.GoCall `json:"-"`
 }
 
 // TypeVar is a dtype variable.
@@ -133,7 +136,7 @@ type Slot struct {
 	Saved   string     `json:"saved,omitempty"`   // "true", or the condition
 	Count   string     `json:"count,omitempty"`   // how many tensors a variadic output has
 	Below   string     `json:"below,omitempty"`   // the upper bound of its integers
-	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
+	// Lane is the run of dimensions in front of the one along which lanes run, "" if lanes
 	// run along the last dimension.
 	Lane string     `json:"lanes_after,omitempty"`
 	Pos  source.Pos `json:"pos"`

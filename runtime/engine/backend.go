@@ -77,6 +77,8 @@ type Call struct {
 	Variant   task.Variant
 	Attrs     task.Attrs
 	Resolved  *task.Resolution
+	// Seed is that of the call's random numbers; 0 if the task takes none.
+	Seed int
 	// Passed holds the values of the arguments that the caller passes. The engine sets new ones between runs, and the next
 	// run must have them. A backend whose kernels do not follow them by themselves, as those bound with Accessor do, has
 	// Passed.Follow tell it.
@@ -114,7 +116,7 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		return out
 	}
 	a := &task.Accessor{
-		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Passed: c.Passed, Memory: buffers,
+		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
 		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
 		State:     func(int) *task.State { return c.State },
 		Profiling: c.Profiling, Handle: c.Handle,

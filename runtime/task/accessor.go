@@ -29,7 +29,8 @@ type Accessor struct {
 	Passed *Passed
 	// Partition returns the partition of the tensor of a slot; nil if no tensor is partitioned.
 	Partition func(slot int) partition.Partition
-	// Profiling and Handle are the arguments of these sources.
+	// Seed, Profiling and Handle are the arguments of these sources.
+	Seed      int
 	Profiling Profiling
 	Handle    Handle
 	// Heap is the argument from "memory" of init and cleanup tasks; nil for others.
@@ -45,6 +46,8 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 		return a.Attrs
 	case FromShape:
 		return a.partition(arg.Of)
+	case FromSeed:
+		return a.Seed
 	case FromProfiling:
 		return a.Profiling
 	case FromHandle:
