@@ -1,4 +1,4 @@
-// Package mistakes makes mistakes in a module outside of this one, and records who says what about them.
+// Package mistakes makes mistakes in a module outside of this one, and records what is said about them.
 package mistakes
 
 // edit changes a file of the module in testdata/base: it puts new in the place of the first old. A file is removed if new is

@@ -57,7 +57,7 @@ func TestMistakes(t *testing.T) {
 	for i, m := range mistakes {
 		s := results[i]
 		if s.by == "" {
-			s.by, s.grade = "nobody", "F"
+			s.by, s.grade = "nothing", "F"
 		}
 		counts[s.grade]++
 		if s.grade > "B" {
