@@ -38,8 +38,6 @@ var exceptions = map[string]string{
 	"opimpl.TypeIf":                      ofGenerated,
 	"opimpl.Values":                      ofGenerated,
 	"partition.Kind.Dependent":           ofPrograms,
-	"partition.Partition.Check":          ofPrograms,
-	"partition.Partition.Equal":          ofPrograms,
 	"partition.Whole":                    ofPrograms,
 	"planner.Times":                      ofPrograms,
 	"task.Registry.Operator":             ofPrograms,
