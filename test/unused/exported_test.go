@@ -38,7 +38,6 @@ var exceptions = map[string]string{
 	"opimpl.TypeIf":                      ofGenerated,
 	"opimpl.Values":                      ofGenerated,
 	"partition.Kind.Dependent":           ofPrograms,
-	"partition.Whole":                    ofPrograms,
 	"planner.Times":                      ofPrograms,
 	"task.Registry.Operator":             ofPrograms,
 	"task.Resolution.Divisible":          ofPrograms,
