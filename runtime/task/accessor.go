@@ -27,8 +27,8 @@ type Accessor struct {
 	State func(slot int) *State
 	// Passed holds the values of the arguments that the caller passes, by slot.
 	Passed map[int][]any
-	// Partition returns the partition of the tensor of a slot; nil if no tensor is partitioned.
-	Partition func(slot int) partition.Partition
+	// Partition returns the partition of tensor i of a slot; nil if no tensor is partitioned.
+	Partition func(slot, i int) partition.Partition
 	// Profiling and Handle are the arguments of these sources.
 	Profiling Profiling
 	Handle    Handle
@@ -42,7 +42,7 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 	case FromAttrs:
 		return a.Attrs
 	case FromShape:
-		return a.partition(arg.Of)
+		return a.partitions(arg.Of)
 	case FromProfiling:
 		return a.Profiling
 	case FromHandle:
@@ -55,13 +55,23 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 	return nil
 }
 
-// partition returns the partition of a slot's tensor: one part, unless the engine sets another.
-func (a *Accessor) partition(slot int) partition.Partition {
-	if a.Partition != nil {
-		return a.Partition(slot)
+// partitions returns the partition of a slot's tensor or, if the slot is variadic or optional, a list of those of its
+// tensors. A tensor is one part, unless the engine sets another partition.
+func (a *Accessor) partitions(slot int) any {
+	list := []partition.Partition{}
+	for i, o := range a.Resolved.Operands(slot) {
+		if a.Partition != nil {
+			list = append(list, a.Partition(slot, i))
+		} else {
+			list = append(list, partition.Undivided(o.Shape))
+		}
 	}
-	if o := a.Resolved.Operands(slot); len(o) > 0 {
-		return partition.Undivided(o[0].Shape)
+	s := &a.Signature.Operator.Slots[slot]
+	switch {
+	case s.Variadic || s.Optional:
+		return list
+	case len(list) == 1:
+		return list[0]
 	}
-	return partition.Partition{}
+	return nil
 }
