@@ -27,8 +27,8 @@ type Accessor struct {
 	State func(slot int) *State
 	// Passed holds the values of the arguments that the caller passes, by slot.
 	Passed map[int][]any
-	// Partition returns the partition of tensor i of a slot; nil if no tensor is partitioned.
-	Partition func(slot, i int) partition.Partition
+	// Partitions returns the partitions of the tensors of a slot; nil if no tensor is partitioned.
+	Partitions func(slot int) []partition.Partition
 	// Profiling and Handle are the arguments of these sources.
 	Profiling Profiling
 	Handle    Handle
@@ -59,10 +59,10 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 // tensors. A tensor is one part, unless the engine sets another partition.
 func (a *Accessor) partitions(slot int) any {
 	list := []partition.Partition{}
-	for i, o := range a.Resolved.Operands(slot) {
-		if a.Partition != nil {
-			list = append(list, a.Partition(slot, i))
-		} else {
+	if a.Partitions != nil {
+		list = append(list, a.Partitions(slot)...)
+	} else {
+		for _, o := range a.Resolved.Operands(slot) {
 			list = append(list, partition.Undivided(o.Shape))
 		}
 	}

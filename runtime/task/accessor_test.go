@@ -25,8 +25,8 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", o.Slots[slot].Name, got, want)
 		}
 	}
-	a.Partition = func(slot, i int) partition.Partition { return undivided(slot, i) }
-	want := []partition.Partition{undivided(1, 0), undivided(1, 1)}
+	want := []partition.Partition{undivided(4), undivided(9)}
+	a.Partitions = func(int) []partition.Partition { return want }
 	if got := a.Value(-1, &Arg{From: FromShape, Of: 1}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
