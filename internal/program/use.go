@@ -50,7 +50,7 @@ type Use struct {
 	// what its expression gives, unless that divides.
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
-	// Args holds the values of arguments from expressions: int, float64, bool, string or []int.
+	// Args holds the values of arguments from expressions, and the seed: int, float64, bool, string or []int.
 	Args    map[string]any
 	Slots   []*Slot
 	Callees []task.Callee // the operators whose formulas the formula inlines
@@ -204,6 +204,7 @@ func elementsOf(shape string) ([]shapeElement, error) {
 		if part == "" {
 			continue
 		}
+		part = strings.TrimPrefix(part, "_ <= ") // what values decide is planned at its bound
 		plain, isRun := strings.CutSuffix(part, "...")
 		x, err := expr.Parse(plain)
 		if err != nil {

@@ -29,7 +29,8 @@ type Accessor struct {
 	Passed map[int][]any
 	// Partitions returns the partitions of the tensors of a slot; nil if no tensor is partitioned.
 	Partitions func(slot int) []partition.Partition
-	// Profiling and Handle are the arguments of these sources.
+	// Seed, Profiling and Handle are the arguments of these sources.
+	Seed      int
 	Profiling Profiling
 	Handle    Handle
 }
@@ -43,6 +44,8 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 		return a.Attrs
 	case FromShape:
 		return a.partitions(arg.Of)
+	case FromSeed:
+		return a.Seed
 	case FromProfiling:
 		return a.Profiling
 	case FromHandle:
