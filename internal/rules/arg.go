@@ -16,7 +16,7 @@ var sources = map[string]struct {
 	goType string
 }{
 	"attrs": {task.FromAttrs, "Attrs"}, "iteration": {task.FromIteration, "int"}, "seed": {task.FromSeed, "int"}, "profiling": {task.FromProfiling, "task.Profiling"},
-	"handle": {task.FromHandle, "task.Handle"}, "init": {task.FromInit, ""}, "call": {task.FromCall, ""},
+	"handle": {task.FromHandle, "task.Handle"}, "memory": {task.FromMemory, "*task.Memory"}, "init": {task.FromInit, ""}, "call": {task.FromCall, ""},
 }
 
 // SourceWords lists the sources of arguments that are words, sorted.

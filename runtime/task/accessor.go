@@ -25,14 +25,16 @@ type Accessor struct {
 	Workers func(slot int) []Buffer
 	// State returns the per-device state of a slot; it may be nil if the operator has none.
 	State func(slot int) *State
-	// Passed holds the values of the arguments that the caller passes, by slot.
-	Passed map[int][]any
+	// Passed holds the values of the arguments that the caller passes; nil if it passes none.
+	Passed *Passed
 	// Partition returns the partition of the tensor of a slot; nil if no tensor is partitioned.
 	Partition func(slot int) partition.Partition
 	// Seed, Profiling and Handle are the arguments of these sources.
 	Seed      int
 	Profiling Profiling
 	Handle    Handle
+	// Heap is the argument from "memory" of init and cleanup tasks; nil for others.
+	Heap *Memory
 }
 
 // Value returns what an argument of a single value is, given its slot; nil if the engine does not have it.
@@ -50,9 +52,9 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 		return a.Profiling
 	case FromHandle:
 		return a.Handle
-	case FromCall:
-		if values := a.Passed[slot]; len(values) == 1 {
-			return values[0]
+	case FromMemory:
+		if a.Heap != nil {
+			return a.Heap
 		}
 	}
 	return nil
