@@ -26,7 +26,7 @@ func (o *operator) arg(a *spec.Arg) {
 	if a.Variadic != nil {
 		o.argArity(a, from)
 	}
-	fixed := rules.SourceType(a)
+	fixed := rules.SourceType(o.s, a)
 	switch from {
 	case task.FromExpression:
 		o.exprArg(a)

@@ -125,17 +125,9 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		a.Heap = c.Memory.onHost(host)
 	}
 	if c.Wholes != nil {
-		a.Partition = func(slot int) partition.Partition { return first(c.Wholes[slot]) }
+		a.Partitions = func(slot int) []partition.Partition { return c.Wholes[slot] }
 	}
 	return a
-}
-
-// first returns the partition of a slot's only tensor; the zero Partition if the slot has none.
-func first(list []partition.Partition) partition.Partition {
-	if len(list) == 0 {
-		return partition.Partition{}
-	}
-	return list[0]
 }
 
 // Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole

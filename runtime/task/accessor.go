@@ -27,8 +27,8 @@ type Accessor struct {
 	State func(slot int) *State
 	// Passed holds the values of the arguments that the caller passes; nil if it passes none.
 	Passed *Passed
-	// Partition returns the partition of the tensor of a slot; nil if no tensor is partitioned.
-	Partition func(slot int) partition.Partition
+	// Partitions returns the partitions of the tensors of a slot; nil if no tensor is partitioned.
+	Partitions func(slot int) []partition.Partition
 	// Seed, Profiling and Handle are the arguments of these sources.
 	Seed      int
 	Profiling Profiling
@@ -45,7 +45,7 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 	case FromAttrs:
 		return a.Attrs
 	case FromShape:
-		return a.partition(arg.Of)
+		return a.partitions(arg.Of)
 	case FromSeed:
 		return a.Seed
 	case FromProfiling:
@@ -60,13 +60,23 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 	return nil
 }
 
-// partition returns the partition of a slot's tensor: one part, unless the engine sets another.
-func (a *Accessor) partition(slot int) partition.Partition {
-	if a.Partition != nil {
-		return a.Partition(slot)
+// partitions returns the partition of a slot's tensor or, if the slot is variadic or optional, a list of those of its
+// tensors. A tensor is one part, unless the engine sets another partition.
+func (a *Accessor) partitions(slot int) any {
+	list := []partition.Partition{}
+	if a.Partitions != nil {
+		list = append(list, a.Partitions(slot)...)
+	} else {
+		for _, o := range a.Resolved.Operands(slot) {
+			list = append(list, partition.Undivided(o.Shape))
+		}
 	}
-	if o := a.Resolved.Operands(slot); len(o) > 0 {
-		return partition.Undivided(o[0].Shape)
+	s := &a.Signature.Operator.Slots[slot]
+	switch {
+	case s.Variadic || s.Optional:
+		return list
+	case len(list) == 1:
+		return list[0]
 	}
-	return partition.Partition{}
+	return nil
 }
