@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/generated/batchmatmul"
 	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -24,13 +23,6 @@ func halos(tb testing.TB) *graph.Program {
 	x := pool2d.Apply(g, pool, g.Input("image", dtype.F32, 2, 2, 18, 7))
 	pool.PoolType, pool.StrideH = pool2d.PoolTypeAvg, 2
 	return inference(tb, g, pool2d.Apply(g, pool, x, graph.Named("second")))
-}
-
-// products returns a program of matrix products that is cut along all three dimensions.
-func products(tb testing.TB) *graph.Program {
-	g := graph.New(1)
-	x := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(g.Input("a", dtype.F32, 3, 70, 9)), batchmatmul.RhsInput(g.Input("b", dtype.F32, 3, 9, 41)))
-	return inference(tb, g, batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(x), batchmatmul.RhsInput(g.Input("c", dtype.F32, 41, 35))))
 }
 
 func inference(tb testing.TB, g *graph.Graph, fetch graph.Tensor) *graph.Program {
@@ -112,7 +104,7 @@ func values(r plan.Root) []byte {
 // TestTiled compares plans whose tiles are tasks of their own to plans whose steps are, for several numbers
 // of workers: they compute the same bits, and are verified.
 func TestTiled(t *testing.T) {
-	for name, p := range map[string]*graph.Program{"digits": digits(t, 40), "halos": halos(t), "products": products(t)} {
+	for name, p := range map[string]*graph.Program{"digits": digits(t, 40), "halos": halos(t)} {
 		pl, err := planner.Build(p)
 		if err != nil {
 			t.Fatal(err)

@@ -42,6 +42,9 @@ func TestGeneratorRefusals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	uses, refused := 0, 0
 	forEachExample(t, func(o *model.Operator, r *task.Operator, i int) {
+		if o.Name == "einsum" {
+			return // a Go function gives its shapes, and the generator runs none
+		}
 		for range 30 {
 			x := changed(&r.Examples[i], rng)
 			if agree(t, fmt.Sprintf("%s with %s, shapes %v", o.Name, x.Attrs, x.Shapes), o, r, x, example.Choices(o)[0]) {
