@@ -38,7 +38,9 @@ func Check(m *model.Module, f *kernelfile.Folder, in Imports, list *diag.List) {
 	}
 	var expected []*want
 	for _, o := range m.Operators {
-		if !o.Derived {
+		if o.Derived {
+			c.dimensions(o)
+		} else {
 			expected = append(expected, c.expect(o)...)
 		}
 	}
@@ -47,6 +49,19 @@ func Check(m *model.Module, f *kernelfile.Folder, in Imports, list *diag.List) {
 			c.kernel(w, k)
 		} else {
 			c.missing(w)
+		}
+	}
+}
+
+// dimensions reports a step of an operator without a kernel that runs over several dimensions: the loops of a formula know
+// no tiles.
+func (c *checker) dimensions(o *model.Operator) {
+	for _, t := range o.Tasks {
+		for _, s := range t.Steps {
+			if len(s.InnerX) > 0 {
+				c.list.Add(diag.BadTiles, specPlace(o), "the task %s of %s runs over %d dimensions; the formula of an operator without a kernel runs over one",
+					t.Name, o.Name, len(s.InnerX)+1).Hinted("run over one of them or over a product, or write a kernel")
+			}
 		}
 	}
 }
