@@ -10,6 +10,12 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
+// noFormula says which operators have no formula, and why a formula cannot say what they compute. Package kernels compares
+// them with known results.
+var noFormula = map[string]string{
+	"concat_flat": "its inputs have different ranks",
+}
+
 // TestFormulas checks that every spec of the catalogue has a formula, and that the formula can be read.
 func TestFormulas(t *testing.T) {
 	t.Parallel()
@@ -24,8 +30,10 @@ func TestFormulas(t *testing.T) {
 		}
 		var list diag.List
 		s := spec.Read(path, string(text), &list)
+		if why, none := noFormula[s.Name.V]; none == s.Formula.Set() {
+			t.Errorf("%s: has a formula: %t; why it has none: %q", path, s.Formula.Set(), why)
+		}
 		if !s.Formula.Set() {
-			t.Errorf("%s has no formula", path)
 			continue
 		}
 		_, errs := expr.ParseFormula(s.Formula.V)

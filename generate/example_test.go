@@ -148,3 +148,24 @@ func ExamplePlugin() {
 	// Output:
 	// scale
 }
+
+// The model describes the operators as JSON. Each has the position of its name in the spec.
+func ExampleResult_Model() {
+	dir := module(spec)
+	defer os.RemoveAll(dir)
+
+	done, err := generate.Write(context.Background(), generate.Options{Dir: dir})
+	if err != nil {
+		log.Fatal(err)
+	}
+	data, err := done.Model()
+	if err != nil {
+		log.Fatal(err)
+	}
+	var model struct{ Operators []struct{ Name, Pos string } }
+	if err := json.Unmarshal(data, &model); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(model.Operators)
+	// Output: [{scale specs/scale.toml:2:11}]
+}

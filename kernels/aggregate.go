@@ -5,7 +5,6 @@ import (
 	"github.com/opgen/opgen/kernels/internal/routing"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/vec"
 )
 
@@ -41,7 +40,7 @@ func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.
 
 // ForwardRows computes rows of the output.
 func (Aggregate[T, L]) ForwardRows(_ *op.Ctx, a *aggregate.Forward[T, L], r op.Range) error {
-	size, k := shape.Prod(a.Dims.D), a.Dims.K
+	size, k := a.Width, a.Dims.K
 	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	gate := func(i int) float64 { return float64(a.GatePreds.At(i)) }
 	for b := r.Lo; b < r.Hi; b++ {
@@ -52,7 +51,7 @@ func (Aggregate[T, L]) ForwardRows(_ *op.Ctx, a *aggregate.Forward[T, L], r op.R
 
 // BackwardGates computes rows of the gradients of gates.
 func (Aggregate[T, L]) BackwardGates(_ *op.Ctx, a *aggregate.Backward[T, L], r op.Range) error {
-	size, k, n := shape.Prod(a.Dims.D), a.Dims.K, a.Attrs.N
+	size, k, n := a.Width, a.Dims.K, a.Attrs.N
 	for i := r.Lo * k; i < r.Hi*k; i++ {
 		var g T
 		if row, ok := routing.Row(a.ExpPred, a.GateAssign, a.Place, i, size); ok {
@@ -76,7 +75,7 @@ func (Aggregate[T, L]) BackwardGates(_ *op.Ctx, a *aggregate.Backward[T, L], r o
 
 // BackwardExperts computes the gradients of the rows of experts.
 func (Aggregate[T, L]) BackwardExperts(_ *op.Ctx, a *aggregate.Backward[T, L], r op.Range) error {
-	size := shape.Prod(a.Dims.D)
+	size := a.Width
 	for e := r.Lo; e < r.Hi; e++ {
 		routing.Rows(a.GateAssign, a.Place, e, a.Dims.P, func(row, i int) {
 			var gate T

@@ -5,7 +5,6 @@ import (
 	"github.com/opgen/opgen/kernels/internal/routing"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
@@ -19,7 +18,7 @@ func (AggregateSpec[T, L]) ForwardPlace(_ *op.Ctx, a *aggregatespec.Forward[T, L
 
 // ForwardRows collects the rows of assignments.
 func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L], r op.Range) error {
-	size := shape.Prod(a.Dims.D)
+	size := a.Width
 	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	for i := r.Lo; i < r.Hi; i++ {
 		m.sum(i, 1, once, a.Output.Span(i*size, (i+1)*size).Set)
@@ -32,7 +31,7 @@ func once(int) float64 { return 1 }
 
 // Backward copies the gradients of rows to the experts that computed them.
 func (AggregateSpec[T, L]) Backward(_ *op.Ctx, a *aggregatespec.Backward[T, L], r op.Range) error {
-	size := shape.Prod(a.Dims.D)
+	size := a.Width
 	for e := r.Lo; e < r.Hi; e++ {
 		routing.Rows(a.GateAssign, a.Place, e, a.Dims.P, func(row, i int) {
 			putScaled(a.GradExpPred[e].Span(row*size, (row+1)*size), a.GradOutput, i*size, i != routing.Dropped, 1)

@@ -17,15 +17,16 @@ type Conv2d[T dtype.Float] struct{}
 type convShape struct {
 	*conv2d.Attrs
 	*conv2d.Dims
-	channels int // of a group
-	filters  int // of a group
-	patch    int // elements that a filter sees
-	pixels   int // of an output image
+	channels, filters int // of a group
+	patch, pixels     int
 }
 
-func newConvShape(at *conv2d.Attrs, d *conv2d.Dims) convShape {
-	c := d.C / at.Groups
-	return convShape{at, d, c, at.OutChannels / at.Groups, c * at.KernelH * at.KernelW, d.P * d.Q}
+func convForward[T dtype.Float](a *conv2d.Forward[T]) convShape {
+	return convShape{&a.Attrs, &a.Dims, a.Channels, a.Filters, a.Patch, a.Pixels}
+}
+
+func convBackward[T dtype.Float](a *conv2d.Backward[T]) convShape {
+	return convShape{&a.Attrs, &a.Dims, a.Channels, a.Filters, a.Patch, a.Pixels}
 }
 
 // image returns the number of the first element of the input of an image and group.
@@ -61,7 +62,7 @@ func unfold[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, 
 
 // Forward computes the output of images and groups.
 func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
-	s := newConvShape(&a.Attrs, &a.Dims)
+	s := convForward(a)
 	cols := a.Columns.Of(ctx.Worker)
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
@@ -77,8 +78,7 @@ func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 
 // BackwardPre computes images of the gradient before the activation.
 func (Conv2d[T]) BackwardPre(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
-	pixels := a.Dims.P * a.Dims.Q
-	derivative[T]{a.Attrs.Activation, a.Output, a.Pre}.before(a.GradPre, a.GradOutput, r.Lo*pixels, r.Hi*pixels)
+	derivative[T]{a.Attrs.Activation, a.Output, a.Pre}.before(a.GradPre, a.GradOutput, r.Lo*a.Pixels, r.Hi*a.Pixels)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 	if !a.GradInput.Wanted() {
 		return nil
 	}
-	s := newConvShape(&a.Attrs, &a.Dims)
+	s := convBackward(a)
 	cols := a.Columns.Of(ctx.Worker)
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
@@ -131,7 +131,7 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 	if !a.GradFilter.Wanted() {
 		return nil
 	}
-	s := newConvShape(&a.Attrs, &a.Dims)
+	s := convBackward(a)
 	cols := a.Columns.Of(ctx.Worker)
 	for part := r.Lo; part < r.Hi; part++ {
 		mode := tensor.Store
@@ -150,7 +150,7 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 
 // BackwardFilter sums the parts of the gradient of filter, and computes that of bias.
 func (Conv2d[T]) BackwardFilter(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
-	s := newConvShape(&a.Attrs, &a.Dims)
+	s := convBackward(a)
 	if a.GradFilter.Wanted() {
 		for i := r.Lo * s.patch; i < r.Hi*s.patch; i++ {
 			var sum T

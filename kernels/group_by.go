@@ -5,7 +5,6 @@ import (
 	"github.com/opgen/opgen/kernels/internal/routing"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 	"github.com/opgen/opgen/runtime/vec"
 )
@@ -27,7 +26,7 @@ func (GroupBy[T, L]) ForwardPlace(_ *op.Ctx, a *groupby.Forward[T, L], _ op.Rang
 
 // ForwardRows fills rows of the experts, counted one expert after the other.
 func (GroupBy[T, L]) ForwardRows(_ *op.Ctx, a *groupby.Forward[T, L], r op.Range) error {
-	size := shape.Prod(a.Dims.D)
+	size := a.Width
 	for i := r.Lo; i < r.Hi; i++ {
 		expert, row := i/a.Dims.P, i%a.Dims.P
 		to := a.Expert[expert].Span(row*size, (row+1)*size)
@@ -42,7 +41,7 @@ func (GroupBy[T, L]) ForwardRows(_ *op.Ctx, a *groupby.Forward[T, L], r op.Range
 
 // Backward sums, for rows of the input, the gradients of the rows that experts got.
 func (GroupBy[T, L]) Backward(_ *op.Ctx, a *groupby.Backward[T, L], r op.Range) error {
-	size, k := shape.Prod(a.Dims.D), a.Dims.K
+	size, k := a.Width, a.Dims.K
 	m := mixture[T, L]{a.GradExpert, a.Assign, a.Place, size}
 	for b := r.Lo; b < r.Hi; b++ {
 		m.sum(b*k, k, once, a.GradInput.Span(b*size, (b+1)*size).Put)

@@ -15,12 +15,11 @@ type TruncatedNormal[T dtype.Float] struct{}
 // Forward draws elements.
 func (TruncatedNormal[T]) Forward(_ *op.Ctx, a *truncatednormal.Forward[T], r op.Range) error {
 	at := &a.Attrs
-	lo, hi := (at.MinCutoff-at.Mean)/at.Stddev, (at.MaxCutoff-at.Mean)/at.Stddev
-	if left := rng.NormalMass(lo, hi); left < 1e-10 {
+	if left := rng.NormalMass(a.Lo, a.Hi); left < 1e-10 {
 		return fmt.Errorf("slot tensor: want cutoffs that leave a part of the distribution, got %g to %g, where mean %g and standard deviation %g leave %.3g", at.MinCutoff, at.MaxCutoff, at.Mean, at.Stddev, left)
 	}
 	draw(a.Tensor, r, at.Seed, func(s rng.Source, i uint64) float64 {
-		return min(max(at.Mean+at.Stddev*s.NormalBetween(i, lo, hi), at.MinCutoff), at.MaxCutoff)
+		return min(max(at.Mean+at.Stddev*s.NormalBetween(i, a.Lo, a.Hi), at.MinCutoff), at.MaxCutoff)
 	})
 	return nil
 }

@@ -91,10 +91,16 @@ func (o *operator) attrKeys(a *spec.Attr) {
 		}
 	}
 	if a.Min != nil {
-		only(true, source.SpanOf(a.Min), "min", "int", "float")
+		only(true, source.SpanOf(a.Min), "min", "int", "float", "dims")
 	}
 	if a.Max != nil {
-		only(true, source.SpanOf(a.Max), "max", "int", "float")
+		only(true, source.SpanOf(a.Max), "max", "int", "float", "dims")
+	}
+	if a.Len.Set() && !a.List.V {
+		only(true, a.Len.Span, "len", "dims", "axes")
+	}
+	if a.Len.V < 0 {
+		o.list.Add(diag.BadValue, a.Len.Span, "a list has 0 values or more, not %d", a.Len.V)
 	}
 	only(a.ValuesSpan.File != nil, a.ValuesSpan, "values", "enum")
 	only(a.Enum.Set(), a.Enum.Span(), "enum", "enum")
@@ -134,16 +140,20 @@ func (o *operator) attrKeys(a *spec.Attr) {
 }
 
 func (o *operator) bounds(a *spec.Attr) {
-	if a.Type.V != "int" && a.Type.V != "float" {
+	if !slices.Contains([]string{"int", "float", "dims"}, a.Type.V) {
 		return
+	}
+	kind := a.Type.V
+	if kind == "dims" {
+		kind = "int" // of each element
 	}
 	for _, b := range []source.Node{a.Min, a.Max} {
 		if b == nil {
 			continue
 		}
 		v, isNumber := number(b)
-		if !isNumber || a.Type.V == "int" && source.Kind(b) != "integer" {
-			o.list.Add(diag.WrongKind, source.SpanOf(b), "a bound of %s is %s, got %s", a.Name, wanted[a.Type.V], english.Article(source.Kind(b)))
+		if !isNumber || kind == "int" && source.Kind(b) != "integer" {
+			o.list.Add(diag.WrongKind, source.SpanOf(b), "a bound of %s is %s, got %s", a.Name, wanted[kind], english.Article(source.Kind(b)))
 			return
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -7,8 +7,14 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 )
 
-// requirements notes what the conditions of [require] say: equalities, and what divides what.
+// requirements notes what the conditions of [require] say: equalities, and what divides what; and
+// how long lists of attributes are.
 func (f *formula) requirements() {
+	for _, a := range f.s.Attrs {
+		if a.Len.Set() {
+			f.equate(atom("len("+a.Name+")"), constant(a.Len.V))
+		}
+	}
 	for _, r := range f.s.Requires {
 		if n, err := expr.Parse(r.That.V); err == nil && r.That.Set() {
 			f.required = append(f.required, n)

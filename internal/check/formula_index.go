@@ -300,6 +300,11 @@ func (f *formula) at(r *run, i poly) poly {
 	}
 	name := r.text + "[" + i.String() + "]"
 	f.atomInfo(name).atLeast(0)
+	if f.sc != nil {
+		if s, ok := f.sc.Lookup(r.text); ok && s.Class == expr.Attr {
+			f.atomInfo(name).atLeast(s.Least)
+		}
+	}
 	return atom(name)
 }
 

@@ -9,6 +9,12 @@ import (
 
 // reduce evaluates a reduction.
 func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
+	if fr.ofSpec() { // a fold, which is checked where expressions are
+		if n.Kind == "all" || n.Kind == "any" {
+			return value{kinds: kBool}, nil
+		}
+		return f.opaque(show(n)), nil
+	}
 	in := &frame{outer: fr}
 	for _, b := range n.Binders {
 		if err := f.binder(b, in); err != nil {

@@ -18,7 +18,7 @@ func (f *formula) special(n *expr.Call, fr *frame, index bool) (value, *expr.Err
 	case "convert":
 		usage, least, most = "convert(x, type)", 2, 2
 	default:
-		usage, least, most = n.Func+"(x, y, ...)", 2, 1<<16
+		usage, least, most = n.Func+"(x, y, ...)", 1, 1<<16
 	}
 	if len(n.Args) < least || len(n.Args) > most {
 		return value{}, failf(n, expr.BadType, "want %s, got %s", usage, english.Count(len(n.Args), "argument"))
@@ -35,6 +35,9 @@ func (f *formula) special(n *expr.Call, fr *frame, index bool) (value, *expr.Err
 	if err != nil {
 		return value{}, err
 	}
+	if len(n.Args) == 1 {
+		return f.extremeOf(n, args[0])
+	}
 	v, ps := args[0], []poly{}
 	for i, a := range args {
 		if err := want(n.Args[i], a, kNumber); err != nil {
@@ -44,6 +47,26 @@ func (f *formula) special(n *expr.Call, fr *frame, index bool) (value, *expr.Err
 		ps = append(ps, a.int)
 	}
 	return value{kinds: v.kinds, int: f.extreme(n.Func, ps)}, nil
+}
+
+// extremeOf evaluates the least or the greatest of the elements of one list.
+func (f *formula) extremeOf(n *expr.Call, list value) (value, *expr.Error) {
+	if err := want(n.Args[0], list, kRun); err != nil {
+		return value{}, err
+	}
+	if r := runOf(list); r != nil && !r.index && !r.each {
+		return f.opaque(n.Func + "(" + r.text + ")"), nil
+	}
+	return integer(nil), nil
+}
+
+// opaque returns an integer of which nothing is known but that it is an extent, as each value of the same text is.
+func (f *formula) opaque(text string) value {
+	if len(text) > maxName {
+		return integer(nil)
+	}
+	f.atomInfo(text).atLeast(0)
+	return integer(atom(text))
 }
 
 // ofSlot evaluates present and count.

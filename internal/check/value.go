@@ -96,6 +96,9 @@ func (o *operator) listValue(a *spec.Attr, n source.Node) *flaw {
 	if !ok {
 		return flawf(n, "want an array, got %s", english.Article(source.Kind(n)))
 	}
+	if a.Len.Set() && len(arr.Elems) != int(a.Len.V) {
+		return flawf(n, "want %s, got %d", english.Count(int(a.Len.V), "value"), len(arr.Elems))
+	}
 	one := *a
 	one.List = spec.Bool{}
 	if a.Type.V == "dims" || a.Type.V == "axes" {

@@ -85,8 +85,8 @@ func Read(inputs []Input, list *diag.List) *check.Result {
 	return check.Check(specs, list)
 }
 
-// Emit returns all generated files of a module, signed, by path.
-func Emit(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
+// emitAll returns all generated files of a module, signed, by path.
+func emitAll(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	paths := emit.Paths{Runtime: c.Runtime, Generated: c.GeneratedImport, Kernels: c.KernelsImport}
 	type job func() ([]artifact.Artifact, error)
 	var jobs []job

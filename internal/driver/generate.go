@@ -92,7 +92,7 @@ func (p *Project) makers(own []Plugin) (map[string]func(context.Context) ([]arti
 	}
 	type files = []artifact.Artifact
 	list := map[string]func(context.Context) (files, error){
-		p.Config.Output: func(context.Context) (files, error) { return Emit(p.Config, p.Module()) },
+		p.Config.Output: func(context.Context) (files, error) { return emitAll(p.Config, p.Module()) },
 	}
 	if p.Config.Pages != "" {
 		list[p.Config.Pages] = func(context.Context) (files, error) { return pages(p.Config, p.Module()) }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -73,6 +74,9 @@ func (e *emitter) structOf(name string, attrs []*model.Attr) {
 
 func attrDoc(a *model.Attr) string {
 	parts := []string{lowerFirst(strings.TrimRight(line(a.Doc), "."))}
+	if a.Len != nil {
+		parts = append(parts, english.Count(*a.Len, "value"))
+	}
 	switch {
 	case a.Min != nil && a.Max != nil:
 		parts = append(parts, fmt.Sprintf("between %v and %v", a.Min, a.Max))
@@ -195,7 +199,7 @@ func (e *emitter) validate() {
 // checks returns the statements that check the value v of an attribute, or of a record's field. Errors contain the
 // name.
 func (e *emitter) checks(a *model.Attr, name, v string) string {
-	if a.List {
+	if a.List || a.Type == "dims" || a.Type == "axes" {
 		return e.listChecks(a, name, v)
 	}
 	failIf := func(check string) string { return "if err := " + check + "; err != nil {\nreturn err\n}\n" }
@@ -238,14 +242,23 @@ func (e *emitter) checks(a *model.Attr, name, v string) string {
 func (e *emitter) listChecks(a *model.Attr, name, v string) string {
 	one := *a
 	one.List, one.Optional = false, false
-	each := e.checks(&one, name, "v")
-	if each == "" {
-		return ""
+	if a.Type == "dims" || a.Type == "axes" {
+		one.Type = "int"
 	}
+	list, out := v, ""
 	if a.Optional {
-		v += ".Or(attr.List[" + e.elemType(&one) + "]{})"
+		list = "v"
 	}
-	return "for _, v := range " + v + ".Values() {\n" + each + "}\n"
+	if a.Len != nil {
+		out = fmt.Sprintf("if err := attr.CheckLen(%q, %q, %s.Len(), %d); err != nil {\nreturn err\n}\n", e.op.Name, name, list, *a.Len)
+	}
+	if each := e.checks(&one, name, "v"); each != "" {
+		out += "for _, v := range " + list + ".Values() {\n" + each + "}\n"
+	}
+	if a.Optional && out != "" {
+		return "if v, ok := " + v + ".Get(); ok {\n" + out + "}\n"
+	}
+	return out
 }
 
 func (e *emitter) record(a *model.Attr) {

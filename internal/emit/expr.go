@@ -55,6 +55,8 @@ func (x *exprs) code(n expr.Node, outer int) string {
 		return x.cond(n)
 	case *expr.Call:
 		return x.call(n, outer)
+	case *expr.Reduce:
+		return x.fold(n)
 	case *expr.Index:
 		f := "Index"
 		if n.X.Type().Kind == expr.Shapes {
@@ -174,7 +176,7 @@ func (x *exprs) ident(n *expr.Ident) string {
 	case expr.Dim:
 		return "d." + n.Name
 	case expr.Position:
-		return n.Name
+		return x.e.indexVar(n.Name)
 	case expr.TypeVar:
 		return x.e.boundType(n.Name)
 	}
@@ -196,7 +198,12 @@ func (e *emitter) before(a *model.Attr) string {
 
 // axisVar returns the name of the local variable that holds the checked value of an axis attribute.
 func (e *emitter) axisVar(a *model.Attr) string {
-	taken := []string{"a", "d", "i", "r", "t", "x", "n", "v", "ok", "len", "min", "max", "int", "lanes", "extent", "opimpl", "shape", "dtype", "math"}
+	return local(a.Name, append(e.taken(), "i")...)
+}
+
+// taken returns the names that variables of the code around expressions, or packages, have.
+func (e *emitter) taken() []string {
+	taken := []string{"a", "d", "r", "t", "x", "n", "v", "ok", "len", "min", "max", "int", "bool", "lanes", "extent", "opimpl", "shape", "dtype", "math"}
 	for _, t := range e.op.Types {
 		taken = append(taken, typeVar(t))
 	}
@@ -208,7 +215,7 @@ func (e *emitter) axisVar(a *model.Attr) string {
 			taken = append(taken, en.Enum.Package)
 		}
 	}
-	return local(a.Name, taken...)
+	return taken
 }
 
 // local returns a name for a local variable or parameter, with an underscore if it is taken.
@@ -259,10 +266,16 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 	case "sum":
 		return "shape.Sum(" + arg(0) + ")"
 	case "len":
+		if n.Args[0].Type().Kind == expr.OtherList {
+			return arg(0) + ".Len()"
+		}
 		return "len(" + arg(0) + ")"
 	case "ceildiv":
 		return "shape.CeilDiv(" + arg(0) + ", " + arg(1) + ")"
 	case "min", "max":
+		if len(args) == 1 {
+			return "r." + goname.Exported(n.Func) + "(" + arg(0) + ")"
+		}
 		for i, a := range n.Args {
 			args[i] = x.as(a, n.Type().Kind)
 		}

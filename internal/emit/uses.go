@@ -34,8 +34,12 @@ func fallible(n expr.Node) bool {
 		switch m := m.(type) {
 		case *expr.Index, *expr.Slice:
 			found = true
+		case *expr.Reduce:
+			found = found || m.Kind == "min" || m.Kind == "max" || len(m.Over) > 1
 		case *expr.Call:
 			switch m.Func {
+			case "min", "max":
+				found = found || len(m.Args) == 1
 			case "broadcast", "keep", "drop", "ones", "insert", "permute":
 				found = true
 			case "or":

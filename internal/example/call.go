@@ -16,13 +16,19 @@ func (e *evaluator) call(n *expr.Call) any {
 	case "sum":
 		return shape.Sum(e.list(n.Args[0]))
 	case "len":
-		if runs, ok := e.eval(n.Args[0]).([][]int); ok {
-			return len(runs)
+		switch v := e.eval(n.Args[0]).(type) {
+		case [][]int:
+			return len(v)
+		case []any:
+			return len(v)
 		}
 		return len(e.list(n.Args[0]))
 	case "ceildiv":
 		return e.divide(n.Func, e.integer(n.Args[0]), e.integer(n.Args[1]))
 	case "min", "max":
+		if len(n.Args) == 1 {
+			return e.combine(n.Func, e.list(n.Args[0]))
+		}
 		return e.extreme(n)
 	case "broadcast":
 		return e.broadcast(e.list(n.Args[0]), e.list(n.Args[1]))

@@ -13,10 +13,11 @@ import (
 // map[string]any for records; nil stands for what is absent. Enums and element types are strings. It keeps its first
 // error; later calls do nothing.
 type evaluator struct {
-	name  func(*expr.Ident) any            // the value of an attribute, a dimension, a dtype variable or i
-	count func(slot string) int            // how many tensors a slot has
-	axis  func(attr string, value int) int // checks a value of an axis attribute
-	err   error
+	name    func(*expr.Ident) any            // the value of an attribute, a dimension, a dtype variable or i
+	count   func(slot string) int            // how many tensors a slot has
+	axis    func(attr string, value int) int // checks a value of an axis attribute
+	indices map[string]int                   // of the folds around
+	err     error
 }
 
 // fail keeps an error, unless there is one already.
@@ -71,6 +72,9 @@ func (e *evaluator) valueOf(n expr.Node) any {
 	case *expr.Lit:
 		return literal(n)
 	case *expr.Ident:
+		if i, ok := e.indices[n.Name]; ok {
+			return i
+		}
 		return e.name(n)
 	case *expr.Unary:
 		return e.unary(n)
@@ -83,6 +87,8 @@ func (e *evaluator) valueOf(n expr.Node) any {
 		return e.eval(n.Else)
 	case *expr.Call:
 		return e.call(n)
+	case *expr.Reduce:
+		return e.fold(n)
 	case *expr.Index:
 		return e.index(e.eval(n.X), e.integer(n.I))
 	case *expr.Slice:

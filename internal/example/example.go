@@ -59,7 +59,7 @@ func definitions(o *model.Operator) map[string]expr.Node {
 // newUse makes the use of an operator that an example shows.
 func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 	u := &use{
-		op: o, choice: c, raw: map[string]any{}, attrs: map[string]any{}, dims: map[string]any{},
+		op: o, choice: c, raw: map[string]any{}, attrs: map[string]any{}, dims: map[string]any{}, args: map[string]any{},
 		types: make([]dtype.Type, len(o.Types)), tensors: make([][]program.Operand, len(o.Slots)),
 	}
 	u.evaluator = evaluator{name: u.value, count: u.tensorsOf, axis: u.checkedAxis}
@@ -84,6 +84,11 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 			u.dims[d.Name] = u.eval(d.Node)
 		}
 	}
+	for _, a := range o.Args {
+		if a.Source == task.FromExpression {
+			u.args[a.Name] = u.eval(a.Expr)
+		}
+	}
 	u.require()
 	for _, s := range o.Slots {
 		if s.Pattern == nil {
@@ -101,6 +106,7 @@ type use struct {
 	raw     map[string]any      // attributes as package program takes them
 	attrs   map[string]any      // attributes as expressions take them, but axes as they are given
 	dims    map[string]any      // int, []int or [][]int
+	args    map[string]any      // of arguments from expressions
 	types   []dtype.Type        // of dtype variables; Invalid before they are bound
 	tensors [][]program.Operand // by slot
 	number  int                 // of the tensor of a variadic slot whose shape is read
@@ -110,7 +116,7 @@ type use struct {
 // result returns the use as package program takes it.
 func (u *use) result() *program.Use {
 	out := &program.Use{Operator: u.op.Name, Formula: u.op.Operator.Formula, Parsed: u.parsed, Types: map[string]string{}, Dims: u.dims, Attrs: u.raw,
-		Callees: u.op.Operator.Callees}
+		Args: u.args, Callees: u.op.Operator.Callees}
 	for i, t := range u.op.Types {
 		out.Types[t.Name] = u.types[i].String()
 	}

@@ -187,7 +187,8 @@ type Number struct {
 	Items []Node
 }
 
-// Reduce is Kind(Binders... if If: X), such as a sum. X is nil for count, and If where there is no condition. An order,
+// Reduce is Kind(Binders... if If: X), such as a sum. In expressions, which have one index, Over holds the lists whose
+// length is its range if the binder gives none. X is nil for count, and If where there is no condition. An order,
 // such as argsort, is Kind(Binders...: X descending)[At...].
 type Reduce struct {
 	base
@@ -196,6 +197,7 @@ type Reduce struct {
 	If, X      Node
 	Descending bool
 	At         []Node
+	Over       []Node
 }
 
 // Binder is what a reduction, or a statement, goes over: X, or the indices named X from Lo to Hi-1. Lo is nil if it is
@@ -213,7 +215,7 @@ const (
 	Dim
 	TypeVar
 	SlotName
-	Position // i, the number of a variadic slot's tensor
+	Position // an index: i, the number of a variadic slot's tensor, or that of a fold
 )
 
 // Symbol is what a name refers to.
@@ -223,6 +225,8 @@ type Symbol struct {
 	// Min is the least value of an integer, if HasMin.
 	Min    int64
 	HasMin bool
+	// Least is the least value of the elements of Dims, and Len how many they are at least; 0 if it is not known.
+	Least, Len int64
 	// Axis marks an axis attribute, whose value is a valid dimension of its slot.
 	Axis bool
 }

@@ -24,8 +24,10 @@ func init() {
 		"sum":       {"sum(dims)", intOf(Dims)},
 		"len":       {"len(dims)", (*checker).length},
 		"ceildiv":   {"ceildiv(a, b)", (*checker).ceildiv},
-		"min":       {"min(a, b, ...)", (*checker).minmax},
-		"max":       {"max(a, b, ...)", (*checker).minmax},
+		"min":       {"min(a, b, ...) or min(dims)", (*checker).minmax},
+		"max":       {"max(a, b, ...) or max(dims)", (*checker).minmax},
+		"all":       {"all(i: condition)", (*checker).foldOnly},
+		"any":       {"any(i: condition)", (*checker).foldOnly},
 		"broadcast": {"broadcast(dims, dims)", twoDims},
 		"keep":      {"keep(dims, axes)", twoDims},
 		"drop":      {"drop(dims, axes)", twoDims},
@@ -92,19 +94,32 @@ func (c *checker) ceildiv(call *Call) (Type, *Error) {
 	return Type{Kind: Int}, nonzero(call.Args[1])
 }
 
-// length checks len, which also counts the tensors of a variadic slot.
+// length checks len, which also counts the tensors of a variadic slot, and the values of any list.
 func (c *checker) length(call *Call) (Type, *Error) {
 	if len(call.Args) == 1 {
-		if t, err := c.check(call.Args[0]); err == nil && t.Kind == Shapes {
+		if t, err := c.check(call.Args[0]); err == nil && (t.Kind == Shapes || t.Kind == OtherList && !t.Optional) {
 			return Type{Kind: Int}, nil
 		}
 	}
 	return Type{Kind: Int}, c.args(call, Dims)
 }
 
+// foldOnly refuses a function that has no other arguments than an index and what it goes over.
+func (c *checker) foldOnly(call *Call) (Type, *Error) {
+	return Type{}, errorf(call, BadType, "want %s", functions[call.Func].usage)
+}
+
+// minmax checks the least or the greatest of several numbers, or of the elements of one list.
 func (c *checker) minmax(call *Call) (Type, *Error) {
-	if len(call.Args) < 2 {
+	switch len(call.Args) {
+	case 0:
 		return Type{}, wrongArity(call)
+	case 1:
+		t, err := c.check(call.Args[0])
+		if err == nil && c.want(call.Args[0], t, Dims) != nil {
+			err = wrongArity(call)
+		}
+		return Type{Kind: Int}, err
 	}
 	t := Type{Kind: Int}
 	for _, a := range call.Args {
@@ -168,7 +183,7 @@ func nonzero(n Node) *Error {
 		return nil
 	}
 	return &Error{Pos: n.Pos(), End: n.End(), Code: ZeroDivisor, Message: "this divisor may be zero or negative",
-		Hint: "give the attribute min = 1, or divide by max(..., 1)"}
+		Hint: "give the attribute min = 1, and a list also len, or divide by max(..., 1)"}
 }
 
 func positive(n Node) bool {
@@ -178,6 +193,14 @@ func positive(n Node) bool {
 		return ok && v > 0
 	case *Ident:
 		return n.Symbol.Type.Kind == Unknown || n.Symbol.HasMin && n.Symbol.Min >= 1
+	case *Index:
+		list, ok := n.X.(*Ident)
+		i, literal := n.I.(*Lit)
+		if !ok || !literal || list.Symbol.Least < 1 {
+			return false
+		}
+		at, _ := i.Value.(int64)
+		return at < list.Symbol.Len
 	case *Binary:
 		return n.Op == "*" && positive(n.X) && positive(n.Y)
 	case *Call:

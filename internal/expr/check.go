@@ -131,6 +131,8 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 			return Type{}, e
 		}
 		return f.check(c, n)
+	case *Reduce:
+		return c.fold(n)
 	case *Index:
 		x, err := c.check(n.X)
 		if err != nil {

@@ -31,7 +31,7 @@ var (
 		"kernel": atLeast(1), "pad": atLeast(0), "rate": attr(expr.Float), "use": attr(expr.Bool), "name": attr(expr.String),
 		"mode": {Type: modeType}, "other": {Type: expr.Type{Kind: expr.Enum, Name: "other", Values: []string{"ADD"}}},
 		"same":  {Type: modeType},
-		"dtype": attr(expr.DType), "axes": attr(expr.Dims), "tags": attr(expr.OtherList),
+		"X": dim(expr.Shapes), "sizes": {Type: expr.Type{Kind: expr.Dims}, Least: 1, Len: 2}, "dtype": attr(expr.DType), "axes": attr(expr.Dims), "tags": attr(expr.OtherList),
 		"opt_int": opt(expr.Int), "opt_rate": opt(expr.Float), "opt_use": opt(expr.Bool), "opt_axes": opt(expr.Dims), "opt_dtype": opt(expr.DType),
 		"opt_mode": {Type: expr.Type{Kind: expr.Enum, Name: "mode", Values: []string{"ADD", "MUL"}, Optional: true}},
 		"rec": {Type: expr.Type{Kind: expr.Record, Name: "rec", Fields: []expr.Field{
@@ -57,6 +57,10 @@ func TestCheck(t *testing.T) {
 		{"use ? K : 1", expr.Int}, {"use ? K : rate", expr.Float}, {"use ? 1.5 : K", expr.Float}, {"use ? N : M", expr.Dims}, {"use ? true : use", expr.Bool},
 		{"or(opt_int, 1)", expr.Int}, {"or(opt_rate, 1)", expr.Float}, {"or(opt_use, true)", expr.Bool},
 		{"rec.low", expr.Float},
+		{"min(N)", expr.Int}, {"max(axes)", expr.Int}, {"len(tags)", expr.Int}, {"len(X)", expr.Int},
+		{"sum(i: prod(X[i]))", expr.Int}, {"prod(j < K: N[j] + j)", expr.Int}, {"max(i: sum(j: X[i][j] + N[j]))", expr.Int},
+		{"min(i: len(X[i]))", expr.Int}, {"sum(N[:K])", expr.Int}, {"sum(use ? N : M)", expr.Int}, {"K / sizes[1]", expr.Int},
+		{"all(i: N[i] <= K)", expr.Bool}, {"any(i < 2: N[i] % 2 == 0) && use", expr.Bool},
 
 		{"true", expr.Bool}, {"!use", expr.Bool}, {"use && K > 0 || rate <= 1", expr.Bool}, {"K == 1", expr.Bool}, {"K != rate", expr.Bool},
 		{"N == M", expr.Bool}, {"N != [1]", expr.Bool}, {"name == 'x'", expr.Bool}, {"use == true", expr.Bool},
@@ -123,7 +127,7 @@ func TestCheckErrors(t *testing.T) {
 	const (
 		absent = "it may be absent: test it with has(...), or give a value for that case with or(..., value)"
 		has    = "it may be absent: test it with has(...)"
-		zero   = "give the attribute min = 1, or divide by max(..., 1)"
+		zero   = "give the attribute min = 1, and a list also len, or divide by max(..., 1)"
 		slot   = "expressions refer to the dimensions of slots, or to present(slot)"
 		arg    = "the values of arguments are known only when a task runs"
 	)
@@ -136,10 +140,22 @@ func TestCheckErrors(t *testing.T) {
 		{"»kernl« + 1", expr.Int, expr.UnknownName, "kernl is not defined", "did you mean kernel?"},
 		{"K + »zzz«", expr.Int, expr.UnknownName, "zzz is not defined", ""},
 		{"»ceildvi«(K, 2)", expr.Int, expr.UnknownName, "there is no function ceildvi", "did you mean ceildiv?"},
-		{"1 + »trunc«(K)", expr.Int, expr.UnknownName, "there is no function trunc", "functions are broadcast, ceil, ceildiv, count, drop, has, insert, keep, len, max, min, ones, or, permute, present, prod, sqrt, sum"},
+		{"1 + »trunc«(K)", expr.Int, expr.UnknownName, "there is no function trunc", "functions are all, any, broadcast, ceil, ceildiv, count, drop, has, insert, keep, len, max, min, ones, or, permute, present, prod, sqrt, sum"},
 		{"rec.»lwo« > 0", expr.Bool, expr.UnknownName, "the record rec has no field lwo", "did you mean low?"},
 		{"(rec).»x« > 0", expr.Bool, expr.UnknownName, "the record rec has no field x", ""},
 		{"K.»x«", expr.Int, expr.UnknownName, "an integer has no field x", ""},
+
+		{"»all(N)«", expr.Bool, expr.BadType, "want all(i: condition)", ""},
+		{"sum(»k«: K)", expr.Int, expr.BadType, "the range of k is not known", "write k < n, or select an element of a list by it"},
+		{"sum(»kernel«: N[kernel])", expr.Int, expr.BadType, "kernel is in use already, so it cannot be an index here", ""},
+		{"sum(»I« < 2: N[I])", expr.Int, expr.BadSyntax, "the name of an index is in lower case, not I", ""},
+		{"sum(i: sum(»i«: N[i]) + N[i])", expr.Int, expr.BadType, "i is in use already, so it cannot be an index here", ""},
+		{"all(i: »N[i]«)", expr.Bool, expr.BadType, "want a boolean, got an integer", ""},
+		{"sum(i < »use«: N[i])", expr.Int, expr.BadType, "want an integer, got a boolean", ""},
+		{"»mean«(i: N[i])", expr.Int, expr.UnknownName, "no function mean goes over an index", "such functions are all, any, max, min, prod, sum"},
+		{"»sum(i, j: N[i])«", expr.Int, expr.BadSyntax, "want one index, such as sum(i: ...) or sum(i < n: ...)", ""},
+		{"K / »sizes[2]«", expr.Int, expr.ZeroDivisor, "this divisor may be zero or negative", zero},
+		{"»max(K)«", expr.Int, expr.BadType, "want max(a, b, ...) or max(dims), got 1 argument", ""},
 
 		{"»K«", expr.Bool, expr.BadType, "want a boolean, got an integer", ""},
 		{"»K > 1«", expr.Int, expr.BadType, "want an integer, got a boolean", ""},
@@ -193,7 +209,7 @@ func TestCheckErrors(t *testing.T) {
 		{"use ? »opt_int« : 1", expr.Int, expr.BadType, "want an integer, got an optional integer", absent},
 		{"use ? 1 : »opt_int«", expr.Int, expr.BadType, "want an integer, got an optional integer", absent},
 
-		{"»max(K)«", expr.Int, expr.BadType, "want max(a, b, ...), got 1 argument", ""},
+		{"»max(K)«", expr.Int, expr.BadType, "want max(a, b, ...) or max(dims), got 1 argument", ""},
 		{"»prod()«", expr.Int, expr.BadType, "want prod(dims), got 0 arguments", ""},
 		{"»ceildiv(K, 2, 3)«", expr.Int, expr.BadType, "want ceildiv(a, b), got 3 arguments", ""},
 		{"»has()«", expr.Bool, expr.BadType, "want has(attribute), got 0 arguments", ""},

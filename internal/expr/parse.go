@@ -25,6 +25,7 @@ const (
 //	unary  = ( "-" | "!" ) unary | postfix
 //	postfix = primary { "[" expr "]" | "[" [ expr ] ":" [ expr ] "]" | "." name }
 //	primary = number | 'string' | "true" | "false" | name | name "(" args ")" | "(" expr ")" | list
+//	        | fold "(" name [ "<" sum ] ":" expr ")"
 //
 // Division rounds towards minus infinity, and % has the sign of the divisor. Formulas have more: see ParseFormula.
 func Parse(text string) (Node, *Error) {
@@ -277,8 +278,11 @@ func (p *parser) primary() (Node, *Error) {
 		if p.formula {
 			return p.named(t)
 		}
-		if !p.is("(") {
+		switch {
+		case !p.is("("):
 			return &Ident{base: b, Name: t.text}, nil
+		case slices.Contains(Reductions, t.text) && p.isReduction():
+			return p.reduction(t.pos, t.text)
 		}
 		return p.call(t.pos, t.text)
 	case tokOp:

@@ -94,8 +94,9 @@ type Attr struct {
 	Optional bool       `json:"optional,omitempty"` // may be absent
 	List     bool       `json:"list,omitempty"`     // holds a list of values
 	Default  any        `json:"default,omitempty"`  // the value if none is given; absent if one must be given
-	Min      any        `json:"min,omitempty"`      // the least value
-	Max      any        `json:"max,omitempty"`      // the greatest value
+	Min      any        `json:"min,omitempty"`      // the least value, of a list that of each element
+	Max      any        `json:"max,omitempty"`      // the greatest value, of a list that of each element
+	Len      *int       `json:"len,omitempty"`      // of a list: how many values it has
 	Enum     *Enum      `json:"enum,omitempty"`     // of an enum: its values
 	Axis     *Axis      `json:"axis,omitempty"`     // of an axis: what it names
 	Fields   []*Attr    `json:"fields,omitempty"`   // of a record

@@ -105,6 +105,9 @@ func typeVar(v *task.TypeVar, at source.Pos) TypeVar {
 func attr(s *spec.Spec, a *spec.Attr, enums map[string]*Enum) *Attr {
 	m := &Attr{Name: a.Name, GoName: goname.Exported(a.Name), Type: a.Type.V, Doc: a.Doc.V, Optional: a.Optional.V, List: a.List.V,
 		Default: value(a.Default), Min: value(a.Min), Max: value(a.Max), Pos: a.Key.Pos()}
+	if a.Len.Set() {
+		m.Len = new(int(a.Len.V))
+	}
 	switch a.Type.V {
 	case "enum":
 		if a.Enum.Set() {

@@ -411,6 +411,9 @@ func bounds(v *term.Variable) (lo, hi int, err error) {
 
 // shapeOf returns the extents that an element of a shape stands for.
 func (b *builder) shapeOf(e shapeElement, sc *scope) ([]*term.Term, error) {
+	if folds(e.x) { // the tensor tells the extent
+		return []*term.Term{term.Number(-1)}, nil
+	}
 	v, err := b.value(e.x, &scope{params: sc.params, vars: map[string]*term.Variable{}}, true)
 	if err != nil {
 		return nil, err

@@ -177,6 +177,11 @@ func runFunction(name string, args []value) (value, bool, error) {
 			out = term.Arithmetic(op, out, x)
 		}
 		return value{node: out}, true, nil
+	case "min", "max":
+		if len(args) != 1 || args[0].run == nil {
+			return value{}, false, nil
+		}
+		return extremeOf(name, args[0].run.items)
 	case "keep", "drop", "ones", "insert", "permute", "fit", "broadcast":
 	default:
 		return value{}, false, nil

@@ -50,10 +50,12 @@ type Use struct {
 	// what its expression gives, unless that divides.
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
-	Slots       []*Slot
-	Callees     []task.Callee // the operators whose formulas the formula inlines
-	Derived     bool          // whether gradients that the formula gives by hand are left out
-	Open        bool          // whether extents and integer attributes stay symbols
+	// Args holds the values of arguments from expressions: int, float64, bool, string or []int.
+	Args    map[string]any
+	Slots   []*Slot
+	Callees []task.Callee // the operators whose formulas the formula inlines
+	Derived bool          // whether gradients that the formula gives by hand are left out
+	Open    bool          // whether extents and integer attributes stay symbols
 }
 
 // Slot is a slot of an operator with its tensors, none if it is absent.
@@ -114,6 +116,20 @@ func newEnvironment(u *Use) *environment {
 		// 0 and 1 stay numbers, since what they multiply or divide is simpler then.
 		if n := e.values[name].node; n != nil && n.Op == term.Constant && n.Kind == term.Integer && n.Int != 0 && n.Int != 1 {
 			e.values[name] = value{node: integerOf(name, n.Int)}
+		}
+	}
+	for name, v := range u.Args {
+		switch v := v.(type) {
+		case int:
+			e.values[name] = value{node: integerOf(name, v)}
+		case float64:
+			e.values[name] = value{node: term.RealNumber(v)}
+		case bool:
+			e.values[name] = value{node: term.Condition(v)}
+		case string:
+			e.values[name] = text(v)
+		case []int:
+			e.values[name] = run(name, v)
 		}
 	}
 	e.values["pi"] = value{node: term.RealNumber(math.Pi)}

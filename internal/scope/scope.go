@@ -161,6 +161,10 @@ func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 		}
 		s.HasMin = false
 	}
+	if m, ok := a.Min.(*source.Scalar); ok && s.Type.Kind == expr.Dims {
+		s.Least, _ = m.Value.(int64)
+	}
+	s.Len = a.Len.V
 	if s.Type.Optional {
 		s.HasMin = false
 	}

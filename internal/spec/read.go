@@ -43,9 +43,6 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		s.Kind = ""
 	}
 	s.Doc = t.required("doc", "one or more sentences about what it computes")
-	s.Category = t.str("category")
-	s.Since = t.str("since")
-	s.Deprecated = t.str("deprecated")
 	if s.Kind == Enum {
 		s.Formula = t.str("formula")
 		s.Values = r.enumValues(t)
@@ -59,7 +56,8 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		t.reportAbsent()
 		return s // its other keys depend on its kind
 	}
-	s.Family = t.str("family")
+	s.Family, s.Category = t.str("family"), t.str("category")
+	s.Since, s.Deprecated = t.str("since"), t.str("deprecated")
 	s.Formula = t.str("formula")
 	t.each("dtypes", func(e *source.Entry) { s.Types = append(s.Types, r.typeVar(e)) })
 	t.each("attrs", func(e *source.Entry) { s.Attrs = append(s.Attrs, r.attr(e, false)) })
@@ -173,7 +171,7 @@ func (r *reader) attr(e *source.Entry, field bool) *Attr {
 		return &Attr{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	a := &Attr{Name: e.Key, Key: e.KeySpan, Span: t.t.Span, Type: t.required("type", "the attribute's type"), Doc: t.str("doc"),
-		Optional: t.boolean("optional"), List: t.boolean("list"), Enum: t.str("enum")}
+		Optional: t.boolean("optional"), List: t.boolean("list"), Len: t.integer("len"), Enum: t.str("enum")}
 	if d := t.take("default"); d != nil {
 		a.Default = d.Value
 	}

@@ -137,6 +137,7 @@ type Attr struct {
 	List     Bool
 	Default  source.Node
 	Min, Max source.Node
+	Len      Int // of a list: how many values it has
 	Values   []Str
 	// ValuesSpan is the place of the values, if the attribute lists any.
 	ValuesSpan source.Span

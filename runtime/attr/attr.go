@@ -323,3 +323,15 @@ func CheckMax[T int | float64](operator, attr string, v, most T) error {
 	}
 	return &Error{Operator: operator, Attr: attr, Want: fmt.Sprintf("at most %v", most), Got: fmt.Sprint(v)}
 }
+
+// CheckLen returns an error if a list does not have as many values as it must.
+func CheckLen(operator, attr string, got, want int) error {
+	if got == want {
+		return nil
+	}
+	s := "s"
+	if want == 1 {
+		s = ""
+	}
+	return &Error{Operator: operator, Attr: attr, Want: fmt.Sprintf("%d value%s", want, s), Got: fmt.Sprint(got)}
+}

@@ -1,6 +1,7 @@
 package attr_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/attr"
@@ -21,4 +22,14 @@ func Example() {
 func ExampleCheckMin() {
 	fmt.Println(attr.CheckMin("linear", "out_channels", 0, 1))
 	// Output: operator linear: attribute out_channels: want at least 1, got 0
+}
+
+// A program finds the attribute that an error is about with errors.As.
+func ExampleError() {
+	err := fmt.Errorf("model.json: %w", attr.CheckMin("linear", "out_channels", 0, 1))
+	var bad *attr.Error
+	if errors.As(err, &bad) {
+		fmt.Println(bad.Operator, bad.Attr, bad.Got)
+	}
+	// Output: linear out_channels 0
 }

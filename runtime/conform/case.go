@@ -50,8 +50,8 @@ func (c *Case) Has(tag string) bool { return slices.Contains(c.Tags, tag) }
 // Name returns the case's name: its path without the suffix.
 func (c *Case) Name() string { return strings.TrimSuffix(c.Path, ".safetensors") }
 
-// Load reads a case.
-func Load(files fs.FS, path string) (*Case, error) {
+// load reads a case.
+func load(files fs.FS, path string) (*Case, error) {
 	data, err := fs.ReadFile(files, path)
 	if err != nil {
 		return nil, err

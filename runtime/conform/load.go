@@ -25,7 +25,7 @@ func LoadAll(files fs.FS, ops ...string) (cases []*Case, scenarios []*Scenario, 
 		}
 		switch path.Ext(p) {
 		case ".safetensors":
-			c, err := Load(files, p)
+			c, err := load(files, p)
 			if err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution) (*compil
 
 // useOf returns a use of an operator.
 func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution) (*program.Use, error) {
-	u := &program.Use{Operator: o.Name, Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}}
+	u := &program.Use{Operator: o.Name, Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
 	for i, t := range o.Types {
 		u.Types[t.Name] = r.Types[i].String()
 	}
@@ -72,6 +72,9 @@ func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution) (*program.Use
 	}
 	for i := range o.Slots {
 		s := &o.Slots[i]
+		if v, ok := r.Args[i]; ok {
+			u.Args[s.Name] = v
+		}
 		if s.Role == task.RoleArgument || s.Role == task.RoleState || s.Role == task.RoleScratch {
 			continue
 		}

@@ -20,3 +20,15 @@ func Example() {
 	// 3 [4, 5) x [3, 6)
 	// [0, 5) x [0, 6)
 }
+
+// A box bounds each dimension of a domain. Of a dimension that the box does not have, there is the index 0.
+func ExampleBox() {
+	r := op.Box([2]int{0, 4}, [2]int{3, 6})
+	fmt.Println(r)
+	fmt.Println(r.Dim(1))
+	fmt.Println(r.Dim(2))
+	// Output:
+	// [0, 4) x [3, 6)
+	// 3 6
+	// 0 1
+}

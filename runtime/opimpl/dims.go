@@ -114,3 +114,30 @@ func (r *Resolver[S]) distinct(axes []int, rank int, dims []int) bool {
 	}
 	return true
 }
+
+// Min returns the least of a list, or an error if it is empty.
+func (r *Resolver[S]) Min(list []int) int {
+	if len(list) == 0 {
+		r.fail(none, 0, "a list with an element, whose least one is asked for", "an empty one")
+		return 0
+	}
+	return slices.Min(list)
+}
+
+// Max returns the greatest of a list, or an error if it is empty.
+func (r *Resolver[S]) Max(list []int) int {
+	if len(list) == 0 {
+		r.fail(none, 0, "a list with an element, whose greatest one is asked for", "an empty one")
+		return 0
+	}
+	return slices.Max(list)
+}
+
+// Common returns the length that lists have in common, over which one index goes, or an error.
+func (r *Resolver[S]) Common(lengths ...int) int {
+	if slices.Min(lengths) != slices.Max(lengths) {
+		r.fail(none, 0, "lists of the same length", fmt.Sprintf("lengths %v", lengths))
+		return 0
+	}
+	return lengths[0]
+}

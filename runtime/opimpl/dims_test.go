@@ -2,6 +2,7 @@ package opimpl
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -22,5 +23,26 @@ func TestDims(t *testing.T) {
 		if !slices.Equal(tt.got, tt.want) || r.err != nil {
 			t.Errorf("%s: got %v, %v, want %v", tt.name, tt.got, r.err, tt.want)
 		}
+	}
+}
+
+// TestListErrors asks for the greatest element of nothing, and for one index over lists of several lengths.
+func TestListErrors(t *testing.T) {
+	for _, tt := range []struct {
+		call func(r *Resolver[int]) int
+		want string
+	}{
+		{func(r *Resolver[int]) int { return r.Min(nil) }, "want a list with an element, whose least one is asked for, got an empty one"},
+		{func(r *Resolver[int]) int { return r.Max(nil) }, "want a list with an element, whose greatest one is asked for, got an empty one"},
+		{func(r *Resolver[int]) int { return r.Common(2, 3, 2) }, "want lists of the same length, got lengths [2 3 2]"},
+	} {
+		r := &Resolver[int]{op: operator(nil)}
+		if got := tt.call(r); got != 0 || r.err == nil || !strings.HasSuffix(r.err.Error(), tt.want) {
+			t.Errorf("got %d, %v, want the error %s", got, r.err, tt.want)
+		}
+	}
+	r := &Resolver[int]{op: operator(nil)}
+	if got := []int{r.Min([]int{3, 2}), r.Max([]int{3, 4}), r.Common(2, 2)}; !slices.Equal(got, []int{2, 4, 2}) || r.err != nil {
+		t.Errorf("got %v, %v", got, r.err)
 	}
 }

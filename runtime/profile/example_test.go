@@ -3,6 +3,7 @@ package profile_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
@@ -37,4 +38,11 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output: hidden: linear.forward 2
+}
+
+// Summarize gives the mean and the spread of times that a program measured itself.
+func ExampleSummarize() {
+	t := profile.Summarize([]time.Duration{2 * time.Millisecond, 4 * time.Millisecond, 6 * time.Millisecond})
+	fmt.Println(t.Runs, t.Mean, t.Shortest, t.Longest)
+	// Output: 3 4ms 2ms 6ms
 }

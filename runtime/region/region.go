@@ -41,7 +41,7 @@ func (b Box) Volume() int {
 	return n
 }
 
-// Intersect returns the indices that both boxes hold.
+// Intersect returns the indices that both boxes, of the same rank, hold.
 func (b Box) Intersect(c Box) Box {
 	out := Box{make([]int, len(b.Lo)), make([]int, len(b.Lo))}
 	for d := range b.Lo {

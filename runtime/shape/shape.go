@@ -147,3 +147,25 @@ func Format(s []int) string {
 	b.WriteByte(']')
 	return b.String()
 }
+
+// Each returns f(0) to f(n-1); for n below 1, nothing.
+func Each(n int, f func(i int) int) []int {
+	var out []int
+	for i := range n {
+		out = append(out, f(i))
+	}
+	return out
+}
+
+// All reports whether f(0) to f(n-1) all hold.
+func All(n int, f func(i int) bool) bool { return !Any(n, func(i int) bool { return !f(i) }) }
+
+// Any reports whether one of f(0) to f(n-1) holds.
+func Any(n int, f func(i int) bool) bool {
+	for i := range n {
+		if f(i) {
+			return true
+		}
+	}
+	return false
+}

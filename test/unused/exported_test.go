@@ -16,41 +16,25 @@ import (
 const (
 	ofGenerated = "generated code of other modules uses it"
 	ofPrograms  = "programs of other modules use it"
-	ofErrors    = "errors.Is and errors.As call it"
-	ofRegions   = "tests of planners compare regions with it"
 	ofViews     = "all views have the same methods"
 	ofKernels   = "kernels of other modules use it"
-	ofDriver    = "tests run the steps of the driver one by one"
-	ofBackends  = "tests of backends call it"
 )
 
 // exceptions gives exported names that have no reader in this module, and the reasons why they are exported.
 var exceptions = map[string]string{
 	"opgen.Register":                     "the program of docs/guide.md uses it",
-	"attr.Error":                         "programs find it with errors.As",
 	"attr.Opt.OrElse":                    ofGenerated,
-	"conform.Load":                       ofPrograms,
-	"driver.Emit":                        ofDriver,
-	"engine.RangeError.Unwrap":           ofErrors,
-	"engine.TaskError.Unwrap":            ofErrors,
-	"enginetest.Benchmark":               ofBackends,
-	"enginetest.Run":                     ofBackends,
-	"exec.Error.Unwrap":                  ofErrors,
-	"generate.Result.Model":              ofPrograms,
 	"graph.Binding.AddConstraint":        ofPrograms,
 	"graph.Insertion.BindArg":            ofGenerated,
 	"graph.Invocation.Launch":            ofPrograms,
 	"graph.OpenInvocation.AddConstraint": ofPrograms,
 	"graph.With":                         ofPrograms,
-	"op.Box":                             ofPrograms,
-	"opimpl.Argument":                    ofGenerated,
 	"opimpl.Arguments":                   ofGenerated,
 	"opimpl.Cleanup":                     ofGenerated,
 	"opimpl.Init":                        ofGenerated,
 	"opimpl.Invoke":                      ofGenerated,
 	"opimpl.ListIf":                      ofGenerated,
 	"opimpl.ReduceTo":                    ofGenerated,
-	"opimpl.Resolver.Arg":                ofGenerated,
 	"opimpl.Resolver.Run":                ofGenerated,
 	"opimpl.TypeIf":                      ofGenerated,
 	"opimpl.Values":                      ofGenerated,
@@ -60,11 +44,6 @@ var exceptions = map[string]string{
 	"partition.Partition.Equal":          ofPrograms,
 	"partition.Whole":                    ofPrograms,
 	"planner.Times":                      ofPrograms,
-	"plugin.Answer":                      ofPrograms,
-	"profile.Summarize":                  "programs summarize their measurements with it",
-	"region.Box.Intersect":               ofRegions,
-	"region.Place.Overlaps":              ofRegions,
-	"region.Region.Overlaps":             ofRegions,
 	"task.Registry.Operator":             ofPrograms,
 	"task.Resolution.Divisible":          ofPrograms,
 	"tensor.Along":                       ofViews,
@@ -151,6 +130,9 @@ func ofType(o types.Object) bool {
 		if recv == nil {
 			return false
 		}
+		if o.Name() == "Unwrap" { // errors.Is and errors.As call it
+			return true
+		}
 		n, ok := recv.Type().(*types.Named)
 		return types.IsInterface(recv.Type()) || ok && !n.Obj().Exported()
 	}
@@ -158,7 +140,7 @@ func ofType(o types.Object) bool {
 }
 
 // markReaders marks the symbols that a package reads: symbols of other packages that its code uses, without tests, and
-// all symbols that its examples use.
+// all symbols that its examples use. Its tests read only what is for tests.
 func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
 	own := strings.TrimSuffix(p.PkgPath, "_test")
 	for _, f := range p.Syntax {
@@ -166,9 +148,7 @@ func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*sy
 		test, examples := strings.HasSuffix(file, "_test.go"), strings.HasPrefix(file, "example_")
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if test && !examples && !(ok && strings.HasPrefix(fn.Name.Name, "Example")) {
-				continue
-			}
+			example := examples || ok && strings.HasPrefix(fn.Name.Name, "Example")
 			ast.Inspect(d, func(n ast.Node) bool {
 				id, ok := n.(*ast.Ident)
 				if !ok {
@@ -178,6 +158,9 @@ func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*sy
 				if o == nil || o.Pkg() == nil || o.Pkg().Path() == own && !test {
 					return true
 				}
+				if test && !example && !forTests(o.Pkg().Path(), own) {
+					return true
+				}
 				if s := symbols[placeOf(fset, o.Pos())]; s != nil && s.object.Name() == o.Name() {
 					s.used = true
 				}
@@ -185,6 +168,11 @@ func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*sy
 			})
 		}
 	}
+}
+
+// forTests reports whether a package is one for tests, or is internal, so that tests of other packages are its readers.
+func forTests(path, reader string) bool {
+	return path != reader && (strings.HasSuffix(path, "test") || strings.Contains(path, "/internal/"))
 }
 
 // markNamed marks the types to which the types of marked symbols refer, directly or indirectly.

@@ -1,0 +1,76 @@
+package example
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// fold returns the value of a fold, such as sum(i: prod(X[i])).
+func (e *evaluator) fold(n *expr.Reduce) any {
+	name := n.Binders[0].X.(*expr.Ident).Name
+	extent := e.extent(n)
+	if e.indices == nil {
+		e.indices = map[string]int{}
+	}
+	defer delete(e.indices, name)
+	if n.Kind == "all" || n.Kind == "any" {
+		return e.holds(n, name, extent)
+	}
+	return e.combine(n.Kind, shape.Each(extent, func(i int) int {
+		e.indices[name] = i
+		return e.integer(n.X)
+	}))
+}
+
+// holds reports whether a condition holds for all values of an index, or for any.
+func (e *evaluator) holds(n *expr.Reduce, name string, extent int) bool {
+	truth := func(i int) bool {
+		e.indices[name] = i
+		return e.truth(n.X)
+	}
+	if n.Kind == "all" {
+		return shape.All(extent, truth)
+	}
+	return shape.Any(extent, truth)
+}
+
+// extent returns how many values the index of a fold has.
+func (e *evaluator) extent(n *expr.Reduce) int {
+	if hi := n.Binders[0].Hi; hi != nil {
+		return e.integer(hi)
+	}
+	length := -1
+	for _, list := range n.Over {
+		l := 0
+		switch v := e.eval(list).(type) {
+		case []int:
+			l = len(v)
+		case [][]int:
+			l = len(v)
+		}
+		if length >= 0 && l != length {
+			e.fail("want lists of the same length, got %d and %d elements", length, l)
+			return 0
+		}
+		length = l
+	}
+	return length
+}
+
+// combine returns the sum or the like of a list.
+func (e *evaluator) combine(kind string, list []int) any {
+	switch {
+	case kind == "sum":
+		return shape.Sum(list)
+	case kind == "prod":
+		return shape.Prod(list)
+	case len(list) == 0:
+		e.fail("want a list with an element, whose %s is asked for, got an empty one", kind)
+		return 0
+	case kind == "min":
+		return slices.Min(list)
+	}
+	return slices.Max(list)
+}
