@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/fuse"
@@ -47,6 +48,7 @@ type Session struct {
 type options struct {
 	workers  int
 	devices  int
+	checked  bool
 	backend  engine.Backend
 	config   engine.Config
 	fuse     bool
@@ -68,6 +70,11 @@ func Workers(n int) Option { return func(o *options) { o.workers = n } }
 // Devices sets how many devices programs may use on the CPUs of this machine, unless Backend gives another backend. By
 // default it is 1. Each device has memory of its own, and workers run the tasks of all of them.
 func Devices(n int) Option { return func(o *options) { o.devices = n } }
+
+// Checked checks that kernels do what their specs say, unless Backend gives another backend. It is for tests, since
+// programs run many times slower. Results are the same. A kernel that breaks a rule stops the run; the *engine.TaskError
+// wraps a *checked.Error for each rule and slot. Package checked lists the rules.
+func Checked() Option { return func(o *options) { o.checked = true } }
 
 // MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
 func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
@@ -106,7 +113,12 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		opt(&o)
 	}
 	if o.backend == nil {
-		o.backend = cpu.New(cpu.Config{Workers: o.workers, Devices: o.devices})
+		config := cpu.Config{Workers: o.workers, Devices: o.devices}
+		if o.checked {
+			o.backend = checked.New(config)
+		} else {
+			o.backend = cpu.New(config)
+		}
 	}
 	var registry task.Registry
 	for _, register := range o.register {

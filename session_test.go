@@ -12,6 +12,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/safetensors"
@@ -278,5 +279,33 @@ func TestFuse(t *testing.T) {
 		if math.Abs(float64(x-plain[i])) > 1e-5 {
 			t.Errorf("element %d is %v with fusion, %v without", i, x, plain[i])
 		}
+	}
+}
+
+// TestChecked trains in checked mode. Weights have the bits of those of a session without it. A label out of bounds is
+// an error that says where it stands.
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	var trained [2][]float32
+	for i, opts := range [][]opgen.Option{nil, {opgen.Checked()}} {
+		b := opgen.NewBatches(open(t, opts...), 0, training(0.4))
+		for k := range 2 {
+			p := step(t, b, 5, 5*k, 5*k+5, true)
+			trained[i] = weights(t, p)
+		}
+	}
+	if !slices.Equal(trained[0], trained[1]) {
+		t.Errorf("checked, the weights are %v, want %v", trained[1], trained[0])
+	}
+	p, err := opgen.NewBatches(open(t, opgen.Checked()), 0, training(0)).For(t.Context(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, label := samples(0, 5)
+	label[3] = classes
+	err = p.Run(t.Context(), opgen.With(p.Net.x, x), opgen.With(p.Net.label, label))
+	var e *checked.Error
+	if !errors.As(err, &e) || e.Rule != checked.Below || e.Slot != "label" || !slices.Equal(e.Index, []int{3, 0}) {
+		t.Errorf("got %v, want that label [3, 0] is out of bounds", err)
 	}
 }

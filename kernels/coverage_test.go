@@ -48,6 +48,7 @@ var checks = []check{
 	{"TestHalves", "16 bits", "tensors stored in 16 bits: results are those of f32, rounded to 16 bits", nil},
 	{"TestInPlace", "in place", "a task writes the same where two slots share memory, as its spec allows", nil},
 	{"TestElementwise", "elementwise", "a step that is declared elementwise reads and writes only the elements of its indices", nil},
+	{"TestChecked", "checked", "the task keeps to the rules of [checked mode](backend.md#checked-mode)", everyTask},
 	{"TestFusions", "fused", "a fused operator computes what the pair computes that it replaces", nil},
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
@@ -282,6 +283,7 @@ type execution struct {
 	spread  bool                     // spread each task over all workers, in ranges of one index
 	garbage func(dtype.Type) float64 // the value of all elements in memory before each run; nil: zeros
 	tasks   *task.Registry           // nil: those of the catalogue
+	checked bool                     // check what kernels do
 }
 
 // run runs a program in a new engine, and returns the tensors that it fetches after the last run.
@@ -290,7 +292,11 @@ func run(p *graph.Program, fed values, x execution) (values, error) {
 	if x.spread {
 		reg, x.grain = spreading(x.workers), math.MaxInt
 	}
-	e := engine.New(reg, cpu.New(cpu.Config{Workers: max(x.workers, 1)}), engine.Config{})
+	var backend engine.Backend = cpu.New(cpu.Config{Workers: max(x.workers, 1)})
+	if x.checked {
+		backend = checked.New(cpu.Config{})
+	}
+	e := engine.New(reg, backend, engine.Config{})
 	defer e.Close()
 	if len(p.Variables) > 0 {
 		init, err := graph.Initialization(p)

@@ -36,6 +36,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/parallel"
+	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/conform"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/engine"
@@ -53,7 +54,8 @@ func main() {
 
 // engines holds, by name of engine, the functions that make a backend with a number of workers.
 var engines = map[string]func(workers int) engine.Backend{
-	"cpu": func(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers}) },
+	"cpu":     func(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers}) },
+	"checked": func(workers int) engine.Backend { return checked.New(cpu.Config{Workers: workers}) },
 }
 
 // kernels holds, by name, the functions that register kernels for the operators of the catalogue.
@@ -92,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: opconform [flags] DIR")
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known)
+	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known+"; checked also checks kernels")
 	flags.StringVar(&o.kernels, "kernels", "catalogue", "the `kernels` to run: those of the catalogue, or formula, which computes what specs say")
 	flags.StringVar(&o.op, "op", "", "run the cases of these `operators` only, separated by commas")
 	flags.StringVar(&o.dtype, "dtype", "float32", "the `type` in which floating-point cases are computed: float32 or float64")

@@ -30,6 +30,7 @@ func TestPass(t *testing.T) {
 	for _, args := range [][]string{
 		{"-op", "flat,softmax", cases},
 		{cases, "--op=flat,softmax"},
+		{"-engine", "checked", cases, "-op", "flat,softmax"},
 		{"--engine", "cpu", cases, "-op", "flat,softmax", "--dtype", "float64", "-workers", "2"},
 	} {
 		status, out, errs := opconform(t, args...)
@@ -158,7 +159,7 @@ func TestTrouble(t *testing.T) {
 	for want, args := range map[string][]string{
 		"usage: opconform [flags] DIR":                 {},
 		"usage: opconform [flags] DIR\n":               {cases, cases},
-		`there is no engine "moon"; engines are cpu`:   {"-engine", "moon", cases},
+		`there is no engine "moon"; engines are checked, cpu`:   {"-engine", "moon", cases},
 		`--dtype: want float32 or float64, got "int8"`: {"-dtype", "int8", cases},
 		"no cases in " + cases:                         {"-op", "fft", cases},
 		"flag provided but not defined: -fast":         {cases, "-fast"},

@@ -38,6 +38,7 @@ type options struct {
 	cost    bool
 	fuse    bool
 	plain   bool
+	checked bool
 	save    string
 	load    string
 }
@@ -56,6 +57,7 @@ func main() {
 	flag.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
 	flag.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
 	flag.BoolVar(&o.fuse, "fuse", true, "fuse each activation into the operator before, which is faster and gives the same losses")
+	flag.BoolVar(&o.checked, "checked", false, "check that kernels do what their specs say, which takes many times longer")
 	flag.BoolVar(&o.plain, "plain", false, "give every tensor memory of its own and let every task run by itself, which is slower")
 	flag.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	flag.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
@@ -91,6 +93,9 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	if o.plain {
 		opts = append(opts, opgen.Plain())
+	}
+	if o.checked {
+		opts = append(opts, opgen.Checked())
 	}
 	session, err := opgen.Open(catalogue.Register, opts...)
 	if err != nil {

@@ -291,6 +291,26 @@ func TestTooLargeBatch(t *testing.T) {
 	}
 }
 
+// TestChecked takes a training step in checked mode. The loss is that of a step without it.
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	training, _, err := loadDigits(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var losses [2]float64
+	for i, opts := range [][]opgen.Option{nil, {opgen.Checked()}} {
+		loss, _, err := newClassifier(openSession(t, 2, opts...), 1, 1).step(t.Context(), training.pick([]int{0, 1, 2}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		losses[i] = float64(loss)
+	}
+	if losses[0] != losses[1] {
+		t.Errorf("the loss is %v, checked %v", losses[0], losses[1])
+	}
+}
+
 // BenchmarkStep measures a training step of the usual size: with memory in place and fused tasks, and
 // without.
 func BenchmarkStep(b *testing.B) {

@@ -284,6 +284,9 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err := in.checkParams(c, sig, res); err != nil {
 		return nil, err
 	}
+	if err := in.checkConstraints(c, sig, res); err != nil {
+		return nil, err
+	}
 	passed, err := passed(c, sig)
 	if err != nil {
 		return nil, err

@@ -34,14 +34,12 @@ func (o *OpenInvocation) AddConstraint(c partition.Constraint) error { return o.
 
 // add adds a constraint, unless the task declares its own or has no such operands.
 func (inv *Invocation) add(c partition.Constraint) error {
-	l, err := inv.launch()
-	if err != nil {
+	with := *inv
+	with.Added = append(slices.Clone(inv.Added), c)
+	if _, err := with.Launch(); err != nil {
 		return err
 	}
-	if err := l.AddConstraint(c); err != nil {
-		return err
-	}
-	inv.Added = append(inv.Added, c)
+	inv.Added = with.Added
 	return nil
 }
 
@@ -91,6 +89,7 @@ func (n *Node) bind(sig *task.Signature, grads map[int][]Tensor) (*Invocation, e
 			b.BindArg(a.Slot, n.passed[a.Slot]...)
 		}
 	}
+	b.inv.Added = n.constraints[sig.Kind]
 	return b.Invocation()
 }
 
@@ -187,8 +186,8 @@ func (b *Binding[S]) Open() (*OpenInvocation, error) {
 	return &OpenInvocation{inv}, nil
 }
 
-// Invocation checks the binding and returns the invocation: no necessary slot is missing, and every
-// tensor has the type and shape that the operator's rules give it.
+// Invocation checks the binding and returns the invocation: no necessary slot is missing, every
+// tensor has the type and shape that the operator's rules give it, and the tensors fit the constraints.
 func (b *Binding[S]) Invocation() (*Invocation, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -222,6 +221,9 @@ func (b *Binding[S]) Invocation() (*Invocation, error) {
 				b.fail(p.Slot, w.String(), got[k].String())
 			}
 		}
+	}
+	if b.err == nil {
+		_, b.err = b.inv.Limits()
 	}
 	return b.inv, b.err
 }

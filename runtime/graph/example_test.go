@@ -6,8 +6,11 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // A graph is built once and expanded into programs.
@@ -78,4 +81,35 @@ func ExampleNode_After() {
 	// Output:
 	// second
 	// first
+}
+
+// A constraint on a task says how its tensors may be partitioned. Tensors that do not fit are an error of the program.
+func ExampleConstrain() {
+	g := graph.New(1)
+	y := softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 64, 10), graph.Constrain(task.KindForward,
+		partition.Constraint{Kind: partition.MinExtents, Terms: []partition.Term{partition.Whole("input")}, Extents: []int{8, 10, 1}}))
+	_, err := graph.Inference(g, y)
+	fmt.Println(err)
+	// Output:
+	// node softmax: operator softmax, task forward, slot input: want 2 numbers in extents, one for each axis, for min_extents(input, extents [8 10 1]), got 3
+}
+
+// A launch says how many processors would partition the tensors of a task.
+func ExampleInvocation_Launch() {
+	g := graph.New(1)
+	y := softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 64, 10))
+	inv, err := y.Node().Invoke()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := inv.Launch()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := partition.NewChecker(inv.Signature.Declaration(), partition.Machine{Kind: "cpu", Procs: 4, Threshold: 1}).Launch(l)
+	fmt.Println(s.Argument(0), s.Argument(1), err)
+	// Output:
+	// [64/4, 10] [64/4, 10] <nil>
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -211,8 +212,10 @@ type Node struct {
 	graph  *Graph        // into which the node was inserted
 	slots  [][]Tensor    // per slot
 	passed map[int][]any // values of arguments that the caller passes, per slot
-	origin *Node         // that this one was changed from
-	after  []*Node       // explicit dependencies
+	// constraints holds those that were added to tasks.
+	constraints map[task.Kind][]partition.Constraint
+	origin      *Node   // that this one was changed from
+	after       []*Node // explicit dependencies
 }
 
 // Tensor returns the tensor of a slot, or none.
@@ -237,9 +240,10 @@ func first(ts []Tensor) Tensor {
 type Option func(*options)
 
 type options struct {
-	name     string
-	optional map[int][]Tensor
-	requests []int
+	name        string
+	optional    map[int][]Tensor
+	requests    []int
+	constraints map[task.Kind][]partition.Constraint
 }
 
 // With binds an optional input, which Apply functions do not take as a parameter.
@@ -389,11 +393,12 @@ func (in *Insertion[S]) Node() *Node {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
-	if err := in.checkArgs(); err != nil {
+	if err := errors.Join(in.checkArgs(), in.checkConstraints()); err != nil {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
-	n := &Node{Op: op, Name: g.unique(name + g.mark), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args}
+	n := &Node{Op: op, Name: g.unique(name + g.mark), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
+		constraints: in.opts.constraints}
 	for i := range op.Slots {
 		s := &op.Slots[i]
 		switch s.Role {

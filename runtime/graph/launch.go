@@ -1,7 +1,10 @@
 package graph
 
 import (
-	"github.com/opgen/opgen/runtime/dtype"
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
@@ -10,57 +13,64 @@ import (
 // Launch returns the launch of an invocation: its tensors as stores, its constraints, and the values
 // that its caller passes. A partition.Checker partitions it for a machine.
 func (inv *Invocation) Launch() (*partition.Launch, error) {
-	l, err := inv.launch()
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range inv.Added {
-		if err := l.AddConstraint(c); err != nil {
-			return nil, err
-		}
-	}
-	return l, nil
+	return inv.Signature.Launch(inv.Node.Resolved, inv.stores(), inv.Passed, inv.Added)
 }
 
-// launch is Launch without the added constraints.
-func (inv *Invocation) launch() (*partition.Launch, error) {
-	sig := inv.Signature
-	l := partition.New(sig.Declaration())
-	stores := map[*info]*partition.Store{}
-	for i, p := range sig.Params {
-		if p.Perm == perm.Scratch {
+// Limits checks the invocation against the constraints of its task and those that were added. It returns what these
+// demand from tiles; nil if there are no constraints.
+func (inv *Invocation) Limits() (*partition.Limits, error) {
+	if len(inv.Signature.Constraints.List) == 0 && len(inv.Added) == 0 {
+		return nil, nil
+	}
+	return inv.Signature.Limits(inv.Node.Resolved, inv.stores(), inv.Passed, inv.Added)
+}
+
+// stores returns the tensors of each parameter as stores. An unused gradient is left out.
+func (inv *Invocation) stores() [][]*partition.Store {
+	out := make([][]*partition.Store, len(inv.Operands))
+	known := map[*info]*partition.Store{}
+	for i := range inv.Signature.Params {
+		if inv.Signature.Params[i].Perm == perm.Scratch {
 			continue
 		}
 		for _, t := range inv.Operands[i] {
 			if !t.Valid() {
-				continue // an unused gradient among several
+				continue
 			}
-			s := stores[t.info]
+			s := known[t.info]
 			if s == nil {
-				s = &partition.Store{Name: t.name, Shape: t.operand.Shape, Element: element(t.operand.Type)}
-				stores[t.info] = s
+				s = task.Store(t.name, t.operand)
+				known[t.info] = s
 			}
-			if err := l.Add(sig.ParamName(i), s); err != nil {
-				return nil, err
-			}
+			out[i] = append(out[i], s)
 		}
 	}
-	for _, a := range sig.Args {
-		if a.From == task.FromCall {
-			if err := l.AddScalars(sig.Operator.Slots[a.Slot].Name, len(inv.Passed[a.Slot])); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return l, nil
+	return out
 }
 
-// element returns an element type as launches see it: an integer points to an element of a tensor of
-// one dimension.
-func element(t dtype.Type) partition.Element {
-	e := partition.Element{Name: t.String(), Bytes: t.Size()}
-	if t == dtype.I32 || t == dtype.I64 {
-		e.Points = 1
+// Constrain adds a constraint to a task of the node, on how its tensors are partitioned. Terms name slots or groups. It is
+// an error of the programs that invoke the task if the tensors do not fit, or if the task declares its constraints.
+func Constrain(kind task.Kind, c partition.Constraint) Option {
+	return func(o *options) {
+		if o.constraints == nil {
+			o.constraints = map[task.Kind][]partition.Constraint{}
+		}
+		o.constraints[kind] = append(o.constraints[kind], c)
 	}
-	return e
+}
+
+// checkConstraints reports a constraint on a task that the operator does not have, or that its launches cannot have.
+func (in *Insertion[S]) checkConstraints() error {
+	for _, kind := range slices.Sorted(maps.Keys(in.opts.constraints)) {
+		sig := in.op.Signature(kind)
+		if sig == nil {
+			return &op.Error{Operator: in.op.Name, Want: "a constraint on a task of the operator", Got: "one on " + kind.String()}
+		}
+		for _, c := range in.opts.constraints[kind] {
+			if err := sig.CheckAdded(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -75,6 +75,12 @@ func (t Term) String() string {
 // MarshalText writes what String returns.
 func (t Term) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
+// UnmarshalText reads what String writes.
+func (t *Term) UnmarshalText(text []byte) error {
+	*t = ParseTerm(string(text))
+	return nil
+}
+
 // Kind is the kind of a constraint. A new kind is a constant here, a row of kinds in kind.go, and the
 // functions of that row.
 type Kind uint8
@@ -104,6 +110,16 @@ type Constraint struct {
 // MarshalText writes the name that specs use.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// UnmarshalText reads the name that specs use.
+func (k *Kind) UnmarshalText(text []byte) error {
+	kind, ok := ParseKind(string(text))
+	if !ok {
+		return fmt.Errorf("unknown kind of constraint %q", text)
+	}
+	*k = kind
+	return nil
+}
+
 // Hint says how exact an image must be.
 type Hint uint8
 
@@ -120,6 +136,16 @@ func (h Hint) String() string { return hintNames[h] }
 
 // MarshalText writes the name that specs use.
 func (h Hint) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads the name that specs use.
+func (h *Hint) UnmarshalText(text []byte) error {
+	hint, ok := ParseHint(string(text))
+	if !ok {
+		return fmt.Errorf("unknown hint %q", text)
+	}
+	*h = hint
+	return nil
+}
 
 // Hints lists the names of the hints.
 func Hints() []string { return hintNames[:] }
@@ -165,6 +191,11 @@ func (c Constraint) alignTerms() []Term {
 		return []Term{At(c.Terms[0].Name, 0), c.Terms[0]}
 	}
 	return c.Terms
+}
+
+// Check reports a constraint that has not the form of its kind.
+func (c Constraint) Check() error {
+	return c.check("", func(string) bool { return true })
 }
 
 // check reports a constraint whose terms or lists do not have the form of its kind. known reports

@@ -126,7 +126,7 @@ func (p *pair) both() string {
 }
 
 func (p *pair) fail(code op.Code, slot, want, got string) *op.Error {
-	return &op.Error{Code: code, Slot: slot, Want: want + " for " + p.c.Kind.String(), Got: got}
+	return &op.Error{Code: code, Slot: slot, Want: want + " for " + p.c.String(), Got: got}
 }
 
 // check reports stores that the constraint does not fit.

@@ -362,20 +362,8 @@ func (l *Launch) Solve(m Machine) (*Strategy, error) {
 		}
 		return newStrategy(domain, args, nil), nil
 	}
-	pairs, err := l.expand()
+	pairs, err := l.pairs(args)
 	if err != nil {
-		return nil, err
-	}
-	for _, p := range pairs {
-		if err := p.check(); err != nil {
-			err.Task = l.Declaration.Task
-			return nil, err
-		}
-	}
-	if err := checkDependents(l.Declaration.Task, onStores(args, pairs)); err != nil {
-		return nil, err
-	}
-	if err := l.overlaps(args, pairs); err != nil {
 		return nil, err
 	}
 	s := newSolver(m, args, pairs)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/schedule"
@@ -116,6 +117,8 @@ type Call struct {
 	Requested []string                  `json:"requested,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.
 	Passed map[string]json.RawMessage `json:"passed,omitempty"`
+	// Added lists the constraints on how tensors are partitioned that the caller added to those of the task.
+	Added []partition.Constraint `json:"added,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
 	// Slots names the slot of each parameter. That of a gradient begins with "grad of".

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -80,11 +81,17 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	if err := pass(&c, inv); err != nil {
 		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 	}
+	limits, err := inv.Limits()
+	if err != nil {
+		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
+	}
+	c.Added = inv.Added
 	inPlace = b.unconverted(inv, inPlace)
 	c.InPlace = inPlace
 	var access []region.Access
-	var slots []int // per access, for its footprint; -1 for a view
-	var made []int  // accesses of tensors that the call makes and reads
+	var slots []int               // per access, for its footprint; -1 for a view
+	var demands []partition.Limit // per access
+	var made []int                // accesses of tensors that the call makes and reads
 	var worker int64
 	var conv conversions
 	for i, p := range sig.Params {
@@ -98,11 +105,13 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 				r := b.add(plan.Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape, Device: inv.Node.Device})
 				c.Params[i] = append(c.Params[i], plan.Bound{Root: r})
 				access, slots = append(access, b.all(r, perm.Scratch)), append(slots, p.Slot)
+				demands = append(demands, partition.Limit{})
 			}
 			continue
 		}
 		role := op.Slots[p.Slot].Role
 		makes := p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved)
+		passed := 0 // tensors
 		for k, t := range inv.Operands[i] {
 			if !t.Valid() { // an unused gradient
 				c.Params[i] = append(c.Params[i], plan.Bound{Root: plan.NoRoot})
@@ -124,6 +133,8 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			a := b.all(bound.Root, effective(p, bound.Mode))
 			a.Redop = p.Redop
 			access, slots = append(access, a), append(slots, p.Slot)
+			demands = append(demands, limits.Of(sig.ParamName(i), passed))
+			passed++
 			if bound.Shape != nil {
 				slots[len(slots)-1] = -1
 			}
@@ -155,7 +166,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			continue
 		}
 		b.step(plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise},
-			grid, res.Tiles(number, step), slots)
+			grid, res.Tiles(number, step), slots, demands)
 		access = later
 	}
 	b.Tasks = append(b.Tasks, conv.after...)

@@ -65,10 +65,10 @@ func (p draft) run(from int, fixed []bool) (plan.Form, int) {
 	return plan.Chain, to
 }
 
-// fusible reports whether a task is elementwise, on whole tensors.
+// fusible reports whether a task is elementwise, on whole tensors, and cut as it likes.
 func (p draft) fusible(t *plan.Task) bool {
 	return t.Elementwise && t.Inner == nil && t.Tile == 0 && !slices.ContainsFunc(t.Access, func(a region.Access) bool {
-		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || !p.whole(a.Root, &a.Box)
+		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || a.Least != nil || !p.whole(a.Root, &a.Box)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -15,8 +16,8 @@ import (
 func Tiled() Option { return func(o *options) { o.tiled = true } }
 
 // step appends a step of a call: one task, or one for each tile. slots holds the slot of each access, or -1 if the
-// access has no footprint.
-func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int) {
+// access has no footprint, and demands what constraints demand from the tiles of each access.
+func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int, demands []partition.Limit) {
 	t.Over, t.Grain = grid.Over, grid.Grain
 	if grid.Rank() > 1 {
 		t.Inner = slices.Clone(grid.Inner)
@@ -29,6 +30,8 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 			}
 		}
 	}
+	constrained := b.constrain(&t, demands)
+	coarsen(&t, constrained)
 	if tiles == nil || !b.tiled || len(b.Calls[t.Call].InPlace) > 0 || !disjoint(t.Access, &grid) {
 		b.Tasks = append(b.Tasks, t)
 		return
@@ -37,11 +40,59 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 	for d := range t.Inner {
 		t.Inner[d].Grain = tiles.Size[d+1]
 	}
+	coarsen(&t, constrained)
 	grid = t.Grid()
 	for k := range grid.Tiles() {
 		t.Tile = k + 1
 		b.Tasks = append(b.Tasks, t)
 	}
+}
+
+// constrain notes in a task's accesses what constraints demand from its tiles, and returns these accesses. A view has
+// other axes than its root, so the step is not cut.
+func (b *builder) constrain(t *plan.Task, demands []partition.Limit) []region.Access {
+	var out []region.Access
+	for i, d := range demands {
+		if d.Extents == nil {
+			continue
+		}
+		a := t.Access[i]
+		if a.Least = a.Footprint.Least(d.Extents, d.Whole, a.Hi); len(d.Extents) != len(a.Hi) {
+			a.Least = slices.Clone(a.Hi)
+		}
+		if a.Least == nil {
+			continue
+		}
+		if out == nil {
+			t.Access = slices.Clone(t.Access)
+		}
+		t.Access[i] = a
+		out = append(out, a)
+	}
+	return out
+}
+
+// coarsen makes the tiles of a task larger until they are as large as its accesses demand.
+func coarsen(t *plan.Task, accesses []region.Access) {
+	for d := tooFine(t, accesses); d >= 0; d = tooFine(t, accesses) {
+		if d == 0 {
+			t.Grain++
+		} else {
+			t.Inner[d-1].Grain++
+		}
+	}
+}
+
+// tooFine returns a dimension along which the tiles of a task are too small for an access, or -1.
+func tooFine(t *plan.Task, accesses []region.Access) int {
+	g := t.Grid()
+	for i := range accesses {
+		a := &accesses[i]
+		if d := a.Footprint.Cut(&g, a.Hi, a.Least); d >= 0 {
+			return d
+		}
+	}
+	return -1
 }
 
 // disjoint reports whether no two tiles write the same element.

@@ -103,17 +103,17 @@ func TestConflicts(t *testing.T) {
 		a, b Access
 		want bool
 	}{
-		{Access{all, perm.Read, 0, nil}, Access{all, perm.Read, 0, nil}, false},
-		{Access{all, perm.Read, 0, nil}, Access{left, perm.Write, 0, nil}, true},
-		{Access{left, perm.Write, 0, nil}, Access{right, perm.Write, 0, nil}, false},
-		{Access{all, perm.Write, 0, nil}, Access{all, perm.Write, 0, nil}, true},
-		{Access{all, perm.None, 0, nil}, Access{all, perm.Write, 0, nil}, false},
-		{Access{all, perm.Scratch, 0, nil}, Access{all, perm.Read, 0, nil}, true},
-		{Access{all, perm.Scratch, 0, nil}, Access{all, perm.Scratch, 0, nil}, true},
-		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Reduce, perm.Sum, nil}, false},
-		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Reduce, perm.Max, nil}, true},
-		{Access{all, perm.Reduce, perm.Sum, nil}, Access{left, perm.Read, 0, nil}, true},
-		{Access{all, perm.ReadWrite, 0, nil}, Access{Whole(1, []int{4}), perm.ReadWrite, 0, nil}, false},
+		{Access{Region: all, Perm: perm.Read}, Access{Region: all, Perm: perm.Read}, false},
+		{Access{Region: all, Perm: perm.Read}, Access{Region: left, Perm: perm.Write}, true},
+		{Access{Region: left, Perm: perm.Write}, Access{Region: right, Perm: perm.Write}, false},
+		{Access{Region: all, Perm: perm.Write}, Access{Region: all, Perm: perm.Write}, true},
+		{Access{Region: all, Perm: perm.None}, Access{Region: all, Perm: perm.Write}, false},
+		{Access{Region: all, Perm: perm.Scratch}, Access{Region: all, Perm: perm.Read}, true},
+		{Access{Region: all, Perm: perm.Scratch}, Access{Region: all, Perm: perm.Scratch}, true},
+		{Access{Region: all, Perm: perm.Reduce, Redop: perm.Sum}, Access{Region: left, Perm: perm.Reduce, Redop: perm.Sum}, false},
+		{Access{Region: all, Perm: perm.Reduce, Redop: perm.Sum}, Access{Region: left, Perm: perm.Reduce, Redop: perm.Max}, true},
+		{Access{Region: all, Perm: perm.Reduce, Redop: perm.Sum}, Access{Region: left, Perm: perm.Read}, true},
+		{Access{Region: all, Perm: perm.ReadWrite}, Access{Region: Whole(1, []int{4}), Perm: perm.ReadWrite}, false},
 	}
 	conflict := func(a, b Access) bool {
 		return a.Overlaps(b.Region) && perm.Conflict(a.Perm, a.Redop, b.Perm, b.Redop)
@@ -148,7 +148,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	a := Access{Whole(3, []int{2}), perm.Reduce, perm.Max, nil}
+	a := Access{Region: Whole(3, []int{2}), Perm: perm.Reduce, Redop: perm.Max}
 	data, err := json.Marshal(a)
 	if want := `{"root":3,"lo":[0],"hi":[2],"perm":"reduce","redop":"max"}`; err != nil || string(data) != want {
 		t.Errorf("%s, %v; want %s", data, err, want)

@@ -18,7 +18,8 @@ var errFault = errors.New("injected fault")
 
 // faults makes one task fail: the step of the call that was bound at a number.
 type faults struct {
-	bound  int // calls bound since the last reset
+	// bound numbers the calls that were bound since the last reset. A backend may bind a call several times.
+	bound  map[*task.Resolution]int64
 	call   atomic.Int64
 	step   atomic.Int64
 	panics atomic.Bool
@@ -44,6 +45,7 @@ func (b *faultyBody) Run(ctx *op.Ctx, r op.Range) error {
 func (s *suite) faulty(t *testing.T, f *faults) *task.Registry {
 	t.Helper()
 	f.call.Store(-1)
+	f.bound = map[*task.Resolution]int64{}
 	all := s.catalogue(t)
 	var r task.Registry
 	for _, o := range all.Operators() {
@@ -57,10 +59,12 @@ func (s *suite) faulty(t *testing.T, f *faults) *task.Registry {
 				bind := variants[i].Bind
 				variants[i].Bind = func(a *task.Accessor) ([]op.Body, error) {
 					bodies, err := bind(a)
-					for step, b := range bodies {
-						bodies[step] = &faultyBody{b, f, int64(f.bound), int64(step)}
+					if _, ok := f.bound[a.Resolved]; !ok {
+						f.bound[a.Resolved] = int64(len(f.bound))
 					}
-					f.bound++
+					for step, b := range bodies {
+						bodies[step] = &faultyBody{b, f, f.bound[a.Resolved], int64(step)}
+					}
 					return bodies, err
 				}
 			}
@@ -139,7 +143,7 @@ func (s *suite) testTaskFaults(t *testing.T) {
 	e := s.start(t, s.faulty(t, &f), 3, engine.Config{})
 	x := s.beside(t, e)
 	p := x.in.Plan()
-	f.bound = 0
+	clear(f.bound)
 	in, err := e.Load(p) // bound again, so that numbers begin at 0
 	if err != nil {
 		t.Fatal(err)

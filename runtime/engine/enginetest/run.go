@@ -147,7 +147,7 @@ func (s *suite) testSteps(t *testing.T) {
 		if fail.Load() {
 			return errKernel
 		}
-		return nil
+		return increment(ctx, a, r)
 	}), 3, engine.Config{})
 	p := chain(t, 2, 20)
 	in, other := s.load(t, e, p), s.load(t, e, p)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -31,11 +32,13 @@ type call struct {
 	sig    *task.Signature
 	work   []op.Grid     // of each step
 	tiles  []*task.Tiles // of each step
+	limits *partition.Limits
 }
 
 func newCall(s graph.Step, number int) *call {
 	inv := s.Invocation
 	c := &call{number: symbol(number), inv: inv, sig: inv.Signature}
+	c.limits, _ = inv.Limits() // without an error, or there is no plan
 	res := inv.Node.Resolved
 	index := slices.Index(c.sig.Operator.Signatures, c.sig)
 	for step := range c.sig.Steps {
@@ -55,7 +58,7 @@ func newCall(s graph.Step, number int) *call {
 func (c *call) fits(got *plan.Call) bool {
 	want := &c.want
 	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
-		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) {
+		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) || !slices.EqualFunc(got.Added, c.inv.Added, partition.Constraint.Equal) {
 		return false
 	}
 	given := c.inv.Node.Resolved.Given()
@@ -253,6 +256,7 @@ func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) 
 	n := 0
 	for i := range c.sig.Params {
 		p := &c.sig.Params[i]
+		passed := 0 // tensors
 		for _, b := range bound.Params[i] {
 			if b.Root == plan.NoRoot {
 				continue
@@ -263,10 +267,26 @@ func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) 
 				e.Root, e.Slot = v.Roots[b.Root].Name, c.sig.Operator.Slots[p.Slot].Name
 				return e
 			}
+			if want := c.least(part, i, passed, &part.Access[n], b.Shape != nil); !slices.Equal(part.Access[n].Least, want) {
+				return v.TaskErrorf(t, "want tiles of at least %v of %s, as constraints say, got %v", want, c.sig.ParamName(i), part.Access[n].Least)
+			}
+			passed++
 			n++
 		}
 	}
 	return nil
+}
+
+// least returns what constraints demand from the tiles of tensor k of a parameter.
+func (c *call) least(part *plan.Task, param, k int, a *region.Access, view bool) []int {
+	limit := c.limits.Of(c.sig.ParamName(param), k)
+	switch {
+	case limit.Extents == nil:
+		return nil
+	case view && len(limit.Extents) != len(a.Hi):
+		return a.Hi
+	}
+	return a.Footprint.Least(limit.Extents, limit.Whole, a.Hi)
 }
 
 // touches reports whether tiles touch what an access says: what the operator says, or all of the tensor.

@@ -44,6 +44,9 @@ func (c checker) checkTasks() *plan.Error {
 			if err := c.checkWithin(t, i); err != nil {
 				return err
 			}
+			if err := c.checkLeast(t, i); err != nil {
+				return err
+			}
 		}
 		if task.Group != nil {
 			if err := c.checkGroup(t); err != nil {
@@ -78,6 +81,11 @@ func (c checker) checkGrid(t int) *plan.Error {
 
 // checkCall checks that the tensors of a call are roots of the plan.
 func (c checker) checkCall(call *plan.Call) *plan.Error {
+	for _, added := range call.Added {
+		if err := added.Check(); err != nil {
+			return c.Errorf("%v in a call of %s", err, call.Node)
+		}
+	}
 	for _, bound := range call.Params {
 		for _, b := range bound {
 			if b.Root != plan.NoRoot && !c.has(b.Root) {
@@ -101,8 +109,19 @@ func (c checker) checkWithin(t, access int) *plan.Error {
 		return c.TaskErrorf(t, "want roots from 0 to %d, got %d", len(c.Roots)-1, a.Root)
 	case a.Footprint.Check(1+len(c.Tasks[t].Inner), len(c.Roots[a.Root].Shape)) != nil:
 		return c.TaskErrorf(t, "%v", a.Footprint.Check(1+len(c.Tasks[t].Inner), len(c.Roots[a.Root].Shape))).At(c.Plan, t, access, nil)
+	case a.Least != nil && len(a.Least) != len(c.Roots[a.Root].Shape):
+		return c.TaskErrorf(t, "want a least extent for each of %d axes, got %v", len(c.Roots[a.Root].Shape), a.Least).At(c.Plan, t, access, nil)
 	case !c.inside(a):
 		return c.TaskErrorf(t, "want indices of a tensor of shape %v, got %v to %v", c.Roots[a.Root].Shape, a.Lo, a.Hi).At(c.Plan, t, access, nil)
+	}
+	return nil
+}
+
+// checkLeast checks that the tiles of a task are as large as an access of it demands.
+func (c checker) checkLeast(t, access int) *plan.Error {
+	a, g := &c.Tasks[t].Access[access], c.Tasks[t].Grid()
+	if d := a.Footprint.Cut(&g, c.Roots[a.Root].Shape, a.Least); d >= 0 {
+		return c.TaskErrorf(t, "want tiles of at least %v, got the grid %v, which is too fine along dimension %d", a.Least, &g, d).At(c.Plan, t, access, nil)
 	}
 	return nil
 }

@@ -1,0 +1,67 @@
+package partition
+
+import "slices"
+
+// Limits says what the constraints of a launch demand from the tiles of its stores.
+type Limits struct {
+	launch *Launch
+	of     map[*Store]Limit
+}
+
+// Limit says what tiles of one store must keep to.
+type Limit struct {
+	// Extents holds the least extent of a tile on each axis; 0 demands nothing.
+	Extents []int
+	// Whole marks the axes that are not partitioned.
+	Whole []bool
+}
+
+// Limits checks a launch against the constraints of its task and those that were added. It returns what these demand
+// from tiles. Aligned stores have the demands of each other.
+func (l *Launch) Limits() (*Limits, error) {
+	args := l.arguments()
+	if err := l.counts(); err != nil {
+		return nil, err
+	}
+	pairs, err := l.pairs(args)
+	if err != nil {
+		return nil, err
+	}
+	out := &Limits{launch: l, of: map[*Store]Limit{}}
+	s := newSolver(Machine{}, args, pairs)
+	for x, c := range s.of {
+		out.of[x] = Limit{slices.Clone(c.extents), slices.Clone(c.broadcast)}
+	}
+	return out, nil
+}
+
+// Of returns the limit of argument i of the slot of a name; the zero Limit if there is none. Nil Limits have none.
+func (l *Limits) Of(slot string, i int) Limit {
+	if l == nil {
+		return Limit{}
+	}
+	for n, s := range l.launch.Declaration.Slots() {
+		if s.Name == slot && i < len(l.launch.stores[n]) {
+			return l.of[l.launch.stores[n][i]]
+		}
+	}
+	return Limit{}
+}
+
+// pairs returns the constraints on arguments, after it has checked them.
+func (l *Launch) pairs(args []argument) ([]pair, error) {
+	pairs, err := l.expand()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
+		if err := p.check(); err != nil {
+			err.Task = l.Declaration.Task
+			return nil, err
+		}
+	}
+	if err := checkDependents(l.Declaration.Task, onStores(args, pairs)); err != nil {
+		return nil, err
+	}
+	return pairs, l.overlaps(args, pairs)
+}

@@ -1,0 +1,77 @@
+package task
+
+import (
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+// Store returns a tensor as launches see it. An integer points to an element of a tensor of one dimension.
+func Store(name string, o Operand) *partition.Store {
+	e := partition.Element{Name: o.Type.String(), Bytes: o.Type.Size()}
+	if o.Type == dtype.I32 || o.Type == dtype.I64 {
+		e.Points = 1
+	}
+	return &partition.Store{Name: name, Shape: o.Shape, Element: e}
+}
+
+// Launch returns the launch of the task with stores for each parameter. passed holds, by slot, the values that the caller
+// passes, and added the constraints besides those of the task. Errors say which constraint cannot be added.
+func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Launch, error) {
+	l := partition.New(s.declared(res))
+	for i, p := range s.Params {
+		if p.Perm == perm.Scratch || len(stores[i]) == 0 {
+			continue
+		}
+		if err := l.Add(s.ParamName(i), stores[i]...); err != nil {
+			return nil, s.about(err)
+		}
+	}
+	for _, a := range s.Args {
+		if a.From == FromCall {
+			if err := l.AddScalars(s.Operator.Slots[a.Slot].Name, len(passed[a.Slot])); err != nil {
+				return nil, s.about(err)
+			}
+		}
+	}
+	for _, c := range added {
+		if err := l.AddConstraint(c); err != nil {
+			return nil, s.about(err)
+		}
+	}
+	return l, nil
+}
+
+// Limits checks a launch of the task against its constraints and returns what they demand from tiles; nil if there are
+// no constraints.
+func (s *Signature) Limits(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
+	if len(s.Constraints.List) == 0 && len(added) == 0 {
+		return nil, nil
+	}
+	l, err := s.Launch(res, stores, passed, added)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := l.Limits()
+	return limits, s.about(err)
+}
+
+// CheckAdded reports a constraint that no launch of the task may add: one without the form of its kind, one on what the
+// task does not have, or any if the task declares its constraints.
+func (s *Signature) CheckAdded(c partition.Constraint) error {
+	if s.Constraints.Declared {
+		return s.about(&op.Error{Code: partition.ConstraintsLocked, Want: "only the constraints that the task declares", Got: c.String()})
+	}
+	return s.about(s.Declaration().CheckForm(c))
+}
+
+// about names the operator and the task in an error of a launch.
+func (s *Signature) about(err error) error {
+	if e, ok := err.(*op.Error); ok && e.Operator == "" {
+		named := *e
+		named.Operator, named.Task = s.Operator.Name, s.Task
+		return &named
+	}
+	return err
+}
