@@ -32,19 +32,18 @@ type network struct {
 func newNetwork(size int, rate float64) network {
 	g := graph.New(3)
 	n := network{g: g, x: g.Input("x", dtype.F32, size, features), label: g.Input("label", dtype.I32, size, 1)}
-	at := linear.Defaults()
-	at.OutChannels, at.Activation = 9, activation.Tanh
+	at := linear.Defaults(9)
+	at.Activation = activation.Tanh
 	at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.3})
 	y := linear.Apply(g, at, n.x, graph.Named("hidden"))
-	drop := dropout.Defaults()
-	drop.Rate = rate
+	drop := dropout.Defaults(rate)
 	y = dropout.Apply(g, drop, y, graph.Named("dropout"))
-	n.logits = linear.Apply(g, linear.Attrs{OutChannels: classes, UseBias: true}, y, graph.Named("out"))
+	n.logits = linear.Apply(g, linear.Defaults(classes), y, graph.Named("out"))
 	n.loss = scce.Apply(g, scce.Defaults(), scce.Logit(n.logits), scce.Label(n.label), graph.Named("loss"))
 	return n
 }
 
-var optimizer = adam.Optimizer(adam.Attrs{Alpha: 0.02, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-4})
+var optimizer = adam.Optimizer(adam.Defaults().WithAlpha(0.02).WithBeta2(0.99).WithEpsilon(1e-4))
 
 func training(rate float64) func(int) (network, *graph.Program, error) {
 	return func(size int) (network, *graph.Program, error) {

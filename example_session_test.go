@@ -21,7 +21,7 @@ import (
 func doubles(size int) (g *graph.Graph, x, z graph.Tensor) {
 	g = graph.New(1)
 	x = g.Input("x", dtype.F32, size, 1)
-	return g, x, linear.Apply(g, linear.Attrs{OutChannels: 1}, x, graph.Named("double"))
+	return g, x, linear.Apply(g, linear.Defaults(1).WithUseBias(false), x, graph.Named("double"))
 }
 
 // One session trains and saves its weights. Another loads them and answers, with batches of another size.
@@ -37,8 +37,7 @@ func ExampleSession_LoadVariables() {
 	err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		g, x, z := doubles(2)
 		y := g.Input("y", dtype.F32, 2, 1)
-		optimizer := adam.Defaults()
-		optimizer.Alpha = 0.05
+		optimizer := adam.Defaults().WithAlpha(0.05)
 		program, err := graph.Training(g, mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y)), adam.Optimizer(optimizer))
 		if err != nil {
 			return err

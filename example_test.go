@@ -17,10 +17,10 @@ import (
 func train(s *opgen.Session) error {
 	ctx, g := context.Background(), graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 1)
-	hidden := linear.Apply(g, linear.Attrs{OutChannels: 8, UseBias: true, Activation: activation.Tanh}, x)
-	z := linear.Apply(g, linear.Attrs{OutChannels: 1, UseBias: true}, hidden)
+	hidden := linear.Apply(g, linear.Defaults(8).WithActivation(activation.Tanh), x)
+	z := linear.Apply(g, linear.Defaults(1), hidden)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	step, err := s.Training(ctx, g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.2}), z)
+	step, err := s.Training(ctx, g, loss, sgd.Optimizer(sgd.Defaults(0.2)), z)
 	if err != nil {
 		return err
 	}

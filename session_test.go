@@ -82,7 +82,7 @@ func TestVariables(t *testing.T) {
 func affine(typ dtype.Type, channels int) (g *graph.Graph, x, y graph.Tensor) {
 	g = graph.New(1)
 	x = g.Input("x", typ, 2, 3)
-	return g, x, linear.Apply(g, linear.Attrs{OutChannels: channels, UseBias: true}, x, graph.Named("affine"))
+	return g, x, linear.Apply(g, linear.Defaults(channels), x, graph.Named("affine"))
 }
 
 // TestVariableTypes saves and loads variables of every type that operators have weights of.
@@ -245,7 +245,7 @@ func TestOpenErrors(t *testing.T) {
 	_, err = open(t).Training(t.Context(), g, y, nil)
 	want(t, err, "want a floating-point scalar as loss")
 	bad := graph.New(1)
-	linear.Apply(bad, linear.Attrs{}, bad.Input("x", dtype.F32, 2, 3))
+	linear.Apply(bad, linear.Defaults(0), bad.Input("x", dtype.F32, 2, 3))
 	_, err = open(t).Inference(t.Context(), bad, y)
 	want(t, err, "out_channels")
 }
@@ -256,7 +256,7 @@ func TestFuse(t *testing.T) {
 	t.Parallel()
 	run := func(opts ...opgen.Option) ([]float32, int) {
 		g, x, y := affine(dtype.F32, 4)
-		z := elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeTanh}, y)
+		z := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeTanh).WithAlpha(0), y)
 		s := open(t, append(opts, opgen.Profile())...)
 		p, err := s.Inference(t.Context(), g, z)
 		if err != nil {

@@ -46,15 +46,15 @@ func TestLabels(t *testing.T) {
 func TestConditions(t *testing.T) {
 	pool := func(h, w, kernel, padding int) error {
 		g := graph.New(1)
-		at := pool2d.Defaults()
-		at.KernelH, at.KernelW, at.PaddingH, at.PaddingW = kernel, kernel, padding, padding
+		at := pool2d.Defaults(kernel, kernel)
+		at.PaddingH, at.PaddingW = padding, padding
 		pool2d.Apply(g, at, g.Input("x", dtype.F32, 1, 1, h, w))
 		return g.Err()
 	}
 	conv := func(channels, groups int) error {
 		g := graph.New(1)
-		at := conv2d.Defaults()
-		at.OutChannels, at.KernelH, at.KernelW, at.Groups = 4, 2, 2, groups
+		at := conv2d.Defaults(4, 2, 2)
+		at.Groups = groups
 		conv2d.Apply(g, at, g.Input("x", dtype.F32, 1, channels, 3, 3))
 		return g.Err()
 	}
@@ -133,8 +133,7 @@ func TestRefusals(t *testing.T) {
 func TestIntegerRefusals(t *testing.T) {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.I32, 2), g.Input("y", dtype.I32, 2)
-	at := elementbinary.Defaults()
-	at.Type = elementbinary.TypeEwDiv
+	at := elementbinary.Defaults(elementbinary.TypeEwDiv)
 	p, err := graph.Inference(g, elementbinary.Apply(g, at, elementbinary.LhsInput(x), elementbinary.RhsInput(y)))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +149,7 @@ func TestIndices(t *testing.T) {
 	for _, k := range []float64{-1, 3, 1 << 31} {
 		g := graph.New(1)
 		x, index := g.Input("x", dtype.F32, 3), g.Input("index", dtype.I64, 2)
-		p, err := graph.Inference(g, gather.Apply(g, gather.Attrs{}, gather.Input(x), gather.Index(index)))
+		p, err := graph.Inference(g, gather.Apply(g, gather.Defaults(0), gather.Input(x), gather.Index(index)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,8 +157,8 @@ func TestIndices(t *testing.T) {
 		if want := fmt.Sprintf(": slot index, element [1]: want an index from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		at := embedding.Defaults()
-		at.NumEntries, at.OutChannels, at.Aggr = 3, 2, embedding.AggrSum
+		at := embedding.Defaults(3, 2)
+		at.Aggr = embedding.AggrSum
 		if p, err = graph.Inference(g, embedding.Apply(g, at, index)); err != nil {
 			t.Fatal(err)
 		}

@@ -29,11 +29,11 @@ func newMixture(t *testing.T) *mixture {
 	m := &mixture{g: graph.New(1)}
 	x, assign, gates := m.g.Input("x", dtype.F64, 4, 2), m.g.Input("assign", dtype.I64, 4, 2), m.g.Input("gates", dtype.F64, 4, 2)
 	full := m.g.Input("full", dtype.F64, 4, 3)
-	m.experts = groupby.Apply(m.g, groupby.Attrs{N: 3, Alpha: 0.75}, groupby.Input(x), groupby.Assign(assign))
-	at := aggregate.Attrs{N: 3, LambdaBal: 0.5}
+	m.experts = groupby.Apply(m.g, groupby.Defaults(3).WithAlpha(0.75), groupby.Input(x), groupby.Assign(assign))
+	at := aggregate.Defaults(3).WithLambdaBal(0.5)
 	m.joined = aggregate.Apply(m.g, at, aggregate.GatePreds(gates), aggregate.GateAssign(assign), m.experts,
 		graph.With(aggregate.SlotFullGatePreds, full), graph.With(aggregate.SlotTrueGateAssign, m.g.Input("true", dtype.I64, 4, 2)))
-	m.specs = aggregatespec.Apply(m.g, aggregatespec.Attrs{N: 3}, aggregatespec.GateAssign(assign), m.experts)
+	m.specs = aggregatespec.Apply(m.g, aggregatespec.Defaults(3), aggregatespec.GateAssign(assign), m.experts)
 	if m.g.Err() != nil {
 		t.Fatal(m.g.Err())
 	}
@@ -102,7 +102,7 @@ func TestCache(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		g := graph.New(1)
 		x := g.Input("x", dtype.I32, 3)
-		c := cache.Apply(g, cache.Attrs{NumBatches: 2, LoadCached: loaded, Gamma: 0.75}, x)
+		c := cache.Apply(g, cache.Defaults(2).WithLoadCached(loaded).WithGamma(0.75), x)
 		p, err := graph.Whole(g, c.Output, c.Score)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestCache(t *testing.T) {
 func TestCacheNoticesAnyDifference(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 3)
-	c := cache.Apply(g, cache.Attrs{NumBatches: 1, Gamma: 0.5}, x)
+	c := cache.Apply(g, cache.Defaults(1).WithGamma(0.5), x)
 	p, err := graph.Whole(g, c.Score)
 	if err != nil {
 		t.Fatal(err)

@@ -235,8 +235,7 @@ func TestWeightSeeds(t *testing.T) {
 	weights := func(seed uint64, names ...string) values {
 		g := graph.New(seed)
 		x := g.Input("x", dtype.F32, 2, 30)
-		at := linear.Defaults()
-		at.OutChannels = 30
+		at := linear.Defaults(30)
 		for _, name := range names {
 			x = linear.Apply(g, at, x, graph.Named(name))
 		}

@@ -48,7 +48,7 @@ func computed(t *testing.T, g *graph.Graph, v values, x graph.Tensor) []float64 
 func TestConcatFlat(t *testing.T) {
 	g := graph.New(1)
 	x, v := fed(g, d(2, 2), d(), d(0, 3), d(3))
-	y := concatflat.Apply(g, concatflat.Attrs{}, x)
+	y := concatflat.Apply(g, concatflat.Defaults(), x)
 	if got := computed(t, g, v, y); !slices.Equal(got, []float64{1, 2, 3, 4, 5, 6, 7, 8}) {
 		t.Errorf("got %v, want 1 to 8", got)
 	}
@@ -58,11 +58,11 @@ func TestConcatFlat(t *testing.T) {
 func TestPadSequence(t *testing.T) {
 	g := graph.New(1)
 	x, v := fed(g, d(2), d(0), d(3))
-	y := padsequence.Apply(g, padsequence.Attrs{Value: -1}, x)
+	y := padsequence.Apply(g, padsequence.Defaults().WithValue(-1), x)
 	if got := computed(t, g, v, y); !slices.Equal(y.Shape(), d(3, 3)) || !slices.Equal(got, []float64{1, 2, -1, -1, -1, -1, 3, 4, 5}) {
 		t.Errorf("got %v of shape %v", got, y.Shape())
 	}
-	padsequence.Apply(g, padsequence.Attrs{Longest: attr.Some(2)}, x)
+	padsequence.Apply(g, padsequence.Defaults().WithLongest(2), x)
 	if err := g.Err(); err == nil || !strings.Contains(err.Error(), "want sequences of length 2 at most, got [2, 0, 3]") {
 		t.Errorf("got %v, want an error about the longest sequence", err)
 	}
@@ -73,8 +73,7 @@ func TestPadSequence(t *testing.T) {
 func TestUnfold(t *testing.T) {
 	g := graph.New(1)
 	x, v := fed(g, d(1, 1, 2, 3))
-	at := unfold.Defaults()
-	at.Kernel = attr.ListOf(2, 2)
+	at := unfold.Defaults(attr.ListOf(2, 2))
 	y := unfold.Apply(g, at, x[0])
 	if got := computed(t, g, v, y); !slices.Equal(y.Shape(), d(1, 4, 2)) || !slices.Equal(got, []float64{1, 2, 2, 3, 4, 5, 5, 6}) {
 		t.Errorf("got %v of shape %v", got, y.Shape())

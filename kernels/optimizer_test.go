@@ -24,7 +24,7 @@ func TestSgd(t *testing.T) {
 	for _, momentum := range []float64{0, 0.9} {
 		for _, nesterov := range []bool{false, true} {
 			for _, decay := range []float64{0, 0.03} {
-				at := sgd.Attrs{Lr: 0.1, Momentum: momentum, Nesterov: nesterov, WeightDecay: decay}
+				at := sgd.Defaults(0.1).WithMomentum(momentum).WithNesterov(nesterov).WithWeightDecay(decay)
 				var v float64
 				checkOptimizer(t, sgd.Operator, at, "sgd_v", func(step int, w, g float64) (float64, float64) {
 					if step == 0 {
@@ -48,7 +48,8 @@ func TestAdam(t *testing.T) {
 		for _, decay := range []float64{0, 0.03} {
 			for _, epsilon := range []float64{1e-8, 0.1} {
 				for _, alphaT := range []attr.Opt[float64]{{}, attr.Some(0.05)} {
-					at := adam.Attrs{Alpha: 0.01, Beta1: betas[0], Beta2: betas[1], Epsilon: epsilon, WeightDecay: decay, AlphaT: alphaT}
+					at := adam.Defaults().WithAlpha(0.01).WithBeta1(betas[0]).WithBeta2(betas[1]).WithEpsilon(epsilon).WithWeightDecay(decay)
+					at.AlphaT = alphaT
 					var m, v float64
 					checkOptimizer(t, adam.Operator, at, "adam_v", func(step int, w, g float64) (float64, float64) {
 						if step == 0 {
@@ -74,7 +75,7 @@ func TestAdam(t *testing.T) {
 func TestAdamw(t *testing.T) {
 	for _, decay := range []float64{0, 0.3} {
 		for _, epsilon := range []float64{1e-8, 0.1} {
-			at := adamw.Attrs{Alpha: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: epsilon, WeightDecay: decay}
+			at := adamw.Defaults().WithAlpha(0.01).WithBeta2(0.99).WithEpsilon(epsilon).WithWeightDecay(decay)
 			var m, v float64
 			checkOptimizer(t, adamw.Operator, at, "adam_v", func(step int, w, g float64) (float64, float64) {
 				if step == 0 {

@@ -57,8 +57,7 @@ func TestRunningStatistics(t *testing.T) {
 func TestGradientOfExponent(t *testing.T) {
 	g := graph.New(1)
 	x, y, seed := g.Input("x", dtype.F64, 4), g.Input("y", dtype.F64, 4), g.Input("seed", dtype.F64, 4)
-	at := elementbinary.Defaults()
-	at.Type = elementbinary.TypeEwPow
+	at := elementbinary.Defaults(elementbinary.TypeEwPow)
 	z := elementbinary.Apply(g, at, elementbinary.LhsInput(x), elementbinary.RhsInput(y))
 	p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{z: seed}, []graph.Tensor{y})
 	if err != nil {

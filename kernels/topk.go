@@ -28,11 +28,21 @@ func (Topk[T]) Forward(ctx *op.Ctx, a *topk.Forward[T], r op.Range) error {
 // TopkBackward is the kernel of topk's backward.
 type TopkBackward[T dtype.Float] struct{}
 
-// Backward adds the gradient of rows to the elements that were largest.
-func (TopkBackward[T]) Backward(_ *op.Ctx, a *topk.Backward[T], r op.Range) error {
+// Backward puts the gradient of rows: that of the output where an element was largest, 0 elsewhere.
+func (TopkBackward[T]) Backward(ctx *op.Ctx, a *topk.Backward[T], r op.Range) error {
+	place := a.Order.Of(ctx.Worker) // of each element, its place in the output, counted from 1
 	for i := r.Lo; i < r.Hi; i++ {
+		vec.Fill(place.Span(0, place.Len()).WO(), 0)
 		for k := range a.Attrs.K {
-			a.GradInput.Lane(i).Add(int(a.Indices.Lane(i).At(k)), a.GradOutput.Lane(i).At(k))
+			place.Set(int(a.Indices.Lane(i).At(k)), int64(k+1))
+		}
+		grad, to := a.GradOutput.Lane(i), a.GradInput.Lane(i)
+		for k := range to.Len() {
+			var g T
+			if at := int(place.At(k)); at > 0 {
+				g = grad.At(at - 1)
+			}
+			to.Put(k, g)
 		}
 	}
 	return nil

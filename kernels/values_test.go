@@ -239,7 +239,7 @@ func TestDropoutDraws(t *testing.T) {
 	draw := func(seed, runs int) string {
 		g := graph.New(1)
 		x := g.Input("x", dtype.F32, n)
-		y := dropout.Apply(g, dropout.Attrs{Rate: 0.3, Seed: seed, Training: true}, x)
+		y := dropout.Apply(g, dropout.Defaults(0.3).WithSeed(seed), x)
 		p, err := graph.Whole(g, y) // in a program for inference, nothing is dropped
 		if err != nil {
 			t.Fatal(err)

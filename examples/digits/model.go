@@ -33,8 +33,7 @@ func newNetwork(batch int, seed uint64, device int) *network {
 	n.image = g.Input("image", dtype.F32, batch, 1, side, side)
 	n.label = g.Input("label", dtype.I32, batch, 1)
 
-	conv := conv2d.Defaults()
-	conv.OutChannels, conv.KernelH, conv.KernelW = 16, 3, 3
+	conv := conv2d.Defaults(16, 3, 3)
 	conv.PaddingH, conv.PaddingW = 1, 1
 	x := conv2d.Apply(g, conv, n.image, graph.Named("conv1"))
 	x = relu(g, x, "relu1")
@@ -43,25 +42,23 @@ func newNetwork(batch int, seed uint64, device int) *network {
 	x = conv2d.Apply(g, conv, x, graph.Named("conv2"))
 	x = relu(g, x, "relu2")
 
-	pool := pool2d.Defaults()
-	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW = 2, 2, 2, 2
+	pool := pool2d.Defaults(2, 2)
+	pool.StrideH, pool.StrideW = 2, 2
 	x = pool2d.Apply(g, pool, x, graph.Named("pool"))
 
 	join := flat.Defaults()
 	join.StartDim = 1
 	x = flat.Apply(g, join, x, graph.Named("flat"))
 
-	hidden := linear.Defaults()
-	hidden.OutChannels = 64
+	hidden := linear.Defaults(64)
 	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
 	x = relu(g, x, "relu3")
 
-	drop := dropout.Defaults()
-	drop.Rate, drop.Seed = 0.3, int(seed)+device // other images on each device need other masks
+	drop := dropout.Defaults(0.3)
+	drop.Seed = int(seed) + device // other images on each device need other masks
 	x = dropout.Apply(g, drop, x, graph.Named("dropout"))
 
-	out := linear.Defaults()
-	out.OutChannels = classes
+	out := linear.Defaults(classes)
 	n.logits = linear.Apply(g, out, x, graph.Named("out"))
 
 	n.loss = scce.Apply(g, scce.Defaults(), scce.Logit(n.logits), scce.Label(n.label), graph.Named("loss"))
@@ -71,7 +68,7 @@ func newNetwork(batch int, seed uint64, device int) *network {
 
 // relu replaces negative elements by 0. Fusion makes it a part of the operator before.
 func relu(g *graph.Graph, x graph.Tensor, name string) graph.Tensor {
-	return elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeRelu}, x, graph.Named(name))
+	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu).WithAlpha(0), x, graph.Named(name))
 }
 
 // classifier is the network for training and for answering, with one set of weights on each device.

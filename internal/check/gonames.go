@@ -85,6 +85,9 @@ func (o *operator) goNames() {
 	for _, a := range o.s.Attrs {
 		g := goname.Exported(a.Name)
 		fields.claim(g, "attribute "+a.Name, a.Key)
+		if a.Default != nil || a.Optional.V {
+			fields.claim("With"+g, "attribute "+a.Name, a.Key)
+		}
 		switch {
 		case a.Type.V == "record":
 			pkg.claim(g, "attribute "+a.Name, a.Key)

@@ -191,4 +191,27 @@ func (o *operator) initializer(s *spec.Slot) {
 	}
 	// The spec gives no seed, since the graph derives it from the weight's name.
 	o.given(of, in.Attrs, in.Span, diag.BadInit, "seed")
+	for _, out := range of.Slots {
+		fills := typesOf(of, out.Type)
+		for _, t := range typesOf(o.s, s.Type) {
+			if len(fills) > 0 && !slices.Contains(fills, t) {
+				o.list.Add(diag.BadInit, in.Span, "%s does not fill tensors of %s, which %s may be", in.Name.V, t, s.Name).Hinted("%s fills %s", in.Name.V, strings.Join(fills, ", "))
+				return
+			}
+		}
+	}
+}
+
+// typesOf returns the element types that a slot's type may stand for.
+func typesOf(s *spec.Spec, t spec.Str) []string {
+	for _, v := range s.Types {
+		if v.Name == t.V {
+			var names []string
+			for _, n := range v.Types {
+				names = append(names, n.V)
+			}
+			return names
+		}
+	}
+	return []string{t.V}
 }

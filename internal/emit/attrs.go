@@ -24,22 +24,11 @@ func (e *emitter) packageDoc() string {
 // attrs emits the attributes and the enums that belong to them.
 func (e *emitter) attrs() {
 	o := e.op
-	if len(o.Attrs) == 0 {
-		e.comment("Attrs is empty, since %s has no attributes.", o.Name)
-		e.p("type Attrs struct{}")
-	} else {
-		e.comment("Attrs holds the attributes of %s. Compare them with ==.", o.Name)
-		e.structOf("Attrs", o.Attrs)
-	}
+	e.comment("Attrs holds the attributes of %s. Defaults makes them. Compare them with ==.", o.Name)
+	e.structOf("Attrs", o.Attrs, row{code: "made\tbool", note: "by Defaults; Validate refuses a literal"})
 	e.p("")
-	var defaults []string
-	for _, a := range o.Attrs {
-		if a.Default != nil && !zero(a, a.Default) {
-			defaults = append(defaults, a.GoName+": "+e.attrValue(a, a.Default))
-		}
-	}
-	e.comment("Defaults returns the defaults of the spec. Attributes without a default are zero.")
-	e.p("func Defaults() Attrs {\nreturn Attrs{%s}\n}", list(defaults))
+	e.defaults()
+	e.setters()
 	e.validate()
 	for _, a := range o.Attrs {
 		if a.Enum != nil && a.Enum.Package == "" {
@@ -61,14 +50,14 @@ func list(elems []string) string {
 	return "\n" + strings.Join(elems, ",\n") + ",\n"
 }
 
-// structOf emits a struct of attributes.
-func (e *emitter) structOf(name string, attrs []*model.Attr) {
+// structOf emits a struct of attributes, and of further fields.
+func (e *emitter) structOf(name string, attrs []*model.Attr, more ...row) {
 	e.p("type %s struct {", name)
 	var rows []row
 	for _, a := range attrs {
 		rows = append(rows, row{fmt.Sprintf("%s\t%s\t`json:%q`", a.GoName, e.attrType(a), a.Name), attrDoc(a)})
 	}
-	e.rows(rows)
+	e.rows(append(rows, more...))
 	e.p("}")
 }
 
@@ -109,13 +98,23 @@ func zero(a *model.Attr, v any) bool {
 
 // attrType returns the Go type of an attribute.
 func (e *emitter) attrType(a *model.Attr) string {
+	if wrapped(a) {
+		return "attr.Opt[" + e.valueType(a) + "]"
+	}
+	return e.valueType(a)
+}
+
+// wrapped reports whether an attribute that may be absent is an attr.Opt. An enum or element type that is not set is its
+// zero value.
+func wrapped(a *model.Attr) bool {
+	return a.Optional && (a.List || a.Type != "enum" && a.Type != "dtype")
+}
+
+// valueType returns the Go type of an attribute that is not absent.
+func (e *emitter) valueType(a *model.Attr) string {
 	one := e.elemType(a)
 	if a.Type == "dims" || a.Type == "axes" || a.List {
-		one = "attr.List[" + one + "]"
-	}
-	// An enum or element type that is not set is its zero value.
-	if a.Optional && (a.List || a.Type != "enum" && a.Type != "dtype") {
-		return "attr.Opt[" + one + "]"
+		return "attr.List[" + one + "]"
 	}
 	return one
 }
@@ -182,18 +181,21 @@ func (e *emitter) attrValue(a *model.Attr, v any) string {
 	return fmt.Sprint(v) // a number or a boolean, as it was written
 }
 
-// validate emits the check of attributes. It emits nothing if every value of their Go types is valid.
+// validate emits the check of attributes.
 func (e *emitter) validate() {
 	checks := ""
 	for _, a := range e.op.Attrs {
 		checks += e.checks(a, a.Name, "a."+a.GoName)
 	}
+	made := fmt.Sprintf("attr.CheckMade(%q, a.made)", e.op.Name)
+	e.p("")
 	if checks == "" {
+		e.comment("Validate returns an error for attributes that Defaults did not make.")
+		e.p("func (a Attrs) Validate() error { return %s }", made)
 		return
 	}
-	e.p("")
-	e.comment("Validate returns an error for the first attribute that is missing or outside its range.")
-	e.p("func (a Attrs) Validate() error {\n%sreturn nil\n}", checks)
+	e.comment("Validate returns an error for attributes that Defaults did not make, or for the first one outside its range.")
+	e.p("func (a Attrs) Validate() error {\nif err := %s; err != nil {\nreturn err\n}\n%sreturn nil\n}", made, checks)
 }
 
 // checks returns the statements that check the value v of an attribute, or of a record's field. Errors contain the

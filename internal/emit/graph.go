@@ -14,7 +14,7 @@ import (
 )
 
 // generation is the version of the interface between generated code and package opimpl.
-const generation = 2
+const generation = 3
 
 // graph emits the operator's slots and description, the function that inserts it into graphs, and the tensors
 // of its tasks' invocations.
@@ -41,11 +41,9 @@ func (e *emitter) graph() {
 func (e *emitter) operator() {
 	o := e.op
 	fixed := func(text string) func(reflect.Value) string { return func(reflect.Value) string { return text } }
-	decode := []string{strconv.Quote(o.Name), "Defaults"}
-	for _, a := range o.Attrs {
-		if a.Default == nil && !a.Optional {
-			decode = append(decode, strconv.Quote(a.Name))
-		}
+	decode := []string{strconv.Quote(o.Name), e.noAttrs()}
+	for _, a := range required(o) {
+		decode = append(decode, strconv.Quote(a.Name))
 	}
 	l := &literals{slots: slotNames(o), fields: map[string]func(reflect.Value) string{
 		"Operator.DecodeAttrs": fixed("opimpl.DecodeAttrs(" + strings.Join(decode, ", ") + ")"),

@@ -233,16 +233,19 @@ func (l List[T]) list() {}
 
 func fieldsOf(v reflect.Value) map[string]reflect.Value {
 	m := map[string]reflect.Value{}
-	for i := range v.NumField() {
-		m[v.Type().Field(i).Tag.Get("json")] = v.Field(i)
+	for i, name := range fieldNames(v.Type()) {
+		m[name] = v.Field(i)
 	}
 	return m
 }
 
+// fieldNames returns the names of the attributes, which are the first fields: the mark of generated attributes is last.
 func fieldNames(t reflect.Type) []string {
 	var names []string
 	for i := range t.NumField() {
-		names = append(names, t.Field(i).Tag.Get("json"))
+		if name, ok := t.Field(i).Tag.Lookup("json"); ok {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -298,6 +301,15 @@ func CheckEnum(operator, attr string, v int, names []string, optional bool) erro
 		got = fmt.Sprint(v)
 	}
 	return &Error{Operator: operator, Attr: attr, Want: "one of " + strings.Join(names[1:], ", "), Got: got}
+}
+
+// CheckMade returns an error unless attributes were made by the function Defaults of their package. Other ones may lack
+// what the spec requires, and have zeros in place of its defaults.
+func CheckMade(operator string, made bool) error {
+	if made {
+		return nil
+	}
+	return &Error{Operator: operator, Want: "attributes made by Defaults", Got: "a literal"}
 }
 
 // CheckType returns an error unless t is an element type.

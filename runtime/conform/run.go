@@ -144,8 +144,8 @@ func (r *Runner) retype(op *graph.Operator, attrs task.Attrs) task.Attrs {
 	}
 	v := reflect.New(reflect.TypeOf(attrs)).Elem()
 	v.Set(reflect.ValueOf(attrs))
-	for i := range v.NumField() {
-		if t, ok := v.Field(i).Interface().(dtype.Type); ok && t == dtype.F32 && !converts(op, op.AttrNames[i]) {
+	for i, name := range op.AttrNames {
+		if t, ok := v.Field(i).Interface().(dtype.Type); ok && t == dtype.F32 && !converts(op, name) {
 			v.Field(i).Set(reflect.ValueOf(dtype.F64))
 		}
 	}

@@ -52,8 +52,8 @@ func measure(t *testing.T, m *cost.Meter, n *graph.Node) cost.Metrics {
 // dense returns a node of linear from 6 to 5 numbers, for 4 rows.
 func dense(t *testing.T, g *graph.Graph, x graph.Tensor) *graph.Node {
 	t.Helper()
-	at := linear.Defaults()
-	at.OutChannels, at.Activation = 5, activation.Gelu
+	at := linear.Defaults(5)
+	at.Activation = activation.Gelu
 	n := linear.Apply(g, at, x).Node()
 	if err := g.Err(); err != nil {
 		t.Fatal(err)
@@ -113,10 +113,8 @@ func TestOperators(t *testing.T) {
 	logit, label := g.Input("logit", dtype.F64, 7, 3), g.Input("label", dtype.I64, 7, 1)
 	image := g.Input("image", dtype.F32, 2, 3, 6, 6)
 	weight, grad := g.Input("weight", dtype.F32, 10), g.Input("grad", dtype.F32, 10)
-	pool := pool2d.Defaults()
-	pool.KernelH, pool.KernelW = 2, 2
-	conv := conv2d.Defaults()
-	conv.OutChannels, conv.KernelH, conv.KernelW = 4, 2, 2
+	pool := pool2d.Defaults(2, 2)
+	conv := conv2d.Defaults(4, 2, 2)
 	update := graph.Insert[adam.Slot](g, 0, adam.Operator, adam.Defaults()).Bind(adam.SlotWeight, weight).Bind(adam.SlotGrad, grad).Node()
 	for _, tt := range []struct {
 		node               *graph.Node
@@ -160,8 +158,7 @@ func TestCache(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	at := linear.Defaults()
-	at.OutChannels = 5
+	at := linear.Defaults(5)
 	for name, n := range map[string]*graph.Node{
 		"attributes": linear.Apply(g, at, x).Node(),
 		"a shape":    dense(t, g, g.Input("wide", dtype.F32, 4, 7)),

@@ -20,7 +20,7 @@ func Example() {
 		return
 	}
 	g := graph.New(1)
-	y := linear.Apply(g, linear.Attrs{OutChannels: 3}, g.Input("x", dtype.F32, 4, 2))
+	y := linear.Apply(g, linear.Defaults(3).WithUseBias(false), g.Input("x", dtype.F32, 4, 2))
 	m, err := cost.NewMeter(&registry, cost.Config{Workers: 1, Runs: 3}).MeasureCost(context.Background(), y.Node())
 	if err != nil {
 		fmt.Println(err)

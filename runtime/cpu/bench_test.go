@@ -116,7 +116,7 @@ func TestTaskAllocatesNothing(t *testing.T) {
 	x := g.Input("x", dtype.F32, 50)
 	y := x
 	for range 20 {
-		y = elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeRelu}, y)
+		y = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu).WithAlpha(0), y)
 	}
 	program, err := graph.Inference(g, y)
 	if err != nil {
@@ -141,26 +141,24 @@ func digits(tb testing.TB, batch int) *graph.Program {
 	tb.Helper()
 	g := graph.New(1)
 	image, label := g.Input("image", dtype.F32, batch, 1, 8, 8), g.Input("label", dtype.I32, batch, 1)
-	conv := conv2d.Defaults()
-	conv.OutChannels, conv.KernelH, conv.KernelW, conv.PaddingH, conv.PaddingW = 16, 3, 3, 1, 1
+	conv := conv2d.Defaults(16, 3, 3)
+	conv.PaddingH, conv.PaddingW = 1, 1
 	conv.Activation = activation.Relu
 	x := conv2d.Apply(g, conv, image, graph.Named("conv1"))
 	conv.OutChannels = 32
 	x = conv2d.Apply(g, conv, x, graph.Named("conv2"))
-	pool := pool2d.Defaults()
-	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW = 2, 2, 2, 2
+	pool := pool2d.Defaults(2, 2)
+	pool.StrideH, pool.StrideW = 2, 2
 	x = pool2d.Apply(g, pool, x)
 	join := flat.Defaults()
 	join.StartDim = 1
 	x = flat.Apply(g, join, x)
-	hidden := linear.Defaults()
-	hidden.OutChannels, hidden.Activation = 64, activation.Relu
+	hidden := linear.Defaults(64)
+	hidden.Activation = activation.Relu
 	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
-	drop := dropout.Defaults()
-	drop.Rate = 0.3
+	drop := dropout.Defaults(0.3)
 	x = dropout.Apply(g, drop, x)
-	out := linear.Defaults()
-	out.OutChannels = 10
+	out := linear.Defaults(10)
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(linear.Apply(g, out, x, graph.Named("out"))), scce.Label(label))
 	p, err := graph.Training(g, loss, adam.Optimizer(adam.Defaults()))
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // rows of several tiles of the first.
 func halos(tb testing.TB) *graph.Program {
 	g := graph.New(1)
-	pool := pool2d.Defaults()
-	pool.KernelH, pool.KernelW, pool.PaddingH, pool.PaddingW = 3, 3, 1, 1
+	pool := pool2d.Defaults(3, 3)
+	pool.PaddingH, pool.PaddingW = 1, 1
 	x := pool2d.Apply(g, pool, g.Input("image", dtype.F32, 2, 2, 18, 7))
 	pool.PoolType, pool.StrideH = pool2d.PoolTypeAvg, 2
 	return inference(tb, g, pool2d.Apply(g, pool, x, graph.Named("second")))

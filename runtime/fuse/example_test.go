@@ -14,8 +14,8 @@ import (
 func Example() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	y := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("hidden"))
-	z := elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeRelu}, y, graph.Named("relu"))
+	y := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("hidden"))
+	z := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu).WithAlpha(0), y, graph.Named("relu"))
 	p, err := graph.Inference(g, z)
 	if err != nil {
 		fmt.Println(err)

@@ -30,15 +30,15 @@ import (
 )
 
 var (
-	relu = elementunary.Attrs{OpType: elementunary.OpTypeRelu}
-	tanh = elementunary.Attrs{OpType: elementunary.OpTypeTanh}
-	sine = elementunary.Attrs{OpType: elementunary.OpTypeSin}
+	relu = elementunary.Defaults(elementunary.OpTypeRelu)
+	tanh = elementunary.Defaults(elementunary.OpTypeTanh)
+	sine = elementunary.Defaults(elementunary.OpTypeSin)
 )
 
-func dense(n int, bias bool) linear.Attrs { return linear.Attrs{OutChannels: n, UseBias: bias} }
+func dense(n int, bias bool) linear.Attrs { return linear.Defaults(n).WithUseBias(bias) }
 
 func add(g *graph.Graph, x, y graph.Tensor, name string) graph.Tensor {
-	return elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwAdd, ShouldBroadcastLhs: true, ShouldBroadcastRhs: true},
+	return elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd),
 		elementbinary.LhsInput(x), elementbinary.RhsInput(y), graph.Named(name))
 }
 
@@ -94,7 +94,7 @@ func TestProgram(t *testing.T) {
 		}, "[loss + p (softmax)]"},
 		{"probabilities along another dimension", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
 			y := linear.Apply(g, dense(6, true), x, graph.Named("fc"))
-			return label(g, y), []graph.Tensor{softmax.Apply(g, softmax.Attrs{Dim: 0}, y)}
+			return label(g, y), []graph.Tensor{softmax.Apply(g, softmax.Defaults().WithDim(0), y)}
 		}, "[]"},
 		{"a regularizer's loss stays", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
 			at := dense(6, true)
@@ -107,7 +107,7 @@ func TestProgram(t *testing.T) {
 			t.Parallel()
 			g := graph.New(1)
 			loss, fetch := c.build(g, g.Input("x", dtype.F32, 4, 5))
-			p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.1}), fetch...)
+			p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.1)), fetch...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,8 +135,7 @@ func TestRandomPrograms(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		g := graph.New(seed)
-		at := conv2d.Defaults()
-		at.OutChannels, at.KernelH, at.KernelW = 3, 2, 2
+		at := conv2d.Defaults(3, 2, 2)
 		image := conv2d.Apply(g, at, g.Input("image", dtype.F32, 4, 1, 3, 3))
 		if r.IntN(2) == 0 {
 			image = elementunary.Apply(g, relu, image)
@@ -166,7 +165,7 @@ func TestRandomPrograms(t *testing.T) {
 			fetch = append(fetch, softmax.Apply(g, softmax.Defaults(), last))
 		}
 		loss := scce.Apply(g, scce.Defaults(), scce.Logit(last), scce.Label(g.Input("label", dtype.I32, 4, 1)))
-		p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.1}), fetch...)
+		p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.1)), fetch...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,9 +17,9 @@ import (
 func Example() {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
-	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	z := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults()))
+	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,9 +43,9 @@ func Example() {
 func ExampleAccumulation() {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 3)
-	z := linear.Apply(g, linear.Attrs{OutChannels: 3}, x)
+	z := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-	micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 0.5, Aux: 0.5}, sgd.Optimizer(sgd.Defaults()))
+	micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 0.5, Aux: 0.5}, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,7 +58,7 @@ func ExampleAccumulation() {
 func ExampleGraph_Err() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	linear.Apply(g, linear.Attrs{}, x)
+	linear.Apply(g, linear.Defaults(0), x)
 	fmt.Println(g.Err() != nil)
 	// Output: true
 }
@@ -67,8 +67,8 @@ func ExampleGraph_Err() {
 func ExampleNode_After() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	first := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("first"))
-	second := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("second"))
+	first := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("first"))
+	second := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("second"))
 	first.Node().After(second.Node())
 	p, err := graph.Inference(g, first)
 	if err != nil {
@@ -86,7 +86,7 @@ func ExampleNode_After() {
 // A constraint on a task says how its tensors may be partitioned. Tensors that do not fit are an error of the program.
 func ExampleConstrain() {
 	g := graph.New(1)
-	y := softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 64, 10), graph.Constrain(task.KindForward,
+	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 64, 10), graph.Constrain(task.KindForward,
 		partition.Constraint{Kind: partition.MinExtents, Terms: []partition.Term{partition.Whole("input")}, Extents: []int{8, 10, 1}}))
 	_, err := graph.Inference(g, y)
 	fmt.Println(err)
@@ -97,7 +97,7 @@ func ExampleConstrain() {
 // A launch says how many processors would partition the tensors of a task.
 func ExampleInvocation_Launch() {
 	g := graph.New(1)
-	y := softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 64, 10))
+	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 64, 10))
 	inv, err := y.Node().Invoke()
 	if err != nil {
 		fmt.Println(err)

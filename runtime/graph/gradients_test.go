@@ -81,8 +81,8 @@ func (e harness) want(in *engine.Instance, x graph.Tensor, want ...float64) {
 }
 
 func times(g *graph.Graph, x graph.Tensor, factor float64, name string) graph.Tensor {
-	at := elementunary.Defaults()
-	at.OpType, at.Scalar = elementunary.OpTypeScalarMultiply, attr.Some(factor)
+	at := elementunary.Defaults(elementunary.OpTypeScalarMultiply)
+	at.Scalar = attr.Some(factor)
 	return elementunary.Apply(g, at, x, graph.Named(name))
 }
 
@@ -134,8 +134,7 @@ func TestSeededScatter(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 1, 1, 1, 3)
 	a := times(g, x, 2, "a")
-	at := pool2d.Defaults()
-	at.KernelH, at.KernelW = 1, 2
+	at := pool2d.Defaults(1, 2)
 	b := pool2d.Apply(g, at, a)
 	seedA, seedB := g.Input("seed a", dtype.F64, 1, 1, 1, 3), g.Input("seed b", dtype.F64, 1, 1, 1, 2)
 	p, grads, err := graph.Gradients(g, tensors{a: seedA, b: seedB}, []graph.Tensor{x})
@@ -224,8 +223,7 @@ func TestAuxiliaryLosses(t *testing.T) {
 	fc := linear.Apply(g, at, x, graph.Named("fc"))
 	side := linear.Apply(g, at, x, graph.Named("side"))
 	l := times(g, fc.Node().Tensor(int(linear.SlotRegularization)), 1, "loss")
-	sgdAttrs := sgd.Defaults()
-	sgdAttrs.Lr = 1
+	sgdAttrs := sgd.Defaults(1)
 	p, err := graph.Training(g, l, sgd.Optimizer(sgdAttrs), side)
 	if err != nil {
 		t.Fatal(err)

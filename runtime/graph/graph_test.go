@@ -18,14 +18,12 @@ import (
 )
 
 func dense(out int) linear.Attrs {
-	at := linear.Defaults()
-	at.OutChannels = out
+	at := linear.Defaults(out)
 	return at
 }
 
 func add(g *graph.Graph, x, y graph.Tensor, opts ...graph.Option) graph.Tensor {
-	at := elementbinary.Defaults()
-	at.Type = elementbinary.TypeEwAdd
+	at := elementbinary.Defaults(elementbinary.TypeEwAdd)
 	return elementbinary.Apply(g, at, elementbinary.LhsInput(x), elementbinary.RhsInput(y), opts...)
 }
 
@@ -51,7 +49,7 @@ func TestMistakes(t *testing.T) {
 	above("input text: want an element type of fixed size, got string")
 	g.Input("huge", dtype.F32, 1<<40, 1<<40)
 	above("input huge: want a size that can be addressed, got f32[1099511627776, 1099511627776]")
-	y := linear.Apply(g, linear.Attrs{}, x)
+	y := linear.Apply(g, linear.Defaults(0), x)
 	above("node linear: operator linear: attribute out_channels: want at least 1, got 0")
 	softmax.Apply(g, softmax.Defaults(), y) // silent
 	linear.Apply(g, dense(3), g.Input("scalar", dtype.F32), graph.Named("fc"))
@@ -62,9 +60,9 @@ func TestMistakes(t *testing.T) {
 	above("node linear: operator linear: want tensors of the node's graph, got foreign f32[2, 3] of another")
 	softmax.Apply(g, softmax.Defaults(), x, graph.With(softmax.SlotOutput, x))
 	above("node softmax: operator softmax: want the number of an optional input for With, got 1")
-	dropout.Apply(g, dropout.Attrs{Rate: 0.5}, x, graph.With(dropout.SlotMask, x), graph.Named("drop"))
+	dropout.Apply(g, dropout.Defaults(0.5).WithTraining(false), x, graph.With(dropout.SlotMask, x), graph.Named("drop"))
 	above("node drop: operator dropout, slot mask: want element type bool, got f32")
-	dropout.Apply(g, dropout.Attrs{Rate: 0.5}, x, graph.With(dropout.Slot(99), x), graph.Request(dropout.SlotOutput), graph.With(dropout.Slot(-1), x))
+	dropout.Apply(g, dropout.Defaults(0.5).WithTraining(false), x, graph.With(dropout.Slot(99), x), graph.Request(dropout.SlotOutput), graph.With(dropout.Slot(-1), x))
 	above("node dropout: operator dropout: want the number of an optional input for With, got -1",
 		"node dropout: operator dropout: want the number of an optional input for With, got 99",
 		"node dropout: operator dropout: want the number of an output that is made on request, got 2")
@@ -73,7 +71,7 @@ func TestMistakes(t *testing.T) {
 		"node linear: operator linear: want the number of an input, got 1")
 	graph.Insert[int](g, 0, linear.Operator, dense(3)).Bind(0, x, x).Node()
 	above("node linear: operator linear, slot input: want one tensor, got 2")
-	softmax.Apply(g, softmax.Attrs{Dim: 2}, x)
+	softmax.Apply(g, softmax.Defaults().WithDim(2), x)
 	above("node softmax: operator softmax, slot input: want attribute dim between -2 and 1 for [2, 3], got 2")
 
 	got := strings.Split(fmt.Sprint(g.Err()), "\n")
@@ -120,7 +118,7 @@ func TestNoTensor(t *testing.T) {
 	}
 	g = graph.New(1)
 	x := g.Input("x", dtype.F32, 4)
-	y := dropout.Apply(g, dropout.Attrs{Rate: 0.5}, x, graph.With(dropout.SlotMask, graph.Tensor{}))
+	y := dropout.Apply(g, dropout.Defaults(0.5).WithTraining(false), x, graph.With(dropout.SlotMask, graph.Tensor{}))
 	if g.Err() != nil || !y.Valid() || y.Node().Tensor(int(dropout.SlotMask)).Valid() {
 		t.Errorf("an optional input that is none: %v, %v", y, g.Err())
 	}

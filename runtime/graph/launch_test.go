@@ -19,8 +19,7 @@ func eight(tb testing.TB, rows int) *graph.OpenInvocation {
 	tb.Helper()
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, rows, 16)
-	a := linear.Defaults()
-	a.OutChannels = 8
+	a := linear.Defaults(8)
 	a.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.5})
 	y := linear.Apply(g, a, x)
 	if err := g.Err(); err != nil {

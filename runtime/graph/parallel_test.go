@@ -14,8 +14,7 @@ import (
 // replica returns the loss of a small network on a device.
 func replica(device, channels int, name string) graph.Replica {
 	g := graph.OnDevice(1, device)
-	at := linear.Defaults()
-	at.OutChannels = channels
+	at := linear.Defaults(channels)
 	y := linear.Apply(g, at, g.Input("x", dtype.F32, 4, 5), graph.Named(name))
 	label := g.Input("label", dtype.F32, 4, channels)
 	mean := meansquarederror.Defaults()
@@ -26,7 +25,7 @@ func replica(device, channels int, name string) graph.Replica {
 
 // TestDataParallel checks the steps of a program for two devices, and those of its initialization.
 func TestDataParallel(t *testing.T) {
-	p, err := graph.DataParallel([]graph.Replica{replica(0, 3, "fc"), replica(1, 3, "fc")}, sgd.Optimizer(sgd.Defaults()))
+	p, err := graph.DataParallel([]graph.Replica{replica(0, 3, "fc"), replica(1, 3, "fc")}, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +76,7 @@ func TestDataParallelErrors(t *testing.T) {
 		"not a replica's": {[]graph.Replica{replica(0, 3, "fc")}, []graph.Tensor{replica(1, 3, "fc").Loss},
 			"graph: want tensors of replicas, got mean_squared_error@1.loss f32[]"},
 	} {
-		_, err := graph.DataParallel(tt.replicas, sgd.Optimizer(sgd.Defaults()), tt.fetch...)
+		_, err := graph.DataParallel(tt.replicas, sgd.Optimizer(sgd.Defaults(0.1)), tt.fetch...)
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
 		}

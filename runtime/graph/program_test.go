@@ -50,8 +50,7 @@ func compare(t *testing.T, what, got, want string) {
 }
 
 func unary(g *graph.Graph, op elementunary.OpType, x graph.Tensor, opts ...graph.Option) graph.Tensor {
-	at := elementunary.Defaults()
-	at.OpType = op
+	at := elementunary.Defaults(op)
 	return elementunary.Apply(g, at, x, opts...)
 }
 
@@ -149,8 +148,7 @@ func TestFetchErrors(t *testing.T) {
 }
 
 func plainSgd() graph.Optimizer {
-	at := sgd.Defaults()
-	at.Lr = 0.1
+	at := sgd.Defaults(0.1)
 	return sgd.Optimizer(at)
 }
 
@@ -215,7 +213,7 @@ func TestTrainingErrors(t *testing.T) {
 		}
 	}
 	l := loss(g, weighted, label)
-	wrong := func(u *graph.Graph, weight, grad graph.Tensor) { linear.Apply(u, linear.Attrs{}, weight) }
+	wrong := func(u *graph.Graph, weight, grad graph.Tensor) { linear.Apply(u, linear.Defaults(0), weight) }
 	if _, err := graph.Training(g, l, wrong); err == nil || !strings.HasSuffix(err.Error(), "operator linear: attribute out_channels: want at least 1, got 0") || !strings.HasPrefix(err.Error(), "program_test.go:") {
 		t.Errorf("a wrong optimizer: %v", err)
 	}
@@ -238,8 +236,8 @@ func TestProgramsAreRepeatable(t *testing.T) {
 		return g, loss(g, x, label)
 	}
 	train := func(g *graph.Graph, l graph.Tensor) string {
-		at := sgd.Defaults()
-		at.Lr, at.Momentum = 0.1, 0.9
+		at := sgd.Defaults(0.1)
+		at.Momentum = 0.9
 		p, err := graph.Training(g, l, sgd.Optimizer(at))
 		if err != nil {
 			t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 //
 // of which one is negative, and does not compile, if the generation is not supported.
 const (
-	MinVersion = 2
-	MaxVersion = 2
+	MinVersion = 3
+	MaxVersion = 3
 )
 
 // EnforceVersion is a type whose constants are not negative.
@@ -42,9 +42,9 @@ func SlotName[S ~int](o *graph.Operator, slot S) string { return o.SlotName(int(
 
 // DecodeAttrs returns a function that reads attributes of an operator from a JSON object on top of the defaults and
 // validates them. The object must have the required ones.
-func DecodeAttrs[A task.Attrs](operator string, defaults func() A, required ...string) func([]byte) (task.Attrs, error) {
+func DecodeAttrs[A task.Attrs](operator string, defaults A, required ...string) func([]byte) (task.Attrs, error) {
 	return func(data []byte) (task.Attrs, error) {
-		a := defaults()
+		a := defaults
 		if err := attr.Decode(operator, data, &a, required...); err != nil {
 			return nil, err
 		}

@@ -39,8 +39,7 @@ func TestVersion(t *testing.T) {
 func TestInvoke(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 3)
-	a := linear.Defaults()
-	a.OutChannels = 4
+	a := linear.Defaults(4)
 	y := linear.Apply(g, a, x)
 	if err := g.Err(); err != nil {
 		t.Fatal(err)
@@ -66,7 +65,7 @@ func TestInvoke(t *testing.T) {
 // TestResolveWrongAttrs applies an operator to attributes of another.
 func TestResolveWrongAttrs(t *testing.T) {
 	o := &softmax.Operator.Operator
-	_, err := task.Resolve(o, linear.Attrs{OutChannels: 1}, task.NoneGiven(o))
+	_, err := task.Resolve(o, linear.Defaults(1).WithUseBias(false), task.NoneGiven(o))
 	if want := "operator softmax: want attributes of type softmax.Attrs, got linear.Attrs"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

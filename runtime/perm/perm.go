@@ -108,12 +108,7 @@ func (r *Redop) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Conflict reports whether two accesses of overlapping elements must be ordered: at least one of
-// them writes (or uses the memory as scratch), unless both reduce with the same operator, which
-// commutes.
-func Conflict(p Perm, pr Redop, q Perm, qr Redop) bool {
-	if p == None || q == None || p == Read && q == Read {
-		return false
-	}
-	return !(p == Reduce && q == Reduce && pr == qr)
-}
+// Conflict reports whether two accesses of overlapping elements must be ordered: at least one of them writes (or uses
+// the memory as scratch). So reductions are ordered, too: a fold is no atomic operation, and sums of floating-point
+// numbers depend on their order.
+func Conflict(p, q Perm) bool { return p != None && q != None && (p != Read || q != Read) }

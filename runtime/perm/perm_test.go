@@ -41,16 +41,12 @@ func TestReadsAndWrites(t *testing.T) {
 
 // TestConflict lists the pairs that need no order; all others do.
 func TestConflict(t *testing.T) {
-	type access struct {
-		p Perm
-		r Redop
-	}
-	all := []access{{None, 0}, {Read, 0}, {Write, 0}, {ReadWrite, 0}, {Scratch, 0}, {Reduce, Sum}, {Reduce, Max}}
-	for i, a := range all {
-		for j, b := range all {
-			free := a.p == None || b.p == None || a.p == Read && b.p == Read || i == j && a.p == Reduce
-			if got := Conflict(a.p, a.r, b.p, b.r); got == free {
-				t.Errorf("%v %v and %v %v: conflict %v", a.p, a.r, b.p, b.r, got)
+	all := []Perm{None, Read, Write, ReadWrite, Scratch, Reduce}
+	for _, p := range all {
+		for _, q := range all {
+			free := p == None || q == None || p == Read && q == Read
+			if got := Conflict(p, q); got == free {
+				t.Errorf("%v and %v: conflict %v", p, q, got)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 	r := rand.New(rand.NewPCG(seed, 1))
 	g := graph.New(seed)
 	batch, width := 1+r.IntN(4), 2*(1+r.IntN(12))
-	pool := []graph.Tensor{g.Input("x", dtype.F32, batch, width), linear.Apply(g, linear.Attrs{OutChannels: width, UseBias: true}, g.Input("z", dtype.F32, batch, 3))}
+	pool := []graph.Tensor{g.Input("x", dtype.F32, batch, width), linear.Apply(g, linear.Defaults(width), g.Input("z", dtype.F32, batch, 3))}
 	var fetch []graph.Tensor
 	pick := func() graph.Tensor { // the latest more often than others
 		return pool[max(len(pool)-1-r.IntN(3)*r.IntN(len(pool)), 0)]
@@ -40,12 +40,12 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 		x, y := pick(), graph.Tensor{}
 		switch r.IntN(6) {
 		case 0:
-			y = linear.Apply(g, linear.Attrs{OutChannels: x.Shape()[len(x.Shape())-1], UseBias: r.IntN(2) == 0}, x)
+			y = linear.Apply(g, linear.Defaults(x.Shape()[len(x.Shape())-1]).WithUseBias(r.IntN(2) == 0), x)
 		case 1, 2:
-			y = elementunary.Apply(g, elementunary.Attrs{OpType: unaries[r.IntN(len(unaries))]}, x)
+			y = elementunary.Apply(g, elementunary.Defaults(unaries[r.IntN(len(unaries))]).WithAlpha(0), x)
 		case 3:
-			at := dropout.Defaults()
-			at.Rate, at.Seed = 0.25, int(seed)
+			at := dropout.Defaults(0.25)
+			at.Seed = int(seed)
 			y = dropout.Apply(g, at, x)
 		case 4:
 			y = softmax.Apply(g, softmax.Defaults(), x)
@@ -55,7 +55,7 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 				continue
 			}
 			types := []elementbinary.Type{elementbinary.TypeEwAdd, elementbinary.TypeEwMul, elementbinary.TypeEwSub}
-			y = elementbinary.Apply(g, elementbinary.Attrs{Type: types[r.IntN(3)], ShouldBroadcastLhs: true, ShouldBroadcastRhs: true}, elementbinary.LhsInput(x), elementbinary.RhsInput(z))
+			y = elementbinary.Apply(g, elementbinary.Defaults(types[r.IntN(3)]), elementbinary.LhsInput(x), elementbinary.RhsInput(z))
 		}
 		if r.IntN(4) == 0 { // split the last dimension by a view, and join it again
 			at := flat.Defaults()
@@ -68,7 +68,7 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 		}
 	}
 	label := g.Input("label", dtype.I32, batch, 1)
-	last := linear.Apply(g, linear.Attrs{OutChannels: 5, UseBias: true}, pool[len(pool)-1])
+	last := linear.Apply(g, linear.Defaults(5), pool[len(pool)-1])
 	l := scce.Apply(g, scce.Defaults(), scce.Logit(last), scce.Label(label))
 	p, err := graph.Training(g, l, adam.Optimizer(adam.Defaults()), fetch...)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestInPlaceComputesTheSame(t *testing.T) {
 // TestInPlace checks which tensors share memory in small graphs.
 func TestInPlace(t *testing.T) {
 	t.Parallel()
-	relu := elementunary.Attrs{OpType: elementunary.OpTypeRelu}
+	relu := elementunary.Defaults(elementunary.OpTypeRelu)
 	join := flat.Defaults()
 	join.StartDim = 1
 	for _, c := range []struct {
@@ -145,17 +145,17 @@ func TestInPlace(t *testing.T) {
 			y := elementunary.Apply(g, relu, x, graph.Named("a"))
 			z := elementunary.Apply(g, relu, y, graph.Named("b")) // y is read again
 			w := elementunary.Apply(g, relu, y, graph.Named("c")) // for the last time
-			s := elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwAdd, ShouldBroadcastLhs: true, ShouldBroadcastRhs: true}, elementbinary.LhsInput(z), elementbinary.RhsInput(w), graph.Named("s"))
+			s := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(z), elementbinary.RhsInput(w), graph.Named("s"))
 			return []graph.Tensor{elementunary.Apply(g, relu, s, graph.Named("d"))}
 		}, "x a.output b.output d.output"},
 		{"twice in one task", func(g *graph.Graph, x graph.Tensor) []graph.Tensor {
 			y := elementunary.Apply(g, relu, x, graph.Named("a"))
-			s := elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwMul, ShouldBroadcastLhs: true, ShouldBroadcastRhs: true}, elementbinary.LhsInput(y), elementbinary.RhsInput(y), graph.Named("s"))
+			s := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwMul), elementbinary.LhsInput(y), elementbinary.RhsInput(y), graph.Named("s"))
 			return []graph.Tensor{elementunary.Apply(g, relu, s, graph.Named("d"))}
 		}, "x a.output s.output d.output"},
 		{"broadcast", func(g *graph.Graph, x graph.Tensor) []graph.Tensor {
 			y := elementunary.Apply(g, relu, g.Input("row", dtype.F32, 6), graph.Named("a"))
-			s := elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwMul, ShouldBroadcastLhs: true, ShouldBroadcastRhs: true}, elementbinary.LhsInput(y), elementbinary.RhsInput(flat.Apply(g, join, x)), graph.Named("s"))
+			s := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwMul), elementbinary.LhsInput(y), elementbinary.RhsInput(flat.Apply(g, join, x)), graph.Named("s"))
 			return []graph.Tensor{elementunary.Apply(g, relu, s, graph.Named("d"))}
 		}, "row x a.output s.output d.output"},
 		{"views of an input", func(g *graph.Graph, x graph.Tensor) []graph.Tensor {

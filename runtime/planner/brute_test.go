@@ -99,7 +99,7 @@ func brutePairs(p *plan.Plan) [][2]int {
 		if a.Root != b.Root {
 			return p.Roots[a.Root].Place.Overlaps(p.Roots[b.Root].Place)
 		}
-		if a.Perm == perm.Read && b.Perm == perm.Read || a.Perm == perm.Reduce && b.Perm == perm.Reduce && a.Redop == b.Redop && !p.Roots[a.Root].Type.IsFloat() {
+		if a.Perm == perm.Read && b.Perm == perm.Read {
 			return false
 		}
 		other := elements(b)

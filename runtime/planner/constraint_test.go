@@ -40,8 +40,7 @@ func TestBrokenConstraint(t *testing.T) {
 	t.Parallel()
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 1), g.Input("y", dtype.F32, 7)
-	sum := elementbinary.Defaults()
-	sum.Type = elementbinary.TypeEwAdd
+	sum := elementbinary.Defaults(elementbinary.TypeEwAdd)
 	z := elementbinary.Apply(g, sum, elementbinary.LhsInput(x), elementbinary.RhsInput(y),
 		graph.Named("plus"), graph.Constrain(task.KindForward, on(partition.Align, "lhs_input", "rhs_input")))
 	_, err := graph.Inference(g, z)
@@ -71,13 +70,13 @@ func TestBadConstrain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []partition.Constraint{on(partition.Align, "inpt"), leastOf("input", -1), {Kind: partition.Broadcast}} {
 		g := graph.New(1)
-		softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 2, 3), graph.Constrain(task.KindForward, c))
+		softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 2, 3), graph.Constrain(task.KindForward, c))
 		if err := g.Err(); err == nil || !strings.Contains(err.Error(), "operator softmax, task forward") {
 			t.Errorf("%v: got %v", c, err)
 		}
 	}
 	g := graph.New(1)
-	softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, 2, 3), graph.Constrain(task.KindUpdate, on(partition.Broadcast, "input")))
+	softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 2, 3), graph.Constrain(task.KindUpdate, on(partition.Broadcast, "input")))
 	if err := g.Err(); err == nil || !strings.Contains(err.Error(), "one on update") {
 		t.Errorf("got %v", err)
 	}
@@ -86,7 +85,7 @@ func TestBadConstrain(t *testing.T) {
 func softmaxProgram(t *testing.T, rows, columns int, opts ...graph.Option) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
-	y := softmax.Apply(g, softmax.Attrs{Dim: 1}, g.Input("x", dtype.F32, rows, columns), opts...)
+	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, rows, columns), opts...)
 	prog, err := graph.Inference(g, y)
 	if err != nil {
 		t.Fatal(err)
@@ -122,8 +121,8 @@ func TestMinExtents(t *testing.T) {
 func TestMinExtentsOfWindows(t *testing.T) {
 	t.Parallel()
 	g := graph.New(1)
-	a := pool2d.Defaults()
-	a.KernelH, a.KernelW, a.StrideH, a.StrideW = 2, 2, 2, 2
+	a := pool2d.Defaults(2, 2)
+	a.StrideH, a.StrideW = 2, 2
 	y := pool2d.Apply(g, a, g.Input("x", dtype.F32, 2, 3, 32, 8),
 		graph.Constrain(task.KindForward, leastOf("input", 1, 1, 14, 1)), graph.Constrain(task.KindForward, on(partition.Broadcast, "output")))
 	prog, err := graph.Inference(g, y)

@@ -56,24 +56,17 @@ func (p draft) whole(r region.Root, box *region.Box) bool {
 	return true
 }
 
-// access appends an access for package deps, to a box of a root that is its whole or not. Sums of
-// floating-point numbers depend on their order, so reductions of those do not commute here.
+// access appends an access for package deps, to a box of a root that is its whole or not.
 func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
 	if box.Empty() {
 		return to
 	}
-	d := deps.Access{Root: int32(a.Root), Perm: a.Perm, Redop: a.Redop}
-	if a.Perm == perm.Reduce && !p.commutes(a.Root) {
-		d.Perm, d.Redop = perm.ReadWrite, perm.NoRedop
-	}
+	d := deps.Access{Root: int32(a.Root), Perm: a.Perm}
 	if !whole {
 		d.Box = box
 	}
 	return append(to, d)
 }
-
-// commutes reports whether reductions into a root give the same bits in any order.
-func (p draft) commutes(r region.Root) bool { return !p.Roots[r].Type.IsFloat() }
 
 // reuse holds, for each root, the roots that have had its memory before.
 type reuse struct {
@@ -150,6 +143,6 @@ func (u *reuse) access(to []deps.Access, a *region.Access, box *region.Box, whol
 	for _, r := range u.before[a.Root] {
 		to = append(to, deps.Access{Root: int32(r), Retire: true})
 	}
-	u.settled[a.Root] = whole && (a.Perm == perm.Write || a.Perm == perm.ReadWrite || a.Perm == perm.Scratch)
+	u.settled[a.Root] = whole && (a.Perm.Writes() || a.Perm == perm.Scratch)
 	return to
 }

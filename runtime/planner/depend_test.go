@@ -21,8 +21,7 @@ func two(t *testing.T, change func(first, second *graph.Node)) (*graph.Program, 
 	t.Helper()
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 3)
-	at := linear.Defaults()
-	at.OutChannels = 4
+	at := linear.Defaults(4)
 	a := linear.Apply(g, at, x, graph.Named("a"))
 	b := softmax.Apply(g, softmax.Defaults(), linear.Apply(g, at, x, graph.Named("b")))
 	change(a.Node(), b.Node())

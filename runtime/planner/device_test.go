@@ -23,13 +23,12 @@ func parallel(t *testing.T, devices int) *graph.Program {
 	var replicas []graph.Replica
 	for d := range devices {
 		g := graph.OnDevice(1, d)
-		at := linear.Defaults()
-		at.OutChannels = 3
+		at := linear.Defaults(3)
 		y := linear.Apply(g, at, g.Input("x", dtype.F32, 4+d, 5), graph.Named("fc"))
 		loss := meansquarederror.Apply(g, meansquarederror.Defaults(), meansquarederror.Logit(y), meansquarederror.Label(g.Input("label", dtype.F32, 4+d, 3)))
 		replicas = append(replicas, graph.Replica{Loss: loss, Share: graph.Share{Loss: 0.5, Aux: 0.5}})
 	}
-	p, err := graph.DataParallel(replicas, sgd.Optimizer(sgd.Defaults()))
+	p, err := graph.DataParallel(replicas, sgd.Optimizer(sgd.Defaults(0.1)))
 	if err != nil {
 		t.Fatal(err)
 	}

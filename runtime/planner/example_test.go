@@ -15,7 +15,7 @@ import (
 func Example() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
-	y := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("hidden"))
+	y := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("hidden"))
 	prog, err := graph.Inference(g, y)
 	if err != nil {
 		fmt.Println(err)

@@ -25,13 +25,12 @@ import (
 func elementwiseStep(t testing.TB, batch, width int) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
-	x := linear.Apply(g, linear.Attrs{OutChannels: width, UseBias: true}, g.Input("x", dtype.F32, batch, width), graph.Named("a"))
-	y := elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeSin}, x, graph.Named("sin"))
-	y = elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwMul, ShouldBroadcastLhs: true, ShouldBroadcastRhs: true}, elementbinary.LhsInput(y), elementbinary.RhsInput(x), graph.Named("mul"))
-	at := dropout.Defaults()
-	at.Rate = 0.5
+	x := linear.Apply(g, linear.Defaults(width), g.Input("x", dtype.F32, batch, width), graph.Named("a"))
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin).WithAlpha(0), x, graph.Named("sin"))
+	y = elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwMul), elementbinary.LhsInput(y), elementbinary.RhsInput(x), graph.Named("mul"))
+	at := dropout.Defaults(0.5)
 	y = dropout.Apply(g, at, y, graph.Named("drop"))
-	y = linear.Apply(g, linear.Attrs{OutChannels: 3, UseBias: true}, y, graph.Named("b"))
+	y = linear.Apply(g, linear.Defaults(3), y, graph.Named("b"))
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(g.Input("label", dtype.I32, batch, 1)))
 	p, err := graph.Training(g, loss, adam.Optimizer(adam.Defaults()))
 	if err != nil {

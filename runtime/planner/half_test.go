@@ -27,12 +27,12 @@ func classifier(t *testing.T, typ dtype.Type) *graph.Program {
 	t.Helper()
 	g := graph.New(3)
 	x, label := g.Input("x", typ, 8, 2, 3), g.Input("label", dtype.I32, 8, 1)
-	h := linear.Apply(g, linear.Attrs{OutChannels: 16, UseBias: true, Activation: activation.Relu}, flat.Apply(g, flat.Attrs{StartDim: 1}, x))
-	a := linear.Apply(g, linear.Attrs{OutChannels: 16, Activation: activation.Gelu}, h)
-	b := linear.Apply(g, linear.Attrs{OutChannels: 4, UseBias: true}, h)
-	c := linear.Apply(g, linear.Attrs{OutChannels: 4}, a)
-	loss := scce.Apply(g, scce.Defaults(), scce.Logit(elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwAdd}, elementbinary.LhsInput(b), elementbinary.RhsInput(c))), scce.Label(label))
-	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.5}))
+	h := linear.Apply(g, linear.Defaults(16).WithActivation(activation.Relu), flat.Apply(g, flat.Defaults().WithStartDim(1), x))
+	a := linear.Apply(g, linear.Defaults(16).WithUseBias(false).WithActivation(activation.Gelu), h)
+	b := linear.Apply(g, linear.Defaults(4), h)
+	c := linear.Apply(g, linear.Defaults(4).WithUseBias(false), a)
+	loss := scce.Apply(g, scce.Defaults(), scce.Logit(elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(b), elementbinary.RhsInput(c))), scce.Label(label))
+	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.5)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func makings(t *testing.T) []making {
 	}
 	g := graph.New(5)
 	x := g.Input("x", dtype.F32, 4, 2)
-	y := linear.Apply(g, linear.Attrs{OutChannels: 3, UseBias: true}, x)
+	y := linear.Apply(g, linear.Defaults(3), x)
 	micro, update, err := graph.Accumulation(g, scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(g.Input("label", dtype.I32, 4, 1))), graph.Share{Loss: 0.5, Aux: 0.5}, adam.Optimizer(adam.Defaults()))
 	if err != nil {
 		t.Fatal(err)
@@ -115,25 +115,25 @@ func makings(t *testing.T) []making {
 // changedInPlace returns a program with a chain whose first part reads what its second part changes in place.
 func changedInPlace() (*graph.Program, error) {
 	g := graph.New(6)
-	x := linear.Apply(g, linear.Attrs{OutChannels: 3}, g.Input("x", dtype.F32, 4, 2))
-	y := elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeSin}, x)
-	z := elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwMul}, elementbinary.LhsInput(x), elementbinary.RhsInput(y))
-	return graph.Inference(g, linear.Apply(g, linear.Attrs{OutChannels: 2}, z))
+	x := linear.Apply(g, linear.Defaults(3).WithUseBias(false), g.Input("x", dtype.F32, 4, 2))
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin).WithAlpha(0), x)
+	z := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwMul), elementbinary.LhsInput(x), elementbinary.RhsInput(y))
+	return graph.Inference(g, linear.Apply(g, linear.Defaults(2).WithUseBias(false), z))
 }
 
 // convolution returns a training step of a small convolutional classifier.
 func convolution(t *testing.T) *graph.Program {
 	t.Helper()
 	g := graph.New(2)
-	c := conv2d.Defaults()
-	c.OutChannels, c.KernelH, c.KernelW, c.Activation = 3, 3, 3, activation.Relu
+	c := conv2d.Defaults(3, 3, 3)
+	c.Activation = activation.Relu
 	x := conv2d.Apply(g, c, g.Input("x", dtype.F32, 4, 1, 8, 8))
-	pool := pool2d.Defaults()
-	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW = 2, 2, 2, 2
-	x = flat.Apply(g, flat.Attrs{StartDim: 1}, pool2d.Apply(g, pool, x))
-	x = linear.Apply(g, linear.Attrs{OutChannels: 4, UseBias: true}, x)
+	pool := pool2d.Defaults(2, 2)
+	pool.StrideH, pool.StrideW = 2, 2
+	x = flat.Apply(g, flat.Defaults().WithStartDim(1), pool2d.Apply(g, pool, x))
+	x = linear.Apply(g, linear.Defaults(4), x)
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(x), scce.Label(g.Input("label", dtype.I32, 4, 1)))
-	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Attrs{Lr: 0.5}))
+	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.5)))
 	if err != nil {
 		t.Fatal(err)
 	}

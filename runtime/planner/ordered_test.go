@@ -75,9 +75,7 @@ func ordered(p *plan.Plan) error {
 		if a.Root != b.Root {
 			return share(a.Root, b.Root)
 		}
-		commute := a.Perm == perm.Read && b.Perm == perm.Read ||
-			a.Perm == perm.Reduce && b.Perm == perm.Reduce && a.Redop == b.Redop && !p.Roots[a.Root].Type.IsFloat()
-		return !commute && on.Intersect(other).Volume() > 0
+		return (a.Perm != perm.Read || b.Perm != perm.Read) && on.Intersect(other).Volume() > 0
 	}
 	for t := range p.Tasks {
 		for s := range t {

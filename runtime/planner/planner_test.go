@@ -43,8 +43,7 @@ func random(t testing.TB, seed uint64) *graph.Program {
 	var fetch []graph.Tensor
 	for range 3 + r.IntN(12) {
 		x := pool[r.IntN(len(pool))]
-		at := linear.Defaults()
-		at.OutChannels = 1 + r.IntN(60)
+		at := linear.Defaults(1 + r.IntN(60))
 		at.Activation = activation.Activation(r.IntN(5))
 		if r.IntN(4) == 0 {
 			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L1, Lambda: 0.1})
@@ -54,7 +53,7 @@ func random(t testing.TB, seed uint64) *graph.Program {
 			y = softmax.Apply(g, softmax.Defaults(), y)
 		}
 		if z := pool[r.IntN(len(pool))]; slices.Equal(z.Shape(), y.Shape()) {
-			y = elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwMul, ShouldBroadcastLhs: true, ShouldBroadcastRhs: true}, elementbinary.LhsInput(y), elementbinary.RhsInput(z))
+			y = elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwMul), elementbinary.LhsInput(y), elementbinary.RhsInput(z))
 		}
 		pool = append(pool, y)
 		if r.IntN(5) == 0 {
@@ -302,7 +301,7 @@ func TestContents(t *testing.T) {
 	x := g.Input("x", dtype.F32, 4, 2, 3)
 	at := flat.Defaults()
 	at.StartDim = 1
-	y := linear.Apply(g, linear.Attrs{OutChannels: 2, UseBias: true, Activation: activation.Gelu}, flat.Apply(g, at, x), graph.Named("fc"))
+	y := linear.Apply(g, linear.Defaults(2).WithActivation(activation.Gelu), flat.Apply(g, at, x), graph.Named("fc"))
 	seed := g.Input("seed", dtype.F32, 4, 2)
 	w := y.Node().Tensor(int(linear.SlotWeight))
 	program, _, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{y: seed}, []graph.Tensor{w}, y)
@@ -346,8 +345,7 @@ fc: linear.backward step 2 over 2 by 1: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] r
 func TestWorkerMemory(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 1, 1, 5, 5)
-	at := conv2d.Defaults()
-	at.OutChannels, at.KernelH, at.KernelW = 3, 2, 2
+	at := conv2d.Defaults(3, 2, 2)
 	y := conv2d.Apply(g, at, x) // columns of 4 x 16
 	z := conv2d.Apply(g, at, y) // columns of 12 x 9
 	p, err := graph.Inference(g, z)
@@ -365,7 +363,7 @@ func TestEmptyTasks(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 0, 3)
 	y := g.Input("y", dtype.F32, 3)
-	sum := elementbinary.Apply(g, elementbinary.Attrs{Type: elementbinary.TypeEwAdd, ShouldBroadcastLhs: true, ShouldBroadcastRhs: true}, elementbinary.LhsInput(x), elementbinary.RhsInput(y))
+	sum := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(y))
 	p, err := graph.Inference(g, sum)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func Example() {
 	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		g := graph.New(1)
 		x := g.Input("x", dtype.F32, 4, 2)
-		y := linear.Apply(g, linear.Attrs{OutChannels: 3}, x, graph.Named("hidden"))
+		y := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("hidden"))
 		p, err := s.Inference(context.Background(), g, y)
 		if err != nil {
 			return err

@@ -31,13 +31,12 @@ func training(t *testing.T) (init, step *plan.Plan) {
 	t.Helper()
 	g := graph.New(1)
 	x, label := g.Input("x", dtype.F32, 40, 3), g.Input("label", dtype.I32, 40, 1)
-	at := linear.Defaults()
-	at.OutChannels, at.Activation = 5, activation.Relu
+	at := linear.Defaults(5)
+	at.Activation = activation.Relu
 	h := linear.Apply(g, at, x, graph.Named(`a"b`))
 	at.Activation = 0
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(linear.Apply(g, at, h, graph.Named("fc"))), scce.Label(label), graph.Named("loss"))
-	opt := sgd.Defaults()
-	opt.Lr = 0.1
+	opt := sgd.Defaults(0.1)
 	p, err := graph.Training(g, loss, sgd.Optimizer(opt))
 	if err != nil {
 		t.Fatal(err)

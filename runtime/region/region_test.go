@@ -110,13 +110,13 @@ func TestConflicts(t *testing.T) {
 		{Access{Region: all, Perm: perm.None}, Access{Region: all, Perm: perm.Write}, false},
 		{Access{Region: all, Perm: perm.Scratch}, Access{Region: all, Perm: perm.Read}, true},
 		{Access{Region: all, Perm: perm.Scratch}, Access{Region: all, Perm: perm.Scratch}, true},
-		{Access{Region: all, Perm: perm.Reduce, Redop: perm.Sum}, Access{Region: left, Perm: perm.Reduce, Redop: perm.Sum}, false},
+		{Access{Region: all, Perm: perm.Reduce, Redop: perm.Sum}, Access{Region: left, Perm: perm.Reduce, Redop: perm.Sum}, true},
 		{Access{Region: all, Perm: perm.Reduce, Redop: perm.Sum}, Access{Region: left, Perm: perm.Reduce, Redop: perm.Max}, true},
 		{Access{Region: all, Perm: perm.Reduce, Redop: perm.Sum}, Access{Region: left, Perm: perm.Read}, true},
 		{Access{Region: all, Perm: perm.ReadWrite}, Access{Region: Whole(1, []int{4}), Perm: perm.ReadWrite}, false},
 	}
 	conflict := func(a, b Access) bool {
-		return a.Overlaps(b.Region) && perm.Conflict(a.Perm, a.Redop, b.Perm, b.Redop)
+		return a.Overlaps(b.Region) && perm.Conflict(a.Perm, b.Perm)
 	}
 	for _, tt := range tests {
 		if conflict(tt.a, tt.b) != tt.want || conflict(tt.b, tt.a) != tt.want {

@@ -34,7 +34,7 @@ func TestLowering(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F16, 4, 6)
 	for range 2 {
-		x = linear.Apply(g, linear.Attrs{OutChannels: 6}, x)
+		x = linear.Apply(g, linear.Defaults(6).WithUseBias(false), x)
 	}
 	prog, err := graph.Inference(g, x)
 	if err != nil {

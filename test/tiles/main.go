@@ -53,8 +53,8 @@ const (
 // chain returns a program whose operators have the given number of tiles in total.
 func chain(tiles int) (*graph.Program, error) {
 	g := graph.New(1)
-	pool := pool2d.Defaults()
-	pool.KernelH, pool.KernelW, pool.PaddingH, pool.PaddingW = 3, 3, 1, 1
+	pool := pool2d.Defaults(3, 3)
+	pool.PaddingH, pool.PaddingW = 1, 1
 	x := g.Input("image", dtype.F32, 1, planes, rows*tileRows, imageCols)
 	for range max(tiles/(planes*rows), 1) {
 		x = pool2d.Apply(g, pool, x)

@@ -2,7 +2,11 @@ package typed
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"math"
+	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/flat"
+	"github.com/opgen/opgen/generated/layernorm"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/generated/pool2d"
@@ -53,24 +58,21 @@ func newNetwork(t *testing.T) *network {
 		}
 		return x
 	}
-	conv := conv2d.Attrs{OutChannels: 2, KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1, Groups: 1, UseBias: true, Activation: activation.Tanh}
+	conv := conv2d.Defaults(2, 3, 3).WithActivation(activation.Tanh)
 	x := expect(conv2d.Apply(g, conv, n.image), "f32[2, 2, 4, 4]")
-	pool := pool2d.Defaults()
-	pool.KernelH, pool.KernelW, pool.StrideH, pool.StrideW, pool.PoolType = 2, 2, 2, 2, pool2d.PoolTypeAvg
+	pool := pool2d.Defaults(2, 2)
+	pool.StrideH, pool.StrideW, pool.PoolType = 2, 2, pool2d.PoolTypeAvg
 	x = expect(pool2d.Apply(g, pool, x), "f32[2, 2, 2, 2]")
-	x = expect(flat.Apply(g, flat.Attrs{StartDim: 1, EndDim: attr.Some(-1)}, x), "f32[2, 4, 2]")
-	x = expect(flat.Apply(g, flat.Attrs{StartDim: -2}, x), "f32[2, 8]")
-	x = expect(dropout.Apply(g, dropout.Attrs{Rate: 0.5, Training: true}, x, graph.With(dropout.SlotMask, n.mask)), "f32[2, 8]")
-	unary := elementunary.Defaults()
-	unary.OpType = elementunary.OpTypeSilu
+	x = expect(flat.Apply(g, flat.Defaults().WithStartDim(1).WithEndDim(-1), x), "f32[2, 4, 2]")
+	x = expect(flat.Apply(g, flat.Defaults().WithStartDim(-2), x), "f32[2, 8]")
+	x = expect(dropout.Apply(g, dropout.Defaults(0.5), x, graph.With(dropout.SlotMask, n.mask)), "f32[2, 8]")
+	unary := elementunary.Defaults(elementunary.OpTypeSilu)
 	y := expect(elementunary.Apply(g, unary, x), "f32[2, 8]")
 	unary.OpType = elementunary.OpTypeIdentity
 	y = expect(elementunary.Apply(g, unary, y), "f32[2, 8]")
-	binary := elementbinary.Defaults()
-	binary.Type = elementbinary.TypeEwAdd
+	binary := elementbinary.Defaults(elementbinary.TypeEwAdd)
 	x = expect(elementbinary.Apply(g, binary, elementbinary.LhsInput(x), elementbinary.RhsInput(y)), "f32[2, 8]")
-	out := linear.Defaults()
-	out.OutChannels = 3
+	out := linear.Defaults(3)
 	out.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.01})
 	x = expect(linear.Apply(g, out, x, graph.Named("out")), "f32[2, 3]")
 	n.probs = expect(softmax.Apply(g, softmax.Defaults(), x), "f32[2, 3]")
@@ -94,7 +96,7 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, optimizer := range map[string]graph.Optimizer{
-		"sgd":   sgd.Optimizer(sgd.Attrs{Lr: 0.05, Momentum: 0.5, Nesterov: true}),
+		"sgd":   sgd.Optimizer(sgd.Defaults(0.05).WithMomentum(0.5).WithNesterov(true)),
 		"adam":  adam.Optimizer(adam.Defaults()),
 		"adamw": adamw.Optimizer(adamw.Defaults()),
 	} {
@@ -179,8 +181,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := constant.Defaults()
-	want.Value = 1
+	want := constant.Defaults(1)
 	if a != want {
 		t.Errorf("decoded %v, want %v", a, want)
 	}
@@ -190,5 +191,45 @@ func TestDefaults(t *testing.T) {
 		if slot.String() != name {
 			t.Errorf("slot prints as %s, want %s", slot, name)
 		}
+	}
+}
+
+// TestLiterals checks that attributes are refused that lack the mark of Defaults, and that the mark survives JSON.
+func TestLiterals(t *testing.T) {
+	for _, o := range catalogue.Operators() {
+		made, err := o.DecodeAttrs([]byte(o.Examples[0].Attrs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		literal := reflect.New(reflect.TypeOf(made)).Elem()
+		for i := range o.AttrNames {
+			literal.Field(i).Set(reflect.ValueOf(made).Field(i))
+		}
+		want := "operator " + o.Name + ": want attributes made by Defaults, got a literal"
+		if err := task.Validate(literal.Interface()); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		data, err := json.Marshal(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := o.DecodeAttrs(data); again != made || err != nil {
+			t.Errorf("%s became %+v, %v, want %+v", data, again, err, made)
+		}
+		if same, err := task.Override(&o.Operator, made, []byte("{}")); same != made || err != nil {
+			t.Errorf("an override of nothing gives %+v, %v, want %+v", same, err, made)
+		}
+	}
+}
+
+// TestLiteralLine checks that the mistake is reported at the line of the call.
+func TestLiteralLine(t *testing.T) {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 2, 3)
+	_, _, line, _ := runtime.Caller(0)
+	layernorm.Apply(g, layernorm.Attrs{Axes: attr.ListOf(1)}, x)
+	want := fmt.Sprintf("apply_test.go:%d: node layer_norm: operator layer_norm: want attributes made by Defaults, got a literal", line+1)
+	if err := g.Err(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

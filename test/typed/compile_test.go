@@ -49,14 +49,14 @@ var programs = []struct {
 	// The slots of each operator have a type of their own.
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(linear.SlotInput, x) }`, ""},
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, "cannot use softmax.SlotInput (constant 0 of int type softmax.Slot) as linear.Slot value in argument to"},
-	{"slots", `func f(g *graph.Graph, x graph.Tensor) { graph.Insert[linear.Slot](g, 0, linear.Operator, linear.Defaults()).Bind(dropout.SlotMask, x) }`, "cannot use dropout.SlotMask (constant 1 of int type dropout.Slot) as linear.Slot value in argument to"},
+	{"slots", `func f(g *graph.Graph, x graph.Tensor) { graph.Insert[linear.Slot](g, 0, linear.Operator, linear.Defaults(3)).Bind(dropout.SlotMask, x) }`, "cannot use dropout.SlotMask (constant 1 of int type dropout.Slot) as linear.Slot value in argument to"},
 	{"slots", `func f(b *opimpl.Binder[linear.Slot]) tensor.RO[bool] { return opimpl.ReadOnly[bool](b, dropout.SlotMask) }`, "does not match inferred type"},
 
 	// Tensors of Apply cannot be swapped or left out.
-	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, ""},
-	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.RhsInput(b), elementbinary.LhsInput(a)) }`, "cannot use elementbinary.RhsInput(b) (value of struct type elementbinary.RhsInput) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
-	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), a, b) }`, "cannot use a (variable of struct type graph.Tensor) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
-	{"apply", `func f(g *graph.Graph, a graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(), elementbinary.LhsInput(a)) }`, "not enough arguments in call to elementbinary.Apply"},
+	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, ""},
+	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.RhsInput(b), elementbinary.LhsInput(a)) }`, "cannot use elementbinary.RhsInput(b) (value of struct type elementbinary.RhsInput) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
+	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), a, b) }`, "cannot use a (variable of struct type graph.Tensor) as elementbinary.LhsInput value in argument to elementbinary.Apply"},
+	{"apply", `func f(g *graph.Graph, a graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(a)) }`, "not enough arguments in call to elementbinary.Apply"},
 	{"apply", `func f(g *graph.Graph, a graph.Tensor) { linear.Apply(g, softmax.Defaults(), a) }`, "cannot use softmax.Defaults() (value of struct type softmax.Attrs) as linear.Attrs value in argument to linear.Apply"},
 	{"apply", `func f(g *graph.Graph, a graph.Tensor) graph.Tensor { return softmax.Apply(g, softmax.Defaults()) }`, "not enough arguments in call to softmax.Apply"},
 	{"apply", `func f(g *graph.Graph) graph.Tensor { return softmax.Apply(g, softmax.Defaults(), nil) }`, "cannot use nil as graph.Tensor value in argument to softmax.Apply"},
@@ -73,10 +73,18 @@ var programs = []struct {
 	{"constraints", `func f(inv *graph.Invocation, c partition.Constraint) error { return inv.AddConstraint(c) }`, "inv.AddConstraint undefined (type *graph.Invocation has no field or method AddConstraint)"},
 
 	// Attributes have the types of the spec.
-	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: activation.Relu}`, ""},
-	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: "RELU"}`, `cannot use "RELU" (untyped string constant) as activation.Activation value in struct literal`},
-	{"attrs", `var a = linear.Attrs{OutChannels: 3, Activation: pool2d.PoolTypeMax}`, "as activation.Activation value in struct literal"},
+	{"attrs", `var a = linear.Defaults(3).WithActivation(activation.Relu)`, ""},
+	{"attrs", `var a = linear.Defaults(3).WithActivation("RELU")`, `cannot use "RELU" (untyped string constant) as activation.Activation value in argument to`},
+	{"attrs", `var a = linear.Defaults(3).WithActivation(pool2d.PoolTypeMax)`, "as activation.Activation value in argument to"},
+	{"attrs", `var a = linear.Defaults(3).WithChannels(3)`, "WithChannels undefined (type linear.Attrs has no field or method WithChannels)"},
+	{"attrs", `var a = linear.Defaults(3).WithOutChannels(3)`, "WithOutChannels undefined (type linear.Attrs has no field or method WithOutChannels)"},
 	{"attrs", `var a = linear.Attrs{Channels: 3}`, "unknown field Channels in struct literal of type linear.Attrs"},
+
+	// What must be given is a parameter. Without it, nothing compiles.
+	{"required", `var a = split.Defaults(1, split.Attrs{}.Splits)`, ""},
+	{"required", `var a = linear.Defaults()`, "not enough arguments in call to linear.Defaults"},
+	{"required", `var a = split.Defaults(1)`, "not enough arguments in call to split.Defaults"},
+	{"required", `var a = linear.Attrs{made: true}`, "cannot refer to unexported field made in struct literal of type linear.Attrs"},
 
 	// Kernels, and sets of kernels that are registered, are complete and of the right type.
 	{"kernels", `var _ conv2d.Kernel[float32] = kernels.Conv2d[float32]{}`, ""},

@@ -81,7 +81,7 @@ var drift = []struct {
 
 	// Roles and permissions.
 	{what: "embedding: OUTPUT declared as an input", spec: "[slots.made]\nrole = \"input\"\ntype = \"T\"\nshape = [\"N\"]\n[tasks.forward.access]\nmade = \"write\"", finding: "OP502: forward may not have write access to made"},
-	{what: "batch_norm: weights bound as inputs", code: `func f(g *graph.Graph, x, w graph.Tensor) { linear.Apply(g, linear.Defaults(), x, w) }`, want: "cannot use w (variable of struct type graph.Tensor) as graph.Option value"},
+	{what: "batch_norm: weights bound as inputs", code: `func f(g *graph.Graph, x, w graph.Tensor) { linear.Apply(g, linear.Defaults(3), x, w) }`, want: "cannot use w (variable of struct type graph.Tensor) as graph.Option value"},
 	{what: "batch_norm: bias taken from SCALE", code: `func f(x, w graph.Tensor) { _ = linear.ForwardTensors{Input: x, Weight: w, Scale: w} }`, want: "unknown field Scale in struct literal of type linear.ForwardTensors"},
 	{what: "conv_2d init: an input taken for writing", code: `func f(a *conv2d.Forward[float32]) { a.Input.Set(0, 1) }`, want: "a.Input.Set undefined"},
 	{what: "conv_2d backward: OUTPUT taken for writing", spec: "[tasks.backward]\nover = \"N\"\naccess = { output = \"write\" }", finding: "OP502: backward may not have write access to output"},
@@ -99,7 +99,7 @@ var drift = []struct {
 
 	// Optional and variadic slots.
 	{what: "linear: BIAS read without a check that it is present", code: `func f(a *linear.Forward[float32]) float32 { return a.Bias.At(0) }`, want: "a.Bias.At undefined"},
-	{what: "split: one OUTPUT for many outputs", code: `func f(g *graph.Graph, x graph.Tensor) graph.Tensor { return split.Apply(g, split.Defaults(), x) }`, want: "as graph.Tensor value in return statement"},
+	{what: "split: one OUTPUT for many outputs", code: `func f(g *graph.Graph, a split.Attrs, x graph.Tensor) graph.Tensor { return split.Apply(g, a, x) }`, want: "as graph.Tensor value in return statement"},
 	{what: "transpose: measuring binds several inputs", want: "slot input: want one tensor, got 2", call: func() error {
 		g := graph.New(1)
 		x := g.Input("x", dtype.F32, 2, 2)
@@ -109,8 +109,7 @@ var drift = []struct {
 	{what: "layer_norm: measuring gives weights the shape of the input", want: "slot weight: want f32[3, 4], got x f32[5, 4]", call: func() error {
 		g := graph.New(1)
 		x := g.Input("x", dtype.F32, 5, 4)
-		a := linear.Defaults()
-		a.OutChannels = 3
+		a := linear.Defaults(3)
 		y := linear.Apply(g, a, x)
 		_, err := linear.ForwardTensors{Input: x, Weight: x, Output: y}.Invoke(y.Node())
 		return err

@@ -36,8 +36,7 @@ func parallel(t *testing.T, devices int) *replicas {
 		n := latter - first
 		g := graph.OnDevice(1, d)
 		in, label := g.Input("x", dtype.F32, n, features), g.Input("label", dtype.I32, n, 1)
-		at := linear.Defaults()
-		at.OutChannels = 3
+		at := linear.Defaults(3)
 		loss := scce.Apply(g, scce.Defaults(), scce.Logit(linear.Apply(g, at, in, graph.Named("fc"))), scce.Label(label), graph.Named("loss"))
 		share := float64(n) / batch
 		parts = append(parts, graph.Replica{Loss: loss, Share: graph.Share{Loss: share, Aux: share}})
@@ -161,7 +160,6 @@ func (s *suite) testTooManyDevices(t *testing.T) {
 func elsewhere(t *testing.T) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
-	at := linear.Defaults()
-	at.OutChannels = 3
+	at := linear.Defaults(3)
 	return inference(t, g, linear.Apply(g, at, g.Input("x", dtype.F32, 1, features), graph.Named("fc@1")))
 }

@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(workers int) engine.Backend, register func(*tas
 		{"Builtins", s.testBuiltins},
 		{"BuiltinTypes", s.testBuiltinTypes},
 		{"Scratch", s.testScratchMemory},
+		{"Reductions", s.testReductions},
 		{"LoadErrors", s.testLoadErrors},
 		{"FeedAndFetch", s.testFeedAndFetchErrors},
 		{"InputsMustBeFed", s.testInputsMustBeFed},

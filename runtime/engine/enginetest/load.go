@@ -18,8 +18,7 @@ import (
 func (s *suite) testLoadErrors(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 3)
-	at := linear.Defaults()
-	at.OutChannels = 2
+	at := linear.Defaults(2)
 	y := linear.Apply(g, at, x, graph.Named("fc"))
 	seed := g.Input("seed", dtype.F32, 2, 2)
 	again := linear.Apply(g, at, y, graph.Named("again"))

@@ -16,8 +16,7 @@ func convolution(t *testing.T, size int) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 1, size, size)
-	at := conv2d.Defaults()
-	at.OutChannels, at.KernelH, at.KernelW = 3, 2, 2
+	at := conv2d.Defaults(3, 2, 2)
 	return inference(t, g, conv2d.Apply(g, at, x, graph.Named("conv")))
 }
 

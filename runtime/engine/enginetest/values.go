@@ -21,8 +21,7 @@ import (
 func affine(t *testing.T, batch, in, out int) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
-	at := linear.Defaults()
-	at.OutChannels = out
+	at := linear.Defaults(out)
 	return inference(t, g, linear.Apply(g, at, g.Input("x", dtype.F32, batch, in), graph.Named("fc")))
 }
 
@@ -203,12 +202,11 @@ func (s *suite) testSharedVariables(t *testing.T) {
 func (s *suite) testTrainingChangesVariables(t *testing.T) {
 	g := graph.New(1)
 	x, label := g.Input("x", dtype.F32, 1, 1), g.Input("label", dtype.I32, 1, 1)
-	at := linear.Defaults()
-	at.OutChannels = 2
+	at := linear.Defaults(2)
 	logit := linear.Apply(g, at, x, graph.Named("fc"))
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(logit), scce.Label(label))
-	sgdAttrs := sgd.Defaults()
-	sgdAttrs.Lr, sgdAttrs.Momentum = 1, 0.5
+	sgdAttrs := sgd.Defaults(1)
+	sgdAttrs.Momentum = 0.5
 	step, err := graph.Training(g, loss, sgd.Optimizer(sgdAttrs))
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,7 @@
 //
 // Tasks are added in program order. A task depends on an earlier one if they access overlapping
 // elements of a root and at least one of them writes: read after write, write after read, write after
-// write. Reductions with the same operator commute, so they do not depend on each other. Views and
-// in-place slots are regions of one root, so aliasing needs no special case.
+// write. Views and in-place slots are regions of one root, so aliasing needs no special case.
 package deps
 
 import (
@@ -16,9 +15,8 @@ import (
 
 // Access is what a task does with elements of a root.
 type Access struct {
-	Root  int32
-	Perm  perm.Perm
-	Redop perm.Redop
+	Root int32
+	Perm perm.Perm
 	// Retire says that the task touches memory that the root had until now, and not the root. The task
 	// comes after all accesses so far. Perm and Box are ignored.
 	Retire bool
@@ -31,10 +29,9 @@ func (a *Access) nothing() bool { return a.Perm == perm.None || a.Box != nil && 
 
 // Builder builds a schedule.Graph.
 type Builder struct {
-	graph  schedule.Graph
-	roots  []root
-	redops []perm.Redop // per root: that of its reduces; none before the first reduction
-	// Readers and reducers are chained in lists within one slice, so that a root without any costs nothing.
+	graph schedule.Graph
+	roots []root
+	// Readers are chained in lists within one slice, so that a root without any costs nothing.
 	links   [][]link // in chunks, which never move
 	tail    []link   // what is used of the last chunk
 	indexes []*index // of roots that are accessed in parts
@@ -46,8 +43,7 @@ type Builder struct {
 type root struct {
 	writer  int32 // the last task that wrote all of it, or -1
 	reader  int32 // a task that read it since, or -1
-	readers int32 // list of others that did, or that reduced with another operator; or -1
-	reduces int32 // list of tasks that reduced into it since, or -1
+	readers int32 // list of others that did, or -1
 	boxes   int32 // number of the index of accesses to parts of it, or -1
 }
 
@@ -56,7 +52,7 @@ type link struct{ task, next int32 }
 const none = -1
 
 // untouched is a root without accesses.
-var untouched = root{none, none, none, none, none}
+var untouched = root{none, none, none, none}
 
 // chunk is the number of links that are allocated together, as a power of 2.
 const chunk = 12
@@ -96,7 +92,7 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 			b.preds(t, first, &Access{Root: a.Root, Perm: perm.Write})
 		case a.Perm == perm.Read && a.Box == nil:
 			// Nearly all reads are of roots that one task has written as a whole.
-			if r := &b.roots[a.Root]; r.boxes != none || r.reduces != none {
+			if r := &b.roots[a.Root]; r.boxes != none {
 				b.preds(t, first, a)
 			} else if r.writer != none {
 				b.depend(first, r.writer)
@@ -172,27 +168,9 @@ func (b *Builder) preds(t int32, first int, a *Access) {
 			}
 		})
 	}
-	switch a.Perm {
-	case perm.Read:
-		if !b.list(first, r.reduces) && r.writer != none {
-			b.depend(first, r.writer)
-		}
-	case perm.Reduce:
-		if r.reduces != none && b.redops[a.Root] == a.Redop {
-			// Beside reductions that commute; after what they came after.
-			b.readers(first, r)
-			if r.writer != none {
-				b.depend(first, r.writer)
-			}
-			return
-		}
-		fallthrough
-	default:
-		// Readers and reductions come after the writer themselves.
-		readers, reduces := b.readers(first, r), b.list(first, r.reduces)
-		if !readers && !reduces && r.writer != none {
-			b.depend(first, r.writer)
-		}
+	// Readers come after the writer themselves.
+	if (a.Perm == perm.Read || !b.readers(first, r)) && r.writer != none {
+		b.depend(first, r.writer)
 	}
 }
 
@@ -218,27 +196,8 @@ func (b *Builder) readers(first int, r *root) bool {
 
 // note records an access to a whole root, which is no read, for the tasks to come.
 func (b *Builder) note(t int32, a *Access) {
-	r := &b.roots[a.Root]
-	switch a.Perm {
-	case perm.Reduce:
-		if r.reduces != none && b.redops[a.Root] != a.Redop {
-			// Reductions with another operator came before. All that commute with this one must come
-			// after them, as they do after readers.
-			last := b.at(r.reduces)
-			for last.next != none {
-				last = b.at(last.next)
-			}
-			last.next, r.readers, r.reduces = r.readers, r.reduces, none
-		}
-		if b.redops == nil {
-			b.redops = make([]perm.Redop, len(b.roots))
-		}
-		b.redops[a.Root] = a.Redop
-		r.reduces = b.link(t, r.reduces)
-	default:
-		*r = untouched
-		r.writer = t
-	}
+	b.roots[a.Root] = untouched
+	b.roots[a.Root].writer = t
 }
 
 func (b *Builder) link(task, next int32) int32 {
@@ -261,7 +220,7 @@ func (b *Builder) noteBox(t int32, a *Access) {
 		b.indexes = append(b.indexes, newIndex(len(a.Box.Lo)))
 	}
 	x := b.indexes[r.boxes]
-	if a.Perm.Writes() && a.Perm != perm.Reduce || a.Perm == perm.Scratch {
+	if a.Perm.Writes() || a.Perm == perm.Scratch {
 		x.drop(a.Box)
 	}
 	x.add(t, a)

@@ -28,7 +28,7 @@ func reach(g *schedule.Graph) []map[int32]bool {
 
 // conflict says, element by element, whether two accesses must be ordered.
 func conflict(a, b Access, size []int) bool {
-	if a.Root != b.Root || !perm.Conflict(a.Perm, a.Redop, b.Perm, b.Redop) {
+	if a.Root != b.Root || !perm.Conflict(a.Perm, b.Perm) {
 		return false
 	}
 	in := func(x Access, at []int) bool {
@@ -65,9 +65,6 @@ func TestAgainstBruteForce(t *testing.T) {
 			var list []Access
 			for range 1 + r.IntN(3) {
 				a := Access{Root: int32(r.IntN(roots)), Perm: perm.Perm(1 + r.IntN(5))}
-				if a.Perm == perm.Reduce {
-					a.Redop = perm.Redop(1 + r.IntN(2))
-				}
 				if r.IntN(whole) > 0 {
 					a.Box = &region.Box{}
 					for _, e := range size {

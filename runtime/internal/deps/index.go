@@ -27,9 +27,8 @@ type index struct {
 
 // record is an access to a part of a root.
 type record struct {
-	task  int32 // none for an unused record
-	perm  perm.Perm
-	redop perm.Redop
+	task int32 // none for an unused record
+	perm perm.Perm
 }
 
 // few is the number of records up to which one bucket does.
@@ -87,7 +86,7 @@ func (x *index) conflicts(a *Access, visit func(task int32)) {
 	x.each(a.Box, func(head *int32) {
 		for i := *head; i != none; i = x.links[i].next {
 			rec := &x.records[x.links[i].task]
-			if perm.Conflict(a.Perm, a.Redop, rec.perm, rec.redop) && (a.Box == nil || overlap(*a.Box, x.box(x.links[i].task))) {
+			if perm.Conflict(a.Perm, rec.perm) && (a.Box == nil || overlap(*a.Box, x.box(x.links[i].task))) {
 				visit(rec.task)
 			}
 		}
@@ -103,7 +102,7 @@ func (x *index) add(t int32, a *Access) {
 		x.records = append(x.records, record{})
 		x.bounds = append(x.bounds, make([]int, 2*x.rank)...)
 	}
-	x.records[n] = record{t, a.Perm, a.Redop}
+	x.records[n] = record{t, a.Perm}
 	box := x.box(n)
 	copy(box.Lo, a.Box.Lo)
 	copy(box.Hi, a.Box.Hi)

@@ -23,12 +23,12 @@ import (
 func step(t *testing.T) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
-	x := linear.Apply(g, linear.Attrs{OutChannels: 4}, g.Input("x", dtype.F32, 2, 3), graph.Named("a"))
-	y := elementunary.Apply(g, elementunary.Attrs{OpType: elementunary.OpTypeSin}, linear.Apply(g, linear.Attrs{OutChannels: 4}, x, graph.Named("b")), graph.Named("sin"))
-	z := linear.Apply(g, linear.Attrs{OutChannels: 4}, x, graph.Named("c"))
+	x := linear.Apply(g, linear.Defaults(4).WithUseBias(false), g.Input("x", dtype.F32, 2, 3), graph.Named("a"))
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin).WithAlpha(0), linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("b")), graph.Named("sin"))
+	z := linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("c"))
 	z.Node().After(y.Node())
 	first := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(g.Input("label", dtype.I32, 2, 1)), graph.Named("loss"))
-	p, err := graph.Training(g, first, sgd.Optimizer(sgd.Attrs{Lr: 0.5}), z)
+	p, err := graph.Training(g, first, sgd.Optimizer(sgd.Defaults(0.5)), z)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,23 +6,14 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// access returns an access as one that decides about conflicts: reductions of floating-point
-// numbers do not commute, bit for bit.
-func (c checker) access(u use) (perm.Perm, perm.Redop) {
-	a := &c.Tasks[u.task].Access[u.access]
-	if a.Perm == perm.Reduce && c.Roots[a.Root].Type.IsFloat() {
-		return perm.ReadWrite, perm.NoRedop
-	}
-	return a.Perm, a.Redop
-}
+// perm returns the permission of an access.
+func (c checker) perm(u use) perm.Perm { return c.Tasks[u.task].Access[u.access].Perm }
 
-// conflict reports whether two accesses of one element must be ordered: neither are both reads nor both
-// reductions with the same operator.
+// conflict reports whether two accesses of one element must be ordered: they are not both reads. Reductions are
+// ordered, since a fold is no atomic operation.
 func (c checker) conflict(u, v use) bool {
-	p, redop := c.access(u)
-	q, other := c.access(v)
-	commute := p == perm.Read || p == perm.Reduce && redop == other
-	return p != perm.None && q != perm.None && (p != q || !commute)
+	p, q := c.perm(u), c.perm(v)
+	return p != perm.None && q != perm.None && (p != perm.Read || q != perm.Read)
 }
 
 // checkAccesses checks that, of one root, of every two accesses that conflict the first is over before
@@ -54,7 +45,7 @@ func (q *queues) checkRootAccesses(r region.Root, list []use) *plan.Error {
 	}
 	lastWrite := none // the place in list behind which there are only reads, which nothing is compared to
 	for i, u := range list {
-		if p, _ := q.access(u); p != perm.Read && p != perm.None {
+		if p := q.perm(u); p != perm.Read && p != perm.None {
 			lastWrite = i
 		}
 	}
@@ -99,13 +90,13 @@ func (q *queues) checkRootAccesses(r region.Root, list []use) *plan.Error {
 			}
 		}
 		for k, u := range list[from:i] {
-			p, _ := q.access(u)
+			p := q.perm(u)
 			if p == perm.None || p == perm.Read && from+k > lastWrite {
 				continue
 			}
 			q.box(int(t), int(u.access), &box)
 			x.each(&box, func(cell int) {
-				if p != perm.Read && p != perm.Reduce {
+				if p != perm.Read {
 					for heads[cell] != none {
 						k := heads[cell]
 						heads[cell], links[k].next, free = links[k].next, free, k
@@ -133,7 +124,7 @@ func (q *queues) last(list []use) last {
 	}
 	for _, u := range list {
 		t := int(u.task)
-		if p, _ := q.access(u); p == perm.None {
+		if q.perm(u) == perm.None {
 			continue
 		}
 		switch w := q.worker[t]; {
@@ -164,7 +155,7 @@ func (q *queues) checkReuse() *plan.Error {
 			lasts[a] = early
 		}
 		for _, v := range uses[b] {
-			if p, _ := q.access(v); p == perm.None {
+			if q.perm(v) == perm.None {
 				continue
 			}
 			for _, tasks := range [][]int{early.task, early.shared} {
@@ -179,7 +170,7 @@ func (q *queues) checkReuse() *plan.Error {
 				}
 			}
 			// A later access conflicts with it, and checkAccesses has ordered the two.
-			if p, _ := q.access(v); p != perm.Read && p != perm.Reduce && q.Tasks[v.task].Tile == 0 && q.whole(v) {
+			if p := q.perm(v); p != perm.Read && q.Tasks[v.task].Tile == 0 && q.whole(v) {
 				break
 			}
 		}

@@ -28,16 +28,13 @@ func main() {
 func train() error {
 	g := graph.New(1)
 	x, label := g.Input("x", dtype.F32, 4, 3), g.Input("label", dtype.I32, 4, 1)
-	hidden := linear.Defaults()
-	hidden.OutChannels = 5
+	hidden := linear.Defaults(5)
 	y := linear.Apply(g, hidden, x, graph.Named("hidden"))
 	y = prelu.Apply(g, prelu.Defaults(), y, graph.Named("prelu"))
-	out := linear.Defaults()
-	out.OutChannels = 2
+	out := linear.Defaults(2)
 	y = linear.Apply(g, out, y, graph.Named("out"))
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(label))
-	descent := sgd.Defaults()
-	descent.Lr = 0.5
+	descent := sgd.Defaults(0.5)
 	step, err := graph.Training(g, loss, sgd.Optimizer(descent))
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ type use struct {
 
 var uses = []use{
 	{"rope", []int{2, 3, 4}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return rope.Apply(g, rope.Attrs{Base: 100, Start: 2}, x)
+		return rope.Apply(g, rope.Defaults().WithBase(100).WithStart(2), x)
 	}, nil, func(in [][]float64) []float64 {
 		out := make([]float64, 24)
 		for row := range 6 {
@@ -107,14 +107,14 @@ var uses = []use{
 		return out
 	}},
 	{"cumsum", []int{2, 3, 2}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return cumsum.Apply(g, cumsum.Attrs{Axis: 1}, x)
+		return cumsum.Apply(g, cumsum.Defaults().WithAxis(1), x)
 	}, nil, func(in [][]float64) []float64 {
 		x := in[0]
 		return []float64{x[0], x[1], x[0] + x[2], x[1] + x[3], x[0] + x[2] + x[4], x[1] + x[3] + x[5],
 			x[6], x[7], x[6] + x[8], x[7] + x[9], x[6] + x[8] + x[10], x[7] + x[9] + x[11]}
 	}},
 	{"cumsum from the end", []int{4}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return cumsum.Apply(g, cumsum.Attrs{Axis: -1, Exclusive: true, Reverse: true}, x)
+		return cumsum.Apply(g, cumsum.Defaults().WithExclusive(true).WithReverse(true), x)
 	}, nil, func(in [][]float64) []float64 {
 		x := in[0]
 		return []float64{x[1] + x[2] + x[3], x[2] + x[3], x[3], 0}
@@ -130,7 +130,7 @@ var uses = []use{
 		return []float64{loss}
 	}},
 	{"group_norm", []int{2, 4, 3}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return groupnorm.Apply(g, groupnorm.Attrs{Groups: 2, Eps: 0.01}, x)
+		return groupnorm.Apply(g, groupnorm.Defaults(2).WithEps(0.01), x)
 	}, []int{int(groupnorm.SlotGamma), int(groupnorm.SlotBeta)}, func(in [][]float64) []float64 {
 		out := make([]float64, 24)
 		for group := range 4 { // two of each example, with two channels of three elements
@@ -150,10 +150,10 @@ var uses = []use{
 		return out
 	}},
 	{"rms", []int{2, 3}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return rms.Apply(g, rms.Attrs{Eps: 0.1}, x)
+		return rms.Apply(g, rms.Defaults().WithEps(0.1), x)
 	}, []int{int(rms.SlotScale)}, func(in [][]float64) []float64 { return normalized(in[0], in[1], 0.1) }},
 	{"block", []int{2, 3, 8}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return block.Apply(g, block.Attrs{NumHeads: 2, HeadDim: 4, Width: 5, Base: 100}, x)
+		return block.Apply(g, block.Defaults(2, 4, 5).WithBase(100), x)
 	}, []int{int(block.SlotScale), int(block.SlotQProj), int(block.SlotKProj), int(block.SlotVProj), int(block.SlotOutProj),
 		int(block.SlotMlpScale), int(block.SlotGate), int(block.SlotValue), int(block.SlotDown)}, func(in [][]float64) []float64 {
 		rows := slices.Clone(in[0])
@@ -180,7 +180,7 @@ var uses = []use{
 		return out
 	}},
 	{"swiglu", []int{3, 4}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return swiglu.Apply(g, swiglu.Attrs{Features: 2, Beta: 1.5}, x)
+		return swiglu.Apply(g, swiglu.Defaults(2).WithBeta(1.5), x)
 	}, []int{int(swiglu.SlotGate), int(swiglu.SlotValue)}, func(in [][]float64) []float64 {
 		gate, value := matmul(in[0], in[1], 4), matmul(in[0], in[2], 4)
 		for i, x := range gate {
@@ -189,10 +189,10 @@ var uses = []use{
 		return gate
 	}},
 	{"rotary_attention", []int{2, 3, 5}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return rotaryattention.Apply(g, rotaryattention.Attrs{NumHeads: 2, HeadDim: 4, Base: 100, Causal: true}, x)
+		return rotaryattention.Apply(g, rotaryattention.Defaults(2, 4).WithBase(100), x)
 	}, attentionWeights, func(in [][]float64) []float64 { return attention(in, 5, true) }},
 	{"rotary_attention to all", []int{2, 3, 5}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return rotaryattention.Apply(g, rotaryattention.Attrs{NumHeads: 2, HeadDim: 4, Base: 100}, x)
+		return rotaryattention.Apply(g, rotaryattention.Defaults(2, 4).WithBase(100).WithCausal(false), x)
 	}, attentionWeights, func(in [][]float64) []float64 { return attention(in, 5, false) }},
 }
 
@@ -372,7 +372,7 @@ func TestGivenGradients(t *testing.T) {
 func TestIntegers(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.I64, 3)
-	y := cumsum.Apply(g, cumsum.Attrs{Axis: 0}, x)
+	y := cumsum.Apply(g, cumsum.Defaults().WithAxis(0), x)
 	p, err := open(t).Inference(t.Context(), g, y)
 	if err != nil {
 		t.Fatal(err)
@@ -388,14 +388,14 @@ func TestIntegers(t *testing.T) {
 
 // TestLamb compares weights after each of three steps with those of plain Go, whose gradients are central differences.
 func TestLamb(t *testing.T) {
-	attrs := lamb.Attrs{Lr: 0.1, Beta1: 0.8, Beta2: 0.9, Epsilon: 1e-6, WeightDecay: 0.05}
+	attrs := lamb.Defaults().WithLr(0.1).WithBeta1(0.8).WithBeta2(0.9).WithEpsilon(1e-6).WithWeightDecay(0.05)
 	r := rand.New(rand.NewPCG(3, 4))
 	inputs, labels := random(r, 6), random(r, 6)
 	weights := [][]float64{random(r, 4), random(r, 4)}
 
 	g := graph.New(1)
 	x, label := g.Input("x", dtype.F64, 3, 2), g.Input("label", dtype.F64, 3, 2)
-	y := swiglu.Apply(g, swiglu.Attrs{Features: 2, Beta: 1}, x)
+	y := swiglu.Apply(g, swiglu.Defaults(2), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(y), mse.Label(label))
 	tensors := []graph.Tensor{y.Node().Tensor(int(swiglu.SlotGate)), y.Node().Tensor(int(swiglu.SlotValue))}
 	step, err := open(t).Training(t.Context(), g, loss, lamb.Optimizer(attrs))
@@ -456,8 +456,8 @@ func TestTraining(t *testing.T) {
 	const examples, length, symbols = 16, 6, 8
 	g := graph.New(1)
 	x, label := g.Input("x", dtype.F32, examples, length, symbols), g.Input("label", dtype.F32, examples, length, symbols)
-	y := rotaryattention.Apply(g, rotaryattention.Attrs{NumHeads: 2, HeadDim: 8, Base: 100, Causal: true}, x)
-	y = swiglu.Apply(g, swiglu.Attrs{Features: symbols, Beta: 1}, y)
+	y := rotaryattention.Apply(g, rotaryattention.Defaults(2, 8).WithBase(100), x)
+	y = swiglu.Apply(g, swiglu.Defaults(symbols), y)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(y), mse.Label(label))
 	attrs := lamb.Defaults()
 	attrs.Lr = 0.02

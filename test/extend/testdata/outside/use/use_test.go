@@ -79,12 +79,11 @@ func fetch(t *testing.T, in *engine.Instance, name string) []float64 {
 func TestTraining(t *testing.T) {
 	g := graph.New(7)
 	x, label := g.Input("x", dtype.F64, 3, 2), g.Input("label", dtype.I64, 3, 1)
-	attrs := linear.Defaults()
-	attrs.OutChannels = 4
+	attrs := linear.Defaults(4)
 	y := scaleshift.Apply(g, scaleshift.Defaults(), x, graph.Named("scale_shift"))
 	y = linear.Apply(g, attrs, y)
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(label))
-	step, err := graph.Training(g, loss, adam.Optimizer(adam.Attrs{Alpha: 0.05, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}))
+	step, err := graph.Training(g, loss, adam.Optimizer(adam.Defaults().WithAlpha(0.05)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type layer struct {
 func newLayer(t *testing.T) *layer {
 	t.Helper()
 	l := &layer{values: map[int][]float64{}, grads: map[int][]float64{},
-		attrs: attention.Attrs{EmbedDim: 3, NumHeads: 2, Kdim: 2, Vdim: 3}}
+		attrs: attention.Defaults(3, 2, 2, 3)}
 	if err := catalogue.Register(&l.registry); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestSlots(t *testing.T) {
 func TestLaunch(t *testing.T) {
 	g := graph.New(1)
 	q, k, v := g.Input("q", dtype.F32, 8, 3, 4), g.Input("k", dtype.F32, 8, 5, 3), g.Input("v", dtype.F32, 8, 5, 2)
-	out := attention.Apply(g, attention.Attrs{EmbedDim: 3, NumHeads: 2, Kdim: 2, Vdim: 3}, attention.Query(q), attention.Key(k), attention.Value(v))
+	out := attention.Apply(g, attention.Defaults(3, 2, 2, 3), attention.Query(q), attention.Key(k), attention.Value(v))
 	if err := g.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestGather(t *testing.T) {
 	indices := g.Input("indices", dtype.I64, 2, 1)
 	mask := g.Input("mask", dtype.Bool, 2)
 	seed := g.Input("seed", dtype.F32, 2, 2, 1)
-	out := gather.Apply(g, gather.Attrs{Axis: -1}, gather.Data(data), gather.Indices(indices), graph.With(gather.SlotMask, mask))
+	out := gather.Apply(g, gather.Defaults().WithAxis(-1), gather.Data(data), gather.Indices(indices), graph.With(gather.SlotMask, mask))
 	if got := out.Output.String(); got != "gather.output f32[2, 2, 1]" {
 		t.Fatalf("output is %s", got)
 	}
@@ -97,7 +97,7 @@ func TestGatherRefuses(t *testing.T) {
 	} {
 		g := graph.New(1)
 		data, mask := g.Input("data", dtype.F64, c.data...), g.Input("mask", dtype.Bool, c.mask...)
-		gather.Apply(g, gather.Attrs{Axis: c.axis}, gather.Data(data), gather.Indices(g.Input("indices", dtype.I32)), graph.With(gather.SlotMask, mask))
+		gather.Apply(g, gather.Defaults().WithAxis(c.axis), gather.Data(data), gather.Indices(g.Input("indices", dtype.I32)), graph.With(gather.SlotMask, mask))
 		refused(t, g, c.want)
 	}
 }

@@ -70,7 +70,7 @@ func TestGradients(t *testing.T) {
 		g := graph.New(1)
 		x := []graph.Tensor{g.Input("x0", dtype.F64, 2), g.Input("x1", dtype.F64), g.Input("x2", dtype.F64, 1, 1)}
 		w := []graph.Tensor{g.Input("w0", dtype.F64, 2), g.Input("w1", dtype.F64), g.Input("w2", dtype.F64, 1, 1)}
-		out := weigh.Apply(g, weigh.Attrs{Constant: constant}, x, w)
+		out := weigh.Apply(g, weigh.Defaults().WithConstant(constant), x, w)
 		if len(out.Product) != 3 || out.Product[2].String() != "weigh.product.2 f64[1, 1]" || out.Total.String() != "weigh.total f64[3]" {
 			t.Fatal(out, g.Err())
 		}
@@ -112,7 +112,7 @@ func TestGradients(t *testing.T) {
 func TestSameTensor(t *testing.T) {
 	g := graph.New(1)
 	x, w, seed := g.Input("x", dtype.F64), g.Input("w", dtype.F64), g.Input("seed", dtype.F64, 2)
-	out := weigh.Apply(g, weigh.Attrs{}, weigh.Input{x, x}, weigh.Factor{w, x})
+	out := weigh.Apply(g, weigh.Defaults(), weigh.Input{x, x}, weigh.Factor{w, x})
 	p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{out.Total: seed}, []graph.Tensor{x, w})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestStack(t *testing.T) {
 	g := graph.New(1)
 	input := stack.Input{g.Input("a", dtype.F64, 2, 2), g.Input("b", dtype.F64, 2, 1)}
 	grid, scale := g.Input("grid", dtype.F64, 4, 7, 3), g.Input("scale", dtype.F64, 2)
-	out := stack.Apply(g, stack.Attrs{Axis: 1, Copies: 2}, nil, input, stack.Scale{scale}, stack.Grid{grid, grid})
+	out := stack.Apply(g, stack.Defaults().WithAxis(1).WithCopies(2), nil, input, stack.Scale{scale}, stack.Grid{grid, grid})
 	p, err := graph.Inference(g, out...)
 	if err != nil {
 		t.Fatal(err)
@@ -159,17 +159,21 @@ func TestRefuses(t *testing.T) {
 		apply func(g *graph.Graph)
 		want  string
 	}{
-		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, nil, f64()) }, "operator weigh, slot input: want 1 to 3 tensors, got 0"},
-		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, f64([]int{2}, []int{3}), f64([]int{2}, []int{4})) },
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Defaults(), nil, f64()) }, "operator weigh, slot input: want 1 to 3 tensors, got 0"},
+		{func(g *graph.Graph) {
+			weigh.Apply(g, weigh.Defaults(), f64([]int{2}, []int{3}), f64([]int{2}, []int{4}))
+		},
 			"operator weigh, slot factor[1]: want X[i]... = [3] in [X[i]...], got [4]"},
-		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, f64([]int{2}), f64([]int{2}, []int{4})) },
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Defaults(), f64([]int{2}), f64([]int{2}, []int{4})) },
 			"operator weigh: want a tensor's number below 1, got 1"},
-		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, f64(nil, nil, []int{0}), f64(nil, nil, []int{0})) },
+		{func(g *graph.Graph) {
+			weigh.Apply(g, weigh.Defaults(), f64(nil, nil, []int{0}), f64(nil, nil, []int{0}))
+		},
 			"operator weigh: the third tensor is empty"},
-		{func(g *graph.Graph) { weigh.Apply(g, weigh.Attrs{}, tensors(dtype.I32, [][]int{{}}), f64(nil)) },
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Defaults(), tensors(dtype.I32, [][]int{{}}), f64(nil)) },
 			"operator weigh, slot input[0]: want element type T in f32, f64, got i32"},
 		{func(g *graph.Graph) {
-			weigh.Apply(g, weigh.Attrs{}, append(f64(nil), tensors(dtype.F32, [][]int{{}})...), f64(nil))
+			weigh.Apply(g, weigh.Defaults(), append(f64(nil), tensors(dtype.F32, [][]int{{}})...), f64(nil))
 		},
 			"operator weigh, slot input[1]: want element type T = f64, got f32"},
 		{func(g *graph.Graph) {
@@ -177,7 +181,7 @@ func TestRefuses(t *testing.T) {
 		},
 			"operator stack, slot input[1]: want A... = [2] in [A..., W[i], B...], got [4, 5]"},
 		{func(g *graph.Graph) {
-			stack.Apply(g, stack.Attrs{Axis: 1, Copies: 1}, nil, f64([]int{2, 3}, []int{2}), nil, f64([]int{1, 3}))
+			stack.Apply(g, stack.Defaults().WithAxis(1), nil, f64([]int{2, 3}, []int{2}), nil, f64([]int{1, 3}))
 		},
 			"operator stack, slot input[1]: want attribute axis between -1 and 0 for [2], got 1"},
 		{func(g *graph.Graph) {
@@ -197,7 +201,7 @@ func TestRefuses(t *testing.T) {
 		},
 			"operator stack, slot labels[0]: want element type i64, got f64"},
 		{func(g *graph.Graph) {
-			stack.Apply(g, stack.Attrs{Copies: -1}, nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}))
+			stack.Apply(g, stack.Defaults().WithAxis(0).WithCopies(-1), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}))
 		},
 			"operator stack, slot output: want 0 to 65536 tensors, got -1"},
 		{func(g *graph.Graph) {

@@ -10,7 +10,6 @@ import (
 	"example.com/mixed/generated/choose"
 	"example.com/mixed/generated/convert"
 
-	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
@@ -76,9 +75,9 @@ func expect[T dtype.Element](t *testing.T, in *engine.Instance, from graph.Tenso
 // TestChoose chooses among integers, booleans and floating-point numbers; only the last have
 // gradients.
 func TestChoose(t *testing.T) {
-	chooseFrom(t, choose.Attrs{}, dtype.I32, []int32{1, 2, 3}, []int32{4, 2, 6}, []int32{1, 2, 6}, int32(1))
-	chooseFrom(t, choose.Attrs{CountType: dtype.I64}, dtype.Bool, []bool{true, true, false}, []bool{false, true, true}, []bool{true, true, true}, int64(1))
-	chooseFrom(t, choose.Attrs{Many: attr.Some(3)}, dtype.F32, []float32{1, 2, 3}, []float32{4, 2, 6}, []float32{1, 2, 6}, int64(1))
+	chooseFrom(t, choose.Defaults(), dtype.I32, []int32{1, 2, 3}, []int32{4, 2, 6}, []int32{1, 2, 6}, int32(1))
+	chooseFrom(t, choose.Defaults().WithCountType(dtype.I64), dtype.Bool, []bool{true, true, false}, []bool{false, true, true}, []bool{true, true, true}, int64(1))
+	chooseFrom(t, choose.Defaults().WithMany(3), dtype.F32, []float32{1, 2, 3}, []float32{4, 2, 6}, []float32{1, 2, 6}, int64(1))
 }
 
 func chooseFrom[T, C dtype.Element](t *testing.T, attrs choose.Attrs, typ dtype.Type, first, second, want []T, count C) {
@@ -120,9 +119,9 @@ func TestNoGradient(t *testing.T) {
 	g := graph.New(1)
 	x, seed := g.Input("x", dtype.F32, 2), g.Input("seed", dtype.F32, 2)
 	like := g.Input("like", dtype.F32)
-	y := convert.Apply(g, convert.Attrs{To: dtype.U8}, x)
-	z := convert.Apply(g, convert.Attrs{To: dtype.F32}, y)
-	w := convert.Apply(g, convert.Attrs{To: dtype.F64}, x, graph.With(convert.SlotLike, like))
+	y := convert.Apply(g, convert.Defaults().WithTo(dtype.U8), x)
+	z := convert.Apply(g, convert.Defaults().WithTo(dtype.F32), y)
+	w := convert.Apply(g, convert.Defaults().WithTo(dtype.F64), x, graph.With(convert.SlotLike, like))
 	p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{z: seed, w: seed}, []graph.Tensor{x}, z, w)
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +147,7 @@ func TestRefuses(t *testing.T) {
 		{dtype.U8, dtype.Invalid, ""},
 	} {
 		g := graph.New(1)
-		convert.Apply(g, convert.Attrs{To: c.to}, g.Input("x", c.typ))
+		convert.Apply(g, convert.Defaults().WithTo(c.to), g.Input("x", c.typ))
 		if err := g.Err(); (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), ": "+c.want) {
 			t.Errorf("got %v\nwant %s", err, c.want)
 		}

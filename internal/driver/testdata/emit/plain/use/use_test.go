@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 	flag, flags := g.Input("flag", dtype.Bool), g.Input("flags", dtype.Bool, 3)
 	byte1, bytes := g.Input("byte", dtype.U8), g.Input("bytes", dtype.U8, 2)
 	extents := shape.Apply(g, shape.Defaults(), x)
-	counted := ramp.Apply(g, ramp.Attrs{Shape: attr.ListOf(2, 2), To: dtype.F32})
+	counted := ramp.Apply(g, ramp.Defaults(attr.ListOf(2, 2), dtype.F32))
 	any1 := any.Apply(g, any.Defaults(), any.Type(flag), any.Func(flags))
 	any2 := any.Apply(g, any.Defaults(), any.Type(byte1), any.Func(bytes))
 	p, err := graph.Inference(g, extents.Extents, extents.Empty, counted, any1, any2)
@@ -91,8 +91,8 @@ func TestRefuses(t *testing.T) {
 			"operator shape: [1, 2, 3, 4] has more than 3 dimensions"},
 		{func(g *graph.Graph) { shape.Apply(g, shape.Defaults(), g.Input("x", dtype.I64, 1)) },
 			"operator shape, slot input: want element type i32, got i64"},
-		{func(g *graph.Graph) { ramp.Apply(g, ramp.Attrs{To: dtype.I32}) }, "operator ramp: i32 is neither f64 nor f32"},
-		{func(g *graph.Graph) { ramp.Apply(g, ramp.Defaults()) }, "operator ramp: attribute to: want an element type, got none"},
+		{func(g *graph.Graph) { ramp.Apply(g, ramp.Defaults(attr.List[int]{}, dtype.I32)) }, "operator ramp: i32 is neither f64 nor f32"},
+		{func(g *graph.Graph) { ramp.Apply(g, ramp.Defaults(attr.ListOf(2), dtype.Invalid)) }, "operator ramp: attribute to: want an element type, got none"},
 		{func(g *graph.Graph) {
 			any.Apply(g, any.Defaults(), any.Type(g.Input("x", dtype.Bool)), any.Func(g.Input("y", dtype.U8, 1)))
 		}, "operator any, slot func: want element type B = bool, got u8"},
