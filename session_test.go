@@ -10,8 +10,11 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -308,4 +311,60 @@ func TestChecked(t *testing.T) {
 	if !errors.As(err, &e) || e.Rule != checked.Below || e.Slot != "label" || !slices.Equal(e.Index, []int{3, 0}) {
 		t.Errorf("got %v, want that label [3, 0] is out of bounds", err)
 	}
+}
+
+// TestSharedWeight trains a weight of two nodes, each with its own rows, and a weight of one node with all rows: the
+// gradient of the shared weight is the sum of those of both nodes, so the weights are equal.
+func TestSharedWeight(t *testing.T) {
+	t.Parallel()
+	rows, labels := []float32{1, 2, -1, 0.5, 3, 1, -2, 1}, []float32{1, -1, 2, 0.5}
+	train := func(shared bool) []float32 {
+		s := open(t)
+		g := graph.New(1)
+		sum := meansquarederror.Defaults()
+		sum.LossType = meansquarederror.LossTypeMeanSquaredErrorSumReduce
+		loss := func(y graph.Tensor, label graph.Tensor) graph.Tensor {
+			return meansquarederror.Apply(g, sum, meansquarederror.Logit(y), meansquarederror.Label(label))
+		}
+		var of, weight graph.Tensor
+		var feeds []opgen.Value
+		if shared {
+			x0, x1 := g.Input("x0", dtype.F32, 2, 2), g.Input("x1", dtype.F32, 2, 2)
+			l0, l1 := g.Input("l0", dtype.F32, 2, 1), g.Input("l1", dtype.F32, 2, 1)
+			y0 := linear.Apply(g, noBias(1), x0, graph.Named("fc"))
+			weight = y0.Node().Tensor(int(linear.SlotWeight))
+			y1 := linear.Apply(g, noBias(1), x1, graph.Named("twin"), graph.Weight(linear.SlotWeight, weight))
+			of = elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(loss(y0, l0)), elementbinary.RhsInput(loss(y1, l1)))
+			feeds = []opgen.Value{opgen.With(x0, rows[:4]), opgen.With(x1, rows[4:]), opgen.With(l0, labels[:2]), opgen.With(l1, labels[2:])}
+		} else {
+			x, l := g.Input("x", dtype.F32, 4, 2), g.Input("l", dtype.F32, 4, 1)
+			y := linear.Apply(g, noBias(1), x, graph.Named("fc"))
+			weight = y.Node().Tensor(int(linear.SlotWeight))
+			of = loss(y, l)
+			feeds = []opgen.Value{opgen.With(x, rows), opgen.With(l, labels)}
+		}
+		p, err := s.Training(t.Context(), g, of, sgd.Optimizer(sgd.Defaults(0.01)), weight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if err := p.Run(t.Context(), feeds...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return fetch(t, p, weight)
+	}
+	one, two := train(false), train(true)
+	for i := range one {
+		if math.Abs(float64(one[i]-two[i])) > 1e-5 {
+			t.Errorf("a shared weight becomes %v, want %v", two, one)
+		}
+	}
+}
+
+// noBias returns the attributes of a linear layer without a bias.
+func noBias(channels int) linear.Attrs {
+	a := linear.Defaults(channels)
+	a.UseBias = false
+	return a
 }

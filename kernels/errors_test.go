@@ -2,6 +2,7 @@ package kernels_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,12 +11,15 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/generated/gather"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // TestLabels feeds labels that are no class. The error names the task, the slot, the row and the classes.
@@ -165,6 +169,40 @@ func TestIndices(t *testing.T) {
 		_, err = run(p, values{"index": {0, k}}, execution{})
 		if want := fmt.Sprintf(": slot input, element [1]: want an index from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// breaks is a body that fails as kernels with mistakes do.
+type breaks struct{ op.Body }
+
+func (breaks) Run(*op.Ctx, op.Range) error {
+	var none []int
+	return fmt.Errorf("unexpected element %d", none[3]) // the line that the test wants to see
+}
+
+// TestPanics lets a kernel panic. The error names the kernel's file and line, also behind a plan's group and in checked
+// mode.
+func TestPanics(t *testing.T) {
+	tasks := rewired("breaks", func(_ *task.Accessor, bodies []op.Body) []op.Body {
+		for i, b := range bodies {
+			bodies[i] = breaks{b}
+		}
+		return bodies
+	})
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 4)
+	for range 2 {
+		x = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x)
+	}
+	p, err := graph.Inference(g, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := regexp.MustCompile(`element_unary\.forward, range \[0, 4\): the kernel panicked at (.*/)?kernels/errors_test\.go:\d+: runtime error: index out of range \[3\] with length 0$`)
+	for _, checked := range []bool{false, true} {
+		if _, err := run(p, values{"x": {1, 2, 3, 4}}, execution{tasks: tasks, checked: checked}); err == nil || !where.MatchString(err.Error()) {
+			t.Errorf("got %v", err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
@@ -72,6 +73,8 @@ type Call struct {
 	Resolved  *task.Resolution
 	// Passed holds the values of the arguments that the caller passes, by slot.
 	Passed map[int][]any
+	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
+	Wholes [][]partition.Partition
 	// State is the per-device state of the call's node, nil if it has none.
 	State *task.State
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
@@ -97,11 +100,23 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		}
 		return out
 	}
-	return &task.Accessor{
+	a := &task.Accessor{
 		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Passed: c.Passed, Memory: buffers,
 		Workers: func(slot int) []task.Buffer { return buffers(slot, false) },
 		State:   func(int) *task.State { return c.State },
 	}
+	if c.Wholes != nil {
+		a.Partition = func(slot int) partition.Partition { return first(c.Wholes[slot]) }
+	}
+	return a
+}
+
+// first returns the partition of a slot's only tensor; the zero Partition if the slot has none.
+func first(list []partition.Partition) partition.Partition {
+	if len(list) == 0 {
+		return partition.Partition{}
+	}
+	return list[0]
 }
 
 // Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole

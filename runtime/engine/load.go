@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
@@ -291,11 +292,23 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}
 	if s := in.states[c.Node]; s != nil {
 		call.State = &s.State
 	}
 	return call, nil
+}
+
+// wholes returns, by slot, the partitions of the tensors of which those of a call are parts; nil if they are whole.
+func wholes(c *plan.Call, o *task.Operator) [][]partition.Partition {
+	if len(c.Wholes) == 0 {
+		return nil
+	}
+	out := make([][]partition.Partition, len(o.Slots))
+	for i := range o.Slots {
+		out[i] = c.Wholes[o.Slots[i].Name]
+	}
+	return out
 }
 
 // passed returns the values of the arguments that the caller of a task passed, by slot.

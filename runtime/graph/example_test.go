@@ -113,3 +113,16 @@ func ExampleInvocation_Launch() {
 	// Output:
 	// [64/4, 10] [64/4, 10] <nil>
 }
+
+// An input that is part of a divided tensor makes the tensors that follow from it parts, too. Each of two devices has half of
+// the rows, and all of the weight.
+func ExampleGraph_PartInput() {
+	g := graph.New(1)
+	x := g.PartInput("x", dtype.F32, partition.Partition{Extents: []int{64, 10}, Degrees: []int{2, 1}})
+	y := linear.Apply(g, linear.Defaults(3), x)
+	fmt.Println(x)
+	fmt.Println(x.Partition(), y.Partition(), y.Node().Tensor(int(linear.SlotWeight)).Partition())
+	// Output:
+	// x f32[32, 10]
+	// [64/2, 10] [64/2, 3] [3, 10] x2 replicas
+}

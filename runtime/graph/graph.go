@@ -47,10 +47,11 @@ type info struct {
 	node    *Node // the node that makes it, or owns it as a weight
 	slot    int
 	device  int
-	init    *initializer // of a variable
-	source  Tensor       // of a variable: one on another device that gives its first value; none if init does
-	train   bool         // of a variable: it gets a gradient and an update
-	value   float64      // of a constant
+	init    *initializer         // of a variable
+	source  Tensor               // of a variable: one on another device that gives its first value; none if init does
+	train   bool                 // of a variable: it gets a gradient and an update
+	value   float64              // of a constant
+	whole   *partition.Partition // of the tensor of which it is a part; nil if it is whole
 }
 
 // Tensor is a handle on a tensor of a graph. Handles are comparable; the zero Tensor is none.
@@ -214,8 +215,9 @@ type Node struct {
 	passed map[int][]any // values of arguments that the caller passes, per slot
 	// constraints holds those that were added to tasks.
 	constraints map[task.Kind][]partition.Constraint
-	origin      *Node   // that this one was changed from
-	after       []*Node // explicit dependencies
+	wholes      [][]partition.Partition // of the tensors of slots, if these are parts
+	origin      *Node                   // that this one was changed from
+	after       []*Node                 // explicit dependencies
 }
 
 // Tensor returns the tensor of a slot, or none.
@@ -244,6 +246,7 @@ type options struct {
 	optional    map[int][]Tensor
 	requests    []int
 	constraints map[task.Kind][]partition.Constraint
+	weights     map[int]Tensor
 }
 
 // With binds an optional input, which Apply functions do not take as a parameter.
@@ -393,7 +396,7 @@ func (in *Insertion[S]) Node() *Node {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
-	if err := errors.Join(in.checkArgs(), in.checkConstraints()); err != nil {
+	if err := errors.Join(in.checkArgs(), in.checkConstraints(), in.checkWeights(res)); err != nil {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
@@ -405,6 +408,10 @@ func (in *Insertion[S]) Node() *Node {
 		case task.RoleInput:
 			n.slots[i] = in.given[i]
 		case task.RoleWeight, task.RoleOutput, task.RoleSaved:
+			if t, ok := in.opts.weights[i]; ok {
+				n.slots[i] = []Tensor{t.Root()}
+				continue
+			}
 			for k, o := range res.Operands(i) {
 				t := info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: n, slot: i}
 				if s.Variadic {
@@ -421,6 +428,10 @@ func (in *Insertion[S]) Node() *Node {
 				n.slots[i] = append(n.slots[i], g.tensor(t))
 			}
 		}
+	}
+	if err := n.divide(); err != nil {
+		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		return nil
 	}
 	g.nodes = append(g.nodes, n)
 	return n

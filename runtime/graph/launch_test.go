@@ -7,11 +7,13 @@ import (
 
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/penalty"
+	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // eight returns an invocation of linear's backward with eight tensors, made by generated code.
@@ -154,4 +156,106 @@ func BenchmarkCheckedLaunch(b *testing.B) {
 	b.Run("solved", func(b *testing.B) {
 		dynamic(b, func(l *partition.Launch) error { _, err := l.Solve(machine); return err })
 	})
+}
+
+// partitions launches the first task of a node on four processors.
+func partitions(t *testing.T, n *graph.Node) []string {
+	t.Helper()
+	inv, err := n.Invoke()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := inv.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Solve(machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range s.Stores {
+		out = append(out, p.Store.Name+" "+p.Partition.String())
+	}
+	return out
+}
+
+// TestLaunchFollowsSharding partitions operators that declare no constraints along the dimensions that may be divided:
+// softmax is whole along the dimension that it sums over, and the tiles of linear fit each other.
+func TestLaunchFollowsSharding(t *testing.T) {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 64, 64)
+	for _, tt := range []struct {
+		y    graph.Tensor
+		want []string
+	}{
+		{softmax.Apply(g, along(1), x), []string{"x [64/4, 64]", "softmax.output [64/4, 64]"}},
+		{softmax.Apply(g, along(0), x), []string{"x [64, 64/4]", "softmax_1.output [64, 64/4]"}},
+		{linear.Apply(g, noBias(64), x), []string{"x [64/2, 64] x2 replicas", "linear.weight [64/2, 64] x2 replicas", "linear.output [64/2, 64/2]"}},
+		{linear.Apply(g, noBias(1), g.Input("row", dtype.F32, 1, 64)), []string{"row [1, 64/4]", "linear_1.weight [1, 64/4]", "linear_1.output [1, 1] x4 sums"}},
+	} {
+		if got := partitions(t, tt.y.Node()); !slices.Equal(got, tt.want) {
+			t.Errorf("got %v\nwant %v", got, tt.want)
+		}
+	}
+}
+
+// TestLeavesOfLinear checks which part of each tensor a leaf has: the parts of a leaf fit each other.
+func TestLeavesOfLinear(t *testing.T) {
+	g := graph.New(1)
+	inv, err := linear.Apply(g, noBias(64), g.Input("x", dtype.F32, 64, 64)).Node().Invoke()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := inv.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Solve(machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := func(arg, leaf int) string {
+		p := s.Argument(arg)
+		return p.Part(0, p.PartOf[leaf]).Box.String()
+	}
+	for leaf := range s.Leaves() {
+		rows, columns := []string{"0:32", "32:64"}[leaf/2], []string{"0:32", "32:64"}[leaf%2]
+		want := []string{"[" + rows + ", 0:64]", "[" + columns + ", 0:64]", "[" + rows + ", " + columns + "]"}
+		if got := []string{box(0, leaf), box(1, leaf), box(2, leaf)}; !slices.Equal(got, want) {
+			t.Errorf("leaf %d has %v, want %v", leaf, got, want)
+		}
+	}
+}
+
+// TestConstraintsRestrictSharding adds constraints to a task that may be divided along its rows and columns.
+func TestConstraintsRestrictSharding(t *testing.T) {
+	for _, tt := range []struct {
+		c    partition.Constraint
+		want string
+	}{
+		{partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.Whole("input")}, Axes: []int{0}}, "linear.output [64, 64/4]"},
+		{partition.Constraint{Kind: partition.MinExtents, Terms: []partition.Term{partition.Whole("output")}, Extents: []int{33, 32}}, "linear.output [64, 64/2]"},
+		{partition.Constraint{Kind: partition.Align, Terms: []partition.Term{partition.Whole("input"), partition.Whole("output")}}, "linear.output [64/4, 64]"},
+	} {
+		g := graph.New(1)
+		y := linear.Apply(g, noBias(64), g.Input("x", dtype.F32, 64, 64), graph.Constrain(task.KindForward, tt.c))
+		if got := partitions(t, y.Node()); got[2] != tt.want {
+			t.Errorf("%v: got %v, want %s", tt.c, got, tt.want)
+		}
+	}
+}
+
+// noBias returns the attributes of a linear layer without a bias.
+func noBias(channels int) linear.Attrs {
+	a := linear.Defaults(channels)
+	a.UseBias = false
+	return a
+}
+
+// along returns the attributes of a softmax along a dimension.
+func along(dim int) softmax.Attrs {
+	a := softmax.Defaults()
+	a.Dim = dim
+	return a
 }

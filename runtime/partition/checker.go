@@ -85,10 +85,10 @@ func (l *Launch) plain() bool { return !l.Manual && len(l.added) == 0 }
 func (s *Store) plain() bool { return s.Held == nil && s.Values == nil }
 
 // flatten sets the pattern in which stores are passed: for each slot the number of its scalars and
-// stores, and for each store the number of the equal store before it. The pattern changes only with
-// Add; the shapes of stores may change at any time.
+// stores, and for each store the number of the equal store before it. In front stand the dimensions along which the task
+// may be divided. The pattern changes only with Add and SetDims; the shapes of stores may change at any time.
 func (l *Launch) flatten() {
-	l.pattern, l.distinct = nil, nil
+	l.pattern, l.distinct = l.dimsKey(), nil
 	for slot, stores := range l.stores {
 		l.pattern = append(l.pattern, l.scalars[slot], len(stores))
 		for _, s := range stores {

@@ -185,9 +185,18 @@ func checkLists(p *pair) *op.Error {
 }
 
 func checkImage(p *pair) *op.Error {
-	e, rank := p.a.store.Element, p.b.store.rank()
-	if e.Points != rank && e.Rects != rank || e.Points+e.Rects == 0 {
-		return p.fail(ImageType, p.a.term.String(), fmt.Sprintf("points or rects of rank %d", rank), e.Name)
+	source, rank := p.a.store, p.b.store.rank()
+	e, want := source.Element, fmt.Sprintf("points or rects of rank %d", rank)
+	if rank == 0 { // of which no element is one, so ranks that are not set would fit
+		return p.fail(ImageType, p.b.term.String(), "a store of rank 1 or more", "rank 0")
+	}
+	if e.Points != rank && e.Rects != rank {
+		return p.fail(ImageType, p.a.term.String(), want, e.Name)
+	}
+	for i, v := range source.Values {
+		if len(v.Lo) != rank || len(v.Hi) != rank {
+			return p.fail(ImageType, p.a.term.String(), want, fmt.Sprintf("%v as element %d", v, i))
+		}
 	}
 	return nil
 }

@@ -102,6 +102,10 @@ type Launch struct {
 	scalars []int      // per slot
 	added   []Constraint
 
+	// dims are the dimensions along which the task may be divided, if divisible says that these are known.
+	dims      []Dim
+	divisible bool
+
 	checker  *Checker // whose declaration is equal to this one; it made the next two fields
 	pattern  []int    // in which stores are passed
 	distinct []*Store // each once
@@ -367,6 +371,9 @@ func (l *Launch) Solve(m Machine) (*Strategy, error) {
 		return nil, err
 	}
 	s := newSolver(m, args, pairs)
+	if l.divisible {
+		return l.solveDims(s, args), nil
+	}
 	domain := s.solve()
 	return newStrategy(domain, args, s.tilings), nil
 }

@@ -26,6 +26,8 @@ type StorePartition struct {
 	Partition
 	// Tile is the size of a tile before clipping; nil for a whole store and an image.
 	Tile []int
+	// PartOf holds the number of each leaf's part, if leaves share parts. Otherwise leaf i has part i.
+	PartOf []int
 	// Points lists, for an image without hint, the points of each leaf, sorted.
 	Points [][][]int
 }

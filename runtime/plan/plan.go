@@ -119,6 +119,9 @@ type Call struct {
 	Passed map[string]json.RawMessage `json:"passed,omitempty"`
 	// Added lists the constraints on how tensors are partitioned that the caller added to those of the task.
 	Added []partition.Constraint `json:"added,omitempty"`
+	// Wholes lists, by slot name, the partitions of the tensors of which those of the call are parts; none if they are
+	// whole.
+	Wholes map[string][]partition.Partition `json:"wholes,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
 	// Slots names the slot of each parameter. That of a gradient begins with "grad of".

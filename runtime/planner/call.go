@@ -36,6 +36,14 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 			c.Requested = append(c.Requested, op.Slots[i].Name)
 		}
 	}
+	for i, wholes := range n.Wholes() {
+		if len(wholes) > 0 {
+			if c.Wholes == nil {
+				c.Wholes = map[string][]partition.Partition{}
+			}
+			c.Wholes[op.Slots[i].Name] = wholes
+		}
+	}
 	for i, p := range sig.Params {
 		c.Params[i] = []plan.Bound{}
 		c.Slots[i] = op.Slots[p.Slot].Name

@@ -40,8 +40,7 @@ func TestBrokenConstraint(t *testing.T) {
 	t.Parallel()
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 1), g.Input("y", dtype.F32, 7)
-	sum := elementbinary.Defaults(elementbinary.TypeEwAdd)
-	z := elementbinary.Apply(g, sum, elementbinary.LhsInput(x), elementbinary.RhsInput(y),
+	z := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(y),
 		graph.Named("plus"), graph.Constrain(task.KindForward, on(partition.Align, "lhs_input", "rhs_input")))
 	_, err := graph.Inference(g, z)
 	var e *op.Error
@@ -206,4 +205,11 @@ func TestConstrainedPlan(t *testing.T) {
 			t.Error("a plan without the constraint is accepted")
 		}
 	}
+}
+
+// along returns the attributes of a softmax along a dimension.
+func along(dim int) softmax.Attrs {
+	a := softmax.Defaults()
+	a.Dim = dim
+	return a
 }

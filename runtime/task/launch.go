@@ -17,9 +17,13 @@ func Store(name string, o Operand) *partition.Store {
 }
 
 // Launch returns the launch of the task with stores for each parameter. passed holds, by slot, the values that the caller
-// passes, and added the constraints besides those of the task. Errors say which constraint cannot be added.
+// passes, and added the constraints besides those of the task. A task that declares no constraints is divided along the
+// dimensions of the operator's shards only. Errors say which constraint cannot be added.
 func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Launch, error) {
 	l := partition.New(s.declared(res))
+	if !s.Constraints.Declared {
+		l.SetDims(s.dims(res))
+	}
 	for i, p := range s.Params {
 		if p.Perm == perm.Scratch || len(stores[i]) == 0 {
 			continue

@@ -124,14 +124,6 @@ func (e *Error) Error() string {
 // Unwrap returns the body's error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Panic is what a body panicked with.
-type Panic struct {
-	Value any
-	Stack []byte
-}
-
-func (p *Panic) Error() string { return fmt.Sprintf("the kernel panicked: %v", p.Value) }
-
 // Pool is a set of workers that outlive programs. The goroutine that calls Run is worker 0.
 type Pool struct {
 	workers int

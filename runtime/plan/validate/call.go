@@ -68,6 +68,9 @@ func (c *call) fits(got *plan.Call) bool {
 		if !slices.EqualFunc(got.Given[name], given.Operands[i], same) || slices.Contains(got.Requested, name) != given.Requested[i] {
 			return false
 		}
+		if wholes := c.inv.Node.Wholes(); !slices.EqualFunc(got.Wholes[name], at(wholes, i), partition.Partition.Equal) {
+			return false
+		}
 		if values, ok := c.inv.Passed[i]; ok {
 			if data, err := json.Marshal(values); err != nil || !bytes.Equal(got.Passed[name], data) {
 				return false
@@ -75,6 +78,14 @@ func (c *call) fits(got *plan.Call) bool {
 		}
 	}
 	return true
+}
+
+// at returns the partitions of a slot.
+func at(wholes [][]partition.Partition, slot int) []partition.Partition {
+	if slot >= len(wholes) {
+		return nil
+	}
+	return wholes[slot]
 }
 
 // idle reports whether no step of the call has anything to do.

@@ -1,0 +1,130 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// PartInput adds a tensor that the caller feeds before each step: one part of a tensor that is divided among devices, all
+// of whose parts have the same shape. Weights and outputs of the operators that are applied to it are then parts, too, as
+// far as Operator.Parallel says of what. Arguments from shapes show kernels the partitions of whole tensors.
+func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) Tensor {
+	if err := whole.Check(); err != nil {
+		g.fail(1, fmt.Errorf("input %s: %w", name, err))
+		return Tensor{}
+	}
+	part := make([]int, len(whole.Extents))
+	for d, n := range whole.Extents {
+		if part[d] = n / whole.Degrees[d]; n%whole.Degrees[d] != 0 || whole.Tiles != nil {
+			g.fail(1, fmt.Errorf("input %s: want parts of one shape, got %v", name, whole))
+			return Tensor{}
+		}
+	}
+	x := g.Input(name, t, part...)
+	if x.Valid() {
+		x.whole = &whole
+	}
+	return x
+}
+
+// Partition returns the tensor of which t is a part; of another tensor, one part.
+func (t Tensor) Partition() partition.Partition {
+	switch {
+	case !t.Valid():
+		return partition.Partition{}
+	case t.whole == nil:
+		return partition.Undivided(t.operand.Shape)
+	}
+	return *t.whole
+}
+
+// divide notes of what the weights and outputs of a node are parts, if its inputs are parts. An operator that cannot be
+// divided so gives tensors of its own, unless one of its tasks takes the partition of a tensor.
+func (n *Node) divide() error {
+	given := map[int][]partition.Partition{}
+	for slot := range n.Op.Slots {
+		role := n.Op.Slots[slot].Role
+		for _, t := range n.slots[slot] {
+			if t.whole != nil && (role == task.RoleInput || role == task.RoleWeight) {
+				given[slot] = nil
+			}
+		}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	for slot := range given {
+		for _, t := range n.slots[slot] {
+			given[slot] = append(given[slot], t.Partition())
+		}
+	}
+	wholes, err := n.Op.Parallel(n.Resolved, given)
+	if err != nil {
+		for _, sig := range n.Op.Signatures {
+			for _, a := range sig.Args {
+				if a.From == task.FromShape {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	n.wholes = wholes
+	for slot := range n.Op.Slots {
+		for k, t := range n.slots[slot] {
+			if role := n.Op.Slots[slot].Role; t.whole == nil && role != task.RoleInput && k < len(wholes[slot]) {
+				t.whole = &wholes[slot][k]
+			}
+		}
+	}
+	return nil
+}
+
+// Wholes returns, by slot, the partitions of the tensors of which those of the node are parts; nil if they are not.
+func (n *Node) Wholes() [][]partition.Partition { return n.wholes }
+
+// Weight makes a node use a weight of another node rather than one of its own. The weight has one value, and its
+// gradient is the sum of those of all nodes that use it.
+func Weight[S ~int](slot S, t Tensor) Option {
+	return func(o *options) {
+		if o.weights == nil {
+			o.weights = map[int]Tensor{}
+		}
+		o.weights[int(slot)] = t
+	}
+}
+
+// checkWeights reports a weight of another node that does not fit.
+func (in *Insertion[S]) checkWeights(res *task.Resolution) error {
+	for slot := range in.op.Slots {
+		t, ok := in.opts.weights[slot]
+		if !ok {
+			continue
+		}
+		fail := func(want, got string) error {
+			return &op.Error{Operator: in.op.Name, Slot: in.op.Slots[slot].Name, Want: want, Got: got}
+		}
+		want := res.Operands(slot)
+		switch {
+		case in.op.Slots[slot].Role != task.RoleWeight:
+			return fail("a weight for Weight", "one of role "+in.op.Slots[slot].Role.String())
+		case len(want) != 1:
+			return fail(count(len(want)), count(1))
+		case !t.Valid() || !in.g.has(t) || !t.Variable():
+			return fail("a weight of the node's graph", t.String())
+		case want[0].Type != t.Type() || !shape.Equal(want[0].Shape, t.Shape()):
+			return fail(want[0].String(), t.String())
+		}
+	}
+	for slot := range in.opts.weights {
+		if slot < 0 || slot >= len(in.op.Slots) {
+			return &op.Error{Operator: in.op.Name, Want: "the number of a weight for Weight", Got: fmt.Sprint(slot)}
+		}
+	}
+	return nil
+}

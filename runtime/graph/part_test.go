@@ -1,0 +1,114 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/partition"
+)
+
+// of returns a partition as text gives it: extents, degrees, replicas.
+func of(extents, degrees []int, replicas int) partition.Partition {
+	return partition.Partition{Extents: extents, Degrees: degrees, Replicas: replicas}
+}
+
+// TestParallel gives partitions of inputs, and of weights, and finds the others.
+func TestParallel(t *testing.T) {
+	type given = map[int][]partition.Partition
+	at := func(slot linear.Slot) int { return int(slot) }
+	for name, tt := range map[string]struct {
+		attrs linear.Attrs
+		given given
+		want  string // of weight and output, or the error
+	}{
+		"data":      {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{2, 1}, 0)}}, "[8, 4] x2 replicas; [6/2, 8]"},
+		"replicas":  {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 4)}}, "[8/4, 4]; [6, 8/4]"},
+		"both":      {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{2, 1}, 4)}}, "[8/4, 4] x2 replicas; [6/2, 8/4]"},
+		"inner":     {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "[8, 4/2]; [6, 8] x2 sums"},
+		"weight":    {noBias(8), given{at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "[8/2, 4]; [6, 8/2]"},
+		"bias":      {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "operator linear, slot input: want dimension 1 undivided, since each part of the result needs all of it, got degree 2"},
+		"uneven":    {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{4, 1}, 0)}}, "want a degree that divides the extent 6 of dimension 0, got 4"},
+		"conflict":  {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{1, 4}, 0)}}, "slot weight: want degree 2 of dimension 1, as of input, got 4"},
+		"too few":   {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "slot input: want a multiple of 2 replicas, one for each part of what it is combined with, got 1"},
+		"of 3":      {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 3)}}, "slot weight: want replicas whose number divides the extent 8 of out_channels, got 3"},
+		"sums":      {noBias(8), given{at(linear.SlotInput): {{Extents: []int{6, 4}, Degrees: []int{1, 1}, Sums: 2}}}, "slot input: want a tensor whose terms were added, got [6, 4] x2 sums"},
+		"of output": {noBias(8), given{at(linear.SlotOutput): {of([]int{6, 8}, []int{2, 1}, 0)}}, "operator linear: want partitions of inputs and weights, got one of output"},
+		"shape":     {noBias(8), given{at(linear.SlotInput): {of([]int{6, 5}, []int{1, 1}, 0)}}, "slot input: want a partition whose parts, or whose whole, are f32[6, 4], got [6, 5]"},
+	} {
+		g := graph.New(1)
+		n := linear.Apply(g, tt.attrs, g.Input("x", dtype.F32, 6, 4)).Node()
+		out, err := n.Op.Parallel(n.Resolved, tt.given)
+		if err != nil {
+			if !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
+			}
+			continue
+		}
+		if got := out[linear.SlotWeight][0].String() + "; " + out[linear.SlotOutput][0].String(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// TestPartInput follows the parts of a tensor through a network: linear's weights are replicas, softmax keeps rows whole.
+func TestPartInput(t *testing.T) {
+	g := graph.New(1)
+	x := g.PartInput("x", dtype.F32, of([]int{8, 4}, []int{2, 1}, 0))
+	y := softmax.Apply(g, softmax.Defaults(), linear.Apply(g, noBias(3), x))
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	weight := x
+	for _, n := range g.Nodes() {
+		if n.Op.Name == "linear" {
+			weight = n.Tensor(int(linear.SlotWeight))
+		}
+	}
+	if got := []string{x.String(), y.Partition().String(), weight.Partition().String()}; strings.Join(got, "; ") != "x f32[4, 4]; [8/2, 3]; [3, 4] x2 replicas" {
+		t.Errorf("got %v", got)
+	}
+	// Softmax cannot be divided along its rows: what it gives is no part.
+	z := softmax.Apply(g, along(0), x)
+	if got := z.Partition().String(); got != "[4, 4]" {
+		t.Errorf("got %s", got)
+	}
+	for want, p := range map[string]partition.Partition{
+		"want parts of one shape, got [3/2]":         of([]int{3}, []int{2}, 0),
+		"want a degree for each of 1 dimensions":     of([]int{3}, nil, 0),
+		"want parts of one shape, got [4] in 1 tile": {Extents: []int{4}, Degrees: []int{1}, Tiles: []partition.Box{{Lo: []int{0}, Hi: []int{4}}}},
+	} {
+		g := graph.New(1)
+		if g.PartInput("x", dtype.F32, p); g.Err() == nil || !strings.Contains(g.Err().Error(), want) {
+			t.Errorf("%v: got %v", p, g.Err())
+		}
+	}
+}
+
+// TestWeightErrors lists weights of other nodes that do not fit.
+func TestWeightErrors(t *testing.T) {
+	other := linear.Apply(graph.New(1), noBias(3), graph.New(1).Input("x", dtype.F32, 2, 4))
+	for name, tt := range map[string]struct {
+		slot linear.Slot
+		of   func(x graph.Tensor, n *graph.Node) graph.Tensor
+		want string
+	}{
+		"no weight slot": {linear.SlotInput, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "slot input: want a weight for Weight, got one of role input"},
+		"no slot":        {99, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "want the number of a weight for Weight, got 99"},
+		"no weight":      {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "slot weight: want a weight of the node's graph, got x f32[2, 4]"},
+		"none":           {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return other }, "slot weight: want a weight of the node's graph, got no tensor"},
+		"shape":          {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return n.Tensor(int(linear.SlotBias)) }, "slot weight: want f32[3, 4], got linear.bias f32[3]"},
+		"absent":         {linear.SlotBias, func(x graph.Tensor, n *graph.Node) graph.Tensor { return n.Tensor(int(linear.SlotBias)) }, "slot bias: want no tensor, got a tensor"},
+	} {
+		g := graph.New(1)
+		x := g.Input("x", dtype.F32, 2, 4)
+		n := linear.Apply(g, linear.Defaults(3), x).Node()
+		linear.Apply(g, noBias(3), x, graph.Weight(tt.slot, tt.of(x, n)))
+		if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
+		}
+	}
+}
