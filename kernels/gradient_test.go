@@ -203,6 +203,9 @@ func retyped(attrs task.Attrs, to dtype.Type) task.Attrs {
 	out := reflect.New(reflect.TypeOf(attrs)).Elem()
 	out.Set(reflect.ValueOf(attrs))
 	for i := range out.NumField() {
+		if !out.Field(i).CanInterface() {
+			continue // what marks attributes that Defaults made
+		}
 		if typ, ok := out.Field(i).Interface().(dtype.Type); ok && (typ == dtype.F32 || typ == dtype.Invalid) {
 			out.Field(i).Set(reflect.ValueOf(to))
 		}
