@@ -78,7 +78,7 @@ func TestCatalogueFormulas(t *testing.T) {
 	c := readCatalogue(t)
 	for _, s := range c.specs {
 		if !s.Formula.Set() {
-			t.Errorf("%s has no formula", s.Base)
+			continue // a test of package kernels lists these
 		}
 		for _, d := range c.check(s, s.Formula.V) {
 			t.Errorf("%s: %s %s", s.Base, d.Code, d.Message)
@@ -156,6 +156,9 @@ func TestFormulaMistakes(t *testing.T) {
 	total := &count{}
 	for _, s := range c.specs {
 		text := s.Formula.V
+		if text == "" {
+			continue
+		}
 		tokens := formulaToken.FindAllStringIndex(text, -1)
 		for _, change := range changes {
 			n := counts[change.name]
