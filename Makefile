@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts tiles coverage-table
+.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles coverage-table
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
@@ -112,6 +112,12 @@ mutate-formulas:
 FACTS ?= 100
 mutate-facts:
 	$(GO) run ./test/facts -count $(FACTS) -seed $(SEED)
+
+# slips makes SLIPS copies of the catalogue with one to four slips in one to three specs. It fails if opgen panics, hangs or
+# ends with status 2, or if what opgen accepts does not compile. It takes less than three minutes.
+SLIPS ?= 300
+slips:
+	$(GO) run ./test/slips -count $(SLIPS) -seed $(SEED)
 
 # Builds, verifies and loads plans of a million tiles on one processor, as grids and as tasks. Fails over 10 s of
 # processor time or 1 GiB.

@@ -57,7 +57,7 @@ var reaches = map[string][]string{
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                  // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
-	"test":      {"generated", "kernels", "runtime", "internal"}, // what judges specs
+	"test":      {"generated", "kernels", "runtime", "generate", "internal"}, // what judges specs
 	"templates": nil,
 }
 

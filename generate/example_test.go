@@ -15,6 +15,7 @@ import (
 const spec = `edition = 1
 name    = "scale"
 doc     = "Multiplies by two."
+formula = "output[n] = 2 * input[n]"
 
 [slots.input]
 role  = "input"
@@ -37,7 +38,7 @@ func module(spec string) string {
 		log.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"go.mod":           "module example.com/m\n",
+		"go.mod":           "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n",
 		"opgen.toml":       "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
 		"specs/scale.toml": spec,
 	} {

@@ -25,7 +25,7 @@ type Edit struct {
 	New   string `json:"new"`
 }
 
-// Finding is a mistake in a spec, in opgen.toml or in a plug-in.
+// Finding is a mistake in a spec, in opgen.toml, in a kernel or in a plug-in.
 type Finding struct {
 	Code string `json:"code"` // a code never changes its meaning
 	Rule string `json:"rule"`

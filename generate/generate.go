@@ -15,6 +15,7 @@ import (
 
 	"github.com/opgen/opgen/generate/plugin"
 	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/output"
@@ -50,7 +51,8 @@ type Change struct {
 
 // Result is what a run found and did.
 type Result struct {
-	// Findings are sorted by file and position. If there is one, nothing was compared or written.
+	// Findings are sorted by file and position. If there is one about specs, opgen.toml or a plug-in, nothing was compared
+	// or written. Findings about kernels do not keep generated code from being written, since a kernel is written against it.
 	Findings []Finding
 	// Changes lists the files that differ, or that differed before Write.
 	Changes []Change
@@ -141,7 +143,10 @@ func find(dir string) (string, error) {
 }
 
 func newResult(root string, r *driver.Result) *Result {
-	return &Result{Findings: findings(r.Findings), Changes: changes(r.Changes), Refused: changes(r.Refused),
+	all := &diag.List{}
+	all.Merge(r.Findings)
+	all.Merge(r.Border)
+	return &Result{Findings: findings(all), Changes: changes(r.Changes), Refused: changes(r.Refused),
 		Operators: r.Operators, root: root, result: r}
 }
 

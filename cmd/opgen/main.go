@@ -236,6 +236,9 @@ func (c *command) generate() int {
 		return c.fail(err)
 	}
 	if len(r.Findings) > 0 {
+		if len(r.Changes) > 0 && len(r.Refused) == 0 { // the findings are about kernels
+			fmt.Fprintln(c.stdout, "opgen:", r.Summary())
+		}
 		return c.report(r.Findings)
 	}
 	if len(r.Refused) > 0 {
@@ -283,7 +286,7 @@ func (c *command) diff() int {
 	if err != nil {
 		return c.fail(err)
 	}
-	if len(r.Findings) > 0 {
+	if len(r.Findings) > 0 && len(r.Changes) == 0 {
 		return c.report(r.Findings)
 	}
 	for _, ch := range r.Changes {
@@ -298,7 +301,7 @@ func (c *command) diff() int {
 		c.stdout.Write(diff.Diff(old, ch.Old, new, ch.New))
 	}
 	fmt.Fprintln(c.stdout, "opgen:", r.Summary())
-	if len(r.Changes) > 0 {
+	if c.report(r.Findings) != clean || len(r.Changes) > 0 { // the findings are about kernels
 		return findings
 	}
 	return clean

@@ -89,6 +89,9 @@ func (o *operator) plain(a *spec.Arg, from task.Source) {
 		o.list.Add(diag.BadArg, a.Key, "%s holds %s, which is not plain data", a.Name, holds).Hinted("declare it: unchecked = true")
 	case holds != "" && from == task.FromCall:
 		o.list.Add(diag.BadArg, a.Type.Span(), "%s holds %s, but what a caller passes is plain data, since plans carry it", a.Name, holds)
+	case from == task.FromCall && strings.Contains(a.Type.V, "complex") && !strings.Contains(a.Type.V, "."):
+		o.list.Add(diag.BadArg, a.Type.Span(), "%s holds complex numbers, but plans carry what a caller passes as JSON, which has none", a.Name).
+			Hinted("pass the real and the imaginary part as two arguments of type float64")
 	case a.Unchecked.V && holds == "":
 		o.list.Add(diag.BadArg, a.Unchecked.Span, "an argument from %s is plain data, so it is checked", a.From.V)
 	}

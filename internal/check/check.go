@@ -281,6 +281,7 @@ func (o *operator) check() {
 	if o.s.Kind == spec.Operator && len(o.s.Slots) == 0 && !o.s.Unread["slots"] {
 		o.list.Add(diag.MissingKey, o.s.Where(), "slots is missing: the tensors that the operator reads and writes")
 	}
+	o.results()
 	o.tasks()
 	for _, c := range o.s.Costs {
 		o.cost(c)
@@ -295,6 +296,21 @@ func (o *operator) check() {
 	}
 	o.formula()
 	o.goNames()
+}
+
+// results checks that the operator makes or changes something.
+func (o *operator) results() {
+	if o.s.Kind != spec.Operator || o.s.Unread["slots"] || o.s.Unread["tasks"] || len(o.s.Slots) == 0 || o.taskNamed("forward") == nil {
+		return
+	}
+	for _, s := range o.s.Slots {
+		a := rules.Access(o.taskNamed("forward"), s.Name)
+		if !o.certain(s) || s.Role.V == "output" || s.Role.V == "weight" && a != nil && a.Value.V != "read" {
+			return
+		}
+	}
+	o.list.Add(diag.BadRole, o.s.Where(), "an operator has an output, or a weight that forward changes; this one has neither").
+		Hinted("a slot that forward makes has the role output")
 }
 
 // groupNames checks the slots and arguments that have the name of a group of a task's arguments. In

@@ -116,7 +116,7 @@ func (o *operator) fusion(f *spec.Fusion) {
 	}
 	for _, p := range f.Share {
 		theirs, ours := o.slotOf(other, p.Slot, p.Key), o.slotOf(o.s, p.Value.V, p.Value.Span())
-		if theirs != nil && theirs.Role.V != "input" {
+		if theirs != nil && hasRole(theirs) && theirs.Role.V != "input" {
 			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; share lists inputs, and make lists outputs", p.Slot, f.Other.V, english.Article(theirs.Role.V))
 		}
 		if ours != nil && (ours.Role.V == "saved" || ours.Role.V == "scratch") {
@@ -125,10 +125,10 @@ func (o *operator) fusion(f *spec.Fusion) {
 	}
 	for _, p := range f.Make {
 		theirs, ours := o.slotOf(other, p.Slot, p.Key), o.slotOf(o.s, p.Value.V, p.Value.Span())
-		if theirs != nil && theirs.Role.V != "output" {
+		if theirs != nil && hasRole(theirs) && theirs.Role.V != "output" {
 			o.list.Add(diag.BadRole, p.Key, "%s of %s is %s slot; only outputs are made", p.Slot, f.Other.V, english.Article(theirs.Role.V))
 		}
-		if ours != nil && ours.Role.V != "output" {
+		if ours != nil && hasRole(ours) && ours.Role.V != "output" {
 			o.list.Add(diag.BadRole, p.Value.Span(), "%s is %s slot; only outputs are made", ours.Name, english.Article(ours.Role.V))
 		}
 	}
@@ -148,6 +148,9 @@ func (o *operator) fusion(f *spec.Fusion) {
 	}
 	o.fusionAttrs(f, other)
 }
+
+// hasRole reports whether a slot has a role that there is. If not, another check reports it.
+func hasRole(s *spec.Slot) bool { return slices.Contains(spec.Roles, s.Role.V) }
 
 func (o *operator) fusionAttrs(f *spec.Fusion, other *spec.Spec) {
 	o.fusionValues(other, f.When)

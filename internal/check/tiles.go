@@ -15,9 +15,9 @@ import (
 
 // domain checks the extents of the dimensions that a step runs over.
 func (o *operator) domain(over spec.Str, inner []spec.Str) {
-	o.sc.Expr(over, expr.Int)
+	o.sc.Extent(over)
 	for i, s := range inner {
-		o.sc.Expr(s, expr.Int)
+		o.sc.Extent(s)
 		if i == op.MaxRank-1 {
 			o.list.Add(diag.BadStep, s.Span(), "a step runs over %d dimensions at most", op.MaxRank)
 		}

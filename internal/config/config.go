@@ -30,7 +30,9 @@ type Config struct {
 	GeneratedImport string // of the generated packages
 	KernelsImport   string // of the kernels
 	Plugins         []*Plugin
-	source.File     // the text, which is part of what output depends on
+	Module          *Module
+	KernelsKey      source.Span // of the folder of kernels; zero if opgen.toml does not name one
+	source.File                 // the text, which is part of what output depends on
 }
 
 // Find looks for opgen.toml in dir and the folders above it.
@@ -174,6 +176,13 @@ func Load(root string, list *diag.List) (*Config, error) {
 	}
 	module := strings.Trim(string(m[1]), `"`)
 	c.GeneratedImport, c.KernelsImport = module+"/"+c.Output, module+"/"+c.Kernels
+	c.Module, c.KernelsKey = readModule(root, module, mod), spans["kernels"]
+	if s, ok := spans["runtime"]; ok && importPath.MatchString(c.Runtime) && !c.Module.Has(c.Runtime+"/task") {
+		d := list.Add(diag.BadConfig, s, "runtime: no module of go.mod has the package %s/task", c.Runtime)
+		if d.Nearest(c.Runtime, c.Module.runtimes()) == "" {
+			d.Hinted("run go get github.com/opgen/opgen, and give the import path of its folder runtime")
+		}
+	}
 	return c, nil
 }
 

@@ -30,9 +30,9 @@ func TestLoad(t *testing.T) {
 		specs, output, kernels          string
 		runtime, generated, kernelsPath string
 	}{
-		{"defaults", minimal, "module example.com/m\n", "specs", "generated", "kernels",
+		{"defaults", minimal, "module example.com/m\nrequire example.com/opgen v1.0.0\n", "specs", "generated", "kernels",
 			"example.com/opgen/runtime", "example.com/m/generated", "example.com/m/kernels"},
-		{"other folders", minimal + "specs = './a/specs/'\noutput = 'a/gen'\nkernels = 'a/b/../k'\n", "// comment\nmodule \"example.com/m/v2\" // why\n\ngo 1.26\n", "a/specs", "a/gen", "a/k",
+		{"other folders", minimal + "specs = './a/specs/'\noutput = 'a/gen'\nkernels = 'a/b/../k'\n", "// comment\nmodule \"example.com/m/v2\" // why\n\ngo 1.26\nrequire example.com/opgen v1.0.0\n", "a/specs", "a/gen", "a/k",
 			"example.com/opgen/runtime", "example.com/m/v2/a/gen", "example.com/m/v2/a/k"},
 	}
 	for _, tt := range tests {
@@ -98,5 +98,35 @@ func TestNested(t *testing.T) {
 		if got := nested(tt.a, tt.b); got != tt.want {
 			t.Errorf("nested(%q, %q) = %v", tt.a, tt.b, got)
 		}
+	}
+}
+
+// TestModule asks a module for packages: its own, those of modules that it requires, that a folder replaces, and others.
+func TestModule(t *testing.T) {
+	root := module(t, nil)
+	for _, dir := range []string{"kernels", "../near/runtime/task"} {
+		if err := os.MkdirAll(filepath.Join(root, "m", dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mod := "module example.com/m\ngo 1.26\nrequire (\n\texample.com/far v1.0.0\n\texample.com/near v0.0.0\n)\nreplace example.com/near => ../near\n"
+	tests := []struct {
+		path string
+		want bool
+	}{
+		{"time", true}, {"encoding/json", true}, {"example.com/m", true}, {"example.com/m/kernels", true}, {"example.com/m/kernel", false},
+		{"example.com/far/any", true}, {"example.com/farther", false}, {"example.com/near/runtime/task", true}, {"example.com/near/runtime/tsk", false},
+	}
+	m := readModule(filepath.Join(root, "m"), "example.com/m", []byte(mod))
+	for _, tt := range tests {
+		if got := m.Has(tt.path); got != tt.want {
+			t.Errorf("Has(%q) = %v", tt.path, got)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "go.work"), []byte("go 1.26\nuse ./m\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if !readModule(filepath.Join(root, "m"), "example.com/m", []byte(mod)).Has("example.com/m/kernel") {
+		t.Error("a workspace may provide any package")
 	}
 }

@@ -72,7 +72,7 @@ func manySpecs(t testing.TB, root string, n int) {
 		t.Fatalf("no specs: %v", err)
 	}
 	files := map[string]string{
-		"go.mod":     "module example.com/many\n\ngo 1.26\n",
+		"go.mod":     "module example.com/many\n\ngo 1.26\n\nrequire github.com/opgen/opgen v0.1.0\n",
 		"opgen.toml": "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
 	}
 	for i := range n {

@@ -23,7 +23,7 @@ import (
 // in its index. The next run does nothing if sizes and time stamps of all of them, and of opgen itself, are the
 // same. Results do not depend on the cache: without it, a run does all the work.
 
-const cacheFormat = 6
+const cacheFormat = 7
 
 type snapshot struct {
 	Format    int             `json:"format"`
@@ -42,11 +42,10 @@ type folder struct {
 	Ext  string `json:"ext,omitempty"`
 }
 
-// kernelFiles are the files of kernels that decide which kernels are derived from formulas.
+// kernelFiles are the files of kernels, which decide which kernels are derived from formulas, and which may have findings.
 type kernelFiles struct {
 	Path  string   `json:"path"`
-	Names []string `json:"names"` // of all
-	Read  []string `json:"read"`  // of those of which the text counts as well
+	Names []string `json:"names"`
 }
 
 type stamp struct {
@@ -143,7 +142,7 @@ func upToDate(root string) *Result {
 		settled = settled || info.ModTime().Before(began.Add(-racy))
 		return true
 	}
-	if !slices.Equal(kernelfile.Open(filepath.Join(root, filepath.FromSlash(s.Kernels.Path))).Names, s.Kernels.Names) {
+	if !slices.Equal(kernelfile.Names(filepath.Join(root, filepath.FromSlash(s.Kernels.Path))), s.Kernels.Names) {
 		return nil
 	}
 	if !s.walkTracked(root, same) || len(seen) != len(s.Files) {
@@ -153,14 +152,14 @@ func upToDate(root string) *Result {
 		s.Taken = began
 		s.write(path)
 	}
-	return &Result{Project: &Project{Findings: &diag.List{}}, Operators: s.Operators, UpToDate: true}
+	return &Result{Project: &Project{Findings: &diag.List{}, Border: &diag.List{}}, Operators: s.Operators, UpToDate: true}
 }
 
 // walkTracked calls f for every file that a run depends on or makes, until f returns false. It returns false
 // if f did, or if a file cannot be read.
 func (s *snapshot) walkTracked(root string, f func(rel string, info fs.FileInfo) bool) bool {
 	single := []string{config.Name, "go.mod"}
-	for _, name := range s.Kernels.Read {
+	for _, name := range s.Kernels.Names {
 		single = append(single, path.Join(s.Kernels.Path, name))
 	}
 	for _, rel := range single {
@@ -254,10 +253,10 @@ func (p *Project) remember(operators int, began time.Time) {
 		return
 	}
 	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: operators, Folders: []folder{{p.Config.Specs, ".toml"}}, Files: map[string]file{}}
-	if p.kernels.Texts != nil && len(p.kernels.Texts) < len(p.kernels.Names) {
+	if len(p.kernels.Files) < len(p.kernels.Names) {
 		return // an unreadable file may declare a kernel once it is readable
 	}
-	s.Kernels = kernelFiles{p.Config.Kernels, p.kernels.Names, slices.Sorted(maps.Keys(p.kernels.Texts))}
+	s.Kernels = kernelFiles{p.Config.Kernels, p.kernels.Names}
 	makers, err := p.makers(nil)
 	if err != nil {
 		return

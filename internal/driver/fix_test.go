@@ -63,7 +63,7 @@ func only(d *diag.Diagnostic) *diag.List {
 func TestFixRefuses(t *testing.T) {
 	const spec = "edition = 1\nname = \"x\"\ndco = \"d\"\ndcoo = \"e\"\n"
 	root := t.TempDir()
-	writeFiles(t, root, map[string]string{"go.mod": "module example.com/m\n", "opgen.toml": defaultConfig, "specs/x.toml": spec})
+	writeFiles(t, root, map[string]string{"go.mod": "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n", "opgen.toml": defaultConfig, "specs/x.toml": spec})
 	p, err := driver.Load(root)
 	if err != nil {
 		t.Fatal(err)

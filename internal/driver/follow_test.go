@@ -103,7 +103,7 @@ B divides outputs
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
 			for name, text := range map[string]string{
-				"go.mod":        "module example.com/m\n",
+				"go.mod":        "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n",
 				"opgen.toml":    "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
 				"kernels/op.go": "package kernels\n",
 				"specs/op.toml": fmt.Sprintf(head, c.formula, c.header, c.task, c.tables),

@@ -78,7 +78,7 @@ func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 			return r, err
 		}
 	}
-	if cached {
+	if cached && r.Border.Empty() {
 		r.remember(r.Operators, began)
 	}
 	return r, nil

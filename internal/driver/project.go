@@ -20,6 +20,9 @@ type Project struct {
 	Config   *config.Config // nil if opgen.toml has findings
 	Inputs   []Input
 	Findings *diag.List
+	// Border holds findings about kernels. They do not keep generated code from being written, since a kernel is written
+	// against it.
+	Border *diag.List
 
 	checked *check.Result // nil if opgen.toml has findings
 	module  *model.Module
@@ -30,7 +33,7 @@ type Project struct {
 // Load reads and checks the configuration and the specs of the module at root. The error says which file cannot be
 // read. Mistakes in specs are findings.
 func Load(root string) (*Project, error) {
-	p := &Project{Findings: &diag.List{}, sums: sums{}}
+	p := &Project{Findings: &diag.List{}, Border: &diag.List{}, sums: sums{}}
 	p.sums.addFiles(root, config.Name, "go.mod")
 	var err error
 	p.Config, err = config.Load(root, p.Findings)
@@ -44,7 +47,9 @@ func Load(root string) (*Project, error) {
 		p.sums[in.Path] = sum([]byte(in.Text))
 	}
 	p.checked = Read(p.Inputs, p.Findings)
+	p.argPackages()
 	p.tryExamples()
+	p.checkBorder()
 	dropBroken(p.Findings)
 	return p, nil
 }
@@ -108,7 +113,7 @@ func (p *Project) findKernels() {
 	for _, o := range p.module.Operators {
 		o.Derived = o.CanDerive() && !p.kernels.Has(o.Name, o.GoName)
 	}
-	for name, text := range p.kernels.Texts {
-		p.sums[path.Join(c.Kernels, name)] = sum(text)
+	for _, f := range p.kernels.Files {
+		p.sums[path.Join(c.Kernels, f.Name)] = sum([]byte(f.Text))
 	}
 }

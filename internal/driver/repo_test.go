@@ -52,6 +52,9 @@ func TestAnotherPlace(t *testing.T) {
 	root := t.TempDir()
 	writeFiles(t, root, readFiles(t, repository, "specs", "kernels", "opgen.toml", "go.mod"))
 	withoutPlugins(t, root)
+	if err := os.MkdirAll(filepath.Join(root, "runtime", "task"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	generateAll(t, root)
 	want, got := readFiles(t, repository, "generated"), readFiles(t, root, "generated")
 	if !slices.Equal(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))) {

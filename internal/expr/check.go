@@ -42,6 +42,11 @@ func (c *checker) want(n Node, t Type, want Kind) *Error {
 		e.Hint = "it may be absent: test it with has(...)"
 	case t.Kind == Argument:
 		e.Hint = "the values of arguments are known only when a task runs"
+	case t.Kind == Dims && (want == Int || want == Float):
+		e.Hint = "the number of its elements is prod(...)"
+		if id, ok := n.(*Ident); ok {
+			e.Hint = fmt.Sprintf("the number of its elements is prod(%s), that of its dimensions len(%[1]s)", id.Name)
+		}
 	case t.Kind == Slot && want != Slot:
 		e.Hint = "expressions refer to the dimensions of slots, or to present(slot)"
 	}

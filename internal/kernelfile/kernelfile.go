@@ -1,4 +1,4 @@
-// Package kernelfile finds out which operators have a kernel that was written by hand.
+// Package kernelfile reads the files of kernels that were written by hand, and finds out which operators have one.
 package kernelfile
 
 import (
@@ -7,8 +7,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,63 +28,87 @@ func Name(operator string) string {
 }
 
 // Folder is what a folder of kernels holds. Kernels of several operators may be in one file, so the types that files
-// declare count, and not only the names of files. Files are read only if some operator has no file of its own.
+// declare count, and not only the names of files.
 type Folder struct {
 	// Names holds the names of the Go files that are no tests, sorted. A folder that does not exist has none.
 	Names []string
-	// Texts holds the texts of these files, by name. It is nil as long as none was read, and lacks those that cannot
-	// be read.
-	Texts map[string][]byte
+	// Files holds these files in the order of their names. It lacks those that cannot be read.
+	Files []*File
 
-	path  string
 	types map[string]bool // that the files declare
 }
 
-// Open lists the files of a folder. A folder that cannot be read holds none.
-func Open(path string) *Folder {
-	f := &Folder{Names: []string{}, path: path}
+// File is a file of kernels.
+type File struct {
+	Name string
+	Text string
+	AST  *ast.File // what was read in front of a syntax error, if there is one
+	Err  error     // the first syntax error
+}
+
+// Offset returns the place of a position in the text.
+func (f *File) Offset(p token.Pos) int {
+	return min(max(int(p-f.AST.FileStart), 0), len(f.Text))
+}
+
+// Names returns the names of the Go files of a folder that are no tests, sorted. A folder that cannot be read has none.
+func Names(path string) []string {
+	names := []string{}
 	entries, _ := os.ReadDir(path) // sorted
 	for _, e := range entries {
 		if name := e.Name(); !e.IsDir() && filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
-			f.Names = append(f.Names, name)
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Open reads the files of a folder. A folder that cannot be read holds none.
+func Open(path string) *Folder {
+	f := &Folder{Names: Names(path), types: map[string]bool{}}
+	for _, name := range f.Names {
+		if text, err := os.ReadFile(filepath.Join(path, name)); err == nil {
+			f.Files = append(f.Files, parse(name, string(text)))
+		}
+	}
+	for _, file := range f.Files {
+		if file.Err != nil {
+			continue // the compiler reports it
+		}
+		for s := range file.Types() {
+			f.types[s.Name.Name] = true
 		}
 	}
 	return f
 }
 
-// Has reports whether an operator has a kernel: a file with the name that Name gives, or a type goName in any file.
-func (f *Folder) Has(operator, goName string) bool {
-	own := Name(operator)
-	for _, name := range f.Names {
-		if name == own {
-			return true
-		}
-	}
-	if f.types == nil {
-		f.read()
-	}
-	return f.types[goName]
+func parse(name, text string) *File {
+	f := &File{Name: name, Text: text}
+	f.AST, f.Err = parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	return f
 }
 
-// read collects the types that the files declare. It skips files that do not parse: the compiler reports them.
-func (f *Folder) read() {
-	f.Texts, f.types = map[string][]byte{}, map[string]bool{}
-	for _, name := range f.Names {
-		text, err := os.ReadFile(filepath.Join(f.path, name))
-		if err != nil {
-			continue
-		}
-		f.Texts[name] = text
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		if err != nil {
-			continue
-		}
-		for _, d := range file.Decls {
-			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-				for _, s := range g.Specs {
-					f.types[s.(*ast.TypeSpec).Name.Name] = true
+// Types returns the types that the file declares.
+func (f *File) Types() iter.Seq[*ast.TypeSpec] {
+	return func(yield func(*ast.TypeSpec) bool) {
+		for _, d := range f.AST.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, s := range g.Specs {
+				if t, ok := s.(*ast.TypeSpec); ok && !yield(t) {
+					return
 				}
 			}
 		}
 	}
 }
+
+// Has reports whether an operator has a kernel: a file with the name that Name gives, or a type goName in any file.
+func (f *Folder) Has(operator, goName string) bool {
+	return slices.Contains(f.Names, Name(operator)) || f.types[goName]
+}
+
+// Declares reports whether a file that parses declares a type.
+func (f *Folder) Declares(name string) bool { return f.types[name] }

@@ -59,17 +59,6 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestReadsOnlyIfNeeded checks that files are read only for an operator that has no file of its own.
-func TestReadsOnlyIfNeeded(t *testing.T) {
-	f := folder(t, map[string]string{"swish.go": "package kernels\n"})
-	if !f.Has("swish", "Swish") || f.Texts != nil {
-		t.Errorf("want no texts, got %d", len(f.Texts))
-	}
-	if f.Has("mish", "Mish") || len(f.Texts) != 1 {
-		t.Errorf("want 1 text, got %d", len(f.Texts))
-	}
-}
-
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o666); err != nil {

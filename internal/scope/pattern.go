@@ -99,6 +99,9 @@ func (sc *Scope) elem(sl *spec.Slot, n source.Node, axes map[string]*spec.Attr) 
 		kind, want = MatchAll, expr.Dims
 	}
 	node := sc.exprAt(s, inner, 0, want)
+	if node != nil && !rest {
+		sc.notAxis(s, node)
+	}
 	return Elem{Kind: kind, Node: node, Span: s.Span}, node != nil
 }
 
@@ -298,6 +301,9 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 			continue
 		}
 		if node := sc.exprAt(s, inner, 0, want); node != nil {
+			if !rest {
+				sc.notAxis(s, node)
+			}
 			out = append(out, ShapeExpr{node, rest})
 		}
 	}

@@ -238,6 +238,33 @@ func (sc *Scope) Expr(s spec.Str, want expr.Kind) {
 	}
 }
 
+// Extent is Expr for a number of elements: an integer that is not the number of an axis.
+func (sc *Scope) Extent(s spec.Str) {
+	sc.Expr(s, expr.Int)
+	if n := sc.Typed(s); n != nil {
+		sc.notAxis(s.Node, n)
+	}
+}
+
+// notAxis reports an extent that the number of an axis is part of, in a string.
+func (sc *Scope) notAxis(at *source.Scalar, n expr.Node) {
+	id := expr.AxisIn(n)
+	if id == nil {
+		return
+	}
+	d := sc.list.Add(diag.ExprType, at.Within(id.Pos(), id.End()), "%s is the number of a dimension, not an extent", id.Name)
+	for _, a := range sc.Spec.Attrs {
+		if a.Name != id.Name {
+			continue
+		}
+		if a.Binds.Set() {
+			d.Hinted("the extent of that dimension is %s", a.Binds.V)
+		} else {
+			d.Hinted("the extent of that dimension of X... is X[%s]", id.Name)
+		}
+	}
+}
+
 // Typed returns the tree of an expression, or nil if Expr has not typed it.
 func (sc *Scope) Typed(s spec.Str) expr.Node { return sc.typed[s.Node] }
 
@@ -272,6 +299,9 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 		}
 	}
 	d := sc.list.Add(code, span, "%s", message)
+	if code == diag.UnboundDim && hint == "" && err.New == "" {
+		hint = sc.boundDims()
+	}
 	switch {
 	case hint != "":
 		d.Hinted("%s", hint)
@@ -279,6 +309,23 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 		d.Meant(err.Old, err.New)
 	}
 	return nil
+}
+
+// boundDims says which dimensions are bound, or returns "" if there are none or many.
+func (sc *Scope) boundDims() string {
+	var dims []string
+	for _, n := range sc.names {
+		if d := sc.decls[n]; d.symbol.Class == expr.Dim && d.bound {
+			dims = append(dims, n)
+		}
+	}
+	switch {
+	case len(dims) == 0:
+		return "no input's shape binds a dimension"
+	case len(dims) > 12:
+		return ""
+	}
+	return "bound dimensions are " + strings.Join(dims, ", ")
 }
 
 // boundLater reports whether something binds a dimension that is not bound at this point of the spec.

@@ -10,7 +10,7 @@ import (
 // plainDataAnalyzer checks that the types of arguments are plain data, unless they are declared unchecked.
 var plainDataAnalyzer = &analysis.Analyzer{
 	Name: "plaindata",
-	Doc:  "check that the types of tasks' arguments are plain data, unless they are declared unchecked\n\nPlans carry arguments, so these hold no pointers, maps, channels, functions or interfaces.",
+	Doc:  "check that the types of tasks' arguments are plain data, unless they are declared unchecked\n\nPlans carry arguments, so these hold no pointers, maps, channels, functions or interfaces. What a caller passes is carried as JSON, so its fields are exported.",
 	Run: func(pass *analysis.Pass) (any, error) {
 		for _, file := range pass.Files {
 			ast.Inspect(file, func(n ast.Node) bool {
@@ -54,13 +54,57 @@ func checkArg(pass *analysis.Pass, lit *ast.CompositeLit) {
 	if t == nil {
 		return
 	}
-	if where, what := pointer(t, "", map[types.Type]bool{}); what != "" {
-		slot := "an argument"
-		if s := fields["Slot"]; s != nil {
-			slot = "argument " + types.ExprString(s)
+	slot := "an argument"
+	if s := fields["Slot"]; s != nil {
+		slot = "argument " + types.ExprString(s)
+	}
+	if from, ok := fields["From"].(*ast.SelectorExpr); ok && from.Sel.Name == "FromCall" {
+		if where, what := lost(t, "", map[types.Type]bool{}); what != "" {
+			pass.Reportf(call.Pos(), "%s is of type %s, which plans cannot carry: %s is %s; export the fields, or pass something else", slot, t, where, what)
+			return
 		}
+	}
+	if where, what := pointer(t, "", map[types.Type]bool{}); what != "" {
 		pass.Reportf(call.Pos(), "%s is of type %s, which is not plain data: %s is %s; declare it unchecked, or pass something else", slot, t, where, what)
 	}
+}
+
+// lost returns the first part of a type that JSON, in which plans carry what a caller passes, would lose, and what it is. A
+// type with a form of its own in JSON loses nothing.
+func lost(t types.Type, path string, seen map[types.Type]bool) (where, what string) {
+	if seen[t] || hasOwnForm(t) {
+		return "", ""
+	}
+	seen[t] = true
+	if path == "" {
+		path = "it"
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		if u.Info()&types.IsComplex != 0 {
+			return path, "a complex number"
+		}
+	case *types.Slice:
+		return lost(u.Elem(), "an element of "+path, seen)
+	case *types.Array:
+		return lost(u.Elem(), "an element of "+path, seen)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !f.Exported() {
+				return "field " + f.Name(), "not exported"
+			}
+			if where, what := lost(f.Type(), "field "+f.Name(), seen); what != "" {
+				return where, what
+			}
+		}
+	}
+	return "", ""
+}
+
+// hasOwnForm reports whether a type writes itself as JSON or as text.
+func hasOwnForm(t types.Type) bool {
+	methods := types.NewMethodSet(types.NewPointer(t))
+	return methods.Lookup(nil, "MarshalJSON") != nil || methods.Lookup(nil, "MarshalText") != nil
 }
 
 // pointer returns the first part of a type that is not plain data, and what it is. Both are "" if the type is plain

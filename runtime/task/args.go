@@ -1,9 +1,11 @@
 package task
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
 )
@@ -82,8 +84,13 @@ func (a *Arg) check(s *Signature, before []Arg) error {
 		return fail("the type of the argument", "none")
 	}
 	if !a.Unchecked {
-		if part := pointer(a.Type); part != "" {
+		if part := pointer(a.Type, nil); part != "" {
 			return fail("plain data, or an unchecked argument", fmt.Sprintf("%v, which holds %s", a.Type, part))
+		}
+	}
+	if a.From == FromCall {
+		if part := lost(a.Type, nil); part != "" {
+			return fail("a value that JSON can hold, as plans carry what a caller passes", fmt.Sprintf("%v, which holds %s", a.Type, part))
 		}
 	}
 	if a.From == FromShape && (a.Of < 0 || a.Of >= len(s.Operator.Slots)) {
@@ -93,16 +100,52 @@ func (a *Arg) check(s *Signature, before []Arg) error {
 }
 
 // pointer says what keeps a type from being plain data: "" if nothing does. Slices of plain data are
-// plain, as they are copied.
-func pointer(t reflect.Type) string {
+// plain, as they are copied. within lists the types that t is a part of.
+func pointer(t reflect.Type, within []reflect.Type) string {
+	if slices.Contains(within, t) {
+		return ""
+	}
+	within = append(within, t)
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
 		return "a " + t.Kind().String()
 	case reflect.Slice, reflect.Array:
-		return pointer(t.Elem())
+		return pointer(t.Elem(), within)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if part := pointer(t.Field(i).Type); part != "" {
+			if part := pointer(t.Field(i).Type, within); part != "" {
+				return part
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// lost says what of a type JSON would lose: "" if nothing. A type with a form of its own in JSON is written in that form. within lists the types
+// that t is a part of.
+func lost(t reflect.Type, within []reflect.Type) string {
+	p := reflect.PointerTo(t)
+	if p.Implements(jsonMarshaler) || p.Implements(textMarshaler) || slices.Contains(within, t) {
+		return ""
+	}
+	within = append(within, t)
+	switch t.Kind() {
+	case reflect.Complex64, reflect.Complex128:
+		return "complex numbers"
+	case reflect.Slice, reflect.Array:
+		return lost(t.Elem(), within)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if !f.IsExported() {
+				return "the unexported field " + f.Name
+			}
+			if part := lost(f.Type, within); part != "" {
 				return part
 			}
 		}

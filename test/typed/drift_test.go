@@ -163,7 +163,7 @@ func TestDriftInSpecs(t *testing.T) {
 		}
 		root := t.TempDir()
 		text := before + fmt.Sprintf("args = [%s]\n", d.args) + d.spec + "\n"
-		for name, data := range map[string]string{"go.mod": "module example.com/m\n", "opgen.toml": "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n", "specs/scale.toml": text} {
+		for name, data := range map[string]string{"go.mod": "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n", "opgen.toml": "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n", "specs/scale.toml": text} {
 			p := filepath.Join(root, name)
 			if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
 				t.Fatal(err)

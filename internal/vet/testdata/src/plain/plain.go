@@ -14,6 +14,19 @@ type config struct {
 
 type tags struct{ Of map[string]int }
 
+// Mode holds what JSON keeps.
+type Mode struct {
+	Level int
+	Own   ownForm
+	Rest  []Mode
+}
+
+type ownForm struct{ text string }
+
+func (f ownForm) MarshalText() ([]byte, error) { return []byte(f.text), nil }
+
+type hidden struct{ level int }
+
 type node struct {
 	Value float64
 	Next  []node
@@ -33,6 +46,10 @@ var _ = []task.Arg{
 	{Slot: 7, Type: reflect.TypeFor[*config](), Unchecked: true},
 	{Slot: 8, Type: reflect.TypeFor[*config](), Unchecked: false}, // want `it is a pointer`
 	{Slot: 9},
+	{Slot: 10, Type: reflect.TypeFor[Mode](), From: task.FromCall},
+	{Slot: 11, Type: reflect.TypeFor[[]hidden](), From: task.FromCall},  // want `argument 11 is of type \[\]plain.hidden, which plans cannot carry: field level is not exported; export the fields, or pass something else`
+	{Slot: 12, Type: reflect.TypeFor[complex64](), From: task.FromCall}, // want `it is a complex number`
+	{Slot: 13, Type: reflect.TypeFor[hidden]()},
 }
 
 type other struct{ Type reflect.Type }

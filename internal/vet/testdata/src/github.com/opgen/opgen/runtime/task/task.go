@@ -5,5 +5,10 @@ import "reflect"
 type Arg struct {
 	Slot      int
 	Type      reflect.Type
+	From      Source
 	Unchecked bool
 }
+
+type Source uint8
+
+const FromCall Source = 7

@@ -1,0 +1,124 @@
+package driver
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/check"
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/kernelcheck"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/source"
+)
+
+// checkBorder looks for kernels that generated code could not use, and for what specs declare and neither they nor kernels use.
+func (p *Project) checkBorder() {
+	m := p.Module()
+	if m == nil {
+		return
+	}
+	c := p.Config
+	kernelcheck.Check(m, p.kernels, kernelcheck.Imports{Runtime: c.Runtime, Generated: c.GeneratedImport, Folder: c.Kernels}, p.Border)
+	p.noFolder(m)
+	p.unused(m)
+}
+
+// noFolder replaces what is found about each kernel by one finding about opgen.toml if the folder that it names is not there.
+func (p *Project) noFolder(m *model.Module) {
+	info, err := os.Stat(filepath.Join(p.Config.Root, filepath.FromSlash(p.Config.Kernels)))
+	if err == nil && info.IsDir() || p.Config.KernelsKey.File == nil {
+		return
+	}
+	var names []string
+	for _, o := range m.Operators {
+		if !o.Derived {
+			names = append(names, o.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	p.Border = &diag.List{}
+	p.Border.Add(diag.BadConfig, p.Config.KernelsKey, "kernels: there is no folder %s, and %s", p.Config.Kernels, needKernels(names))
+}
+
+// needKernels says which operators need kernels by hand.
+func needKernels(names []string) string {
+	if len(names) == 1 {
+		return "operator " + names[0] + " needs a kernel"
+	}
+	if len(names) > 4 {
+		names = append(slices.Clone(names[:3]), "others")
+	}
+	return "operators " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " need kernels"
+}
+
+// unused reports attributes and dimensions that neither the spec nor a kernel uses. A kernel that is not written yet may.
+func (p *Project) unused(m *model.Module) {
+	goNames := map[string]*model.Operator{}
+	for _, o := range m.Operators {
+		goNames[o.Name] = o
+	}
+	for _, sc := range p.checked.Scopes {
+		o := goNames[sc.Spec.Name.V]
+		for _, u := range check.Unused(sc.Spec) {
+			switch {
+			case o.Derived:
+				p.Findings.Add(diag.Unused, u.Span, "nothing uses the %s %s", u.What, u.Name)
+			case p.kernels.Declares(o.GoName) && !p.inKernels(u.GoName):
+				p.Border.Add(diag.Unused, u.Span, "nothing uses the %s %s", u.What, u.Name).
+					Hinted("neither the spec nor a kernel in %s does; remove it, or let the kernel read a.%s", p.Config.Kernels, u.GoName)
+			}
+		}
+	}
+	if !p.Findings.Empty() {
+		p.module = nil
+	}
+}
+
+// inKernels reports whether a kernel selects a field: Attrs.Dim, in one step or in two.
+func (p *Project) inKernels(field string) bool {
+	field = field[strings.LastIndexByte(field, '.')+1:]
+	selects := regexp.MustCompile(`\.` + field + `\b`)
+	for _, f := range p.kernels.Files {
+		if selects.MatchString(f.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// argPackages checks the packages of the types of arguments. Generated code imports them, so they are there, and do not
+// import generated code themselves.
+func (p *Project) argPackages() {
+	c := p.Config
+	if !p.Findings.Empty() {
+		return
+	}
+	for _, sc := range p.checked.Scopes {
+		for _, a := range sc.Spec.Args {
+			text := strings.TrimLeft(a.Type.V, "*[]")
+			dot := strings.LastIndexByte(text, '.')
+			if dot < 0 || !strings.Contains(text, "/") {
+				continue
+			}
+			at := len(a.Type.V) - len(text)
+			p.argPackage(text[:dot], a.Type.Node.Within(at, at+dot), c.KernelsImport, c.GeneratedImport)
+		}
+	}
+}
+
+func (p *Project) argPackage(pkg string, at source.Span, kernels, generated string) {
+	switch {
+	case pkg == kernels:
+		p.Findings.Add(diag.BadArg, at, "the package of kernels imports generated code, which would import it in turn").
+			Hinted("declare the type in a package of its own, such as %s/state", kernels)
+	case pkg == generated || strings.HasPrefix(pkg, generated+"/"):
+		p.Findings.Add(diag.BadArg, at, "%s is generated code, which cannot import itself", pkg).Hinted("declare the type in a package of its own")
+	case !p.Config.Module.Has(pkg):
+		p.Findings.Add(diag.BadArg, at, "no module of go.mod has the package %s", pkg).Hinted("run go get %s, or correct the path", pkg)
+	}
+}

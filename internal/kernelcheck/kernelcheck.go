@@ -1,0 +1,180 @@
+// Package kernelcheck compares the kernels that were written by hand with what generated code expects of them: their types,
+// methods and signatures, as far as syntax shows them.
+//
+// The Go compiler finds the same mistakes, but in generated code. Here the place is the kernel's.
+package kernelcheck
+
+import (
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/kernelfile"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/source"
+)
+
+// Imports holds import paths that kernels use.
+type Imports struct {
+	Runtime   string // of the runtime's packages
+	Generated string // of the generated packages
+	Folder    string // of the kernels, relative to the module's root
+}
+
+// Check reports what is wrong at the border between kernels and generated code. Findings go to list.
+func Check(m *model.Module, f *kernelfile.Folder, in Imports, list *diag.List) {
+	c := &checker{Imports: in, list: list, types: map[string]*kernel{}, packages: map[string]bool{"catalogue": true}}
+	for _, o := range m.Operators {
+		c.packages[o.Package] = true
+	}
+	for _, e := range m.Enums {
+		c.packages[e.Package] = true
+	}
+	for _, file := range f.Files {
+		c.read(file)
+	}
+	var expected []*want
+	for _, o := range m.Operators {
+		if !o.Derived {
+			expected = append(expected, c.expect(o)...)
+		}
+	}
+	for _, w := range expected {
+		if k := c.types[w.name]; k != nil && k.spec != nil {
+			c.kernel(w, k)
+		} else {
+			c.missing(w)
+		}
+	}
+}
+
+// checker compares kernels with models.
+type checker struct {
+	Imports
+	list     *diag.List
+	files    []*file
+	types    map[string]*kernel // by name
+	packages map[string]bool    // that opgen generates
+	broken   bool               // whether a file does not parse, so anything may be declared in it
+}
+
+// file is a file of kernels with the import paths of its packages, by the names under which it imports them.
+type file struct {
+	*kernelfile.File
+	source  *source.File
+	imports map[string]string
+}
+
+// span returns the place of a part of the file.
+func (f *file) span(n ast.Node) source.Span {
+	return source.Span{File: f.source, Start: f.Offset(n.Pos()), End: f.Offset(n.End())}
+}
+
+// kernel is a type with its methods.
+type kernel struct {
+	file    *file
+	spec    *ast.TypeSpec
+	methods map[string]*method
+	partial bool // it may have methods that are declared elsewhere: it is an alias, or it embeds a type
+}
+
+// method is a method of a kernel.
+type method struct {
+	file *file
+	decl *ast.FuncDecl
+}
+
+// read notes the declarations of a file.
+func (c *checker) read(kf *kernelfile.File) {
+	f := &file{kf, &source.File{Path: path.Join(c.Folder, kf.Name), Text: kf.Text}, map[string]string{}}
+	if kf.Err != nil {
+		c.broken = true
+		c.syntax(f)
+	}
+	if kf.AST == nil || kf.AST.Name == nil || kf.AST.Name.Name == "main" {
+		return // a program beside the package
+	}
+	c.files = append(c.files, f)
+	for _, i := range kf.AST.Imports {
+		p := strings.Trim(i.Path.Value, "\"`")
+		name := path.Base(p)
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		f.imports[name] = p
+		if pkg, ok := strings.CutPrefix(p, c.Generated+"/"); ok && !c.packages[pkg] {
+			c.noPackage(f, i, pkg)
+		}
+	}
+	for s := range kf.Types() {
+		k := c.typeOf(s.Name.Name)
+		k.file, k.spec, k.partial = f, s, s.Assign != 0
+		if t, ok := s.Type.(*ast.StructType); ok {
+			k.partial = k.partial || slices.ContainsFunc(t.Fields.List, func(x *ast.Field) bool { return x.Names == nil })
+		}
+	}
+	for _, d := range kf.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil && len(fn.Recv.List) == 1 {
+			if name, _ := receiver(fn.Recv.List[0].Type); name != nil {
+				c.typeOf(name.Name).methods[fn.Name.Name] = &method{f, fn}
+			}
+		}
+	}
+}
+
+func (c *checker) typeOf(name string) *kernel {
+	k := c.types[name]
+	if k == nil {
+		k = &kernel{methods: map[string]*method{}}
+		c.types[name] = k
+	}
+	return k
+}
+
+// receiver returns the type of a receiver and the names of its type parameters; nil if the form is another one.
+func receiver(x ast.Expr) (name *ast.Ident, params []ast.Expr) {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x, nil
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.ParenExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		name, _ = receiver(x.X)
+		return name, []ast.Expr{x.Index}
+	case *ast.IndexListExpr:
+		name, _ = receiver(x.X)
+		return name, x.Indices
+	}
+	return nil, nil
+}
+
+// syntax reports that a file does not parse.
+func (c *checker) syntax(f *file) {
+	line, col, message := 1, 1, f.Err.Error()
+	if errs := scannerErrors(f.Err); len(errs) > 0 {
+		line, col, message = errs[0].Pos.Line, errs[0].Pos.Column, errs[0].Msg
+	}
+	at, _ := f.source.Offset(line, 1)
+	at = min(at+col-1, len(f.Text)) // columns of Go count bytes
+	c.list.Add(diag.KernelSyntax, source.Span{File: f.source, Start: at, End: at}, "the file is not Go: %s", message)
+}
+
+// noPackage reports an import of a generated package that no spec gives.
+func (c *checker) noPackage(f *file, i *ast.ImportSpec, pkg string) {
+	d := c.list.Add(diag.LeftOver, f.span(i.Path), "no spec gives the package %s", path.Join(c.Generated, pkg))
+	var names []string
+	for p := range c.packages {
+		names = append(names, p)
+	}
+	slices.Sort(names)
+	if n := nearest.Name(pkg, names); n != "" {
+		d.Hinted("did you mean %s?", path.Join(c.Generated, n))
+	} else {
+		d.Hinted("if the operator was renamed, import its new package; if it was removed, remove its kernel")
+	}
+}
