@@ -53,6 +53,17 @@ func (p *Program) Run(ctx context.Context, values ...Value) error {
 	return nil
 }
 
+// Shape returns the shape of what Fetch returns. It is that of the tensor unless values decide how many of its rows count,
+// such as those of the output of nonzero: then the first extent is their number.
+func (p *Program) Shape(t graph.Tensor) ([]int, error) {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	if err := p.has(t, "a fetched tensor or a variable", p.graph.Fetched, p.graph.Variables); err != nil {
+		return nil, err
+	}
+	return p.instance.Shape(t.Name())
+}
+
 // Fetch returns the elements of a tensor in row-major order, after a run. The tensor is one that the program was made
 // to fetch, such as the loss, or a variable. A tensor of f16 or bf16 gives float32.
 func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {

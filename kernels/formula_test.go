@@ -59,6 +59,9 @@ func TestKernelsComputeFormulas(t *testing.T) {
 // withoutFormula gives the test that compares what an operator without a formula computes with known results.
 var withoutFormula = map[string]func(*testing.T){
 	"concat_flat": TestConcatFlat,
+	"einsum":      TestEinsum,
+	"nonzero":     TestNonzero,
+	"unique":      TestUnique,
 }
 
 // TestOperatorsWithoutFormula checks that exactly the operators without a formula have a test with known results.

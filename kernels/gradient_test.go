@@ -204,7 +204,7 @@ func retyped(attrs task.Attrs, to dtype.Type) task.Attrs {
 	out.Set(reflect.ValueOf(attrs))
 	for i := range out.NumField() {
 		if !out.Field(i).CanInterface() {
-			continue // what marks attributes that Defaults made
+			continue // whether Defaults made them
 		}
 		if typ, ok := out.Field(i).Interface().(dtype.Type); ok && (typ == dtype.F32 || typ == dtype.Invalid) {
 			out.Field(i).Set(reflect.ValueOf(to))

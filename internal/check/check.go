@@ -119,8 +119,6 @@ type checker struct {
 var (
 	snake = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 	upper = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
-	// goFunc matches an exported function of a package: import/path.Func.
-	goFunc = regexp.MustCompile(`^[^\s"]+\.[A-Z][A-Za-z0-9_]*$`)
 )
 
 // reservedNames have a meaning in expressions. Attributes, slots and arguments cannot have them.
@@ -274,9 +272,7 @@ func (o *operator) check() {
 		o.sc.Expr(r.That, expr.Bool)
 		o.message(r.Message)
 	}
-	if f := o.s.ShapeFunc; f.Set() && !goFunc.MatchString(f.V) {
-		o.list.Add(diag.BadValue, f.Span(), "want a Go function, as package.Func, got %q", f.V)
-	}
+	o.sc.Validate()
 	o.variants()
 	if o.s.Kind == spec.Operator && len(o.s.Slots) == 0 && !o.s.Unread["slots"] {
 		o.list.Add(diag.MissingKey, o.s.Where(), "slots is missing: the tensors that the operator reads and writes")

@@ -52,6 +52,7 @@ func (o *operator) slot(s *spec.Slot) {
 	if s.Below.Set() {
 		o.sc.Expr(s.Below, expr.Int)
 	}
+	o.counted(s)
 	if s.Variadic != nil {
 		o.variadic(s)
 	}
@@ -72,10 +73,9 @@ func (o *operator) derived(s *spec.Slot) {
 	for _, v := range typeNames(s.Type.V) {
 		switch {
 		case o.sc.What(v) != "dtype variable" || o.unbound[v]:
-		case s.Mixed() && !o.s.ShapeFunc.Set():
+		case s.Mixed():
 			o.unbound[v] = true // to report it once
-			o.list.Add(diag.BadType, s.Type.Span(), "each tensor of %s has an element type of its own, and nothing determines which", s.Name).
-				Hinted("name a function that does: shape_func = \"package.Func\"")
+			o.list.Add(diag.BadType, s.Type.Span(), "each tensor of %s has an element type of its own, and nothing determines which", s.Name)
 		case !s.Mixed() && !o.typeBound(v):
 			o.unbound[v] = true
 			o.list.Add(diag.BadType, s.Type.Span(), "no input that is always present has the element type %s, so nothing determines it", v).
@@ -104,6 +104,7 @@ func (o *operator) slotKeys(s *spec.Slot) {
 		o.list.Add(diag.BadRole, s.Below.Span(), "below bounds integers, %s holds %s", s.Name, s.Type.V)
 	}
 	only(s.AuxLoss.Set(), s.AuxLoss.Span, "aux_loss", "output")
+	only(s.Count.Set(), s.Count.Span(), "count", "output")
 	if s.Variadic != nil {
 		only(true, s.Variadic.Span, "variadic", "input", "output")
 	}

@@ -345,6 +345,10 @@ func (o *operator) example(x *spec.Example) {
 	have := map[string]bool{}
 	for _, e := range x.Inputs {
 		have[e.Key] = true
+		if slices.ContainsFunc(o.s.Dims, func(l *spec.Let) bool { return l.Name == e.Key && l.Func.Set() }) {
+			o.exampleShape(e.Key, e.Value)
+			continue
+		}
 		p := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == e.Key })
 		if p >= 0 && !slices.Contains(spec.Roles, o.s.Slots[p].Role.V) {
 			continue
@@ -372,6 +376,12 @@ func (o *operator) example(x *spec.Example) {
 	}
 	if !x.Bad && !have["attrs"] {
 		o.given(o.s, x.Attrs, x.Span, diag.BadExample)
+	}
+	for _, l := range o.s.Dims {
+		if l.Func.Set() && !have[l.Name] {
+			o.list.Add(diag.BadExample, x.Span, "the example does not say what %s is, which a Go function computes", l.Name).
+				Hinted("write its extents: %s = [...]; opgen runs no code of the module", l.Name)
+		}
 	}
 	for _, p := range o.sc.Inputs {
 		if !p.Slot.Present.Set() && !p.Slot.MaybeEmpty() && !have[p.Slot.Name] {

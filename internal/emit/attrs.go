@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -186,6 +187,13 @@ func (e *emitter) validate() {
 	checks := ""
 	for _, a := range e.op.Attrs {
 		checks += e.checks(a, a.Name, "a."+a.GoName)
+	}
+	if f := e.op.ValidateX; f != nil {
+		var args []string
+		for _, a := range f.Args {
+			args = append(args, "a."+e.attr(a.(*expr.Ident).Name).GoName)
+		}
+		checks += fmt.Sprintf("if err := attr.Valid(%q, %s(%s)); err != nil {\nreturn err\n}\n", e.op.Name, e.goFunc(f), strings.Join(args, ", "))
 	}
 	made := fmt.Sprintf("attr.CheckMade(%q, a.made)", e.op.Name)
 	e.p("")

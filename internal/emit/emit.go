@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/opgen/opgen/internal/artifact"
+	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/source"
@@ -147,6 +148,13 @@ func (e *emitter) pkg(pkg string) string {
 	name := e.importAs(e.gen(pkg))
 	e.packages[name] = e.gen(pkg)
 	return name
+}
+
+// goFunc returns, as Go, the function that a spec names with the import path of its package.
+func (e *emitter) goFunc(f *expr.GoCall) string {
+	name := e.importAs(f.Package)
+	e.packages[name] = f.Package
+	return name + "." + f.Func
 }
 
 func (e *emitter) rt(pkg string) string { return e.paths.Runtime + "/" + pkg }

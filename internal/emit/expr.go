@@ -55,6 +55,8 @@ func (x *exprs) code(n expr.Node, outer int) string {
 		return x.cond(n)
 	case *expr.Call:
 		return x.call(n, outer)
+	case *expr.GoCall:
+		return "r.Extents(" + x.e.goFunc(n) + "(" + strings.Join(x.codes(n.Args), ", ") + "))"
 	case *expr.Reduce:
 		return x.fold(n)
 	case *expr.Index:

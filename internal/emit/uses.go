@@ -32,7 +32,7 @@ func fallible(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(m expr.Node) {
 		switch m := m.(type) {
-		case *expr.Index, *expr.Slice:
+		case *expr.Index, *expr.Slice, *expr.GoCall:
 			found = true
 		case *expr.Reduce:
 			found = found || m.Kind == "min" || m.Kind == "max" || len(m.Over) > 1

@@ -89,6 +89,9 @@ func (e *evaluator) valueOf(n expr.Node) any {
 		return e.call(n)
 	case *expr.Reduce:
 		return e.fold(n)
+	case *expr.GoCall:
+		e.fail("the example does not say what %s.%s gives", n.Package, n.Func)
+		return []int{}
 	case *expr.Index:
 		return e.index(e.eval(n.X), e.integer(n.I))
 	case *expr.Slice:

@@ -80,7 +80,11 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 	}
 	u.bindTypes()
 	for _, d := range o.Dims {
-		if d.Node != nil {
+		given, ok := x.Dims[d.Name]
+		switch {
+		case ok:
+			u.dims[d.Name] = given // what a Go function gives
+		case d.Node != nil:
 			u.dims[d.Name] = u.eval(d.Node)
 		}
 	}

@@ -302,6 +302,10 @@ func Walk(n Node, f func(Node)) {
 		for _, e := range n.List {
 			Walk(e, f)
 		}
+	case *GoCall:
+		for _, e := range n.Args {
+			Walk(e, f)
+		}
 	case *List:
 		for _, e := range n.Elems {
 			Walk(e, f)

@@ -136,6 +136,8 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 			return Type{}, e
 		}
 		return f.check(c, n)
+	case *GoCall:
+		return c.goCall(n)
 	case *Reduce:
 		return c.fold(n)
 	case *Index:

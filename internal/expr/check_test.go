@@ -30,8 +30,8 @@ var (
 		"T":      {Class: expr.TypeVar, Type: expr.Type{Kind: expr.DType}},
 		"kernel": atLeast(1), "pad": atLeast(0), "rate": attr(expr.Float), "use": attr(expr.Bool), "name": attr(expr.String),
 		"mode": {Type: modeType}, "other": {Type: expr.Type{Kind: expr.Enum, Name: "other", Values: []string{"ADD"}}},
-		"same":  {Type: modeType},
-		"X": dim(expr.Shapes), "sizes": {Type: expr.Type{Kind: expr.Dims}, Least: 1, Len: 2}, "dtype": attr(expr.DType), "axes": attr(expr.Dims), "tags": attr(expr.OtherList),
+		"same": {Type: modeType},
+		"X":    dim(expr.Shapes), "sizes": {Type: expr.Type{Kind: expr.Dims}, Least: 1, Len: 2}, "dtype": attr(expr.DType), "axes": attr(expr.Dims), "tags": attr(expr.OtherList),
 		"opt_int": opt(expr.Int), "opt_rate": opt(expr.Float), "opt_use": opt(expr.Bool), "opt_axes": opt(expr.Dims), "opt_dtype": opt(expr.DType),
 		"opt_mode": {Type: expr.Type{Kind: expr.Enum, Name: "mode", Values: []string{"ADD", "MUL"}, Optional: true}},
 		"rec": {Type: expr.Type{Kind: expr.Record, Name: "rec", Fields: []expr.Field{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -61,7 +62,7 @@ func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 		OnRequest: sl.Role.V == "output" && sl.Present.V == "caller",
 		Provided:  s.Kind == spec.Initializer && sl.Role.V == "output",
 		Trainable: s.Kind == spec.Operator && rules.Trainable(s, sl),
-		PerWorker: sl.Per.V == "worker", AuxLoss: sl.AuxLoss.V}
+		PerWorker: sl.Per.V == "worker", AuxLoss: sl.AuxLoss.V, CountedBy: sl.Count.V}
 	if sl.Variadic != nil {
 		d.Variadic = true
 		d.Min, d.Max = rules.Limits(s, sl.Variadic)
@@ -181,6 +182,13 @@ func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
 func describeExample(o *task.Operator, x *spec.Example) task.Example {
 	d := task.Example{Attrs: object(x.Attrs), Shapes: map[string][]int{}}
 	for _, e := range x.Inputs {
+		if o.SlotNamed(e.Key) < 0 { // a dimension that a Go function gives
+			if d.Dims == nil {
+				d.Dims = map[string][]int{}
+			}
+			d.Dims[e.Key] = extents(e.Value)
+			continue
+		}
 		if !o.Slots[o.SlotNamed(e.Key)].Variadic {
 			d.Shapes[e.Key] = extents(e.Value)
 			continue
@@ -205,7 +213,11 @@ func shapeText(sl *spec.Slot) string {
 	var parts []string
 	for _, n := range sl.Shape {
 		if s, ok := n.(*source.Scalar); ok {
-			parts = append(parts, fmt.Sprint(s.Value))
+			text := fmt.Sprint(s.Value)
+			if bound, ok := scope.Bound(text); ok {
+				text = "_ <= " + strings.TrimSpace(bound)
+			}
+			parts = append(parts, text)
 		}
 	}
 	return "[" + strings.Join(parts, ", ") + "]"

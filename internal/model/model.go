@@ -61,10 +61,13 @@ type Operator struct {
 	Slots    []*Slot    `json:"slots"`                // the tensor slots
 	Args     []*Arg     `json:"args,omitempty"`       // the arguments that are no tensors
 	Requires []Require  `json:"require,omitempty"`    // conditions on attributes and shapes
+	Validate string     `json:"validate,omitempty"`   // the call of a Go function that checks attributes
 	Tasks    []*Task    `json:"tasks"`                // in the order of the spec
 	Fusions  []Fusion   `json:"fuse,omitempty"`       // the operators that can be fused into it
 	Shards   []Shard    `json:"sharding,omitempty"`   // the dimensions along which it may be divided
 	Pos      source.Pos `json:"pos"`
+
+	ValidateX *expr.GoCall `json:"-"`
 }
 
 // TypeVar is a dtype variable.

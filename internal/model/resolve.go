@@ -69,10 +69,13 @@ func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
 		}
 	}
 	for i, l := range sc.Lets {
-		o.Dims = append(o.Dims, Dim{Name: l.Name, Rest: l.Rest, Text: s.Dims[i].Expr.V, Node: l.Node, Pos: s.Dims[i].Key.Pos()})
+		o.Dims = append(o.Dims, Dim{Name: l.Name, Rest: l.Rest, Text: s.Dims[i].Expr.V + s.Dims[i].Func.V, Node: l.Node, Pos: s.Dims[i].Key.Pos()})
 	}
 	for i, sl := range s.Slots {
 		o.Slots = append(o.Slots, o.slot(sc, i, sl))
+	}
+	if n, ok := sc.Typed(s.Validate).(*expr.GoCall); ok {
+		o.Validate, o.ValidateX = s.Validate.V, n
 	}
 	for i, a := range s.Args {
 		o.Args = append(o.Args, o.arg(sc, len(s.Slots)+i, a))

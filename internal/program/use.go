@@ -204,6 +204,7 @@ func elementsOf(shape string) ([]shapeElement, error) {
 		if part == "" {
 			continue
 		}
+		part = strings.TrimPrefix(part, "_ <= ") // what values decide is planned at its bound
 		plain, isRun := strings.CutSuffix(part, "...")
 		x, err := expr.Parse(plain)
 		if err != nil {

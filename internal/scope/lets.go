@@ -24,7 +24,7 @@ func (sc *Scope) lets() {
 			if cycle == nil {
 				let.Node = sc.letExpr(l)
 			} else {
-				sc.list.Add(diag.Cyclic, l.Expr.Span(), "dimension %s is defined by itself: %s", l.Name, strings.Join(append(cycle, l.Name), " <- "))
+				sc.list.Add(diag.Cyclic, definition(l).Span(), "dimension %s is defined by itself: %s", l.Name, strings.Join(append(cycle, l.Name), " <- "))
 				cyclic = append(cyclic, cycle...)
 			}
 		}
@@ -40,6 +40,9 @@ func (sc *Scope) lets() {
 
 // letExpr types the expression of a dimension: an integer, or dims for a run. It returns nil after a finding.
 func (sc *Scope) letExpr(l *spec.Let) expr.Node {
+	if l.Func.Set() {
+		return sc.goCall(l.Func)
+	}
 	if !l.Expr.Set() {
 		return nil // which reading it reported
 	}
@@ -48,6 +51,62 @@ func (sc *Scope) letExpr(l *spec.Let) expr.Node {
 		want = expr.Dims
 	}
 	return sc.exprAt(l.Expr.Node, l.Expr.V, 0, want)
+}
+
+// definition returns the text that defines a dimension.
+func definition(l *spec.Let) spec.Str {
+	if l.Func.Set() {
+		return l.Func
+	}
+	return l.Expr
+}
+
+// parsed returns what defines a dimension, without types.
+func parsed(l *spec.Let) (expr.Node, *expr.Error) {
+	if l.Func.Set() {
+		return expr.ParseGoCall(l.Func.V)
+	}
+	return expr.Parse(l.Expr.V)
+}
+
+// goCall types a call of a Go function. It returns nil after a finding.
+func (sc *Scope) goCall(s spec.Str) expr.Node {
+	n, err := expr.ParseGoCall(s.V)
+	if err == nil {
+		err = expr.Check(n, sc, expr.Dims)
+	}
+	if err != nil {
+		sc.report(s.Node, 0, err)
+		return nil
+	}
+	return n
+}
+
+// Validate types the call of the Go function that checks attributes: its arguments are names of attributes. Then Typed
+// returns its tree.
+func (sc *Scope) Validate() {
+	s := sc.Spec.Validate
+	if !s.Set() {
+		return
+	}
+	n, err := expr.ParseGoCall(s.V)
+	if err != nil {
+		sc.report(s.Node, 0, err)
+		return
+	}
+	for _, a := range n.Args {
+		id, ok := a.(*expr.Ident)
+		if !ok {
+			sc.list.Add(diag.BadExpr, s.Node.Within(a.Pos(), a.End()), "the arguments of a function that checks attributes are names of attributes")
+			return
+		}
+		if sc.What(id.Name) != "attribute" {
+			d := sc.list.Add(diag.Undefined, s.Node.Within(a.Pos(), a.End()), "there is no attribute %s", id.Name)
+			sc.Suggest(d, id.Name, "attribute")
+			return
+		}
+	}
+	sc.typed[s.Node] = n
 }
 
 // cycle returns the dimensions of a cycle that begins with l. Each is defined by the next, and the last by l.
@@ -60,7 +119,7 @@ func (sc *Scope) cycle(l *spec.Let) []string {
 	seen := map[string]bool{}
 	var visit func(d *spec.Let) []string
 	visit = func(d *spec.Let) []string {
-		n, err := expr.Parse(d.Expr.V)
+		n, err := parsed(d)
 		if err != nil || seen[d.Name] {
 			return nil
 		}

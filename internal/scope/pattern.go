@@ -284,8 +284,12 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 			continue
 		}
 		inner, rest := strings.CutSuffix(strings.TrimRight(text, " "), "...")
-		if sl.Role.V == "output" && strings.TrimSpace(inner) == "_" {
-			sc.list.Add(diag.NotYet, s.Span, "extents that follow from the values of tensors or from shape_func are not supported yet")
+		begin := 0 // of inner
+		if bound, ok := Bound(text); ok {
+			inner, rest, begin = bound, false, len(text)-len(bound)
+		} else if sl.Role.V == "output" && strings.TrimSpace(inner) == "_" {
+			sc.list.Add(diag.BadExpr, s.Span, "an extent that values decide needs a bound").
+				Hinted("write \"_ <= ...\", and name the output that holds the count: count = \"...\"")
 			continue
 		}
 		want := expr.Int
@@ -300,7 +304,7 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 			sc.list.Add(diag.ExprType, s.Span, "%s is one dimension, not a run", dim).Hinted("write %s", dim)
 			continue
 		}
-		if node := sc.exprAt(s, inner, 0, want); node != nil {
+		if node := sc.exprAt(s, inner, begin, want); node != nil {
 			if !rest {
 				sc.notAxis(s, node)
 			}
@@ -308,6 +312,15 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 		}
 	}
 	return out
+}
+
+// Bound returns the bound of an extent that values decide: x in "_ <= x".
+func Bound(elem string) (bound string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(elem, " "), "_")
+	if !ok {
+		return "", false
+	}
+	return strings.CutPrefix(strings.TrimLeft(rest, " "), "<=")
 }
 
 // isOne reports whether a name is that of a single dimension.

@@ -277,6 +277,12 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 	if err == nil {
 		return n
 	}
+	sc.report(at, offset, err)
+	return nil
+}
+
+// report adds a finding about an expression that begins at byte offset of a string.
+func (sc *Scope) report(at *source.Scalar, offset int, err *expr.Error) {
 	span := at.Span
 	if _, ok := at.Value.(string); ok {
 		span = at.Within(offset+err.Pos, offset+max(err.End, err.Pos))
@@ -308,7 +314,6 @@ func (sc *Scope) exprAt(at *source.Scalar, text string, offset int, want expr.Ki
 	case err.New != "":
 		d.Meant(err.Old, err.New)
 	}
-	return nil
 }
 
 // boundDims says which dimensions are bound, or returns "" if there are none or many.

@@ -62,7 +62,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	t.each("dtypes", func(e *source.Entry) { s.Types = append(s.Types, r.typeVar(e)) })
 	t.each("attrs", func(e *source.Entry) { s.Attrs = append(s.Attrs, r.attr(e, false)) })
 	t.each("dims", func(e *source.Entry) {
-		s.Dims = append(s.Dims, &Let{Name: e.Key, Key: e.KeySpan, Expr: r.expression(e)})
+		s.Dims = append(s.Dims, r.let(e))
 	})
 	t.each("slots", func(e *source.Entry) { s.Slots = append(s.Slots, r.slot(e)) })
 	t.each("args", func(e *source.Entry) { s.Args = append(s.Args, r.arg(e)) })
@@ -93,10 +93,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	if e := t.take("examples"); e != nil {
 		r.tables(e, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
 	}
-	if e := t.take("shape_func"); e != nil {
-		s.ShapeFunc = r.str(e)
-		list.Add(diag.NotYet, e.KeySpan, "shape_func is not supported yet")
-	}
+	s.Validate = t.str("validate")
 	r.rewrites(s, t)
 	for _, key := range notYet {
 		if e := t.take(key); e != nil {
@@ -165,6 +162,18 @@ func (r *reader) typeVar(e *source.Entry) *TypeVar {
 	return v
 }
 
+func (r *reader) let(e *source.Entry) *Let {
+	l := &Let{Name: e.Key, Key: e.KeySpan}
+	if _, ok := e.Value.(*source.Table); !ok {
+		l.Expr = r.expression(e)
+		return l
+	}
+	t := r.sub(e)
+	l.Func = t.required("shape_func", "the call of a Go function that computes the dimensions")
+	t.done("a dimension")
+	return l
+}
+
 func (r *reader) attr(e *source.Entry, field bool) *Attr {
 	t := r.sub(e)
 	if t == nil {
@@ -202,7 +211,8 @@ func (r *reader) slot(e *source.Entry) *Slot {
 	s := &Slot{Name: e.Key, Key: e.KeySpan, Span: t.t.Span,
 		Role: t.required("role", "input, weight, output, saved or scratch"),
 		Type: t.required("type", "an element type or a dtype variable"),
-		Doc:  t.str("doc"), Trainable: t.boolean("trainable"), Per: t.str("per"), AuxLoss: t.boolean("aux_loss")}
+		Doc:  t.str("doc"), Trainable: t.boolean("trainable"), Per: t.str("per"), AuxLoss: t.boolean("aux_loss"),
+		Count: t.str("count")}
 	if p := t.take("present"); p != nil {
 		s.Present = r.expression(p)
 	}

@@ -87,7 +87,7 @@ type Spec struct {
 	InPlaceKey   Bool // whether the spec has the key inplace, which may hold nothing
 	Fusions      []*Fusion
 	Inference    []*source.Entry // attributes with their values in inference
-	ShapeFunc    Str             // a Go function that computes what shapes do not determine
+	Validate     Str             // a call of a Go function that checks attributes
 	Values       []*EnumValue    // of an Enum
 	ValuesSpan   source.Span
 	// Unread holds the keys of tables that could not be read. What they would have declared is not
@@ -148,11 +148,12 @@ type Attr struct {
 	Fields     []*Attr
 }
 
-// Let is a dimension defined by an expression.
+// Let is a dimension defined by an expression, or a run of dimensions defined by a call of a Go function.
 type Let struct {
 	Name string
 	Key  source.Span
 	Expr Str
+	Func Str
 }
 
 // Slot is a tensor slot.
@@ -175,6 +176,7 @@ type Slot struct {
 	Per       Str
 	AuxLoss   Bool
 	Below     Str
+	Count     Str // of an output: the output that holds how many of its rows count
 }
 
 // Variadic says how many tensors a slot holds.

@@ -347,3 +347,11 @@ func CheckLen(operator, attr string, got, want int) error {
 	}
 	return &Error{Operator: operator, Attr: attr, Want: fmt.Sprintf("%d value%s", want, s), Got: fmt.Sprint(got)}
 }
+
+// Valid returns the error of a function that checks attributes, with the operator's name; nil if there is none.
+func Valid(operator string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("operator %s: %w", operator, err)
+}

@@ -332,7 +332,11 @@ func (x *execution) feed(in *engine.Instance, f feed) error {
 
 func fetch(in *engine.Instance, t graph.Tensor) (safetensors.Tensor, error) {
 	data, err := in.FetchBytes(t.Name())
-	return safetensors.Tensor{Type: t.Type(), Shape: t.Shape(), Data: data}, err
+	if err != nil {
+		return safetensors.Tensor{}, err
+	}
+	s, err := in.Shape(t.Name())
+	return safetensors.Tensor{Type: t.Type(), Shape: s, Data: data}, err
 }
 
 // plain runs an operator forward and, if the case gives gradients of outputs, backward.

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
@@ -75,7 +76,8 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 }
 
 // FetchBytes returns a copy of a fetched tensor or of a variable: the elements, little endian, in the
-// type of the tensor.
+// type of the tensor. Of a tensor of which a kernel decides how many rows count, these are the elements of the rows that do:
+// see Shape.
 func (in *Instance) FetchBytes(name string) ([]byte, error) {
 	in.engine.mu.Lock()
 	defer in.engine.mu.Unlock()
@@ -89,7 +91,12 @@ func (in *Instance) FetchBytes(name string) ([]byte, error) {
 	if in.data == nil {
 		return nil, errInstanceClosed
 	}
-	return read(in.engine.backend, in.data[r])
+	data, err := read(in.engine.backend, in.data[r])
+	if _, ok := in.counted[r]; !ok || err != nil {
+		return data, err
+	}
+	s, err := in.shape(r, root)
+	return data[:shape.Prod(s)*root.Type.Size()], err
 }
 
 var errInstanceClosed = errors.New("engine: the instance is closed")

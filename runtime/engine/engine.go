@@ -126,6 +126,7 @@ type Instance struct {
 	writes  []*variable
 	inputs  []region.Root // that must be fed before every run
 	fed     []bool        // per root: since the last run
+	counted map[region.Root]counted
 	steps   uint64
 }
 
@@ -162,7 +163,7 @@ func (in *Instance) Run(ctx context.Context) error {
 		v.set = true
 	}
 	in.steps++
-	return nil
+	return in.checkCounts()
 }
 
 // SetStep sets the number of steps before the next run, which kernels see as op.Ctx.Step. Each run adds one.

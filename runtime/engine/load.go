@@ -101,6 +101,9 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if err = in.bind(); err != nil {
 		return nil, err
 	}
+	if err = in.findCounted(); err != nil {
+		return nil, err
+	}
 	in.writeSets()
 	e.instances = append(e.instances, in)
 	return in, nil

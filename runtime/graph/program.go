@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // Phase says to which part of a training step a program step belongs.
@@ -104,8 +105,27 @@ type Program struct {
 	Variables []Tensor
 }
 
-// collect fills in Fed and Variables from the steps.
+// fetchCounts adds the tensors that hold how many rows of others count to those that can be read after a step.
+func (p *Program) fetchCounts() {
+	for i := range p.Steps {
+		inv := p.Steps[i].Invocation
+		if inv == nil || inv.Signature.Kind != task.KindForward {
+			continue
+		}
+		for _, s := range inv.Node.Op.Slots {
+			if s.CountedBy == "" {
+				continue
+			}
+			if n := inv.Node.Tensor(inv.Node.Op.SlotNamed(s.CountedBy)); n.Valid() && !slices.Contains(p.Fetched, n) {
+				p.Fetched = append(slices.Clip(p.Fetched), n)
+			}
+		}
+	}
+}
+
+// collect fills in Fed and Variables from the steps, and adds counts to Fetched.
 func (p *Program) collect() {
+	p.fetchCounts()
 	seen := map[*info]bool{}
 	note := func(t Tensor) {
 		if !t.Valid() || seen[t.info] {

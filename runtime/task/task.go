@@ -107,6 +107,7 @@ type Slot struct {
 	Trainable bool   `json:"trainable,omitempty"`  // its tensor gets a gradient
 	PerWorker bool   `json:"per_worker,omitempty"` // scratch of which every worker has its own
 	AuxLoss   bool   `json:"aux_loss,omitempty"`   // a scalar output that training adds to the loss
+	CountedBy string `json:"counted_by,omitempty"` // the output that holds how many rows of this one count, of those that are planned
 	Init      Init   `json:"init,omitzero"`        // how a weight begins
 }
 
@@ -232,6 +233,8 @@ type TypeVar struct {
 type Example struct {
 	Attrs  string           `json:"attrs"`  // JSON
 	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
+	// Dims holds the dimensions that functions of the module give, which tools do not run.
+	Dims map[string][]int `json:"dims,omitempty"`
 }
 
 // SlotNamed returns the number of the slot of the given name, or -1.
