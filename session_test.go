@@ -259,7 +259,7 @@ func TestFuse(t *testing.T) {
 	t.Parallel()
 	run := func(opts ...opgen.Option) ([]float32, int) {
 		g, x, y := affine(dtype.F32, 4)
-		z := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeTanh).WithAlpha(0), y)
+		z := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeTanh), y)
 		s := open(t, append(opts, opgen.Profile())...)
 		p, err := s.Inference(t.Context(), g, z)
 		if err != nil {

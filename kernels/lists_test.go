@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/generated/concatflat"
 	"github.com/opgen/opgen/generated/padsequence"
+	"github.com/opgen/opgen/generated/topk"
 	"github.com/opgen/opgen/generated/unfold"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -89,5 +90,20 @@ func TestUnfold(t *testing.T) {
 		if err := at.Validate(); err == nil || err.Error() != tt.want {
 			t.Errorf("kernel %v: got %v, want %s", tt.kernel, err, tt.want)
 		}
+	}
+}
+
+// TestLanesOfEverySlot selects along a dimension in the middle: the lanes of outputs run along their dimension at the same
+// place, though the axis attribute binds that of the input only.
+func TestLanesOfEverySlot(t *testing.T) {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F64, 2, 3, 2)
+	y := topk.Apply(g, topk.Defaults(2).WithAxis(1), x)
+	v := values{"x": {1, 60, 3, 20, 2, 40, 9, 0, 7, 5, 8, 6}}
+	if got := computed(t, g, v, y.Output); !slices.Equal(got, []float64{3, 60, 2, 40, 9, 6, 8, 5}) {
+		t.Errorf("got %v", got)
+	}
+	if got := computed(t, g, v, y.Indices); !slices.Equal(got, []float64{1, 0, 2, 2, 0, 2, 2, 1}) {
+		t.Errorf("got the indices %v", got)
 	}
 }

@@ -54,9 +54,7 @@ func newNetwork(batch int, seed uint64, device int) *network {
 	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
 	x = relu(g, x, "relu3")
 
-	drop := dropout.Defaults(0.3)
-	drop.Seed = int(seed) + device // other images on each device need other masks
-	x = dropout.Apply(g, drop, x, graph.Named("dropout"))
+	x = dropout.Apply(g, dropout.Defaults(0.3), x, graph.Named("dropout"))
 
 	out := linear.Defaults(classes)
 	n.logits = linear.Apply(g, out, x, graph.Named("out"))
@@ -68,7 +66,7 @@ func newNetwork(batch int, seed uint64, device int) *network {
 
 // relu replaces negative elements by 0. Fusion makes it a part of the operator before.
 func relu(g *graph.Graph, x graph.Tensor, name string) graph.Tensor {
-	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu).WithAlpha(0), x, graph.Named(name))
+	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x, graph.Named(name))
 }
 
 // classifier is the network for training and for answering, with one set of weights on each device.

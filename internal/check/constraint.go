@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -160,27 +161,22 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 	var slots []*spec.Slot
 	for _, t := range c.Terms {
 		s := of[partition.ParseTerm(t.V).Name]
-		if s == nil {
-			return true // the tensors of a group are known at launch
+		if s == nil { // the tensors of a group are known at launch
+			if l := c.Lists["axes"]; l != nil && len(l.Names) > 0 {
+				o.list.Add(diag.BadConstraint, l.Names[0].Span(), "%s is a group, whose axes have numbers only", t.V)
+			}
+			return o.list.Len() == before
 		}
 		slots = append(slots, s)
 	}
 	first := rankOf(slots[0])
 	form := c.Kind.Form()
 	for _, f := range form.Fields {
-		l := c.Lists[f.Name]
-		if l == nil {
-			continue
-		}
-		if f.Required && !first.has(len(l.V)) {
+		if l := c.Lists[f.Name]; l != nil && f.Required && c.Lists["axes"] == nil && !first.has(len(l.V)) {
 			o.list.Add(diag.BadConstraint, l.Span, "want a number for each dimension, %v of %s, got %d", first, c.Terms[0].V, len(l.V))
 		}
-		for _, axis := range l.V {
-			if !f.Required && !first.open && axis >= first.n {
-				o.list.Add(diag.BadConstraint, l.Span, "%s has %v dimensions, so there is no axis %d", c.Terms[0].V, first, axis)
-			}
-		}
 	}
+	o.axes(c, slots[0], first)
 	if form.Points {
 		o.points(c, slots)
 	}
@@ -193,6 +189,57 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 		}
 	}
 	return o.list.Len() == before
+}
+
+// axes checks the axes of a constraint: numbers, which count from the end if they are negative, dimensions of the slot's
+// shape, and attributes that are axes.
+func (o *operator) axes(c *spec.Constraint, s *spec.Slot, r rank) {
+	l := c.Lists["axes"]
+	if l == nil {
+		return
+	}
+	for _, axis := range l.V {
+		if !r.open && (axis >= r.n || axis < -r.n) {
+			o.list.Add(diag.BadConstraint, l.Span, "%s has %v dimensions, so there is no axis %d", c.Terms[0].V, r, axis)
+		}
+	}
+	several := false // a name may stand for several axes
+	for _, n := range l.Names {
+		attribute := slices.IndexFunc(o.s.Attrs, func(a *spec.Attr) bool {
+			return a.Name == n.V && (a.Type.V == "axis" || a.Type.V == "axes") && !a.Optional.V
+		})
+		switch {
+		case scope.HasDim(s, n.V):
+			several = several || rankOf(s).open
+		case attribute >= 0:
+			several = several || o.s.Attrs[attribute].Type.V == "axes"
+		case o.sc.Lenient():
+		default:
+			d := o.list.Add(diag.Undefined, n.Span(), "%s has no dimension %s", c.Terms[0].V, n.V)
+			d.Suggest(n.V, "axes", o.axisNames(s))
+		}
+	}
+	for _, f := range c.Kind.Form().Fields {
+		if m := c.Lists[f.Name]; m != nil && f.Required && !several && len(m.V) != len(l.V)+len(l.Names) {
+			o.list.Add(diag.BadConstraint, m.Span, "want a number for each of %d axes, got %d", len(l.V)+len(l.Names), len(m.V))
+		}
+	}
+}
+
+// axisNames returns the names that stand for axes of a slot.
+func (o *operator) axisNames(s *spec.Slot) []string {
+	var names []string
+	for _, n := range s.Shape {
+		if name := scope.DimName(n); name != "" {
+			names = append(names, name)
+		}
+	}
+	for _, a := range o.s.Attrs {
+		if a.Type.V == "axis" || a.Type.V == "axes" {
+			names = append(names, a.Name)
+		}
+	}
+	return names
 }
 
 // points checks that the source holds integers, which point into a target of one dimension.

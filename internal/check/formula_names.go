@@ -48,7 +48,7 @@ func (f *formula) undefined(n expr.Node, name string, fr *frame) *expr.Error {
 		e.Hint = "declare it: [args.iteration] with from = \"iteration\""
 		return e
 	case "seed":
-		e.Hint = "declare it as an attribute of type int"
+		e.Hint = "declare it: [args.seed] with from = \"seed\""
 		return e
 	}
 	suggest(e, name, f.names(fr))
@@ -171,7 +171,7 @@ func (f *formula) known(fact string, fr *frame) bool {
 	})
 }
 
-// argument evaluates an argument of tasks, whose value must be that of an expression, or the training step.
+// argument evaluates an argument of tasks, whose value must be that of an expression, the training step, or the seed.
 func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 	for _, a := range f.s.Args {
 		if a.Name != n.Name {
@@ -179,7 +179,7 @@ func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 		}
 		from, _ := rules.SourceOf(a)
 		switch k := kindsOf[rules.ExprKinds[rules.TypeOf(a)]]; {
-		case from == task.FromIteration:
+		case from == task.FromIteration || from == task.FromSeed:
 			f.atomInfo(n.Name).atLeast(0)
 			return integer(atom(n.Name)), nil
 		case from == task.FromExpression && k == kRun:
@@ -191,7 +191,7 @@ func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 		}
 	}
 	e := failf(n, expr.BadType, "%s is an argument that tasks get as it is", n.Name)
-	e.Hint = "a formula may use the iteration, and arguments from expressions"
+	e.Hint = "a formula may use the iteration, the seed, and arguments from expressions"
 	return value{}, e
 }
 

@@ -89,8 +89,11 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 		}
 	}
 	for _, a := range o.Args {
-		if a.Source == task.FromExpression {
+		switch a.Source {
+		case task.FromExpression:
 			u.args[a.Name] = u.eval(a.Expr)
+		case task.FromSeed:
+			u.args[a.Name] = exampleSeed
 		}
 	}
 	u.require()
@@ -101,6 +104,9 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 	}
 	return u
 }
+
+// exampleSeed stands for the seed, which a graph and a node would give.
+const exampleSeed = 7
 
 // use is the use of an operator while it is made. Like an evaluator, it keeps its first error; later calls do nothing.
 type use struct {

@@ -41,7 +41,7 @@ func TestLine(t *testing.T) {
 		want       []string
 	}{
 		{"generated/softmax/tasks.go", "Output tensor.WO[T]", []string{": Forward.Output\n", "specs/softmax.toml:", ": output = { role = \"output\""}},
-		{"generated/softmax/attrs.go", "Dim int", []string{": Attrs.Dim\n", ": dim = { type = \"axis\""}},
+		{"generated/softmax/attrs.go", "Dim  int", []string{": Attrs.Dim\n", ": dim = { type = \"axis\""}},
 		{"generated/softmax/tasks.go", "func bindBackward", []string{": bindBackward\n", ": tasks    = { forward = {}, backward = {} }\n"}},
 		{"generated/linear/tasks.go", "return b.K.BackwardWeight(", []string{": backwardWeightBody.Run\n", ": backward.steps.weight.over = "}},
 		{"generated/activation/enum.go", "func (v Activation) String", []string{": Activation.String\n", "specs/activation.toml:"}},

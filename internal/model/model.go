@@ -136,7 +136,7 @@ type Slot struct {
 	Saved   string     `json:"saved,omitempty"`   // "true", or the condition
 	Count   string     `json:"count,omitempty"`   // how many tensors a variadic output has
 	Below   string     `json:"below,omitempty"`   // the upper bound of its integers
-	// Lane is the run of dimensions in front of the one that an axis attribute binds, "" if lanes
+	// Lane is the run of dimensions in front of the one along which lanes run, "" if lanes
 	// run along the last dimension.
 	Lane string     `json:"lanes_after,omitempty"`
 	Pos  source.Pos `json:"pos"`

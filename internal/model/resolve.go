@@ -176,42 +176,53 @@ func (o *Operator) slot(sc *scope.Scope, number int, sl *spec.Slot) *Slot {
 	}
 	for _, p := range sc.Inputs {
 		if p.Slot == sl {
-			m.Pattern, m.Lane = p, laneOfPattern(sc.Spec, p.Elems)
+			m.Pattern, m.Lane = p, laneOfPattern(sc, p.Elems)
 		}
 	}
 	if m.Pattern == nil {
 		m.Dims = sc.Shape(sl)
-		m.Lane = laneOf(sc.Spec, m.Dims)
+		m.Lane = laneOf(sc, m.Dims)
 	}
 	return m
 }
 
-// laneOfPattern is laneOf for the pattern of an input. The pattern binds its runs, or repeats those of another input.
-func laneOfPattern(s *spec.Spec, elems []scope.Elem) string {
+// around is the runs of dimensions in front of and behind the one that an axis attribute binds.
+type around struct{ front, back string }
+
+// lanesBetween returns the runs around each dimension that an axis attribute binds. Every slot has lanes along the
+// dimension that it has between them.
+func lanesBetween(sc *scope.Scope) []around {
+	var out []around
+	for _, p := range sc.Inputs {
+		if at, ok := scope.LaneDim(p.Elems); ok && len(p.Elems) == 3 && at == 1 {
+			out = append(out, around{p.Elems[0].Name, p.Elems[2].Name})
+		}
+	}
+	return out
+}
+
+// laneOfPattern is laneOf for the shape of an input.
+func laneOfPattern(sc *scope.Scope, elems []scope.Elem) string {
 	run := func(e scope.Elem) bool { return e.Kind == scope.BindRest || e.Kind == scope.MatchAll }
-	if len(elems) != 3 || !run(elems[0]) || !run(elems[2]) || !bindsAxis(s, elems[1].Name) {
+	if len(elems) != 3 || !run(elems[0]) || run(elems[1]) || !run(elems[2]) ||
+		!slices.Contains(lanesBetween(sc), around{elems[0].Name, elems[2].Name}) {
 		return ""
 	}
 	return elems[0].Name
 }
 
-// laneOf returns the run in front of the axis: A, if the shape is [A..., R, B...] and an axis attribute binds R. It
-// returns "" for other shapes.
-func laneOf(s *spec.Spec, shape []scope.ShapeExpr) string {
+// laneOf returns the run in front of the dimension along which lanes run: A, if the shape is [A..., K, B...] and an axis
+// attribute binds R in an input of the shape [A..., R, B...]. It returns "" for other shapes.
+func laneOf(sc *scope.Scope, shape []scope.ShapeExpr) string {
 	if len(shape) != 3 || !shape[0].Rest || shape[1].Rest || !shape[2].Rest {
 		return ""
 	}
-	run, ok1 := shape[0].Node.(*expr.Ident)
-	dim, ok2 := shape[1].Node.(*expr.Ident)
-	if ok1 && ok2 && bindsAxis(s, dim.Name) {
-		return run.Name
+	front, ok1 := shape[0].Node.(*expr.Ident)
+	back, ok2 := shape[2].Node.(*expr.Ident)
+	if ok1 && ok2 && slices.Contains(lanesBetween(sc), around{front.Name, back.Name}) {
+		return front.Name
 	}
 	return ""
-}
-
-// bindsAxis reports whether an axis attribute binds a dimension.
-func bindsAxis(s *spec.Spec, dim string) bool {
-	return slices.ContainsFunc(s.Attrs, func(a *spec.Attr) bool { return a.Type.V == "axis" && a.Binds.Set() && a.Binds.V == dim })
 }
 
 func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Task {

@@ -50,7 +50,7 @@ type Use struct {
 	// what its expression gives, unless that divides.
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
-	// Args holds the values of arguments from expressions: int, float64, bool, string or []int.
+	// Args holds the values of arguments from expressions, and the seed: int, float64, bool, string or []int.
 	Args    map[string]any
 	Slots   []*Slot
 	Callees []task.Callee // the operators whose formulas the formula inlines

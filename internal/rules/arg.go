@@ -15,7 +15,7 @@ var sources = map[string]struct {
 	source task.Source
 	goType string
 }{
-	"attrs": {task.FromAttrs, "Attrs"}, "iteration": {task.FromIteration, "int"}, "profiling": {task.FromProfiling, "task.Profiling"},
+	"attrs": {task.FromAttrs, "Attrs"}, "iteration": {task.FromIteration, "int"}, "seed": {task.FromSeed, "int"}, "profiling": {task.FromProfiling, "task.Profiling"},
 	"handle": {task.FromHandle, "task.Handle"}, "init": {task.FromInit, ""}, "call": {task.FromCall, ""},
 }
 

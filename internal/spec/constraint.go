@@ -22,8 +22,9 @@ type Constraint struct {
 
 // Ints is a list of integers with its place.
 type Ints struct {
-	Span source.Span
-	V    []int
+	Span  source.Span
+	V     []int
+	Names []Str // of axes: dimensions and attributes
 }
 
 // Value returns the constraint in its run-time form.
@@ -32,6 +33,12 @@ func (c *Constraint) Value() partition.Constraint {
 	for _, f := range c.Kind.Form().Fields {
 		if l := c.Lists[f.Name]; l != nil {
 			*f.Of(&v) = l.V
+			for _, n := range l.Names {
+				v.Dims = append(v.Dims, n.V)
+			}
+			if len(l.V) == 0 && len(l.Names) > 0 {
+				*f.Of(&v) = nil
+			}
 		}
 	}
 	for _, t := range c.Terms {
@@ -99,7 +106,7 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	}
 	for _, f := range form.Fields {
 		if l := fields.take(f.Name); l != nil {
-			c.Lists[f.Name] = r.integers(l)
+			c.Lists[f.Name] = r.integers(l, !f.Required)
 		} else if f.Required {
 			fields.missing(f.Name, "one number for each dimension")
 		}
@@ -119,8 +126,8 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	return c
 }
 
-// integers reads an array of integers.
-func (r *reader) integers(e *source.Entry) *Ints {
+// integers reads an array of integers, which may also hold names.
+func (r *reader) integers(e *source.Entry, names bool) *Ints {
 	a, ok := e.Value.(*source.Array)
 	if !ok {
 		r.wrongKind(e, "an array of integers")
@@ -128,6 +135,12 @@ func (r *reader) integers(e *source.Entry) *Ints {
 	}
 	out := &Ints{Span: a.Span, V: []int{}}
 	for _, n := range a.Elems {
+		if sc, ok := n.(*source.Scalar); ok && names {
+			if text, ok := sc.Value.(string); ok {
+				out.Names = append(out.Names, Str{text, sc})
+				continue
+			}
+		}
 		if v, ok := r.integer(&source.Entry{Key: e.Key, Value: n}); ok {
 			out.V = append(out.V, int(v.V))
 		}

@@ -98,7 +98,7 @@ func TestLinear(t *testing.T) {
 		t.Errorf("the roofline of doubles is %v", got)
 	}
 	// Without a machine and without other devices nothing is estimated.
-	plain := measure(t, cost.NewMeter(registry(t), cost.Config{Backend: workers(1)}), dense(t, g, g.Input("x", dtype.F32, 4, 6)))
+	plain := measure(t, cost.NewMeter(registry(t), cost.Config{Backend: workers(1)}), dense(t, g, g.Input("single", dtype.F32, 4, 6)))
 	if plain.Sync != 0 || plain.Forward.Roofline != 0 || plain.Forward.Share != 0 || plain.Forward.Flops != 240 || plain.Forward.Time.Runs != 5 {
 		t.Errorf("without a machine: %+v", plain)
 	}

@@ -98,8 +98,12 @@ func alone(n *graph.Node) (*single, error) {
 	in := graph.Insert[int](g, 0, n.Op, n.Attrs, opts...)
 	var wrt []graph.Tensor
 	for i := range n.Op.Slots {
-		for _, o := range given.Operands[i] {
-			t := g.Input(n.Op.Slots[i].Name, o.Type, o.Shape...)
+		for k, o := range given.Operands[i] {
+			name := n.Op.Slots[i].Name
+			if n.Op.Slots[i].Variadic {
+				name = fmt.Sprintf("%s.%d", name, k)
+			}
+			t := g.Input(name, o.Type, o.Shape...)
 			if bound, ok := n.Resolved.Below(i); ok {
 				x.below[t.Name()] = bound
 			}

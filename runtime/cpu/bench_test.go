@@ -116,7 +116,7 @@ func TestTaskAllocatesNothing(t *testing.T) {
 	x := g.Input("x", dtype.F32, 50)
 	y := x
 	for range 20 {
-		y = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu).WithAlpha(0), y)
+		y = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), y)
 	}
 	program, err := graph.Inference(g, y)
 	if err != nil {

@@ -71,6 +71,8 @@ type Call struct {
 	Variant   task.Variant
 	Attrs     task.Attrs
 	Resolved  *task.Resolution
+	// Seed is that of the call's random numbers; 0 if the task takes none.
+	Seed int
 	// Passed holds the values of the arguments that the caller passes, by slot.
 	Passed map[int][]any
 	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
@@ -101,7 +103,7 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		return out
 	}
 	a := &task.Accessor{
-		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Passed: c.Passed, Memory: buffers,
+		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
 		Workers: func(slot int) []task.Buffer { return buffers(slot, false) },
 		State:   func(int) *task.State { return c.State },
 	}

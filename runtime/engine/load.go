@@ -295,7 +295,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Passed: passed, Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Seed: c.Seed, Passed: passed, Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}
 	if s := in.states[c.Node]; s != nil {
 		call.State = &s.State
 	}

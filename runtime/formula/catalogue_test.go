@@ -53,7 +53,7 @@ func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.
 			if err != nil {
 				continue // an attribute asks for another type
 			}
-			u, err := formula.UseOf(&o.Operator, attrs, r)
+			u, err := formula.UseOf(&o.Operator, attrs, r, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,10 +32,10 @@ func mistake(operator, message string) error {
 	return &op.Error{Operator: operator, Message: "formula: " + message}
 }
 
-// newProgram returns the program of an operator with a formula for attributes and what they resolve to. The error is an
-// *op.Error.
-func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution) (*compiled, error) {
-	u, err := useOf(o, attrs, r)
+// newProgram returns the program of an operator with a formula for attributes, what they resolve to, and the seed of random
+// numbers. The error is an *op.Error.
+func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int) (*compiled, error) {
+	u, err := useOf(o, attrs, r, seed)
 	if err != nil {
 		return nil, mistake(o.Name, err.Error())
 	}
@@ -47,7 +47,7 @@ func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution) (*compil
 }
 
 // useOf returns a use of an operator.
-func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution) (*program.Use, error) {
+func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int) (*program.Use, error) {
 	u := &program.Use{Operator: o.Name, Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
 	for i, t := range o.Types {
 		u.Types[t.Name] = r.Types[i].String()
@@ -69,6 +69,13 @@ func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution) (*program.Use
 	}
 	for _, name := range o.AttrNames {
 		u.Attrs[name] = fields[name]
+	}
+	for _, sig := range o.Signatures {
+		for _, a := range sig.Args {
+			if a.From == task.FromSeed {
+				u.Args[o.Slots[a.Slot].Name] = seed
+			}
+		}
 	}
 	for i := range o.Slots {
 		s := &o.Slots[i]

@@ -37,7 +37,8 @@ type dims struct{ N, K int }
 // useFormula returns the program of a formula of the operator.
 func useFormula(t testing.TB, text string) (*compiled, error) {
 	t.Helper()
-	return newProgram(operatorWith(t, text))
+	o, at, r := operatorWith(t, text)
+	return newProgram(o, at, r, 0)
 }
 
 // operatorWith returns the operator with a formula, and a use of it.

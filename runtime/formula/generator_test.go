@@ -130,7 +130,7 @@ func runtimeUse(o *task.Operator, x *task.Example, c example.Choice) (*program.U
 	if err != nil {
 		return nil, err
 	}
-	return formula.UseOf(o, attrs, r)
+	return formula.UseOf(o, attrs, r, 7) // the seed that examples have
 }
 
 // operands returns the tensors that an example gives a slot.

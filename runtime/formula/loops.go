@@ -78,13 +78,14 @@ func (u *uses) put(key string, x *use) {
 	u.code[key] = x
 }
 
-// key names a use: attributes, types, shapes, which tensors have memory, and which share it.
+// key names a use: attributes, the seed, types, shapes, which tensors have memory, and which share it.
 func (k loopKernel) key(a *task.Accessor) (string, error) {
 	attrs, err := json.Marshal(a.Attrs)
 	if err != nil {
 		return "", err
 	}
 	b := bytes.NewBuffer(attrs)
+	fmt.Fprint(b, " ", a.Seed, ";")
 	for i := range k.signature.Operator.Slots {
 		for _, o := range a.Resolved.Operands(i) {
 			fmt.Fprint(b, " ", o.Type, o.Shape)
@@ -108,7 +109,7 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 // use makes the code for a use of the operator.
 func (l *layout) use() (*use, error) {
 	o := l.kernel.signature.Operator
-	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved)
+	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed)
 	if err != nil {
 		return nil, mistake(o.Name, err.Error())
 	}

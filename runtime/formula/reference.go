@@ -13,7 +13,7 @@ import (
 type kernel struct{ signature *task.Signature }
 
 func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
-	p, err := newProgram(k.signature.Operator, a.Attrs, a.Resolved)
+	p, err := newProgram(k.signature.Operator, a.Attrs, a.Resolved, a.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -179,7 +179,8 @@ func TestOnePass(t *testing.T) {
 		"place[n, k] = rank(k': x[n, k'])[k]\ny[n, k] = sum(k' if place[n, k'] == k: w[n, k'])",
 		"y[n, k] = x[n, argsort(k': w[n, k'] descending)[k]]",
 	} {
-		p, err := newProgram(operatorOf(t, text, dtype.F64, 1, n))
+		o, at, r := operatorOf(t, text, dtype.F64, 1, n)
+		p, err := newProgram(o, at, r, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

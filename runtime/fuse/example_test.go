@@ -15,7 +15,7 @@ func Example() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4, 2)
 	y := linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named("hidden"))
-	z := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu).WithAlpha(0), y, graph.Named("relu"))
+	z := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), y, graph.Named("relu"))
 	p, err := graph.Inference(g, z)
 	if err != nil {
 		fmt.Println(err)

@@ -151,7 +151,7 @@ func TestRandomPrograms(t *testing.T) {
 			case 2, 3:
 				y = elementunary.Apply(g, []elementunary.Attrs{relu, tanh, sine}[r.IntN(3)], x)
 			case 4:
-				y = add(g, x, pool[r.IntN(len(pool))], "sum")
+				y = add(g, x, pool[r.IntN(len(pool))], fmt.Sprint("sum", len(pool)))
 			case 5:
 				y = softmax.Apply(g, softmax.Defaults(), x)
 			}

@@ -43,6 +43,14 @@ func (inv *Invocation) add(c partition.Constraint) error {
 	return nil
 }
 
+// Seed returns the seed of the random numbers that the task draws, or 0 if it takes none.
+func (inv *Invocation) Seed() int {
+	if slices.ContainsFunc(inv.Signature.Args, func(a task.Arg) bool { return a.From == task.FromSeed }) {
+		return inv.Node.Seed
+	}
+	return 0
+}
+
 // Binding binds the slots of a task to tensors, one by one, and checks the result. S is the
 // operator's slot type, so that a slot of another operator does not compile; tools use int.
 type Binding[S ~int] struct {

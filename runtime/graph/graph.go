@@ -121,14 +121,16 @@ type Graph struct {
 	mark    string // ends the names of nodes and inputs, and so is a part of all names
 	nodes   []*Node
 	tensors []*info
-	names   map[string]int // how often a name was asked for
+	names   map[string]int    // how often a name was asked for
+	places  map[string]string // of a node or an input, by name: the file and line that inserted it
 	errs    []error
 	base    *Graph // another graph whose tensors this one may use; nil if none
 }
 
-// New returns an empty graph. The seed decides, together with each weight's name, the first values of weights.
+// New returns an empty graph. The seed decides, together with the names of weights and nodes, the first values of weights and
+// what nodes draw at random.
 func New(seed uint64) *Graph {
-	return &Graph{seed: seed, names: map[string]int{}}
+	return &Graph{seed: seed, names: map[string]int{}, places: map[string]string{}}
 }
 
 // OnDevice returns an empty graph like New, whose tensors lie on a device and whose operators run there. Names of
@@ -148,7 +150,7 @@ func (g *Graph) Err() error { return errors.Join(g.errs...) }
 // Nodes returns the nodes in the order in which they were inserted, which is a topological one.
 func (g *Graph) Nodes() []*Node { return slices.Clone(g.nodes) }
 
-// Input adds a tensor that the caller feeds before each step.
+// Input adds a tensor that the caller feeds before each step. No other input or node may have its name.
 func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
 	for _, n := range dims {
 		if n < 0 {
@@ -165,7 +167,13 @@ func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
 		g.fail(1, fmt.Errorf("input %s: want a size that can be addressed, got %v", name, o))
 		return Tensor{}
 	}
-	return g.tensor(info{name: g.unique(name + g.mark), operand: o, kind: input})
+	if err := g.claim(name + g.mark); err != nil {
+		g.fail(1, fmt.Errorf("input %s: %w", name, err))
+		return Tensor{}
+	}
+	in := g.tensor(info{name: g.unique(name + g.mark), operand: o, kind: input})
+	g.places[in.name] = place(2)
+	return in
 }
 
 func (g *Graph) tensor(in info) Tensor {
@@ -194,12 +202,33 @@ func (g *Graph) unique(name string) string {
 	return g.unique(fmt.Sprintf("%s_%d", name, n))
 }
 
+// claim returns an error if a name that the caller gives is that of an earlier node, input or tensor.
+func (g *Graph) claim(name string) error {
+	if g.names[name] == 0 {
+		return nil
+	}
+	got := "that of a tensor"
+	if at, ok := g.places[name]; ok {
+		got = "one that " + at + " gave already"
+	}
+	return fmt.Errorf("want a name that nothing else in the graph has, got %s", got)
+}
+
 // fail keeps err with the source position skip frames above the caller of fail's caller.
 func (g *Graph) fail(skip int, err error) {
-	if _, file, line, ok := runtime.Caller(skip + 1); ok {
-		err = fmt.Errorf("%s:%d: %w", filepath.Base(file), line, err)
+	if at := place(skip + 2); at != "" {
+		err = fmt.Errorf("%s: %w", at, err)
 	}
 	g.errs = append(g.errs, err)
+}
+
+// place returns the file and line skip calls above place itself, or nothing if they are not known.
+func place(skip int) string {
+	_, file, line, ok := runtime.Caller(skip)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
 }
 
 // Node is an operator applied to tensors.
@@ -209,6 +238,7 @@ type Node struct {
 	Attrs    task.Attrs
 	Resolved *task.Resolution
 	Device   int // that runs the node's tasks
+	Seed     int // of the node's random numbers: the graph's seed, mixed with the node's name
 
 	graph  *Graph        // into which the node was inserted
 	slots  [][]Tensor    // per slot
@@ -264,8 +294,9 @@ func Request[S ~int](slot S) Option {
 	return func(o *options) { o.requests = append(o.requests, int(slot)) }
 }
 
-// Named gives the node a name. Variables are named after their nodes and shared by name between the
-// plans of an engine, so a second graph with the same names works on the same weights.
+// Named gives the node a name, which no other node or input of the graph may have. Without it, the operator's name and a
+// number make one. Variables are named after their nodes and shared by name between the plans of an engine, so a second
+// graph with the same names works on the same weights.
 func Named(name string) Option { return func(o *options) { o.name = name } }
 
 // Insertion is a node that is being bound, slot by slot. S is the operator's slot type, so that a
@@ -400,8 +431,16 @@ func (in *Insertion[S]) Node() *Node {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
+	if in.opts.name != "" {
+		if err := g.claim(name + g.mark); err != nil {
+			g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+			return nil
+		}
+	}
 	n := &Node{Op: op, Name: g.unique(name + g.mark), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
 		constraints: in.opts.constraints}
+	n.Seed = g.seedOf(n.Name)
+	g.places[n.Name] = place(in.skip + 1)
 	for i := range op.Slots {
 		s := &op.Slots[i]
 		switch s.Role {

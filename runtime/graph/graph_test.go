@@ -158,20 +158,16 @@ func TestNames(t *testing.T) {
 		return t
 	}
 	x := note(g.Input("x", dtype.F32, 2, 3))
-	note(g.Input("x", dtype.F32, 2, 3))
 	note(g.Input("fc.output", dtype.F32, 2, 3))
-	for range 2 {
-		y := note(linear.Apply(g, dense(4), x, graph.Named("fc")))
-		note(y.Node().Tensor(int(linear.SlotWeight)))
-	}
-	note(g.Input("fc.weight", dtype.F32, 2, 3))
-	note(linear.Apply(g, dense(4), x, graph.Named("x")))
+	note(g.Input("linear", dtype.F32, 2, 3))
+	y := note(linear.Apply(g, dense(4), x, graph.Named("fc")))
+	note(y.Node().Tensor(int(linear.SlotWeight)))
 	note(linear.Apply(g, dense(4), x))
 	note(linear.Apply(g, dense(4), x))
 	if g.Err() != nil {
 		t.Fatal(g.Err())
 	}
-	want := "[x x_1 fc.output fc.output_1 fc.weight fc_1.output fc_1.weight fc.weight_1 x_2.output linear.output linear_1.output]"
+	want := "[x fc.output linear fc.output_1 fc.weight linear_1.output linear_2.output]"
 	if fmt.Sprint(names) != want {
 		t.Errorf("names\n got %v\nwant %s", names, want)
 	}
@@ -224,5 +220,36 @@ func TestBinding(t *testing.T) {
 		case tt.want != "" && (err == nil || err.Error() != tt.want):
 			t.Errorf("%s: got %v\nwant %s", tt.name, err, tt.want)
 		}
+	}
+}
+
+// TestNamesGivenTwice gives names twice: each is an error at the line of the second one, with the place of the first. Names
+// made by default avoid those that were given.
+func TestNamesGivenTwice(t *testing.T) {
+	g := graph.New(1)
+	_, _, line, _ := runtime.Caller(0)
+	x := g.Input("x", dtype.F32, 2, 3)
+	y := linear.Apply(g, dense(3), x, graph.Named("linear"))
+	linear.Apply(g, dense(3), y) // line+3: linear_1
+	var want []string
+	for _, name := range []string{"linear", "x", "linear_1", "linear.output"} {
+		if z := linear.Apply(g, dense(3), y, graph.Named(name)); z.Valid() {
+			t.Errorf("got a second node %s", name)
+		}
+		got := map[string]int{"linear": 2, "x": 1, "linear_1": 3}[name]
+		place := "that of a tensor"
+		if got > 0 {
+			place = fmt.Sprintf("one that graph_test.go:%d gave already", line+got)
+		}
+		want = append(want, fmt.Sprintf("graph_test.go:%d: node %s: want a name that nothing else in the graph has, got %s", line+6, name, place))
+	}
+	g.Input("x", dtype.F32)
+	want = append(want, fmt.Sprintf("graph_test.go:%d: input x: want a name that nothing else in the graph has, got one that graph_test.go:%d gave already", line+16, line+1))
+	if err := g.Err(); err == nil || err.Error() != strings.Join(want, "\n") {
+		t.Errorf("got %v\nwant %s", err, strings.Join(want, "\n"))
+	}
+	other := graph.OnDevice(1, 1)
+	if other.Input("x", dtype.F32); other.Err() != nil {
+		t.Error(other.Err())
 	}
 }

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -15,35 +14,27 @@ import (
 type initializer struct {
 	op    *Operator
 	attrs task.Attrs
+	seed  int
 }
 
-// initializer returns the initializer of a weight. If the initializer has an attribute named seed that the
-// spec does not set, it is derived from the graph's seed and the weight's name, so that weights
-// differ from one another and stay the same when others are added.
+// seedOf returns the seed of the random numbers of a node or a weight: it differs from those of others, and stays the same
+// when others are added.
+func (g *Graph) seedOf(name string) int {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", g.seed, name)
+	return int(h.Sum64() & math.MaxInt32)
+}
+
+// initializer returns the initializer of a weight.
 func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, error) {
 	if op == nil {
 		return nil, errors.New("want an initializer, got none")
 	}
-	object := map[string]any{}
-	if attrs != "" {
-		if err := json.Unmarshal([]byte(attrs), &object); err != nil {
-			return nil, err
-		}
-	}
-	if _, set := object["seed"]; !set && slices.Contains(op.AttrNames, "seed") {
-		h := fnv.New64a()
-		fmt.Fprintf(h, "%d %s", g.seed, weight)
-		object["seed"] = h.Sum64() & math.MaxInt32
-	}
-	data, err := json.Marshal(object)
+	a, err := op.DecodeAttrs([]byte(attrs))
 	if err != nil {
 		return nil, err
 	}
-	a, err := op.DecodeAttrs(data)
-	if err != nil {
-		return nil, err
-	}
-	return &initializer{op, a}, nil
+	return &initializer{op, a, g.seedOf(weight)}, nil
 }
 
 // Initialization returns the program that gives the variables of programs their first values. Of
@@ -95,7 +86,7 @@ func (in *initializer) node(v Tensor) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Op: in.op, Name: v.name, Attrs: in.attrs, Resolved: res, Device: v.device, slots: make([][]Tensor, len(in.op.Slots))}
+	n := &Node{Op: in.op, Name: v.name, Attrs: in.attrs, Resolved: res, Device: v.device, Seed: in.seed, slots: make([][]Tensor, len(in.op.Slots))}
 	n.slots[out] = []Tensor{v}
 	return n, nil
 }

@@ -13,7 +13,7 @@ import (
 // rewrite programs. Inputs, weights and outputs that tensors does not list keep their tensors. Saved slots get new ones. Request lists outputs that are made on
 // request. It fails if the operator's rules do not give the tensors their types and shapes.
 func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
-	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, slots: make([][]Tensor, len(n.slots)), passed: n.passed, constraints: n.constraints, wholes: n.wholes,
+	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, Seed: n.Seed, slots: make([][]Tensor, len(n.slots)), passed: n.passed, constraints: n.constraints, wholes: n.wholes,
 		after: n.after, origin: n.Origin()}
 	given := task.NoneGiven(&n.Op.Operator)
 	copy(given.Requested, n.Resolved.Given().Requested)

@@ -115,7 +115,7 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []Tensor, grads map[Tensor]Tensor) error {
 	// The updates have a graph of their own, so that another program of g names its optimizer's
 	// state alike.
-	u := &Graph{seed: g.seed, device: g.device, names: maps.Clone(g.names), base: g}
+	u := &Graph{seed: g.seed, device: g.device, names: maps.Clone(g.names), places: maps.Clone(g.places), base: g}
 	if len(grads) == 0 {
 		return fmt.Errorf("graph: %s depends on no trainable weight", loss.name)
 	}

@@ -97,14 +97,19 @@ const (
 
 // Constraint restricts how a launch partitions its stores.
 type Constraint struct {
-	Kind    Kind   `json:"kind"`
-	Terms   []Term `json:"terms"`             // as many as Form.Terms says
-	Axes    []int  `json:"axes,omitempty"`    // of Broadcast; nil means all
-	Extents []int  `json:"extents,omitempty"` // of MinExtents, one for each axis; 0 demands nothing
-	Factors []int  `json:"factors,omitempty"` // of Scale
-	Low     []int  `json:"low,omitempty"`     // of Bloat
-	High    []int  `json:"high,omitempty"`    // of Bloat
-	Hint    Hint   `json:"hint,omitempty"`    // of Image
+	Kind  Kind   `json:"kind"`
+	Terms []Term `json:"terms"` // as many as Form.Terms says
+	// Axes are those that Broadcast keeps whole, or to which the numbers of other kinds belong; nil means all. Negative
+	// ones count from the end.
+	Axes []int `json:"axes,omitempty"`
+	// Dims names further axes: dimensions in the shape of the first term's slot, runs, or attributes that are axes. Only
+	// tasks of operators may have them, whose uses turn them into numbers.
+	Dims    []string `json:"dims,omitempty"`
+	Extents []int    `json:"extents,omitempty"` // of MinExtents, one for each axis; 0 demands nothing
+	Factors []int    `json:"factors,omitempty"` // of Scale
+	Low     []int    `json:"low,omitempty"`     // of Bloat
+	High    []int    `json:"high,omitempty"`    // of Bloat
+	Hint    Hint     `json:"hint,omitempty"`    // of Image
 }
 
 // MarshalText writes the name that specs use.
@@ -162,6 +167,9 @@ func (c Constraint) String() string {
 	for _, t := range c.Terms {
 		parts = append(parts, t.String())
 	}
+	if c.Dims != nil {
+		parts = append(parts, fmt.Sprintf("axes %v", c.Dims))
+	}
 	for _, f := range c.Kind.Form().Fields {
 		if list := *f.Of(&c); list != nil {
 			parts = append(parts, fmt.Sprintf("%s %v", f.Name, list))
@@ -176,7 +184,7 @@ func (c Constraint) String() string {
 // Equal reports whether two constraints are the same. To align a group means to align its first
 // argument with the group.
 func (c Constraint) Equal(d Constraint) bool {
-	if c.Kind != d.Kind || c.Hint != d.Hint || !slices.Equal(c.alignTerms(), d.alignTerms()) {
+	if c.Kind != d.Kind || c.Hint != d.Hint || !slices.Equal(c.Dims, d.Dims) || !slices.Equal(c.alignTerms(), d.alignTerms()) {
 		return false
 	}
 	return !slices.ContainsFunc(c.Kind.Form().Fields, func(f Field) bool {
@@ -215,11 +223,11 @@ func (c Constraint) check(task string, known func(name string) bool) error {
 	}
 	for _, f := range form.Fields {
 		list := *f.Of(&c)
-		if !f.Required && list != nil && len(list) == 0 {
+		if !f.Required && list != nil && len(list) == 0 && c.Dims == nil {
 			return fail(EmptyAxes, c.Terms[0].String(), "a number in "+f.Name+", or no "+f.Name+" for all,", "an empty list")
 		}
 		for _, v := range list {
-			if v < f.Least {
+			if v < f.Least && f.Required {
 				return fail(BadValue, c.Terms[0].String(), fmt.Sprintf("%s of %d or more", f.Name, f.Least), fmt.Sprint(v))
 			}
 		}

@@ -33,8 +33,8 @@ type Form struct {
 type Field struct {
 	Name     string // its key in specs
 	Of       func(*Constraint) *[]int
-	Least    int  // the least number it may hold
-	Required bool // a required field has a number for each axis; another lists axes
+	Least    int  // the least number that a required field may hold
+	Required bool // a required field has a number for each axis, or for each of those that another lists
 }
 
 // kind is a form with the functions that launches need.
@@ -64,12 +64,12 @@ func init() {
 	kinds = [numKinds]kind{
 		Align: {Form: Form{Name: "align", Terms: AnyTerms, SameRank: true, SameExtents: true}, check: checkAlign},
 		Broadcast: {Form: Form{Name: "broadcast", Terms: OneTerm, Fields: []Field{axes}},
-			check: checkAxes, restrict: broadcast},
-		MinExtents: {Form: Form{Name: "min_extents", Terms: OneTerm, Fields: []Field{extents}},
+			check: func(*pair) *op.Error { return nil }, restrict: broadcast},
+		MinExtents: {Form: Form{Name: "min_extents", Terms: OneTerm, Fields: []Field{axes, extents}},
 			check: checkLists, restrict: minExtents},
-		Scale: {Form: Form{Name: "scale", Terms: SourceTarget, Fields: []Field{factors}, SameRank: true},
+		Scale: {Form: Form{Name: "scale", Terms: SourceTarget, Fields: []Field{axes, factors}, SameRank: true},
 			check: checkLists, box: scale},
-		Bloat: {Form: Form{Name: "bloat", Terms: SourceTarget, Fields: []Field{low, high}, SameRank: true},
+		Bloat: {Form: Form{Name: "bloat", Terms: SourceTarget, Fields: []Field{axes, low, high}, SameRank: true},
 			check: checkLists, box: bloat, grows: bloats},
 		Image: {Form: Form{Name: "image", Terms: SourceTarget, Hints: true, Points: true}, check: checkImage, derive: image},
 	}
@@ -161,15 +161,6 @@ func checkAlign(p *pair) *op.Error {
 	return nil
 }
 
-func checkAxes(p *pair) *op.Error {
-	for _, axis := range p.c.Axes {
-		if n := p.a.store.rank(); axis >= n {
-			return p.fail(AxisOutOfRange, p.both(), fmt.Sprintf("an axis of a store of rank %d", n), fmt.Sprintf("axis %d", axis))
-		}
-	}
-	return nil
-}
-
 // checkLists checks that all stores have the same rank and that each list has a number for each axis.
 func checkLists(p *pair) *op.Error {
 	n := p.a.store.rank()
@@ -177,10 +168,51 @@ func checkLists(p *pair) *op.Error {
 		return p.fail(RankMismatch, p.both(), "stores of the same rank", fmt.Sprintf("%d and %d", n, b.rank()))
 	}
 	for _, f := range p.c.Kind.Form().Fields {
-		if got := len(*f.Of(&p.c)); got != n {
+		if got := len(*f.Of(&p.c)); got != n && f.Required {
 			return p.fail(LengthMismatch, p.both(), fmt.Sprintf("%d numbers in %s, one for each axis,", n, f.Name), fmt.Sprint(got))
 		}
 	}
+	return nil
+}
+
+// spread turns axes into numbers from 0. Lists that belong to some axes get a number for each: those of other axes demand
+// nothing.
+func (p *pair) spread() *op.Error {
+	if p.c.Dims != nil {
+		return p.fail(BadOperand, p.both(), "axes by their numbers", fmt.Sprint(p.c.Dims))
+	}
+	if p.c.Axes == nil {
+		return nil
+	}
+	n := p.a.store.rank()
+	axes := slices.Clone(p.c.Axes)
+	for i, axis := range axes {
+		if axis < 0 {
+			axes[i] += n
+		}
+		if axes[i] < 0 || axes[i] >= n {
+			return p.fail(AxisOutOfRange, p.both(), fmt.Sprintf("an axis of a store of rank %d", n), fmt.Sprintf("axis %d", axis))
+		}
+	}
+	if p.c.Kind == Broadcast {
+		p.c.Axes = axes
+		return nil
+	}
+	for _, f := range p.c.Kind.Form().Fields {
+		list := *f.Of(&p.c)
+		switch {
+		case !f.Required:
+			continue
+		case len(list) != len(axes):
+			return p.fail(LengthMismatch, p.both(), fmt.Sprintf("%d numbers in %s, one for each of the axes,", len(axes), f.Name), fmt.Sprint(len(list)))
+		}
+		all := slices.Repeat([]int{f.Least}, n)
+		for i, axis := range axes {
+			all[axis] = list[i]
+		}
+		*f.Of(&p.c) = all
+	}
+	p.c.Axes = nil
 	return nil
 }
 

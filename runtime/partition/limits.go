@@ -54,8 +54,13 @@ func (l *Launch) pairs(args []argument) ([]pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range pairs {
-		if err := p.check(); err != nil {
+	for i := range pairs {
+		p := &pairs[i]
+		err := p.spread()
+		if err == nil {
+			err = p.check()
+		}
+		if err != nil {
 			err.Task = l.Declaration.Task
 			return nil, err
 		}

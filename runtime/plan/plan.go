@@ -115,6 +115,8 @@ type Call struct {
 	// made on request. The operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
+	// Seed is that of the call's random numbers; 0 if the task takes none.
+	Seed int `json:"seed,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.
 	Passed map[string]json.RawMessage `json:"passed,omitempty"`
 	// Added lists the constraints on how tensors are partitioned that the caller added to those of the task.

@@ -42,11 +42,9 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 		case 0:
 			y = linear.Apply(g, linear.Defaults(x.Shape()[len(x.Shape())-1]).WithUseBias(r.IntN(2) == 0), x)
 		case 1, 2:
-			y = elementunary.Apply(g, elementunary.Defaults(unaries[r.IntN(len(unaries))]).WithAlpha(0), x)
+			y = elementunary.Apply(g, elementunary.Defaults(unaries[r.IntN(len(unaries))]), x)
 		case 3:
-			at := dropout.Defaults(0.25)
-			at.Seed = int(seed)
-			y = dropout.Apply(g, at, x)
+			y = dropout.Apply(g, dropout.Defaults(0.25), x)
 		case 4:
 			y = softmax.Apply(g, softmax.Defaults(), x)
 		case 5:

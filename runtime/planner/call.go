@@ -86,6 +86,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	if err != nil {
 		return err
 	}
+	c.Seed = inv.Seed()
 	if err := pass(&c, inv); err != nil {
 		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 	}

@@ -26,7 +26,7 @@ func elementwiseStep(t testing.TB, batch, width int) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
 	x := linear.Apply(g, linear.Defaults(width), g.Input("x", dtype.F32, batch, width), graph.Named("a"))
-	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin).WithAlpha(0), x, graph.Named("sin"))
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin), x, graph.Named("sin"))
 	y = elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwMul), elementbinary.LhsInput(y), elementbinary.RhsInput(x), graph.Named("mul"))
 	at := dropout.Defaults(0.5)
 	y = dropout.Apply(g, at, y, graph.Named("drop"))

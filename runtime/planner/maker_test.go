@@ -116,7 +116,7 @@ func makings(t *testing.T) []making {
 func changedInPlace() (*graph.Program, error) {
 	g := graph.New(6)
 	x := linear.Apply(g, linear.Defaults(3).WithUseBias(false), g.Input("x", dtype.F32, 4, 2))
-	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin).WithAlpha(0), x)
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin), x)
 	z := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwMul), elementbinary.LhsInput(x), elementbinary.RhsInput(y))
 	return graph.Inference(g, linear.Apply(g, linear.Defaults(2).WithUseBias(false), z))
 }

@@ -29,7 +29,8 @@ type Accessor struct {
 	Passed map[int][]any
 	// Partition returns the partition of the tensor of a slot; nil if no tensor is partitioned.
 	Partition func(slot int) partition.Partition
-	// Profiling and Handle are the arguments of these sources.
+	// Seed, Profiling and Handle are the arguments of these sources.
+	Seed      int
 	Profiling Profiling
 	Handle    Handle
 }
@@ -43,6 +44,8 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 		return a.Attrs
 	case FromShape:
 		return a.partition(arg.Of)
+	case FromSeed:
+		return a.Seed
 	case FromProfiling:
 		return a.Profiling
 	case FromHandle:

@@ -18,13 +18,14 @@ const (
 	FromAttrs                    // the operator's attributes as a whole
 	FromShape                    // the partition.Partition of a slot's tensor
 	FromIteration                // the training step, from 0
+	FromSeed                     // of random numbers: the graph's seed, mixed with the node's name
 	FromProfiling                // how the engine measures tasks: a Profiling
 	FromHandle                   // the device that the task runs on: a Handle
 	FromInit                     // per-device state, which the operator's init task made
 	FromCall                     // the caller passes it
 )
 
-var sources = [...]string{"expression", "attrs", "shape", "iteration", "profiling", "handle", "init", "call"}
+var sources = [...]string{"expression", "attrs", "shape", "iteration", "seed", "profiling", "handle", "init", "call"}
 
 // String returns the name that specs use.
 func (s Source) String() string {

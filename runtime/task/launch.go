@@ -20,7 +20,11 @@ func Store(name string, o Operand) *partition.Store {
 // passes, and added the constraints besides those of the task. A task that declares no constraints is divided along the
 // dimensions of the operator's shards only. Errors say which constraint cannot be added.
 func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Launch, error) {
-	l := partition.New(s.declared(res))
+	d, err := s.declared(res)
+	if err != nil {
+		return nil, s.about(err)
+	}
+	l := partition.New(d)
 	if !s.Constraints.Declared {
 		l.SetDims(s.dims(res))
 	}
@@ -40,7 +44,11 @@ func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed 
 		}
 	}
 	for _, c := range added {
-		if err := l.AddConstraint(c); err != nil {
+		c, applies, err := s.numbered(res, c)
+		if err == nil && applies {
+			err = l.AddConstraint(c)
+		}
+		if err != nil {
 			return nil, s.about(err)
 		}
 	}

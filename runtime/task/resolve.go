@@ -30,6 +30,8 @@ type Cost struct {
 // Resolution is an operator applied to operands: the types and shapes of all its slots, and what its tasks
 // take. It is made by Operator.Resolve and must not be changed afterwards.
 type Resolution struct {
+	// Attrs are the operator's attributes.
+	Attrs Attrs
 	// Dims points to the operator's generated Dims: the dimensions that its shapes bind.
 	Dims any
 	// Types holds the element type of each dtype variable.
@@ -72,7 +74,11 @@ func Resolve(o *Operator, attrs Attrs, given Given) (*Resolution, error) {
 	if err := Validate(attrs); err != nil {
 		return nil, err
 	}
-	return o.Resolve(o, attrs, given)
+	r, err := o.Resolve(o, attrs, given)
+	if err == nil {
+		r.Attrs = attrs
+	}
+	return r, err
 }
 
 // Given returns what the caller passed.

@@ -43,9 +43,6 @@ func (s *Signature) ParamName(i int) string {
 	return name
 }
 
-// declared is Declaration for a use of the operator.
-func (s *Signature) declared(*Resolution) *partition.Declaration { return s.Declaration() }
-
 // Declaration returns what the task declares about its launches. Which group a parameter belongs to
 // follows from the task's permission for it, how many tensors go into it from its slot.
 func (s *Signature) Declaration() *partition.Declaration {

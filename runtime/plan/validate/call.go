@@ -57,7 +57,7 @@ func newCall(s graph.Step, number int) *call {
 // program does.
 func (c *call) fits(got *plan.Call) bool {
 	want := &c.want
-	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
+	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || got.Seed != c.inv.Seed() || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
 		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) || !slices.EqualFunc(got.Added, c.inv.Added, partition.Constraint.Equal) {
 		return false
 	}

@@ -24,7 +24,7 @@ func step(t *testing.T) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
 	x := linear.Apply(g, linear.Defaults(4).WithUseBias(false), g.Input("x", dtype.F32, 2, 3), graph.Named("a"))
-	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin).WithAlpha(0), linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("b")), graph.Named("sin"))
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeSin), linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("b")), graph.Named("sin"))
 	z := linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("c"))
 	z.Node().After(y.Node())
 	first := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(g.Input("label", dtype.I32, 2, 1)), graph.Named("loss"))
@@ -72,6 +72,7 @@ func TestPlan(t *testing.T) {
 			c := call(p, "sin: element_unary.forward")
 			c.Attrs = json.RawMessage(strings.Replace(string(c.Attrs), "SIN", "COS", 1))
 		}, "want the attributes and tensors that the program gives it, got others"},
+		{"a seed", func(p *plan.Plan) { call(p, "sin: element_unary.forward").Seed = 1 }, "want the attributes and tensors that the program gives it, got others"},
 		{"another node", func(p *plan.Plan) { call(p, "sin: element_unary.forward").Node = "cos" }, "want a call of the program, got another"},
 		{"another weight", func(p *plan.Plan) {
 			a, b := call(p, "b: linear.forward"), call(p, "c: linear.forward")

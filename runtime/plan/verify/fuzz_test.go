@@ -24,7 +24,7 @@ func plans(t testing.TB) []*plan.Plan {
 	for _, typ := range []dtype.Type{dtype.F32, dtype.F16} {
 		g := graph.New(1)
 		x := flat.Apply(g, flat.Defaults().WithStartDim(1), g.Input("x", typ, 2, 1, 2))
-		x = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeTanh).WithAlpha(0), linear.Apply(g, linear.Defaults(3), x))
+		x = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeTanh), linear.Apply(g, linear.Defaults(3), x))
 		loss := scce.Apply(g, scce.Defaults(), scce.Logit(x), scce.Label(g.Input("label", dtype.I32, 2, 1)))
 		prog, err := graph.Training(g, loss, adam.Optimizer(adam.Defaults()))
 		if err != nil {

@@ -2,6 +2,7 @@ package use
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -219,12 +220,16 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// made is the graph of the case under test.
-var made *graph.Graph
+// made is the graph of the case under test, and inputs counts inputs.
+var (
+	made   *graph.Graph
+	inputs int
+)
 
 func tensors(typ dtype.Type, shapes [][]int) (ts []graph.Tensor) {
 	for _, s := range shapes {
-		ts = append(ts, made.Input("in", typ, s...))
+		inputs++
+		ts = append(ts, made.Input(fmt.Sprint("in", inputs), typ, s...))
 	}
 	return ts
 }

@@ -1,0 +1,147 @@
+package task
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
+)
+
+// declared is Declaration for a use of the operator: axes that constraints name are numbers.
+func (s *Signature) declared(r *Resolution) (*partition.Declaration, error) {
+	d := s.Declaration()
+	if !slices.ContainsFunc(s.Constraints.List, func(c partition.Constraint) bool { return c.Dims != nil }) {
+		return d, nil
+	}
+	var list []partition.Constraint
+	for _, c := range s.Constraints.List {
+		c, applies, err := s.numbered(r, c)
+		if err != nil {
+			return nil, err
+		}
+		if applies {
+			list = append(list, c)
+		}
+	}
+	return d.SetConstraints(list...), nil
+}
+
+// numbered returns a constraint with numbers in place of the names of axes. It does not apply if the slot is absent, or if the
+// names stand for no axes.
+func (s *Signature) numbered(r *Resolution, c partition.Constraint) (n partition.Constraint, applies bool, err error) {
+	if c.Dims == nil {
+		return c, true, nil
+	}
+	term := c.Terms[0].Name
+	slot := s.Operator.SlotNamed(strings.TrimPrefix(term, gradPrefix))
+	if slot < 0 {
+		return c, false, &op.Error{Code: partition.BadOperand, Want: "a slot for axes by name, for " + c.String(), Got: term}
+	}
+	if len(r.Operands(slot)) == 0 {
+		return c, false, nil
+	}
+	axes := slices.Clone(c.Axes)
+	for _, name := range c.Dims {
+		at, ok := r.axesOf(s.Operator, slot, name)
+		if !ok {
+			return c, false, &op.Error{Code: partition.AxisOutOfRange, Slot: term, Want: "a dimension of its shape " + s.Operator.Slots[slot].Shape +
+				", or an attribute that is an axis, for " + c.String(), Got: name}
+		}
+		axes = append(axes, at...)
+	}
+	c.Axes, c.Dims = axes, nil
+	return c, len(axes) > 0, nil
+}
+
+// axesOf returns the axes that a name stands for in the tensors of a slot: a dimension or a run of its shape, or an
+// attribute. Axes of an attribute may be negative, and count from the end.
+func (r *Resolution) axesOf(o *Operator, slot int, name string) ([]int, bool) {
+	elements := shapeElements(o.Slots[slot].Shape)
+	rank := len(r.Operands(slot)[0].Shape)
+	i := slices.IndexFunc(elements, func(e string) bool { return strings.TrimSuffix(e, "...") == name })
+	if i < 0 {
+		return attributeAxes(r.Attrs, name)
+	}
+	left, known := r.length(elements[:i])
+	right, alsoKnown := r.length(elements[i+1:])
+	switch n, ok := r.length(elements[i : i+1]); {
+	case !ok && known && alsoKnown:
+	case !ok:
+		return nil, false
+	case known:
+		right = rank - left - n
+	case alsoKnown:
+		left = rank - right - n
+	default:
+		return nil, false
+	}
+	var axes []int
+	for axis := left; axis < rank-right; axis++ {
+		axes = append(axes, axis)
+	}
+	return axes, true
+}
+
+// length returns the number of dimensions for which elements of a shape stand; ok is false if it is not known.
+func (r *Resolution) length(elements []string) (n int, ok bool) {
+	for _, e := range elements {
+		name, run := strings.CutSuffix(e, "...")
+		if !run {
+			n++
+			continue
+		}
+		dims := reflect.Indirect(reflect.ValueOf(r.Dims))
+		if dims.Kind() != reflect.Struct {
+			return 0, false
+		}
+		f := dims.FieldByName(name)
+		if !f.IsValid() || f.Kind() != reflect.Slice {
+			return 0, false
+		}
+		n += f.Len()
+	}
+	return n, true
+}
+
+// shapeElements returns the elements of a shape as a spec writes it, such as [A..., R, prod(X)].
+func shapeElements(text string) []string {
+	var out []string
+	depth, from := 0, 1
+	for i, c := range text {
+		switch c {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		}
+		if c == ',' && depth == 1 || i == len(text)-1 {
+			if e := strings.TrimSpace(text[min(from, i):i]); e != "" {
+				out = append(out, e)
+			}
+			from = i + 1
+		}
+	}
+	return out
+}
+
+// attributeAxes returns the value of an attribute that is an axis or several.
+func attributeAxes(attrs Attrs, name string) ([]int, bool) {
+	v := reflect.ValueOf(attrs)
+	if v.Kind() != reflect.Struct {
+		return nil, false
+	}
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("json") != name {
+			continue
+		}
+		switch x := v.Field(i).Interface().(type) {
+		case int:
+			return []int{x}, true
+		case interface{ Values() []int }:
+			return x.Values(), true
+		}
+	}
+	return nil, false
+}
