@@ -19,16 +19,23 @@ type Program struct {
 	counter  *counter
 }
 
-// Value is a tensor of a program together with its elements.
+// Value is what a run of a program gets: a tensor together with its elements, or an argument of a node with its values.
 type Value struct {
 	tensor graph.Tensor
+	node   *graph.Node // of an argument
 	feed   func(*engine.Instance) error
 }
 
 // With gives an input, or a variable, its elements in row-major order. A tensor of f16 or bf16 takes float32,
 // which are rounded.
 func With[T dtype.Element](t graph.Tensor, elements []T) Value {
-	return Value{t, func(in *engine.Instance) error { return engine.Feed(in, t.Name(), elements) }}
+	return Value{tensor: t, feed: func(in *engine.Instance) error { return engine.Feed(in, t.Name(), elements) }}
+}
+
+// Set gives an argument of a node, from "call" in the spec, new values, as many as the node has and of the same types.
+// They hold from this run on, for all tasks of the node. What Apply was given holds until then, and in other programs.
+func Set[S ~int](n *graph.Node, slot S, values ...any) Value {
+	return Value{node: n, feed: func(in *engine.Instance) error { return in.SetArg(n.Name, n.Op.SlotName(int(slot)), values...) }}
 }
 
 // Run runs the program once. Every input needs a value in every run; variables keep theirs from run to run. It is
@@ -38,7 +45,7 @@ func (p *Program) Run(ctx context.Context, values ...Value) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	for _, v := range values {
-		if err := p.has(v.tensor, "an input or a variable", p.graph.Fed, p.graph.Variables); err != nil {
+		if err := p.takes(v); err != nil {
 			return err
 		}
 		if err := v.feed(p.instance); err != nil {
@@ -73,6 +80,19 @@ func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {
 		return nil, err
 	}
 	return engine.Fetch[T](p.instance, t.Name())
+}
+
+// takes checks that a run of the program may get a value.
+func (p *Program) takes(v Value) error {
+	if v.node == nil {
+		return p.has(v.tensor, "an input or a variable", p.graph.Fed, p.graph.Variables)
+	}
+	for _, s := range p.graph.Steps {
+		if s.Invocation != nil && s.Invocation.Node.Origin() == v.node.Origin() {
+			return nil
+		}
+	}
+	return fmt.Errorf("opgen: program %s: want a node that it runs, got node %s", p.graph.Name, v.node.Name)
 }
 
 // has checks that a tensor is among those of the program. Another graph may have one of the same name.

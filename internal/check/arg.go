@@ -26,7 +26,7 @@ func (o *operator) arg(a *spec.Arg) {
 	if a.Variadic != nil {
 		o.argArity(a, from)
 	}
-	fixed := rules.SourceType(a)
+	fixed := rules.SourceType(o.s, a)
 	switch from {
 	case task.FromExpression:
 		o.exprArg(a)
@@ -79,6 +79,8 @@ func (o *operator) plain(a *spec.Arg, from task.Source) {
 	switch {
 	case from == task.FromHandle:
 		holds = "a device's handles"
+	case from == task.FromMemory:
+		holds = "a source of memory"
 	case from == task.FromInit:
 		holds = "per-device state"
 	case strings.Contains(a.Type.V, "*"):
@@ -156,6 +158,8 @@ func (o *operator) taskArgs(t *spec.Task) {
 			o.list.Add(diag.BadArg, n.Span(), "the task of an %s has no caller that could pass %s", o.s.Kind, n.V)
 		case stateless && (from == task.FromIteration || from == task.FromCall):
 			o.list.Add(diag.BadArg, n.Span(), "%s runs when plans are loaded or closed, so it has no argument from %s", t.Name, from)
+		case !stateless && from == task.FromMemory:
+			o.list.Add(diag.BadArg, n.Span(), "%s allocates nothing while it runs, so it has no argument from memory", t.Name).Hinted("a slot of role scratch is memory of one task")
 		case t.Name == "init" && from == task.FromInit:
 			o.list.Add(diag.BadArg, n.Span(), "init makes %s, so %[1]s is not an argument of it", n.V)
 		case from == task.FromInit && !o.s.Unread["tasks"] && o.taskNamed("init") == nil:
@@ -173,6 +177,19 @@ func (o *operator) taskNamed(name string) *spec.Task {
 	return nil
 }
 
+// trial checks the access of init to a slot: it may try algorithms on scratch memory of the slot's shape.
+func (o *operator) trial(t *spec.Task, a *spec.Access) {
+	s := o.findSlot(a)
+	switch {
+	case t.Name != "init":
+		o.list.Add(diag.BadPerm, a.Key, "%s gets no tensors", t.Name)
+	case a.Value.V != "scratch":
+		o.list.Add(diag.BadPerm, a.Value.Span(), "%s gets no tensors: they hold nothing when it runs", t.Name).Hinted("scratch is memory of the slot's shape, to try algorithms on")
+	case s != nil && s.Per.V == "worker":
+		o.list.Add(diag.BadPerm, a.Key, "%s runs on no worker, so it gets no scratch memory of one", t.Name)
+	}
+}
+
 // stateTask checks a task that makes or frees per-device state.
 func (o *operator) stateTask(t *spec.Task) {
 	for _, s := range []spec.Str{t.Over, t.Grain} {
@@ -184,7 +201,7 @@ func (o *operator) stateTask(t *spec.Task) {
 		o.list.Add(diag.BadStep, t.Steps[0].Key, "%s runs once for each device, in one step", t.Name)
 	}
 	for _, a := range t.Access {
-		o.list.Add(diag.BadPerm, a.Key, "%s gets no tensors: they hold nothing when it runs", t.Name)
+		o.trial(t, a)
 	}
 	if t.Declared {
 		o.list.Add(diag.BadTask, t.Key, "%s gets no tensors, so it has no constraints", t.Name)

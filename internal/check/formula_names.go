@@ -178,7 +178,7 @@ func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 			continue
 		}
 		from, _ := rules.SourceOf(a)
-		switch k := kindsOf[rules.ExprKinds[rules.TypeOf(a)]]; {
+		switch k := kindsOf[rules.ExprKinds[rules.TypeOf(f.s, a)]]; {
 		case from == task.FromIteration || from == task.FromSeed:
 			f.atomInfo(n.Name).atLeast(0)
 			return integer(atom(n.Name)), nil

@@ -61,6 +61,15 @@ func argDoc(a *model.Arg) string {
 	return doc
 }
 
+// followed returns the call that keeps the field of an argument at what the caller passes.
+func followed(a *model.Arg) string {
+	follow := "Follow"
+	if a.Variadic {
+		follow = "FollowAll"
+	}
+	return fmt.Sprintf("opimpl.%s(b, Slot%s, &a.%[2]s)", follow, a.GoName)
+}
+
 // isField reports whether the struct of a task's arguments has a field for an argument. The iteration differs
 // from run to run, so it is a method. Every task has a field Attrs, so an argument of that name adds none.
 func isField(a *model.Arg) bool {
@@ -86,10 +95,7 @@ func (e *emitter) argMethods(t *model.Task) {
 // argument returns the call that gives an argument its value when a task is bound.
 func (e *emitter) argument(a *model.Arg) string {
 	get := "Argument"
-	switch {
-	case a.Variadic:
-		get = "Arguments"
-	case a.State():
+	if a.State() {
 		get = "StateOf"
 	}
 	return fmt.Sprintf("opimpl.%s[%s](b, Slot%s)", get, e.goTypeName(a.Type), a.GoName)

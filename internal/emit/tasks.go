@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // tasks emits task ids, argument structs, the interfaces of kernels, and the functions that register and bind tasks.
@@ -223,11 +224,16 @@ func (e *emitter) bind(t *model.Task) {
 	}
 	e.p("a := &%s%s{\nAttrs: opimpl.AttrsOf[Attrs](b),\nDims: %s,\n%s", t.GoName, args, dims, strings.TrimSuffix(views, "\n"))
 	for _, a := range t.Args {
-		if isField(a) {
+		if isField(a) && a.Source != task.FromCall {
 			e.p("%s: %s,", a.GoName, e.argument(a))
 		}
 	}
 	e.p("}")
+	for _, a := range t.Args {
+		if a.Source == task.FromCall {
+			e.p("%s", followed(a))
+		}
+	}
 	if !t.Invoked() {
 		call := fmt.Sprintf("func(ctx *op.Ctx) error { return k.%s(ctx, a) }", t.GoName)
 		body := "opimpl.Cleanup(" + call + ")"

@@ -77,7 +77,7 @@ func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 }
 
 func describeArg(s *spec.Spec, a *spec.Arg) task.Slot {
-	d := task.Slot{Name: a.Name, Role: task.RoleArgument, Type: rules.TypeOf(a)}
+	d := task.Slot{Name: a.Name, Role: task.RoleArgument, Type: rules.TypeOf(s, a)}
 	if from, _ := rules.SourceOf(a); from == task.FromInit {
 		d.Role = task.RoleState
 	}

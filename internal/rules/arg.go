@@ -16,7 +16,7 @@ var sources = map[string]struct {
 	goType string
 }{
 	"attrs": {task.FromAttrs, "Attrs"}, "iteration": {task.FromIteration, "int"}, "seed": {task.FromSeed, "int"}, "profiling": {task.FromProfiling, "task.Profiling"},
-	"handle": {task.FromHandle, "task.Handle"}, "init": {task.FromInit, ""}, "call": {task.FromCall, ""},
+	"handle": {task.FromHandle, "task.Handle"}, "memory": {task.FromMemory, "*task.Memory"}, "init": {task.FromInit, ""}, "call": {task.FromCall, ""},
 }
 
 // SourceWords lists the sources of arguments that are words, sorted.
@@ -35,16 +35,20 @@ func SourceOf(a *spec.Arg) (from task.Source, slot string) {
 
 // TypeOf returns the Go type of an argument: the one that the spec gives or, without one, that of the
 // source.
-func TypeOf(a *spec.Arg) string {
+func TypeOf(s *spec.Spec, a *spec.Arg) string {
 	if a.Type.Set() {
 		return a.Type.V
 	}
-	return SourceType(a)
+	return SourceType(s, a)
 }
 
 // SourceType returns the Go type that the source of an argument determines; "" if it determines none.
-func SourceType(a *spec.Arg) string {
-	if from, _ := SourceOf(a); from == task.FromShape {
+func SourceType(s *spec.Spec, a *spec.Arg) string {
+	if from, slot := SourceOf(a); from == task.FromShape {
+		several := func(x *spec.Slot) bool { return x.Name == slot && (x.Variadic != nil || x.Present.Set()) }
+		if slices.ContainsFunc(s.Slots, several) {
+			return "[]partition.Partition"
+		}
 		return "partition.Partition"
 	}
 	return sources[a.From.V].goType

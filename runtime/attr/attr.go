@@ -60,11 +60,11 @@ func (o Opt[T]) String() string {
 
 // MarshalJSON writes the value, or null.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {
-	if !o.ok {
-		return []byte("null"), nil
-	}
-	return json.Marshal(o.v)
+	return Marshal(o)
 }
+
+// held returns the value, for Marshal.
+func (o Opt[T]) held() (reflect.Value, bool) { return reflect.ValueOf(o.v), o.ok }
 
 // UnmarshalJSON reads a value, or null for none.
 func (o *Opt[T]) UnmarshalJSON(data []byte) error {
@@ -73,18 +73,11 @@ func (o *Opt[T]) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var v T
-	if err := strict(data, &v); err != nil {
+	if err := Unmarshal(data, &v); err != nil {
 		return err
 	}
 	*o = Some(v)
 	return nil
-}
-
-// strict is json.Unmarshal that refuses unknown fields of records.
-func strict(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
 }
 
 // List is an immutable list that can be compared with ==. The zero List is empty.
@@ -123,7 +116,10 @@ func (l List[T]) Values() []T {
 func (l List[T]) String() string { return fmt.Sprint(l.Values()) }
 
 // MarshalJSON writes a JSON array.
-func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.Values()) }
+func (l List[T]) MarshalJSON() ([]byte, error) { return Marshal(l) }
+
+// held returns the values, for Marshal.
+func (l List[T]) held() (reflect.Value, bool) { return reflect.ValueOf(l.Values()), true }
 
 // UnmarshalJSON reads a JSON array; null leaves l as it is.
 func (l *List[T]) UnmarshalJSON(data []byte) error {
@@ -131,7 +127,7 @@ func (l *List[T]) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var values []T
-	if err := strict(data, &values); err != nil {
+	if err := Unmarshal(data, &values); err != nil {
 		return err
 	}
 	*l = ListOf(values...)
@@ -189,7 +185,7 @@ func Decode(operator string, data []byte, into any, required ...string) error {
 			}
 			return &Error{Operator: operator, Attr: key, Want: want, Got: "an unknown attribute"}
 		}
-		if err := strict(raw, field.Addr().Interface()); err != nil {
+		if err := Unmarshal(raw, field.Addr().Interface()); err != nil {
 			return &Error{Operator: operator, Attr: key, Want: typeName(field.Type()), Got: describe(raw, err)}
 		}
 	}

@@ -26,12 +26,15 @@ type Config struct {
 	// Devices is the number of devices; 0 means one. Each has memory of its own on this machine. All workers
 	// run the tasks of all devices.
 	Devices int
+	// Library, unless nil, returns what tasks of a device get as the library of their argument from "handle". It is called
+	// once for each device.
+	Library func(device int) any
 }
 
 // Backend runs kernels that are written in Go.
 type Backend struct {
-	pool    *exec.Pool
-	devices int
+	pool      *exec.Pool
+	libraries []any // of each device
 }
 
 // New returns a backend. Its workers run until it is closed.
@@ -39,14 +42,23 @@ func New(c Config) *Backend {
 	if c.Workers <= 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{exec.NewPool(c.Workers), max(c.Devices, 1)}
+	b := &Backend{exec.NewPool(c.Workers), make([]any, max(c.Devices, 1))}
+	for d := range b.libraries {
+		if c.Library != nil {
+			b.libraries[d] = c.Library(d)
+		}
+	}
+	return b
 }
 
 // Target returns target.CPU.
 func (b *Backend) Target() target.Target { return target.CPU }
 
 // Devices returns the number of devices.
-func (b *Backend) Devices() int { return b.devices }
+func (b *Backend) Devices() int { return len(b.libraries) }
+
+// Library returns the library of a device, or nil.
+func (b *Backend) Library(device int) any { return b.libraries[device] }
 
 // Workers returns the number of workers.
 func (b *Backend) Workers() int { return b.pool.Workers() }

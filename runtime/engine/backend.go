@@ -48,6 +48,12 @@ type Backend interface {
 	Close() error
 }
 
+// A Librarian is a backend that gives tasks of a device a library, such as handles or what operators share: what their
+// argument from "handle" has besides the number of the device.
+type Librarian interface {
+	Library(device int) any
+}
+
 // Memory is memory of a device, as Alloc of a backend returns it. It is comparable, and opaque to the engine.
 type Memory any
 
@@ -73,12 +79,19 @@ type Call struct {
 	Resolved  *task.Resolution
 	// Seed is that of the call's random numbers; 0 if the task takes none.
 	Seed int
-	// Passed holds the values of the arguments that the caller passes, by slot.
-	Passed map[int][]any
+	// Passed holds the values of the arguments that the caller passes. The engine sets new ones between runs, and the next
+	// run must have them. A backend whose kernels do not follow them by themselves, as those bound with Accessor do, has
+	// Passed.Follow tell it.
+	Passed *task.Passed
+	// Profiling says how the engine measures the plan, and Handle is the device.
+	Profiling task.Profiling
+	Handle    task.Handle
 	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
 	Wholes [][]partition.Partition
 	// State is the per-device state of the call's node, nil if it has none.
 	State *task.State
+	// Memory is that of the node's state, for init and cleanup tasks; nil for others.
+	Memory *StateMemory
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
 	// worker has for itself stands there once for each worker.
 	Params [][]Tensor
@@ -104,21 +117,17 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	}
 	a := &task.Accessor{
 		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
-		Workers: func(slot int) []task.Buffer { return buffers(slot, false) },
-		State:   func(int) *task.State { return c.State },
+		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
+		State:     func(int) *task.State { return c.State },
+		Profiling: c.Profiling, Handle: c.Handle,
+	}
+	if c.Memory != nil {
+		a.Heap = c.Memory.onHost(host)
 	}
 	if c.Wholes != nil {
-		a.Partition = func(slot int) partition.Partition { return first(c.Wholes[slot]) }
+		a.Partitions = func(slot int) []partition.Partition { return c.Wholes[slot] }
 	}
 	return a
-}
-
-// first returns the partition of a slot's only tensor; the zero Partition if the slot has none.
-func first(list []partition.Partition) partition.Partition {
-	if len(list) == 0 {
-		return partition.Partition{}
-	}
-	return list[0]
 }
 
 // Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole

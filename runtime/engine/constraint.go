@@ -14,7 +14,7 @@ func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *tas
 	if len(sig.Constraints.List) == 0 && len(c.Added) == 0 {
 		return nil
 	}
-	values, err := passed(c, sig)
+	values, err := decodePassed(c, sig)
 	if err != nil {
 		return err
 	}
@@ -41,6 +41,6 @@ func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *tas
 			stores[i] = append(stores[i], s)
 		}
 	}
-	_, err = sig.Limits(res, stores, values, c.Added)
+	_, err = sig.Limits(res, stores, values.All(), c.Added)
 	return err
 }

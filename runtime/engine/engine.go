@@ -37,8 +37,19 @@ type Config struct {
 // Observer receives the events of runs. Loading a plan calls Observe, where p is Instance.Plan of the loaded
 // plan. The function that it returns is called after each range that has run, by several workers at the same
 // time.
+//
+// An observer that leaves out runs has a method Profiling() task.Profiling, which says so. Tasks get that as their argument
+// from "profiling".
 type Observer interface {
 	Observe(p *plan.Plan, workers int) func(Event)
+}
+
+// profiling says how the engine measures plans.
+func (c *Config) profiling() task.Profiling {
+	if o, ok := c.Observer.(interface{ Profiling() task.Profiling }); ok && !c.Profile {
+		return o.Profiling()
+	}
+	return task.Profiling{On: c.Profile || c.Observer != nil}
 }
 
 // Engine runs plans on a backend. Its plans share variables by name. It is safe for concurrent use; one plan
@@ -52,7 +63,9 @@ type Engine struct {
 
 	mu        sync.Mutex
 	variables map[string]*variable
-	instances []*Instance // that are not closed, in the order of loading
+	instances []*Instance       // that are not closed, in the order of loading
+	states    map[string]*state // of nodes of loaded plans, by stateKey
+	made      int               // how many states were made so far
 	closed    bool
 }
 
@@ -73,6 +86,7 @@ func New(registry *task.Registry, backend Backend, config Config) *Engine {
 		config:    config,
 		alloc:     &allocator{backend: backend, admit: config.Admit, limit: config.MemoryLimit, blocks: map[Memory]block{}},
 		variables: map[string]*variable{},
+		states:    map[string]*state{},
 	}
 }
 
@@ -119,6 +133,7 @@ type Instance struct {
 	roots   map[string]region.Root
 	states  map[string]*state // per node that has one
 	order   []*state          // in the order in which they were made
+	calls   []*Call           // per call of the plan; nil where no task runs it
 	program Executable
 	times   []Timing          // per task; nil unless the engine profiles, as is took
 	took    [][]time.Duration // per worker and task, in the last run
@@ -191,7 +206,7 @@ func (in *Instance) free() error {
 	for _, r := range slices.Concat(append(in.scratch, in.arenas)...) {
 		errs = append(errs, in.engine.alloc.free(r))
 	}
-	in.arenas, in.scratch, in.data, in.program = nil, nil, nil, nil
+	in.arenas, in.scratch, in.data, in.program, in.calls = nil, nil, nil, nil, nil
 	in.engine.instances = slices.DeleteFunc(in.engine.instances, func(o *Instance) bool { return o == in })
 	return errors.Join(errs...)
 }

@@ -158,6 +158,10 @@ func (in *Instance) bind() error {
 		}
 		q.Tasks[i] = l
 	}
+	in.calls = make([]*Call, len(calls))
+	for i := range calls {
+		in.calls[i] = calls[i].Call
+	}
 	var err error
 	in.program, err = in.engine.backend.Compile(q)
 	return err
@@ -291,11 +295,15 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err := in.checkConstraints(c, sig, res); err != nil {
 		return nil, err
 	}
-	passed, err := passed(c, sig)
+	passed, err := decodePassed(c, sig)
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Seed: c.Seed, Passed: passed, Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Seed: c.Seed, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}
+	call.Handle = task.Handle{Device: c.Device}
+	if l, ok := in.engine.backend.(Librarian); ok {
+		call.Handle.Library = l.Library(c.Device)
+	}
 	if s := in.states[c.Node]; s != nil {
 		call.State = &s.State
 	}
@@ -312,26 +320,6 @@ func wholes(c *plan.Call, o *task.Operator) [][]partition.Partition {
 		out[i] = c.Wholes[o.Slots[i].Name]
 	}
 	return out
-}
-
-// passed returns the values of the arguments that the caller of a task passed, by slot.
-func passed(c *plan.Call, sig *task.Signature) (map[int][]any, error) {
-	values := map[int][]any{}
-	for i := range sig.Args {
-		a := &sig.Args[i]
-		if a.From != task.FromCall {
-			continue
-		}
-		data, ok := c.Passed[sig.Operator.Slots[a.Slot].Name]
-		if !ok {
-			data = []byte("[]")
-		}
-		var err error
-		if values[a.Slot], err = a.Decode(sig, data); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
 }
 
 // checkParams checks that the tensors of a call have the types and shapes that the rules of the operator

@@ -1,45 +1,105 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"time"
 
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// state is the per-device state of a node.
+// state is the per-device state of a node. Loaded plans that have the node share it.
 type state struct {
 	task.State
-	plan *plan.State
+	plan   *plan.State
+	key    string
+	number int // in the order in which states are made
+	users  int // loaded plans
+	memory *StateMemory
+	took   time.Duration // by init
 }
 
-// makeStates runs the init tasks of the plan. After an error, dropStates frees what was made.
+// stateKey returns all that a state depends on: node, device, attributes, and the types and shapes of what the operator is
+// applied to.
+func stateKey(c *plan.Call) (string, error) {
+	key, err := json.Marshal(c)
+	return string(key), err
+}
+
+// StateUse is what the per-device state of a node takes.
+type StateUse struct {
+	Node  string
+	Bytes int64         // of memory that its init task allocated
+	Init  time.Duration // how long the init task took
+}
+
+// States returns what the states of the plan's nodes take, in the order of the plan.
+func (in *Instance) States() []StateUse {
+	in.engine.mu.Lock()
+	defer in.engine.mu.Unlock()
+	var out []StateUse
+	for _, s := range in.order {
+		out = append(out, StateUse{s.plan.Node, s.memory.bytes(), s.took})
+	}
+	return out
+}
+
+// makeStates runs the init tasks of the plan, but not for nodes whose state another loaded plan has. After an error,
+// dropStates frees what was made.
 func (in *Instance) makeStates() error {
 	in.states = map[string]*state{}
 	for i := range in.plan.States {
-		s := &state{plan: &in.plan.States[i]}
-		in.states[s.plan.Node] = s
+		p := &in.plan.States[i]
+		key, err := stateKey(&p.Init)
+		if err != nil {
+			return in.stateError(&p.Init, err)
+		}
+		s := in.engine.states[key]
+		if s == nil {
+			in.engine.made++
+			s = &state{plan: p, key: key, number: in.engine.made, memory: in.engine.stateMemory(&p.Init)}
+			in.engine.states[key] = s
+		}
+		s.users++
+		in.states[p.Node] = s
 		in.order = append(in.order, s)
-		if err := in.runOnce(&s.plan.Init); err != nil {
+		if s.Set() {
+			continue
+		}
+		begin := time.Now()
+		if err := in.runOnce(&p.Init); err != nil {
 			return err
 		}
+		s.took = time.Since(begin)
 		if !s.Set() {
-			return in.stateError(&s.plan.Init, &op.Error{Operator: s.plan.Init.Operator, Task: s.plan.Init.Task, Want: "an init task that puts a state", Got: "none"})
+			return in.stateError(&p.Init, &op.Error{Operator: p.Init.Operator, Task: p.Init.Task, Want: "an init task that puts a state", Got: "none"})
 		}
 	}
 	return nil
 }
 
-// dropStates runs the cleanup tasks of all states that were made, the latest first, also after an error.
+// dropStates runs the cleanup tasks of the states that no other loaded plan has, the latest first, also after an error. It
+// frees their memory.
 func (in *Instance) dropStates() error {
 	var errs []error
-	for i := len(in.order) - 1; i >= 0; i-- {
-		if s := in.order[i]; s.Set() && s.plan.Cleanup != nil {
+	slices.SortFunc(in.order, func(a, b *state) int { return b.number - a.number })
+	for _, s := range in.order {
+		if s.users--; s.users > 0 {
+			continue
+		}
+		if s.Set() && s.plan.Cleanup != nil {
 			errs = append(errs, in.runOnce(s.plan.Cleanup))
 		}
+		for _, r := range s.memory.blocks {
+			errs = append(errs, in.engine.alloc.free(r))
+		}
+		delete(in.engine.states, s.key)
 	}
 	in.order, in.states = nil, nil
 	return errors.Join(errs...)
@@ -59,6 +119,14 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 	if err != nil {
 		return err
 	}
+	call.Memory = in.states[c.Node].memory
+	call.Memory.open = true
+	defer func() { call.Memory.open = false }()
+	free, err := in.trial(call, c.Node)
+	defer func() { err = errors.Join(err, free()) }()
+	if err != nil {
+		return err
+	}
 	steps, err := in.engine.backend.BindCall(call)
 	if err != nil {
 		return err
@@ -69,6 +137,33 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 		}
 	}
 	return nil
+}
+
+// trial allocates the tensors on which an init task tries algorithms: scratch memory of the shapes of slots. free frees it.
+func (in *Instance) trial(c *Call, node string) (free func() error, err error) {
+	var regions []Region
+	free = func() error {
+		var errs []error
+		for _, r := range regions {
+			errs = append(errs, in.engine.alloc.free(r))
+		}
+		return errors.Join(errs...)
+	}
+	for i, p := range c.Signature.Params {
+		if p.Perm != perm.Scratch {
+			continue
+		}
+		for _, o := range c.Resolved.Operands(p.Slot) {
+			o = in.engine.target.Operand(o)
+			r, err := in.engine.alloc.allocate(c.Device, fmt.Sprintf("tensors on which %s of node %s tries algorithms", c.Signature.Task, node), o.Bytes())
+			if err != nil {
+				return free, err
+			}
+			regions = append(regions, r)
+			c.Params[i] = append(c.Params[i], Tensor{Operand: o, Region: r})
+		}
+	}
+	return free, nil
 }
 
 func (in *Instance) stateError(c *plan.Call, err error) error {

@@ -10,12 +10,11 @@
 package formula
 
 import (
-	"bytes"
-	"encoding/json"
 	"reflect"
 
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -57,14 +56,8 @@ func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int) (*p
 			u.Dims[dims.Type().Field(i).Name] = dims.Field(i).Interface()
 		}
 	}
-	data, err := json.Marshal(attrs)
+	fields, err := attr.Object(attrs)
 	if err != nil {
-		return nil, err
-	}
-	var fields map[string]any
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(&fields); err != nil {
 		return nil, err
 	}
 	for _, name := range o.AttrNames {

@@ -2,7 +2,6 @@ package formula
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/derive"
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/loops"
 	"github.com/opgen/opgen/runtime/op"
@@ -80,7 +80,7 @@ func (u *uses) put(key string, x *use) {
 
 // key names a use: attributes, the seed, types, shapes, which tensors have memory, and which share it.
 func (k loopKernel) key(a *task.Accessor) (string, error) {
-	attrs, err := json.Marshal(a.Attrs)
+	attrs, err := attr.Marshal(a.Attrs)
 	if err != nil {
 		return "", err
 	}

@@ -26,20 +26,46 @@ func Argument[T any, S ~int](a *Binder[S], slot S) T {
 	return v
 }
 
-// Arguments returns the values of a variadic argument.
-func Arguments[T any, S ~int](a *Binder[S], slot S) []T {
-	if a.err != nil {
-		return nil
-	}
-	values := a.acc.Passed[int(slot)]
-	out := make([]T, len(values))
-	for i, v := range values {
-		var ok bool
-		if out[i], ok = v.(T); !ok {
-			a.fail(slot, whole, fmt.Sprintf("values of type %T", out[i]), fmt.Sprintf("%T", v))
+// Follow keeps a field of a task's arguments at the value that the caller passes for a slot.
+func Follow[T any, S ~int](a *Binder[S], slot S, field *T) {
+	follow(a, slot, func(values []T) {
+		if len(values) == 1 {
+			*field = values[0]
 		}
+	})
+}
+
+// FollowAll keeps a field of a task's arguments at the values that the caller passes for a slot. There are always as many.
+func FollowAll[T any, S ~int](a *Binder[S], slot S, field *[]T) {
+	follow(a, slot, func(values []T) { *field = append((*field)[:0], values...) })
+}
+
+func follow[T any, S ~int](a *Binder[S], slot S, set func([]T)) {
+	arg := a.acc.Signature.Arg(int(slot))
+	switch {
+	case a.err != nil:
+		return
+	case arg == nil:
+		a.fail(slot, whole, "an argument of the task", "one that it does not take")
+		return
+	case a.acc.Passed == nil:
+		a.fail(slot, whole, "values that the caller passes", "none")
+		return
 	}
-	return out
+	if err := arg.Check(a.acc.Signature, a.acc.Passed.Values(int(slot))); err != nil {
+		a.err = err
+		return
+	}
+	a.acc.Passed.Follow(int(slot), func(values []any) {
+		list := make([]T, len(values))
+		for i, v := range values {
+			var ok bool
+			if list[i], ok = v.(T); !ok {
+				a.fail(slot, whole, fmt.Sprintf("a value of type %T", list[i]), fmt.Sprintf("%T", v))
+			}
+		}
+		set(list)
+	})
 }
 
 // StateOf returns the state of a slot, which an init task has made. Other tasks use it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
@@ -18,7 +19,7 @@ import (
 // call returns a call of a node's task without tensors.
 func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
 	op, res := sig.Operator, n.Resolved
-	attrs, err := json.Marshal(n.Attrs)
+	attrs, err := attr.Marshal(n.Attrs)
 	if err != nil {
 		return plan.Call{}, fmt.Errorf("node %s: %w", n.Name, err)
 	}
@@ -211,7 +212,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 // pass adds to a call the values of the arguments that the caller passes.
 func pass(c *plan.Call, inv *graph.Invocation) error {
 	for slot, values := range inv.Passed {
-		data, err := json.Marshal(values)
+		data, err := inv.Signature.Arg(slot).Encode(values)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // Config says what a Recorder records.
@@ -54,6 +55,11 @@ type event struct {
 // New returns a recorder.
 func New(c Config) *Recorder {
 	return &Recorder{warmup: uint64(max(c.Warmup, 0)), runs: uint64(max(c.Runs, 1)), start: time.Now()}
+}
+
+// Profiling says which runs the recorder measures, for the argument from "profiling" of tasks.
+func (r *Recorder) Profiling() task.Profiling {
+	return task.Profiling{On: true, Warmup: int(r.warmup), Measure: int(r.runs)}
 }
 
 // Observe returns the function that records the ranges of a plan's tasks. Engines call it when they load a

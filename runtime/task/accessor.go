@@ -25,14 +25,16 @@ type Accessor struct {
 	Workers func(slot int) []Buffer
 	// State returns the per-device state of a slot; it may be nil if the operator has none.
 	State func(slot int) *State
-	// Passed holds the values of the arguments that the caller passes, by slot.
-	Passed map[int][]any
-	// Partition returns the partition of the tensor of a slot; nil if no tensor is partitioned.
-	Partition func(slot int) partition.Partition
+	// Passed holds the values of the arguments that the caller passes; nil if it passes none.
+	Passed *Passed
+	// Partitions returns the partitions of the tensors of a slot; nil if no tensor is partitioned.
+	Partitions func(slot int) []partition.Partition
 	// Seed, Profiling and Handle are the arguments of these sources.
 	Seed      int
 	Profiling Profiling
 	Handle    Handle
+	// Heap is the argument from "memory" of init and cleanup tasks; nil for others.
+	Heap *Memory
 }
 
 // Value returns what an argument of a single value is, given its slot; nil if the engine does not have it.
@@ -43,28 +45,38 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 	case FromAttrs:
 		return a.Attrs
 	case FromShape:
-		return a.partition(arg.Of)
+		return a.partitions(arg.Of)
 	case FromSeed:
 		return a.Seed
 	case FromProfiling:
 		return a.Profiling
 	case FromHandle:
 		return a.Handle
-	case FromCall:
-		if values := a.Passed[slot]; len(values) == 1 {
-			return values[0]
+	case FromMemory:
+		if a.Heap != nil {
+			return a.Heap
 		}
 	}
 	return nil
 }
 
-// partition returns the partition of a slot's tensor: one part, unless the engine sets another.
-func (a *Accessor) partition(slot int) partition.Partition {
-	if a.Partition != nil {
-		return a.Partition(slot)
+// partitions returns the partition of a slot's tensor or, if the slot is variadic or optional, a list of those of its
+// tensors. A tensor is one part, unless the engine sets another partition.
+func (a *Accessor) partitions(slot int) any {
+	list := []partition.Partition{}
+	if a.Partitions != nil {
+		list = append(list, a.Partitions(slot)...)
+	} else {
+		for _, o := range a.Resolved.Operands(slot) {
+			list = append(list, partition.Undivided(o.Shape))
+		}
 	}
-	if o := a.Resolved.Operands(slot); len(o) > 0 {
-		return partition.Undivided(o[0].Shape)
+	s := &a.Signature.Operator.Slots[slot]
+	switch {
+	case s.Variadic || s.Optional:
+		return list
+	case len(list) == 1:
+		return list[0]
 	}
-	return partition.Partition{}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/op"
 )
 
@@ -16,16 +17,17 @@ type Source uint8
 const (
 	FromExpression Source = iota // an expression over attributes and shapes
 	FromAttrs                    // the operator's attributes as a whole
-	FromShape                    // the partition.Partition of a slot's tensor
+	FromShape                    // the partition.Partition of a slot's tensor, or a list of those of its tensors
 	FromIteration                // the training step, from 0
 	FromSeed                     // of random numbers: the graph's seed, mixed with the node's name
 	FromProfiling                // how the engine measures tasks: a Profiling
 	FromHandle                   // the device that the task runs on: a Handle
 	FromInit                     // per-device state, which the operator's init task made
+	FromMemory                   // where init allocates memory for the state: a *Memory
 	FromCall                     // the caller passes it
 )
 
-var sources = [...]string{"expression", "attrs", "shape", "iteration", "seed", "profiling", "handle", "init", "call"}
+var sources = [...]string{"expression", "attrs", "shape", "iteration", "seed", "profiling", "handle", "init", "memory", "call"}
 
 // String returns the name that specs use.
 func (s Source) String() string {
@@ -49,16 +51,18 @@ type Arg struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Profiling says how an engine measures tasks.
+// Profiling says how an engine measures the runs of a plan. The zero Profiling says that it does not.
 type Profiling struct {
-	Warmup  int // runs before measuring
-	Measure int // runs that are measured; 0 turns profiling off
+	On      bool
+	Warmup  int // runs that pass before those that are measured
+	Measure int // runs that are measured then; 0: all
 }
 
 // Handle is a device as tasks see it.
 type Handle struct {
 	Device int // the number of the device
-	// Library holds the handles of the device's libraries; nil on CPUs.
+	// Library is what the backend gives tasks of the device, such as handles of libraries or what operators share; nil if
+	// it gives nothing.
 	Library any
 }
 
@@ -88,6 +92,9 @@ func (a *Arg) check(s *Signature, before []Arg) error {
 		if part := pointer(a.Type, nil); part != "" {
 			return fail("plain data, or an unchecked argument", fmt.Sprintf("%v, which holds %s", a.Type, part))
 		}
+	}
+	if a.From == FromMemory && s.Kind != KindInit && s.Kind != KindCleanup {
+		return fail("an argument from memory of an init or a cleanup task", "one of a task of kind "+s.Kind.String())
 	}
 	if a.From == FromCall {
 		if part := lost(a.Type, nil); part != "" {
@@ -171,10 +178,18 @@ func (a *Arg) Check(s *Signature, values []any) error {
 	return nil
 }
 
+// Encode returns values of the argument as JSON, as plans hold them.
+func (a *Arg) Encode(values []any) (json.RawMessage, error) {
+	if values == nil {
+		values = []any{}
+	}
+	return attr.MarshalPlain(values)
+}
+
 // Decode reads the argument's values from JSON, as plans hold them.
 func (a *Arg) Decode(s *Signature, data json.RawMessage) ([]any, error) {
 	list := reflect.New(reflect.SliceOf(a.Type))
-	if err := json.Unmarshal(data, list.Interface()); err != nil {
+	if err := attr.UnmarshalPlain(data, list.Interface()); err != nil {
 		return nil, &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[a.Slot].Name, Want: "values of type " + a.Type.String(), Got: err.Error()}
 	}
 	var values []any

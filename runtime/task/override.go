@@ -3,6 +3,8 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/opgen/opgen/runtime/attr"
 )
 
 // Override returns attributes of an operator in which those that a JSON object lists have the values
@@ -25,7 +27,7 @@ func Override(op *Operator, attrs Attrs, changes []byte) (Attrs, error) {
 
 // AttrObject returns attributes by name, each as JSON; null is absent.
 func AttrObject(attrs Attrs) (map[string]json.RawMessage, error) {
-	data, err := json.Marshal(attrs)
+	data, err := attr.Marshal(attrs)
 	if err != nil {
 		return nil, err
 	}

@@ -4,16 +4,16 @@ package task
 //
 // An operator whose tasks need descriptors, handles or tables has a slot of role RoleState, a task of
 // KindInit that takes the slot with permission write, and, if there is something to free, one of
-// KindCleanup. Neither takes tensors. An engine keeps one State for each node and each device, and
+// KindCleanup. Neither takes tensors, but init may take scratch memory of the shapes of slots, to try algorithms on. An engine
+// keeps one State for each node and each device, which its plans share, and
 //
-//   - when a plan is loaded, and before other tasks are bound, runs the steps of the init tasks, in the
-//     plan's order, each once, as range [0, 1); their bodies put
-//     the state;
+//   - when the first plan with the node is loaded, and before other tasks are bound, runs the steps of the init tasks, in the
+//     plan's order, each once, as range [0, 1); their bodies put the state;
 //   - binds all other tasks of the node, to which it hands the state;
-//   - when the plan is unloaded, or cannot be loaded after all, runs the cleanup tasks of those nodes
+//   - when the last plan with the node is unloaded, or cannot be loaded after all, runs the cleanup tasks of those nodes
 //     whose init has put a state, in reverse order, also if a task or another cleanup failed.
 //
-// The value is opaque to engines. It lives as long as the loaded plan, is shared by the workers of its
+// The value is opaque to engines. It lives as long as the plans that have the node, is shared by the workers of its
 // device, and is not part of results: running a plan twice must not depend on it.
 type State struct{ value any }
 

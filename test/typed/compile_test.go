@@ -27,6 +27,8 @@ var programs = []struct {
 	{"views", `func f(a *softmax.Forward[float32]) float32 { return a.Output.Lane(0).At(0) }`, "a.Output.Lane(0).At undefined (type tensor.WOLane[float32] has no field or method At)"},
 	{"views", `func f(a *linear.Backward[float32]) { a.GradInput.Set(0, 1) }`, "a.GradInput.Set undefined (type tensor.Grad[float32] has no field or method Set)"},
 	{"views", `func f(a *linear.Backward[float32]) float32 { return a.GradInput.At(0) }`, "a.GradInput.At undefined (type tensor.Grad[float32] has no field or method At)"},
+	{"views", `func f(a *linear.Backward[float32]) { a.GradInput.Lane(0).Set(0, 1) }`, "a.GradInput.Lane(0).Set undefined (type tensor.GradLane[float32] has no field or method Set)"},
+	{"views", `func f(a *linear.Backward[float32]) { a.GradInput.Mat(0, 1, 1).Row(0).Set(0, 1) }`, "a.GradInput.Mat(0, 1, 1).Row undefined (type tensor.OutMat[float32] has no field or method Row)"},
 	{"views", `func f(a *linear.Backward[float32]) { a.GradOutput.Put(0, 1) }`, "a.GradOutput.Put undefined (type tensor.RO[float32] has no field or method Put)"},
 	{"views", `func f(a *softmax.Backward[float32]) float32 { return a.Input.At(0) }`, "a.Input undefined (type *softmax.Backward[float32] has no field or method Input)"},
 	{"views", `func f(a *linear.Forward[float32]) { a.Output.Set(0, float64(1)) }`, "cannot use float64(1) (constant 1 of type float64) as float32 value in argument to a.Output.Set"},

@@ -148,6 +148,9 @@ func (b *naive) launch(body op.Body, host map[engine.Region][]byte) launchable {
 			return err
 		}
 		for region, bytes := range host {
+			if region.Memory.(*sealed).bytes == nil {
+				continue // an init task freed it
+			}
 			if err := b.Write(region, bytes); err != nil {
 				return err
 			}

@@ -132,10 +132,13 @@ func (s *suite) counters(t *testing.T, log *tables) *task.Registry {
 }
 
 // counters returns a program of n counters, one after the other.
-func counters(t *testing.T, n int) *graph.Program {
+func counters(t *testing.T, n int) *graph.Program { return countersOf(t, n, 8) }
+
+// countersOf does so for tensors of another size.
+func countersOf(t *testing.T, n, size int) *graph.Program {
 	t.Helper()
 	g := graph.New(1)
-	x := g.Input("x", dtype.F32, 8)
+	x := g.Input("x", dtype.F32, size)
 	for range n {
 		x = graph.Insert[int](g, 0, counter, probeAttrs{}).Bind(0, x).Node().Tensor(1)
 	}
@@ -164,7 +167,7 @@ func (s *suite) testState(t *testing.T) {
 			t.Errorf("computed %v", got)
 		}
 	}
-	// Each instance has states of its own, and those of a failed run are there for the next.
+	// Plans of an engine share the states of nodes, and those of a failed run are there for the next.
 	log.failForward = true
 	feed(t, other, "x", make([]float32, 8)...)
 	if err := other.Run(t.Context()); !errors.Is(err, errKernel) {
@@ -173,20 +176,24 @@ func (s *suite) testState(t *testing.T) {
 	log.failForward = false
 	feed(t, other, "x", make([]float32, 8)...)
 	run(t, other)
-	if got := fetch[float32](t, other, last(p)); got[0] != 456 {
+	if got := fetch[float32](t, other, last(p)); got[0] != 123 {
 		t.Errorf("computed %v", got)
 	}
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}
-	third := s.load(t, e, counters(t, 1))
+	wide, third := s.load(t, e, countersOf(t, 1, 9)), s.load(t, e, counters(t, 1))
+	if got := len(third.States()); got != 1 || third.States()[0].Node != "counter" {
+		t.Errorf("the plan has %d states", got)
+	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := third.Close(); err != nil {
+	if err := errors.Join(wide.Close(), third.Close()); err != nil {
 		t.Error(err)
 	}
-	want := "init 1 init 2 init 3 init 4 init 5 init 6 cleanup 3 cleanup 2 cleanup 1 init 7 cleanup 7 cleanup 6 cleanup 5 cleanup 4"
+	// A state lives until the last plan with its node is closed. Another shape is another state.
+	want := "init 1 init 2 init 3 init 4 cleanup 4 cleanup 3 cleanup 2 cleanup 1"
 	if got := strings.Join(log.log, " "); got != want || log.open() != 0 {
 		t.Errorf("%d states are open\n got %s\nwant %s", log.open(), got, want)
 	}

@@ -2,10 +2,10 @@ package validate
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
@@ -49,7 +49,7 @@ func newCall(s graph.Step, number int) *call {
 		Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID,
 		Phase: s.Phase.String(), Types: res.Types, Device: inv.Node.Device,
 	}
-	c.want.Attrs, _ = json.Marshal(inv.Node.Attrs) // plain data
+	c.want.Attrs, _ = attr.Marshal(inv.Node.Attrs) // plain data
 	return c
 }
 
@@ -72,7 +72,7 @@ func (c *call) fits(got *plan.Call) bool {
 			return false
 		}
 		if values, ok := c.inv.Passed[i]; ok {
-			if data, err := json.Marshal(values); err != nil || !bytes.Equal(got.Passed[name], data) {
+			if data, err := c.sig.Arg(i).Encode(values); err != nil || !bytes.Equal(got.Passed[name], data) {
 				return false
 			}
 		}

@@ -56,7 +56,7 @@ func (Stack) Forward(_ *op.Ctx, a *stack.Forward, _ op.Range) error {
 			for k, in := range a.Input {
 				for i := range in.Lane(lane).Len() {
 					x := in.Lane(lane).At(i)
-					if k < len(a.Scale) {
+					if k < len(a.ScaleParts) && a.ScaleParts[k].Extents[0] == a.Scale[k].Len() {
 						x *= a.Scale[k].At(0)
 					}
 					out.Set(at, x+float64(lanes))
