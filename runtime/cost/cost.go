@@ -85,7 +85,7 @@ type Meter struct {
 type key struct {
 	op    *graph.Operator
 	attrs task.Attrs
-	given string // shapes and types of what the operator is applied to
+	given string // shapes and types of what the operator is applied to, and what its caller passes
 }
 
 // NewMeter returns a meter that runs the tasks of a registry.
@@ -120,12 +120,12 @@ func (m *Meter) MeasureCost(ctx context.Context, n *graph.Node) (Metrics, error)
 	return got, nil
 }
 
-// given formats what a node's operator is applied to.
+// given formats what a node's operator is applied to and what its caller passes.
 func given(n *graph.Node) string {
 	g := n.Resolved.Given()
 	var b strings.Builder
 	for i := range n.Op.Slots {
-		fmt.Fprintf(&b, "%v%v;", g.Operands[i], g.Requested[i])
+		fmt.Fprintf(&b, "%v%v%#v;", g.Operands[i], g.Requested[i], n.Passed(i))
 	}
 	return b.String()
 }

@@ -96,6 +96,11 @@ func alone(n *graph.Node) (*single, error) {
 		}
 	}
 	in := graph.Insert[int](g, 0, n.Op, n.Attrs, opts...)
+	for i := range n.Op.Slots {
+		if values := n.Passed(i); len(values) > 0 {
+			in.BindArg(i, values...)
+		}
+	}
 	var wrt []graph.Tensor
 	for i := range n.Op.Slots {
 		for k, o := range given.Operands[i] {

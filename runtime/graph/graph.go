@@ -361,6 +361,9 @@ func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
 	return in
 }
 
+// Passed returns the values of an argument that the caller of the node passes; none for other slots.
+func (n *Node) Passed(slot int) []any { return n.passed[slot] }
+
 // BindArg gives an argument that the caller passes its value, or a variadic one its values.
 func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
 	if slot < 0 || int(slot) >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleArgument {
