@@ -79,6 +79,11 @@ func Checked() Option { return func(o *options) { o.checked = true } }
 // MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
 func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
 
+// CheckIndices tests the indices that a program is given before each run, such as the labels of a loss or the rows of an
+// embedding: a value that is no index is an error that names the operator, the slot and the element. Specs say which
+// inputs are indices, and their bounds, by the key below. Without it, a run takes no time for this.
+func CheckIndices() Option { return func(o *options) { o.config.Indices = true } }
+
 // Profile measures the time of every task, for Program.Timings.
 func Profile() Option { return func(o *options) { o.config.Profile = true } }
 

@@ -81,7 +81,7 @@ func (o *operator) unused() {
 	}
 }
 
-// optimizerSlots checks that the inputs of an optimizer are weight and grad.
+// optimizerSlots checks that the inputs of an optimizer are weight, grad, and others that the caller may give.
 func (o *operator) optimizerSlots() {
 	for _, want := range []string{"weight", "grad"} {
 		i := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == want })
@@ -98,8 +98,9 @@ func (o *operator) optimizerSlots() {
 		}
 	}
 	for _, s := range o.s.Slots {
-		if s.Role.V == "input" && s.Name != "weight" && s.Name != "grad" {
-			o.list.Add(diag.BadRole, s.Role.Span(), "the inputs of an optimizer are weight and grad; slots of role weight hold what it keeps between steps")
+		if s.Role.V == "input" && s.Name != "weight" && s.Name != "grad" && s.Present.V != "caller" {
+			o.list.Add(diag.BadRole, s.Role.Span(), "the inputs of an optimizer are weight and grad, and others that the caller may give; slots of role weight hold what it keeps between steps").
+				Hinted("add present = \"caller\"")
 		}
 	}
 }

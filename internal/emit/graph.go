@@ -206,16 +206,10 @@ func param(slot string) string {
 
 // optimizer emits the function that makes a graph.Optimizer.
 func (e *emitter) optimizer() {
-	weight := ""
-	for _, s := range e.op.Inputs() {
-		if s.Name != "grad" {
-			weight = s.GoName
-		}
-	}
 	e.p("")
-	e.comment("Optimizer returns the optimizer that inserts %s for every weight.", e.op.Name)
-	e.p("func Optimizer(attrs Attrs) graph.Optimizer {")
-	e.p("return opimpl.Optimizer(Operator, attrs, Slot%s, SlotGrad)\n}", weight)
+	e.comment("Optimizer returns the optimizer that inserts %s with the options for every weight.", e.op.Name)
+	e.p("func Optimizer(attrs Attrs, opts ...graph.Option) graph.Optimizer {")
+	e.p("return opimpl.Optimizer(Operator, attrs, SlotWeight, SlotGrad, opts)\n}")
 }
 
 // invocation emits the tensors to which a task is bound, by name, and the method that binds it.

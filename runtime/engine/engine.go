@@ -30,6 +30,9 @@ type Config struct {
 	Admit func(owner string, bytes int64) error
 	// Profile measures the time of every task.
 	Profile bool
+	// Indices tests, before each run, the tensors that the caller feeds and that specs bound by the key below. Without it,
+	// what a kernel does with an index out of bounds is up to the kernel.
+	Indices bool
 	// Observer, unless nil, receives the events of all runs.
 	Observer Observer
 }
@@ -142,6 +145,7 @@ type Instance struct {
 	inputs  []region.Root // that must be fed before every run
 	fed     []bool        // per root: since the last run
 	counted map[region.Root]counted
+	indices []indices
 	steps   uint64
 }
 
@@ -165,6 +169,9 @@ func (in *Instance) Run(ctx context.Context) error {
 		if !in.fed[r] {
 			return fmt.Errorf("engine: plan %s reads input %s, which has not been fed since the last run", in.plan.Name, in.plan.Roots[r].Name)
 		}
+	}
+	if err := in.checkIndices(); err != nil {
+		return err
 	}
 	clear(in.fed)
 	for _, took := range in.took {

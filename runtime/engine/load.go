@@ -185,6 +185,7 @@ func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 			return nil, err
 		}
 		call.Call = c
+		in.noteIndices(t.Call, c)
 	}
 	if t.Step >= len(call.steps) {
 		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(call.steps))

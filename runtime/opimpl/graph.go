@@ -30,9 +30,10 @@ func Values[T any](values []T) []any {
 
 // Optimizer returns the optimizer that inserts an operator for every weight. The node takes its name from the weight
 // and from the operator.
-func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S) graph.Optimizer {
+func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option) graph.Optimizer {
 	return func(g *graph.Graph, w, dw graph.Tensor) {
-		graph.Insert[S](g, 1, o, attrs, graph.Named(w.Name()+"."+o.Name)).Bind(weight, w).Bind(grad, dw).Node()
+		all := append([]graph.Option{graph.Named(w.Name() + "." + o.Name)}, opts...)
+		graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, dw).Node()
 	}
 }
 

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// indices is a tensor that the caller feeds, and whose elements a task takes as indices from 0 to bound-1.
+type indices struct {
+	root  region.Root
+	call  int
+	slot  string
+	bound int
+}
+
+// noteIndices notes the fed tensors that a call takes as indices, if the engine is to test them.
+func (in *Instance) noteIndices(number int, c *Call) {
+	if !in.engine.config.Indices {
+		return
+	}
+	call := &in.plan.Calls[number]
+	for i, p := range c.Signature.Params {
+		bound, ok := c.Resolved.Below(p.Slot)
+		if !ok || p.Grad {
+			continue
+		}
+		for _, b := range call.Params[i] {
+			if in.plan.Roots[b.Root].Use == plan.Fed {
+				in.indices = append(in.indices, indices{b.Root, number, call.Slots[i], bound})
+			}
+		}
+	}
+}
+
+// checkIndices tests the elements of fed tensors that tasks take as indices.
+func (in *Instance) checkIndices() error {
+	for _, x := range in.indices {
+		root := &in.plan.Roots[x.root]
+		data, err := read(in.engine.backend, in.data[x.root])
+		if err != nil {
+			return err
+		}
+		size := root.Type.Size()
+		for i := range shape.Prod(root.Shape) {
+			v := root.Type.Float64(data[i*size:])
+			if v >= 0 && v < float64(x.bound) {
+				continue
+			}
+			call := &in.plan.Calls[x.call]
+			return fmt.Errorf("plan %s, %s: %w", in.plan.Name, call.Node, &op.Error{Operator: call.Operator, Task: call.Task,
+				Slot: fmt.Sprintf("%s, element %s", x.slot, shape.Format(position(root.Shape, i))),
+				Want: fmt.Sprintf("an index from 0 to %d", x.bound-1), Got: fmt.Sprint(int64(v))})
+		}
+	}
+	return nil
+}
+
+// position returns the index of the element with the row-major number i.
+func position(dims []int, i int) []int {
+	at := make([]int, len(dims))
+	for d := len(dims) - 1; d >= 0; d-- {
+		at[d] = i % dims[d]
+		i /= dims[d]
+	}
+	return at
+}
