@@ -99,10 +99,12 @@ mutate-maker:
 
 # mutate-formulas changes the formulas of specs in COUNT small ways, one at a time; 0 means in all. It fails if no check
 # and no example notices a change that docs/mutants.md does not name. It takes less than a minute, or some minutes for all.
+# OF names the operators, separated by commas.
 COUNT ?= 2000
 SEED ?= 1
+OF ?=
 mutate-formulas:
-	$(GO) test ./kernels -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED)
+	$(GO) test ./kernels -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED) -formula-of "$(OF)"
 
 # mutate-facts changes FACTS facts of specs, stated ones and those that follow from formulas, one at a time; 0 means all. It
 # fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes about ten

@@ -29,6 +29,7 @@ import (
 var (
 	formulaMutants = flag.Int("formula-mutants", 100, "how many mutants TestFormulaMutants makes; 0: all")
 	formulaSeed    = flag.Uint64("formula-seed", 1, "the seed of the choice of mutants")
+	formulaOf      = flag.String("formula-of", "", "the operators whose mutants TestFormulaMutants makes, separated by commas; by default all")
 )
 
 // formulaSpec is a spec with a formula: an operator, or an enum that operators share.
@@ -403,6 +404,10 @@ func TestFormulaMutants(t *testing.T) {
 		if !harmless[name] {
 			t.Errorf("docs/mutants.md names %s: want a mutant, got none of this name", name)
 		}
+	}
+	if *formulaOf != "" {
+		of := strings.Split(*formulaOf, ",")
+		all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(of, m.spec.name) })
 	}
 	mutants := choose(*formulaSeed, *formulaMutants, all, func(m mutant) string { return m.kind })
 	found := make([]class, len(mutants))

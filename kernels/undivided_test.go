@@ -15,6 +15,7 @@ const (
 	fixedShape = "an attribute fixes the shape of the whole tensor, which a part does not have"
 	overAll    = "an output depends on all elements, and not as a sum"
 	valueSized = "values decide which elements there are"
+	lookedUp   = "the index may be smaller than the tensor that it refers to, so that no name stands for the axes of both"
 )
 
 // undivided lists the operators that cannot be divided, as far as names of dimensions say.
@@ -28,6 +29,7 @@ var undivided = map[string]string{
 	"element_binary_logical": repeats,
 	"expand_as":              repeats,
 	"flat":                   byNumber,
+	"gather":                 lookedUp,
 	"glorot_normal":          random,
 	"glorot_uniform":         random,
 	"input":                  fixedShape,
@@ -41,6 +43,7 @@ var undivided = map[string]string{
 	"reduce_arg":             byAxes,
 	"reshape":                byNumber,
 	"rms_norm":               byAxes,
+	"scatter":                lookedUp,
 	"squeeze":                byAxes,
 	"transpose":              byAxes,
 	"truncated_normal":       random,
@@ -48,6 +51,7 @@ var undivided = map[string]string{
 	"unique":                 valueSized,
 	"unsqueeze":              byAxes,
 	"weight":                 fixedShape,
+	"where":                  repeats,
 }
 
 // TestUndivided holds the list to the catalogue: each operator can be divided, or has a reason.

@@ -35,7 +35,7 @@ func (f *formula) items(nodes []expr.Node, fr *frame) ([]item, *expr.Error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := wantIndex(n, v, kInt|kRun); err != nil {
+		if err := f.wantIndex(n, v, kInt|kRun); err != nil {
 			err.Message = "want an index, got " + v.describe()
 			return nil, err
 		}

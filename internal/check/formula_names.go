@@ -129,10 +129,37 @@ func (f *formula) declared(n *expr.Ident, fr *frame) (v value, ok bool, err *exp
 		if s.HasMin {
 			f.atomInfo(n.Name).atLeast(s.Min)
 		}
+		if s.Axis {
+			f.axis(n.Name)
+		}
 	case kRun:
 		v.run = named(n.Name)
 	}
 	return v, true, nil
+}
+
+// axis notes that an axis attribute is the number of a dimension, or of the end of a range.
+func (f *formula) axis(name string) {
+	i := f.atomInfo(name)
+	a := f.enumAttr(name)
+	if i.hasMin || a == nil || f.s == nil {
+		return
+	}
+	slot := rules.AxisSlot(f.s, a)
+	if slot == nil || f.tensors[slot.Name] == nil || slot.Variadic != nil {
+		return
+	}
+	rank := constant(0)
+	for _, e := range f.tensors[slot.Name].elems {
+		rank = rank.add(e.rank())
+	}
+	if a.End.V {
+		rank = rank.add(constant(1))
+	}
+	i.atLeast(0)
+	if rank != nil {
+		i.extent = below(rank)
+	}
 }
 
 // known reports whether a condition holds: because it was tested, or because a requirement is about it.

@@ -134,12 +134,13 @@ func (f *formula) integer(n expr.Node, fr *frame) (value, *expr.Error) {
 	if err != nil {
 		return v, err
 	}
-	return v, wantIndex(n, v, kInt)
+	return v, f.wantIndex(n, v, kInt)
 }
 
-// wantIndex is want where a number must be an integer, rather than one for some types only.
-func wantIndex(n expr.Node, v value, k kinds) *expr.Error {
-	if v.kinds != kAny && v.kinds&kFloat != 0 {
+// wantIndex is want where a number must be an integer, rather than one for some types only. What parameters of functions are
+// is not known while these are defined.
+func (f *formula) wantIndex(n expr.Node, v value, k kinds) *expr.Error {
+	if !f.defining && v.kinds != kAny && v.kinds&kFloat != 0 {
 		v.kinds = kFloat
 	}
 	return want(n, v, k)

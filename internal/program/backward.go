@@ -35,26 +35,40 @@ func (b *builder) gradients(f *expr.Formula) {
 }
 
 // withoutGradients returns the statements that neither give a gradient nor depend on one.
-func withoutGradients(statements []*expr.Statement) []*expr.Statement {
+func withoutGradients(f *expr.Formula) []*expr.Statement {
 	var out []*expr.Statement
-	left := map[string]bool{} // values that depend on gradients
-	for _, s := range statements {
-		depends := s.Gradient() != ""
-		expr.Walk(s.X, func(n expr.Node) {
+	left := map[string]bool{} // values and functions that depend on gradients
+	depends := func(n expr.Node) bool {
+		found := false
+		expr.Walk(n, func(n expr.Node) {
 			switch n := n.(type) {
 			case *expr.Read:
-				depends = depends || strings.HasPrefix(n.Name, "grad.") || left[n.Name]
+				found = found || strings.HasPrefix(n.Name, "grad.") || left[n.Name]
 			case *expr.Ident:
-				depends = depends || left[n.Name]
+				found = found || left[n.Name]
+			case *expr.Call:
+				found = found || left[n.Func]
 			}
 		})
-		if !depends {
+		return found
+	}
+	functions := func() {
+		for range f.Functions { // each may call the others
+			for _, fn := range f.Functions {
+				left[fn.Name] = left[fn.Name] || depends(fn.X)
+			}
+		}
+	}
+	functions()
+	for _, s := range f.Statements {
+		if s.Gradient() == "" && !depends(s.X) {
 			out = append(out, s)
 			continue
 		}
 		for _, t := range s.Targets {
 			left[nameOf(t)] = true
 		}
+		functions()
 	}
 	return out
 }

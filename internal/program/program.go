@@ -118,7 +118,7 @@ func build(u *Use) (*builder, error) {
 	}
 	statements := f.Statements
 	if u.Derived {
-		statements = withoutGradients(statements)
+		statements = withoutGradients(f)
 	}
 	for i, s := range statements {
 		if err := b.statement(s, statements[i+1:]); err != nil {

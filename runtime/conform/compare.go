@@ -49,7 +49,7 @@ func (r *Runner) difference(c *Case, name string, got safetensors.Tensor) string
 	}
 	want, have := ref.Float64s(), got.Float64s()
 	tol := c.Tol[name]
-	if r.Double && strings.HasPrefix(c.Source, "torch") {
+	if r.Double && (strings.HasPrefix(c.Source, "torch") || c.Source == "numpy") {
 		tol.Rel, tol.Abs = tol.Rel/1000, tol.Abs/1000
 	}
 	bad, worst, at := 0, 0.0, 0

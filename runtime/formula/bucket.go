@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/term"
 )
 
-// bucket is code for a statement that sums, for each index, what a condition assigns to it, such as a histogram:
+// bucket is code for a statement that folds, for each index, what a condition assigns to it, such as a histogram:
 // total[e] = sum(b if expert[b] == e: x[b]). It goes over the elements once, and finds the index of each.
 type bucket struct {
 	target []int              // where a frame keeps the indices that conditions give
@@ -17,10 +17,27 @@ type bucket struct {
 	guard  func(*frame) bool                  // nil if nothing else must hold
 }
 
+// bucketKinds are the kinds of reductions that buckets fold.
+var bucketKinds = []string{"sum", "count", "prod", "max", "min"}
+
+// looksUp reports whether a statement is such a histogram, where elements of tensors say what belongs to which index.
+func looksUp(s *program.Statement) bool {
+	n := s.Value
+	return n.Op == term.Reduce && plainLoops(s) && slices.Contains(bucketKinds, n.Reduction.Kind) &&
+		slices.ContainsFunc(term.Conjuncts(n.Reduction.Guard), func(g *term.Term) bool {
+			v, x := assigned(g, s.Vars)
+			reads := false
+			if v != nil {
+				x.Walk(func(n *term.Term) { reads = reads || n.Op == term.Element })
+			}
+			return reads
+		})
+}
+
 // bucketOf returns the code of such a statement; nil if it is another one.
 func (c *code) bucketOf(s *program.Statement) *bucket {
 	n := s.Value
-	if n.Op != term.Reduce || !plainLoops(s) || n.Reduction.Kind != "sum" && n.Reduction.Kind != "count" {
+	if n.Op != term.Reduce || !plainLoops(s) || !slices.Contains(bucketKinds, n.Reduction.Kind) {
 		return nil
 	}
 	r := n.Reduction
@@ -78,7 +95,7 @@ func (b *bucket) run(f *frame, visit func(*frame)) {
 	})
 }
 
-// buckets returns code for a statement that sums what conditions assign; nil if it is another statement.
+// buckets returns code for a statement that folds what conditions assign; nil if it is another statement.
 func (c *code) buckets(s *program.Statement) func(*frame) {
 	b := c.bucketOf(s)
 	if b == nil {
@@ -86,19 +103,32 @@ func (c *code) buckets(s *program.Statement) func(*frame) {
 	}
 	place, id, all, r := c.place(s.Left), s.Target, c.loop(s.Vars, nil), s.Value.Reduction
 	at := func(f *frame) int { _, i, _ := place(f); return i }
+	kind := r.Kind
+	if kind == "count" {
+		kind = "sum" // of ones
+	}
+	first := newAccumulator(kind)
 	if c.p.Tensors[id].Kind == term.Real {
 		x := c.real(countOr(r))
 		return func(f *frame) {
 			to := f.m.tensors[id].real
-			all(f, func(f *frame) { to[at(f)] = 0 })
-			b.run(f, func(f *frame) { to[at(f)] += x(f) })
+			all(f, func(f *frame) { to[at(f)] = first.v })
+			b.run(f, func(f *frame) {
+				a := accumulator{kind: kind, v: to[at(f)]}
+				a.add(counted{x: x(f)})
+				to[at(f)] = a.v
+			})
 		}
 	}
 	x := c.integer(countOr(r))
 	return func(f *frame) {
 		to := f.m.tensors[id].integer
-		all(f, func(f *frame) { to[at(f)] = 0 })
-		b.run(f, func(f *frame) { to[at(f)] += int64(x(f)) })
+		all(f, func(f *frame) { to[at(f)] = int64(first.w) })
+		b.run(f, func(f *frame) {
+			a := accumulator{kind: kind, w: int(to[at(f)])}
+			a.add(counted{i: x(f)})
+			to[at(f)] = int64(a.w)
+		})
 	}
 }
 
@@ -113,7 +143,7 @@ func countOr(r *term.Reduction) *term.Term {
 // backBuckets returns code that hands the gradients of such sums on; nil if the statement is another one.
 func (c *code) backBuckets(s *program.Statement) func(*frame) {
 	b := c.bucketOf(s)
-	if b == nil || s.Value.Kind != term.Real {
+	if b == nil || s.Value.Kind != term.Real || s.Value.Reduction.Kind != "sum" {
 		return nil
 	}
 	place, id, body := c.place(s.Left), s.Target, c.back(s.Value.Reduction.Body, nil)

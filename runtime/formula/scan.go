@@ -28,10 +28,10 @@ type counted struct {
 	i  int
 }
 
-// onePass reports whether a statement gives an order or a scan.
+// onePass reports whether a statement gives an order, a scan, or a histogram by what elements of tensors say.
 func onePass(s *program.Statement) bool {
 	n := s.Value
-	return n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil)
+	return n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil || looksUp(s))
 }
 
 // scanOf returns the code of a statement's scan; nil if the statement is none. Without values, the elements are all 0, and

@@ -267,10 +267,13 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 }
 
 // order says in which order a sum is computed, so that it is the same alone and merged with others: over which index strips
-// go, and which indices are joined.
+// go, and which indices can be joined.
 func (c *compiler[T]) order(s *statement) string {
 	b := newBundle(s)
 	out := fmt.Sprint(c.foldVariable(b, b.vars) == nil)
+	for d := range len(b.vars) - 1 {
+		out += fmt.Sprint(" ", b.joinable(b.vars[d], b.vars[d+1]))
+	}
 	b.joinFolds()
 	for _, v := range b.folds[0].Vars {
 		out += fmt.Sprint(" ", extent(v))

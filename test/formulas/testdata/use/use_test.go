@@ -10,13 +10,13 @@ import (
 	"example.com/formulas/generated/binarize"
 	"example.com/formulas/generated/block"
 	own "example.com/formulas/generated/catalogue"
-	"example.com/formulas/generated/cumsum"
 	"example.com/formulas/generated/exactlyone"
-	"example.com/formulas/generated/groupnorm"
 	"example.com/formulas/generated/lamb"
+	"example.com/formulas/generated/normofgroups"
 	"example.com/formulas/generated/rms"
-	"example.com/formulas/generated/rope"
 	"example.com/formulas/generated/rotaryattention"
+	"example.com/formulas/generated/rotatepairs"
+	"example.com/formulas/generated/runningsum"
 	"example.com/formulas/generated/softplus"
 	"example.com/formulas/generated/swiglu"
 
@@ -93,8 +93,8 @@ type use struct {
 }
 
 var uses = []use{
-	{"rope", []int{2, 3, 4}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return rope.Apply(g, rope.Defaults().WithBase(100).WithStart(2), x)
+	{"rotatepairs", []int{2, 3, 4}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		return rotatepairs.Apply(g, rotatepairs.Defaults().WithBase(100).WithStart(2), x)
 	}, nil, func(in [][]float64) []float64 {
 		out := make([]float64, 24)
 		for row := range 6 {
@@ -106,15 +106,15 @@ var uses = []use{
 		}
 		return out
 	}},
-	{"cumsum", []int{2, 3, 2}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return cumsum.Apply(g, cumsum.Defaults().WithAxis(1), x)
+	{"runningsum", []int{2, 3, 2}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		return runningsum.Apply(g, runningsum.Defaults().WithAxis(1), x)
 	}, nil, func(in [][]float64) []float64 {
 		x := in[0]
 		return []float64{x[0], x[1], x[0] + x[2], x[1] + x[3], x[0] + x[2] + x[4], x[1] + x[3] + x[5],
 			x[6], x[7], x[6] + x[8], x[7] + x[9], x[6] + x[8] + x[10], x[7] + x[9] + x[11]}
 	}},
-	{"cumsum from the end", []int{4}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return cumsum.Apply(g, cumsum.Defaults().WithExclusive(true).WithReverse(true), x)
+	{"runningsum from the end", []int{4}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		return runningsum.Apply(g, runningsum.Defaults().WithExclusive(true).WithReverse(true), x)
 	}, nil, func(in [][]float64) []float64 {
 		x := in[0]
 		return []float64{x[1] + x[2] + x[3], x[2] + x[3], x[3], 0}
@@ -129,9 +129,9 @@ var uses = []use{
 		}
 		return []float64{loss}
 	}},
-	{"group_norm", []int{2, 4, 3}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return groupnorm.Apply(g, groupnorm.Defaults(2).WithEps(0.01), x)
-	}, []int{int(groupnorm.SlotGamma), int(groupnorm.SlotBeta)}, func(in [][]float64) []float64 {
+	{"norm_of_groups", []int{2, 4, 3}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		return normofgroups.Apply(g, normofgroups.Defaults(2).WithEps(0.01), x)
+	}, []int{int(normofgroups.SlotGamma), int(normofgroups.SlotBeta)}, func(in [][]float64) []float64 {
 		out := make([]float64, 24)
 		for group := range 4 { // two of each example, with two channels of three elements
 			x := in[0][6*group : 6*group+6]
@@ -372,7 +372,7 @@ func TestGivenGradients(t *testing.T) {
 func TestIntegers(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.I64, 3)
-	y := cumsum.Apply(g, cumsum.Defaults().WithAxis(0), x)
+	y := runningsum.Apply(g, runningsum.Defaults().WithAxis(0), x)
 	p, err := open(t).Inference(t.Context(), g, y)
 	if err != nil {
 		t.Fatal(err)
