@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 		{"rms_norm", `{"axes": [1]}`, [][]int{{2, 0}}, "want elements along dimensions [1], got a tensor of shape [2, 0]"},
 		{"batch_norm", `{}`, [][]int{{1, 3}}, "want several elements in a channel for training, as one element has no variance"},
 		{"batch_norm", `{"training": false}`, [][]int{{1, 3}}, ""},
-		{"topk", `{"k": 4}`, [][]int{{2, 3}}, "want k up to 3, the extent of the last dimension, got 4"},
+		{"topk", `{"k": 4}`, [][]int{{2, 3}}, "want k up to 3, the extent of the dimension, got 4"},
 		{"adaptive_pool_2d", `{"output_h": 2, "output_w": 2}`, [][]int{{1, 1, 0, 2}}, "want images of at least 1 x 1, got 0 x 2"},
 		{"input", `{"tensor_shape": [2]}`, [][]int{{3}}, "want a tensor of shape [2], as tensor_shape says, got [3]"},
 		{"element_unary_logical", `{"scalar": 2}`, [][]int{{3}}, "want scalar to be absent, as LOGICAL_NOT has no second operand"},

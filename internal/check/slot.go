@@ -73,6 +73,7 @@ func (o *operator) derived(s *spec.Slot) {
 	for _, v := range typeNames(s.Type.V) {
 		switch {
 		case o.sc.What(v) != "dtype variable" || o.unbound[v]:
+		case s.Mixed() && o.s.ShapeFunc: // what that would tell is not known
 		case s.Mixed():
 			o.unbound[v] = true // to report it once
 			o.list.Add(diag.BadType, s.Type.Span(), "each tensor of %s has an element type of its own, and nothing determines which", s.Name)

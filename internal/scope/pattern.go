@@ -288,7 +288,7 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 		if bound, ok := Bound(text); ok {
 			inner, rest, begin = bound, false, len(text)-len(bound)
 		} else if sl.Role.V == "output" && strings.TrimSpace(inner) == "_" {
-			sc.list.Add(diag.BadExpr, s.Span, "an extent that values decide needs a bound").
+			sc.list.Add(diag.NotYet, s.Span, "an extent that values decide is not supported yet without a bound").
 				Hinted("write \"_ <= ...\", and name the output that holds the count: count = \"...\"")
 			continue
 		}

@@ -95,6 +95,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 	}
 	s.Validate = t.str("validate")
 	r.rewrites(s, t)
+	s.ShapeFunc = root.Get("shape_func") != nil
 	for _, key := range notYet {
 		if e := t.take(key); e != nil {
 			list.Add(diag.NotYet, e.KeySpan, "the key %s is not supported yet", key)
@@ -105,7 +106,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 }
 
 // notYet lists the top-level keys of the language for which this version has a finding only.
-var notYet = []string{"kernels", "numerics", "expand"}
+var notYet = []string{"kernels", "numerics", "expand", "shape_func"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue

@@ -79,6 +79,7 @@ type Spec struct {
 	Tasks      []*Task
 	Tiles      []*Tiles
 	Costs      []*Cost
+	ShapeFunc  bool // whether the key shape_func is there, which is not supported yet
 	Shards     []*Shard
 	Examples   []*Example
 	// InPlace holds what forward may do in place, InPlaceGrads what backward may.
