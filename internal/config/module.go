@@ -59,8 +59,8 @@ func inWorkspace(dir string) bool {
 	}
 }
 
-// Dir returns the folder of a package of this module, or of a module that a folder replaces, and whether it is one.
-func (m *Module) Dir(importPath string) (dir string, ok bool) {
+// dir returns the folder of a package of this module, or of a module that a folder replaces, and whether it is one.
+func (m *Module) dir(importPath string) (dir string, ok bool) {
 	if rel, ok := inModule(importPath, m.Path); ok {
 		return filepath.Join(m.root, filepath.FromSlash(rel)), true
 	}
@@ -79,7 +79,7 @@ func (m *Module) Has(importPath string) bool {
 	if m.open || !strings.Contains(first, ".") && first != m.Path && !strings.HasPrefix(m.Path, first+"/") {
 		return true
 	}
-	if dir, ok := m.Dir(importPath); ok {
+	if dir, ok := m.dir(importPath); ok {
 		info, err := os.Stat(dir)
 		return err == nil && info.IsDir()
 	}

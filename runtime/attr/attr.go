@@ -73,7 +73,7 @@ func (o *Opt[T]) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var v T
-	if err := Unmarshal(data, &v); err != nil {
+	if err := unmarshal(data, &v); err != nil {
 		return err
 	}
 	*o = Some(v)
@@ -127,7 +127,7 @@ func (l *List[T]) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var values []T
-	if err := Unmarshal(data, &values); err != nil {
+	if err := unmarshal(data, &values); err != nil {
 		return err
 	}
 	*l = ListOf(values...)
@@ -185,7 +185,7 @@ func Decode(operator string, data []byte, into any, required ...string) error {
 			}
 			return &Error{Operator: operator, Attr: key, Want: want, Got: "an unknown attribute"}
 		}
-		if err := Unmarshal(raw, field.Addr().Interface()); err != nil {
+		if err := unmarshal(raw, field.Addr().Interface()); err != nil {
 			return &Error{Operator: operator, Attr: key, Want: typeName(field.Type()), Got: describe(raw, err)}
 		}
 	}

@@ -285,7 +285,7 @@ func TestLackingNumbers(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", data, err, want)
 	}
 	var y part
-	if err := Unmarshal(data, &y); err != nil || x != y {
+	if err := unmarshal(data, &y); err != nil || x != y {
 		t.Errorf("read %+v, %v, want %+v", y, err, x)
 	}
 	if err := Decode("op", []byte(`{"fill": "nan"}`), &y); err != nil || y.Fill == y.Fill {

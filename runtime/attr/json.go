@@ -13,8 +13,8 @@ import (
 // Marshal returns attributes, or a part of them, as JSON. Numbers that JSON lacks are the strings "inf", "-inf" and "nan".
 func Marshal(v any) ([]byte, error) { return (&form{}).marshal(v) }
 
-// Unmarshal reads what Marshal returns. Unknown fields of records are errors.
-func Unmarshal(data []byte, into any) error {
+// unmarshal reads what Marshal returns. Unknown fields of records are errors.
+func unmarshal(data []byte, into any) error {
 	return (&form{}).decode(data, reflect.ValueOf(into).Elem())
 }
 

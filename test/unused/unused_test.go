@@ -45,7 +45,7 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 //
 // These symbols count as used: methods that implement an interface, exported symbols of an operator that only its
 // kernel and the catalogue import, what a kernel that another module writes by hand uses, and the tensors of
-// invocations, as package opimpl reads their fields by reflection.
+// invocations, as package opimpl reads their fields by reflection, and methods of attributes.
 func TestNoUnusedSymbols(t *testing.T) {
 	unused, all := unusedSymbols(t, nil, "./...")
 	if all < 1000 {
@@ -114,13 +114,18 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 	}
 	for _, s := range symbols {
 		path := s.object.Pkg().Path()
-		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) || ofInvocation(s.name) || ofKernel(s.object, s.name) {
+		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) || ofInvocation(s.name) || ofAttrs(s.name) || ofKernel(s.object, s.name) {
 			continue
 		}
 		unused = append(unused, s.name)
 	}
 	slices.Sort(unused)
 	return unused, len(symbols)
+}
+
+// ofAttrs reports whether a symbol is a method of an operator's attributes. Every operator has all of them.
+func ofAttrs(name string) bool {
+	return strings.Contains(name, ".Attrs.With") || strings.HasSuffix(name, ".Attrs.Validate")
 }
 
 // ofInvocation reports whether a symbol belongs to a type of tensors of an invocation. The name has the form

@@ -13,7 +13,7 @@ type Panic struct {
 }
 
 func (p *Panic) Error() string {
-	if at := p.Where(); at != "" {
+	if at := p.where(); at != "" {
 		return fmt.Sprintf("the kernel panicked at %s: %v", at, p.Value)
 	}
 	return fmt.Sprintf("the kernel panicked: %v", p.Value)
@@ -22,9 +22,9 @@ func (p *Panic) Error() string {
 // module is the import path of this module's packages of the runtime, and a slash.
 var module = strings.TrimSuffix(reflect.TypeFor[Panic]().PkgPath(), "internal/exec")
 
-// Where returns the file and the line of the kernel, as file:line: the place in the innermost function that is neither
+// where returns the file and the line of the kernel, as file:line: the place in the innermost function that is neither
 // of Go's runtime nor of this one. It is "" if there is none, as for kernels that are made of formulas.
-func (p *Panic) Where() string {
+func (p *Panic) where() string {
 	_, stack, ok := strings.Cut(string(p.Stack), "\npanic(") // what comes before is the function that recovers
 	if !ok {
 		return ""

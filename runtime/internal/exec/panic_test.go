@@ -32,14 +32,14 @@ example.com/nn/generated/topk.(*forward[...]).Run(0xc0)
 	/home/me/nn/kernels/mish.go:7 +0x1f
 ` + end,
 	} {
-		if got := (&Panic{Stack: []byte(stack)}).Where(); got != want {
+		if got := (&Panic{Stack: []byte(stack)}).where(); got != want {
 			t.Errorf("got %q, want %q, of\n%s", got, want, stack)
 		}
 	}
 	if got := (&Panic{Value: 1}).Error(); got != "the kernel panicked: 1" {
 		t.Errorf("without a stack: %s", got)
 	}
-	if got := (&Panic{Stack: []byte("no stack\npanic(1")}).Where(); got != "" {
+	if got := (&Panic{Stack: []byte("no stack\npanic(1")}).where(); got != "" {
 		t.Errorf("of half a stack: %q", got)
 	}
 }
