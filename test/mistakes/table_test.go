@@ -29,8 +29,7 @@ message stands here, with the number of further ones. The grades:
 `
 
 // silent holds the numbers of mistakes about which nothing is said yet.
-var silent = map[string]bool{
-}
+var silent = map[string]bool{}
 
 // TestMistakes makes each mistake. None is silent besides, and few have a grade below B.
 func TestMistakes(t *testing.T) {
