@@ -138,9 +138,9 @@ func TestAddOperator(t *testing.T) {
 	}
 
 	// The spec is enough: a program can train a network with the new operator.
-	add("specs/prelu.toml")
+	add("specs/sloped_relu.toml")
 	generate(": 6 files created, 3 files updated")
-	want := []string{"docs/operators/README.md", "docs/operators/prelu.md", "generated/catalogue/catalogue.go", "generated/prelu/attrs.go", "generated/prelu/graph.go", "generated/prelu/map.toml", "generated/prelu/shapes.go", "generated/prelu/tasks.go", "include/opgen.h", "specs/prelu.toml"}
+	want := []string{"docs/operators/README.md", "docs/operators/sloped_relu.md", "generated/catalogue/catalogue.go", "generated/slopedrelu/attrs.go", "generated/slopedrelu/graph.go", "generated/slopedrelu/map.toml", "generated/slopedrelu/shapes.go", "generated/slopedrelu/tasks.go", "include/opgen.h", "specs/sloped_relu.toml"}
 	if got := changed(before, snapshot(t, root)); !slices.Equal(got, want) {
 		t.Errorf("changed %v, want %v", got, want)
 	}
@@ -159,7 +159,7 @@ func TestAddOperator(t *testing.T) {
 	}
 
 	// A kernel takes the place of the formula. The training is the same, up to rounding.
-	add("kernels/prelu.go")
+	add("kernels/sloped_relu.go")
 	generate(": 1 file updated")
 	byKernel, _ := trained(t, goTool(t, root, "run", "./train"))
 	for i, l := range byKernel {
@@ -169,8 +169,8 @@ func TestAddOperator(t *testing.T) {
 	}
 
 	// The tests of all operators also test the new one.
-	out := goTool(t, root, "test", "./kernels", "-v", "-run", "(TestGradients|TestDeterminism)/^prelu")
-	for _, pass := range []string{"TestGradients/prelu/0/f64", "TestGradients/prelu/1/f64", "TestGradientsInSinglePrecision/prelu/0/f32", "TestDeterminism/prelu/1/f32"} {
+	out := goTool(t, root, "test", "./kernels", "-v", "-run", "(TestGradients|TestDeterminism)/^sloped_relu")
+	for _, pass := range []string{"TestGradients/sloped_relu/0/f64", "TestGradients/sloped_relu/1/f64", "TestGradientsInSinglePrecision/sloped_relu/0/f32", "TestDeterminism/sloped_relu/1/f32"} {
 		if !strings.Contains(out, "--- PASS: "+pass) {
 			t.Errorf("want that %s passes, got\n%s", pass, out)
 		}

@@ -1,4 +1,4 @@
-// Command train trains a network with prelu. It prints the loss of each step, and the trained slopes.
+// Command train trains a network with sloped_relu. It prints the loss of each step, and the trained slopes.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
-	"github.com/opgen/opgen/generated/prelu"
+	"github.com/opgen/opgen/generated/slopedrelu"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/cpu"
@@ -30,7 +30,7 @@ func train() error {
 	x, label := g.Input("x", dtype.F32, 4, 3), g.Input("label", dtype.I32, 4, 1)
 	hidden := linear.Defaults(5)
 	y := linear.Apply(g, hidden, x, graph.Named("hidden"))
-	y = prelu.Apply(g, prelu.Defaults(), y, graph.Named("prelu"))
+	y = slopedrelu.Apply(g, slopedrelu.Defaults(), y, graph.Named("sloped_relu"))
 	out := linear.Defaults(2)
 	y = linear.Apply(g, out, y, graph.Named("out"))
 	loss := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(label))
@@ -80,7 +80,7 @@ func train() error {
 		}
 		fmt.Println("loss", l[0])
 	}
-	slopes, _, err := engine.Variable[float32](e, "prelu.weight")
+	slopes, _, err := engine.Variable[float32](e, "sloped_relu.weight")
 	if err != nil {
 		return err
 	}

@@ -1,17 +1,17 @@
 package kernels
 
 import (
-	"github.com/opgen/opgen/generated/prelu"
+	"github.com/opgen/opgen/generated/slopedrelu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Prelu is the kernel of prelu.
-type Prelu[T dtype.Float] struct{}
+// SlopedRelu is the kernel of sloped_relu.
+type SlopedRelu[T dtype.Float] struct{}
 
 // Forward computes the channels r.Lo to r.Hi-1, counted over all images.
-func (Prelu[T]) Forward(_ *op.Ctx, a *prelu.Forward[T], r op.Range) error {
+func (SlopedRelu[T]) Forward(_ *op.Ctx, a *slopedrelu.Forward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for i := r.Lo; i < r.Hi; i++ {
 		slope := T(a.Attrs.Slope) + a.Weight.At(i%a.Dims.C)
@@ -27,7 +27,7 @@ func (Prelu[T]) Forward(_ *op.Ctx, a *prelu.Forward[T], r op.Range) error {
 }
 
 // BackwardInput computes the gradient of the same channels.
-func (Prelu[T]) BackwardInput(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error {
+func (SlopedRelu[T]) BackwardInput(_ *op.Ctx, a *slopedrelu.Backward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for i := r.Lo; i < r.Hi; i++ {
 		slope := T(a.Attrs.Slope) + a.Weight.At(i%a.Dims.C)
@@ -43,7 +43,7 @@ func (Prelu[T]) BackwardInput(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error
 }
 
 // BackwardWeight computes the gradients of slopes r.Lo to r.Hi-1.
-func (Prelu[T]) BackwardWeight(_ *op.Ctx, a *prelu.Backward[T], r op.Range) error {
+func (SlopedRelu[T]) BackwardWeight(_ *op.Ctx, a *slopedrelu.Backward[T], r op.Range) error {
 	n := shape.Prod(a.Dims.X)
 	for c := r.Lo; c < r.Hi; c++ {
 		var sum T
