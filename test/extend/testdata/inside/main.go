@@ -8,8 +8,8 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
-	"github.com/opgen/opgen/generated/slopedrelu"
 	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/generated/slopedrelu"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
