@@ -12,6 +12,11 @@ import (
 // Read reads a spec file. The spec holds what could be read; findings report the rest. If its kind is unknown, the kind is
 // "" and the spec holds the header only. If the file is not TOML, the spec holds nothing.
 func Read(filePath, text string, list *diag.List) *Spec {
+	return read(filePath, text, &reader{list: list})
+}
+
+func read(filePath, text string, r *reader) *Spec {
+	list := r.list
 	s := &Spec{Base: strings.TrimSuffix(path.Base(filePath), ".toml")}
 	root, serr := source.Parse(filePath, text)
 	if serr != nil {
@@ -25,7 +30,6 @@ func Read(filePath, text string, list *diag.List) *Spec {
 		list.Add(diag.MissingKey, source.Span{File: root.File}, "the file is empty").Hinted("opgen new %s writes a spec to begin with", s.Base)
 		return s
 	}
-	r := &reader{list: list}
 	t := r.table(root)
 	t.span = source.Span{File: root.File}
 	s.Unread, s.Kind = t.unread, Operator

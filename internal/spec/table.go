@@ -11,7 +11,11 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-type reader struct{ list *diag.List }
+type reader struct {
+	list *diag.List
+	// seen, unless nil, is told for each known key of each kind of table whether a table has it.
+	seen func(what, key string, given bool)
+}
 
 // tableReader gives access to the entries of a table. At the end it reports entries that were not read, and required
 // ones that are missing.
@@ -131,6 +135,9 @@ func (t *tableReader) done(what string) (bad bool) {
 	bad = len(t.absent) > 0 || t.r.list.Len() > t.before
 	var free []string // known keys that are not there
 	for _, k := range t.known {
+		if t.r.seen != nil {
+			t.r.seen(what, k, t.t.Get(k) != nil)
+		}
 		if t.t.Get(k) == nil {
 			free = append(free, k)
 		}

@@ -1,0 +1,61 @@
+package spec
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/internal/diag"
+)
+
+// TestKeysHaveUsers reports keys of the language that no spec of the catalogue gives. A key that no operator uses is in
+// danger to have no effect: nothing else tries it in a whole program.
+func TestKeysHaveUsers(t *testing.T) {
+	files, err := filepath.Glob("../../specs/*.toml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("want specs, got %d: %v", len(files), err)
+	}
+	given := map[string]bool{}
+	seen := func(what, key string, is bool) {
+		name := strings.TrimPrefix(strings.TrimPrefix(what, "an "), "a ") + ": " + key
+		given[name] = given[name] || is
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := diag.List{}
+		read(file, string(text), &reader{list: &list, seen: seen})
+		if list.Len() > 0 {
+			t.Errorf("%s: %d findings", file, list.Len())
+		}
+	}
+	if len(given) < 80 {
+		t.Errorf("want more than 80 keys, got %d: the test does not see them", len(given))
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		_, later := slices.BinarySearch(refused, name)
+		switch _, known := slices.BinarySearch(withoutUser, name); {
+		case !given[name] && !later && !known:
+			t.Errorf("no spec of the catalogue has %s", name)
+		case given[name] && (later || known):
+			t.Errorf("a spec has %s: remove it from the list of keys without a user", name)
+		}
+	}
+}
+
+// refused lists, in order, the keys that are read only to be refused as not supported yet.
+var refused = []string{"spec: expand", "spec: kernels", "spec: numerics", "spec: shape_func", "task: kind", "variadic: mixed"}
+
+// withoutUser lists, in order, the keys that no spec of the catalogue gives yet. Modules below internal/driver/testdata give
+// most of them.
+var withoutUser = []string{
+	"argument: unchecked", "argument: variadic", "constraint: bloat", "constraint: image", "constraint: min_extents",
+	"constraint: scale", "field: default", "field: doc", "field: len", "field: list", "field: max", "field: optional",
+	"field: values", "spec: deprecated", "spec: since", "task's cost: bytes", "task's tiles: step", "task: returns",
+	"variadic: max",
+}
