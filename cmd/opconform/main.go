@@ -65,9 +65,12 @@ var kernels = map[string]func(*task.Registry) error{
 	"reference": func(r *task.Registry) error { return ofFormulas(r, formula.RegisterReference) },
 }
 
-// ofFormulas registers kernels that are made of formulas.
+// ofFormulas registers kernels that are made of formulas. Operators without a formula are left out.
 func ofFormulas(r *task.Registry, register func(*task.Registry, op.Target, ...*task.Operator) error) error {
 	for _, o := range catalogue.Operators() {
+		if len(o.Formula) == 0 {
+			continue
+		}
 		if err := register(r, op.CPU, &o.Operator); err != nil {
 			return err
 		}

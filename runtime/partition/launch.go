@@ -147,7 +147,7 @@ func (l *Launch) slot(name string, scalar bool) (int, error) {
 }
 
 // AddConstraint adds a constraint to this launch. It fails if the task declares its constraints, even
-// if it declares none.
+// if it declares none. Only declared constraints count axes from the end: the ranks of a launch are known.
 func (l *Launch) AddConstraint(c Constraint) error {
 	d := l.Declaration
 	if l.Manual {
@@ -158,6 +158,11 @@ func (l *Launch) AddConstraint(c Constraint) error {
 	}
 	if err := d.CheckForm(c); err != nil {
 		return err
+	}
+	for _, axis := range c.Axes {
+		if axis < 0 {
+			return &op.Error{Code: BadValue, Task: d.Task, Slot: c.Terms[0].String(), Want: fmt.Sprintf("%v of axes of 0 or more", c.Kind), Got: fmt.Sprint(axis)}
+		}
 	}
 	for _, t := range c.Terms {
 		if t.Index == All {

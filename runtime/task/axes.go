@@ -28,14 +28,17 @@ func (s *Signature) declared(r *Resolution) (*partition.Declaration, error) {
 	return d.SetConstraints(list...), nil
 }
 
-// numbered returns a constraint with numbers in place of the names of axes. It does not apply if the slot is absent, or if the
+// numbered returns a constraint with numbers from the front in place of the names of axes, and of those from the end. It does not apply if the slot is absent, or if the
 // names stand for no axes.
 func (s *Signature) numbered(r *Resolution, c partition.Constraint) (n partition.Constraint, applies bool, err error) {
-	if c.Dims == nil {
+	if c.Dims == nil && !slices.ContainsFunc(c.Axes, func(axis int) bool { return axis < 0 }) {
 		return c, true, nil
 	}
 	term := c.Terms[0].Name
 	slot := s.Operator.SlotNamed(strings.TrimPrefix(term, gradPrefix))
+	if slot < 0 && c.Dims == nil {
+		return c, true, nil // a group, whose tensors may have several ranks
+	}
 	if slot < 0 {
 		return c, false, &op.Error{Code: partition.BadOperand, Want: "a slot for axes by name, for " + c.String(), Got: term}
 	}
@@ -50,6 +53,12 @@ func (s *Signature) numbered(r *Resolution, c partition.Constraint) (n partition
 				", or an attribute that is an axis, for " + c.String(), Got: name}
 		}
 		axes = append(axes, at...)
+	}
+	rank := len(r.Operands(slot)[0].Shape)
+	for i, axis := range axes {
+		if axis < 0 && axis+rank >= 0 {
+			axes[i] = axis + rank
+		}
 	}
 	c.Axes, c.Dims = axes, nil
 	return c, len(axes) > 0, nil
