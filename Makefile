@@ -24,7 +24,7 @@ coverage-table:
 	@cat docs/tests.md
 
 race:
-	CGO_ENABLED=1 $(GO) test -race ./runtime/... ./kernels/... ./internal/...
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./runtime/... ./kernels/... ./internal/...
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
 # does. It takes some minutes.
