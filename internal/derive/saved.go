@@ -5,14 +5,14 @@ import "github.com/opgen/opgen/internal/term"
 // Missing lists the tensors of slots that the gradient reads and that are neither given nor follow from what is given.
 func (g *Gradient) Missing(given func(slot int) bool) []int {
 	own := g.own()
-	todo, missing := g.direct(), []int(nil)
+	pending, missing := g.direct(), []int(nil)
 	seen := map[int]bool{}
-	for _, t := range todo {
+	for _, t := range pending {
 		seen[t] = true
 	}
-	for len(todo) > 0 {
-		t := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for len(pending) > 0 {
+		t := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		l := g.Program.Tensors[t]
 		switch {
 		case l.Slot >= 0 && given(l.Slot):
@@ -25,7 +25,7 @@ func (g *Gradient) Missing(given func(slot int) bool) []int {
 					for _, t := range tensorsOf(n) {
 						if !seen[t] && !own[t] {
 							seen[t] = true
-							todo = append(todo, t)
+							pending = append(pending, t)
 						}
 					}
 				})

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -183,32 +184,14 @@ func kindOf(t dtype.Type) term.Kind {
 }
 
 // elementsOf returns the elements of a shape as a spec writes it: [N, X...].
-func elementsOf(shape string) ([]shapeElement, error) {
-	shape = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(shape), "["), "]")
+func elementsOf(text string) ([]shapeElement, error) {
 	var out []shapeElement
-	depth, begin := 0, 0
-	for i := 0; i <= len(shape); i++ {
-		if i < len(shape) {
-			switch shape[i] {
-			case '(', '[':
-				depth++
-			case ')', ']':
-				depth--
-			}
-			if shape[i] != ',' || depth > 0 {
-				continue
-			}
-		}
-		part := strings.TrimSpace(shape[begin:i])
-		begin = i + 1
-		if part == "" {
-			continue
-		}
-		part = strings.TrimPrefix(part, "_ <= ") // what values decide is planned at its bound
-		plain, isRun := strings.CutSuffix(part, "...")
+	for _, e := range shape.Elements(text) {
+		e = strings.TrimPrefix(e, "_ <= ") // what values decide is planned at its bound
+		plain, isRun := strings.CutSuffix(e, "...")
 		x, err := expr.Parse(plain)
 		if err != nil {
-			return nil, fmt.Errorf("shape %s: %w", part, err)
+			return nil, fmt.Errorf("shape %s: %w", e, err)
 		}
 		out = append(out, shapeElement{x, isRun})
 	}

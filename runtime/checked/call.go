@@ -240,7 +240,7 @@ func (c *call) store(b *Backend) error {
 	return nil
 }
 
-// own returns the numbers of the ranges of a step that have written the elements.
+// owners returns the numbers of the ranges of a step that have written the elements.
 func (x *cell) owners(step int) []int32 {
 	if x.owner[step] == nil {
 		x.owner[step] = make([]int32, x.n)
@@ -279,15 +279,8 @@ func (x *cell) damaged() (at int, ok bool) {
 	return 0, false
 }
 
-// index returns the indices of an element.
-func (x *cell) index(i int) []int {
-	at := make([]int, len(x.tensor.Shape))
-	for d := len(at) - 1; d >= 0; d-- {
-		at[d] = i % x.tensor.Shape[d]
-		i /= x.tensor.Shape[d]
-	}
-	return at
-}
+// index returns the index of an element.
+func (x *cell) index(i int) []int { return shape.Index(i, x.tensor.Shape) }
 
 // box returns the elements of a tensor that a range touches according to a footprint.
 func (x *cell) box(f region.Footprint, r op.Range) []bool {

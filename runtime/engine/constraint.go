@@ -10,13 +10,9 @@ import (
 
 // checkConstraints checks the tensors of a call against the constraints of its task and those that were added to it. A
 // tensor that lies in the memory of another is still one of its own.
-func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
+func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *task.Resolution, passed *task.Passed) error {
 	if len(sig.Constraints.List) == 0 && len(c.Added) == 0 {
 		return nil
-	}
-	values, err := decodePassed(c, sig)
-	if err != nil {
-		return err
 	}
 	stores := make([][]*partition.Store, len(sig.Params))
 	type tensor struct {
@@ -41,6 +37,6 @@ func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *tas
 			stores[i] = append(stores[i], s)
 		}
 	}
-	_, err = sig.Limits(res, stores, values.All(), c.Added)
+	_, err := sig.Limits(res, stores, passed.All(), c.Added)
 	return err
 }

@@ -52,19 +52,9 @@ func (in *Instance) checkIndices() error {
 			}
 			call := &in.plan.Calls[x.call]
 			return fmt.Errorf("plan %s, %s: %w", in.plan.Name, call.Node, &op.Error{Operator: call.Operator, Task: call.Task,
-				Slot: fmt.Sprintf("%s, element %s", x.slot, shape.Format(position(root.Shape, i))),
+				Slot: fmt.Sprintf("%s, element %s", x.slot, shape.Format(shape.Index(i, root.Shape))),
 				Want: fmt.Sprintf("an index from 0 to %d", x.bound-1), Got: fmt.Sprint(int64(v))})
 		}
 	}
 	return nil
-}
-
-// position returns the index of the element with the row-major number i.
-func position(dims []int, i int) []int {
-	at := make([]int, len(dims))
-	for d := len(dims) - 1; d >= 0; d-- {
-		at[d] = i % dims[d]
-		i /= dims[d]
-	}
-	return at
 }

@@ -293,11 +293,11 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err := in.checkParams(c, sig, res); err != nil {
 		return nil, err
 	}
-	if err := in.checkConstraints(c, sig, res); err != nil {
-		return nil, err
-	}
 	passed, err := decodePassed(c, sig)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.checkConstraints(c, sig, res, passed); err != nil {
 		return nil, err
 	}
 	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Seed: c.Seed, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}

@@ -61,7 +61,7 @@ func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 		worst := tolerance
 		for i := range got {
 			if d := math.Abs(got[i]-want[i]) / max(1, math.Abs(want[i])); d > worst || d != d {
-				most = &Difference{l.Slot, indexOf(i, extents(l.Shape)), got[i], want[i]}
+				most = &Difference{l.Slot, shape.Index(i, extents(l.Shape)), got[i], want[i]}
 				if worst = d; d != d {
 					break
 				}
@@ -72,16 +72,6 @@ func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 		}
 	}
 	return out, nil
-}
-
-// indexOf returns the index of the element with a row-major number.
-func indexOf(number int, extents []int) []int {
-	out := make([]int, len(extents))
-	for i := len(extents) - 1; i >= 0; i-- {
-		out[i] = number % extents[i]
-		number /= extents[i]
-	}
-	return out
 }
 
 // gradients returns the gradients of a program at random values, by tensor.

@@ -464,7 +464,7 @@ func (x *indices) check(lo, hi, total int) error {
 			v = int(x.wide[i])
 		}
 		if v < 0 || v >= x.bound {
-			return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(indexOf(i, x.shape)), x.bound-1, v)
+			return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(shape.Index(i, x.shape)), x.bound-1, v)
 		}
 	}
 	return nil

@@ -53,16 +53,16 @@ func (g *Graph) order(need map[*Node]bool) ([]*Node, error) {
 	for _, n := range g.nodes {
 		known[n] = true
 	}
-	var todo []*Node
+	var pending []*Node
 	for _, n := range g.nodes {
 		if need[n] {
-			todo = append(todo, n)
+			pending = append(pending, n)
 		}
 	}
 	closure := map[*Node]bool{}
-	for len(todo) > 0 {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for len(pending) > 0 {
+		n := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if closure[n] {
 			continue
 		}
@@ -71,7 +71,7 @@ func (g *Graph) order(need map[*Node]bool) ([]*Node, error) {
 			if !known[m] {
 				return fmt.Errorf("graph: node %s: want nodes of its graph to run after, got %s of another", n.Name, m.Name)
 			}
-			todo = append(todo, m)
+			pending = append(pending, m)
 			return nil
 		}); err != nil {
 			return nil, err

@@ -134,8 +134,8 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// lost says what of a type JSON would lose: "" if nothing. A type with a form of its own in JSON is written in that form. within lists the types
-// that t is a part of.
+// lost says what of a type JSON would lose: "" if nothing. A type with a form of its own in JSON is written in that form.
+// within lists the types that t is a part of.
 func lost(t reflect.Type, within []reflect.Type) string {
 	p := reflect.PointerTo(t)
 	if p.Implements(jsonMarshaler) || p.Implements(textMarshaler) || slices.Contains(within, t) {

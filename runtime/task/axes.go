@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // declared is Declaration for a use of the operator: axes that constraints name are numbers.
@@ -28,8 +29,8 @@ func (s *Signature) declared(r *Resolution) (*partition.Declaration, error) {
 	return d.SetConstraints(list...), nil
 }
 
-// numbered returns a constraint with numbers from the front in place of the names of axes, and of those from the end. It does not apply if the slot is absent, or if the
-// names stand for no axes.
+// numbered returns a constraint with numbers from the front in place of the names of axes, and of numbers from the end. It
+// does not apply if the slot is absent, or if the names stand for no axes.
 func (s *Signature) numbered(r *Resolution, c partition.Constraint) (n partition.Constraint, applies bool, err error) {
 	if c.Dims == nil && !slices.ContainsFunc(c.Axes, func(axis int) bool { return axis < 0 }) {
 		return c, true, nil
@@ -67,7 +68,7 @@ func (s *Signature) numbered(r *Resolution, c partition.Constraint) (n partition
 // axesOf returns the axes that a name stands for in the tensors of a slot: a dimension or a run of its shape, or an
 // attribute. Axes of an attribute may be negative, and count from the end.
 func (r *Resolution) axesOf(o *Operator, slot int, name string) ([]int, bool) {
-	elements := shapeElements(o.Slots[slot].Shape)
+	elements := shape.Elements(o.Slots[slot].Shape)
 	rank := len(r.Operands(slot)[0].Shape)
 	i := slices.IndexFunc(elements, func(e string) bool { return strings.TrimSuffix(e, "...") == name })
 	if i < 0 {
@@ -112,27 +113,6 @@ func (r *Resolution) length(elements []string) (n int, ok bool) {
 		n += f.Len()
 	}
 	return n, true
-}
-
-// shapeElements returns the elements of a shape as a spec writes it, such as [A..., R, prod(X)].
-func shapeElements(text string) []string {
-	var out []string
-	depth, from := 0, 1
-	for i, c := range text {
-		switch c {
-		case '(', '[':
-			depth++
-		case ')', ']':
-			depth--
-		}
-		if c == ',' && depth == 1 || i == len(text)-1 {
-			if e := strings.TrimSpace(text[min(from, i):i]); e != "" {
-				out = append(out, e)
-			}
-			from = i + 1
-		}
-	}
-	return out
 }
 
 // attributeAxes returns the value of an attribute that is an axis or several.
