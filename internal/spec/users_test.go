@@ -55,6 +55,5 @@ var refused = []string{"spec: expand", "spec: kernels", "spec: numerics", "spec:
 // most of them.
 var withoutUser = []string{
 	"argument: unchecked", "argument: variadic", "constraint: bloat", "constraint: image", "constraint: min_extents",
-	"constraint: scale", "field: default", "field: doc", "field: len", "field: list", "field: max", "field: optional",
-	"field: values", "task: returns",
+	"constraint: scale", "task: returns",
 }

@@ -31,9 +31,11 @@ func Values[T any](values []T) []any {
 // Optimizer returns the optimizer that inserts an operator for every weight. The node takes its name from the weight
 // and from the operator.
 func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option) graph.Optimizer {
-	return func(g *graph.Graph, w, dw graph.Tensor) {
-		all := append([]graph.Option{graph.Named(w.Name() + "." + o.Name)}, opts...)
-		graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, dw).Node()
+	return func(g *graph.Graph, weights, grads []graph.Tensor) {
+		for i, w := range weights {
+			all := append([]graph.Option{graph.Named(w.Name() + "." + o.Name)}, opts...)
+			graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, grads[i]).Node()
+		}
 	}
 }
 
