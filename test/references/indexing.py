@@ -60,12 +60,44 @@ def segments():
          like="tf.math.unsorted_segment_max", tags=["edge"])
 
 
+def sparse_rows(offsets, columns, values, input):
+    out = np.zeros(len(offsets) - 1, values.dtype)
+    for r in range(len(out)):
+        for e in range(offsets[r], offsets[r + 1]):
+            out[r] += values[e] * input[columns[e]]
+    return {"output": out}
+
+
+def neighbors(input, weight):
+    reach = weight.shape[0] // 2
+    wide_input = np.pad(input, ((0, 0), (reach, reach), (reach, reach)))
+    out = np.zeros(input.shape, input.dtype)
+    for n, h, w in np.ndindex(*input.shape):
+        out[n, h, w] = (wide_input[n, h:h + 2 * reach + 1, w:w + 2 * reach + 1] * weight).sum()
+    return {"output": out}
+
+
+def neighborhoods():
+    """Operators of which an element depends on those near it, or on those to which integers point."""
+    case("sparse_matvec", "rows", sparse_rows, {}, {"offsets": np.array([0, 2, 2, 5]), "columns": np.array([1, 3, 0, 2, 3]), "values": draw(5), "input": draw(4)},
+         wrt=["values", "input"], like="scipy.sparse.csr_array @")
+    case("sparse_matvec", "no_elements", sparse_rows, {}, {"offsets": np.array([0, 0, 0]), "columns": np.zeros(0, int), "values": draw(0), "input": draw(3)},
+         wrt=["input"], like="scipy.sparse.csr_array @", tags=["edge"])
+    case("lookup", "matrix", lambda table, index: {"output": table[index]}, {}, {"table": draw(5), "index": np.array([[4, 0, 0], [1, 4, 2]])}, wrt=["table"], like="numpy.take")
+    case("stencil", "reach_1", neighbors, {"reach": 1}, {"input": draw(2, 3, 4), "weight": draw(3, 3)}, wrt=["input", "weight"], like="scipy.ndimage.correlate, mode constant")
+    case("stencil", "reach_2", neighbors, {"reach": 2}, {"input": draw(1, 3, 6), "weight": draw(5, 5)}, wrt=["input", "weight"], like="scipy.ndimage.correlate, mode constant")
+    for factor in (1, 2, 3):
+        case("upsample", "factor_%d" % factor, lambda input: {"output": input.repeat(factor, 2).repeat(factor, 3)}, {"factor": factor}, {"input": draw(2, 2, 2, 3)},
+             wrt=["input"], like="torch.nn.functional.interpolate, mode nearest")
+
+
 def f32(*x):
     return np.array(x, np.float32)
 
 
 def generate():
     segments()
+    neighborhoods()
     case("gather", "smaller_index", gather(1), {"dim": 1}, {"input": draw(4, 3, 5), "index": np.array([[[0, 2, 1], [2, 2, 0]], [[1, 1, 1], [0, 2, 0]]])},
          wrt=["input"], like="torch.gather")
     case("gather", "larger_along_dim", gather(0), {"dim": 0}, {"input": draw(2, 3), "index": np.array([[0], [1], [1], [0]])}, wrt=["input"], like="torch.gather")
