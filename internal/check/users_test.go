@@ -70,7 +70,7 @@ var withoutUser = []string{
 	"access read", "access reduce(max)", "access reduce(min)", "access reduce(prod)", "access reduce(sum)",
 	"argument []int", "argument string", "constraint bloat", "constraint image", "constraint min_extents", "constraint scale",
 	"formula broadcast", "formula ones", "hint first_last", "hint min_max", "hint no_hint",
-	"source attrs", "source call", "source handle", "source init", "source memory", "source profiling", "source shape",
+	"source attrs", "source handle", "source init", "source memory", "source profiling", "source shape",
 }
 
 // words tells of each word whether a spec uses it.
