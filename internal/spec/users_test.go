@@ -56,6 +56,5 @@ var refused = []string{"spec: expand", "spec: kernels", "spec: numerics", "spec:
 var withoutUser = []string{
 	"argument: unchecked", "constraint: bloat", "constraint: image", "constraint: min_extents",
 	"constraint: scale", "field: default", "field: doc", "field: len", "field: list", "field: max", "field: optional",
-	"field: values", "spec: deprecated", "spec: since", "task's cost: bytes", "task's tiles: step", "task: returns",
-	"variadic: max",
+	"field: values", "task: returns",
 }
