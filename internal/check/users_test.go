@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -67,8 +68,8 @@ func TestWordsHaveUsers(t *testing.T) {
 // withoutUser lists, in order, the words that no operator of the catalogue uses yet. Modules below internal/driver/testdata
 // use them.
 var withoutUser = []string{
-	"access read", "argument []int", "argument string", "formula broadcast", "formula ones",
-	"source attrs", "source call", "source handle", "source init", "source memory", "source profiling", "source shape",
+	"access read", "argument []int", "argument string",
+	"source attrs", "source handle", "source init", "source memory", "source profiling", "source shape",
 }
 
 // words tells of each word whether a spec uses it.
@@ -124,7 +125,18 @@ func (w words) spec(s *spec.Spec) {
 			w.use("hint " + c.Hint.V)
 		}
 	}
-	for _, call := range called.FindAllString(s.Formula.V, -1) {
+	// A formula means by a dimension what [dims] says, and by a tensor's extents what its shape says. So it applies the
+	// functions that stand there. broadcast and ones stand nowhere else: they give shapes, over which indices go by name.
+	texts := []string{s.Formula.V}
+	for _, d := range s.Dims {
+		texts = append(texts, d.Expr.V)
+	}
+	for _, sl := range s.Slots {
+		for _, n := range sl.Shape {
+			texts = append(texts, rules.Element(n))
+		}
+	}
+	for _, call := range called.FindAllString(strings.Join(texts, "\n"), -1) {
 		w.use("formula " + call[:len(call)-1])
 	}
 }

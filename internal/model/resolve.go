@@ -258,8 +258,8 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 		}
 		m.Params = append(m.Params, x)
 	}
-	for _, n := range t.Args {
-		m.Args = append(m.Args, o.argNamed(n.V))
+	for _, a := range rules.TaskArgs(sc.Spec, t) {
+		m.Args = append(m.Args, o.argNamed(a.Name))
 	}
 	m.Returns = o.argNamed(t.Returns.V)
 	for i, c := range t.Constraints {
