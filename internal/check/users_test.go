@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -69,8 +70,8 @@ func TestWordsHaveUsers(t *testing.T) {
 var withoutUser = []string{
 	"access read", "access reduce(max)", "access reduce(min)", "access reduce(prod)", "access reduce(sum)",
 	"argument []int", "argument string", "constraint bloat", "constraint image", "constraint min_extents", "constraint scale",
-	"formula broadcast", "formula ones", "hint first_last", "hint min_max", "hint no_hint",
-	"source attrs", "source call", "source handle", "source init", "source memory", "source profiling", "source shape",
+	"hint first_last", "hint min_max", "hint no_hint",
+	"source attrs", "source handle", "source init", "source memory", "source profiling", "source shape",
 }
 
 // words tells of each word whether a spec uses it.
@@ -126,7 +127,18 @@ func (w words) spec(s *spec.Spec) {
 			w.use("hint " + c.Hint.V)
 		}
 	}
-	for _, call := range called.FindAllString(s.Formula.V, -1) {
+	// A formula means by a dimension what [dims] says, and by a tensor's extents what its shape says. So it applies the
+	// functions that stand there. broadcast and ones stand nowhere else: they give shapes, over which indices go by name.
+	texts := []string{s.Formula.V}
+	for _, d := range s.Dims {
+		texts = append(texts, d.Expr.V)
+	}
+	for _, sl := range s.Slots {
+		for _, n := range sl.Shape {
+			texts = append(texts, rules.Element(n))
+		}
+	}
+	for _, call := range called.FindAllString(strings.Join(texts, "\n"), -1) {
 		w.use("formula " + call[:len(call)-1])
 	}
 }

@@ -24,6 +24,9 @@ func Operator(w io.Writer, o *model.Operator) error {
 	if o.Family != "" {
 		fmt.Fprintf(&b, "  One of FlexFlow's %s operators.\n", o.Family)
 	}
+	if o.Since != "" {
+		fmt.Fprintf(&b, "  Since %s.\n", o.Since)
+	}
 	if o.Deprec != "" {
 		fmt.Fprintf(&b, "  Deprecated: %s\n", o.Deprec)
 	}

@@ -244,8 +244,8 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 		}
 		m.Params = append(m.Params, x)
 	}
-	for _, n := range t.Args {
-		m.Args = append(m.Args, o.argNamed(n.V))
+	for _, a := range rules.TaskArgs(sc.Spec, t) {
+		m.Args = append(m.Args, o.argNamed(a.Name))
 	}
 	m.Returns = o.argNamed(t.Returns.V)
 	step := func(name string, over spec.Str, inner []spec.Str, grain, when, doc spec.Str, at source.Span) {

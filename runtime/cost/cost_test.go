@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/conv2d"
+	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
@@ -59,6 +60,19 @@ func dense(t *testing.T, g *graph.Graph, x graph.Tensor) *graph.Node {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestBytesOfSpec measures an operator whose spec says how many bytes it moves: embedding reads the rows that it looks up.
+func TestBytesOfSpec(t *testing.T) {
+	t.Parallel()
+	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Runs: 1})
+	g := graph.New(1)
+	x := g.Input("x", dtype.I32, 3)
+	got := measure(t, m, embedding.Apply(g, embedding.Defaults(1000, 5), x).Node())
+	// Forward reads 3 indices and 3 rows, and writes 3 rows. Backward reads 3 rows and adds 3 to the gradient.
+	if f, b := got.Forward.Bytes, got.Backward.Bytes; f != 4*(3+15+15) || b != 4*(3+15+2*15) {
+		t.Errorf("forward moves %v bytes, backward %v", f, b)
+	}
 }
 
 // TestLinear checks all that is no time to the letter.

@@ -128,11 +128,16 @@ func (r *Resolver[S]) Below(slot S, bound int) {
 	r.res.Bounds[int(slot)] = bound
 }
 
-// Has reports whether a slot has a tensor.
-func (r *Resolver[S]) Has(slot S) bool { return len(r.res.Slots[slot]) > 0 }
+// Has reports whether a slot has a tensor, or an argument a value.
+func (r *Resolver[S]) Has(slot S) bool { return r.Len(slot) > 0 }
 
-// Len returns how many tensors a slot has.
-func (r *Resolver[S]) Len(slot S) int { return len(r.res.Slots[slot]) }
+// Len returns how many tensors a slot has, or how many values the caller passes for an argument.
+func (r *Resolver[S]) Len(slot S) int {
+	if r.op.Slots[slot].Role == task.RoleArgument {
+		return r.res.Inputs.Values[slot]
+	}
+	return len(r.res.Slots[slot])
+}
 
 // Requested reports whether the caller requests an output.
 func (r *Resolver[S]) Requested(slot S) bool { return r.res.Inputs.Requested[slot] }
