@@ -24,12 +24,13 @@ type memory struct {
 	sig     *task.Signature
 	res     *task.Resolution
 	attrs   task.Attrs
+	passed  map[int][]any
 	buffers [][]task.Buffer
 }
 
 // newMemory returns memory in which every parameter of a task has tensors with random values.
 func newMemory(f *fixture, sig *task.Signature, seed uint64) *memory {
-	m := &memory{sig: sig, res: f.node.Resolved, attrs: f.attrs, buffers: make([][]task.Buffer, len(sig.Params))}
+	m := &memory{sig: sig, res: f.node.Resolved, attrs: f.attrs, passed: f.passed, buffers: make([][]task.Buffer, len(sig.Params))}
 	r := rand.New(rand.NewPCG(seed, 5))
 	for i, p := range sig.Params {
 		for _, o := range m.res.Operands(p.Slot) {
@@ -97,7 +98,7 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 		}
 		return nil
 	}
-	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Memory: at, Workers: func(slot int) []task.Buffer { return at(slot, false) }}
+	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Passed: task.NewPassed(m.passed), Memory: at, Workers: func(slot int) []task.Buffer { return at(slot, false) }}
 	bodies, err := v.Bind(acc)
 	if err != nil {
 		t.Fatal(err)

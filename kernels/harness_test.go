@@ -18,6 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -40,6 +41,7 @@ type sample struct {
 	attrs  task.Attrs
 	types  []dtype.Type     // of the operator's dtype variables
 	shapes map[string][]int // of inputs
+	passed map[int][]any    // what the caller passes, by slot
 	all    bool             // request all outputs that are made on request
 	shared bool             // bind one tensor to all trainable inputs of the same type and shape
 }
@@ -73,6 +75,10 @@ func samplesOf(op *graph.Operator, example int) ([]sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	passed, err := op.Examples[example].Passed(&op.Operator)
+	if err != nil {
+		return nil, err
+	}
 	request := []bool{false}
 	if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest }) {
 		request = append(request, true)
@@ -81,7 +87,7 @@ func samplesOf(op *graph.Operator, example int) ([]sample, error) {
 	var refused error
 	for _, v := range registry().Task(op.Signatures[0].ID).Variants {
 		for _, all := range request {
-			s := sample{op: op, attrs: attrs, types: v.Types, shapes: op.Examples[example].Shapes, all: all}
+			s := sample{op: op, attrs: attrs, types: v.Types, shapes: op.Examples[example].Shapes, passed: passed, all: all}
 			if _, err := newFixture(s, domains[0]); err != nil {
 				refused = err // an attribute may ask for another type
 				continue
@@ -134,6 +140,9 @@ func (s sample) apply(g *graph.Graph, name string, input func(slot, k int, o tas
 	for slot := range s.op.Slots {
 		for k, o := range s.operands(slot) {
 			in.Bind(slot, input(slot, k, o))
+		}
+		if values, ok := s.passed[slot]; ok {
+			in.BindArg(slot, values...)
 		}
 	}
 	return in.Node()
@@ -338,7 +347,7 @@ func runIn(e *engine.Engine, p *graph.Program, fed values, x execution) (values,
 		}
 	}
 	for i := range pl.Tasks {
-		if x.grain > 0 {
+		if x.grain > 0 && !slices.ContainsFunc(pl.Tasks[i].Access, func(a region.Access) bool { return a.Least != nil }) {
 			pl.Tasks[i].Grain = x.grain
 		}
 	}

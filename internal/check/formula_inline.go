@@ -6,7 +6,9 @@ import (
 
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // application is an operator of the module that a formula applies to tensors.
@@ -70,6 +72,11 @@ func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
 		return nil, failf(at, expr.BadFormula, "%s has no formula, so none can apply it", n.Func)
 	case f.c.applies(s, f.s.Name.V, map[string]bool{}):
 		return nil, failf(at, expr.BadFormula, "%s is defined by itself", f.s.Name.V)
+	}
+	for _, a := range s.Args {
+		if from, _ := rules.SourceOf(a); from == task.FromCall {
+			return nil, failf(at, expr.BadFormula, "the caller passes %s of %s, so a formula cannot apply it", a.Name, n.Func)
+		}
 	}
 	for _, sl := range s.Slots {
 		if sl.Variadic != nil {

@@ -106,6 +106,9 @@ func (f *formula) declared(n *expr.Ident, fr *frame) (v value, ok bool, err *exp
 	}
 	s, ok := f.sc.Lookup(n.Name)
 	switch {
+	case ok && f.passed(n.Name) != nil:
+		v, err = f.passedValue(n, f.passed(n.Name))
+		return v, true, err
 	case !ok || s.Type.Kind == expr.Slot:
 		return value{}, false, nil
 	case s.Class == expr.Position:
@@ -178,7 +181,8 @@ func (f *formula) known(fact string, fr *frame) bool {
 	})
 }
 
-// argument evaluates an argument of tasks, whose value must be that of an expression, the training step, or the seed.
+// argument evaluates an argument of tasks that the caller does not pass. Its value must be that of an expression, the
+// training step, or the seed.
 func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 	for _, a := range f.s.Args {
 		if a.Name != n.Name {
@@ -198,7 +202,7 @@ func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 		}
 	}
 	e := failf(n, expr.BadType, "%s is an argument that tasks get as it is", n.Name)
-	e.Hint = "a formula may use the iteration, the seed, and arguments from expressions"
+	e.Hint = "a formula may use the iteration, the seed, and arguments from expressions and from the caller"
 	return value{}, e
 }
 

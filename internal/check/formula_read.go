@@ -29,6 +29,8 @@ func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 			}
 		}
 		return value{kinds: kAny}, nil
+	case t == nil && !isParam && f.passed(n.Name) != nil:
+		return f.readPassed(n, f.passed(n.Name), fr)
 	case t == nil && f.future[n.Name] && !n.Old:
 		return f.later(n, n.Name)
 	case t == nil:

@@ -75,6 +75,12 @@ func (f *formula) ofSlot(n *expr.Call, fr *frame) (value, *expr.Error) {
 	t := (*tensor)(nil)
 	if ok {
 		t = f.tensors[id.Name]
+		if a := f.passed(id.Name); a != nil && a.Variadic != nil {
+			if n.Func == "present" {
+				return value{kinds: kBool}, nil
+			}
+			return integer(f.valuesOf(a)), nil
+		}
 	}
 	switch {
 	case t == nil || t.slot == nil:

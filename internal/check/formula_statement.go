@@ -91,10 +91,24 @@ func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
 
 // noElements checks that a condition of a statement does not depend on elements of tensors.
 func (f *formula) noElements(cond expr.Node) (err *expr.Error) {
-	expr.Walk(cond, func(n expr.Node) {
-		if r, ok := n.(*expr.Read); ok && err == nil && f.tensors[r.Name] != nil {
-			err = failf(r, expr.BadFormula, "whether a statement counts cannot depend on elements of tensors")
+	refuse := func(n expr.Node, of string) {
+		if err == nil {
+			err = failf(n, expr.BadFormula, "whether a statement counts cannot depend on %s", of)
 			err.Hint = "write a condition in the expression: c ? x : y"
+		}
+	}
+	expr.Walk(cond, func(n expr.Node) {
+		switch n := n.(type) {
+		case *expr.Read:
+			if f.tensors[n.Name] != nil {
+				refuse(n, "elements of tensors")
+			} else if f.passed(n.Name) != nil {
+				refuse(n, "what the caller passes")
+			}
+		case *expr.Ident:
+			if a := f.passed(n.Name); a != nil && a.Variadic == nil {
+				refuse(n, "what the caller passes")
+			}
 		}
 	})
 	return err

@@ -74,7 +74,7 @@ func (o *operator) unused() {
 	}
 	for _, a := range o.s.Args {
 		if !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool {
-			return t.Returns.V == a.Name || slices.ContainsFunc(t.Args, func(n spec.Str) bool { return n.V == a.Name })
+			return t.Returns.V == a.Name || slices.Contains(rules.TaskArgs(o.s, t), a)
 		}) {
 			o.list.Add(diag.Unused, a.Key, "no task takes the argument %s", a.Name).Hinted("list it in a task: args = [%q]", a.Name)
 		}
@@ -356,7 +356,7 @@ func (o *operator) example(x *spec.Example) {
 		}
 		if p < 0 || o.s.Slots[p].Role.V != "input" && o.s.Kind != spec.Initializer {
 			d := o.list.Add(diag.BadExample, e.KeySpan, "there is no input %s", e.Key)
-			candidates := []string{"attrs"}
+			candidates := []string{"attrs", "args"}
 			for _, p := range o.sc.Inputs {
 				candidates = append(candidates, p.Slot.Name)
 			}
@@ -377,6 +377,9 @@ func (o *operator) example(x *spec.Example) {
 	}
 	if !x.Bad && !have["attrs"] {
 		o.given(o.s, x.Attrs, x.Span, diag.BadExample)
+	}
+	if !x.Bad && !have["args"] {
+		o.exampleArgs(x)
 	}
 	for _, l := range o.s.Dims {
 		if l.Func.Set() && !have[l.Name] {

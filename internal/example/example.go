@@ -71,6 +71,7 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 		u.dims[d.Name] = unbound(d)
 	}
 	u.setAttrs(x)
+	u.setPassed(x)
 	u.setInputs(x)
 	for _, s := range o.Slots {
 		if s.Pattern != nil {
@@ -117,6 +118,7 @@ type use struct {
 	attrs   map[string]any      // attributes as expressions take them, but axes as they are given
 	dims    map[string]any      // int, []int or [][]int
 	args    map[string]any      // of arguments from expressions
+	passed  []program.Passed    // what the caller passes
 	types   []dtype.Type        // of dtype variables; Invalid before they are bound
 	tensors [][]program.Operand // by slot
 	number  int                 // of the tensor of a variadic slot whose shape is read
@@ -126,7 +128,7 @@ type use struct {
 // result returns the use as package program takes it.
 func (u *use) result() *program.Use {
 	out := &program.Use{Operator: u.op.Name, Formula: u.op.Operator.Formula, Parsed: u.parsed, Types: map[string]string{}, Dims: u.dims, Attrs: u.raw,
-		Args: u.args, Callees: u.op.Operator.Callees}
+		Args: u.args, Passed: u.passed, Callees: u.op.Operator.Callees}
 	for i, t := range u.op.Types {
 		out.Types[t.Name] = u.types[i].String()
 	}

@@ -27,8 +27,13 @@ func (u *use) value(n *expr.Ident) any {
 	return nil
 }
 
-// tensorsOf returns how many tensors a slot has.
+// tensorsOf returns how many tensors a slot has, or how many values the caller passes for an argument.
 func (u *use) tensorsOf(slot string) int {
+	for i := range u.passed {
+		if u.passed[i].Name == slot {
+			return len(u.passed[i].Values)
+		}
+	}
 	i := slices.IndexFunc(u.op.Slots, func(s *model.Slot) bool { return s.Name == slot })
 	if i < 0 {
 		return 0

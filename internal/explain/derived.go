@@ -33,7 +33,7 @@ func Derive(o *model.Operator) []Derived {
 		if p == nil {
 			continue
 		}
-		d := Derived{x.Attrs, inlined(o, p), gradient(o, p), division(o, p)}
+		d := Derived{useText(x), inlined(o, p), gradient(o, p), division(o, p)}
 		if !slices.ContainsFunc(out, func(e Derived) bool {
 			return slices.Equal(e.Inlined, d.Inlined) && slices.Equal(e.Gradient, d.Gradient) && slices.Equal(e.Division, d.Division)
 		}) {
@@ -41,6 +41,14 @@ func Derive(o *model.Operator) []Derived {
 		}
 	}
 	return out
+}
+
+// useText tells the attributes of an example, and what the caller passes.
+func useText(x *task.Example) string {
+	if x.Args == "" {
+		return x.Attrs
+	}
+	return x.Attrs + ", args " + x.Args
 }
 
 // inlined returns the statements of a formula that applies other operators, with their formulas in it.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -93,10 +94,9 @@ func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature 
 	for _, p := range rules.Params(s, t) {
 		d.Params = append(d.Params, p.Param)
 	}
-	for _, n := range t.Args {
-		a := s.Args[slices.IndexFunc(s.Args, func(a *spec.Arg) bool { return a.Name == n.V })]
+	for _, a := range rules.TaskArgs(s, t) {
 		from, of := rules.SourceOf(a)
-		d.Args = append(d.Args, task.Arg{Slot: o.SlotNamed(n.V), From: from, Of: max(o.SlotNamed(of), 0), Unchecked: a.Unchecked.V})
+		d.Args = append(d.Args, task.Arg{Slot: o.SlotNamed(a.Name), From: from, Of: max(o.SlotNamed(of), 0), Unchecked: a.Unchecked.V})
 	}
 	d.Constraints.Declared = t.Declared
 	for _, c := range t.Constraints {
@@ -181,6 +181,7 @@ func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
 
 func describeExample(o *task.Operator, x *spec.Example) task.Example {
 	d := task.Example{Attrs: object(x.Attrs), Shapes: map[string][]int{}}
+	d.Args = exampleArgs(o, x.Args)
 	for _, e := range x.Inputs {
 		if o.SlotNamed(e.Key) < 0 { // a dimension that a Go function gives
 			if d.Dims == nil {
@@ -198,6 +199,51 @@ func describeExample(o *task.Operator, x *spec.Example) task.Example {
 		}
 	}
 	return d
+}
+
+// exampleArgs returns, as JSON, lists of the values that an example gives for arguments; "" if there are none.
+func exampleArgs(o *task.Operator, args []*source.Entry) string {
+	if len(args) == 0 {
+		return ""
+	}
+	t := &source.Table{}
+	for _, e := range args {
+		v := finite(e.Value)
+		if !o.Slots[o.SlotNamed(e.Key)].Variadic {
+			v = &source.Array{Elems: []source.Node{v}}
+		}
+		t.Entries = append(t.Entries, &source.Entry{Key: e.Key, Value: v})
+	}
+	return source.JSON(t)
+}
+
+// finite returns a value in which numbers that JSON lacks are the strings that plans hold in their place.
+func finite(n source.Node) source.Node {
+	switch n := n.(type) {
+	case *source.Array:
+		out := &source.Array{}
+		for _, e := range n.Elems {
+			out.Elems = append(out.Elems, finite(e))
+		}
+		return out
+	case *source.Table:
+		out := &source.Table{}
+		for _, e := range n.Entries {
+			out.Entries = append(out.Entries, &source.Entry{Key: e.Key, Value: finite(e.Value)})
+		}
+		return out
+	case *source.Scalar:
+		f, _ := n.Value.(float64)
+		switch {
+		case math.IsInf(f, 1):
+			return &source.Scalar{Span: n.Span, Value: "inf"}
+		case math.IsInf(f, -1):
+			return &source.Scalar{Span: n.Span, Value: "-inf"}
+		case math.IsNaN(f):
+			return &source.Scalar{Span: n.Span, Value: "nan"}
+		}
+	}
+	return n
 }
 
 // extents returns the extents of a shape.

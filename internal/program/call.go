@@ -32,6 +32,13 @@ func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
 		return b.value(n.Args[1], sc, isIndex)
 	case "present", "count":
 		id, ok := n.Args[0].(*expr.Ident)
+		if ok {
+			if count, passed := b.counts[id.Name]; passed && n.Func == "present" {
+				return value{node: term.Condition(count > 0)}, nil
+			} else if passed {
+				return value{node: term.Number(count)}, nil
+			}
+		}
 		if !ok || b.slots[id.Name] == nil {
 			return value{}, fmt.Errorf("%s: want a slot", n.Func)
 		}

@@ -35,6 +35,8 @@ type Local struct {
 	// statements give.
 	Varies bool
 	Given  bool // whether a statement gives elements
+	// Passed is the argument whose values the tensor holds, which the caller passes; nil if it is none.
+	Passed *Passed
 }
 
 // Statement gives elements of a tensor.
@@ -99,6 +101,7 @@ func build(u *Use) (*builder, error) {
 		ranges:    map[string]extent{},
 		perTensor: map[string]bool{},
 		slots:     map[string]*Slot{},
+		counts:    map[string]int{},
 	}
 	for _, fn := range f.Functions {
 		b.functions[fn.Name] = fn
@@ -111,6 +114,9 @@ func build(u *Use) (*builder, error) {
 		b.define(u.Definitions)
 	}
 	if err := b.addSlots(u.Slots); err != nil {
+		return nil, err
+	}
+	if err := b.addPassed(u.Passed); err != nil {
 		return nil, err
 	}
 	if !u.Derived {

@@ -52,7 +52,9 @@ type Use struct {
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
 	// Args holds the values of arguments from expressions, and the seed: int, float64, bool, string or []int.
-	Args    map[string]any
+	Args map[string]any
+	// Passed holds the values of arguments that the caller passes. A program reads them each time that it runs.
+	Passed  []Passed
 	Slots   []*Slot
 	Callees []task.Callee // the operators whose formulas the formula inlines
 	Derived bool          // whether gradients that the formula gives by hand are left out

@@ -98,7 +98,11 @@ func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
 		sc.declare(sl.Name, "slot", sl.Key, expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Slot}})
 	}
 	for _, a := range s.Args {
-		sc.declare(a.Name, "argument", a.Key, expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Argument}})
+		kind := expr.Argument
+		if a.Variadic != nil {
+			kind = expr.Slot // which can be counted
+		}
+		sc.declare(a.Name, "argument", a.Key, expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: kind}})
 	}
 	for _, d := range s.Dims {
 		sc.declare(d.Name, "dimension", d.Key, expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: expr.Int}})

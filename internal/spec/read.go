@@ -399,9 +399,10 @@ func (r *reader) cost(e *source.Entry, t *tableReader) *Cost {
 func (r *reader) example(t *tableReader) *Example {
 	x := &Example{Span: t.t.Span}
 	t.each("attrs", func(e *source.Entry) { x.Attrs = append(x.Attrs, e) })
+	t.each("args", func(e *source.Entry) { x.Args = append(x.Args, e) })
 	x.Bad = len(t.unread) > 0
 	for _, e := range t.t.Entries {
-		if e.Key != "attrs" {
+		if e.Key != "attrs" && e.Key != "args" {
 			x.Inputs = append(x.Inputs, e)
 		}
 	}

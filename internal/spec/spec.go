@@ -291,5 +291,6 @@ type Example struct {
 	Span   source.Span
 	Bad    bool // reading it gave findings
 	Attrs  []*source.Entry
+	Args   []*source.Entry // what the caller passes
 	Inputs []*source.Entry
 }

@@ -20,6 +20,7 @@ type Case struct {
 	Op      string
 	Sub     string
 	Attrs   map[string]json.RawMessage
+	Args    string // JSON: a list of values for each argument that the caller passes; "" if there are none
 	Tags    []string
 	Tol     map[string]Tolerance
 	Check   string // "tolerance" or "statistical"
@@ -60,7 +61,7 @@ func load(files fs.FS, path string) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	c := &Case{Path: path, Op: f.Metadata["op"], Sub: f.Metadata["sub"], Check: f.Metadata["check"], Source: f.Metadata["source"], Tensors: f.Tensors}
+	c := &Case{Path: path, Op: f.Metadata["op"], Sub: f.Metadata["sub"], Check: f.Metadata["check"], Source: f.Metadata["source"], Args: f.Metadata["args"], Tensors: f.Tensors}
 	for _, m := range []struct {
 		key  string
 		into any

@@ -238,6 +238,13 @@ func (x *execution) build(extra ...string) error {
 			in.Bind(i, x.input(n, x.runner.storage(x.c.Tensors[n].Type), x.c.Tensors[n]))
 		}
 	}
+	passed, err := (&task.Example{Args: x.c.Args}).Passed(&x.op.Operator)
+	if err != nil {
+		return err
+	}
+	for slot, values := range passed {
+		in.BindArg(slot, values...)
+	}
 	x.node = in.Node()
 	if err := x.g.Err(); err != nil {
 		return unsupported{err}

@@ -279,6 +279,11 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 			given.Requested[s] = true
 		}
 	}
+	for name, n := range c.Values {
+		if s := operator.SlotNamed(name); s >= 0 {
+			given.Values[s] = n
+		}
+	}
 	res, err := task.Resolve(operator, attrs, given)
 	if err != nil {
 		return nil, err

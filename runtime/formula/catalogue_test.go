@@ -49,6 +49,11 @@ func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.
 					given.Operands[n] = append(given.Operands[n], task.Operand{Type: typ, Shape: dims})
 				}
 			}
+			passed, err := ex.Passed(&o.Operator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			given.Pass(passed)
 			r, err := task.Resolve(&o.Operator, attrs, given)
 			if err != nil {
 				continue // an attribute asks for another type
@@ -56,7 +61,7 @@ func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.
 			if len(o.Formula) == 0 {
 				continue
 			}
-			u, err := formula.UseOf(&o.Operator, attrs, r, 0)
+			u, err := formula.UseOf(&o.Operator, attrs, r, 0, task.NewPassed(passed))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ func TestDerivedGradientsOfExpressions(t *testing.T) {
 	for _, text := range differentiable() {
 		t.Run(text, func(t *testing.T) {
 			o, attrs, r := operatorWith(t, text)
-			u, err := useOf(o, attrs, r, 0)
+			u, err := useOf(o, attrs, r, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,10 +31,10 @@ func mistake(operator, message string) error {
 	return &op.Error{Operator: operator, Message: "formula: " + message}
 }
 
-// newProgram returns the program of an operator with a formula for attributes, what they resolve to, and the seed of random
-// numbers. The error is an *op.Error.
-func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int) (*compiled, error) {
-	u, err := useOf(o, attrs, r, seed)
+// newProgram returns the program of an operator with a formula for attributes, what they resolve to, the seed of random
+// numbers, and what the caller passes. The error is an *op.Error.
+func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*compiled, error) {
+	u, err := useOf(o, attrs, r, seed, passed)
 	if err != nil {
 		return nil, mistake(o.Name, err.Error())
 	}
@@ -46,7 +46,7 @@ func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int
 }
 
 // useOf returns a use of an operator.
-func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int) (*program.Use, error) {
+func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*program.Use, error) {
 	u := &program.Use{Operator: o.Name, Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
 	for i, t := range o.Types {
 		u.Types[t.Name] = r.Types[i].String()
@@ -70,6 +70,7 @@ func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int) (*p
 			}
 		}
 	}
+	u.Passed = passedTo(o, passed)
 	for i := range o.Slots {
 		s := &o.Slots[i]
 		if v, ok := r.Args[i]; ok {

@@ -38,7 +38,7 @@ type dims struct{ N, K int }
 func useFormula(t testing.TB, text string) (*compiled, error) {
 	t.Helper()
 	o, at, r := operatorWith(t, text)
-	return newProgram(o, at, r, 0)
+	return newProgram(o, at, r, 0, nil)
 }
 
 // operatorWith returns the operator with a formula, and a use of it.

@@ -96,7 +96,7 @@ func agree(t *testing.T, name string, o *model.Operator, r *task.Operator, x *ta
 // changed returns an example with other extents, or other numbers of dimensions. An extent changes in all shapes, so that
 // some still fit.
 func changed(x *task.Example, rng *rand.Rand) *task.Example {
-	out := &task.Example{Attrs: x.Attrs, Shapes: map[string][]int{}}
+	out := &task.Example{Attrs: x.Attrs, Args: x.Args, Shapes: map[string][]int{}}
 	from, to := 1+rng.IntN(5), rng.IntN(6)
 	for _, name := range slices.Sorted(maps.Keys(x.Shapes)) {
 		dims := slices.Clone(x.Shapes[name])
@@ -129,11 +129,16 @@ func runtimeUse(o *task.Operator, x *task.Example, c example.Choice) (*program.U
 		given.Operands[i] = operands(o, i, x, c)
 		given.Requested[i] = o.Slots[i].OnRequest && c.Request
 	}
+	passed, err := x.Passed(o)
+	if err != nil {
+		return nil, err
+	}
+	given.Pass(passed)
 	r, err := task.Resolve(o, attrs, given)
 	if err != nil {
 		return nil, err
 	}
-	return formula.UseOf(o, attrs, r, 7) // the seed that examples have
+	return formula.UseOf(o, attrs, r, 7, task.NewPassed(passed)) // the seed that examples have
 }
 
 // operands returns the tensors that an example gives a slot.
@@ -167,6 +172,11 @@ func compareUses(t *testing.T, name string, got, want *program.Use) {
 	}
 	compareValues(t, name+", attributes", got.Attrs, want.Attrs)
 	compareValues(t, name+", dimensions", got.Dims, want.Dims)
+	if !slices.EqualFunc(got.Passed, want.Passed, func(a, b program.Passed) bool {
+		return a.Name == b.Name && a.Slot == b.Slot && a.Type == b.Type && a.Variadic == b.Variadic && slices.Equal(a.Values, b.Values)
+	}) {
+		t.Errorf("%s: the caller passes %v, want %v", name, got.Passed, want.Passed)
+	}
 	if len(got.Slots) != len(want.Slots) {
 		t.Errorf("%s: got %d slots, want %d", name, len(got.Slots), len(want.Slots))
 		return

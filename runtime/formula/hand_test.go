@@ -61,7 +61,7 @@ func TestDifferences(t *testing.T) {
 		"y[n, k] = w[n, k]\ngrad.x[n, k] = grad.y[n, k]":                                                  "where 0 is derived",
 	} {
 		o, at, r := operatorWith(t, text)
-		u, err := useOf(o, at, r, 0)
+		u, err := useOf(o, at, r, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func inlining(t *testing.T, text string) (*compiled, error) {
 	t.Helper()
 	o, at, r := operatorWith(t, text)
 	o.Callees = callees
-	return newProgram(o, at, r, 0)
+	return newProgram(o, at, r, 0, nil)
 }
 
 // TestInlined compares operators that a formula applies with the same lines written by hand, and their gradients.

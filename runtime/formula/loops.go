@@ -78,7 +78,8 @@ func (u *uses) put(key string, x *use) {
 	u.code[key] = x
 }
 
-// key names a use: attributes, the seed, types, shapes, which tensors have memory, and which share it.
+// key names a use: attributes, the seed, types, shapes, how many values the caller passes, which tensors have memory, and
+// which share it.
 func (k loopKernel) key(a *task.Accessor) (string, error) {
 	attrs, err := attr.Marshal(a.Attrs)
 	if err != nil {
@@ -91,6 +92,11 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 			fmt.Fprint(b, " ", o.Type, o.Shape)
 		}
 		b.WriteByte(';')
+	}
+	for _, p := range k.signature.Args {
+		if p.From == task.FromCall {
+			fmt.Fprint(b, " ", len(a.Passed.Values(p.Slot)))
+		}
 	}
 	places := map[*byte]int{}
 	for _, p := range k.signature.Params {
@@ -109,7 +115,7 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 // use makes the code for a use of the operator.
 func (l *layout) use() (*use, error) {
 	o := l.kernel.signature.Operator
-	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed)
+	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed, l.accessor.Passed)
 	if err != nil {
 		return nil, mistake(o.Name, err.Error())
 	}
@@ -230,6 +236,7 @@ func (l *layout) place(gradients map[int]int) {
 			l.given[t], l.wanted[t] = p.Perm.Reads() && !(p.Grad && p.Perm.Writes()), p.Perm.Writes()
 		}
 	}
+	l.placePassed()
 	for t, g := range gradients { // with the same rounding if they are not wanted
 		if l.tensors[g].Local {
 			l.tensors[g].Type = l.hostOf(t)
@@ -382,6 +389,7 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	for i := range work {
 		work[i] = code.Work(i)
 	}
+	l.follow()
 	run := code.Bind(l.memory)
 	starts := divided(work, len(steps))
 	if at := l.matched(code, steps); at != nil {

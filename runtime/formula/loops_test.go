@@ -45,7 +45,7 @@ func TestLoops(t *testing.T) {
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	t.Helper()
 	o, attrs, r := operatorOf(t, text, typ, rows, cols)
-	u, err := useOf(o, attrs, r, 0)
+	u, err := useOf(o, attrs, r, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/loops"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -46,6 +47,9 @@ func (p *compiled) newMemory() *memory {
 	m := &memory{program: p, tensors: make([]elements, len(p.Tensors)), grads: make([][]float64, len(p.Tensors)), computed: make([]bool, len(p.Tensors))}
 	for i, t := range p.Tensors {
 		m.tensors[i] = newElements(t.Kind, count(t))
+		if t.Passed != nil {
+			m.pass(i, t.Passed.Values)
+		}
 	}
 	return m
 }
@@ -55,6 +59,25 @@ func (m *memory) begin(step uint64) {
 	m.step = step
 	clear(m.computed)
 	clear(m.grads)
+	for i, t := range m.program.Tensors {
+		m.computed[i] = t.Passed != nil
+	}
+}
+
+// pass gives a tensor the values that the caller passes.
+func (m *memory) pass(id int, values []any) {
+	m.computed[id] = true
+	e := m.tensors[id]
+	for i, v := range values {
+		switch {
+		case e.real != nil:
+			e.real[i] = program.Number(v)
+		case e.integer != nil:
+			e.integer[i] = program.Whole(v)
+		default:
+			e.boolean[i] = program.Holds(v)
+		}
+	}
 }
 
 // tensor returns the number of a slot's tensor, or an error if the use has none.
@@ -201,7 +224,7 @@ func (e elements) store(typ dtype.Type, data []byte) {
 		}
 	case dtype.I32:
 		for i, out := 0, as[int32](data); i < len(out); i++ {
-			out[i] = int32(e.integer[i])
+			out[i] = loops.Narrow(int(e.integer[i]))
 		}
 	case dtype.I64:
 		copy(as[int64](data), e.integer)

@@ -13,7 +13,7 @@ import (
 type kernel struct{ signature *task.Signature }
 
 func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
-	p, err := newProgram(k.signature.Operator, a.Attrs, a.Resolved, a.Seed)
+	p, err := newProgram(k.signature.Operator, a.Attrs, a.Resolved, a.Seed, a.Passed)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,13 @@ func (b *body) Run(ctx *op.Ctx, r op.Range) error {
 	return b.write(m)
 }
 
-// read takes the values and gradients that the task reads.
+// read takes the values and gradients that the task reads, and what the caller passes at present.
 func (b *body) read(m *memory) error {
+	for i, l := range b.program.Tensors {
+		if l.Passed != nil {
+			m.pass(i, b.accessor.Passed.Values(l.Passed.Slot))
+		}
+	}
 	for _, p := range b.signature.Params {
 		if !p.Perm.Reads() || !p.Grad && !b.accessor.Resolved.Takes(b.task(), p.Slot) {
 			continue

@@ -180,7 +180,7 @@ func TestOnePass(t *testing.T) {
 		"y[n, k] = x[n, argsort(k': w[n, k'] descending)[k]]",
 	} {
 		o, at, r := operatorOf(t, text, dtype.F64, 1, n)
-		p, err := newProgram(o, at, r, 0)
+		p, err := newProgram(o, at, r, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -434,12 +434,18 @@ func (in *Insertion[S]) Node() *Node {
 			given.Operands[i] = append(given.Operands[i], t.operand)
 		}
 	}
+	err := in.checkArgs()
+	if err != nil {
+		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		return nil
+	}
+	given.Pass(in.args)
 	res, err := task.Resolve(&op.Operator, in.attrs, given)
 	if err != nil {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
-	if err := errors.Join(in.checkArgs(), in.checkConstraints(), in.checkWeights(res)); err != nil {
+	if err := errors.Join(in.checkConstraints(), in.checkWeights(res)); err != nil {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}

@@ -16,6 +16,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, Seed: n.Seed, slots: make([][]Tensor, len(n.slots)), passed: n.passed, constraints: n.constraints, wholes: n.wholes,
 		after: n.after, origin: n.Origin()}
 	given := task.NoneGiven(&n.Op.Operator)
+	given.Pass(n.passed)
 	copy(given.Requested, n.Resolved.Given().Requested)
 	for _, slot := range request {
 		given.Requested[slot] = true

@@ -128,11 +128,16 @@ func (r *Resolver[S]) Below(slot S, bound int) {
 	r.res.Bounds[int(slot)] = bound
 }
 
-// Has reports whether a slot has a tensor.
-func (r *Resolver[S]) Has(slot S) bool { return len(r.res.Slots[slot]) > 0 }
+// Has reports whether a slot has a tensor, or an argument a value.
+func (r *Resolver[S]) Has(slot S) bool { return r.Len(slot) > 0 }
 
-// Len returns how many tensors a slot has.
-func (r *Resolver[S]) Len(slot S) int { return len(r.res.Slots[slot]) }
+// Len returns how many tensors a slot has, or how many values the caller passes for an argument.
+func (r *Resolver[S]) Len(slot S) int {
+	if r.op.Slots[slot].Role == task.RoleArgument {
+		return r.res.Inputs.Values[slot]
+	}
+	return len(r.res.Slots[slot])
+}
 
 // Requested reports whether the caller requests an output.
 func (r *Resolver[S]) Requested(slot S) bool { return r.res.Inputs.Requested[slot] }
@@ -275,6 +280,18 @@ func (r *Resolver[S]) Arg(slot S, v any) {
 		r.res.Args = map[int]any{}
 	}
 	r.res.Args[int(slot)] = v
+}
+
+// Numbers gives constraint number i of a task the numbers of a list that has expressions.
+func (r *Resolver[S]) Numbers(id task.ID, i int, list string, numbers ...int) {
+	if r.res.Numbers == nil {
+		r.res.Numbers = map[[2]int]map[string][]int{}
+	}
+	at := [2]int{r.task(id), i}
+	if r.res.Numbers[at] == nil {
+		r.res.Numbers[at] = map[string][]int{}
+	}
+	r.res.Numbers[at][list] = numbers
 }
 
 // Unused tells that a task does not take the tensors of a slot.

@@ -115,6 +115,9 @@ type Call struct {
 	// made on request. The operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
+	// Values says how many values the caller of the node passes for arguments, by slot name. They may be those of other
+	// tasks.
+	Values map[string]int `json:"values,omitempty"`
 	// Seed is that of the call's random numbers; 0 if the task takes none.
 	Seed int `json:"seed,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.

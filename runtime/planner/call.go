@@ -36,6 +36,12 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 		if given.Requested[i] {
 			c.Requested = append(c.Requested, op.Slots[i].Name)
 		}
+		if given.Values[i] > 0 {
+			if c.Values == nil {
+				c.Values = map[string]int{}
+			}
+			c.Values[op.Slots[i].Name] = given.Values[i]
+		}
 	}
 	for i, wholes := range n.Wholes() {
 		if len(wholes) > 0 {

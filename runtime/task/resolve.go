@@ -49,6 +49,8 @@ type Resolution struct {
 	Bounds map[int]int
 	// Shards holds, for each of the operator's shards, where the tensors of slots have its dimension.
 	Shards [][]ShardAxes
+	// Numbers holds the lists of numbers that constraints with expressions have, by task, number of the constraint, and name.
+	Numbers map[[2]int]map[string][]int
 	// Args holds the values of arguments from expressions, by slot.
 	Args map[int]any
 	// Unused holds, for each task, the slots whose tensors it does not take under these attributes.
@@ -62,11 +64,20 @@ type Given struct {
 	Operands [][]Operand
 	// Requested tells which of the outputs that are made on request are made.
 	Requested []bool
+	// Values says how many values the caller passes for arguments; 0 for other slots.
+	Values []int
 }
 
 // NoneGiven returns a Given for o in which every slot is left out.
 func NoneGiven(o *Operator) Given {
-	return Given{make([][]Operand, len(o.Slots)), make([]bool, len(o.Slots))}
+	return Given{make([][]Operand, len(o.Slots)), make([]bool, len(o.Slots)), make([]int, len(o.Slots))}
+}
+
+// Pass notes how many values the caller passes for each argument. passed holds the values by slot.
+func (g Given) Pass(passed map[int][]any) {
+	for slot, values := range passed {
+		g.Values[slot] = len(values)
+	}
 }
 
 // Resolve applies o to what is given. The error is an *op.Error or comes from the Validate method of attrs.

@@ -233,6 +233,8 @@ type TypeVar struct {
 type Example struct {
 	Attrs  string           `json:"attrs"`  // JSON
 	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
+	// Args holds, as a JSON object, a list of values for each argument that the caller passes; "" if there are none.
+	Args string `json:"args,omitempty"`
 	// Dims holds the dimensions that functions of the module give, which tools do not run.
 	Dims map[string][]int `json:"dims,omitempty"`
 }

@@ -42,9 +42,9 @@ def differences(function, tensors, name, grads):
     return out
 
 
-def case(op, name, function, attrs, inputs, weights=None, wrt=None, like="", grad=None, tags=(), rtol=1e-5, atol=1e-6):
+def case(op, name, function, attrs, inputs, weights=None, wrt=None, like="", grad=None, tags=(), rtol=1e-5, atol=1e-6, args=None):
     """Writes a case, and begins random numbers anew. function maps named tensors to named outputs. wrt lists the tensors whose gradients are differences,
-    and grad gives other ones. like names the function of PyTorch or ONNX that has the same results."""
+    and grad gives other ones. args holds lists of the values that the caller passes. like names the function of PyTorch or ONNX that has the same results."""
     weights = weights or {}
     given = {k: np.asarray(v) for k, v in {**inputs, **weights}.items()}
     exact = {k: wide(v) for k, v in given.items()}
@@ -69,7 +69,7 @@ def case(op, name, function, attrs, inputs, weights=None, wrt=None, like="", gra
     write(FOLDER / op / (name + ".safetensors"), tensors, {
         "op": op, "sub": "", "case": name, "attrs": json.dumps(attrs, sort_keys=True), "check": "tolerance",
         "tol": json.dumps({k: {"rtol": rtol, "atol": atol} for k in sorted(expected)}), "tags": json.dumps(list(tags)),
-        "source": "numpy", "api": like})
+        "source": "numpy", "api": like, **({"args": json.dumps(args, sort_keys=True)} if args else {})})
 
 
 def write(path, tensors, metadata):

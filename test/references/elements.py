@@ -41,6 +41,12 @@ def prelu(input, weight):
     return {"output": np.where(input >= 0, input, slope * input)}
 
 
+def clip(low, high):
+    def compute(input):
+        return {"output": np.clip(input, WIDE(low), WIDE(high))}
+    return compute
+
+
 def pad(axis, before, behind, mode, value=0.0):
     def compute(input):
         widths = [(before, behind) if d == axis % input.ndim else (0, 0) for d in range(input.ndim)]
@@ -120,6 +126,12 @@ def generate():
     case("prelu", "channels", prelu, {"num_parameters": 3}, {"input": draw(2, 3, 2, 2)}, {"weight": draw(3)}, wrt=["input", "weight"], like="torch.nn.functional.prelu")
     case("prelu", "zero", prelu, {"num_parameters": 1}, {"input": f32(-2, 0, 2).reshape(1, 3)}, {"weight": f32(0.25)},
          grad={"input": [[0.25, 0.25, 1]], "weight": [-2]}, like="torch.nn.functional.prelu", tags=["edge"])
+
+    for name, low, high in (("both", -0.5, 0.75), ("above", -inf, 0.25), ("below", 0.25, inf), ("crossed", 0.5, -0.5)):
+        bounds = {k: [v if abs(v) < inf else str(v)] for k, v in (("low", low), ("high", high))}
+        case("clip", name, clip(low, high), {}, {"input": draw(3, 4)}, wrt=["input"], like="torch.clamp", args=bounds)
+    case("clip", "on_bounds", clip(-1, 1), {}, {"input": f32(-1, 0, 1, 2, -2, nan)}, grad={"input": [1, 1, 1, 0, 0, 0]}, like="torch.clamp", tags=["edge"],
+         args={"low": [-1], "high": [1]})
 
     for name, mode, attrs, shape in (("constant", "constant", {"axis": 1, "before": 1, "behind": 2, "value": 0.5}, (2, 3, 2)),
                                      ("reflect", "reflect", {"axis": -1, "before": 2, "behind": 3}, (2, 4)),

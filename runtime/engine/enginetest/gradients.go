@@ -80,6 +80,13 @@ func newSample(o *graph.Operator, example *task.Example, types []dtype.Type) (*s
 			dims, ok = example.Shapes[fmt.Sprintf("%s.%d", slot.Name, k)]
 		}
 	}
+	passed, err := example.Passed(&o.Operator)
+	if err != nil {
+		return nil, err
+	}
+	for slot, values := range passed {
+		in.BindArg(slot, values...)
+	}
 	x.node = in.Node()
 	if err := x.g.Err(); err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func supported(s *program.Statement) error {
 func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
 	narrow, wide := 0, 0
 	for i, t := range tensors {
-		if !t.Local && t.Memory == i && p.Tensors[i].Kind == term.Real {
+		if !t.Local && t.Memory == i && p.Tensors[i].Kind == term.Real && p.Tensors[i].Passed == nil {
 			switch n := elements(p.Tensors[i]); t.Type {
 			case dtype.F32:
 				narrow += n

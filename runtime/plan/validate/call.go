@@ -65,7 +65,8 @@ func (c *call) fits(got *plan.Call) bool {
 	same := func(a, b task.Operand) bool { return a.Type == b.Type && slices.Equal(a.Shape, b.Shape) }
 	for i := range c.sig.Operator.Slots {
 		name := c.sig.Operator.Slots[i].Name
-		if !slices.EqualFunc(got.Given[name], given.Operands[i], same) || slices.Contains(got.Requested, name) != given.Requested[i] {
+		if !slices.EqualFunc(got.Given[name], given.Operands[i], same) || slices.Contains(got.Requested, name) != given.Requested[i] ||
+			got.Values[name] != given.Values[i] {
 			return false
 		}
 		if wholes := c.inv.Node.Wholes(); !slices.EqualFunc(got.Wholes[name], at(wholes, i), partition.Partition.Equal) {

@@ -19,6 +19,7 @@ import (
 	"example.com/formulas/generated/runningsum"
 	"example.com/formulas/generated/softplus"
 	"example.com/formulas/generated/swiglu"
+	"example.com/formulas/generated/windowof"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
@@ -488,4 +489,49 @@ func TestTraining(t *testing.T) {
 	if first, last := losses[0], losses[len(losses)-1]; !(last < first/4) {
 		t.Errorf("loss: want less than a quarter of the %v at the beginning, got %v", first, last)
 	}
+}
+
+// TestPassed changes what a caller passes between runs: integers, a condition and a list, on which outputs and gradients
+// depend.
+func TestPassed(t *testing.T) {
+	g := graph.New(1)
+	x, seed := g.Input("x", dtype.F64, 2, 4), g.Input("seed", dtype.F64, 2)
+	y := windowof.Apply(g, windowof.Defaults(), x, 0, 4, false, windowof.Factor{1, 1})
+	program, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{y: seed}, []graph.Tensor{x}, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := open(t).Load(t.Context(), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, seeds := random(rand.New(rand.NewPCG(1, 2)), 8), []float64{3, -5}
+	check := func(first, width int, sign float64, factor []float64, values ...opgen.Value) {
+		t.Helper()
+		if err := p.Run(t.Context(), append(values, opgen.With(x, in), opgen.With(seed, seeds))...); err != nil {
+			t.Fatal(err)
+		}
+		out, gradient := make([]float64, 2), make([]float64, 8)
+		for n := range 2 {
+			for k := range 4 {
+				scale := 0.0
+				if first <= k && k < first+width {
+					scale += sign * factor[k%2]
+				}
+				if k == first {
+					scale++
+				}
+				out[n] += scale * in[4*n+k]
+				gradient[4*n+k] = scale * seeds[n]
+			}
+		}
+		equal(t, "output", fetch(t, p, y), out, 1e-14)
+		equal(t, "gradient", fetch(t, p, grads[x]), gradient, 1e-14)
+	}
+	n := y.Node()
+	check(0, 4, 1, []float64{1, 1})
+	check(1, 2, 1, []float64{1, 1}, opgen.Set(n, windowof.SlotFirst, 1), opgen.Set(n, windowof.SlotWidth, uint8(2)))
+	check(1, 2, -1, []float64{0.5, 3}, opgen.Set(n, windowof.SlotFlip, true), opgen.Set(n, windowof.SlotFactor, float32(0.5), float32(3)))
+	check(-2, 200, -1, []float64{0.5, 3}, opgen.Set(n, windowof.SlotFirst, -2), opgen.Set(n, windowof.SlotWidth, uint8(200)))
+	check(-2, 200, -1, []float64{0.5, 3})
 }

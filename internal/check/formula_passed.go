@@ -1,0 +1,106 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// passed returns the argument of a name, if the caller passes it.
+func (f *formula) passed(name string) *spec.Arg {
+	if f.s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(f.s.Args, func(a *spec.Arg) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	if from, _ := rules.SourceOf(f.s.Args[i]); from != task.FromCall {
+		return nil
+	}
+	return f.s.Args[i]
+}
+
+// passedKinds returns the kind of an argument that the caller passes. It is an error if formulas cannot compute with it.
+func passedKinds(n expr.Node, a *spec.Arg) (kinds, *expr.Error) {
+	switch rules.ValueKind(a.Type.V) {
+	case rules.IntegerValue:
+		return kInt, nil
+	case rules.RealValue:
+		return kFloat, nil
+	case rules.TruthValue:
+		return kBool, nil
+	}
+	if !a.Type.Set() {
+		return kAny, nil // reported elsewhere
+	}
+	e := failf(n, expr.BadType, "%s is of type %s, which formulas cannot compute with", a.Name, a.Type.V)
+	e.Hint = "a formula may use what the caller passes if it is of type bool, of a type of integers but uint and uint64, or of type float32 or float64"
+	return 0, e
+}
+
+// passedValue evaluates the value of an argument that is no list.
+func (f *formula) passedValue(n *expr.Ident, a *spec.Arg) (value, *expr.Error) {
+	k, err := passedKinds(n, a)
+	switch {
+	case err != nil:
+		return value{}, err
+	case a.Variadic != nil:
+		e := failf(n, expr.BadFormula, "%s holds several values: want the number of one in brackets", a.Name)
+		e.Hint = "write " + a.Name + "[i]"
+		return value{}, e
+	case k == kInt:
+		return integer(atom(a.Name)), nil
+	}
+	return value{kinds: k}, nil
+}
+
+// readPassed evaluates one of several values that the caller passes.
+func (f *formula) readPassed(n *expr.Read, a *spec.Arg, fr *frame) (value, *expr.Error) {
+	k, err := passedKinds(n, a)
+	switch {
+	case err != nil:
+		return value{}, err
+	case a.Variadic == nil:
+		return value{}, failf(n, expr.BadFormula, "%s is one value: write it without brackets", a.Name)
+	case n.Old:
+		return value{}, failf(n, expr.BadFormula, "%s is not a slot, so there is no old %s", a.Name, a.Name)
+	case len(n.Groups) != 1 || len(n.Groups[0]) != 1:
+		return value{}, failf(n, expr.BadFormula, "%s is a list of values: want one number in brackets", a.Name)
+	}
+	var outside value
+	if n.Else != nil {
+		if outside, err = f.eval(n.Else, fr, false); err != nil {
+			return value{}, err
+		}
+		if err := want(n.Else, outside, kElement); err != nil {
+			return value{}, err
+		}
+	}
+	number, err := f.integer(n.Groups[0][0], fr)
+	if err != nil {
+		return value{}, err
+	}
+	if n.Else == nil {
+		t := &tensor{name: a.Name}
+		if err := f.inside(n, t, []item{{n.Groups[0][0], number}}, []elem{{n: f.valuesOf(a)}}, fr); err != nil {
+			return value{}, err
+		}
+	}
+	v := value{kinds: k | outside.kinds&kNumber}
+	if v.kinds == kInt && n.Else == nil {
+		v.int = atom(f.scoped(show(n), fr))
+	}
+	return v, nil
+}
+
+// valuesOf returns how many values the caller passes for an argument.
+func (f *formula) valuesOf(a *spec.Arg) poly {
+	name := "count(" + a.Name + ")"
+	least, _ := rules.Limits(f.s, a.Variadic)
+	f.atomInfo(name).atLeast(int64(max(least, 0)))
+	return atom(name)
+}
