@@ -5,6 +5,10 @@ export CGO_ENABLED ?= 0
 
 .PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles coverage-table
 
+# Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
+# and other modules.
+export GOFLAGS += -trimpath
+
 # run brings generated code up to date and trains the example classifier.
 run: generate
 	$(GO) run ./examples/digits

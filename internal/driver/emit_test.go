@@ -31,7 +31,7 @@ func TestEmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off") // and the user's build cache
+	env := append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off") // and the user's build cache
 	ownCache(t)
 	for _, stored := range folders {
 		name := filepath.Base(stored)

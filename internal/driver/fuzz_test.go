@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -23,6 +22,7 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/example"
+	"github.com/opgen/opgen/internal/exportdata"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/source"
@@ -277,25 +277,23 @@ type compiler struct {
 	done  map[string]*types.Package
 }
 
-// runtimePackages imports the packages that generated code uses. The importer runs the go command for each import, so
-// found keeps the packages.
+// runtimePackages imports the packages that generated code uses. All inputs share what was imported.
 var runtimePackages = struct {
 	sync.Mutex
-	importer types.Importer
-	found    map[string]*types.Package
-}{importer: importer.ForCompiler(token.NewFileSet(), "source", nil), found: map[string]*types.Package{}}
+	types.Importer
+}{}
 
 func importRuntime(importPath string) (*types.Package, error) {
 	runtimePackages.Lock()
 	defer runtimePackages.Unlock()
-	if p := runtimePackages.found[importPath]; p != nil {
-		return p, nil
+	if runtimePackages.Importer == nil {
+		files, err := exportdata.Files("../..", nil, "./runtime/...")
+		if err != nil {
+			return nil, err
+		}
+		runtimePackages.Importer = exportdata.Importer(token.NewFileSet(), files)
 	}
-	p, err := runtimePackages.importer.Import(importPath)
-	if err == nil {
-		runtimePackages.found[importPath] = p
-	}
-	return p, err
+	return runtimePackages.Import(importPath)
 }
 
 func (c *compiler) Import(importPath string) (*types.Package, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -21,6 +20,7 @@ import (
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/exportdata"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -195,7 +195,11 @@ func TestONNXEmit(t *testing.T) {
 		}
 		packages[path.Dir(f.Path)] = append(packages[path.Dir(f.Path)], parsed)
 	}
-	runtime := importer.ForCompiler(fset, "source", nil)
+	exports, err := exportdata.Files("../..", nil, "./runtime/...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := exportdata.Importer(fset, exports)
 	for _, operator := range onnxComplete {
 		name := goname.Package(operator)
 		if len(packages[name]) != 4 {

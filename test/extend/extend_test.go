@@ -105,7 +105,7 @@ func goTool(t *testing.T, dir string, args ...string) string {
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off",
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off",
 		"GOCACHE="+strings.TrimSpace(string(cache)), "XDG_CACHE_HOME="+filepath.Join(t.TempDir(), "cache"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

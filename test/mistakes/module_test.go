@@ -3,18 +3,13 @@ package mistakes
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +18,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/opgen/opgen/generate"
+	"github.com/opgen/opgen/internal/exportdata"
 	"github.com/opgen/opgen/internal/vet"
 )
 
@@ -228,28 +224,13 @@ var exports map[string]string
 func outside(t *testing.T) types.Importer {
 	t.Helper()
 	if exports == nil {
-		cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", ".", "./runtime/...", "./generated/sgd", "./generated/meansquarederror", "./generated/catalogue")
-		cmd.Dir, cmd.Stderr = repository, os.Stderr
-		cmd.Env = goEnv
-		out, err := cmd.Output()
+		var err error
+		exports, err = exportdata.Files(repository, goEnv, ".", "./runtime/...", "./generated/sgd", "./generated/meansquarederror", "./generated/catalogue")
 		if err != nil {
 			t.Fatal(err)
 		}
-		exports = map[string]string{}
-		for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-			var p struct{ ImportPath, Export string }
-			if err := d.Decode(&p); err != nil {
-				t.Fatal(err)
-			}
-			exports[p.ImportPath] = p.Export
-		}
 	}
-	return importer.ForCompiler(token.NewFileSet(), "gc", func(p string) (io.ReadCloser, error) {
-		if exports[p] == "" {
-			return nil, fmt.Errorf("no required module provides package %s", path.Clean(p))
-		}
-		return os.Open(exports[p])
-	})
+	return exportdata.Importer(token.NewFileSet(), exports)
 }
 
 // goEnv is the environment of the go command, without the cache folder that the test gives opgen.

@@ -1,22 +1,19 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
-	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/internal/exportdata"
 )
 
 // compiler type-checks the generated packages of a catalogue, and the declarations of its kernels.
@@ -33,12 +30,7 @@ const module = "github.com/opgen/opgen/"
 // newCompiler type-checks the packages as they are without slips. exports is what exported returns.
 func newCompiler(exports map[string]string, dir string) (*compiler, error) {
 	c := &compiler{dir: dir, files: token.NewFileSet(), base: map[string]*types.Package{}, imports: map[string][]string{}}
-	c.runtime = importer.ForCompiler(c.files, "gc", func(p string) (io.ReadCloser, error) {
-		if exports[p] == "" {
-			return nil, fmt.Errorf("package %s was not compiled", p)
-		}
-		return os.Open(exports[p])
-	})
+	c.runtime = exportdata.Importer(c.files, exports)
 	names, err := filepath.Glob(filepath.Join(dir, "generated", "*"))
 	if err != nil {
 		return nil, err
@@ -50,25 +42,6 @@ func newCompiler(exports map[string]string, dir string) (*compiler, error) {
 		}
 	}
 	return c, errors.Join(run.errs...)
-}
-
-// exported returns the files with the export data of all packages that the module uses, by import path.
-func exported(root string) (map[string]string, error) {
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", "./runtime/...", "./kernels/internal/...")
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
-		var p struct{ ImportPath, Export string }
-		if err := d.Decode(&p); err != nil {
-			return nil, err
-		}
-		all[p.ImportPath] = p.Export
-	}
-	return all, nil
 }
 
 // check type-checks generated packages that differ, and all that depends on them.

@@ -18,6 +18,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/opgen/opgen/internal/exportdata"
 )
 
 func main() {
@@ -44,7 +46,7 @@ const limit = 30 * time.Second
 
 // try tries catalogues and prints a line when one begins, and one when it ends.
 func try(w io.Writer, seed uint64, from, count int) error {
-	exports, err := exported(".")
+	exports, err := exportdata.Files(".", nil, "./runtime/...", "./kernels/internal/...")
 	if err != nil {
 		return err
 	}
