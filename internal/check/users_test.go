@@ -69,7 +69,7 @@ func TestWordsHaveUsers(t *testing.T) {
 // use them.
 var withoutUser = []string{
 	"access read", "access reduce(max)", "access reduce(min)", "access reduce(prod)", "access reduce(sum)",
-	"argument []int", "argument string", "constraint bloat", "constraint image", "constraint min_extents", "constraint scale",
+	"constraint bloat", "constraint image", "constraint min_extents", "constraint scale",
 	"hint first_last", "hint min_max", "hint no_hint",
 }
 
