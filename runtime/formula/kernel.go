@@ -31,7 +31,7 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 	var errs []error
 	for _, o := range operators {
 		for _, s := range o.Signatures {
-			variants, err := variantsOf(target, s, of(s))
+			variants, err := variantsOf(target, s, folded(s, of(s)))
 			if err == nil {
 				err = r.RegisterTask(s.ID, o.Name+" "+s.Task, s, variants...)
 			}
