@@ -66,11 +66,13 @@ func difference(got, want []float64, rel, abs float64) string {
 	}
 	tol := 0.0
 	for _, w := range want {
-		tol = max(tol, rel*math.Abs(w))
+		if !math.IsInf(w, 0) { // an extreme of nothing
+			tol = max(tol, rel*math.Abs(w))
+		}
 	}
 	tol += abs
 	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= tol) { // true for NaN too
+		if got[i] != want[i] && !(math.Abs(got[i]-want[i]) <= tol) { // true for NaN too
 			return fmt.Sprintf(", element %d: got %.12g, want %.12g", i, got[i], want[i])
 		}
 	}

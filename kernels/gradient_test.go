@@ -157,6 +157,9 @@ func (d *differences) sum(t *testing.T) float64 {
 			t.Fatal(err)
 		}
 		for i, w := range d.f.values[seed.Name()] {
+			if math.IsInf(y[i], 0) && folded(out) {
+				continue // an extreme of nothing depends on nothing
+			}
 			sum += w * y[i]
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -350,7 +351,7 @@ func runIn(e *engine.Engine, p *graph.Program, fed values, x execution) (values,
 		}
 	}
 	for i := range pl.Tasks {
-		if x.grain > 0 {
+		if x.grain > 0 && !slices.ContainsFunc(pl.Tasks[i].Access, func(a region.Access) bool { return a.Least != nil }) {
 			pl.Tasks[i].Grain = x.grain
 		}
 	}

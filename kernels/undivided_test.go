@@ -15,6 +15,7 @@ const (
 	fixedShape = "an attribute fixes the shape of the whole tensor, which a part does not have"
 	overAll    = "an output depends on all elements, and not as a sum"
 	valueSized = "values decide which elements there are"
+	neighbors  = "a part needs an element of its neighbor, as constraints say"
 	lookedUp   = "the index may be smaller than the tensor that it refers to, so that no name stands for the axes of both"
 )
 
@@ -44,6 +45,7 @@ var undivided = map[string]string{
 	"reshape":                byNumber,
 	"rms_norm":               byAxes,
 	"scatter":                lookedUp,
+	"sparse_matvec":          neighbors,
 	"squeeze":                byAxes,
 	"transpose":              byAxes,
 	"truncated_normal":       random,

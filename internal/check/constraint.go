@@ -54,7 +54,10 @@ func (o *operator) constraints(t *spec.Task) {
 		if !o.terms(t, c, d, of) {
 			continue
 		}
-		v := c.Value()
+		if !o.expressions(c) {
+			continue
+		}
+		v := c.Sample()
 		if err := d.CheckForm(v); err != nil {
 			o.constraintError(diag.BadConstraint, c, err)
 			continue
@@ -74,6 +77,19 @@ func (o *operator) constraints(t *spec.Task) {
 		}
 		good = append(good, v)
 	}
+}
+
+// expressions checks the expressions among the numbers of a constraint.
+func (o *operator) expressions(c *spec.Constraint) bool {
+	before := o.list.Len()
+	for _, f := range c.Kind.Form().Fields {
+		if l := c.Lists[f.Name]; l != nil {
+			for _, x := range l.Exprs {
+				o.sc.Extent(x)
+			}
+		}
+	}
+	return o.list.Len() == before
 }
 
 func (o *operator) constraintError(code diag.Code, c *spec.Constraint, err error) {

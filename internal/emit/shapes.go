@@ -95,6 +95,9 @@ func nodes(o *model.Operator) []expr.Node {
 		for _, p := range t.Params {
 			add(p.OnlyIf)
 		}
+		for _, n := range t.Numbers {
+			add(n.Exprs...)
+		}
 		add(t.FlopsX, t.BytesX)
 	}
 	var out []expr.Node
@@ -171,6 +174,11 @@ func (e *emitter) resolve() {
 		}
 	}
 	e.shards(x)
+	for _, t := range o.Tasks {
+		for _, n := range t.Numbers {
+			e.p("r.Numbers(%sTask, %d, %q, %s)", t.GoName, n.Constraint, n.List, strings.Join(x.codes(n.Exprs), ", "))
+		}
+	}
 	for _, a := range o.Args {
 		if a.Expr == nil {
 			continue

@@ -227,13 +227,21 @@ type Task struct {
 	Types   []TypeVar  `json:"-"`
 	Params  []*Param   `json:"params"` // the slots that the task gets
 	Args    []*Arg     `json:"-"`
-	Returns *Arg       `json:"-"`               // the per-device state that init makes
-	Steps   []*Step    `json:"steps"`           // what runs, one after the other
+	Returns *Arg       `json:"-"`     // the per-device state that init makes
+	Steps   []*Step    `json:"steps"` // what runs, one after the other
+	Numbers []Numbers  `json:"-"`
 	Flops   string     `json:"flops,omitempty"` // an expression: floating-point operations
 	Bytes   string     `json:"bytes,omitempty"` // an expression: bytes that are moved
 	Pos     source.Pos `json:"pos"`
 	FlopsX  expr.Node  `json:"-"`
 	BytesX  expr.Node  `json:"-"`
+}
+
+// Numbers is a list of a constraint that holds expressions.
+type Numbers struct {
+	Constraint int // its number
+	List       string
+	Exprs      []expr.Node
 }
 
 // Invoked reports whether graphs invoke the task. The others make and free per-device state.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/internal/check"
@@ -95,6 +96,19 @@ func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
 		o.Fusions = append(o.Fusions, Fusion{Fusion: &o.Operator.Fusions[i], Doc: f.Doc.V, Pos: f.Key.Pos()})
 	}
 	return o
+}
+
+// numbers returns the numbers and expressions of a list of a constraint.
+func numbers(sc *scope.Scope, l *spec.Ints) []expr.Node {
+	var out []expr.Node
+	for i, x := range l.Exprs {
+		if x.Set() {
+			out = append(out, sc.Typed(x))
+		} else {
+			out = append(out, constant(strconv.Itoa(l.V[i])))
+		}
+	}
+	return out
 }
 
 func typeVar(v *task.TypeVar, at source.Pos) TypeVar {
@@ -248,11 +262,18 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 		m.Args = append(m.Args, o.argNamed(a.Name))
 	}
 	m.Returns = o.argNamed(t.Returns.V)
+	for i, c := range t.Constraints {
+		for _, f := range c.Kind.Form().Fields {
+			if l := c.Lists[f.Name]; l != nil && l.Exprs != nil {
+				m.Numbers = append(m.Numbers, Numbers{i, f.Name, numbers(sc, l)})
+			}
+		}
+	}
 	step := func(name string, over spec.Str, inner []spec.Str, grain, when, doc spec.Str, at source.Span) {
 		s := &Step{Step: &sig.Steps[len(m.Steps)], GoName: m.GoName + goname.Exported(name), Doc: doc.V, Pos: at.Pos(),
 			Over: cmp.Or(over.V, "1"), OverX: sc.Typed(over), Grain: grain.V, GrainX: sc.Typed(grain), When: when.V, WhenX: sc.Typed(when), Tiles: o.tiles(sc, m, t, name)}
 		if s.OverX == nil {
-			s.OverX = once()
+			s.OverX = constant("1")
 		}
 		for _, n := range inner {
 			s.Over += " x " + n.V
@@ -296,9 +317,9 @@ func (o *Operator) argNamed(name string) *Arg {
 	return nil
 }
 
-// once returns the expression 1, over which a task runs that says nothing else.
-func once() expr.Node {
-	n, err := expr.Parse("1")
+// constant returns an integer as an expression, such as the 1 over which a task runs that says nothing else.
+func constant(integer string) expr.Node {
+	n, err := expr.Parse(integer)
 	if err == nil {
 		err = expr.Check(n, nil, expr.Int)
 	}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -23,12 +24,36 @@ type Constraint struct {
 // Ints is a list of integers with its place.
 type Ints struct {
 	Span  source.Span
-	V     []int
+	V     []int // of expressions, numbers that stand for theirs
 	Names []Str // of axes: dimensions and attributes
+	Exprs []Str // the expressions among the numbers, by place; nil if there is none
 }
 
-// Value returns the constraint in its run-time form.
+// Value returns the constraint in its run-time form. The numbers of lists with expressions are those of a use.
 func (c *Constraint) Value() partition.Constraint {
+	v := c.Sample()
+	for _, f := range c.Kind.Form().Fields {
+		l := c.Lists[f.Name]
+		if l == nil || l.Exprs == nil {
+			continue
+		}
+		*f.Of(&v) = nil
+		if v.Exprs == nil {
+			v.Exprs = map[string][]string{}
+		}
+		for i, n := range l.V {
+			text := strconv.Itoa(n)
+			if l.Exprs[i].Set() {
+				text = l.Exprs[i].V
+			}
+			v.Exprs[f.Name] = append(v.Exprs[f.Name], text)
+		}
+	}
+	return v
+}
+
+// Sample returns a constraint of the same form in which numbers stand for expressions.
+func (c *Constraint) Sample() partition.Constraint {
 	v := partition.Constraint{Kind: c.Kind}
 	for _, f := range c.Kind.Form().Fields {
 		if l := c.Lists[f.Name]; l != nil {
@@ -106,7 +131,7 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	}
 	for _, f := range form.Fields {
 		if l := fields.take(f.Name); l != nil {
-			c.Lists[f.Name] = r.integers(l, !f.Required)
+			c.Lists[f.Name] = r.integers(l, f)
 		} else if f.Required {
 			fields.missing(f.Name, "one number for each dimension")
 		}
@@ -126,8 +151,8 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	return c
 }
 
-// integers reads an array of integers, which may also hold names.
-func (r *reader) integers(e *source.Entry, names bool) *Ints {
+// integers reads an array of integers, which may also hold expressions or, if the field may be left out, names.
+func (r *reader) integers(e *source.Entry, f partition.Field) *Ints {
 	a, ok := e.Value.(*source.Array)
 	if !ok {
 		r.wrongKind(e, "an array of integers")
@@ -135,15 +160,22 @@ func (r *reader) integers(e *source.Entry, names bool) *Ints {
 	}
 	out := &Ints{Span: a.Span, V: []int{}}
 	for _, n := range a.Elems {
-		if sc, ok := n.(*source.Scalar); ok && names {
-			if text, ok := sc.Value.(string); ok {
+		if sc, ok := n.(*source.Scalar); ok {
+			if text, ok := sc.Value.(string); ok && !f.Required {
 				out.Names = append(out.Names, Str{text, sc})
+				continue
+			} else if ok {
+				out.Exprs = append(slices.Grow(out.Exprs, len(a.Elems)), make([]Str, len(out.V)-len(out.Exprs))...)
+				out.Exprs, out.V = append(out.Exprs, Str{text, sc}), append(out.V, max(f.Least, 1))
 				continue
 			}
 		}
 		if v, ok := r.integer(&source.Entry{Key: e.Key, Value: n}); ok {
 			out.V = append(out.V, int(v.V))
 		}
+	}
+	if out.Exprs != nil {
+		out.Exprs = append(out.Exprs, make([]Str, len(out.V)-len(out.Exprs))...)
 	}
 	return out
 }

@@ -31,7 +31,7 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 	var errs []error
 	for _, o := range operators {
 		for _, s := range o.Signatures {
-			variants, err := variantsOf(target, s, of(s))
+			variants, err := variantsOf(target, s, folded(s, of(s)))
 			if err == nil {
 				err = r.RegisterTask(s.ID, o.Name+" "+s.Task, s, variants...)
 			}
@@ -49,6 +49,8 @@ func variantsOf(target op.Target, s *task.Signature, k binder) ([]task.Variant, 
 	}
 	switch s.Kind {
 	case task.KindForward, task.KindUpdate, task.KindBackward:
+	case task.KindInit, task.KindCleanup:
+		k = stateless{s}
 	default:
 		return nil, mistake(o.Name, fmt.Sprintf("a formula does not compute the task %s", s.Task))
 	}
@@ -80,6 +82,18 @@ func hosts(types []dtype.Type) []dtype.Type {
 		}
 	}
 	return out
+}
+
+// stateless is an init or a cleanup task. Formulas need no state, so it makes one that holds nothing.
+type stateless struct{ signature *task.Signature }
+
+func (k stateless) bind(a *task.Accessor) ([]op.Body, error) {
+	if k.signature.Kind == task.KindInit {
+		for _, slot := range k.signature.Returns {
+			a.State(slot).Put(struct{}{})
+		}
+	}
+	return []op.Body{nothing{}}, nil
 }
 
 // nothing is a step whose work an earlier one does.

@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/loops"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -223,7 +224,7 @@ func (e elements) store(typ dtype.Type, data []byte) {
 		}
 	case dtype.I32:
 		for i, out := 0, as[int32](data); i < len(out); i++ {
-			out[i] = int32(e.integer[i])
+			out[i] = loops.Narrow(int(e.integer[i]))
 		}
 	case dtype.I64:
 		copy(as[int64](data), e.integer)

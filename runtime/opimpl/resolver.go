@@ -301,6 +301,18 @@ func (r *Resolver[S]) Arg(slot S, v any) {
 	r.res.Args[int(slot)] = v
 }
 
+// Numbers gives constraint number i of a task the numbers of a list that has expressions.
+func (r *Resolver[S]) Numbers(id task.ID, i int, list string, numbers ...int) {
+	if r.res.Numbers == nil {
+		r.res.Numbers = map[[2]int]map[string][]int{}
+	}
+	at := [2]int{r.task(id), i}
+	if r.res.Numbers[at] == nil {
+		r.res.Numbers[at] = map[string][]int{}
+	}
+	r.res.Numbers[at][list] = numbers
+}
+
 // Unused tells that a task does not take the tensors of a slot.
 func (r *Resolver[S]) Unused(id task.ID, slot S) {
 	unused := &r.res.Unused[r.task(id)]

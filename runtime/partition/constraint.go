@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +111,9 @@ type Constraint struct {
 	Low     []int    `json:"low,omitempty"`     // of Bloat
 	High    []int    `json:"high,omitempty"`    // of Bloat
 	Hint    Hint     `json:"hint,omitempty"`    // of Image
+	// Exprs holds, by their names, lists with expressions over attributes and dimensions, in place of the lists above. Only
+	// tasks of operators may have them, whose uses turn them into numbers.
+	Exprs map[string][]string `json:"exprs,omitempty"`
 }
 
 // MarshalText writes the name that specs use.
@@ -173,6 +177,8 @@ func (c Constraint) String() string {
 	for _, f := range c.Kind.Form().Fields {
 		if list := *f.Of(&c); list != nil {
 			parts = append(parts, fmt.Sprintf("%s %v", f.Name, list))
+		} else if list := c.Exprs[f.Name]; list != nil {
+			parts = append(parts, fmt.Sprintf("%s [%s]", f.Name, strings.Join(list, ", ")))
 		}
 	}
 	if c.Hint != NoHint {
@@ -184,7 +190,7 @@ func (c Constraint) String() string {
 // Equal reports whether two constraints are the same. To align a group means to align its first
 // argument with the group.
 func (c Constraint) Equal(d Constraint) bool {
-	if c.Kind != d.Kind || c.Hint != d.Hint || !slices.Equal(c.Dims, d.Dims) || !slices.Equal(c.alignTerms(), d.alignTerms()) {
+	if c.Kind != d.Kind || c.Hint != d.Hint || !slices.Equal(c.Dims, d.Dims) || !maps.EqualFunc(c.Exprs, d.Exprs, slices.Equal) || !slices.Equal(c.alignTerms(), d.alignTerms()) {
 		return false
 	}
 	return !slices.ContainsFunc(c.Kind.Form().Fields, func(f Field) bool {

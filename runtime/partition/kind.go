@@ -181,6 +181,9 @@ func (p *pair) spread() *op.Error {
 	if p.c.Dims != nil {
 		return p.fail(BadOperand, p.both(), "axes by their numbers", fmt.Sprint(p.c.Dims))
 	}
+	if p.c.Exprs != nil {
+		return p.fail(BadOperand, p.both(), "numbers", "expressions")
+	}
 	if p.c.Axes == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/generated/stencil"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
@@ -204,6 +205,30 @@ func TestConstrainedPlan(t *testing.T) {
 		if err := validate.Plan(got, prog); err == nil {
 			t.Error("a plan without the constraint is accepted")
 		}
+	}
+}
+
+// TestExtentsOfExpressions refuses a plan whose ranges are smaller than a constraint of the spec says, which an attribute
+// gives.
+func TestExtentsOfExpressions(t *testing.T) {
+	t.Parallel()
+	g := graph.New(1)
+	y := stencil.Apply(g, stencil.Defaults(2), stencil.Input(g.Input("x", dtype.F32, 1, 64, 3)), stencil.Weight(g.Input("w", dtype.F32, 5, 5)))
+	prog, err := graph.Inference(g, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := planner.Build(prog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := forward(t, p)
+	if least := x.Access[len(x.Access)-1].Least; !slices.Equal(least, []int{0, 2, 2}) {
+		t.Errorf("got the least extents %v, want [0 2 2]", least)
+	}
+	x.Grain = 3
+	if err := verify.Plan(p); err == nil || !strings.Contains(err.Error(), "too fine") {
+		t.Errorf("ranges that are too small: got %v", err)
 	}
 }
 

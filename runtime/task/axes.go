@@ -10,14 +10,27 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// declared is Declaration for a use of the operator: axes that constraints name are numbers.
+// declared is Declaration for a use of the operator: axes that constraints name are numbers, and so is what expressions
+// stand for.
 func (s *Signature) declared(r *Resolution) (*partition.Declaration, error) {
 	d := s.Declaration()
-	if !slices.ContainsFunc(s.Constraints.List, func(c partition.Constraint) bool { return c.Dims != nil }) {
+	if !slices.ContainsFunc(s.Constraints.List, func(c partition.Constraint) bool { return c.Dims != nil || c.Exprs != nil }) {
 		return d, nil
 	}
 	var list []partition.Constraint
-	for _, c := range s.Constraints.List {
+	number := slices.Index(s.Operator.Signatures, s)
+	for i, c := range s.Constraints.List {
+		if c.Exprs != nil {
+			for _, f := range c.Kind.Form().Fields {
+				if v, ok := r.Numbers[[2]int{number, i}][f.Name]; ok {
+					*f.Of(&c) = v
+				}
+			}
+			c.Exprs = nil
+			if err := c.Check(); err != nil {
+				return nil, err
+			}
+		}
 		c, applies, err := s.numbered(r, c)
 		if err != nil {
 			return nil, err

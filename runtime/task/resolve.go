@@ -49,6 +49,8 @@ type Resolution struct {
 	Bounds map[int]int
 	// Shards holds, for each of the operator's shards, where the tensors of slots have its dimension.
 	Shards [][]ShardAxes
+	// Numbers holds the lists of numbers that constraints with expressions have, by task, number of the constraint, and name.
+	Numbers map[[2]int]map[string][]int
 	// Args holds the values of arguments from expressions, by slot.
 	Args map[int]any
 	// Unused holds, for each task, the slots whose tensors it does not take under these attributes.

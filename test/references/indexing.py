@@ -33,6 +33,64 @@ def scatter(dim, reduction="NONE"):
     return compute
 
 
+def segment_rows(fold, first):
+    def compute(data, segment, segments):
+        out = np.full((segments,) + data.shape[1:], first, data.dtype)
+        for row, to in zip(data, segment):
+            out[to] = fold(out[to], row)
+        return {"output": out}
+    return compute
+
+
+def segments():
+    ends = np.iinfo(np.int32)
+    kinds = {"sum": (np.add, 0, 0), "prod": (np.multiply, 1, 1), "min": (np.minimum, np.inf, ends.max), "max": (np.maximum, -np.inf, ends.min)}
+    for kind, (fold, first, whole) in kinds.items():
+        like, op = "tf.math.unsorted_segment_" + kind, "segment_" + kind
+        with_segments = lambda n, first: lambda data, segment: segment_rows(fold, first)(data, segment, n)
+        case(op, "rows", with_segments(3, first), {"segments": 3}, {"data": draw(6, 2), "segment": np.array([2, 0, 2, 1, 0, 2])}, wrt=["data"], like=like)
+        case(op, "no_rows", with_segments(4, first), {"segments": 4}, {"data": draw(3, 2, 2), "segment": np.array([3, 1, 3])},
+             wrt=["data"] if np.isfinite(first) else [], like=like, tags=["edge"])
+        case(op, "integers", with_segments(3, whole), {"segments": 3}, {"data": np.array([[5, -2], [7, 3], [-1, 4]], np.int32), "segment": np.array([1, 1, 0], np.int32)}, like=like)
+    zeros = {"data": f32(0, 2, 3, 0, 0, 5), "segment": np.array([0, 0, 0, 1, 1, 1])}
+    case("segment_prod", "zeros", lambda data, segment: segment_rows(np.multiply, 1)(data, segment, 2), {"segments": 2}, zeros, wrt=["data"],
+         like="tf.math.unsorted_segment_prod", tags=["edge"])
+    case("segment_max", "ties", lambda data, segment: segment_rows(np.maximum, -np.inf)(data, segment, 2), {"segments": 2},
+         {"data": f32(1, 3, 3, 2, 3), "segment": np.array([0, 0, 0, 1, 0])}, grad={"data": [0, 1 / WIDE(3), 1 / WIDE(3), 1, 1 / WIDE(3)]},
+         like="tf.math.unsorted_segment_max", tags=["edge"])
+
+
+def sparse_rows(offsets, columns, values, input):
+    out = np.zeros(len(offsets) - 1, values.dtype)
+    for r in range(len(out)):
+        for e in range(offsets[r], offsets[r + 1]):
+            out[r] += values[e] * input[columns[e]]
+    return {"output": out}
+
+
+def neighbors(input, weight):
+    reach = weight.shape[0] // 2
+    wide_input = np.pad(input, ((0, 0), (reach, reach), (reach, reach)))
+    out = np.zeros(input.shape, input.dtype)
+    for n, h, w in np.ndindex(*input.shape):
+        out[n, h, w] = (wide_input[n, h:h + 2 * reach + 1, w:w + 2 * reach + 1] * weight).sum()
+    return {"output": out}
+
+
+def neighborhoods():
+    """Operators of which an element depends on those near it, or on those to which integers point."""
+    case("sparse_matvec", "rows", sparse_rows, {}, {"offsets": np.array([0, 2, 2, 5]), "columns": np.array([1, 3, 0, 2, 3]), "values": draw(5), "input": draw(4)},
+         wrt=["values", "input"], like="scipy.sparse.csr_array @")
+    case("sparse_matvec", "no_elements", sparse_rows, {}, {"offsets": np.array([0, 0, 0]), "columns": np.zeros(0, int), "values": draw(0), "input": draw(3)},
+         wrt=["input"], like="scipy.sparse.csr_array @", tags=["edge"])
+    case("lookup", "matrix", lambda table, index: {"output": table[index]}, {}, {"table": draw(5), "index": np.array([[4, 0, 0], [1, 4, 2]])}, wrt=["table"], like="numpy.take")
+    case("stencil", "reach_1", neighbors, {"reach": 1}, {"input": draw(2, 3, 4), "weight": draw(3, 3)}, wrt=["input", "weight"], like="scipy.ndimage.correlate, mode constant")
+    case("stencil", "reach_2", neighbors, {"reach": 2}, {"input": draw(1, 3, 6), "weight": draw(5, 5)}, wrt=["input", "weight"], like="scipy.ndimage.correlate, mode constant")
+    for factor in (1, 2, 3):
+        case("upsample", "factor_%d" % factor, lambda input: {"output": input.repeat(factor, 2).repeat(factor, 3)}, {"factor": factor}, {"input": draw(2, 2, 2, 3)},
+             wrt=["input"], like="torch.nn.functional.interpolate, mode nearest")
+
+
 def f32(*x):
     return np.array(x, np.float32)
 
@@ -49,6 +107,8 @@ def generate():
     case("chunk", "one", chunk(-1, 1), {"axis": -1}, {"input": draw(2, 5)}, wrt=["input"], like="numpy.split")
     case("chunk", "singles", chunk(0, 4), {"axis": 0}, {"input": np.arange(4)}, like="numpy.split")
     case("chunk", "empty", chunk(0, 3), {"axis": 0}, {"input": draw(0, 2)}, grad={"input": np.zeros((0, 2))}, like="numpy.split", tags=["edge"])
+    segments()
+    neighborhoods()
     case("gather", "smaller_index", gather(1), {"dim": 1}, {"input": draw(4, 3, 5), "index": np.array([[[0, 2, 1], [2, 2, 0]], [[1, 1, 1], [0, 2, 0]]])},
          wrt=["input"], like="torch.gather")
     case("gather", "larger_along_dim", gather(0), {"dim": 0}, {"input": draw(2, 3), "index": np.array([[0], [1], [1], [0]])}, wrt=["input"], like="torch.gather")
