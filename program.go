@@ -24,6 +24,9 @@ type Value struct {
 	tensor graph.Tensor
 	node   *graph.Node // of an argument
 	feed   func(*engine.Instance) error
+	// An argument of optimizers, and its values.
+	updates string
+	values  []any
 }
 
 // With gives an input, or a variable, its elements in row-major order. A tensor of f16 or bf16 takes float32,
@@ -38,6 +41,15 @@ func Set[S ~int](n *graph.Node, slot S, values ...any) Value {
 	return Value{node: n, feed: func(in *engine.Instance) error { return in.SetArg(n.Name, n.Op.SlotName(int(slot)), values...) }}
 }
 
+// SetUpdates gives an argument of an optimizer new values, as Set does, in the updates of all weights: a learning rate, for
+// example.
+func SetUpdates[S interface {
+	~int
+	String() string
+}](slot S, values ...any) Value {
+	return Value{updates: slot.String(), values: values}
+}
+
 // Run runs the program once. Every input needs a value in every run; variables keep theirs from run to run. It is
 // an error if a tensor is of another graph, or if the elements do not have its type and number. An error of a kernel is a
 // *engine.TaskError. After it, what the program wrote is undefined, but the session remains usable.
@@ -45,6 +57,12 @@ func (p *Program) Run(ctx context.Context, values ...Value) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	for _, v := range values {
+		if v.updates != "" {
+			if err := p.setUpdates(v); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := p.takes(v); err != nil {
 			return err
 		}
@@ -93,6 +111,24 @@ func (p *Program) takes(v Value) error {
 		}
 	}
 	return fmt.Errorf("opgen: program %s: want a node that it runs, got node %s", p.graph.Name, v.node.Name)
+}
+
+// setUpdates gives an argument of optimizers its values, in all updates that have it.
+func (p *Program) setUpdates(v Value) error {
+	found := false
+	for _, s := range p.graph.Steps {
+		if s.Phase != graph.Update || s.Invocation == nil || s.Invocation.Node.Op.SlotNamed(v.updates) < 0 {
+			continue
+		}
+		found = true
+		if err := p.instance.SetArg(s.Invocation.Node.Name, v.updates, v.values...); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("opgen: program %s: want an optimizer with the argument %s, got none", p.graph.Name, v.updates)
+	}
+	return nil
 }
 
 // has checks that a tensor is among those of the program. Another graph may have one of the same name.

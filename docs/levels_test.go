@@ -52,7 +52,7 @@ var reaches = map[string][]string{
 	"opgen":     {"runtime", "internal/version"},
 	"examples":  {"opgen", "generated", "runtime", "generate"},
 	"kernels":   {"kernels", "generated", "runtime"},
-	"generated": {"runtime", "kernels/equation"},                                                                          // what specs name
+	"generated": {"runtime", "kernels/equation", "kernels/fourier"},                                                       // what specs name
 	"runtime":   {"runtime", "internal/nearest", "internal/expr", "internal/term", "internal/program", "internal/derive"}, // names of attributes; formulas
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                  // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},

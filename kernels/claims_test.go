@@ -25,12 +25,13 @@ type memory struct {
 	res     *task.Resolution
 	attrs   task.Attrs
 	passed  map[int][]any
+	state   *task.State // nil if the operator keeps none
 	buffers [][]task.Buffer
 }
 
 // newMemory returns memory in which every parameter of a task has tensors with random values.
-func newMemory(f *fixture, sig *task.Signature, seed uint64) *memory {
-	m := &memory{sig: sig, res: f.node.Resolved, attrs: f.attrs, passed: f.passed, buffers: make([][]task.Buffer, len(sig.Params))}
+func newMemory(f *fixture, sig *task.Signature, state *task.State, seed uint64) *memory {
+	m := &memory{sig: sig, res: f.node.Resolved, state: state, attrs: f.attrs, passed: f.passed, buffers: make([][]task.Buffer, len(sig.Params))}
 	r := rand.New(rand.NewPCG(seed, 5))
 	for i, p := range sig.Params {
 		for _, o := range m.res.Operands(p.Slot) {
@@ -98,7 +99,8 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 		}
 		return nil
 	}
-	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Passed: task.NewPassed(m.passed), Memory: at, Workers: func(slot int) []task.Buffer { return at(slot, false) }}
+	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Passed: task.NewPassed(m.passed), Memory: at, State: func(int) *task.State { return m.state },
+		Workers: func(slot int) []task.Buffer { return at(slot, false) }}
 	bodies, err := v.Bind(acc)
 	if err != nil {
 		t.Fatal(err)
@@ -134,12 +136,16 @@ func (m *memory) after(forward *memory) {
 func forEachTask(t *testing.T, f func(t *testing.T, number int, m *memory)) {
 	forEachSample(t, func(t *testing.T, s sample) {
 		fix := mustFixture(t, s)
+		state := newState(t, &s.op.Operator, s.attrs, fix.node.Resolved)
 		var forward *memory
 		for number, sig := range s.op.Signatures {
 			if sig.Kind == task.KindBackward && !fix.differentiable() {
 				continue // only floating-point tensors have gradients
 			}
-			m := newMemory(fix, sig, uint64(number))
+			if sig.Kind == task.KindInit || sig.Kind == task.KindCleanup {
+				continue // they get no tensors
+			}
+			m := newMemory(fix, sig, state, uint64(number))
 			if sig.Kind == task.KindBackward {
 				m.after(forward)
 			}

@@ -38,6 +38,9 @@ func TestCosts(t *testing.T) {
 		if sum := got.Memory.Inputs + got.Memory.Weights + got.Memory.Outputs; sum <= 0 {
 			t.Errorf("got memory %+v, want bytes of inputs, weights or outputs", got.Memory)
 		}
+		if keeps := stateful(&s.op.Operator); keeps != (got.Init > 0) || keeps != (got.Memory.State > 0) {
+			t.Errorf("init took %v and state %d bytes, want some: %v", got.Init, got.Memory.State, keeps)
+		}
 		if hasGrads := s.op.Signature(task.KindBackward) != nil; hasGrads != (got.Memory.Gradients > 0) {
 			t.Errorf("got %d bytes of gradients, want gradients: %v", got.Memory.Gradients, hasGrads)
 		}

@@ -15,7 +15,7 @@ type Einsum[T dtype.Float] struct{}
 
 // Forward computes elements of the output: sums of products over the labels that the output lacks.
 func (Einsum[T]) Forward(_ *op.Ctx, a *einsum.Forward[T], r op.Range) error {
-	b, err := equation.Bind(a.Attrs.Equation, a.Dims.X)
+	b, err := equation.Bind(a.Terms, a.Dims.X)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (Einsum[T]) Forward(_ *op.Ctx, a *einsum.Forward[T], r op.Range) error {
 
 // Backward computes gradients of elements of the inputs, counted one input after the other.
 func (Einsum[T]) Backward(_ *op.Ctx, a *einsum.Backward[T], r op.Range) error {
-	b, err := equation.Bind(a.Attrs.Equation, a.Dims.X)
+	b, err := equation.Bind(a.Terms, a.Dims.X)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/adamw"
+	"github.com/opgen/opgen/generated/rmsprop"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/cpu"
@@ -90,6 +91,31 @@ func TestAdamw(t *testing.T) {
 	}
 }
 
+// TestRmsprop compares rmsprop with its definition over five steps.
+func TestRmsprop(t *testing.T) {
+	for _, momentum := range []float64{0, 0.9} {
+		for _, centered := range []bool{false, true} {
+			for _, decay := range []float64{0, 0.03} {
+				at := rmsprop.Defaults().WithAlpha(0.9).WithEpsilon(0.1).WithMomentum(momentum).WithCentered(centered).WithWeightDecay(decay)
+				var squares, mean, v float64
+				checkOptimizer(t, rmsprop.Operator, at, "rms_v", func(step int, w, g float64) (float64, float64) {
+					if step == 0 {
+						squares, mean, v = 0, 0, 0
+					}
+					g += decay * w
+					squares, mean = 0.9*squares+0.1*g*g, 0.9*mean+0.1*g
+					variance := squares
+					if centered {
+						variance -= mean * mean
+					}
+					v = momentum*v + g/(math.Sqrt(variance)+0.1)
+					return w - 0.1*v, v // the rate of the first example
+				})
+			}
+		}
+	}
+}
+
 // checkOptimizer takes five steps and compares weights with a reference. There are many weights, so that the
 // task has several ranges. reference takes a step with one weight. It returns the weight, and the value of the
 // named state.
@@ -133,10 +159,15 @@ func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, 
 	t.Helper()
 	g := graph.New(1)
 	weight, grad := g.Input("weight", typ, len(weights)), g.Input("grad", typ, len(weights))
-	node := graph.Insert[int](g, 0, op, attrs).
-		Bind(op.SlotNamed("weight"), weight).
-		Bind(op.SlotNamed("grad"), grad).
-		Node()
+	in := graph.Insert[int](g, 0, op, attrs).Bind(op.SlotNamed("weight"), weight).Bind(op.SlotNamed("grad"), grad)
+	passed, err := op.Examples[0].Passed(&op.Operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for slot, values := range passed {
+		in.BindArg(slot, values...)
+	}
+	node := in.Node()
 	p, err := graph.Whole(g, weight)
 	if err != nil {
 		t.Fatal(err)
@@ -154,27 +185,27 @@ func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := e.Load(pl)
+	loaded, err := e.Load(pl)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w = weights
 	for _, gr := range grads {
-		if err := feed(in, "weight", typ, w); err != nil {
+		if err := feed(loaded, "weight", typ, w); err != nil {
 			t.Fatal(err)
 		}
-		if err := feed(in, "grad", typ, gr); err != nil {
+		if err := feed(loaded, "grad", typ, gr); err != nil {
 			t.Fatal(err)
 		}
-		if err := in.Run(context.Background()); err != nil {
+		if err := loaded.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if w, err = fetch(in, weight); err != nil {
+		if w, err = fetch(loaded, weight); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if x := node.Tensor(op.SlotNamed(state)); x.Valid() {
-		if v, err = fetch(in, x); err != nil {
+		if v, err = fetch(loaded, x); err != nil {
 			t.Fatal(err)
 		}
 	}

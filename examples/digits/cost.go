@@ -24,7 +24,7 @@ func writeCosts(ctx context.Context, w io.Writer, g *graph.Graph, workers int) e
 	meter := cost.NewMeter(&registry, cost.Config{Workers: workers, Warmup: 3, Runs: 10, Machine: machine})
 	fmt.Fprintf(w, "\ncost of operators; at best this machine does %.1f GFLOP/s and moves %.1f GB/s\n", machine.F32/1e9, machine.Bandwidth/1e9)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "node\tforward us\t+-\tof best\tbackward us\t+-\tof best\tinputs\tweights\toutputs\tsaved\tscratch\tgradients KiB\t")
+	fmt.Fprintln(tw, "node\tforward us\t+-\tof best\tbackward us\t+-\tof best\tinputs\tweights\toutputs\tsaved\tscratch\tgradients\tstate KiB\t")
 	for _, n := range g.Nodes() {
 		c, err := meter.MeasureCost(ctx, n)
 		if err != nil {
@@ -32,7 +32,7 @@ func writeCosts(ctx context.Context, w io.Writer, g *graph.Graph, workers int) e
 		}
 		fmt.Fprintf(tw, "%s\t%s%s", n.Name, phaseText(&c.Forward), phaseText(&c.Backward))
 		m := &c.Memory
-		for _, bytes := range []int64{m.Inputs, m.Weights, m.Outputs, m.Saved, m.Scratch, m.Gradients} {
+		for _, bytes := range []int64{m.Inputs, m.Weights, m.Outputs, m.Saved, m.Scratch, m.Gradients, m.State} {
 			fmt.Fprintf(tw, "%.1f\t", float64(bytes)/1024)
 		}
 		fmt.Fprintln(tw)

@@ -25,7 +25,10 @@ func (f *formula) passed(name string) *spec.Arg {
 }
 
 // passedKinds returns the kind of an argument that the caller passes. It is an error if formulas cannot compute with it.
-func passedKinds(n expr.Node, a *spec.Arg) (kinds, *expr.Error) {
+func (f *formula) passedKinds(n expr.Node, a *spec.Arg) (kinds, *expr.Error) {
+	if f.s.Kind == spec.Initializer {
+		return 0, failf(n, expr.BadFormula, "the task of an initializer has no caller that could pass %s", a.Name)
+	}
 	switch rules.ValueKind(a.Type.V) {
 	case rules.IntegerValue:
 		return kInt, nil
@@ -44,7 +47,7 @@ func passedKinds(n expr.Node, a *spec.Arg) (kinds, *expr.Error) {
 
 // passedValue evaluates the value of an argument that is no list.
 func (f *formula) passedValue(n *expr.Ident, a *spec.Arg) (value, *expr.Error) {
-	k, err := passedKinds(n, a)
+	k, err := f.passedKinds(n, a)
 	switch {
 	case err != nil:
 		return value{}, err
@@ -60,7 +63,7 @@ func (f *formula) passedValue(n *expr.Ident, a *spec.Arg) (value, *expr.Error) {
 
 // readPassed evaluates one of several values that the caller passes.
 func (f *formula) readPassed(n *expr.Read, a *spec.Arg, fr *frame) (value, *expr.Error) {
-	k, err := passedKinds(n, a)
+	k, err := f.passedKinds(n, a)
 	switch {
 	case err != nil:
 		return value{}, err

@@ -206,10 +206,27 @@ func param(slot string) string {
 
 // optimizer emits the function that makes a graph.Optimizer.
 func (e *emitter) optimizer() {
+	params, passed := "", ""
+	var types []string
+	for _, a := range e.op.Passed() {
+		name := param(a.Name)
+		v := e.argType(a) + "(" + name + ")"
+		if a.Variadic {
+			v = "opimpl.Values(" + name + ")..."
+		}
+		types = append(types, a.GoName+" "+e.argType(a))
+		params += ", " + name + " " + a.GoName
+		passed += fmt.Sprintf(",\nopimpl.Pass(Slot%s, %s)", a.GoName, v)
+	}
+	if types != nil {
+		e.p("")
+		e.comment("What the caller of Optimizer passes has different types, so calls with swapped values do not compile.")
+		e.p("type (\n%s\n)", strings.Join(types, "\n"))
+	}
 	e.p("")
 	e.comment("Optimizer returns the optimizer that inserts %s with the options for every weight.", e.op.Name)
-	e.p("func Optimizer(attrs Attrs, opts ...graph.Option) graph.Optimizer {")
-	e.p("return opimpl.Optimizer(Operator, attrs, SlotWeight, SlotGrad, opts)\n}")
+	e.p("func Optimizer(attrs Attrs%s, opts ...graph.Option) graph.Optimizer {", params)
+	e.p("return opimpl.Optimizer(Operator, attrs, SlotWeight, SlotGrad, opts%s)\n}", passed)
 }
 
 // invocation emits the tensors to which a task is bound, by name, and the method that binds it.

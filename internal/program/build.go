@@ -20,7 +20,7 @@ type builder struct {
 	prefix    string         // of the names of tensors; "" unless the formula is inlined
 	functions map[string]*expr.Function
 	slots     map[string]*Slot
-	counts    map[string]int // how many values the caller passes for an argument
+	counts    map[string]int    // how many values the caller passes for an argument
 	listed    []string          // dimensions of which each tensor of a variadic slot has its own
 	ranges    map[string]extent // of indices that are no dimension's, from where they first stand
 	perTensor map[string]bool   // those that range over a dimension of which each tensor has its own

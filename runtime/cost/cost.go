@@ -43,6 +43,8 @@ type Config struct {
 type Metrics struct {
 	Forward  Phase // the operator's first task: of an optimizer, update
 	Backward Phase // without runs if the operator has no gradient
+	// Init is how long it took to make the per-device state, once for a node; 0 if the operator keeps none.
+	Init time.Duration
 	// Sync is about how long it takes to sum the gradients of the operator's weights over all devices,
 	// in a ring: each device sends and receives 2 * (n-1) / n of the bytes.
 	Sync   time.Duration
@@ -69,6 +71,7 @@ type Memory struct {
 	Saved                    int64 // kept by forward for backward
 	Scratch                  int64 // of the largest task, that of all workers included
 	Gradients                int64 // of inputs, weights and outputs
+	State                    int64 // of the per-device state: what init allocated
 }
 
 // Meter measures operators, and keeps the results. It is safe for concurrent use; it measures one operator at

@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/embedding"
+	"github.com/opgen/opgen/generated/fft"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
@@ -289,5 +290,26 @@ func TestMeasureMachine(t *testing.T) {
 	t.Logf("%.1f and %.1f GFLOP/s, %.1f GB/s", m.F32/1e9, m.F64/1e9, m.Bandwidth/1e9)
 	if m.F32 < 1e7 || m.F64 < 1e7 || m.Bandwidth < 1e7 || m.F32 > 1e15 || m.Bandwidth > 1e15 {
 		t.Errorf("no machine does %+v", m)
+	}
+}
+
+// TestState counts the per-device state of an operator: the time of init, and the tables that it allocates. Longer lanes have
+// larger tables.
+func TestState(t *testing.T) {
+	t.Parallel()
+	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Runs: 1})
+	var last cost.Metrics
+	for _, n := range []int{8, 512, 509} { // 509 is a prime, for which numbers are padded
+		g := graph.New(1)
+		out := fft.Apply(g, fft.Defaults(), g.Input("x", dtype.F32, 2, n))
+		got := measure(t, m, out.Real.Node())
+		if least := int64(2 * 8 * n); got.Init <= 0 || got.Memory.State < least || got.Memory.State <= last.Memory.State {
+			t.Errorf("%d numbers: init took %v, and the state %d bytes; want %d or more, and more than the %d of a shorter lane", n, got.Init, got.Memory.State, least, last.Memory.State)
+		}
+		last = got
+	}
+	g := graph.New(1)
+	if got := measure(t, m, dense(t, g, g.Input("x", dtype.F32, 4, 6))); got.Init != 0 || got.Memory.State != 0 {
+		t.Errorf("linear keeps no state, but init took %v, and the state %d bytes", got.Init, got.Memory.State)
 	}
 }

@@ -30,11 +30,11 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 		if err != nil {
 			return Metrics{}, err
 		}
-		if _, err := x.run(ctx, e, init, 1); err != nil {
+		if _, _, err := x.run(ctx, e, init, 1); err != nil {
 			return Metrics{}, err
 		}
 	}
-	p, err := x.run(ctx, e, x.program, m.config.Warmup+m.config.Runs)
+	p, states, err := x.run(ctx, e, x.program, m.config.Warmup+m.config.Runs)
 	if err != nil {
 		return Metrics{}, err
 	}
@@ -44,6 +44,10 @@ func (m *Meter) measure(ctx context.Context, n *graph.Node) (got Metrics, err er
 	}
 	isFirst := func(i int) bool { return p.Tasks[i].Call >= 0 && p.Calls[p.Tasks[i].Call].ID == first.ID }
 	got = Metrics{Memory: memory(n, e.Workers()), Sync: m.config.sync(n)}
+	for _, s := range states {
+		got.Init += s.Init
+		got.Memory.State += s.Bytes
+	}
 	got.Forward.Time = recorder.Sum(p, isFirst)
 	m.config.compare(&got.Forward, n, first.Kind, moved(p, isFirst))
 	if x.backward {
@@ -147,28 +151,28 @@ func alone(n *graph.Node) (*single, error) {
 	return x, err
 }
 
-// run runs a program a number of times and returns its plan, as the engine ran it.
-func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Program, times int) (_ *plan.Plan, err error) {
+// run runs a program a number of times. It returns its plan, as the engine ran it, and what the states of its nodes took.
+func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Program, times int) (_ *plan.Plan, _ []engine.StateUse, err error) {
 	p, err := planner.Build(program, append(e.Options(), planner.Plain())...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	in, err := e.Load(p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	for range times {
 		for i, t := range program.Fed {
 			if err := x.feed(in, t, uint64(i)); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if err := in.Run(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return in.Plan(), nil
+	return in.Plan(), in.States(), nil
 }
 
 // feed feeds an input with values that any operator takes: reals between 0.5 and 1.5, and integers

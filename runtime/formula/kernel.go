@@ -49,6 +49,8 @@ func variantsOf(target op.Target, s *task.Signature, k binder) ([]task.Variant, 
 	}
 	switch s.Kind {
 	case task.KindForward, task.KindUpdate, task.KindBackward:
+	case task.KindInit, task.KindCleanup:
+		k = stateless{s}
 	default:
 		return nil, mistake(o.Name, fmt.Sprintf("a formula does not compute the task %s", s.Task))
 	}
@@ -80,6 +82,18 @@ func hosts(types []dtype.Type) []dtype.Type {
 		}
 	}
 	return out
+}
+
+// stateless is an init or a cleanup task. Formulas need no state, so it makes one that holds nothing.
+type stateless struct{ signature *task.Signature }
+
+func (k stateless) bind(a *task.Accessor) ([]op.Body, error) {
+	if k.signature.Kind == task.KindInit {
+		for _, slot := range k.signature.Returns {
+			a.State(slot).Put(struct{}{})
+		}
+	}
+	return []op.Body{nothing{}}, nil
 }
 
 // nothing is a step whose work an earlier one does.

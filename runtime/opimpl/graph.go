@@ -28,12 +28,25 @@ func Values[T any](values []T) []any {
 	return out
 }
 
-// Optimizer returns the optimizer that inserts an operator for every weight. The node takes its name from the weight
-// and from the operator.
-func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option) graph.Optimizer {
+// Passed is an argument with the values that the caller of an optimizer passes.
+type Passed[S ~int] struct {
+	slot   S
+	values []any
+}
+
+// Pass gives an argument of an optimizer its value, or a variadic one its values.
+func Pass[S ~int](slot S, values ...any) Passed[S] { return Passed[S]{slot, values} }
+
+// Optimizer returns the optimizer that inserts an operator for every weight, with what the caller passes. The node takes its
+// name from the weight and from the operator.
+func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option, passed ...Passed[S]) graph.Optimizer {
 	return func(g *graph.Graph, w, dw graph.Tensor) {
 		all := append([]graph.Option{graph.Named(w.Name() + "." + o.Name)}, opts...)
-		graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, dw).Node()
+		in := graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, dw)
+		for _, p := range passed {
+			in.BindArg(p.slot, p.values...)
+		}
+		in.Node()
 	}
 }
 

@@ -47,6 +47,18 @@ def clip(low, high):
     return compute
 
 
+def fft(dim=-1, onesided=True, norm="BACKWARD"):
+    def compute(input):
+        n = input.shape[dim]
+        count = n // 2 + 1 if onesided else n
+        turns = np.outer(np.arange(n), np.arange(count)) % n
+        angles = 2 * np.arccos(WIDE(-1)) * turns / n
+        factor = {"BACKWARD": WIDE(1), "ORTHO": 1 / np.sqrt(WIDE(n)), "FORWARD": 1 / WIDE(n)}[norm]
+        lanes = np.moveaxis(input, dim, -1)
+        return {k: np.moveaxis(factor * (lanes @ part), -1, dim) for k, part in (("real", np.cos(angles)), ("imag", -np.sin(angles)))}
+    return compute
+
+
 def pad(axis, before, behind, mode, value=0.0):
     def compute(input):
         widths = [(before, behind) if d == axis % input.ndim else (0, 0) for d in range(input.ndim)]
@@ -132,6 +144,11 @@ def generate():
         case("clip", name, clip(low, high), {}, {"input": draw(3, 4)}, wrt=["input"], like="torch.clamp", args=bounds)
     case("clip", "on_bounds", clip(-1, 1), {}, {"input": f32(-1, 0, 1, 2, -2, nan)}, grad={"input": [1, 1, 1, 0, 0, 0]}, like="torch.clamp", tags=["edge"],
          args={"low": [-1], "high": [1]})
+
+    for name, attrs, shape in (("even", {}, (2, 8)), ("odd", {}, (15,)), ("prime", {"dim": 0}, (17, 2)), ("whole", {"onesided": False}, (3, 6)),
+                               ("middle", {"dim": 1, "onesided": False}, (2, 5, 3)), ("ortho", {"norm": "ORTHO"}, (2, 10)),
+                               ("forward", {"dim": -2, "norm": "FORWARD"}, (12, 2)), ("single", {}, (2, 1)), ("long", {}, (134,))):
+        case("fft", name, fft(**attrs), attrs, {"input": draw(*shape)}, wrt=["input"], like="torch.fft.rfft" if attrs.get("onesided", True) else "torch.fft.fft")
 
     for name, mode, attrs, shape in (("constant", "constant", {"axis": 1, "before": 1, "behind": 2, "value": 0.5}, (2, 3, 2)),
                                      ("reflect", "reflect", {"axis": -1, "before": 2, "behind": 3}, (2, 4)),
