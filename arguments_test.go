@@ -1,11 +1,15 @@
 package opgen_test
 
 import (
+	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/clip"
+	"github.com/opgen/opgen/generated/weightedsum"
 	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -118,4 +122,45 @@ func TestCostOfPassedValues(t *testing.T) {
 			t.Errorf("measured %+v, %v", got.Forward, err)
 		}
 	}
+}
+
+// TestSetFormula changes values that formulas use, on the backend for programs and on the one that checks kernels. A chain of
+// operators has the present values, too.
+func TestSetFormula(t *testing.T) {
+	t.Parallel()
+	for _, options := range [][]opgen.Option{nil, {opgen.Checked()}} {
+		err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+			g := graph.New(1)
+			x := g.Input("x", dtype.F32, 4)
+			sum := weightedsum.Apply(g, weightedsum.Defaults(), []graph.Tensor{x, x}, weightedsum.Factor{1, 0.5})
+			y := clip.Apply(g, clip.Defaults(), sum, -1, 2)
+			p, err := s.Inference(t.Context(), g, y)
+			if err != nil {
+				return err
+			}
+			check := func(want []float32, values ...opgen.Value) {
+				t.Helper()
+				if err := p.Run(t.Context(), append(values, opgen.With(x, []float32{-4, -2, 1, 3}))...); err != nil {
+					t.Error(err)
+					return
+				}
+				if got, err := opgen.Fetch[float32](p, y); err != nil || !slices.Equal(got, want) {
+					t.Errorf("got %v, %v, want %v", got, err, want)
+				}
+			}
+			check([]float32{-1, -1, 1.5, 2})
+			check([]float32{-5, -3, 1.5, 2}, opgen.Set(y.Node(), clip.SlotLow, -5.0))
+			check([]float32{-5, -3, 1.5, 4.5}, opgen.Set(y.Node(), clip.SlotHigh, math.Inf(1)))
+			check([]float32{-4, -2, 1, 3}, opgen.Set(sum.Node(), weightedsum.SlotFactor, 0.25, 0.75))
+			check([]float32{-4, -2, 1, 3})
+			want(t, p.Run(t.Context(), opgen.Set(sum.Node(), weightedsum.SlotFactor, 1.0)), "slot factor: want 2 values, as in the plan, got 1")
+			return nil
+		}, options...)
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	g := graph.New(1)
+	weightedsum.Apply(g, weightedsum.Defaults(), []graph.Tensor{g.Input("x", dtype.F32, 4)}, weightedsum.Factor{1, 2})
+	want(t, g.Err(), "node weighted_sum: operator weighted_sum: want as many factors as inputs")
 }

@@ -21,12 +21,14 @@ import (
 
 // memory holds the tensors of one task. Buffers are by parameter.
 type memory struct {
-	sig     *task.Signature
-	res     *task.Resolution
-	attrs   task.Attrs
-	passed  map[int][]any
-	state   *task.State // nil if the operator keeps none
-	buffers [][]task.Buffer
+	sig    *task.Signature
+	res    *task.Resolution
+	attrs  task.Attrs
+	passed map[int][]any
+	state  *task.State // nil if the operator keeps none
+	// profiling is the argument from "profiling".
+	profiling task.Profiling
+	buffers   [][]task.Buffer
 }
 
 // newMemory returns memory in which every parameter of a task has tensors with random values.
@@ -99,7 +101,7 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 		}
 		return nil
 	}
-	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Passed: task.NewPassed(m.passed), Memory: at, State: func(int) *task.State { return m.state },
+	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Passed: task.NewPassed(m.passed), Memory: at, State: func(int) *task.State { return m.state }, Profiling: m.profiling,
 		Workers: func(slot int) []task.Buffer { return at(slot, false) }}
 	bodies, err := v.Bind(acc)
 	if err != nil {

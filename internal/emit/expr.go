@@ -288,6 +288,8 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 		return "int(math.Ceil(" + x.as(n.Args[0], expr.Float) + "))"
 	case "sqrt":
 		return "math.Sqrt(" + x.as(n.Args[0], expr.Float) + ")"
+	case "log2":
+		return "math.Log2(" + x.as(n.Args[0], expr.Float) + ")"
 	case "has":
 		if zeroIsAbsent(n.Args[0]) {
 			return enclose(arg(0)+" != 0", "!=", outer)

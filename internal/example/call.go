@@ -38,6 +38,8 @@ func (e *evaluator) call(n *expr.Call) any {
 		return int(math.Ceil(e.float(n.Args[0])))
 	case "sqrt":
 		return math.Sqrt(e.float(n.Args[0]))
+	case "log2":
+		return math.Log2(e.float(n.Args[0]))
 	case "has":
 		return e.eval(n.Args[0]) != nil
 	case "or":

@@ -116,7 +116,17 @@ func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 	if stated == 0 || low == 0 {
 		stated, low, high = stated+elements, low+elements, high+elements
 	}
-	return stated <= costFactor*high && low <= costFactor*stated, true
+	return stated <= costFactor*high && (low <= costFactor*stated || isFast(flops)), true
+}
+
+// isFast reports whether a cost has a logarithm: that of a kernel that divides its work again and again, and takes fewer
+// operations than a formula, in which nothing of the kind can be said.
+func isFast(flops expr.Node) (found bool) {
+	expr.Walk(flops, func(n expr.Node) {
+		c, ok := n.(*expr.Call)
+		found = found || ok && c.Func == "log2"
+	})
+	return found
 }
 
 // noteCosts notes at how many examples the stated costs are plausible.

@@ -16,6 +16,9 @@ func init() {
 			return Type{Kind: Int}, c.args(call, kind)
 		}
 	}
+	floatOf := func(c *checker, call *Call) (Type, *Error) {
+		return Type{Kind: Float}, c.args(call, Float)
+	}
 	twoDims := func(c *checker, call *Call) (Type, *Error) {
 		return Type{Kind: Dims}, c.args(call, Dims, Dims)
 	}
@@ -39,9 +42,8 @@ func init() {
 		"present":   {"present(slot)", (*checker).present},
 		"count":     {"count(slot)", intOf(Slot)},
 		"ceil":      {"ceil(x)", intOf(Float)},
-		"sqrt": {"sqrt(x)", func(c *checker, call *Call) (Type, *Error) {
-			return Type{Kind: Float}, c.args(call, Float)
-		}},
+		"sqrt":      {"sqrt(x)", floatOf},
+		"log2":      {"log2(x)", floatOf},
 	}
 }
 

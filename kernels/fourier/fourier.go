@@ -9,7 +9,6 @@
 package fourier
 
 import (
-	"errors"
 	"fmt"
 	"math"
 )
@@ -19,52 +18,45 @@ type Transform struct {
 	// Name says what is transformed, and where, for traces.
 	Name string
 
-	length  int
-	passes  passes
-	chirp   *chirp // nil if the length is a product of small primes
-	tables  [][]float64
-	failure error // of an allocation
+	length int
+	passes passes
+	chirp  *chirp    // nil if the length is a product of small primes
+	tables []float64 // all of them
 }
 
-// New makes the tables for a length of 1 or more. alloc returns memory for them, which is zero.
+// New makes the tables for a length of 1 or more. alloc returns memory for them.
 func New(length, device int, alloc func(n int) ([]float64, error)) (*Transform, error) {
 	t := &Transform{Name: fmt.Sprintf("fft of %d numbers, device %d", length, device), length: length}
+	padded, size := length, 2*length
 	factors, ok := factorsOf(length)
-	if ok {
-		t.passes = t.newPasses(length, factors, alloc)
-		return t, t.failure
+	if !ok {
+		padded = 1
+		for padded < 2*length-1 {
+			padded *= 2
+		}
+		factors, _ = factorsOf(padded)
+		size = 2*length + 4*padded
 	}
-	padded := 1
-	for padded < 2*length-1 {
-		padded *= 2
+	var err error
+	if t.tables, err = alloc(size); err != nil {
+		return nil, err
 	}
-	factors, _ = factorsOf(padded)
-	t.passes = t.newPasses(padded, factors, alloc)
-	t.chirp = t.newChirp(padded, alloc)
-	return t, t.failure
+	rest := t.tables
+	table := func(n int) []float64 {
+		var x []float64
+		x, rest = rest[:n:n], rest[n:]
+		return x
+	}
+	t.passes = newPasses(factors, table(padded), table(padded))
+	if !ok {
+		t.chirp = &chirp{table(length), table(length), table(padded), table(padded)}
+		t.chirp.fill(&t.passes)
+	}
+	return t, nil
 }
 
 // Free gives back the tables.
-func (t *Transform) Free(free func([]float64) error) error {
-	var errs []error
-	for _, table := range t.tables {
-		errs = append(errs, free(table))
-	}
-	t.tables = nil
-	return errors.Join(errs...)
-}
-
-// table returns memory for a table. After an error, it is no part of what New makes.
-func (t *Transform) table(n int, alloc func(n int) ([]float64, error)) []float64 {
-	if t.failure == nil {
-		var x []float64
-		if x, t.failure = alloc(n); t.failure == nil {
-			t.tables = append(t.tables, x)
-			return x
-		}
-	}
-	return make([]float64, n)
-}
+func (t *Transform) Free(free func([]float64) error) error { return free(t.tables) }
 
 // Room returns how many numbers each of the places holds that Run takes. It is less than 4 times the length.
 func (t *Transform) Room() int { return t.passes.length }
@@ -105,9 +97,11 @@ type chirp struct {
 	re, im   []float64 // the transform of their conjugates, at the distances k of elements
 }
 
-func (t *Transform) newChirp(padded int, alloc func(n int) ([]float64, error)) *chirp {
-	n := t.length
-	c := &chirp{cos: t.table(n, alloc), sin: t.table(n, alloc), re: t.table(padded, alloc), im: t.table(padded, alloc)}
+// fill computes the tables. p transforms as many numbers as there are distances.
+func (c *chirp) fill(p *passes) {
+	n, padded := len(c.cos), len(c.re)
+	clear(c.re)
+	clear(c.im)
 	for k := range n {
 		sin, cos := math.Sincos(math.Pi * float64(k*k%(2*n)) / float64(n)) // of the rest, since k² is large
 		c.cos[k], c.sin[k] = cos, -sin
@@ -115,6 +109,5 @@ func (t *Transform) newChirp(padded int, alloc func(n int) ([]float64, error)) *
 			c.re[at], c.im[at] = cos, sin
 		}
 	}
-	t.passes.run(c.re, c.im, make([]float64, padded), make([]float64, padded))
-	return c
+	p.run(c.re, c.im, make([]float64, padded), make([]float64, padded))
 }

@@ -25,11 +25,12 @@ type passes struct {
 	cos, sin []float64 // exp(-2πi k / length)
 }
 
-func (t *Transform) newPasses(length int, factors []int, alloc func(n int) ([]float64, error)) passes {
-	p := passes{length: length, factors: factors, cos: t.table(length, alloc), sin: t.table(length, alloc)}
-	for k := range length {
-		sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(length))
-		p.cos[k], p.sin[k] = cos, -sin
+// newPasses fills the tables for passes over as many numbers as these have.
+func newPasses(factors []int, cos, sin []float64) passes {
+	p := passes{length: len(cos), factors: factors, cos: cos, sin: sin}
+	for k := range cos {
+		s, c := math.Sincos(2 * math.Pi * float64(k) / float64(len(cos)))
+		cos[k], sin[k] = c, -s
 	}
 	return p
 }
