@@ -24,7 +24,6 @@ const (
 var exceptions = map[string]string{
 	"opgen.Set":                          "no operator of the catalogue has an argument that a caller passes",
 	"opimpl.Resolver.Min":                ofGenerated,
-	"opimpl.Flat":                        ofGenerated,
 	"engine.Librarian":                   "backends implement it",
 	"engine.StateMemory.Alloc":           ofKernels,
 	"engine.StateMemory.Free":            ofKernels,
