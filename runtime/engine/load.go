@@ -260,7 +260,7 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	reg := in.engine.registry.Task(c.ID)
 	if reg == nil {
-		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v", c.Operator, c.Task, c.ID)
+		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v; call Register of the catalogue that opgen generates with %s", c.Operator, c.Task, c.ID, c.Operator)
 	}
 	sig := reg.Signature
 	operator := sig.Operator

@@ -39,7 +39,7 @@ func (s *suite) testLoadErrors(t *testing.T) {
 		change func(*plan.Plan)
 		want   string
 	}{
-		{"unknown task", func(p *plan.Plan) { p.Calls[0].ID = 5 }, "plan gradients, fc: linear.forward: want a registered task linear.forward, got none of id 0000000000000005"},
+		{"unknown task", func(p *plan.Plan) { p.Calls[0].ID = 5 }, "plan gradients, fc: linear.forward: want a registered task linear.forward, got none of id 0000000000000005; call Register of the catalogue that opgen generates with linear"},
 		{"another target", func(p *plan.Plan) { p.Target = "other" }, fmt.Sprintf("engine: plan gradients: want a plan for target %q, got one for %q", s.target.Name, "other")},
 		{"wrong attributes", func(p *plan.Plan) { p.Calls[0].Attrs = []byte(`{"out_channels": 0}`) }, "plan gradients, fc: linear.forward: operator linear: attribute out_channels: want at least 1, got 0"},
 		{"other attributes", func(p *plan.Plan) { p.Calls[0].Attrs = []byte(`{"out_channels": 5}`) }, "plan gradients, fc: linear.forward: operator linear, task forward, slot weight: want f32[5, 3], got fc.weight f32[2, 3]"},
