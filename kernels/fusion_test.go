@@ -138,7 +138,7 @@ func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{sample: sample{op: op, attrs: attrs, types: types, shapes: x.Shapes, passed: passed}, g: graph.New(1), seeds: map[graph.Tensor]graph.Tensor{}}
+	f := &fixture{sample: sample{op: op, attrs: attrs, types: types, shapes: x.Shapes, passed: passed, counts: x.Counts}, g: graph.New(1), seeds: map[graph.Tensor]graph.Tensor{}}
 	draw := &drawing{domain: domains[0], rng: rand.New(rand.NewPCG(7, 11)), drawn: values{}}
 	inputs := map[int]graph.Tensor{}
 	f.node = f.apply(f.g, "n", func(slot, k int, o task.Operand) graph.Tensor {

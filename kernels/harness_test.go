@@ -42,6 +42,7 @@ type sample struct {
 	types  []dtype.Type     // of the operator's dtype variables
 	shapes map[string][]int // of inputs
 	passed map[int][]any    // what the caller passes, by slot
+	counts map[string]int   // how many tensors the caller asks for of outputs whose number it decides
 	all    bool             // request all outputs that are made on request
 	shared bool             // bind one tensor to all trainable inputs of the same type and shape
 }
@@ -80,14 +81,14 @@ func samplesOf(op *graph.Operator, example int) ([]sample, error) {
 		return nil, err
 	}
 	request := []bool{false}
-	if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest }) {
+	if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest && !s.Variadic }) {
 		request = append(request, true)
 	}
 	var out []sample
 	var refused error
 	for _, v := range registry().Task(op.Signatures[0].ID).Variants {
 		for _, all := range request {
-			s := sample{op: op, attrs: attrs, types: v.Types, shapes: op.Examples[example].Shapes, passed: passed, all: all}
+			s := sample{op: op, attrs: attrs, types: v.Types, shapes: op.Examples[example].Shapes, passed: passed, counts: op.Examples[example].Counts, all: all}
 			if _, err := newFixture(s, domains[0]); err != nil {
 				refused = err // an attribute may ask for another type
 				continue
@@ -132,12 +133,15 @@ func (s sample) operands(slot int) []task.Operand {
 func (s sample) apply(g *graph.Graph, name string, input func(slot, k int, o task.Operand) graph.Tensor) *graph.Node {
 	opts := []graph.Option{graph.Named(name)}
 	for i := range s.op.Slots {
-		if s.all && s.op.Slots[i].OnRequest {
+		if s.all && s.op.Slots[i].OnRequest && !s.op.Slots[i].Variadic {
 			opts = append(opts, graph.Request(i))
 		}
 	}
 	in := graph.Insert[int](g, 0, s.op, s.attrs, opts...)
 	for slot := range s.op.Slots {
+		if n, ok := s.counts[s.op.Slots[slot].Name]; ok {
+			in.Ask(slot, n)
+		}
 		for k, o := range s.operands(slot) {
 			in.Bind(slot, input(slot, k, o))
 		}

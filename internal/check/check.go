@@ -269,7 +269,7 @@ func (o *operator) check() {
 		o.arg(a)
 	}
 	for _, r := range o.s.Requires {
-		o.sc.Expr(r.That, expr.Bool)
+		o.sc.GivenExpr(r.That, expr.Bool)
 		o.message(r.Message)
 	}
 	o.sc.Validate()

@@ -41,7 +41,7 @@ func (o *operator) slot(s *spec.Slot) {
 				o.list.Add(diag.BadRole, s.Present.Span(), "the caller decides about inputs and outputs, not about a %s slot", s.Role.V)
 			}
 		} else {
-			o.sc.Expr(s.Present, expr.Bool)
+			o.sc.GivenExpr(s.Present, expr.Bool)
 		}
 	}
 	if sc, ok := s.Saved.(*source.Scalar); ok {
@@ -50,7 +50,7 @@ func (o *operator) slot(s *spec.Slot) {
 		}
 	}
 	if s.Below.Set() {
-		o.sc.Expr(s.Below, expr.Int)
+		o.sc.GivenExpr(s.Below, expr.Int)
 	}
 	o.counted(s)
 	if s.Variadic != nil {
@@ -145,7 +145,7 @@ func (o *operator) variadic(s *spec.Slot) {
 		if v.Min.Set() || v.Max.Set() {
 			o.list.Add(diag.ExclusiveKey, v.Count.Span(), "count is the number of tensors, so min and max have no meaning")
 		}
-		o.sc.Expr(v.Count, expr.Int)
+		o.sc.GivenExpr(v.Count, expr.Int)
 	}
 	if what := o.sc.What("i"); what != "" {
 		o.list.Add(diag.Reserved, o.sc.Where("i"), "%s cannot be named i: in shapes, i numbers the tensors of %s", what, s.Name)
@@ -155,9 +155,6 @@ func (o *operator) variadic(s *spec.Slot) {
 		o.list.Add(diag.BadRole, v.Span, "%s has no variadic slots", english.Article(kindWords[o.s.Kind]))
 	case v.Mixed.V:
 		o.list.Add(diag.NotYet, v.Mixed.Span, "slots whose tensors have element types of their own are not supported yet")
-	case s.Role.V == "output" && !v.Count.Set():
-		o.list.Add(diag.NotYet, v.Span, "outputs whose number the caller gives are not supported yet").
-			Hinted("give the number as an expression: variadic = { count = \"...\" }")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
@@ -339,77 +338,5 @@ func (o *operator) cost(c *spec.Cost) {
 	if !o.s.Unread["tasks"] {
 		d := o.list.Add(diag.Undefined, c.Key, "there is no task %s that could have this cost", c.Task)
 		d.Suggest(c.Task, "its tasks", tasks)
-	}
-}
-
-func (o *operator) example(x *spec.Example) {
-	have := map[string]bool{}
-	for _, e := range x.Inputs {
-		have[e.Key] = true
-		if slices.ContainsFunc(o.s.Dims, func(l *spec.Let) bool { return l.Name == e.Key && l.Func.Set() }) {
-			o.exampleShape(e.Key, e.Value)
-			continue
-		}
-		p := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == e.Key })
-		if p >= 0 && !slices.Contains(spec.Roles, o.s.Slots[p].Role.V) {
-			continue
-		}
-		if p < 0 || o.s.Slots[p].Role.V != "input" && o.s.Kind != spec.Initializer {
-			d := o.list.Add(diag.BadExample, e.KeySpan, "there is no input %s", e.Key)
-			candidates := []string{"attrs", "args"}
-			for _, p := range o.sc.Inputs {
-				candidates = append(candidates, p.Slot.Name)
-			}
-			if n := d.Nearest(e.Key, candidates); n != "" {
-				have[n] = true
-			}
-			continue
-		}
-		if o.s.Slots[p].Variadic == nil {
-			o.exampleShape(e.Key, e.Value)
-		} else if list, ok := e.Value.(*source.Array); ok {
-			for _, n := range list.Elems {
-				o.exampleShape(e.Key, n)
-			}
-		} else {
-			o.list.Add(diag.BadExample, source.SpanOf(e.Value), "%s: want a list of shapes, got %s", e.Key, english.Article(source.Kind(e.Value)))
-		}
-	}
-	if !x.Bad && !have["attrs"] {
-		o.given(o.s, x.Attrs, x.Span, diag.BadExample)
-	}
-	if !x.Bad && !have["args"] {
-		o.exampleArgs(x)
-	}
-	for _, l := range o.s.Dims {
-		if l.Func.Set() && !have[l.Name] {
-			o.list.Add(diag.BadExample, x.Span, "the example does not say what %s is, which a Go function computes", l.Name).
-				Hinted("write its extents: %s = [...]; opgen runs no code of the module", l.Name)
-		}
-	}
-	for _, p := range o.sc.Inputs {
-		if !p.Slot.Present.Set() && !p.Slot.MaybeEmpty() && !have[p.Slot.Name] {
-			o.list.Add(diag.BadExample, x.Span, "the example gives no shape for %s", p.Slot.Name)
-		}
-	}
-}
-
-// exampleShape checks the shape of a tensor in an example.
-func (o *operator) exampleShape(slot string, n source.Node) {
-	arr, ok := n.(*source.Array)
-	if !ok {
-		o.list.Add(diag.BadExample, source.SpanOf(n), "%s: want the extents of a shape, got %s", slot, english.Article(source.Kind(n)))
-		return
-	}
-	for _, e := range arr.Elems {
-		s, ok := e.(*source.Scalar)
-		v, isInt := int64(0), false
-		if ok {
-			v, isInt = s.Value.(int64)
-		}
-		if !isInt || v < 0 {
-			o.list.Add(diag.BadExample, source.SpanOf(e), "%s: want extents of 0 or more", slot)
-			return
-		}
 	}
 }

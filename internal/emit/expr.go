@@ -305,11 +305,23 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 		}
 		return v
 	case "count":
+		if x.e.onRequest(n.Args[0]) {
+			return "r.Asked(" + arg(0) + ")"
+		}
 		return "r.Len(" + arg(0) + ")"
 	case "present":
+		if x.e.onRequest(n.Args[0]) {
+			return "r.Requested(" + arg(0) + ")"
+		}
 		return "r.Has(" + arg(0) + ")"
 	}
 	panic("emit: unknown function " + n.Func)
+}
+
+// onRequest reports whether an expression names an output that is made on request.
+func (e *emitter) onRequest(n expr.Node) bool {
+	id, ok := n.(*expr.Ident)
+	return ok && slices.ContainsFunc(e.op.Slots, func(s *model.Slot) bool { return s.Name == id.Name && s.OnRequest })
 }
 
 // checkAxis returns the call that checks the value of an axis attribute against the rank of a tensor, by default that

@@ -93,18 +93,18 @@ func made(s *model.Slot) string {
 	return "opimpl.Tensor(n, Slot" + s.GoName + ")"
 }
 
-// outputs returns the slots that Apply returns: outputs that are neither made on request nor auxiliary losses.
+// outputs returns the slots that Apply returns: outputs that are no auxiliary losses and that no option requests.
 func outputs(o *model.Operator) []*model.Slot {
 	var out []*model.Slot
 	for _, s := range o.Slots {
-		if s.Role == task.RoleOutput && !s.OnRequest && !s.AuxLoss {
+		if s.Role == task.RoleOutput && (!s.OnRequest || s.Variadic) && !s.AuxLoss {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// applied is a parameter of Apply: an input or an argument.
+// applied is a parameter of Apply: an input, the number of tensors of an output, or an argument.
 type applied struct {
 	name, goName string
 	typ          string // the type of the tensors or of the argument
@@ -133,6 +133,12 @@ func (e *emitter) applied() []applied {
 		}
 		in.bind = fmt.Sprintf("Bind(Slot%s, %s)", in.goName, v)
 		all = append(all, in)
+	}
+	for _, s := range e.op.Slots {
+		if s.OnRequest && s.Variadic {
+			name := param(s.Name)
+			all = append(all, applied{name, s.GoName, "int", fmt.Sprintf("Ask(Slot%s, %s)", s.GoName, name), false})
+		}
 	}
 	for _, a := range e.op.Passed() {
 		name := param(a.Name)
@@ -190,6 +196,11 @@ func (e *emitter) apply() {
 		e.p("type Outputs struct {\n%s\n}", strings.Join(fields, "\n"))
 	}
 	e.p("")
+	for _, s := range o.Slots {
+		if s.OnRequest && s.Variadic {
+			doc += fmt.Sprintf(", of which %s says how many tensors", param(s.Name))
+		}
+	}
 	e.comment("%s. After an error, which g keeps, it returns no tensor.", doc)
 	e.p("func Apply(g *graph.Graph, attrs Attrs%s, opts ...graph.Option) %s {", params, result)
 	if result == "" {

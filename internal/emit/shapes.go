@@ -364,7 +364,11 @@ func (e *emitter) setSlot(x *exprs, s *model.Slot) {
 		if slices.ContainsFunc(s.Dims, func(d scope.ShapeExpr) bool { return uses(ofClass(expr.Position), d.Node) }) {
 			i = "i := "
 		}
-		e.p("for %srange r.Count(Slot%s, %s) {\n%s\n}", i, s.GoName, x.code(s.CountX, 0), set)
+		count := fmt.Sprintf("r.Asked(Slot%s)", s.GoName)
+		if s.CountX != nil {
+			count = fmt.Sprintf("r.Count(Slot%s, %s)", s.GoName, x.code(s.CountX, 0))
+		}
+		e.p("for %srange %s {\n%s\n}", i, count, set)
 	case s.OnRequest:
 		e.p("if r.Requested(Slot%s) {\n%s\n}", s.GoName, set)
 	default:

@@ -73,6 +73,12 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 	u.setAttrs(x)
 	u.setPassed(x)
 	u.setInputs(x)
+	u.asked = x.Counts
+	for _, s := range u.op.Slots {
+		if n := u.asked[s.Name]; s.Variadic && s.OnRequest && (n < s.Min || n > s.Max) {
+			u.fail("%s: want %s, got %d tensors", s.Name, s.Tensors(), n)
+		}
+	}
 	for _, s := range o.Slots {
 		if s.Pattern != nil {
 			u.matchAll(s)
@@ -121,6 +127,7 @@ type use struct {
 	passed  []program.Passed    // what the caller passes
 	types   []dtype.Type        // of dtype variables; Invalid before they are bound
 	tensors [][]program.Operand // by slot
+	asked   map[string]int      // how many tensors the caller asks for of outputs
 	number  int                 // of the tensor of a variadic slot whose shape is read
 	parsed  *program.Parsed     // the formula, if it was read already
 }
@@ -238,6 +245,8 @@ func (u *use) shown(name string) any {
 func (u *use) setSlot(s *model.Slot) {
 	count := 1
 	switch {
+	case s.Variadic && s.OnRequest:
+		count = u.asked[s.Name]
 	case s.Variadic:
 		count = u.integer(s.CountX)
 	case s.OnRequest && !u.choice.Request, !s.OnRequest && s.PresentIf != nil && !u.truth(s.PresentIf):

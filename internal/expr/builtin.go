@@ -207,6 +207,8 @@ func positive(n Node) bool {
 		return n.Op == "*" && positive(n.X) && positive(n.Y)
 	case *Call:
 		switch n.Func {
+		case "count":
+			return len(n.Args) == 1 && positive(n.Args[0])
 		case "max":
 			return slices.ContainsFunc(n.Args, positive)
 		case "min":

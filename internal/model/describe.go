@@ -60,7 +60,7 @@ var (
 
 func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 	d := task.Slot{Name: sl.Name, Role: roles[sl.Role.V], Type: sl.Type.V, Shape: shapeText(sl), Optional: sl.Present.Set(),
-		OnRequest: sl.Role.V == "output" && sl.Present.V == "caller",
+		OnRequest: sl.Role.V == "output" && sl.Present.V == "caller" || sl.Asked(),
 		Provided:  s.Kind == spec.Initializer && sl.Role.V == "output",
 		Trainable: s.Kind == spec.Operator && rules.Trainable(s, sl),
 		PerWorker: sl.Per.V == "worker", AuxLoss: sl.AuxLoss.V, CountedBy: sl.Count.V}
@@ -188,6 +188,14 @@ func describeExample(o *task.Operator, x *spec.Example) task.Example {
 				d.Dims = map[string][]int{}
 			}
 			d.Dims[e.Key] = extents(e.Value)
+			continue
+		}
+		if s, ok := e.Value.(*source.Scalar); ok { // how many tensors of an output
+			if d.Counts == nil {
+				d.Counts = map[string]int{}
+			}
+			n, _ := s.Value.(int64)
+			d.Counts[e.Key] = int(n)
 			continue
 		}
 		if !o.Slots[o.SlotNamed(e.Key)].Variadic {

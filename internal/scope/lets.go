@@ -50,7 +50,7 @@ func (sc *Scope) letExpr(l *spec.Let) expr.Node {
 	if n, err := expr.Parse(l.Expr.V); err == nil && expr.Check(n, sc, expr.Dims) == nil {
 		want = expr.Dims
 	}
-	return sc.exprAt(l.Expr.Node, l.Expr.V, 0, want)
+	return sc.givenAt(l.Expr.Node, l.Expr.V, 0, want)
 }
 
 // definition returns the text that defines a dimension.

@@ -98,7 +98,7 @@ func (sc *Scope) elem(sl *spec.Slot, n source.Node, axes map[string]*spec.Attr) 
 	if rest {
 		kind, want = MatchAll, expr.Dims
 	}
-	node := sc.exprAt(s, inner, 0, want)
+	node := sc.givenAt(s, inner, 0, want)
 	if node != nil && !rest {
 		sc.notAxis(s, node)
 	}
@@ -304,7 +304,7 @@ func (sc *Scope) Shape(sl *spec.Slot) []ShapeExpr {
 			sc.list.Add(diag.ExprType, s.Span, "%s is one dimension, not a run", dim).Hinted("write %s", dim)
 			continue
 		}
-		if node := sc.exprAt(s, inner, begin, want); node != nil {
+		if node := sc.givenAt(s, inner, begin, want); node != nil {
 			if !rest {
 				sc.notAxis(s, node)
 			}

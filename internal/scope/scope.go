@@ -95,7 +95,11 @@ func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
 		sc.declare(a.Name, "attribute", a.Key, sym)
 	}
 	for _, sl := range s.Slots {
-		sc.declare(sl.Name, "slot", sl.Key, expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Slot}})
+		sym := expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Slot}}
+		if sl.Variadic != nil && !sl.Variadic.Count.Set() {
+			sym.HasMin, sym.Min = true, sl.Variadic.Min.V // of count(slot)
+		}
+		sc.declare(sl.Name, "slot", sl.Key, sym)
 	}
 	for _, a := range s.Args {
 		kind := expr.Argument

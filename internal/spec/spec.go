@@ -196,6 +196,11 @@ func (s *Slot) MaybeEmpty() bool {
 	return s.Variadic != nil && s.Variadic.Min.V < 1 && !s.Variadic.Count.Set()
 }
 
+// Asked reports whether the slot is an output of which the caller asks for as many tensors as it wants.
+func (s *Slot) Asked() bool {
+	return s.Role.V == "output" && s.Variadic != nil && !s.Variadic.Count.Set()
+}
+
 // Mixed reports whether the slot's tensors may have different element types.
 func (s *Slot) Mixed() bool { return s.Variadic != nil && s.Variadic.Mixed.V }
 

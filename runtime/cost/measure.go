@@ -95,12 +95,15 @@ func alone(n *graph.Node) (*single, error) {
 	given := n.Resolved.Given()
 	var opts []graph.Option
 	for i := range n.Op.Slots {
-		if given.Requested[i] {
+		if given.Requested[i] > 0 && !n.Op.Slots[i].Variadic {
 			opts = append(opts, graph.Request(i))
 		}
 	}
 	in := graph.Insert[int](g, 0, n.Op, n.Attrs, opts...)
 	for i := range n.Op.Slots {
+		if given.Requested[i] > 0 && n.Op.Slots[i].Variadic {
+			in.Ask(i, given.Requested[i])
+		}
 		if values := n.Passed(i); len(values) > 0 {
 			in.BindArg(i, values...)
 		}

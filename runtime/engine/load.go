@@ -276,7 +276,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	}
 	for _, name := range c.Requested {
 		if s := operator.SlotNamed(name); s >= 0 {
-			given.Requested[s] = true
+			given.Requested[s]++
 		}
 	}
 	for name, n := range c.Values {

@@ -24,6 +24,7 @@ func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.
 			}
 			given := task.NoneGiven(&o.Operator)
 			for n, s := range o.Slots {
+				given.Requested[n] = ex.Counts[s.Name]
 				if s.Role == task.RoleArgument || s.Role == task.RoleState {
 					continue
 				}

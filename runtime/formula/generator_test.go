@@ -96,7 +96,7 @@ func agree(t *testing.T, name string, o *model.Operator, r *task.Operator, x *ta
 // changed returns an example with other extents, or other numbers of dimensions. An extent changes in all shapes, so that
 // some still fit.
 func changed(x *task.Example, rng *rand.Rand) *task.Example {
-	out := &task.Example{Attrs: x.Attrs, Args: x.Args, Shapes: map[string][]int{}}
+	out := &task.Example{Attrs: x.Attrs, Counts: x.Counts, Args: x.Args, Shapes: map[string][]int{}}
 	from, to := 1+rng.IntN(5), rng.IntN(6)
 	for _, name := range slices.Sorted(maps.Keys(x.Shapes)) {
 		dims := slices.Clone(x.Shapes[name])
@@ -127,7 +127,10 @@ func runtimeUse(o *task.Operator, x *task.Example, c example.Choice) (*program.U
 	given := task.NoneGiven(o)
 	for i := range o.Slots {
 		given.Operands[i] = operands(o, i, x, c)
-		given.Requested[i] = o.Slots[i].OnRequest && c.Request
+		given.Requested[i] = x.Counts[o.Slots[i].Name]
+		if o.Slots[i].OnRequest && !o.Slots[i].Variadic && c.Request {
+			given.Requested[i] = 1
+		}
 	}
 	passed, err := x.Passed(o)
 	if err != nil {

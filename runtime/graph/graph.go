@@ -307,7 +307,7 @@ type Insertion[S ~int] struct {
 	attrs task.Attrs
 	opts  options
 	given [][]Tensor
-	wants []bool // outputs made on request
+	wants []int // tensors of outputs made on request
 	args  map[int][]any
 	skip  int
 	bad   bool
@@ -316,7 +316,7 @@ type Insertion[S ~int] struct {
 
 // Insert begins a node of g. Errors are reported at the source line skip calls above the caller.
 func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...Option) *Insertion[S] {
-	in := &Insertion[S]{g: g, op: op, attrs: attrs, given: make([][]Tensor, len(op.Slots)), wants: make([]bool, len(op.Slots)), skip: skip + 1}
+	in := &Insertion[S]{g: g, op: op, attrs: attrs, given: make([][]Tensor, len(op.Slots)), wants: make([]int, len(op.Slots)), skip: skip + 1}
 	for _, o := range opts {
 		o(&in.opts)
 	}
@@ -328,12 +328,22 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 		in.Bind(S(slot), in.opts.optional[slot]...)
 	}
 	for _, slot := range in.opts.requests {
-		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest {
+		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest || op.Slots[slot].Variadic {
 			in.fail("the number of an output that is made on request", fmt.Sprint(slot))
 			continue
 		}
-		in.wants[slot] = true
+		in.wants[slot] = 1
 	}
+	return in
+}
+
+// Ask asks for n tensors of a variadic output whose number the caller decides.
+func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
+	if slot < 0 || int(slot) >= len(in.op.Slots) || !in.op.Slots[slot].OnRequest || !in.op.Slots[slot].Variadic {
+		in.fail("the number of an output of which the caller asks for several", fmt.Sprint(int(slot)))
+		return in
+	}
+	in.wants[slot] = n
 	return in
 }
 

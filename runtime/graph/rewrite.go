@@ -19,7 +19,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 	given.Pass(n.passed)
 	copy(given.Requested, n.Resolved.Given().Requested)
 	for _, slot := range request {
-		given.Requested[slot] = true
+		given.Requested[slot] = 1
 	}
 	for slot := range n.slots {
 		s := &n.Op.Slots[slot]

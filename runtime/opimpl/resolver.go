@@ -58,6 +58,9 @@ func newResolver[S ~int](o *task.Operator, given task.Given) *Resolver[S] {
 	}
 	for i := range o.Slots {
 		s, ops := &o.Slots[i], given.Operands[i]
+		if n := given.Requested[i]; n != 0 || s.OnRequest {
+			r.checkRequest(S(i), n)
+		}
 		if s.Role != task.RoleInput && !s.Provided {
 			continue
 		}
@@ -72,6 +75,19 @@ func newResolver[S ~int](o *task.Operator, given task.Given) *Resolver[S] {
 		}
 	}
 	return r
+}
+
+// checkRequest checks how many tensors of an output the caller asks for.
+func (r *Resolver[S]) checkRequest(slot S, n int) {
+	s := &r.op.Slots[slot]
+	switch {
+	case !s.OnRequest:
+		r.fail(slot, whole, "an output that is made on request", fmt.Sprintf("a request of %d tensors", n))
+	case s.Variadic && (n < s.Min || n > min(s.Max, maxTensors)):
+		r.fail(slot, whole, arity(s)+" that the caller asks for", fmt.Sprint(n))
+	case !s.Variadic && n > 1:
+		r.fail(slot, whole, "at most one tensor", fmt.Sprint(n))
+	}
 }
 
 // arity says in words how many tensors a variadic slot holds.
@@ -140,7 +156,10 @@ func (r *Resolver[S]) Len(slot S) int {
 }
 
 // Requested reports whether the caller requests an output.
-func (r *Resolver[S]) Requested(slot S) bool { return r.res.Inputs.Requested[slot] }
+func (r *Resolver[S]) Requested(slot S) bool { return r.res.Inputs.Requested[slot] > 0 }
+
+// Asked returns how many tensors of a variadic output the caller asks for.
+func (r *Resolver[S]) Asked(slot S) int { return r.res.Inputs.Requested[slot] }
 
 // Tensor returns the tensor of a slot, which may be absent.
 func (r *Resolver[S]) Tensor(slot S) Operand[S] { return Operand[S]{r, slot, 0} }

@@ -106,7 +106,7 @@ func TestResolve(t *testing.T) {
 		r.Cost(0, 20)
 	})
 	g := given(o)
-	g.Requested[slotAsked] = true
+	g.Requested[slotAsked] = 1
 	r, err := task.Resolve(o, anyAttrs{}, g)
 	if err != nil {
 		t.Fatal(err)

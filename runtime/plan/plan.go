@@ -111,8 +111,8 @@ type Call struct {
 	Device   int             `json:"device,omitempty"` // runs the call and has its tensors
 	Attrs    json.RawMessage `json:"attrs"`
 	Types    []dtype.Type    `json:"types"` // of the operator's dtype variables
-	// Given lists the tensors to which the operator was applied, by slot name. Requested lists the outputs
-	// made on request. The operator's rules give all other shapes.
+	// Given lists the tensors to which the operator was applied, by slot name. Requested names the outputs made on
+	// request, once for each tensor. The operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
 	// Values says how many values the caller of the node passes for arguments, by slot name. They may be those of other

@@ -33,7 +33,7 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 			}
 			c.Given[op.Slots[i].Name] = given.Operands[i]
 		}
-		if given.Requested[i] {
+		for range given.Requested[i] {
 			c.Requested = append(c.Requested, op.Slots[i].Name)
 		}
 		if given.Values[i] > 0 {

@@ -62,15 +62,16 @@ type Given struct {
 	// Operands of the input slots, and of outputs that the caller provides; none where a slot is
 	// left out.
 	Operands [][]Operand
-	// Requested tells which of the outputs that are made on request are made.
-	Requested []bool
+	// Requested tells how many tensors the caller asks for of outputs that are made on request: 0 or 1, or a number within the
+	// limits of a variadic one.
+	Requested []int
 	// Values says how many values the caller passes for arguments; 0 for other slots.
 	Values []int
 }
 
 // NoneGiven returns a Given for o in which every slot is left out.
 func NoneGiven(o *Operator) Given {
-	return Given{make([][]Operand, len(o.Slots)), make([]bool, len(o.Slots)), make([]int, len(o.Slots))}
+	return Given{make([][]Operand, len(o.Slots)), make([]int, len(o.Slots)), make([]int, len(o.Slots))}
 }
 
 // Pass notes how many values the caller passes for each argument. passed holds the values by slot.

@@ -99,7 +99,7 @@ type Slot struct {
 	Type      string `json:"type"`                 // element type, or the variable that stands for it
 	Shape     string `json:"shape,omitempty"`      // as the spec writes it; for messages
 	Optional  bool   `json:"optional,omitempty"`   // may be absent
-	OnRequest bool   `json:"on_request,omitempty"` // an output that is made only if the caller asks for it
+	OnRequest bool   `json:"on_request,omitempty"` // an output that is made only if the caller asks for it; of a variadic one it asks for a number of tensors
 	Provided  bool   `json:"provided,omitempty"`   // an output whose shape the caller gives, as for an initializer
 	Variadic  bool   `json:"variadic,omitempty"`   // holds Min to Max tensors rather than one
 	Min       int    `json:"min,omitempty"`
@@ -233,6 +233,8 @@ type TypeVar struct {
 type Example struct {
 	Attrs  string           `json:"attrs"`  // JSON
 	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
+	// Counts tells how many tensors the caller asks for of outputs whose number it decides.
+	Counts map[string]int `json:"counts,omitempty"`
 	// Args holds, as a JSON object, a list of values for each argument that the caller passes; "" if there are none.
 	Args string `json:"args,omitempty"`
 	// Dims holds the dimensions that functions of the module give, which tools do not run.

@@ -95,7 +95,18 @@ def f32(*x):
     return np.array(x, np.float32)
 
 
+def chunk(axis, parts):
+    def compute(input):
+        return {f"output_{i}": part for i, part in enumerate(np.split(input, parts, axis))}
+    return compute
+
+
 def generate():
+    case("chunk", "first", chunk(0, 2), {"axis": 0}, {"input": draw(4, 3)}, wrt=["input"], like="numpy.split")
+    case("chunk", "middle", chunk(1, 3), {"axis": 1}, {"input": draw(2, 6, 2)}, wrt=["input"], like="numpy.split")
+    case("chunk", "one", chunk(-1, 1), {"axis": -1}, {"input": draw(2, 5)}, wrt=["input"], like="numpy.split")
+    case("chunk", "singles", chunk(0, 4), {"axis": 0}, {"input": np.arange(4)}, like="numpy.split")
+    case("chunk", "empty", chunk(0, 3), {"axis": 0}, {"input": draw(0, 2)}, grad={"input": np.zeros((0, 2))}, like="numpy.split", tags=["edge"])
     segments()
     neighborhoods()
     case("gather", "smaller_index", gather(1), {"dim": 1}, {"input": draw(4, 3, 5), "index": np.array([[[0, 2, 1], [2, 2, 0]], [[1, 1, 1], [0, 2, 0]]])},

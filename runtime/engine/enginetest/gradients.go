@@ -65,6 +65,9 @@ func newSample(o *graph.Operator, example *task.Example, types []dtype.Type) (*s
 	in := graph.Insert[int](x.g, 0, o, attrs)
 	for i := range o.Slots {
 		slot := &o.Slots[i]
+		if n, ok := example.Counts[slot.Name]; ok {
+			in.Ask(i, n)
+		}
 		typ, err := dtype.Parse(slot.Type)
 		if k := slices.IndexFunc(o.Types, func(v task.TypeVar) bool { return v.Name == slot.Type }); err != nil && k >= 0 {
 			typ = types[k]

@@ -65,7 +65,7 @@ func (c *call) fits(got *plan.Call) bool {
 	same := func(a, b task.Operand) bool { return a.Type == b.Type && slices.Equal(a.Shape, b.Shape) }
 	for i := range c.sig.Operator.Slots {
 		name := c.sig.Operator.Slots[i].Name
-		if !slices.EqualFunc(got.Given[name], given.Operands[i], same) || slices.Contains(got.Requested, name) != given.Requested[i] ||
+		if !slices.EqualFunc(got.Given[name], given.Operands[i], same) || times(got.Requested, name) != given.Requested[i] ||
 			got.Values[name] != given.Values[i] {
 			return false
 		}
@@ -323,4 +323,15 @@ func (v *validator) explicit(prog *graph.Program) *plan.Error {
 		}
 	}
 	return nil
+}
+
+// times returns how many elements of a list are x.
+func times(list []string, x string) int {
+	n := 0
+	for _, y := range list {
+		if y == x {
+			n++
+		}
+	}
+	return n
 }

@@ -74,6 +74,10 @@ func TestPlan(t *testing.T) {
 			c.Attrs = json.RawMessage(strings.Replace(string(c.Attrs), "SIN", "COS", 1))
 		}, "want the attributes and tensors that the program gives it, got others"},
 		{"a seed", func(p *plan.Plan) { call(p, "sin: element_unary.forward").Seed = 1 }, "want the attributes and tensors that the program gives it, got others"},
+		{"a request", func(p *plan.Plan) {
+			c := call(p, "loss: sparse_categorical_crossentropy.forward")
+			c.Requested = append(slices.Clone(c.Requested), "probs")
+		}, "want the attributes and tensors that the program gives it, got others"},
 		{"another node", func(p *plan.Plan) { call(p, "sin: element_unary.forward").Node = "cos" }, "want a call of the program, got another"},
 		{"another weight", func(p *plan.Plan) {
 			a, b := call(p, "b: linear.forward"), call(p, "c: linear.forward")
