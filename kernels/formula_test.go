@@ -58,6 +58,7 @@ func TestKernelsComputeFormulas(t *testing.T) {
 
 // withoutFormula gives the test that compares what an operator without a formula computes with known results.
 var withoutFormula = map[string]func(*testing.T){
+	"checksum":    TestChecksum,
 	"concat_flat": TestConcatFlat,
 	"einsum":      TestEinsum,
 	"nonzero":     TestNonzero,

@@ -23,6 +23,7 @@ const (
 var undivided = map[string]string{
 	"broadcast":              repeats,
 	"cache":                  overAll,
+	"checksum":               overAll,
 	"concat_flat":            byNumber,
 	"einsum":                 "a kernel by hand reads the equation, and there is no formula from which sharding follows",
 	"element_binary":         repeats,

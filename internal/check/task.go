@@ -213,9 +213,10 @@ func (o *operator) access(t *spec.Task, a *spec.Access) {
 
 // reduce checks that a task may fold values into a slot with an operator.
 func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string) {
-	if _, err := perm.ParseRedop(op); err != nil {
+	redop, err := perm.ParseRedop(op)
+	if err != nil {
 		at := len("reduce(")
-		o.list.Add(diag.BadValue, a.Value.Node.Within(at, at+len(op)), "there is no reduction operator %q", op).Hinted("operators are sum, prod, min, max")
+		o.list.Add(diag.BadValue, a.Value.Node.Within(at, at+len(op)), "there is no reduction operator %q", op).Hinted("operators are %s", strings.Join(perm.Redops(), ", "))
 		return
 	}
 	switch {
@@ -223,12 +224,34 @@ func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string)
 		o.list.Add(diag.BadPerm, a.Value.Span(), "%s may not reduce into %s: values are folded into outputs only", t.Name, s.Name).See(s.Role.Span(), "the role of %s", s.Name)
 	case t.Name != "forward":
 		o.list.Add(diag.BadPerm, a.Value.Span(), "%s may not reduce into %s: only forward makes outputs", t.Name, s.Name)
-	case s.Type.V == "bool":
-		o.list.Add(diag.BadPerm, a.Value.Span(), "%s holds bool, and only numbers are reduced", s.Name).See(s.Type.Span(), "its type")
+	default:
+		o.reducible(a, s, redop)
 	}
 	for _, g := range append([]spec.Str{t.Grain}, grains(t)...) {
 		if g.Set() {
 			o.list.Add(diag.BadStep, g.Span(), "a task that reduces runs in one range, so that its operations have one order").See(a.Value.Span(), "the reduction")
+		}
+	}
+}
+
+// reducible checks that a reduction folds elements of the slot's types: bits those of integers and bool, others numbers.
+func (o *operator) reducible(a *spec.Access, s *spec.Slot, redop perm.Redop) {
+	types := []spec.Str{s.Type}
+	for _, v := range o.s.Types {
+		if v.Name == s.Type.V {
+			types = v.Types
+		}
+	}
+	for _, t := range types {
+		d, err := dtype.Parse(t.V)
+		switch {
+		case err != nil:
+		case redop.Bitwise() && !d.IsInteger() && d != dtype.Bool:
+			o.list.Add(diag.BadPerm, a.Value.Span(), "%s holds %s, and %v folds the bits of integers and of bool", s.Name, t.V, redop).See(s.Type.Span(), "its type")
+			return
+		case !redop.Bitwise() && !d.IsInteger() && !d.IsFloat():
+			o.list.Add(diag.BadPerm, a.Value.Span(), "%s holds %s, and %v folds numbers", s.Name, t.V, redop).See(s.Type.Span(), "its type")
+			return
 		}
 	}
 }

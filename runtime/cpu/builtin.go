@@ -34,8 +34,12 @@ func builtin(t *engine.Builtin) (op.Body, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("want a reduction operator, got %q", t.Redop)
-		case !typ.IsInteger() && !typ.IsFloat():
+		case t.Redop.Bitwise() && !typ.IsInteger() && typ != dtype.Bool:
+			return nil, fmt.Errorf("want a reduction of integers or bool, got %v", typ)
+		case !t.Redop.Bitwise() && !typ.IsInteger() && !typ.IsFloat():
 			return nil, fmt.Errorf("want a reduction of numbers, got %v", typ)
+		case t.Redop == perm.And && typ == dtype.Bool:
+			v = 1
 		}
 		return newFill(typ, to, v), nil
 	case "fill":
@@ -71,8 +75,9 @@ func wrong(t *engine.Builtin, got ...dtype.Type) error {
 }
 
 // identities holds the identity element of each reduction. In an integer type, an infinity stands for the
-// bound of the type.
-var identities = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1)}
+// bound of the type. All bits of -1 are set.
+var identities = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1),
+	perm.Or: 0, perm.And: -1, perm.Xor: 0}
 
 // fill repeats an element.
 type fill struct{ to, element []byte }

@@ -37,7 +37,12 @@ func (k folding) bind(a *task.Accessor) ([]op.Body, error) {
 			from := to
 			from.Bytes = make([]byte, len(to.Bytes))
 			values[p.Slot] = append(values[p.Slot], from)
-			folds = append(folds, foldInto(p.Redop, to, from))
+			fold, ok := foldInto(p.Redop, to, from)
+			if !ok {
+				return nil, &op.Error{Operator: k.signature.Operator.Name, Task: k.signature.Task, Slot: k.signature.Operator.Slots[p.Slot].Name,
+					Want: "elements that " + p.Redop.String() + " folds", Got: to.Type.String()}
+			}
+			folds = append(folds, fold)
 		}
 	}
 	inner := *a
@@ -65,8 +70,9 @@ func (k folding) bind(a *task.Accessor) ([]op.Body, error) {
 	return bodies, nil
 }
 
-// foldInto returns what folds the elements of one buffer into those of another of the same type and shape.
-func foldInto(r perm.Redop, to, from task.Buffer) func() {
+// foldInto returns what folds the elements of one buffer into those of another of the same type and shape; ok is false if
+// the operator does not fold elements of the type.
+func foldInto(r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
 	switch to.Type {
 	case dtype.F32:
 		return foldEach[float32](r, to, from)
@@ -74,17 +80,21 @@ func foldInto(r perm.Redop, to, from task.Buffer) func() {
 		return foldEach[float64](r, to, from)
 	case dtype.I32:
 		return foldEach[int32](r, to, from)
+	case dtype.I64:
+		return foldEach[int64](r, to, from)
+	case dtype.Bool:
+		return foldEach[bool](r, to, from)
 	}
-	return foldEach[int64](r, to, from)
+	return nil, false
 }
 
-func foldEach[T dtype.Number](r perm.Redop, to, from task.Buffer) func() {
-	v, x := tensor.MakeReduction(unlock.Key{}, as[T](to.Bytes), to.Shape, r), as[T](from.Bytes)
+func foldEach[T dtype.Element](r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
+	v, ok := tensor.MakeReduction(unlock.Key{}, as[T](to.Bytes), to.Shape, r)
 	return func() {
-		for i, x := range x {
+		for i, x := range as[T](from.Bytes) {
 			v.Fold(i, x)
 		}
-	}
+	}, ok
 }
 
 // foldBody is a step of a task that folds values in. Its first range does all, since folds have one order.

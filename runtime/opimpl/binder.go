@@ -191,7 +191,7 @@ func (a *Binder[S]) absent(slot S, grad bool) bool {
 }
 
 // ReduceTo returns the tensor of a slot into which the task folds values.
-func ReduceTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
+func ReduceTo[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
 	b, ok := a.one(slot, false, at(i))
 	if !ok {
 		return tensor.Reduction[T]{}
@@ -202,7 +202,11 @@ func ReduceTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) tensor.Red
 			op = p.Redop
 		}
 	}
-	return tensor.MakeReduction(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape, op)
+	v, ok := tensor.MakeReduction(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape, op)
+	if !ok {
+		a.fail(slot, at(i), "elements that "+op.String()+" folds", b.Type.String())
+	}
+	return v
 }
 
 // Optional returns a slot's tensor, read with get, if the slot has one.

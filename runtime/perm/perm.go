@@ -69,9 +69,18 @@ const (
 	Prod
 	Min
 	Max
+	Or  // of integers bit by bit
+	And // of integers bit by bit
+	Xor // of integers bit by bit
 )
 
-var redops = [...]string{NoRedop: "", Sum: "sum", Prod: "prod", Min: "min", Max: "max"}
+var redops = [...]string{NoRedop: "", Sum: "sum", Prod: "prod", Min: "min", Max: "max", Or: "or", And: "and", Xor: "xor"}
+
+// Redops returns the names of the reduction operators.
+func Redops() []string { return redops[1:] }
+
+// Bitwise reports whether the operator folds bits: those of integers, or single ones of bool. The others fold numbers.
+func (r Redop) Bitwise() bool { return r >= Or }
 
 // String returns the name that specs use, "" for NoRedop.
 func (r Redop) String() string {

@@ -39,7 +39,9 @@ func MakePerWorker[T dtype.Element](_ unlock.Key, own []RW[T]) PerWorker[T] {
 	return PerWorker[T]{own}
 }
 
-// MakeReduction returns a tensor into which values are folded with an operator.
-func MakeReduction[T dtype.Number](_ unlock.Key, data []T, shape []int, op perm.Redop) Reduction[T] {
-	return Reduction[T]{rows(shape), data, op}
+// MakeReduction returns a tensor into which values are folded with an operator; ok is false if the operator does not fold
+// elements of the type.
+func MakeReduction[T dtype.Element](_ unlock.Key, data []T, shape []int, op perm.Redop) (v Reduction[T], ok bool) {
+	join := joining[T](op)
+	return Reduction[T]{rows(shape), data, join}, join != nil
 }

@@ -14,7 +14,15 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-var tallyTypes = []dtype.Type{dtype.F16, dtype.BF16, dtype.F32, dtype.F64, dtype.I32, dtype.I64}
+var tallyTypes = []dtype.Type{dtype.F16, dtype.BF16, dtype.F32, dtype.F64, dtype.I32, dtype.I64, dtype.Bool}
+
+// folds reports whether an operator folds elements of a type.
+func folds(r perm.Redop, t dtype.Type) bool {
+	if r.Bitwise() {
+		return t.IsInteger() || t == dtype.Bool
+	}
+	return t != dtype.Bool
+}
 
 // tally is an operator that folds the elements of its input into a scalar.
 func tally(redop perm.Redop) *graph.Operator {
@@ -39,12 +47,12 @@ func tally(redop perm.Redop) *graph.Operator {
 }
 
 // bindTally binds the kernel of tally for elements of type T.
-func bindTally[T dtype.Number](a *task.Accessor) ([]op.Body, error) {
+func bindTally[T dtype.Element](a *task.Accessor) ([]op.Body, error) {
 	b := opimpl.NewBinder[int](a)
 	return []op.Body{&tallyBody[T]{opimpl.ReadOnly[T](b, 0), opimpl.ReduceTo[T](b, 1)}}, b.Err()
 }
 
-type tallyBody[T dtype.Number] struct {
+type tallyBody[T dtype.Element] struct {
 	input tensor.RO[T]
 	total tensor.Reduction[T]
 }
@@ -64,22 +72,29 @@ func (s *suite) testReductions(t *testing.T) {
 	for i := range ones {
 		ones[i] = 1
 	}
-	for _, redop := range []perm.Redop{perm.Sum, perm.Prod, perm.Min, perm.Max} {
+	for _, redop := range []perm.Redop{perm.Sum, perm.Prod, perm.Min, perm.Max, perm.Or, perm.And, perm.Xor} {
 		o := tally(redop)
 		r := s.catalogue(t)
 		sig := o.Signatures[0]
 		for typ, bind := range map[dtype.Type]func(*task.Accessor) ([]op.Body, error){
-			dtype.F32: bindTally[float32], dtype.F64: bindTally[float64], dtype.I32: bindTally[int32], dtype.I64: bindTally[int64]} {
+			dtype.F32: bindTally[float32], dtype.F64: bindTally[float64], dtype.I32: bindTally[int32], dtype.I64: bindTally[int64],
+			dtype.Bool: bindTally[bool]} {
 			v := task.Variant{Target: s.target.Name, Types: []dtype.Type{typ}, Kernel: bind, Bind: bind}
 			if err := r.RegisterTask(sig.ID, "tally forward", sig, v); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, typ := range tallyTypes {
+			if !folds(redop, typ) {
+				continue
+			}
 			p, total := tallies(t, o, typ, n, tasks)
 			want := 1.0
-			if redop == perm.Sum {
+			switch redop {
+			case perm.Sum:
 				want = n * tasks
+			case perm.Xor:
+				want = 0 // of an even number
 			}
 			for _, workers := range []int{1, 2, 5} {
 				in := s.load(t, s.engine(t, r, workers, engine.Config{}), p)
