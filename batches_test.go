@@ -34,7 +34,7 @@ func newNetwork(size int, rate float64) network {
 	n := network{g: g, x: g.Input("x", dtype.F32, size, features), label: g.Input("label", dtype.I32, size, 1)}
 	at := linear.Defaults(9)
 	at.Activation = activation.Tanh
-	at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.3})
+	at.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.3))
 	y := linear.Apply(g, at, n.x, graph.Named("hidden"))
 	drop := dropout.Defaults(rate)
 	y = dropout.Apply(g, drop, y, graph.Named("dropout"))

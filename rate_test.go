@@ -10,10 +10,12 @@ import (
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/adamw"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/learningrate"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/rmsprop"
 	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -45,6 +47,115 @@ func Example_schedule() {
 		fmt.Println(err)
 	}
 	// Output: [2.00 4.00]
+}
+
+// An operator gives the learning rate of each step: it grows in a warm-up, and then falls.
+func Example_learningRate() {
+	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		ctx := context.Background()
+		g, x, z := doubles(2)
+		y := g.Input("y", dtype.F32, 2, 1)
+		loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
+		schedule := learningrate.NewSchedule(learningrate.ScheduleKindLinear).WithWarmup(2).WithSteps(5)
+		rate := learningrate.Apply(g, learningrate.Defaults(0.1, schedule))
+		step, err := s.Training(ctx, g, loss, adam.Optimizer(adam.Defaults(), graph.With(adam.SlotRate, rate)), rate)
+		if err != nil {
+			return err
+		}
+		for range 7 {
+			if err := step.Run(ctx, opgen.With(x, []float32{1, 2}), opgen.With(y, []float32{2, 4})); err != nil {
+				return err
+			}
+			present, err := opgen.Fetch[float32](step, rate)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%.3f ", present[0])
+		}
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: 0.050 0.100 0.100 0.067 0.033 0.000 0.000
+}
+
+// TestRateOfNode trains with a node that gives the rate: one of the network's graph, and one that the optimizer inserts. The
+// losses are those of the same rates fed, bit for bit, also with micro-batches. The loss does not depend on the node.
+func TestRateOfNode(t *testing.T) {
+	t.Parallel()
+	schedule := learningrate.NewSchedule(learningrate.ScheduleKindStep).WithMilestones(attr.ListOf(2, 3)).WithGamma(0.5)
+	attrs := learningrate.Defaults(0.25, schedule).WithDataType(dtype.F64)
+	rates := []float64{0.25, 0.25, 0.125, 0.0625, 0.0625}
+	build := func() (g *graph.Graph, x, y, loss graph.Tensor) {
+		g = graph.New(1)
+		x, y = g.Input("x", dtype.F64, 2, 3), g.Input("y", dtype.F64, 2, 2)
+		return g, x, y, mse.Apply(g, mse.Defaults(), mse.Logit(linear.Apply(g, linear.Defaults(2), x)), mse.Label(y))
+	}
+	with := func(rate graph.Tensor) graph.Optimizer {
+		return sgd.Optimizer(sgd.Defaults(9), graph.With(sgd.SlotRate, rate))
+	}
+	train := func(way string) (losses []float64) {
+		s := open(t)
+		g, x, y, loss := build()
+		var fed graph.Tensor
+		var optimizer graph.Optimizer
+		switch way {
+		case "fed":
+			fed = g.Input("rate", dtype.F64)
+			optimizer = with(fed)
+		case "of the optimizer":
+			optimizer = func(g *graph.Graph, weights, grads []graph.Tensor) {
+				with(learningrate.Apply(g, attrs))(g, weights, grads)
+			}
+		default:
+			optimizer = with(learningrate.Apply(g, attrs))
+		}
+		var programs []*opgen.Program
+		load := func(program *graph.Program, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := s.Load(t.Context(), program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			programs = append(programs, p)
+		}
+		if way == "of a micro-batch" {
+			micro, update, err := graph.Accumulation(g, loss, graph.Share{Loss: 1, Aux: 1}, optimizer)
+			load(micro, err)
+			load(update, err)
+		} else {
+			load(graph.Training(g, loss, optimizer))
+		}
+		for _, r := range rates {
+			values := []opgen.Value{opgen.With(x, []float64{1, 2, 3, -1, 0, 1}), opgen.With(y, []float64{1, 0, 0, 1})}
+			if fed.Valid() {
+				values = append(values, opgen.With(fed, []float64{r}))
+			}
+			if err := programs[0].Run(t.Context(), values...); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range programs[1:] {
+				if err := p.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l, err := opgen.Fetch[float64](programs[0], loss)
+			if err != nil {
+				t.Fatal(err)
+			}
+			losses = append(losses, l...)
+		}
+		return losses
+	}
+	want := train("fed")
+	for _, way := range []string{"of the graph", "of the optimizer", "of a micro-batch"} {
+		if got := train(way); !slices.Equal(got, want) {
+			t.Errorf("with a rate %s the losses are %v, want %v", way, got, want)
+		}
+	}
 }
 
 // optimizers lists those whose rate may be fed, with a rate that is an attribute and with one that is fed.

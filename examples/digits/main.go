@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/opgen/opgen"
@@ -30,6 +31,7 @@ type options struct {
 	devices int
 	epochs  int
 	batch   int
+	rates   string
 	curve   string
 	trace   string
 	dot     string
@@ -50,6 +52,7 @@ func main() {
 	flag.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine")
 	flag.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
 	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
+	flag.StringVar(&o.rates, "schedule", "constant", "how the learning rate changes: "+strings.Join(schedules, ", "))
 	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	flag.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
@@ -102,7 +105,12 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	s := newClassifier(session, o.seed, o.devices)
+	steps := (train.len() + o.batch - 1) / o.batch // of an epoch; the last one may be smaller
+	optimizer, err := newOptimizer(o.rates, o.epochs*steps)
+	if err != nil {
+		return err
+	}
+	s := newClassifier(session, o.seed, o.devices, optimizer)
 	curve := io.Discard
 	if o.curve != "" {
 		f, err := os.Create(o.curve)
@@ -115,7 +123,6 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	fmt.Fprintf(w, "%d images to train on, %d to test; seed %d, batches of %d, workers: %d\n", train.len(), test.len(), o.seed, o.batch, o.workers)
 	order := rand.New(rand.NewPCG(o.seed, 2))
-	steps := (train.len() + o.batch - 1) / o.batch // the last one may be smaller
 	bar := newProgress(w, o.epochs, steps)
 	if o.load != "" {
 		if _, err := s.train.For(ctx, o.batch); err != nil {

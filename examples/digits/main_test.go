@@ -14,6 +14,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/graph"
 )
 
 var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
@@ -23,7 +24,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	curve := filepath.Join(t.TempDir(), "curve")
 	var out bytes.Buffer
-	if err := run(t.Context(), options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 32, curve: curve}, &out); err != nil {
+	if err := run(t.Context(), options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 32, rates: "constant", curve: curve}, &out); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(curve)
@@ -41,7 +42,7 @@ func TestRun(t *testing.T) {
 	if steps := 1437/32 + 1; len(losses) != steps {
 		t.Fatalf("the curve has %d losses, want %d", len(losses), steps)
 	}
-	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 32, curve: curve, fuse: true, plain: true}
+	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 32, rates: "constant", curve: curve, fuse: true, plain: true}
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestRun(t *testing.T) {
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 80, trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), cost: true}
+	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 80, rates: "cosine", trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), cost: true}
 	var out bytes.Buffer
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestPictures(t *testing.T) {
 			t.Errorf("the output does not say %q:\n%s", want, &out)
 		}
 	}
-	o = options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 700, dot: filepath.Join(dir, "no", "dot")}
+	o = options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 700, rates: "constant", dot: filepath.Join(dir, "no", "dot")}
 	if err := run(t.Context(), o, &out); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a file that cannot be made: %v", err)
 	}
@@ -101,7 +102,7 @@ func TestWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newClassifier(openSession(t, workers), seed, 1)
+		s := newClassifier(openSession(t, workers), seed, 1, optimizerOf(t, "constant"))
 		numbers := make([]int, batch)
 		for step := range steps {
 			for i := range numbers {
@@ -147,7 +148,7 @@ func TestDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	train := func(workers, devices int) (losses []float32) {
-		c := newClassifier(openSession(t, workers, opgen.Devices(devices)), 1, devices)
+		c := newClassifier(openSession(t, workers, opgen.Devices(devices)), 1, devices, optimizerOf(t, "cosine"))
 		numbers := make([]int, batch)
 		for step := range steps {
 			for i := range numbers {
@@ -213,10 +214,10 @@ func TestSave(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weights")
 	var first, second bytes.Buffer
-	if err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 32, fuse: true, save: path}, &first); err != nil {
+	if err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 32, rates: "constant", fuse: true, save: path}, &first); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 32, fuse: true, load: path}, &second); err != nil {
+	if err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 32, rates: "constant", fuse: true, load: path}, &second); err != nil {
 		t.Fatal(err)
 	}
 	accuracy := func(b bytes.Buffer) float64 {
@@ -248,6 +249,43 @@ func openSession(t testing.TB, workers int, opts ...opgen.Option) *opgen.Session
 		}
 	})
 	return s
+}
+
+// optimizerOf returns the optimizer with a schedule over 20 steps.
+func optimizerOf(t testing.TB, schedule string) graph.Optimizer {
+	t.Helper()
+	o, err := newOptimizer(schedule, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestSchedules takes training steps with each schedule. The rate differs between them, and so do the losses.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	training, _, err := loadDigits(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[float32]string{}
+	for _, schedule := range schedules {
+		c := newClassifier(openSession(t, 1), 1, 1, optimizerOf(t, schedule))
+		var loss float32
+		for range 5 {
+			if loss, _, err = c.step(t.Context(), training.pick([]int{0, 1, 2})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if other, ok := seen[loss]; ok && (schedule != "step" && other != "step") {
+			t.Errorf("the schedules %s and %s give the same loss %v", schedule, other, loss)
+		}
+		seen[loss] = schedule
+	}
+	want := "schedule: want one of [constant cosine exponential linear step], got none"
+	if _, err := newOptimizer("none", 20); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }
 
 // TestSplit checks that every image is either trained on or tested with.
@@ -300,7 +338,7 @@ func TestChecked(t *testing.T) {
 	}
 	var losses [2]float64
 	for i, opts := range [][]opgen.Option{nil, {opgen.Checked()}} {
-		loss, _, err := newClassifier(openSession(t, 2, opts...), 1, 1).step(t.Context(), training.pick([]int{0, 1, 2}))
+		loss, _, err := newClassifier(openSession(t, 2, opts...), 1, 1, optimizerOf(t, "cosine")).step(t.Context(), training.pick([]int{0, 1, 2}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,7 +369,7 @@ func BenchmarkStep(b *testing.B) {
 			name, opts = "plain", []opgen.Option{opgen.Plain()}
 		}
 		b.Run(name, func(b *testing.B) {
-			s := newClassifier(openSession(b, 1, opts...), 1, 1)
+			s := newClassifier(openSession(b, 1, opts...), 1, 1, optimizerOf(b, "constant"))
 			t, err := s.train.For(b.Context(), batch)
 			if err != nil {
 				b.Fatal(err)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/accuracy"
-	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/generated/elementunary"
@@ -76,7 +75,7 @@ type classifier struct {
 }
 
 // newClassifier returns a classifier whose programs take batches of any size. Training divides each among devices.
-func newClassifier(s *opgen.Session, seed uint64, devices int) *classifier {
+func newClassifier(s *opgen.Session, seed uint64, devices int, optimizer graph.Optimizer) *classifier {
 	return &classifier{
 		train: opgen.NewBatches(s, 0, func(size int) ([]*network, *graph.Program, error) {
 			if size < devices {
@@ -92,7 +91,7 @@ func newClassifier(s *opgen.Session, seed uint64, devices int) *classifier {
 				parts, answers = append(parts, n), append(answers, n.correctAnswers)
 				replicas = append(replicas, graph.Replica{Loss: n.loss, Share: graph.Share{Loss: share, Aux: share}})
 			}
-			p, err := graph.DataParallel(replicas, adam.Optimizer(adam.Defaults()), answers...)
+			p, err := graph.DataParallel(replicas, optimizer, answers...)
 			return parts, p, err
 		}),
 		answer: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {

@@ -77,9 +77,6 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 	}
 	for _, f := range a.Fields {
 		o.attr(f, true)
-		if f.Default != nil {
-			o.list.Add(diag.ExclusiveKey, source.SpanOf(f.Default), "fields of records have no defaults")
-		}
 	}
 }
 

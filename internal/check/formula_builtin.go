@@ -49,8 +49,8 @@ func init() {
 	builtins["sum"] = builtin{"sum(dims)", []kinds{kRun}, func(f *formula, n *expr.Call, args []value) value {
 		return integer(f.sum(runOf(args[0])))
 	}}
-	builtins["len"] = builtin{"len(dims)", []kinds{kRun}, func(f *formula, n *expr.Call, args []value) value {
-		if r := runOf(args[0]); r != nil {
+	builtins["len"] = builtin{"len(list)", []kinds{kRun | kOther}, func(f *formula, n *expr.Call, args []value) value {
+		if r := args[0].run; r != nil {
 			return integer(r.rank)
 		}
 		return integer(nil)

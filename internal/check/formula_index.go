@@ -179,6 +179,9 @@ func (f *formula) part(n, of expr.Node, group []expr.Node, fr *frame) (value, *e
 	if err != nil {
 		return value{}, err
 	}
+	if elem := kindsOf[x.typ.Elem]; x.kinds == kOther && elem&kElement != 0 {
+		return f.elementOf(n, of, x, group, elem, fr)
+	}
 	if err := want(of, x, kRun); err != nil {
 		return value{}, err
 	}
@@ -209,6 +212,21 @@ func (f *formula) part(n, of expr.Node, group []expr.Node, fr *frame) (value, *e
 		return value{kinds: kInt}, nil
 	}
 	return integer(f.at(r, i.int)), nil
+}
+
+// elementOf evaluates an element of a list of floats or of booleans, which holds elements of the kind elem.
+func (f *formula) elementOf(n, of expr.Node, list value, group []expr.Node, elem kinds, fr *frame) (value, *expr.Error) {
+	if _, ok := group[0].(*expr.Slice); ok {
+		return value{}, failf(n, expr.BadType, "ranges are parts of runs and of lists of integers, got %s", list.describe())
+	}
+	if err := want(of, list, kOther); err != nil {
+		return value{}, err
+	}
+	i, err := f.integer(group[0], fr)
+	if err != nil {
+		return value{}, err
+	}
+	return value{kinds: elem}, f.holdsAt(n, of, list.run, group[0], i, fr)
 }
 
 // cutsWithin checks that a run is as long as the bounds of a range say. Dimensions and attributes that are bounds by

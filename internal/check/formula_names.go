@@ -119,26 +119,33 @@ func (f *formula) declared(n *expr.Ident, fr *frame) (v value, ok bool, err *exp
 	case s.Class == expr.Dim:
 		return f.dim(n.Name, s), true, nil
 	}
-	v = value{kinds: kindsOf[s.Type.Kind], typ: s.Type}
+	if v = f.given(n.Name, s, fr); s.Axis && v.kinds == kInt {
+		f.axis(n.Name)
+	}
+	return v, true, nil
+}
+
+// given evaluates an attribute, or a field of a record, by its text.
+func (f *formula) given(text string, s expr.Symbol, fr *frame) value {
+	v := value{kinds: kindsOf[s.Type.Kind], typ: s.Type}
 	if v.kinds == 0 {
 		v.kinds = kOther
 	}
-	if s.Type.Optional && f.known("has("+n.Name+")", fr) {
+	if s.Type.Optional && f.known("has("+text+")", fr) {
 		v.typ.Optional = false
 	}
 	switch v.kinds {
 	case kInt:
-		v.int = atom(n.Name)
+		v.int = atom(text)
 		if s.HasMin {
-			f.atomInfo(n.Name).atLeast(s.Min)
+			f.atomInfo(text).atLeast(s.Min)
 		}
-		if s.Axis {
-			f.axis(n.Name)
+	case kRun, kOther:
+		if v.run = named(text); v.run != nil && s.Len > 0 {
+			v.run.rank = constant(s.Len)
 		}
-	case kRun:
-		v.run = named(n.Name)
 	}
-	return v, true, nil
+	return v
 }
 
 // axis notes that an axis attribute is the number of a dimension, or of the end of a range.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
 )
@@ -10,7 +11,12 @@ import (
 func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 	t := f.tensors[n.Name]
 	_, isParam := fr.param(n.Name)
-	switch {
+	switch field := f.listField(n); {
+	case field != nil:
+		if len(n.Groups) > 1 || len(n.Groups[0]) != 1 || n.Else != nil || n.Old {
+			return value{}, failf(n, expr.BadFormula, "%s is a list, so one number or one range in brackets picks from it", n.Name)
+		}
+		return f.part(n, field, n.Groups[0], fr)
 	case isParam || len(fr.indices(n.Name)) > 0 || t == nil && !n.Old && f.isDims(n.Name):
 		if len(n.Groups) > 1 || len(n.Groups[0]) != 1 || n.Else != nil || n.Old {
 			return value{}, failf(n, expr.BadFormula, "%s is a run, so one number or one range in brackets picks from it", n.Name)
@@ -37,6 +43,18 @@ func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 		return value{}, e
 	}
 	return f.readTensor(n, t, fr)
+}
+
+// listField returns the field of a record that stands before brackets; nil if something else does.
+func (f *formula) listField(n *expr.Read) expr.Node {
+	record, field, ok := strings.Cut(n.Name, ".")
+	if !ok || f.sc == nil {
+		return nil
+	}
+	if s, ok := f.sc.Lookup(record); !ok || s.Type.Kind != expr.Record {
+		return nil
+	}
+	return expr.NewSelect(expr.NewIdent(record, n.Pos(), n.Pos()+len(record)), field, n.NameEnd-len(field))
 }
 
 // isDims reports whether a name is that of a run of dimensions, or of an attribute that holds dimensions.

@@ -99,12 +99,11 @@ func (f *formula) ofSlot(n *expr.Call, fr *frame) (value, *expr.Error) {
 
 // ofOptional evaluates has and or.
 func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
-	id, ok := n.Args[0].(*expr.Ident)
-	var s expr.Symbol
-	if ok && f.sc != nil {
-		s, ok = f.sc.Lookup(id.Name)
+	s, ok, err := f.optional(n.Args[0], fr, index)
+	if err != nil {
+		return value{}, err
 	}
-	if !ok || f.sc == nil {
+	if !ok {
 		v, err := f.eval(n.Args[0], fr, index)
 		if err != nil {
 			return value{}, err
@@ -113,7 +112,7 @@ func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.
 	}
 	x := value{kinds: kindsOf[s.Type.Kind], typ: s.Type}
 	if !s.Type.Optional && s.Type.Kind != expr.Unknown {
-		return value{}, failf(id, expr.BadType, "want an optional attribute, got %s", x.describe())
+		return value{}, failf(n.Args[0], expr.BadType, "want an optional attribute, got %s", x.describe())
 	}
 	if n.Func == "has" {
 		return value{kinds: kBool}, nil
@@ -123,7 +122,7 @@ func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.
 		return value{}, err
 	}
 	if x.kinds&kElement == 0 {
-		return value{}, failf(id, expr.BadType, "want an optional number or boolean, got %s", x.describe())
+		return value{}, failf(n.Args[0], expr.BadType, "want an optional number or boolean, got %s", x.describe())
 	}
 	k := x.kinds
 	if k&kFloat != 0 {
@@ -131,9 +130,25 @@ func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.
 	}
 	v := value{kinds: x.kinds}
 	if x.kinds == kInt && y.int != nil {
-		v.int = atom("or(" + id.Name + ", " + y.int.String() + ")")
+		v.int = atom("or(" + show(n.Args[0]) + ", " + y.int.String() + ")")
 	}
 	return v, want(n.Args[1], y, k)
+}
+
+// optional returns what is known of an attribute, or of the field of a record, that may be absent.
+func (f *formula) optional(n expr.Node, fr *frame, index bool) (s expr.Symbol, ok bool, err *expr.Error) {
+	switch n := n.(type) {
+	case *expr.Ident:
+		if f.sc != nil {
+			s, ok = f.sc.Lookup(n.Name)
+		}
+	case *expr.Select:
+		var x value
+		if x, err = f.eval(n.X, fr, index); err == nil {
+			s, ok = x.typ.Field(n.Field)
+		}
+	}
+	return s, ok, err
 }
 
 // convert evaluates a conversion to an element type: that of a dtype variable, or of an attribute.

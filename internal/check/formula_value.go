@@ -31,7 +31,7 @@ var kindNames = map[kinds]string{kInt: "integer", kFloat: "float", kBool: "boole
 	kDType: "element type", kRun: "dims", kSlot: "slot", kRecord: "record", kOther: "list", kNumber: "number"}
 
 var kindsOf = map[expr.Kind]kinds{expr.Unknown: kAny, expr.Int: kInt, expr.Float: kFloat, expr.Bool: kBool, expr.String: kString,
-	expr.Enum: kEnum, expr.DType: kDType, expr.Dims: kRun, expr.Shapes: kRun, expr.Record: kRecord, expr.Slot: kSlot}
+	expr.Enum: kEnum, expr.OtherList: kOther, expr.DType: kDType, expr.Dims: kRun, expr.Shapes: kRun, expr.Record: kRecord, expr.Slot: kSlot}
 
 // value is what is known of the value of an expression.
 type value struct {
@@ -167,11 +167,11 @@ func (f *formula) field(n *expr.Select, fr *frame, index bool) (value, *expr.Err
 	if err := want(n.X, x, kRecord); err != nil {
 		return value{}, err
 	}
+	if s, ok := x.typ.Field(n.Field); ok {
+		return f.given(show(n), s, fr), nil
+	}
 	var names []string
 	for _, field := range x.typ.Fields {
-		if field.Name == n.Field {
-			return value{kinds: kindsOf[field.Type.Kind], typ: field.Type}, nil
-		}
 		names = append(names, field.Name)
 	}
 	e := &expr.Error{Pos: n.FieldPos, End: n.FieldPos + len(n.Field), Code: expr.UnknownName, Message: x.describe() + " has no field " + n.Field}

@@ -91,9 +91,13 @@ func (o *operator) goNames() {
 		switch {
 		case a.Type.V == "record":
 			pkg.claim(g, "attribute "+a.Name, a.Key)
-			record := o.goScope()
+			pkg.claim("New"+g, "attribute "+a.Name, a.Key)
+			record := o.goScope("String", "UnmarshalJSON")
 			for _, f := range a.Fields {
 				record.claim(goname.Exported(f.Name), "field "+f.Name, f.Key)
+				if f.Default != nil || f.Optional.V {
+					record.claim("With"+goname.Exported(f.Name), "field "+f.Name, f.Key)
+				}
 				o.enumNames(pkg, g+goname.Exported(f.Name), "field "+f.Name, f)
 			}
 		default:

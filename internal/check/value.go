@@ -135,7 +135,7 @@ func (o *operator) recordValue(a *spec.Attr, n source.Node) *flaw {
 		}
 	}
 	for _, f := range a.Fields {
-		if t.Get(f.Name) == nil && !f.Optional.V {
+		if t.Get(f.Name) == nil && !f.Optional.V && f.Default == nil {
 			return flawf(n, "field %s is missing", f.Name)
 		}
 	}

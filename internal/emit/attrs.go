@@ -29,7 +29,7 @@ func (e *emitter) attrs() {
 	e.structOf("Attrs", o.Attrs, row{code: "made\tbool", note: "by Defaults; Validate refuses a literal"})
 	e.p("")
 	e.defaults()
-	e.setters()
+	e.setters("a", "Attrs", o.Attrs)
 	e.validate()
 	for _, a := range o.Attrs {
 		if a.Enum != nil && a.Enum.Package == "" {
@@ -170,14 +170,7 @@ func (e *emitter) attrValue(a *model.Attr, v any) string {
 	case "string":
 		return strconv.Quote(v.(string))
 	case "record":
-		m := v.(map[string]any)
-		var fields []string
-		for _, f := range a.Fields {
-			if x, ok := m[f.Name]; ok {
-				fields = append(fields, f.GoName+": "+e.attrValue(f, x))
-			}
-		}
-		return a.GoName + "{" + strings.Join(fields, ", ") + "}"
+		return e.recordValue(a, v.(map[string]any))
 	}
 	return fmt.Sprint(v) // a number or a boolean, as it was written
 }
@@ -239,6 +232,9 @@ func (e *emitter) checks(a *model.Attr, name, v string) string {
 	if a.Max != nil {
 		out += check("CheckMax", x, fmt.Sprint(a.Max))
 	}
+	if a.Type == "record" {
+		out += check("CheckMadeBy", strconv.Quote(recordMaker(a)), x+".made")
+	}
 	for _, f := range a.Fields {
 		out += e.checks(f, name+"."+f.Name, x+"."+f.GoName)
 	}
@@ -269,15 +265,4 @@ func (e *emitter) listChecks(a *model.Attr, name, v string) string {
 		return "if v, ok := " + v + ".Get(); ok {\n" + out + "}\n"
 	}
 	return out
-}
-
-func (e *emitter) record(a *model.Attr) {
-	e.comment("%s is the value of the attribute %s.", a.GoName, a.Name)
-	e.structOf(a.GoName, a.Fields)
-	for _, x := range a.Fields {
-		if x.Enum != nil && x.Enum.Package == "" {
-			e.p("")
-			e.enum(x.Enum)
-		}
-	}
 }

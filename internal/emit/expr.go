@@ -79,7 +79,11 @@ func (x *exprs) code(n expr.Node, outer int) string {
 		if t := n.X.Type(); t.Optional {
 			v += ".Or(" + goname.Exported(t.Name) + "{})"
 		}
-		return v + "." + goname.Exported(n.Field)
+		v += "." + goname.Exported(n.Field)
+		if t := n.Type(); t.Kind == expr.Dims && !t.Optional {
+			v += ".Values()"
+		}
+		return v
 	case *expr.In:
 		var tests []string
 		for _, e := range n.List {

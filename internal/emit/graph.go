@@ -42,7 +42,7 @@ func (e *emitter) operator() {
 	o := e.op
 	fixed := func(text string) func(reflect.Value) string { return func(reflect.Value) string { return text } }
 	decode := []string{strconv.Quote(o.Name), e.noAttrs()}
-	for _, a := range required(o) {
+	for _, a := range required(o.Attrs) {
 		decode = append(decode, strconv.Quote(a.Name))
 	}
 	l := &literals{slots: slotNames(o), fields: map[string]func(reflect.Value) string{

@@ -166,9 +166,11 @@ func placesOfAttr(at map[string]source.Pos, parent string, a *model.Attr) {
 		placesOfEnum(at, a.Enum)
 	}
 	if a.Type == "record" {
-		at[a.GoName] = a.Pos
+		at[a.GoName], at[recordMaker(a)], at[a.GoName+".made"] = a.Pos, a.Pos, a.Pos
+		at[a.GoName+".String"], at[a.GoName+".UnmarshalJSON"] = a.Pos, a.Pos
 		for _, f := range a.Fields {
 			placesOfAttr(at, a.GoName, f)
+			at[a.GoName+".With"+f.GoName] = f.Pos
 		}
 	}
 }

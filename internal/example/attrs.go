@@ -84,9 +84,10 @@ func plainOne(a *model.Attr, v any) (any, error) {
 			return t.String(), err
 		}
 	case map[string]any:
+		given, _ := a.Complete(x).(map[string]any)
 		out := map[string]any{}
 		for _, f := range a.Fields {
-			y, err := plain(f, x[f.Name])
+			y, err := plain(f, given[f.Name])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}

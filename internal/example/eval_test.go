@@ -50,9 +50,9 @@ var names = map[string]named{
 }
 
 func recordSymbol(optional bool) expr.Symbol {
-	fields := []expr.Field{{Name: "n", Type: expr.Type{Kind: expr.Int}}, {Name: "f", Type: expr.Type{Kind: expr.Float}},
-		{Name: "b", Type: expr.Type{Kind: expr.Bool}}, {Name: "d", Type: expr.Type{Kind: expr.Dims}},
-		{Name: "s", Type: expr.Type{Kind: expr.String}}, {Name: "opt", Type: expr.Type{Kind: expr.Int, Optional: true}}}
+	fields := []expr.Field{{Name: "n", Symbol: expr.Symbol{Type: expr.Type{Kind: expr.Int}}}, {Name: "f", Symbol: expr.Symbol{Type: expr.Type{Kind: expr.Float}}},
+		{Name: "b", Symbol: expr.Symbol{Type: expr.Type{Kind: expr.Bool}}}, {Name: "d", Symbol: expr.Symbol{Type: expr.Type{Kind: expr.Dims}}},
+		{Name: "s", Symbol: expr.Symbol{Type: expr.Type{Kind: expr.String}}}, {Name: "opt", Symbol: expr.Symbol{Type: expr.Type{Kind: expr.Int, Optional: true}}}}
 	return expr.Symbol{Type: expr.Type{Kind: expr.Record, Name: "rec", Optional: optional, Fields: fields}}
 }
 

@@ -30,12 +30,23 @@ type Type struct {
 	Values   []string // of an Enum
 	Name     string   // of an Enum or a Record, for messages
 	Fields   []Field  // of a Record
+	Elem     Kind     // of an OtherList: the kind of its values
 }
 
 // Field is a field of a record.
 type Field struct {
 	Name string
-	Type Type
+	Symbol
+}
+
+// Field returns what is known of a field of a record. ok is false if there is none.
+func (t Type) Field(name string) (s Symbol, ok bool) {
+	for _, f := range t.Fields {
+		if f.Name == name {
+			return f.Symbol, true
+		}
+	}
+	return Symbol{}, false
 }
 
 // String names the type in words.
@@ -155,6 +166,11 @@ type Select struct {
 	X        Node
 	Field    string
 	FieldPos int
+}
+
+// NewSelect returns the field of a record, whose name begins at byte pos.
+func NewSelect(x Node, field string, pos int) *Select {
+	return &Select{base{pos: x.Pos(), end: pos + len(field)}, x, field, pos}
 }
 
 // In is X in [List...].

@@ -195,14 +195,17 @@ func positive(n Node) bool {
 		return ok && v > 0
 	case *Ident:
 		return n.Symbol.Type.Kind == Unknown || n.Symbol.HasMin && n.Symbol.Min >= 1
+	case *Select:
+		s, ok := symbolOf(n)
+		return ok && s.HasMin && s.Min >= 1
 	case *Index:
-		list, ok := n.X.(*Ident)
+		list, ok := symbolOf(n.X)
 		i, literal := n.I.(*Lit)
-		if !ok || !literal || list.Symbol.Least < 1 {
+		if !ok || !literal || list.Least < 1 {
 			return false
 		}
 		at, _ := i.Value.(int64)
-		return at < list.Symbol.Len
+		return at < list.Len
 	case *Binary:
 		return n.Op == "*" && positive(n.X) && positive(n.Y)
 	case *Call:
@@ -216,6 +219,19 @@ func positive(n Node) bool {
 		}
 	}
 	return false
+}
+
+// symbolOf returns what is known of an attribute, or of a field of a record that is always given.
+func symbolOf(n Node) (Symbol, bool) {
+	switch n := n.(type) {
+	case *Ident:
+		return n.Symbol, true
+	case *Select:
+		if t := n.X.Type(); !t.Optional { // the fields of an absent record are zero
+			return t.Field(n.Field)
+		}
+	}
+	return Symbol{}, false
 }
 
 func isZero(n Node) bool {

@@ -185,11 +185,11 @@ func (c *checker) typeOf(n Node) (Type, *Error) {
 		if x.Kind == Unknown {
 			return x, nil
 		}
+		if f, ok := x.Field(n.Field); ok {
+			return f.Type, nil
+		}
 		var names []string
 		for _, f := range x.Fields {
-			if f.Name == n.Field {
-				return f.Type, nil
-			}
 			names = append(names, f.Name)
 		}
 		e := &Error{Pos: n.FieldPos, End: n.FieldPos + len(n.Field), Code: UnknownName, Message: fmt.Sprintf("%s has no field %s", article(x), n.Field)}

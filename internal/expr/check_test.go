@@ -35,7 +35,7 @@ var (
 		"opt_int": opt(expr.Int), "opt_rate": opt(expr.Float), "opt_use": opt(expr.Bool), "opt_axes": opt(expr.Dims), "opt_dtype": opt(expr.DType),
 		"opt_mode": {Type: expr.Type{Kind: expr.Enum, Name: "mode", Values: []string{"ADD", "MUL"}, Optional: true}},
 		"rec": {Type: expr.Type{Kind: expr.Record, Name: "rec", Fields: []expr.Field{
-			{Name: "low", Type: expr.Type{Kind: expr.Float}}, {Name: "mode", Type: modeType}}}},
+			{Name: "low", Symbol: expr.Symbol{Type: expr.Type{Kind: expr.Float}}}, {Name: "mode", Symbol: expr.Symbol{Type: modeType}}}}},
 		"input": {Class: expr.SlotName, Type: expr.Type{Kind: expr.Slot}},
 		"step":  {Class: expr.SlotName, Type: expr.Type{Kind: expr.Argument}},
 		"bad":   attr(expr.Unknown),

@@ -5,6 +5,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/scope"
@@ -104,6 +105,21 @@ type Attr struct {
 	Axis     *Axis      `json:"axis,omitempty"`     // of an axis: what it names
 	Fields   []*Attr    `json:"fields,omitempty"`   // of a record
 	Pos      source.Pos `json:"pos"`
+}
+
+// Complete returns a value of a record with the defaults of the fields that it leaves out.
+func (a *Attr) Complete(v any) any {
+	given, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := maps.Clone(given)
+	for _, f := range a.Fields {
+		if out[f.Name] == nil && f.Default != nil {
+			out[f.Name] = f.Default
+		}
+	}
+	return out
 }
 
 // Axis says what an axis attribute names.

@@ -148,6 +148,7 @@ func attr(s *spec.Spec, a *spec.Attr, enums map[string]*Enum) *Attr {
 			}
 			m.Fields = append(m.Fields, x)
 		}
+		m.Default = m.Complete(m.Default)
 	}
 	return m
 }

@@ -334,6 +334,13 @@ func (b *builder) partOf(v value, items []expr.Node, sc *scope) (value, error) {
 		}
 		return value{run: &run{v.run.items[lo:max(lo, hi)], v.run.indices}}, nil
 	}
+	at, err := b.eval(items[0], sc, true)
+	if err != nil {
+		return value{}, err
+	}
+	if _, known := at.Known(); !known && !v.run.indices {
+		return value{node: chosenBy(at, v.run.items)}, nil
+	}
 	i, err := known(items[0], 0)
 	if err == nil && i == len(v.run.items) {
 		err = fmt.Errorf("want a place in a list of %d", len(v.run.items))
@@ -344,14 +351,30 @@ func (b *builder) partOf(v value, items []expr.Node, sc *scope) (value, error) {
 	return value{node: v.run.items[i]}, nil
 }
 
+// chosenBy returns the item of a list at a place that depends on indices. The place lies in the list, so the last item needs no
+// test. An empty list has no place, so nothing computes the number that stands for its items.
+func chosenBy(at *term.Term, items []*term.Term) *term.Term {
+	if len(items) == 0 {
+		return term.Number(0)
+	}
+	out := items[len(items)-1]
+	for i := len(items) - 2; i >= 0; i-- {
+		out = term.Conditional(term.Compare(term.Equal, at, term.Number(i)), items[i], out)
+	}
+	return out
+}
+
 // read returns an element of a tensor, or a part of a run.
 func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 	id, ok := b.byName[n.Name]
 	sl := b.slots[n.Name]
 	if !ok && sl == nil {
-		v, err := b.name(n.Name, sc)
-		if err != nil {
-			return value{}, err
+		v, isField := b.attribute(n.Name)
+		if !isField {
+			var err error
+			if v, err = b.name(n.Name, sc); err != nil {
+				return value{}, err
+			}
 		}
 		return b.partOf(v, n.Groups[0], sc)
 	}

@@ -154,18 +154,18 @@ func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 	case "record":
 		s.Type.Kind, s.Type.Name = expr.Record, a.Name
 		for _, f := range a.Fields {
-			t := AttrSymbol(f, enums).Type
-			if t.Kind == expr.Enum && !f.Enum.Set() {
-				t.Name = a.Name + "_" + f.Name
+			field := AttrSymbol(f, enums)
+			if field.Type.Kind == expr.Enum && !f.Enum.Set() {
+				field.Type.Name = a.Name + "_" + f.Name
 			}
-			s.Type.Fields = append(s.Type.Fields, expr.Field{Name: f.Name, Type: t})
+			s.Type.Fields = append(s.Type.Fields, expr.Field{Name: f.Name, Symbol: field})
 		}
 	}
 	if a.List.V && s.Type.Kind != expr.Unknown {
 		if s.Type.Kind == expr.Int {
 			s.Type.Kind = expr.Dims
 		} else {
-			s.Type.Kind = expr.OtherList
+			s.Type.Elem, s.Type.Kind = s.Type.Kind, expr.OtherList
 		}
 		s.HasMin = false
 	}

@@ -192,6 +192,38 @@ func Decode(operator string, data []byte, into any, required ...string) error {
 	return nil
 }
 
+// FormatRecord formats the fields of a record as {a b c}.
+func FormatRecord(v any) string {
+	var parts []string
+	record := reflect.ValueOf(v)
+	for i := range len(fieldNames(record.Type())) {
+		parts = append(parts, fmt.Sprint(record.Field(i)))
+	}
+	return "{" + strings.Join(parts, " ") + "}"
+}
+
+// DecodeRecord reads a JSON object into the record *into. Fields that are left out or null have their defaults. An unknown
+// field is an error, and so is the absence of a required one. null leaves the record as it is.
+func DecodeRecord[T any](data []byte, into *T, defaults T, required ...string) error {
+	if string(data) == "null" {
+		return nil
+	}
+	object := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &object); err != nil {
+		return err
+	}
+	for _, name := range required {
+		if raw, ok := object[name]; !ok || string(raw) == "null" {
+			return fmt.Errorf("field %s is missing", name)
+		}
+	}
+	if err := unmarshal(data, &defaults); err != nil {
+		return err
+	}
+	*into = defaults
+	return nil
+}
+
 func describe(raw json.RawMessage, err error) string {
 	var te *json.UnmarshalTypeError
 	if errors.As(err, &te) {
@@ -306,6 +338,15 @@ func CheckMade(operator string, made bool) error {
 		return nil
 	}
 	return &Error{Operator: operator, Want: "attributes made by Defaults", Got: "a literal"}
+}
+
+// CheckMadeBy returns an error unless a record was made by a function of its package. Another one may lack what the spec
+// requires, and have zeros in place of its defaults.
+func CheckMadeBy(operator, attr, function string, made bool) error {
+	if made {
+		return nil
+	}
+	return &Error{Operator: operator, Attr: attr, Want: "a value made by " + function, Got: "a literal"}
 }
 
 // CheckType returns an error unless t is an element type.

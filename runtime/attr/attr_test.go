@@ -225,6 +225,58 @@ func TestDecodeRequired(t *testing.T) {
 	}
 }
 
+// made is a record as generated code has it.
+type made struct {
+	Kind  string         `json:"kind"`
+	Scale float64        `json:"scale"`
+	Dims  Opt[List[int]] `json:"dims"`
+	made  bool
+}
+
+func (v *made) UnmarshalJSON(data []byte) error {
+	type fields made
+	return DecodeRecord(data, (*fields)(v), fields(made{Scale: 0.5, made: true}), "kind")
+}
+
+func TestDecodeRecord(t *testing.T) {
+	for data, want := range map[string]made{
+		`{"kind": "a"}`: {Kind: "a", Scale: 0.5, made: true},
+		`{"kind": "b", "scale": null, "dims": [1, 2]}`: {Kind: "b", Scale: 0.5, Dims: Some(ListOf(1, 2)), made: true},
+		`{"kind": "", "scale": "inf", "dims": []}`:     {Scale: math.Inf(1), Dims: Some(List[int]{}), made: true},
+		"null": {Kind: "before"},
+		`{"kind": "c", "scale": 0, "dims": null}`:         {Kind: "c", made: true},
+		`{"dims": [3], "kind": "d", "scale": -1.5e300  }`: {Kind: "d", Scale: -1.5e300, Dims: Some(ListOf(3)), made: true},
+	} {
+		got := made{Kind: "before"}
+		if err := unmarshal([]byte(data), &got); err != nil || got != want {
+			t.Errorf("%s gives %+v, %v, want %+v", data, got, err, want)
+		}
+		text, err := Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back made
+		if err := unmarshal(text, &back); err != nil || want.made && back != got {
+			t.Errorf("%s gives %+v, %v, want %+v", text, back, err, got)
+		}
+	}
+	if got := FormatRecord(made{Kind: "a", Scale: 2, Dims: Some(ListOf(1)), made: true}); got != "{a 2 [1]}" {
+		t.Errorf("a record is %s", got)
+	}
+	for data, want := range map[string]string{
+		`{}`:                          "field kind is missing",
+		`{"kind": null}`:              "field kind is missing",
+		`{"kind": "a", "scal": 1}`:    `unknown field "scal"`,
+		`{"kind": "a", "scale": "x"}`: "json: cannot unmarshal string into Go value of type float64",
+		`[]`:                          "json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
+	} {
+		got := made{Kind: "before"}
+		if err := unmarshal([]byte(data), &got); err == nil || err.Error() != want || got.Kind != "before" {
+			t.Errorf("%s gives %+v, %v, want %s", data, got, err, want)
+		}
+	}
+}
+
 func TestEnum(t *testing.T) {
 	for v, want := range map[int]string{0: "none", 1: "RED", 2: "GREEN", 3: "none", -1: "none"} {
 		if got := EnumString(v, colorNames); got != want {
@@ -258,6 +310,8 @@ func TestChecks(t *testing.T) {
 		{CheckEnum("op", "color", 0, colorNames, false), "operator op: attribute color: want one of RED, GREEN, got none"},
 		{CheckEnum("op", "color", 3, colorNames, true), "operator op: attribute color: want one of RED, GREEN, got 3"},
 		{CheckEnum("op", "color", -1, colorNames, true), "operator op: attribute color: want one of RED, GREEN, got -1"},
+		{CheckMadeBy("op", "part", "NewPart", true), ""},
+		{CheckMadeBy("op", "part", "NewPart", false), "operator op: attribute part: want a value made by NewPart, got a literal"},
 		{CheckMin("op", "size", 2, 2), ""},
 		{CheckMin("op", "size", 1, 2), "operator op: attribute size: want at least 2, got 1"},
 		{CheckMax("op", "rate", 0.5, 0.5), ""},

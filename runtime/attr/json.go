@@ -90,7 +90,9 @@ func (f *form) encode(b *bytes.Buffer, v reflect.Value) error {
 			b.WriteString("null")
 			return nil
 		}
-	} else if m, ok := v.Interface().(json.Marshaler); ok {
+		return f.encode(b, v) // it may be a list that may be absent
+	}
+	if m, ok := v.Interface().(json.Marshaler); ok {
 		data, err := m.MarshalJSON()
 		b.Write(data)
 		return err

@@ -98,7 +98,7 @@ func TestProgram(t *testing.T) {
 		}, "[]"},
 		{"a regularizer's loss stays", func(g *graph.Graph, x graph.Tensor) (graph.Tensor, []graph.Tensor) {
 			at := dense(6, true)
-			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.1})
+			at.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.1))
 			y := linear.Apply(g, at, x, graph.Named("fc"))
 			return label(g, elementunary.Apply(g, relu, y, graph.Named("act"))), []graph.Tensor{y.Node().Tensor(int(linear.SlotRegularization))}
 		}, "[fc + act (relu)]"},

@@ -219,7 +219,7 @@ func TestAuxiliaryLosses(t *testing.T) {
 	x := g.Input("x", dtype.F64, 1, 1)
 	at := dense(1)
 	at.UseBias = false
-	at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.5})
+	at.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.5))
 	fc := linear.Apply(g, at, x, graph.Named("fc"))
 	side := linear.Apply(g, at, x, graph.Named("side"))
 	l := times(g, fc.Node().Tensor(int(linear.SlotRegularization)), 1, "loss")

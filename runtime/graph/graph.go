@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -200,6 +201,14 @@ func (g *Graph) unique(name string) string {
 		return name
 	}
 	return g.unique(fmt.Sprintf("%s_%d", name, n))
+}
+
+// marked returns a name with the mark of the graph. A name that was made from that of a tensor may have it already.
+func (g *Graph) marked(name string) string {
+	if strings.Contains(name+".", g.mark+".") {
+		return name
+	}
+	return name + g.mark
 }
 
 // claim returns an error if a name that the caller gives is that of an earlier node, input or tensor.
@@ -451,12 +460,12 @@ func (in *Insertion[S]) Node() *Node {
 		return nil
 	}
 	if in.opts.name != "" {
-		if err := g.claim(name + g.mark); err != nil {
+		if err := g.claim(g.marked(name)); err != nil {
 			g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 			return nil
 		}
 	}
-	n := &Node{Op: op, Name: g.unique(name + g.mark), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
+	n := &Node{Op: op, Name: g.unique(g.marked(name)), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
 		constraints: in.opts.constraints}
 	n.Seed = g.seedOf(n.Name)
 	g.places[n.Name] = place(in.skip + 1)

@@ -22,7 +22,7 @@ func eight(tb testing.TB, rows int) *graph.OpenInvocation {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, rows, 16)
 	a := linear.Defaults(8)
-	a.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.5})
+	a.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.5))
 	y := linear.Apply(g, a, x)
 	if err := g.Err(); err != nil {
 		tb.Fatal(err)

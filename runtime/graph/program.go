@@ -212,14 +212,17 @@ func (g *Graph) needed(tensors []Tensor) ([]*Node, error) {
 	return g.order(need)
 }
 
-func (p *Program) forward(nodes []*Node) error {
+func (p *Program) forward(nodes []*Node) error { return p.run(Forward, nodes) }
+
+// run appends the first tasks of nodes.
+func (p *Program) run(phase Phase, nodes []*Node) error {
 	for _, n := range nodes {
 		inv, err := n.Invoke()
 		if err != nil {
 			return fmt.Errorf("node %s: %w", n.Name, err)
 		}
-		p.Steps = append(p.Steps, identities(Forward, inv)...)
-		p.Steps = append(p.Steps, Step{Phase: Forward, Invocation: inv})
+		p.Steps = append(p.Steps, identities(phase, inv)...)
+		p.Steps = append(p.Steps, Step{Phase: phase, Invocation: inv})
 	}
 	return nil
 }

@@ -213,9 +213,12 @@ func TestTrainingErrors(t *testing.T) {
 		}
 	}
 	l := loss(g, weighted, label)
-	wrong := func(u *graph.Graph, weight, grad graph.Tensor) { linear.Apply(u, linear.Defaults(0), weight) }
+	wrong := func(u *graph.Graph, weights, _ []graph.Tensor) { linear.Apply(u, linear.Defaults(0), weights[0]) }
 	if _, err := graph.Training(g, l, wrong); err == nil || !strings.HasSuffix(err.Error(), "operator linear: attribute out_channels: want at least 1, got 0") || !strings.HasPrefix(err.Error(), "program_test.go:") {
 		t.Errorf("a wrong optimizer: %v", err)
+	}
+	if _, err := graph.Training(g, l, nil); err == nil || err.Error() != "graph: want an optimizer, got none" {
+		t.Errorf("without an optimizer: %v", err)
 	}
 	if g.Err() != nil {
 		t.Errorf("the graph is wrong now: %v", g.Err())
@@ -230,7 +233,7 @@ func TestProgramsAreRepeatable(t *testing.T) {
 		x, label := g.Input("x", dtype.F32, 2, 3), g.Input("label", dtype.I32, 2, 1)
 		for i := range 6 {
 			at := dense(3)
-			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.1})
+			at.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.1))
 			x = linear.Apply(g, at, x, graph.Named(fmt.Sprint("fc", i)))
 		}
 		return g, loss(g, x, label)

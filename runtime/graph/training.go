@@ -8,9 +8,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Optimizer inserts, into g, the node that updates a weight from its gradient. Generated packages of
-// optimizers make them.
-type Optimizer func(g *Graph, weight, grad Tensor)
+// Optimizer inserts, into g, the nodes that update weights from their gradients, which have the same order. Generated
+// packages of optimizers make them. A program may make its own from these: one that inserts nodes that change the
+// gradients, or give the learning rate of the step, and then applies another optimizer to what they give.
+type Optimizer func(g *Graph, weights, grads []Tensor)
 
 // Training returns the program of one training step: forward, backward from the scalar loss (and
 // from every auxiliary loss, such as a regularizer's, of the nodes that the loss depends on), and the
@@ -115,24 +116,45 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []Tensor, grads map[Tensor]Tensor) error {
 	// The updates have a graph of their own, so that another program of g names its optimizer's
 	// state alike.
-	u := &Graph{seed: g.seed, device: g.device, names: maps.Clone(g.names), places: maps.Clone(g.places), base: g}
+	u := &Graph{seed: g.seed, device: g.device, mark: g.mark, names: maps.Clone(g.names), places: maps.Clone(g.places), base: g}
 	if len(grads) == 0 {
 		return fmt.Errorf("graph: %s depends on no trainable weight", loss.name)
 	}
+	if optimizer == nil {
+		return fmt.Errorf("graph: want an optimizer, got none")
+	}
+	var updated, by []Tensor
 	for _, w := range weights {
 		if grad, ok := grads[w]; ok {
-			optimizer(u, w, grad)
+			updated, by = append(updated, w), append(by, grad)
 		}
 	}
+	optimizer(u, updated, by)
 	if err := u.Err(); err != nil {
 		return err
 	}
-	for _, n := range u.nodes {
-		inv, err := n.Invoke()
-		if err != nil {
-			return fmt.Errorf("node %s: %w", n.Name, err)
-		}
-		p.Steps = append(p.Steps, Step{Phase: Update, Invocation: inv})
+	nodes, err := p.missing(g, u.nodes)
+	if err != nil {
+		return err
 	}
-	return nil
+	return p.run(Update, append(nodes, u.nodes...))
+}
+
+// missing returns the nodes of g whose outputs the nodes of updates take, and what these depend on, without those that the
+// program runs already. The loss depends on none of them: a node that gives the learning rate is such a node.
+func (p *Program) missing(g *Graph, updates []*Node) ([]*Node, error) {
+	var taken []Tensor
+	for _, n := range updates {
+		for slot := range n.Op.Slots {
+			for _, t := range n.slots[slot] {
+				if n.Op.Slots[slot].Role == task.RoleInput && t.kind == activation && g.has(t) {
+					taken = append(taken, t)
+				}
+			}
+		}
+	}
+	nodes, err := g.needed(taken)
+	return slices.DeleteFunc(nodes, func(n *Node) bool {
+		return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Phase == Forward && s.Invocation != nil && s.Invocation.Node == n })
+	}), err
 }

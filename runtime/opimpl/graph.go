@@ -40,13 +40,15 @@ func Pass[S ~int](slot S, values ...any) Passed[S] { return Passed[S]{slot, valu
 // Optimizer returns the optimizer that inserts an operator for every weight, with what the caller passes. The node takes its
 // name from the weight and from the operator.
 func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option, passed ...Passed[S]) graph.Optimizer {
-	return func(g *graph.Graph, w, dw graph.Tensor) {
-		all := append([]graph.Option{graph.Named(w.Name() + "." + o.Name)}, opts...)
-		in := graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, dw)
-		for _, p := range passed {
-			in.BindArg(p.slot, p.values...)
+	return func(g *graph.Graph, weights, grads []graph.Tensor) {
+		for i, w := range weights {
+			all := append([]graph.Option{graph.Named(w.Name() + "." + o.Name)}, opts...)
+			in := graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, grads[i])
+			for _, p := range passed {
+				in.BindArg(p.slot, p.values...)
+			}
+			in.Node()
 		}
-		in.Node()
 	}
 }
 

@@ -46,7 +46,7 @@ func random(t testing.TB, seed uint64) *graph.Program {
 		at := linear.Defaults(1 + r.IntN(60))
 		at.Activation = activation.Activation(r.IntN(5))
 		if r.IntN(4) == 0 {
-			at.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L1, Lambda: 0.1})
+			at.Regularizer = attr.Some(linear.NewRegularizer(penalty.L1, 0.1))
 		}
 		y := linear.Apply(g, at, x)
 		if r.IntN(3) == 0 {

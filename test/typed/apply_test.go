@@ -73,7 +73,7 @@ func newNetwork(t *testing.T) *network {
 	binary := elementbinary.Defaults(elementbinary.TypeEwAdd)
 	x = expect(elementbinary.Apply(g, binary, elementbinary.LhsInput(x), elementbinary.RhsInput(y)), "f32[2, 8]")
 	out := linear.Defaults(3)
-	out.Regularizer = attr.Some(linear.Regularizer{Type: penalty.L2, Lambda: 0.01})
+	out.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.01))
 	x = expect(linear.Apply(g, out, x, graph.Named("out")), "f32[2, 3]")
 	n.probs = expect(softmax.Apply(g, softmax.Defaults(), x), "f32[2, 3]")
 	n.right = expect(accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(x), accuracy.Label(n.label)), "i32[]")

@@ -66,9 +66,9 @@ func TestLanes(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 2, 2, 3)
 	y := g.Input("y", dtype.F64, 2, 2, 3)
-	a := lanenorm.Defaults(lanenorm.Origin{Label: "test", Level: 3})
+	a := lanenorm.Defaults(lanenorm.NewOrigin("test", 3))
 	a.Dim = -2
-	a.Penalty = attr.Some(lanenorm.Penalty{Kind: lanenorm.PenaltyKindSquare, Rate: 0.25})
+	a.Penalty = attr.Some(lanenorm.NewPenalty(lanenorm.PenaltyKindSquare, 0.25))
 	out := lanenorm.Apply(g, a, lanenorm.Input(x), lanenorm.Bias{}, graph.With(lanenorm.SlotResidual, y), graph.Request(lanenorm.SlotUnit))
 	n := out.Node()
 	unit, term := n.Tensor(int(lanenorm.SlotUnit)), n.Tensor(int(lanenorm.SlotPenaltyTerm))
@@ -102,20 +102,22 @@ func TestLanes(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
-	defaults := lanenorm.Defaults(lanenorm.Origin{})
+	defaults := lanenorm.Defaults(lanenorm.NewOrigin("", 0))
+	literal := lanenorm.Defaults(lanenorm.Origin{Level: 1})
 	shifted := defaults.WithMode(normmode.Shifted)
 	fast := defaults.WithModes(attr.ListOf(lanenorm.ModesFast, 7))
 	marked := defaults.WithMarks(attr.ListOf(4, 10))
-	level := lanenorm.Defaults(lanenorm.Origin{Level: 4})
-	every := defaults.WithPenalty(lanenorm.Penalty{Kind: lanenorm.PenaltyKindAbs, Every: attr.Some(0)})
+	level := lanenorm.Defaults(lanenorm.NewOrigin("", 4))
+	every := defaults.WithPenalty(lanenorm.NewPenalty(lanenorm.PenaltyKindAbs, 0).WithEvery(0))
 	untyped := defaults.WithExpects(dtype.Invalid)
-	twice := defaults.WithMode(normmode.L1).WithPenalty(lanenorm.Penalty{Kind: lanenorm.PenaltyKindAbs, Rate: 1})
+	twice := defaults.WithMode(normmode.L1).WithPenalty(lanenorm.NewPenalty(lanenorm.PenaltyKindAbs, 1))
 	axis := defaults.WithDim(2)
 	for _, c := range []struct {
 		attrs lanenorm.Attrs
 		want  string
 	}{
 		{lanenorm.Attrs{Dim: -1}, "operator lane_norm: want attributes made by Defaults, got a literal"},
+		{literal, "operator lane_norm: attribute origin: want a value made by NewOrigin, got a literal"},
 		{shifted, "operator lane_norm: bias is passed exactly if mode == 'SHIFTED'"},
 		{fast, "operator lane_norm: attribute modes: want one of FAST, EXACT, got 7"},
 		{marked, "operator lane_norm: attribute marks: want at most 9, got 10"},

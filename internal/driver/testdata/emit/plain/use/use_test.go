@@ -97,7 +97,7 @@ func TestRefuses(t *testing.T) {
 			any.Apply(g, any.Defaults(), any.Type(g.Input("x", dtype.Bool)), any.Func(g.Input("y", dtype.U8, 1)))
 		}, "operator any, slot func: want element type B = bool, got u8"},
 		{func(g *graph.Graph) {
-			momentum.Optimizer(momentum.Defaults())(g, g.Input("w", dtype.F64, 2), g.Input("g", dtype.F64, 3))
+			momentum.Optimizer(momentum.Defaults())(g, []graph.Tensor{g.Input("w", dtype.F64, 2)}, []graph.Tensor{g.Input("g", dtype.F64, 3)})
 		}, "operator momentum, slot weight: want N... = [3] in [N...], got [2]"},
 	} {
 		g := graph.New(1)

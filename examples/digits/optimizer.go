@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/generated/adam"
+	rate "github.com/opgen/opgen/generated/learningrate"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/graph"
+)
+
+// schedules lists how the learning rate may change during training.
+var schedules = []string{"constant", "step", "exponential", "linear", "cosine"}
+
+// newOptimizer returns Adam with a learning rate that follows a schedule over the steps of training.
+func newOptimizer(schedule string, steps int) (graph.Optimizer, error) {
+	warmup := steps / 20
+	grows := func(kind rate.ScheduleKind) rate.Schedule { return rate.NewSchedule(kind).WithWarmup(warmup) }
+	var s rate.Schedule
+	switch schedule {
+	case "constant":
+		return adam.Optimizer(adam.Defaults()), nil
+	case "step":
+		s = grows(rate.ScheduleKindStep).WithMilestones(attr.ListOf(steps/2, steps*3/4))
+	case "exponential":
+		s = grows(rate.ScheduleKindExponential).WithGamma(1 - 3/float64(max(steps, 4))).WithBounds(attr.ListOf(1e-4, 1))
+	case "linear":
+		s = grows(rate.ScheduleKindLinear).WithSteps(steps)
+	case "cosine":
+		s = grows(rate.ScheduleKindCosine).WithSteps(steps)
+	default:
+		return nil, fmt.Errorf("schedule: want one of %v, got %s", slices.Sorted(slices.Values(schedules)), schedule)
+	}
+	base := adam.Defaults().Alpha
+	return func(g *graph.Graph, weights, grads []graph.Tensor) {
+		present := rate.Apply(g, rate.Defaults(2*base, s)) // twice the constant rate, since it falls
+		adam.Optimizer(adam.Defaults(), graph.With(adam.SlotRate, present))(g, weights, grads)
+	}, nil
+}
