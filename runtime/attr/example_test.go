@@ -33,3 +33,11 @@ func ExampleError() {
 	}
 	// Output: linear out_channels 0
 }
+
+// The value for an attribute that is absent may be one that exists only then.
+func ExampleOpt_OrElse() {
+	shape := []int{4}
+	last := func(axis attr.Opt[int]) int { return axis.OrElse(func() int { return shape[1] }) }
+	fmt.Println(last(attr.Some(3)))
+	// Output: 3
+}

@@ -16,7 +16,6 @@ import (
 const (
 	ofGenerated = "generated code of other modules uses it"
 	ofPrograms  = "programs of other modules use it"
-	ofViews     = "all views have the same methods"
 	ofKernels   = "kernels of other modules use it"
 )
 
@@ -31,7 +30,6 @@ var exceptions = map[string]string{
 	"checked.Error":                      "programs find it with errors.As",
 	"checked.Errors":                     "programs find it with errors.As",
 	"opgen.Register":                     "the program of docs/guide.md uses it",
-	"attr.Opt.OrElse":                    ofGenerated,
 	"graph.Binding.AddConstraint":        ofPrograms,
 	"graph.OpenInvocation.AddConstraint": ofPrograms,
 	"opimpl.Arguments":                   ofGenerated,
@@ -41,25 +39,6 @@ var exceptions = map[string]string{
 	"planner.Times":                      ofPrograms,
 	"task.Registry.Operator":             ofPrograms,
 	"task.Resolution.Divisible":          ofPrograms,
-	"tensor.Along":                       ofViews,
-	"tensor.Grad.Len":                    ofViews,
-	"tensor.Grad.Mat":                    ofViews,
-	"tensor.Opt.Has":                     ofKernels,
-	"tensor.PerWorker.Along":             ofViews,
-	"tensor.RW.Along":                    ofViews,
-	"tensor.RW.WO":                       ofViews,
-	"tensor.RWLane.Len":                  ofViews,
-	"tensor.RWLane.RO":                   ofViews,
-	"tensor.RWLane.Set":                  ofViews,
-	"tensor.Reduction.Len":               ofViews,
-	"tensor.Scatter.Lane":                ofViews,
-	"tensor.ScatterLane":                 ofViews,
-	"tensor.ScatterLane.Add":             ofViews,
-	"tensor.Scatter.Len":                 ofViews,
-	"tensor.Scatter.Wanted":              ofViews,
-	"tensor.ScatterLane.Len":             ofViews,
-	"tensor.WO.Mat":                      ofViews,
-	"tensor.WOLane.Len":                  ofViews,
 }
 
 // TestExportedNamesHaveReaders reports exported names without a reader. A reader of a name is code of another package
