@@ -18,6 +18,9 @@ func (f *formula) complete(ast *expr.Formula) {
 			f.missing(t, &unused)
 		}
 		f.exhaustive(t)
+		if t.slot != nil {
+			f.folds(t)
+		}
 	}
 	for _, t := range unused {
 		f.report(failf(nameOf(t), expr.BadFormula, "nothing uses %s", t.name)).Code = diag.Unused
