@@ -21,7 +21,6 @@ const (
 
 // exceptions gives exported names that have no reader in this module, and the reasons why they are exported.
 var exceptions = map[string]string{
-	"opgen.Set":                          "no operator of the catalogue has an argument that a caller passes",
 	"opimpl.Resolver.Min":                ofGenerated,
 	"engine.Librarian":                   "backends implement it",
 	"engine.StateMemory.Alloc":           ofKernels,

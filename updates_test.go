@@ -1,0 +1,54 @@
+package opgen_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/linear"
+	mse "github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/rmsprop"
+	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+)
+
+// TestSetUpdates changes what the caller of an optimizer passes: the updates of all weights have the new value from that run
+// on, in the same plan.
+func TestSetUpdates(t *testing.T) {
+	t.Parallel()
+	train := func(first rmsprop.Rate, rates ...float64) (losses []float64) {
+		g := graph.New(1)
+		x, y := g.Input("x", dtype.F64, 4, 3), g.Input("y", dtype.F64, 4, 2)
+		loss := mse.Apply(g, mse.Defaults(), mse.Logit(linear.Apply(g, linear.Defaults(2), x)), mse.Label(y))
+		step, err := open(t).Training(t.Context(), g, loss, rmsprop.Optimizer(rmsprop.Defaults(), first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rates {
+			values := []opgen.Value{opgen.With(x, []float64{1, 2, 3, -1, 0, 1, 2, 2, 0, 1, -3, 1}), opgen.With(y, []float64{1, 0, 0, 1, 2, 1, 0, 0})}
+			if r >= 0 {
+				values = append(values, opgen.SetUpdates(rmsprop.SlotRate, r))
+			}
+			if err := step.Run(t.Context(), values...); err != nil {
+				t.Fatal(err)
+			}
+			l, err := opgen.Fetch[float64](step, loss)
+			if err != nil {
+				t.Fatal(err)
+			}
+			losses = append(losses, l...)
+		}
+		want(t, step.Run(t.Context(), opgen.SetUpdates(sgd.SlotSgdV, 0.5)), "opgen: program training: want an optimizer with the argument sgd_v, got none")
+		want(t, step.Run(t.Context(), opgen.SetUpdates(rmsprop.SlotRate, 1)), "operator rmsprop, task update, slot rate: want a value of type float64, got int")
+		return losses
+	}
+	const keep = -1
+	fixed, changed := train(0.01, keep, keep, keep), train(9, 0.01, keep, 0.01, 0, keep)
+	if !slices.Equal(fixed, changed[:3]) || fixed[0] == fixed[2] {
+		t.Errorf("losses with a rate that is set are %v, want %v", changed[:3], fixed)
+	}
+	if changed[3] == changed[2] || changed[4] != changed[3] {
+		t.Errorf("losses %v do not end with one that stays", changed)
+	}
+}
