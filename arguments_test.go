@@ -1,8 +1,6 @@
 package opgen_test
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -124,36 +122,6 @@ func TestCostOfPassedValues(t *testing.T) {
 			t.Errorf("measured %+v, %v", got.Forward, err)
 		}
 	}
-}
-
-// The bounds of clip are values that its caller passes. They change between runs, without another plan.
-func ExampleSet() {
-	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
-		ctx, g := context.Background(), graph.New(1)
-		x := g.Input("x", dtype.F32, 3)
-		y := clip.Apply(g, clip.Defaults(), x, 0, 1)
-		p, err := s.Inference(ctx, g, y)
-		if err != nil {
-			return err
-		}
-		for _, high := range []float64{1, 2.5} {
-			if err := p.Run(ctx, opgen.With(x, []float32{-1, 2, 3}), opgen.Set(y.Node(), clip.SlotHigh, high)); err != nil {
-				return err
-			}
-			bounded, err := opgen.Fetch[float32](p, y)
-			if err != nil {
-				return err
-			}
-			fmt.Println(bounded)
-		}
-		return nil
-	})
-	if err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// [0 1 1]
-	// [0 2 2.5]
 }
 
 // TestSetFormula changes values that formulas use, on the backend for programs and on the one that checks kernels. A chain of

@@ -1,13 +1,10 @@
 package opgen_test
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/opgen/opgen"
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/rmsprop"
@@ -15,34 +12,6 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
-
-// The rate of rmsprop is a value that its caller passes. SetUpdates changes it between runs, in the updates of all weights.
-func ExampleSetUpdates() {
-	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
-		ctx := context.Background()
-		g, x, z := doubles(2)
-		y := g.Input("y", dtype.F32, 2, 1)
-		loss := mse.Apply(g, mse.Defaults(), mse.Logit(z), mse.Label(y))
-		step, err := s.Training(ctx, g, loss, rmsprop.Optimizer(rmsprop.Defaults(), 0.1), z)
-		if err != nil {
-			return err
-		}
-		for i := range 300 {
-			rate := 0.1 * (1 - float64(i)/300)
-			err := step.Run(ctx, opgen.With(x, []float32{1, 2}), opgen.With(y, []float32{2, 4}), opgen.SetUpdates(rmsprop.SlotRate, rate))
-			if err != nil {
-				return err
-			}
-		}
-		answers, err := opgen.Fetch[float32](step, z)
-		fmt.Printf("%.2f\n", answers)
-		return err
-	})
-	if err != nil {
-		fmt.Println(err)
-	}
-	// Output: [2.00 4.00]
-}
 
 // TestSetUpdates changes what the caller of an optimizer passes: the updates of all weights have the new value from that run
 // on, in the same plan.

@@ -38,6 +38,7 @@ var undivided = map[string]string{
 	"kaiming_normal":         random,
 	"kaiming_uniform":        random,
 	"layer_norm":             byAxes,
+	"learning_rate":          "it has no tensor with a dimension",
 	"nonfinite":              overAll,
 	"nonzero":                valueSized,
 	"normal":                 random,
