@@ -37,6 +37,7 @@ type options struct {
 	dot     string
 	plan    string
 	memory  string
+	clip    float64
 	cost    bool
 	fuse    bool
 	plain   bool
@@ -53,6 +54,7 @@ func main() {
 	flag.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
 	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
 	flag.StringVar(&o.rates, "schedule", "constant", "how the learning rate changes: "+strings.Join(schedules, ", "))
+	flag.Float64Var(&o.clip, "clip", 0, "the greatest norm of the gradients of all weights; 0 for any")
 	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	flag.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
@@ -65,7 +67,7 @@ func main() {
 	flag.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	flag.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
 	flag.Parse()
-	if flag.NArg() > 0 || o.workers < 1 || o.devices < 1 || o.epochs < 1 || o.batch < 1 {
+	if flag.NArg() > 0 || o.workers < 1 || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -109,6 +111,9 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 	optimizer, err := newOptimizer(o.rates, o.epochs*steps)
 	if err != nil {
 		return err
+	}
+	if o.clip > 0 {
+		optimizer = clipped(o.clip, optimizer)
 	}
 	s := newClassifier(session, o.seed, o.devices, optimizer)
 	curve := io.Discard

@@ -14,6 +14,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/graph"
 )
 
@@ -285,6 +286,34 @@ func TestSchedules(t *testing.T) {
 	want := "schedule: want one of [constant cosine exponential linear step], got none"
 	if _, err := newOptimizer("none", 20); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestClipped trains with a bound of gradients that is never reached, which changes no bit, and with a small one.
+func TestClipped(t *testing.T) {
+	t.Parallel()
+	training, _, err := loadDigits(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	losses := func(o graph.Optimizer) (out []float32) {
+		c := newClassifier(openSession(t, 2), 1, 1, o)
+		for range 4 {
+			loss, _, err := c.step(t.Context(), training.pick([]int{0, 1, 2}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, loss)
+		}
+		return out
+	}
+	plain := func() graph.Optimizer { return sgd.Optimizer(sgd.Defaults(0.1)) }
+	free, loose, tight := losses(plain()), losses(clipped(1e6, plain())), losses(clipped(1e-3, plain()))
+	if !slices.Equal(free, loose) {
+		t.Errorf("without a bound %v, with one that is not reached %v", free, loose)
+	}
+	if !(tight[3] > free[3]) || tight[0] != free[0] {
+		t.Errorf("without a bound %v, with a small one %v, want less progress", free, tight)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/generated/adam"
+	clip "github.com/opgen/opgen/generated/clipbyglobalnorm"
 	rate "github.com/opgen/opgen/generated/learningrate"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/graph"
@@ -12,6 +13,13 @@ import (
 
 // schedules lists how the learning rate may change during training.
 var schedules = []string{"constant", "step", "exponential", "linear", "cosine"}
+
+// clipped returns an optimizer whose gradients have a norm of at most limit, taken over all weights.
+func clipped(limit float64, next graph.Optimizer) graph.Optimizer {
+	return func(g *graph.Graph, weights, grads []graph.Tensor) {
+		next(g, weights, clip.Apply(g, clip.Defaults(limit), grads).Output)
+	}
+}
 
 // newOptimizer returns Adam with a learning rate that follows a schedule over the steps of training.
 func newOptimizer(schedule string, steps int) (graph.Optimizer, error) {

@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,19 +12,21 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestAsk asks for as many tensors of an output as there are parts.
+// TestAsk asks for three parts, which are those of split with their extents.
 func TestAsk(t *testing.T) {
 	g := graph.New(1)
-	parts := chunk.Apply(g, chunk.Defaults().WithAxis(-1), g.Input("x", dtype.F32, 2, 6), 3)
+	x := g.Input("x", dtype.F32, 2, 6)
+	parts := chunk.Apply(g, chunk.Defaults().WithAxis(-1), x, 3)
+	other := split.Apply(g, split.Defaults(-1, attr.ListOf(2, 2, 2)), x)
 	if err := g.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(parts) != 3 {
-		t.Fatalf("want 3 tensors, got %d", len(parts))
+	if len(parts) != 3 || len(other) != 3 {
+		t.Fatalf("want 3 tensors, got %d and %d", len(parts), len(other))
 	}
-	for _, p := range parts {
-		if !strings.HasSuffix(p.String(), " f32[2, 2]") {
-			t.Errorf("want f32[2, 2], got %s", p)
+	for i, p := range parts {
+		if p.Type() != other[i].Type() || !slices.Equal(p.Shape(), other[i].Shape()) {
+			t.Errorf("part %d: got %s, and %s of split", i, p, other[i])
 		}
 	}
 }

@@ -192,9 +192,12 @@ func (b *builtin) Run(_ *op.Ctx, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		v := b.Value
 		if b.Op == "identity" {
-			v = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1)}[b.Redop]
+			v = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1), perm.And: -1}[b.Redop]
 		}
 		to, stored := at(0, i)
+		if to == dtype.Bool {
+			v = math.Abs(v) // all bits of a boolean are 1
+		}
 		if len(b.Tensors) > 1 && b.Op != "all_reduce" { // add, convert and copy
 			typ, element := at(1, i)
 			v = typ.Float64(element)

@@ -1,0 +1,54 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/generated/clipbyglobalnorm"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// ClipByGlobalNorm is the kernel of clip_by_global_norm. It adds up in float64, one tensor after the other, so the norm
+// does not depend on the number of workers.
+type ClipByGlobalNorm[T dtype.Float] struct{}
+
+// ForwardSquares adds up the squares of the elements of some tensors.
+func (ClipByGlobalNorm[T]) ForwardSquares(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], r op.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		sum := 0.0
+		for k := range a.Input[i].Len() {
+			x := float64(a.Input[i].At(k))
+			sum += x * x
+		}
+		a.Squares.Set(i, sum)
+	}
+	return nil
+}
+
+// ForwardNorm adds up the sums of all tensors.
+func (ClipByGlobalNorm[T]) ForwardNorm(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], _ op.Range) error {
+	sum := 0.0
+	for i := range a.Squares.Len() {
+		sum += a.Squares.At(i)
+	}
+	a.Norm.Set(0, T(math.Sqrt(sum)))
+	return nil
+}
+
+// ForwardScale gives some tensors their elements. The factor follows from the sums, as a norm beyond the range of T has one.
+func (ClipByGlobalNorm[T]) ForwardScale(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], r op.Range) error {
+	sum := 0.0
+	for i := range a.Squares.Len() {
+		sum += a.Squares.At(i)
+	}
+	factor := 1.0
+	if norm := math.Sqrt(sum); norm > a.Attrs.Limit {
+		factor = a.Attrs.Limit / norm
+	}
+	for i := r.Lo; i < r.Hi; i++ {
+		for k := range a.Input[i].Len() {
+			a.Output[i].Set(k, T(factor*float64(a.Input[i].At(k))))
+		}
+	}
+	return nil
+}
