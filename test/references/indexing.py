@@ -101,7 +101,30 @@ def chunk(axis, parts):
     return compute
 
 
+def embedding_bag(mode, padding=-1):
+    def compute(index, weight, per_sample=None):
+        out = np.zeros((len(index), weight.shape[1]), weight.dtype)
+        for b, bag in enumerate(index):
+            rows = [weight[i] * (1 if per_sample is None else per_sample[b, n]) for n, i in enumerate(bag) if i != padding]
+            if rows:
+                out[b] = {"SUM": np.sum, "MEAN": np.mean, "MAX": np.max}[mode](rows, axis=0)
+        return {"output": out}
+    return compute
+
+
+def bags():
+    index = np.array([[0, 2, 2], [1, 3, 0], [3, 3, 3]])
+    for mode in ("SUM", "MEAN", "MAX"):
+        attrs = {"num_entries": 4, "out_dim": 2, "mode": mode, "data_type": "f32"}
+        for name, padding in (("", -1), ("_padding", 3)):
+            case("embedding_bag", mode.lower() + name, embedding_bag(mode, padding), {**attrs, "padding": padding}, {"index": index}, {"weight": draw(4, 2)},
+                 wrt=["weight"], like="torch.nn.functional.embedding_bag")
+    case("embedding_bag", "factors", embedding_bag("SUM"), {"num_entries": 4, "out_dim": 3, "mode": "SUM", "data_type": "f32"}, {"index": index, "per_sample": draw(3, 3)},
+         {"weight": draw(4, 3)}, wrt=["weight", "per_sample"], like="torch.nn.functional.embedding_bag")
+
+
 def generate():
+    bags()
     case("chunk", "first", chunk(0, 2), {"axis": 0}, {"input": draw(4, 3)}, wrt=["input"], like="numpy.split")
     case("chunk", "middle", chunk(1, 3), {"axis": 1}, {"input": draw(2, 6, 2)}, wrt=["input"], like="numpy.split")
     case("chunk", "one", chunk(-1, 1), {"axis": -1}, {"input": draw(2, 5)}, wrt=["input"], like="numpy.split")
