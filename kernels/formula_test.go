@@ -58,11 +58,12 @@ func TestKernelsComputeFormulas(t *testing.T) {
 
 // withoutFormula gives the test that compares what an operator without a formula computes with known results.
 var withoutFormula = map[string]func(*testing.T){
-	"checksum":    TestChecksum,
-	"concat_flat": TestConcatFlat,
-	"einsum":      TestEinsum,
-	"nonzero":     TestNonzero,
-	"unique":      TestUnique,
+	"checksum":            TestChecksum,
+	"clip_by_global_norm": TestClipByGlobalNorm,
+	"concat_flat":         TestConcatFlat,
+	"einsum":              TestEinsum,
+	"nonzero":             TestNonzero,
+	"unique":              TestUnique,
 }
 
 // TestOperatorsWithoutFormula checks that exactly the operators without a formula have a test with known results.
