@@ -10,11 +10,18 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/cumsum"
+	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // doubles returns a graph for batches of a size, its input and its output.
@@ -73,4 +80,59 @@ func ExampleSession_LoadVariables() {
 		fmt.Println(err)
 	}
 	// Output: [2.0 20.0 200.0]
+}
+
+// In checked mode, a kernel that does not do what its spec says is an error that names the operator, the task, the tensor and the
+// element. So is an input that is wrong: an index beyond its bound.
+func ExampleChecked() {
+	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		ctx := context.Background()
+		g := graph.New(1)
+		index := g.Input("index", dtype.I64, 2)
+		p, err := s.Inference(ctx, g, embedding.Apply(g, embedding.Defaults(5, 3), index))
+		if err != nil {
+			return err
+		}
+		err = p.Run(ctx, opgen.With(index, []int64{4, 5}))
+		var broken checked.Errors
+		if errors.As(err, &broken) {
+			for _, e := range broken {
+				fmt.Println(e.Rule == checked.Below, e.Operator, e.Task, e.Slot, e.Index, e.Want, e.Got)
+			}
+			return nil
+		}
+		return err
+	}, opgen.Checked())
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: true embedding forward input [1] a value in [0, 5) 5
+}
+
+// A session may have operators of several catalogues. Each has a function that registers its operators; here, each is made of
+// one operator, which runs its formula.
+func ExampleRegister() {
+	only := func(o *graph.Operator) func(*task.Registry) error {
+		return func(r *task.Registry) error { return formula.Register(r, op.CPU, &o.Operator) }
+	}
+	err := opgen.Do(only(softmax.Operator), func(s *opgen.Session) error {
+		ctx := context.Background()
+		g := graph.New(1)
+		x := g.Input("x", dtype.F32, 2)
+		y := cumsum.Apply(g, cumsum.Defaults(), softmax.Apply(g, softmax.Defaults(), x))
+		p, err := s.Inference(ctx, g, y)
+		if err != nil {
+			return err
+		}
+		if err := p.Run(ctx, opgen.With(x, []float32{1, 1})); err != nil {
+			return err
+		}
+		sums, err := opgen.Fetch[float32](p, y)
+		fmt.Println(sums)
+		return err
+	}, opgen.Register(only(cumsum.Operator)))
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: [0.5 1]
 }

@@ -24,7 +24,7 @@ func TestSharding(t *testing.T) {
 		}
 		f := mustFixture(t, s)
 		want := mustRun(t, f.forward(t), f.values, execution{})
-		for k, axes := range f.node.Resolved.Divisible() {
+		for k, axes := range f.node.Resolved.Shards {
 			if len(axes) == 0 {
 				continue
 			}

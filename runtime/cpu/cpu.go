@@ -57,6 +57,8 @@ func (b *Backend) Target() target.Target { return target.CPU }
 // Devices returns the number of devices.
 func (b *Backend) Devices() int { return len(b.libraries) }
 
+var _ engine.Librarian = (*Backend)(nil)
+
 // Library returns the library of a device, or nil.
 func (b *Backend) Library(device int) any { return b.libraries[device] }
 

@@ -89,9 +89,8 @@ type Call struct {
 	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
 	Wholes [][]partition.Partition
 	// State is the per-device state of the call's node, nil if it has none.
-	State *task.State
-	// Memory is that of the node's state, for init and cleanup tasks; nil for others.
-	Memory *StateMemory
+	State  *task.State
+	memory *stateMemory // of the node's state, for init and cleanup tasks; nil for others
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
 	// worker has for itself stands there once for each worker.
 	Params [][]Tensor
@@ -121,8 +120,8 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		State:     func(int) *task.State { return c.State },
 		Profiling: c.Profiling, Handle: c.Handle,
 	}
-	if c.Memory != nil {
-		a.Heap = c.Memory.onHost(host)
+	if c.memory != nil {
+		a.Heap = c.memory.onHost(host)
 	}
 	if c.Wholes != nil {
 		a.Partitions = func(slot int) []partition.Partition { return c.Wholes[slot] }

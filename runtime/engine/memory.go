@@ -8,9 +8,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// StateMemory is the memory of the state of a node. Init and cleanup tasks allocate and free it.
-type StateMemory struct {
-	alloc  *allocator
+// stateMemory is the memory of the state of a node. Init and cleanup tasks allocate and free it.
+type stateMemory struct {
+	from   *allocator
 	owner  string
 	device int
 	open   bool // while an init or a cleanup task runs
@@ -18,25 +18,25 @@ type StateMemory struct {
 	host   map[*byte]Region // by the first byte as a kernel on the host sees it
 }
 
-func (e *Engine) stateMemory(c *plan.Call) *StateMemory {
-	return &StateMemory{alloc: e.alloc, owner: "state of node " + c.Node, device: c.Device, blocks: map[Memory]Region{}, host: map[*byte]Region{}}
+func (e *Engine) newStateMemory(c *plan.Call) *stateMemory {
+	return &stateMemory{from: e.alloc, owner: "state of node " + c.Node, device: c.Device, blocks: map[Memory]Region{}, host: map[*byte]Region{}}
 }
 
-// Alloc returns zeroed memory of the node's device. The engine counts it as that of the state, and frees what is left after
+// alloc returns zeroed memory of the node's device. The engine counts it as that of the state, and frees what is left after
 // cleanup.
-func (m *StateMemory) Alloc(bytes int64) (Region, error) {
+func (m *stateMemory) alloc(bytes int64) (Region, error) {
 	if !m.open {
 		return Region{}, fmt.Errorf("%s: want an allocation by init or cleanup, got one by another task", m.owner)
 	}
-	r, err := m.alloc.allocate(m.device, m.owner, bytes)
+	r, err := m.from.allocate(m.device, m.owner, bytes)
 	if err == nil && r.Size > 0 {
 		m.blocks[r.Memory] = r
 	}
 	return r, err
 }
 
-// Free frees what Alloc returned.
-func (m *StateMemory) Free(r Region) error {
+// free frees what alloc returned.
+func (m *stateMemory) free(r Region) error {
 	if r.Size == 0 {
 		return nil
 	}
@@ -44,13 +44,13 @@ func (m *StateMemory) Free(r Region) error {
 		return fmt.Errorf("%s: want to free its memory in init or cleanup, got %d bytes that are not", m.owner, r.Size)
 	}
 	delete(m.blocks, r.Memory)
-	return m.alloc.free(r)
+	return m.from.free(r)
 }
 
 // onHost returns the memory for kernels that run on the host. bytes returns the bytes of a region as they see them.
-func (m *StateMemory) onHost(bytes func(Region) []byte) *task.Memory {
+func (m *stateMemory) onHost(bytes func(Region) []byte) *task.Memory {
 	return task.NewMemory(func(n int64) ([]byte, error) {
-		r, err := m.Alloc(n)
+		r, err := m.alloc(n)
 		if err != nil || r.Size == 0 {
 			return nil, err
 		}
@@ -63,12 +63,12 @@ func (m *StateMemory) onHost(bytes func(Region) []byte) *task.Memory {
 			return fmt.Errorf("%s: want to free a block that it holds, got %d bytes that are not", m.owner, len(b))
 		}
 		delete(m.host, unsafe.SliceData(b))
-		return m.Free(r)
+		return m.free(r)
 	})
 }
 
 // bytes returns how many bytes the state holds.
-func (m *StateMemory) bytes() (n int64) {
+func (m *stateMemory) bytes() (n int64) {
 	for _, r := range m.blocks {
 		n += r.Size
 	}

@@ -21,7 +21,7 @@ type state struct {
 	key    string
 	number int // in the order in which states are made
 	users  int // loaded plans
-	memory *StateMemory
+	memory *stateMemory
 	took   time.Duration // by init
 }
 
@@ -63,7 +63,7 @@ func (in *Instance) makeStates() error {
 		s := in.engine.states[key]
 		if s == nil {
 			in.engine.made++
-			s = &state{plan: p, key: key, number: in.engine.made, memory: in.engine.stateMemory(&p.Init)}
+			s = &state{plan: p, key: key, number: in.engine.made, memory: in.engine.newStateMemory(&p.Init)}
 			in.engine.states[key] = s
 		}
 		s.users++
@@ -119,9 +119,9 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	call.Memory = in.states[c.Node].memory
-	call.Memory.open = true
-	defer func() { call.Memory.open = false }()
+	call.memory = in.states[c.Node].memory
+	call.memory.open = true
+	defer func() { call.memory.open = false }()
 	free, err := in.trial(call, c.Node)
 	defer func() { err = errors.Join(err, free()) }()
 	if err != nil {

@@ -121,7 +121,7 @@ func TestShardingFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, s := range o.Shards {
-			if len(r.Divisible()[i]) == 0 {
+			if len(r.Shards[i]) == 0 {
 				continue
 			}
 			var symbols []string

@@ -3,6 +3,7 @@ package graph_test
 import (
 	"fmt"
 
+	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
@@ -125,4 +126,41 @@ func ExampleGraph_PartInput() {
 	// Output:
 	// x f32[32, 10]
 	// [64/2, 10] [64/2, 3] [3, 10] x2 replicas
+}
+
+// An invocation of a task that declares no constraints takes further ones. A launch keeps to them: here, rows are divided and
+// columns are not, since each processor needs at least 10 of them.
+func ExampleOpenInvocation_AddConstraint() {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 64, 10)
+	n := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeExp), x).Node()
+	inv, err := elementunary.ForwardTensors{Input: x, Output: n.Tensor(int(elementunary.SlotOutput))}.Invoke(n)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := inv.AddConstraint(partition.Constraint{Kind: partition.MinExtents, Terms: []partition.Term{partition.Whole("input")}, Extents: []int{32, 10}}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := inv.Launch()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := partition.NewChecker(inv.Signature.Declaration(), partition.Machine{Kind: "cpu", Procs: 4, Threshold: 1}).Launch(l)
+	fmt.Println(s.Argument(0), err)
+	// Output: [64/2, 10] <nil>
+}
+
+// A binding gives a task its tensors slot by slot, by numbers, as tools do that know operators by name only. A constraint that
+// does not fit is an error of the invocation.
+func ExampleBinding_AddConstraint() {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 64, 10)
+	n := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeExp), x).Node()
+	b := graph.NewBinding[int](n, task.KindForward).Bind(0, x).Bind(1, n.Tensor(1))
+	_, err := b.AddConstraint(partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.At("input", 1)}}).Open()
+	fmt.Println(err)
+	// Output: operator element_unary, task forward, slot input[1]: want one of the 1 input that are passed, for broadcast, got 1
 }

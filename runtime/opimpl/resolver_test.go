@@ -332,7 +332,7 @@ func TestDivisible(t *testing.T) {
 	})
 	o.Shards = []task.Shard{{Dim: "N"}, {Dim: "K", Partial: true}, {Dim: "M"}}
 	r, err := task.Resolve(o, anyAttrs{}, given(o))
-	if got := fmt.Sprint(r.Divisible()); err != nil || got != "[[{0 0 1}] [{1 0 2}] []]" {
+	if got := fmt.Sprint(r.Shards); err != nil || got != "[[{0 0 1}] [{1 0 2}] []]" {
 		t.Errorf("divisible are %s, %v", got, err)
 	}
 }

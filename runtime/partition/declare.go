@@ -242,7 +242,7 @@ func (d *Declaration) Validate() error {
 			all = all && one
 		}
 		c.Terms = terms
-		if !all || c.Kind.Dependent() && allSame(terms) {
+		if !all || c.Kind.dependent() && allSame(terms) {
 			continue // groups are known at launch; an argument does not constrain itself
 		}
 		single = append(single, c)
@@ -273,7 +273,7 @@ func overlapping(task, output string) error {
 func checkDependents(task string, cs []Constraint) error {
 	targets := map[Term]Constraint{}
 	for _, c := range cs {
-		if !c.Kind.Dependent() {
+		if !c.Kind.dependent() {
 			continue
 		}
 		t := c.Terms[1]
@@ -312,7 +312,7 @@ func allSame(terms []Term) bool {
 // checkCycle follows every target to its source, and so on.
 func checkCycle(task string, cs []Constraint, targets map[Term]Constraint) error {
 	for _, c := range cs {
-		if !c.Kind.Dependent() {
+		if !c.Kind.dependent() {
 			continue
 		}
 		start := c.Terms[1]

@@ -86,9 +86,9 @@ func (k Kind) String() string {
 // Form returns what constraints of the kind look like.
 func (k Kind) Form() *Form { return &kinds[k].Form }
 
-// Dependent reports whether the constraint derives the tiles of its second term, the target, from
+// dependent reports whether the constraint derives the tiles of its second term, the target, from
 // those of its first, the source.
-func (k Kind) Dependent() bool { return kinds[k].Terms == SourceTarget }
+func (k Kind) dependent() bool { return kinds[k].Terms == SourceTarget }
 
 // Kinds lists the names of the kinds.
 func Kinds() []string {
@@ -131,7 +131,7 @@ func (p *pair) fail(code op.Code, slot, want, got string) *op.Error {
 
 // check reports stores that the constraint does not fit.
 func (p *pair) check() *op.Error {
-	if p.c.Kind.Dependent() {
+	if p.c.Kind.dependent() {
 		if p.a.store == p.b.store {
 			return p.fail(AliasedOperands, p.both(), "different stores", "the same store twice")
 		}

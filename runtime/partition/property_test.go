@@ -160,7 +160,7 @@ func contradicts(slots []partition.DeclaredSlot, cs []partition.Constraint) bool
 			case i == k:
 			case other.Kind == partition.Align && (other.Terms[0].Name == to || other.Terms[1].Name == to):
 				return true
-			case other.Kind.Dependent() && other.Terms[1].Name == to && other.String() != c.String():
+			case other.Kind.Form().Terms == partition.SourceTarget && other.Terms[1].Name == to && other.String() != c.String():
 				return true
 			case other.Kind == partition.Image && (c.Kind == partition.Scale || c.Kind == partition.Bloat) && other.Terms[1].Name == from:
 				return true

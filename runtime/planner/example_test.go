@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 // A plan is data: it can be verified, written, read and compared.
@@ -53,4 +54,40 @@ func Example() {
 	// Output:
 	// hidden: linear.forward 4
 	// true <nil>
+}
+
+// Tasks are divided among workers by estimated times, or by those that were measured: here, the second of three takes as long
+// as the others together.
+func ExampleTimes() {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 1, 2)
+	var fetched []graph.Tensor
+	for _, name := range []string{"one", "two", "three"} {
+		fetched = append(fetched, linear.Apply(g, linear.Defaults(3).WithUseBias(false), x, graph.Named(name)))
+	}
+	prog, err := graph.Inference(g, fetched...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := planner.Build(prog)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if p, err = planner.Reschedule(p, planner.Workers(2), planner.Times([]float64{1e6, 2e6, 1e6})); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for w, queue := range p.Schedule.Queues {
+		for _, entry := range queue {
+			if kind, task := entry.Decode(); kind == schedule.Run {
+				fmt.Println(w, p.Label(task))
+			}
+		}
+	}
+	// Output:
+	// 0 one: linear.forward
+	// 0 three: linear.forward
+	// 1 two: linear.forward
 }

@@ -113,13 +113,3 @@ func (r *Registry) Task(id ID) *Registered { return r.tasks[id] }
 
 // Operators returns the operators of the registered tasks, in order of registration.
 func (r *Registry) Operators() []*Operator { return slices.Clone(r.operators) }
-
-// Operator returns the registered operator of a name, or nil.
-func (r *Registry) Operator(name string) *Operator {
-	for _, op := range r.operators {
-		if op.Name == name {
-			return op
-		}
-	}
-	return nil
-}

@@ -47,7 +47,9 @@ type Resolution struct {
 	Costs []Cost
 	// Bounds holds the bounds of integer inputs by slot: their values lie in [0, bound).
 	Bounds map[int]int
-	// Shards holds, for each of the operator's shards, where the tensors of slots have its dimension.
+	// Shards holds, for each of the operator's shards, the slots whose tensors have its dimension, and where; none where the
+	// operator, with these attributes and shapes, may not be divided so. Of inputs and weights without the dimension, every
+	// device needs all.
 	Shards [][]ShardAxes
 	// Numbers holds the lists of numbers that constraints with expressions have, by task, number of the constraint, and name.
 	Numbers map[[2]int]map[string][]int

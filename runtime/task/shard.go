@@ -18,11 +18,6 @@ type Shard struct {
 // one if it is a run of dimensions, any of which may be divided.
 type ShardAxes struct{ Slot, Lo, Hi int }
 
-// Divisible returns, for each of the operator's shards, the slots with that dimension; none where the
-// operator, with these attributes and shapes, may not be divided so. Of inputs and weights without the
-// dimension, every device needs all.
-func (r *Resolution) Divisible() [][]ShardAxes { return r.Shards }
-
 // dimension is one dimension of a shard.
 type dimension struct {
 	*Shard

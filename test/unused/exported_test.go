@@ -12,33 +12,15 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Reasons that several exported names share.
-const (
-	ofGenerated = "generated code of other modules uses it"
-	ofPrograms  = "programs of other modules use it"
-	ofKernels   = "kernels of other modules use it"
-)
-
 // exceptions gives exported names that have no reader in this module, and the reasons why they are exported.
 var exceptions = map[string]string{
-	"opimpl.Resolver.Min":                ofGenerated,
-	"engine.Librarian":                   "backends implement it",
-	"engine.StateMemory.Alloc":           ofKernels,
-	"engine.StateMemory.Free":            ofKernels,
-	"checked.Rule":                       "programs find it with errors.As",
-	"checked.Error":                      "programs find it with errors.As",
-	"checked.Errors":                     "programs find it with errors.As",
-	"opgen.Register":                     "the program of docs/guide.md uses it",
-	"graph.Binding.AddConstraint":        ofPrograms,
-	"graph.OpenInvocation.AddConstraint": ofPrograms,
-	"opimpl.Arguments":                   ofGenerated,
-	"opimpl.ListIf":                      ofGenerated,
-	"opimpl.TypeIf":                      ofGenerated,
-	"partition.Kind.Dependent":           ofPrograms,
-	"planner.Times":                      ofPrograms,
-	"task.Registry.Operator":             ofPrograms,
-	"task.Resolution.Divisible":          ofPrograms,
+	"opimpl.Resolver.Min": ofGenerated,
+	"opimpl.Arguments":    ofGenerated,
+	"opimpl.ListIf":       ofGenerated,
+	"opimpl.TypeIf":       ofGenerated,
 }
+
+const ofGenerated = "generated code of other modules uses it, and no operator of the catalogue has what it is for"
 
 // TestExportedNamesHaveReaders reports exported names without a reader. A reader of a name is code of another package
 // that uses the name. Example functions are readers, other tests are not.

@@ -11,7 +11,7 @@ import (
 	"example.com/formulas/generated/block"
 	own "example.com/formulas/generated/catalogue"
 	"example.com/formulas/generated/exactlyone"
-	"example.com/formulas/generated/lamb"
+	"example.com/formulas/generated/layerwise"
 	"example.com/formulas/generated/normofgroups"
 	"example.com/formulas/generated/rms"
 	"example.com/formulas/generated/rotaryattention"
@@ -389,7 +389,7 @@ func TestIntegers(t *testing.T) {
 
 // TestLamb compares weights after each of three steps with those of plain Go, whose gradients are central differences.
 func TestLamb(t *testing.T) {
-	attrs := lamb.Defaults().WithLr(0.1).WithBeta1(0.8).WithBeta2(0.9).WithEpsilon(1e-6).WithWeightDecay(0.05)
+	attrs := layerwise.Defaults().WithLr(0.1).WithBeta1(0.8).WithBeta2(0.9).WithEpsilon(1e-6).WithWeightDecay(0.05)
 	r := rand.New(rand.NewPCG(3, 4))
 	inputs, labels := random(r, 6), random(r, 6)
 	weights := [][]float64{random(r, 4), random(r, 4)}
@@ -399,7 +399,7 @@ func TestLamb(t *testing.T) {
 	y := swiglu.Apply(g, swiglu.Defaults(2), x)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(y), mse.Label(label))
 	tensors := []graph.Tensor{y.Node().Tensor(int(swiglu.SlotGate)), y.Node().Tensor(int(swiglu.SlotValue))}
-	step, err := open(t).Training(t.Context(), g, loss, lamb.Optimizer(attrs))
+	step, err := open(t).Training(t.Context(), g, loss, layerwise.Optimizer(attrs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -460,9 +460,9 @@ func TestTraining(t *testing.T) {
 	y := rotaryattention.Apply(g, rotaryattention.Defaults(2, 8).WithBase(100), x)
 	y = swiglu.Apply(g, swiglu.Defaults(symbols), y)
 	loss := mse.Apply(g, mse.Defaults(), mse.Logit(y), mse.Label(label))
-	attrs := lamb.Defaults()
+	attrs := layerwise.Defaults()
 	attrs.Lr = 0.02
-	step, err := open(t).Training(t.Context(), g, loss, lamb.Optimizer(attrs))
+	step, err := open(t).Training(t.Context(), g, loss, layerwise.Optimizer(attrs))
 	if err != nil {
 		t.Fatal(err)
 	}
