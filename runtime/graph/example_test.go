@@ -8,6 +8,7 @@ import (
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/generated/stencil"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/partition"
@@ -163,4 +164,27 @@ func ExampleBinding_AddConstraint() {
 	_, err := b.AddConstraint(partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.At("input", 1)}}).Open()
 	fmt.Println(err)
 	// Output: operator element_unary, task forward, slot input[1]: want one of the 1 input that are passed, for broadcast, got 1
+}
+
+// A task whose spec declares constraints takes no further ones, so its invocation has no method to add one. Tensors are bound by
+// name: one that is left out is an error.
+func ExampleInvocation() {
+	g := graph.New(1)
+	x, w := g.Input("x", dtype.F32, 1, 8, 8), g.Input("w", dtype.F32, 3, 3)
+	y := stencil.Apply(g, stencil.Defaults(1), stencil.Input(x), stencil.Weight(w))
+	inv, err := stencil.ForwardTensors{Input: x, Weight: w, Output: y}.Invoke(y.Node())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range inv.Signature.Constraints.List {
+		fmt.Println(c)
+	}
+	_, err = stencil.ForwardTensors{Input: x, Output: y}.Invoke(y.Node())
+	fmt.Println(err)
+	// Output:
+	// bloat(output, input, axes [H W], low [reach, reach], high [reach, reach])
+	// min_extents(output, axes [H W], extents [reach, reach])
+	// broadcast(weight)
+	// operator stencil, task forward, slot weight: want a tensor, got no tensor
 }

@@ -104,3 +104,14 @@ func ExampleOpt() {
 	// false true
 	// 2 4
 }
+
+// A slot with several tensors is a list of views. Lanes of all of them run along the same dimension.
+func ExampleAlongEach() {
+	list := []tensor.RO[float32]{tensortest.RO([]float32{1, 2, 3, 4}, 2, 2), tensortest.RO([]float32{5, 6}, 2, 1)}
+	for _, v := range tensor.AlongEach(list, 0) {
+		fmt.Println(v.Lane(0).At(0), v.Lane(0).At(1))
+	}
+	// Output:
+	// 1 3
+	// 5 6
+}
