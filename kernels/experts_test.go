@@ -133,6 +133,21 @@ func TestCache(t *testing.T) {
 	}
 }
 
+// TestCacheKeepsFractions stores numbers that are no integers, and loads them in the next run.
+func TestCacheKeepsFractions(t *testing.T) {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 2)
+	c := cache.Apply(g, cache.Defaults(1).WithLoadCached(true), x)
+	p, err := graph.Whole(g, c.Output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []float64{0.5, -1.25}
+	if got := mustRun(t, p, values{"x": want}, execution{runs: 2})[c.Output.Name()]; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // TestCacheNoticesAnyDifference changes single elements of a batch. Only a batch that is equal to the stored one
 // raises the score.
 func TestCacheNoticesAnyDifference(t *testing.T) {
