@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/generated/clipbyglobalnorm"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // ClipByGlobalNorm is the kernel of clip_by_global_norm. It adds up in float64, one tensor after the other, so the norm
@@ -27,22 +28,23 @@ func (ClipByGlobalNorm[T]) ForwardSquares(_ *op.Ctx, a *clipbyglobalnorm.Forward
 
 // ForwardNorm adds up the sums of all tensors.
 func (ClipByGlobalNorm[T]) ForwardNorm(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], _ op.Range) error {
-	sum := 0.0
-	for i := range a.Squares.Len() {
-		sum += a.Squares.At(i)
-	}
-	a.Norm.Set(0, T(math.Sqrt(sum)))
+	a.Norm.Set(0, T(normOf(a.Squares)))
 	return nil
+}
+
+// normOf returns the norm of tensors with these sums of squares.
+func normOf(squares tensor.RW[float64]) float64 {
+	sum := 0.0
+	for i := range squares.Len() {
+		sum += squares.At(i)
+	}
+	return math.Sqrt(sum)
 }
 
 // ForwardScale gives some tensors their elements. The factor follows from the sums, as a norm beyond the range of T has one.
 func (ClipByGlobalNorm[T]) ForwardScale(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], r op.Range) error {
-	sum := 0.0
-	for i := range a.Squares.Len() {
-		sum += a.Squares.At(i)
-	}
 	factor := 1.0
-	if norm := math.Sqrt(sum); norm > a.Attrs.Limit {
+	if norm := normOf(a.Squares); norm > a.Attrs.Limit {
 		factor = a.Attrs.Limit / norm
 	}
 	for i := r.Lo; i < r.Hi; i++ {

@@ -81,7 +81,7 @@ func samplesOf(op *graph.Operator, example int) ([]sample, error) {
 		return nil, err
 	}
 	request := []bool{false}
-	if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest && !s.Variadic }) {
+	if slices.ContainsFunc(op.Slots, func(s task.Slot) bool { return s.OnRequest && !s.Asked() }) {
 		request = append(request, true)
 	}
 	var out []sample
@@ -133,7 +133,7 @@ func (s sample) operands(slot int) []task.Operand {
 func (s sample) apply(g *graph.Graph, name string, input func(slot, k int, o task.Operand) graph.Tensor) *graph.Node {
 	opts := []graph.Option{graph.Named(name)}
 	for i := range s.op.Slots {
-		if s.all && s.op.Slots[i].OnRequest && !s.op.Slots[i].Variadic {
+		if s.all && s.op.Slots[i].OnRequest && !s.op.Slots[i].Asked() {
 			opts = append(opts, graph.Request(i))
 		}
 	}

@@ -110,10 +110,10 @@ func (e *emitter) record(a *model.Attr) {
 		names += fmt.Sprintf(", %q", f.Name)
 	}
 	e.p("")
-	e.p("")
 	e.comment("String formats the fields.")
 	e.p("func (v %s) String() string { return attr.FormatRecord(v) }", a.GoName)
 	rest := ""
+	e.p("")
 	if len(must) < len(a.Fields) {
 		rest = " Fields that are left out are as " + maker + " makes them."
 	}

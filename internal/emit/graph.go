@@ -97,7 +97,7 @@ func made(s *model.Slot) string {
 func outputs(o *model.Operator) []*model.Slot {
 	var out []*model.Slot
 	for _, s := range o.Slots {
-		if s.Role == task.RoleOutput && (!s.OnRequest || s.Variadic) && !s.AuxLoss {
+		if s.Role == task.RoleOutput && (!s.OnRequest || s.Asked()) && !s.AuxLoss {
 			out = append(out, s)
 		}
 	}
@@ -135,7 +135,7 @@ func (e *emitter) applied() []applied {
 		all = append(all, in)
 	}
 	for _, s := range e.op.Slots {
-		if s.OnRequest && s.Variadic {
+		if s.Asked() {
 			name := param(s.Name)
 			all = append(all, applied{name, s.GoName, "int", fmt.Sprintf("Ask(Slot%s, %s)", s.GoName, name), false})
 		}
@@ -197,7 +197,7 @@ func (e *emitter) apply() {
 	}
 	e.p("")
 	for _, s := range o.Slots {
-		if s.OnRequest && s.Variadic {
+		if s.Asked() {
 			doc += fmt.Sprintf(", of which %s says how many tensors", param(s.Name))
 		}
 	}

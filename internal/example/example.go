@@ -73,12 +73,7 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 	u.setAttrs(x)
 	u.setPassed(x)
 	u.setInputs(x)
-	u.asked = x.Counts
-	for _, s := range u.op.Slots {
-		if n := u.asked[s.Name]; s.Variadic && s.OnRequest && (n < s.Min || n > s.Max) {
-			u.fail("%s: want %s, got %d tensors", s.Name, s.Tensors(), n)
-		}
-	}
+	u.setAsked(x)
 	for _, s := range o.Slots {
 		if s.Pattern != nil {
 			u.matchAll(s)
@@ -185,6 +180,16 @@ func (u *use) setInputs(x *task.Example) {
 	}
 }
 
+// setAsked takes how many tensors of outputs the caller of the example asks for.
+func (u *use) setAsked(x *task.Example) {
+	u.asked = x.Counts
+	for _, s := range u.op.Slots {
+		if n := u.asked[s.Name]; s.Asked() && (n < s.Min || n > s.Max) {
+			u.fail("%s: want %s, got %d tensors", s.Name, s.Tensors(), n)
+		}
+	}
+}
+
 // givenType returns the element type of a tensor that the caller gives.
 func (u *use) givenType(s *model.Slot) dtype.Type {
 	if s.Var < 0 {
@@ -245,7 +250,7 @@ func (u *use) shown(name string) any {
 func (u *use) setSlot(s *model.Slot) {
 	count := 1
 	switch {
-	case s.Variadic && s.OnRequest:
+	case s.Asked():
 		count = u.asked[s.Name]
 	case s.Variadic:
 		count = u.integer(s.CountX)

@@ -38,7 +38,7 @@ func (u *use) tensorsOf(slot string) int {
 	if i < 0 {
 		return 0
 	}
-	if s := u.op.Slots[i]; s.Variadic && s.OnRequest {
+	if s := u.op.Slots[i]; s.Asked() {
 		return u.asked[s.Name]
 	}
 	return len(u.tensors[i])

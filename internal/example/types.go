@@ -97,7 +97,7 @@ func Choices(o *model.Operator) []Choice {
 	for _, t := range types {
 		out = append(out, Choice{Types: t})
 	}
-	if slices.ContainsFunc(o.Slots, func(s *model.Slot) bool { return s.OnRequest && !s.Variadic }) {
+	if slices.ContainsFunc(o.Slots, func(s *model.Slot) bool { return s.OnRequest && !s.Asked() }) {
 		for _, t := range types {
 			out = append(out, Choice{Types: t, Request: true})
 		}

@@ -226,8 +226,8 @@ func SlotNotes(s *model.Slot) string {
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-	add(s.OnRequest && !s.Variadic, "made on request")
-	add(s.OnRequest && s.Variadic, "as many as the caller asks for")
+	add(s.OnRequest && !s.Asked(), "made on request")
+	add(s.Asked(), "as many as the caller asks for")
 	add(s.Present == "caller" && !s.OnRequest, "optional")
 	add(s.Present != "" && s.Present != "caller", "if %s", s.Present)
 	if s.Variadic {

@@ -218,7 +218,7 @@ func (x *execution) build(extra ...string) error {
 	x.g, x.feeds = graph.New(0), nil
 	var opts []graph.Option
 	for i := range x.op.Slots {
-		if s := &x.op.Slots[i]; s.OnRequest && !s.Variadic && x.wants(s) {
+		if s := &x.op.Slots[i]; s.OnRequest && !s.Asked() && x.wants(s) {
 			opts = append(opts, graph.Request(i))
 		}
 	}
@@ -226,7 +226,7 @@ func (x *execution) build(extra ...string) error {
 	used := map[string]bool{}
 	for i := range x.op.Slots {
 		s := &x.op.Slots[i]
-		if s.OnRequest && s.Variadic {
+		if s.Asked() {
 			in.Ask(i, len(x.names("out.", s)))
 		}
 		if s.Role != task.RoleInput {

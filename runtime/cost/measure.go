@@ -95,13 +95,13 @@ func alone(n *graph.Node) (*single, error) {
 	given := n.Resolved.Given()
 	var opts []graph.Option
 	for i := range n.Op.Slots {
-		if given.Requested[i] > 0 && !n.Op.Slots[i].Variadic {
+		if given.Requested[i] > 0 && !n.Op.Slots[i].Asked() {
 			opts = append(opts, graph.Request(i))
 		}
 	}
 	in := graph.Insert[int](g, 0, n.Op, n.Attrs, opts...)
 	for i := range n.Op.Slots {
-		if given.Requested[i] > 0 && n.Op.Slots[i].Variadic {
+		if given.Requested[i] > 0 && n.Op.Slots[i].Asked() {
 			in.Ask(i, given.Requested[i])
 		}
 		if values := n.Passed(i); len(values) > 0 {

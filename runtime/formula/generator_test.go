@@ -128,7 +128,7 @@ func runtimeUse(o *task.Operator, x *task.Example, c example.Choice) (*program.U
 	for i := range o.Slots {
 		given.Operands[i] = operands(o, i, x, c)
 		given.Requested[i] = x.Counts[o.Slots[i].Name]
-		if o.Slots[i].OnRequest && !o.Slots[i].Variadic && c.Request {
+		if o.Slots[i].OnRequest && !o.Slots[i].Asked() && c.Request {
 			given.Requested[i] = 1
 		}
 	}

@@ -337,7 +337,7 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 		in.Bind(S(slot), in.opts.optional[slot]...)
 	}
 	for _, slot := range in.opts.requests {
-		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest || op.Slots[slot].Variadic {
+		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest || op.Slots[slot].Asked() {
 			in.fail("the number of an output that is made on request", fmt.Sprint(slot))
 			continue
 		}
@@ -348,7 +348,7 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 
 // Ask asks for n tensors of a variadic output whose number the caller decides.
 func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
-	if slot < 0 || int(slot) >= len(in.op.Slots) || !in.op.Slots[slot].OnRequest || !in.op.Slots[slot].Variadic {
+	if slot < 0 || int(slot) >= len(in.op.Slots) || !in.op.Slots[slot].Asked() {
 		in.fail("the number of an output of which the caller asks for several", fmt.Sprint(int(slot)))
 		return in
 	}

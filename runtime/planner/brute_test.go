@@ -187,13 +187,13 @@ func bruteOrder(p *plan.Plan, who []int, pairs [][2]int) bool {
 	reach := make([][]bool, n)
 	for i := range n {
 		reach[i] = make([]bool, n)
-		todo := append([]int{}, next[i]...)
-		for len(todo) > 0 {
-			j := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
+		pending := append([]int{}, next[i]...)
+		for len(pending) > 0 {
+			j := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
 			if !reach[i][j] {
 				reach[i][j] = true
-				todo = append(todo, next[j]...)
+				pending = append(pending, next[j]...)
 			}
 		}
 		if reach[i][i] {

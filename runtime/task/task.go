@@ -111,6 +111,9 @@ type Slot struct {
 	Init      Init   `json:"init,omitzero"`        // how a weight begins
 }
 
+// Asked reports whether the slot is an output of which the caller asks for as many tensors as it wants.
+func (s *Slot) Asked() bool { return s.OnRequest && s.Variadic }
+
 // Init names the initializer of a weight and gives its attributes as JSON.
 type Init struct {
 	Operator string `json:"operator"`
