@@ -39,7 +39,7 @@ func guarded(text string) iter.Seq[guardedRow] {
 	return func(yield func(guardedRow) bool) {
 		for line := range strings.Lines(text) {
 			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-			if !strings.HasPrefix(line, "| ") || len(cells) != 3 || strings.TrimSpace(cells[2]) == "what guards it" || strings.HasPrefix(line, "|---") {
+			if !strings.HasPrefix(line, "| ") || len(cells) != 3 || strings.TrimSpace(cells[2]) == "what guards it" {
 				continue
 			}
 			if !yield(guardedRow{strings.TrimSpace(cells[0]), strings.TrimSpace(cells[1]), cells[2]}) {
