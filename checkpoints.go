@@ -44,8 +44,8 @@ func (c Checkpoints) path(step int) string {
 	return filepath.Join(c.Dir, fmt.Sprintf("%s%012d%s", filePrefix, step, fileSuffix))
 }
 
-// steps returns the steps of the checkpoints in the folder, the newest first.
-func (c Checkpoints) steps() ([]int, error) {
+// Steps returns the steps of the checkpoints in the folder, the newest first. A folder that does not exist has none.
+func (c Checkpoints) Steps() ([]int, error) {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -91,7 +91,7 @@ func (c Checkpoints) Save(s *Session, at Position) error {
 
 // prune removes checkpoints but for the newest, and files that interrupted calls of Save have left.
 func (c Checkpoints) prune() error {
-	steps, err := c.steps()
+	steps, err := c.Steps()
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (c Checkpoints) prune() error {
 // before, and Damaged says why; if all are, it returns an error. A checkpoint that is whole but does not fit the programs is an
 // error, too.
 func (c Checkpoints) Resume(s *Session) (Position, error) {
-	steps, err := c.steps()
+	steps, err := c.Steps()
 	if err != nil {
 		return Position{}, err
 	}
