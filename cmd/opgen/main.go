@@ -126,7 +126,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fs.BoolVar(&c.force, "force", false, "also overwrite and delete files that were edited by hand or are not opgen's")
 		}
 		if slices.Contains(cmd.flags, "format") {
-			fs.StringVar(&c.format, "format", "text", "how to print: "+strings.Join(formats(name), " or "))
+			fs.StringVar(&c.format, "format", "text", "how to print: one of "+strings.Join(formats(name), ", "))
 		}
 		if slices.Contains(cmd.flags, "against") {
 			fs.StringVar(&c.against, "against", "", "the git `revision` of the version before, such as a tag")
@@ -150,7 +150,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return trouble
 		}
 		if c.format != "" && !slices.Contains(formats(name), c.format) {
-			return c.fail(fmt.Errorf("-format: want %s, got %q", strings.Join(formats(name), " or "), c.format))
+			return c.fail(fmt.Errorf("-format: want one of %s, got %q", strings.Join(formats(name), ", "), c.format))
 		}
 		return cmd.run(c)
 	}

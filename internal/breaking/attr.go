@@ -14,19 +14,19 @@ func (p *pair) attrs(of string, old, now []*model.Attr) {
 		name := of + a.Name
 		i := slices.IndexFunc(now, func(n *model.Attr) bool { return n.Name == a.Name })
 		if i < 0 {
-			p.fail(Plans, p.now.Pos, "the attribute %s is gone", name)
+			p.fail(plans, p.now.Pos, "the attribute %s is gone", name)
 			continue
 		}
 		n := now[i]
 		if was, is := kind(a), kind(n); was != is {
-			p.fail(Plans, n.Pos, "the attribute %s was of type %s, is of type %s", name, was, is)
+			p.fail(plans, n.Pos, "the attribute %s was of type %s, is of type %s", name, was, is)
 			continue
 		}
 		p.attr(name, a, n)
 	}
 	for _, n := range now {
 		if required(n) && !slices.ContainsFunc(old, func(a *model.Attr) bool { return a.Name == n.Name }) {
-			p.fail(Plans, n.Pos, "the attribute %s%s is new and has no default", of, n.Name)
+			p.fail(plans, n.Pos, "the attribute %s%s is new and has no default", of, n.Name)
 		}
 	}
 }
@@ -56,23 +56,23 @@ func kind(a *model.Attr) string {
 func (p *pair) attr(name string, a, n *model.Attr) {
 	switch {
 	case required(n) && !required(a):
-		p.fail(Plans, n.Pos, "the attribute %s had the default %v, has none", name, a.Default)
+		p.fail(plans, n.Pos, "the attribute %s had the default %v, has none", name, a.Default)
 	case !required(a) && !required(n) && !reflect.DeepEqual(a.Default, n.Default):
-		p.fail(Code, n.Pos, "the attribute %s had the default %v, has %v: who leaves it out gets another value", name, shown(a.Default), shown(n.Default))
+		p.fail(code, n.Pos, "the attribute %s had the default %v, has %v: who leaves it out gets another value", name, shown(a.Default), shown(n.Default))
 	}
 	if narrower(a.Min, n.Min, 1) {
-		p.fail(Plans, n.Pos, "the attribute %s is at least %v%s", name, n.Min, before("at least", a.Min))
+		p.fail(plans, n.Pos, "the attribute %s is at least %v%s", name, n.Min, before("at least", a.Min))
 	}
 	if narrower(a.Max, n.Max, -1) {
-		p.fail(Plans, n.Pos, "the attribute %s is at most %v%s", name, n.Max, before("at most", a.Max))
+		p.fail(plans, n.Pos, "the attribute %s is at most %v%s", name, n.Max, before("at most", a.Max))
 	}
 	if n.Len != nil && (a.Len == nil || *a.Len != *n.Len) {
-		p.fail(Plans, n.Pos, "the list %s has %d values, had %s", name, *n.Len, length(a.Len))
+		p.fail(plans, n.Pos, "the list %s has %d values, had %s", name, *n.Len, length(a.Len))
 	}
 	if a.Enum != nil {
 		for _, v := range a.Enum.Values {
 			if !slices.ContainsFunc(n.Enum.Values, func(x model.EnumValue) bool { return x.Name == v.Name }) {
-				p.fail(Plans, n.Pos, "the attribute %s has no value %s any more", name, v.Name)
+				p.fail(plans, n.Pos, "the attribute %s has no value %s any more", name, v.Name)
 			}
 		}
 	}

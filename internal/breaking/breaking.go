@@ -13,14 +13,14 @@ import (
 
 // What a change breaks.
 const (
-	Code      = "code"      // Go code that uses a generated package
-	Plans     = "plans"     // stored plans
-	Variables = "variables" // files of variables
+	code      = "code"      // Go code that uses a generated package
+	plans     = "plans"     // stored plans
+	variables = "variables" // files of variables
 )
 
 // Change is a change that breaks something.
 type Change struct {
-	Breaks string `json:"breaks"` // Code, Plans or Variables
+	Breaks string `json:"breaks"` // "code", "plans" or "variables"
 	// Name is the operator or the shared enum, Source its spec: that of the old version if the new one has none.
 	Name    string `json:"name"`
 	Source  string `json:"source"`
@@ -75,9 +75,9 @@ func Sort(all []Change) {
 
 // gone reports an operator that the new version does not have.
 func (c *comparison) gone(o *model.Operator) {
-	c.add(Plans, o.Name, o.Source, source.Pos{}, "the operator is gone")
+	c.add(plans, o.Name, o.Source, source.Pos{}, "the operator is gone")
 	for _, w := range weights(o) {
-		c.add(Variables, o.Name, o.Source, source.Pos{}, "the variable %s is gone with its operator", w.Name)
+		c.add(variables, o.Name, o.Source, source.Pos{}, "the variable %s is gone with its operator", w.Name)
 	}
 }
 

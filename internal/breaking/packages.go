@@ -26,7 +26,7 @@ func Packages(old, now map[string]Package, deps types.Importer) ([]Change, error
 	c := &comparison{}
 	for _, p := range slices.Sorted(maps.Keys(old)) {
 		if _, ok := now[p]; !ok {
-			c.found = append(c.found, Change{Breaks: Code, Name: old[p].Name, Source: old[p].Source, Message: "the package " + path.Base(p) + " is gone"})
+			c.found = append(c.found, Change{Breaks: code, Name: old[p].Name, Source: old[p].Source, Message: "the package " + path.Base(p) + " is gone"})
 			continue
 		}
 		if maps.Equal(old[p].Files, now[p].Files) {
@@ -41,7 +41,7 @@ func Packages(old, now map[string]Package, deps types.Importer) ([]Change, error
 			return nil, err
 		}
 		for _, message := range apiChanges(a, b) {
-			c.found = append(c.found, Change{Breaks: Code, Name: now[p].Name, Source: now[p].Source, Message: message})
+			c.found = append(c.found, Change{Breaks: code, Name: now[p].Name, Source: now[p].Source, Message: message})
 		}
 	}
 	Sort(c.found)

@@ -19,7 +19,7 @@ func (p *pair) types() {
 		}
 		for _, t := range v.Names {
 			if !slices.Contains(p.now.Types[i].Names, t) {
-				p.fail(Plans, p.now.Types[i].Pos, "%s can not be %s any more", v.Name, t)
+				p.fail(plans, p.now.Types[i].Pos, "%s can not be %s any more", v.Name, t)
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func (p *pair) slots() {
 		is = append(is, s.Name)
 	}
 	if !slices.Equal(was, is) {
-		p.fail(Plans, p.now.Pos, "the slots were %s, are %s", strings.Join(was, ", "), strings.Join(is, ", "))
+		p.fail(plans, p.now.Pos, "the slots were %s, are %s", strings.Join(was, ", "), strings.Join(is, ", "))
 	}
 	for _, s := range p.old.Slots {
 		i := slices.IndexFunc(p.now.Slots, func(n *model.Slot) bool { return n.Name == s.Name })
@@ -44,13 +44,13 @@ func (p *pair) slots() {
 		}
 		n := p.now.Slots[i]
 		if was, is := p.slotText(p.old, s), p.slotText(p.now, n); was != is {
-			p.fail(Plans, n.Pos, "the slot %s was %s, is %s", s.Name, was, is)
+			p.fail(plans, n.Pos, "the slot %s was %s, is %s", s.Name, was, is)
 		}
 		if optional(s) && !optional(n) {
-			p.fail(Plans, n.Pos, "the slot %s was optional, is not", s.Name)
+			p.fail(plans, n.Pos, "the slot %s was optional, is not", s.Name)
 		}
 		if s.Variadic && n.Variadic && (n.Min > s.Min || n.Max < s.Max) {
-			p.fail(Plans, n.Pos, "the slot %s held %s tensors, holds %s", s.Name, s.Tensors(), n.Tensors())
+			p.fail(plans, n.Pos, "the slot %s held %s tensors, holds %s", s.Name, s.Tensors(), n.Tensors())
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (p *pair) requirements() {
 	for _, n := range p.now.Requires {
 		text := canonical(p.now, n.Text)
 		if !slices.ContainsFunc(p.old.Requires, func(r model.Require) bool { return canonical(p.old, r.Text) == text }) {
-			p.fail(Plans, n.Pos, "there is a new requirement: %s", n.Text)
+			p.fail(plans, n.Pos, "there is a new requirement: %s", n.Text)
 		}
 	}
 }
@@ -130,17 +130,17 @@ func (p *pair) variables() {
 	for _, w := range weights(p.old) {
 		i := slices.IndexFunc(weights(p.now), func(n *model.Slot) bool { return n.Name == w.Name })
 		if i < 0 {
-			p.fail(Variables, p.now.Pos, "the variable %s is gone", w.Name)
+			p.fail(variables, p.now.Pos, "the variable %s is gone", w.Name)
 			continue
 		}
 		n := weights(p.now)[i]
 		if was, is := w.Type+canonical(p.old, w.Slot.Shape), n.Type+canonical(p.now, n.Slot.Shape); was != is {
-			p.fail(Variables, n.Pos, "the variable %s was %s, is %s", w.Name, was, is)
+			p.fail(variables, n.Pos, "the variable %s was %s, is %s", w.Name, was, is)
 		}
 	}
 	for _, n := range weights(p.now) {
 		if !slices.ContainsFunc(weights(p.old), func(w *model.Slot) bool { return w.Name == n.Name }) && !p.absent(n) {
-			p.fail(Variables, n.Pos, "the variable %s is new: files do not have it", n.Name)
+			p.fail(variables, n.Pos, "the variable %s is new: files do not have it", n.Name)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (p *pair) tasks() {
 	for _, t := range p.old.Tasks {
 		i := slices.IndexFunc(p.now.Tasks, func(n *model.Task) bool { return n.Name == t.Name })
 		if i < 0 {
-			p.fail(Plans, p.now.Pos, "the task %s is gone", t.Name)
+			p.fail(plans, p.now.Pos, "the task %s is gone", t.Name)
 			continue
 		}
 		n := p.now.Tasks[i]
@@ -24,12 +24,12 @@ func (p *pair) tasks() {
 			text func(*model.Operator, *model.Task) string
 		}{{"has the tensors", params}, {"has the arguments", args}, {"has the steps", steps}, {"has the constraints", constraints}} {
 			if was, is := f.text(p.old, t), f.text(p.now, n); was != is {
-				p.fail(Plans, n.Pos, "the task %s %s %s, before %s", t.Name, f.what, is, was)
+				p.fail(plans, n.Pos, "the task %s %s %s, before %s", t.Name, f.what, is, was)
 			}
 		}
 		for _, pair := range inPlace(p.old, t) {
 			if !slices.Contains(inPlace(p.now, n), pair) {
-				p.fail(Plans, n.Pos, "the task %s may not let %s any more", t.Name, pair)
+				p.fail(plans, n.Pos, "the task %s may not let %s any more", t.Name, pair)
 			}
 		}
 	}
