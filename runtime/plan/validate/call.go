@@ -309,13 +309,17 @@ func (c *call) touches(part *plan.Task, p *task.Param, a *region.Access) bool {
 // explicit checks that every task of a node waits for the tasks of the nodes after which it explicitly runs.
 func (v *validator) explicit(prog *graph.Program) *plan.Error {
 	for _, s := range prog.Steps {
-		if s.Invocation == nil || s.Phase == graph.Backward {
+		if s.Invocation == nil || s.Phase == graph.Backward || len(s.Invocation.Node.Preceding()) == 0 {
 			continue
 		}
-		for _, m := range s.Invocation.Node.Preceding() {
-			for _, t := range v.steps[s.Invocation.Node.Name] {
+		for _, t := range v.steps[s.Invocation.Node.Name] {
+			after := map[int]bool{}
+			for _, before := range v.Tasks[t].After {
+				after[before] = true
+			}
+			for _, m := range s.Invocation.Node.Preceding() {
 				for _, before := range v.steps[m.Name] {
-					if !slices.Contains(v.Tasks[t].After, before) {
+					if !after[before] {
 						return v.TaskErrorf(t, "want it to run explicitly after %s, got no such order", v.Label(before))
 					}
 				}

@@ -267,6 +267,10 @@ func (v *validator) compare(prog *graph.Program, want *memory[graph.Tensor], got
 			roots[r.Name] = region.Root(i)
 		}
 	}
+	fetched := map[graph.Tensor]bool{}
+	for _, t := range prog.Fetched {
+		fetched[t] = true
+	}
 	for _, list := range []struct {
 		tensors []graph.Tensor
 		uses    []plan.Use
@@ -287,14 +291,18 @@ func (v *validator) compare(prog *graph.Program, want *memory[graph.Tensor], got
 
 				return v.RootErrorf(r, "want a plan that computes what its program says, got other elements")
 			}
-			if v.Roots[r].Last < len(v.Tasks) && slices.Contains(prog.Fetched, t) {
+			if v.Roots[r].Last < len(v.Tasks) && fetched[t] {
 				return v.RootErrorf(r, "want a fetched tensor to live until %d, got %d", len(v.Tasks), v.Roots[r].Last)
 			}
 		}
 	}
-	for name, r := range roots {
-		if v.Roots[r].Use == plan.Variable && !slices.ContainsFunc(prog.Variables, func(t graph.Tensor) bool { return t.Name() == name }) {
-			return v.RootErrorf(r, "want the variables of the program, got another")
+	variables := map[string]bool{}
+	for _, t := range prog.Variables {
+		variables[t.Name()] = true
+	}
+	for i := range v.Roots {
+		if r := &v.Roots[i]; r.Use == plan.Variable && !variables[r.Name] {
+			return v.RootErrorf(region.Root(i), "want the variables of the program, got another")
 		}
 	}
 	return nil

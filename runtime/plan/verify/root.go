@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/internal/intset"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
@@ -55,7 +56,7 @@ func (c checker) checkLives() *plan.Error {
 		}
 	}
 	var err *plan.Error
-	c.overlapping(func(q, r region.Root) bool {
+	c.sweep(func(region.Root) bool { return true }, func(q, r region.Root) bool {
 		a, b := &c.Roots[q], &c.Roots[r]
 		meet := a.First <= b.Last && b.First <= a.Last
 		// What is fed for the next run must not destroy what the last one left to be fetched.
@@ -69,25 +70,58 @@ func (c checker) checkLives() *plan.Error {
 	return err
 }
 
-// overlapping calls visit for every two roots that have bytes in common, until it returns false. Roots that
-// no task touches have no memory.
-func (c checker) overlapping(visit func(a, b region.Root) bool) {
-	var order []region.Root
+// edge is the first byte of a root, or the one behind its last.
+type edge struct {
+	at   int64
+	rank int32 // of the root by First
+	ends bool
+}
+
+// sweep goes through the arena by address, and calls visit for two roots that have bytes in common, until it returns false. At
+// each byte these are the roots that follow each other by First, and the first and the last. If no two of them live together,
+// no two roots of the byte do. Roots that no task touches have no memory, and others count only if some function says so.
+func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Root) bool) {
+	var order []region.Root // by First
 	for i := range c.Roots {
-		if r := &c.Roots[i]; r.Place.Space == region.Arena && r.Place.Bytes > 0 && r.First <= r.Last {
+		if r := &c.Roots[i]; r.Place.Space == region.Arena && r.Place.Bytes > 0 && r.First <= r.Last && counts(region.Root(i)) {
 			order = append(order, region.Root(i))
 		}
 	}
-	slices.SortFunc(order, func(a, b region.Root) int { return cmp.Compare(c.Roots[a].Place.Off, c.Roots[b].Place.Off) })
-	for i, a := range order {
-		end := c.Roots[a].Place.Off + c.Roots[a].Place.Bytes
-		for _, b := range order[i+1:] {
-			if c.Roots[b].Place.Off >= end {
-				break
+	slices.SortStableFunc(order, func(a, b region.Root) int { return cmp.Compare(c.Roots[a].First, c.Roots[b].First) })
+	edges := make([]edge, 0, 2*len(order))
+	for rank, r := range order {
+		pl := &c.Roots[r].Place
+		edges = append(edges, edge{pl.Off, int32(rank), false}, edge{pl.Off + pl.Bytes, int32(rank), true})
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		switch {
+		case a.at != b.at:
+			return cmp.Compare(a.at, b.at)
+		case a.ends != b.ends:
+			if a.ends {
+				return -1
 			}
-			if !visit(a, b) {
+			return 1
+		}
+		return cmp.Compare(a.rank, b.rank)
+	})
+	here := intset.New(len(order)) // ranks of the roots at the byte
+	pair := func(a, b int) bool {
+		return a == intset.None || b == intset.None || a == b || visit(order[a], order[b])
+	}
+	for _, e := range edges {
+		rank := int(e.rank)
+		before, after := here.Below(rank), here.Above(rank)
+		if e.ends {
+			here.Remove(rank)
+			if !pair(before, after) {
 				return
 			}
+			continue
+		}
+		here.Add(rank)
+		if !pair(before, rank) || !pair(rank, after) || !pair(here.Above(-1), here.Below(len(order))) {
+			return
 		}
 	}
 }
