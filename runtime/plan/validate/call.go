@@ -57,7 +57,7 @@ func newCall(s graph.Step, number int) *call {
 // program does.
 func (c *call) fits(got *plan.Call) bool {
 	want := &c.want
-	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || got.Seed != c.inv.Seed() || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
+	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || got.Seed != c.inv.Seed() || !c.sameAttrs(got.Attrs) || !slices.Equal(got.Types, want.Types) ||
 		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) || !slices.EqualFunc(got.Added, c.inv.Added, partition.Constraint.Equal) {
 		return false
 	}
@@ -79,6 +79,19 @@ func (c *call) fits(got *plan.Call) bool {
 		}
 	}
 	return true
+}
+
+// sameAttrs reports whether attributes in JSON are those of the program. The order of their names does not matter.
+func (c *call) sameAttrs(data []byte) bool {
+	if bytes.Equal(data, c.want.Attrs) {
+		return true
+	}
+	attrs, err := c.sig.Operator.DecodeAttrs(data)
+	if err != nil {
+		return false
+	}
+	again, err := attr.Marshal(attrs)
+	return err == nil && bytes.Equal(again, c.want.Attrs)
 }
 
 // at returns the partitions of a slot.
@@ -222,7 +235,7 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 	for now.next < len(c.work) && c.work[now.next].Tiles() == 0 {
 		now.next++
 	}
-	if now.call != part.Call || now.next != part.Step {
+	if now.call != part.Call || now.next != part.Step || now.left == 0 {
 		return v.TaskErrorf(t, "want step %d of call %d, got step %d of call %d", now.next, now.call, part.Step, part.Call)
 	}
 	now.next++

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -24,6 +25,9 @@ import (
 // identity. Package verify proves the rest: that the queues keep the order of the tasks, and that tensors
 // keep their memory. The error is a *plan.Error.
 func Plan(p *plan.Plan, prog *graph.Program) error {
+	if err := verify.Form(p); err != nil {
+		return err
+	}
 	v := &validator{Plan: p, symbols: symbols{}, calls: map[key]*call{}, steps: map[string][]int{}}
 	want := v.program(prog)
 	got, err := v.plan()

@@ -44,6 +44,8 @@ func (c checker) checkPart(t, i int) *plan.Error {
 		return c.TaskErrorf(t, "want calls and built-in operations as parts, got something else as part %d", i)
 	case !part.Elementwise || part.Inner != nil || part.Tile != 0:
 		return c.TaskErrorf(t, "want elementwise parts, got part %d", i)
+	case part.Grain < 1 || part.Step < 0 || part.Builtin != nil && len(part.Access) == 0:
+		return c.TaskErrorf(t, "want parts with a step of 0 or more, a grain of 1 or more and tensors, got something else as part %d", i)
 	case part.Over < 0 || part.Over > f.Over:
 		return c.TaskErrorf(t, "want parts within %d indices, got %d in part %d", f.Over, part.Over, i)
 	case f.Group.Form == plan.Chain && part.Over != f.Over:

@@ -34,6 +34,38 @@ func (c checker) checkRoots() *plan.Error {
 			return fail("want a place within the %d bytes of the arena, got %d bytes at %d", c.ArenaBytes, pl.Bytes, pl.Off)
 		}
 	}
+	if err := c.checkNames(); err != nil {
+		return err
+	}
+	return c.checkArena()
+}
+
+// checkNames checks that no other root has the name of one that the caller feeds or fetches: the caller tells them apart by
+// name, and variables of one name are one memory.
+func (c checker) checkNames() *plan.Error {
+	seen := make(map[string]region.Root, len(c.Roots))
+	for i := range c.Roots {
+		r := &c.Roots[i]
+		if other, twice := seen[r.Name]; twice && (r.Use != plan.Internal || c.Roots[other].Use != plan.Internal) {
+			return c.RootErrorf(region.Root(i), "want a name of its own for each tensor that the caller sees, got two of one name")
+		}
+		seen[r.Name] = region.Root(i)
+	}
+	return nil
+}
+
+// checkArena checks that the arena ends with a root on some device.
+func (c checker) checkArena() *plan.Error {
+	var end int64
+	size := max(c.DeviceBytes(), 1)
+	for i := range c.Roots {
+		if r := &c.Roots[i]; r.Use != plan.Variable && r.First <= r.Last && r.Place.Bytes > 0 {
+			end = max(end, (r.Place.Off+r.Place.Bytes-1)%size+1)
+		}
+	}
+	if c.DeviceBytes()-end >= plan.Align {
+		return c.Errorf("want an arena that ends with a tensor, got %d bytes, of which tensors take %d", c.DeviceBytes(), end)
+	}
 	return nil
 }
 
