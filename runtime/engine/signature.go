@@ -19,6 +19,15 @@ func misfit(sig *task.Signature, slot, want, got string) error {
 	return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: slot, Want: want, Got: got}
 }
 
+// slotName returns the name of the slot of a parameter, as plans write it.
+func slotName(sig *task.Signature, param int) string {
+	p := &sig.Params[param]
+	if p.Grad {
+		return "grad of " + sig.Operator.Slots[p.Slot].Name
+	}
+	return sig.Operator.Slots[p.Slot].Name
+}
+
 // checkNames checks that a call names its operator and its task as they are registered, and no other slots than those of the
 // operator.
 func checkNames(c *plan.Call, sig *task.Signature) error {
@@ -27,13 +36,10 @@ func checkNames(c *plan.Call, sig *task.Signature) error {
 		return misfit(sig, "", "a call of this task", "one of "+c.Operator+"."+c.Task)
 	}
 	slots := make([]string, len(sig.Params))
-	for i, p := range sig.Params {
-		slots[i] = operator.Slots[p.Slot].Name
-		if p.Grad {
-			slots[i] = "grad of " + slots[i]
-		}
+	for i := range sig.Params {
+		slots[i] = slotName(sig, i)
 	}
-	if !slices.Equal(c.Slots, slots) {
+	if len(c.Slots) > 0 && !slices.Equal(c.Slots, slots) {
 		return misfit(sig, "", fmt.Sprintf("the slots %q", slots), fmt.Sprintf("%q", c.Slots))
 	}
 	known := func(name string) error {
@@ -73,7 +79,7 @@ func checkNames(c *plan.Call, sig *task.Signature) error {
 
 // checkValues checks what a call says besides its tensors against its resolved operator.
 func checkValues(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
-	if !slices.Equal(c.Types, res.Types) {
+	if len(c.Types) > 0 && !slices.Equal(c.Types, res.Types) {
 		return misfit(sig, "", fmt.Sprintf("the element types %v", res.Types), fmt.Sprint(c.Types))
 	}
 	seeded := slices.ContainsFunc(sig.Args, func(a task.Arg) bool { return a.From == task.FromSeed })

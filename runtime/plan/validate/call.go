@@ -342,6 +342,42 @@ func (v *validator) explicit(prog *graph.Program) *plan.Error {
 	return nil
 }
 
+// states checks that the plan makes the states of the nodes whose operators have some, in the order of the program, and no others.
+func (v *validator) states(prog *graph.Program) *plan.Error {
+	var want []*graph.Node
+	open := map[string]bool{} // nodes with calls whose state is not listed yet
+	for i := range v.Calls {
+		open[v.Calls[i].Node] = true
+	}
+	for _, s := range prog.Steps {
+		if s.Invocation == nil || s.Invocation.Node.Op.Signature(task.KindInit) == nil || !open[s.Invocation.Node.Name] {
+			continue
+		}
+		open[s.Invocation.Node.Name] = false
+		want = append(want, s.Invocation.Node)
+	}
+	if len(want) != len(v.States) {
+		return v.Errorf("want the states of %d nodes, got %d", len(want), len(v.States))
+	}
+	for i, n := range want {
+		s := &v.States[i]
+		if s.Node != n.Name || !v.makes(&s.Init, n, task.KindInit) || s.Cleanup != nil && !v.makes(s.Cleanup, n, task.KindCleanup) {
+			return v.Errorf("want the state of node %s (operator %s), got another of node %q", n.Name, n.Op.Name, s.Node)
+		}
+	}
+	return nil
+}
+
+// makes reports whether a call makes, or frees, the state of a node.
+func (v *validator) makes(got *plan.Call, n *graph.Node, kind task.Kind) bool {
+	sig := n.Op.Signature(kind)
+	if sig == nil {
+		return false
+	}
+	c := newCall(graph.Step{Invocation: &graph.Invocation{Node: n, Signature: sig, Operands: make([][]graph.Tensor, len(sig.Params))}}, 0)
+	return got.Node == n.Name && c.fits(got)
+}
+
 // times returns how many elements of a list are x.
 func times(list []string, x string) int {
 	n := 0
