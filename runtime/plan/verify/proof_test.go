@@ -64,10 +64,13 @@ func TestF20Reuse(t *testing.T) {
 	p = byHand([][]int{{4}, {4}}, [][]schedule.Op{{0}, {1, 2}}, write, other, []region.Access{access(1, 0, 4, perm.Write)})
 	p.Roots[1].Place.Off, p.ArenaBytes = 0, plan.Align
 	wantError(t, "last access of another worker", p, "memory of a is used again")
-	// A root between the two is accessed by nothing, and so orders nothing.
-	p = byHand([][]int{{4}, {4}, {4}}, [][]schedule.Op{{0}, {1, 2}},
-		[]region.Access{access(0, 0, 4, perm.Write)}, []region.Access{access(1, 0, 4, perm.None)}, []region.Access{access(2, 0, 4, perm.Write)})
-	p.Roots[1].Place.Off, p.Roots[2].Place.Off, p.ArenaBytes = 0, 0, plan.Align
+	// A root between the two is accessed by nothing, and so orders nothing. Another lies in the memory of all, and begins before it.
+	p = byHand([][]int{{4}, {4}, {4}, {32}}, [][]schedule.Op{{0}, {1, 2, 3}}, []region.Access{access(0, 0, 4, perm.Write)},
+		[]region.Access{access(1, 0, 4, perm.None)}, []region.Access{access(2, 0, 4, perm.Write)}, []region.Access{access(3, 0, 32, perm.Write)})
+	for i := range 3 {
+		p.Roots[i].Place.Off = plan.Align
+	}
+	p.Roots[3].Place.Off, p.ArenaBytes = 0, 2*plan.Align
 	wantError(t, "a root without accesses between", p, "memory of a is used again")
 }
 

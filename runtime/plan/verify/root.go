@@ -110,8 +110,8 @@ type edge struct {
 }
 
 // sweep goes through the arena by address, and calls visit for two roots that have bytes in common, until it returns false. At
-// each byte these are the roots that follow each other by First, and the first and the last. If no two of them live together,
-// no two roots of the byte do. Roots that no task touches have no memory, and others count only if some function says so.
+// each byte at which a root begins these are it and the roots before and after it by First, and the first and the last. If no two
+// of them live together, no two roots of a byte do. Roots that no task touches have no memory, and others count only if some function says so.
 func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Root) bool) {
 	var order []region.Root // by First
 	for i := range c.Roots {
@@ -143,16 +143,12 @@ func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Roo
 	}
 	for _, e := range edges {
 		rank := int(e.rank)
-		before, after := here.Below(rank), here.Above(rank)
-		if e.ends {
+		if e.ends { // those before and after it have been at a byte with it
 			here.Remove(rank)
-			if !pair(before, after) {
-				return
-			}
 			continue
 		}
 		here.Add(rank)
-		if !pair(before, rank) || !pair(rank, after) || !pair(here.Above(-1), here.Below(len(order))) {
+		if !pair(here.Below(rank), rank) || !pair(rank, here.Above(rank)) || !pair(here.Above(-1), here.Below(len(order))) {
 			return
 		}
 	}
