@@ -65,13 +65,16 @@ func TestF20Reuse(t *testing.T) {
 	p.Roots[1].Place.Off, p.ArenaBytes = 0, plan.Align
 	wantError(t, "last access of another worker", p, "memory of a is used again")
 	// A root between the two is accessed by nothing, and so orders nothing. Another lies in the memory of all, and begins before it.
-	p = byHand([][]int{{4}, {4}, {4}, {32}}, [][]schedule.Op{{0}, {1, 2, 3}}, []region.Access{access(0, 0, 4, perm.Write)},
+	p = byHand([][]int{{4}, {4}, {4}, {32}}, [][]schedule.Op{{0, schedule.Signaling}, {1, 2, schedule.WaitOf(0), 3}}, []region.Access{access(0, 0, 4, perm.Write)},
 		[]region.Access{access(1, 0, 4, perm.None)}, []region.Access{access(2, 0, 4, perm.Write)}, []region.Access{access(3, 0, 32, perm.Write)})
+	p.Schedule.Waits = []schedule.Wait{{Worker: 0, Position: 2}}
 	for i := range 3 {
 		p.Roots[i].Place.Off = plan.Align
 	}
 	p.Roots[3].Place.Off, p.ArenaBytes = 0, 2*plan.Align
 	wantError(t, "a root without accesses between", p, "memory of a is used again")
+	p.Schedule.Queues[1] = []schedule.Op{schedule.WaitOf(0), 1, 2, 3}
+	wantError(t, "waits for a", p, "")
 }
 
 // TestF20Partial writes a root as a whole, then a part of it, and then all of it by a worker that has waited for the second write
