@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -107,7 +106,7 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 			continue
 		}
 		if len(c.Params[i]) != len(want) {
-			return misfit(sig, slot.Name, english.Count(len(want), "tensor"), fmt.Sprint(len(c.Params[i])))
+			return misfit(sig, slot.Name, tensors(len(want)), fmt.Sprint(len(c.Params[i])))
 		}
 		for k, b := range c.Params[i] {
 			if err := in.checkTensor(sig, &p, b, want[k]); err != nil {
@@ -116,6 +115,14 @@ func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Res
 		}
 	}
 	return nil
+}
+
+// tensors formats a number of tensors.
+func tensors(n int) string {
+	if n == 1 {
+		return "1 tensor"
+	}
+	return fmt.Sprintf("%d tensors", n)
 }
 
 // checkTensor checks a tensor of a parameter.
