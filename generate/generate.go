@@ -59,6 +59,9 @@ type Result struct {
 	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one, nothing was
 	// written.
 	Refused []Change
+	// Strays lists folders, relative to the module's root, whose generated files belong to no folder that opgen.toml names. They
+	// are left when it names another one. Nothing is removed there.
+	Strays []string
 	// Operators is how many operators the module has.
 	Operators int
 
@@ -146,7 +149,7 @@ func newResult(root string, r *driver.Result) *Result {
 	all := &diag.List{}
 	all.Merge(r.Findings)
 	all.Merge(r.Border)
-	return &Result{Findings: findings(all), Changes: changes(r.Changes), Refused: changes(r.Refused),
+	return &Result{Findings: findings(all), Changes: changes(r.Changes), Refused: changes(r.Refused), Strays: r.Strays,
 		Operators: r.Operators, root: root, result: r}
 }
 

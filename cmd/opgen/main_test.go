@@ -17,6 +17,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
+	if os.Getenv("OPGEN_TEST_MAIN") != "" { // a test runs this program as opgen
+		main()
+	}
 	testscript.Main(m, map[string]func(){"opgen": main})
 }
 

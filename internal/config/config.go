@@ -12,6 +12,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/source"
 )
 
@@ -56,7 +57,7 @@ var moduleLine = regexp.MustCompile(`(?m)^module\s+("[^"]+"|\S+)`)
 // Load reads the configuration of the module at root. Import paths that it does not give follow from
 // the module's path in go.mod. Findings go to list; err is for files that cannot be read.
 func Load(root string, list *diag.List) (*Config, error) {
-	data, err := os.ReadFile(filepath.Join(root, Name))
+	data, err := input.Text(filepath.Join(root, Name))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 			list.Add(diag.BadConfig, p.Span, "plug-in %s: the folders %s and %s must be different, neither within the other", p.Name, p.Out, other)
 		}
 	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	mod, err := input.Text(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return nil, fmt.Errorf("%s belongs at a module's root: %w", Name, err)
 	}

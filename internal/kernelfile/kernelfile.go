@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/internal/input"
 )
 
 // Name returns the name of an operator's kernel file: the operator's, without underscores if Go
@@ -67,7 +69,7 @@ func Names(path string) []string {
 func Open(path string) *Folder {
 	f := &Folder{Names: Names(path), types: map[string]bool{}}
 	for _, name := range f.Names {
-		if text, err := os.ReadFile(filepath.Join(path, name)); err == nil {
+		if text, err := input.File(filepath.Join(path, name)); err == nil {
 			f.Files = append(f.Files, parse(name, string(text)))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/source"
@@ -18,6 +19,11 @@ func Read(filePath, text string, list *diag.List) *Spec {
 func read(filePath, text string, r *reader) *Spec {
 	list := r.list
 	s := &Spec{Base: strings.TrimSuffix(path.Base(filePath), ".toml")}
+	if i := strings.IndexFunc(filePath, oddInPath); i >= 0 {
+		at := source.Span{File: &source.File{Path: filePath, Text: text}}
+		list.Add(diag.FileName, at, "want a path of letters, digits, spaces and the characters -_.+@~, got %q", filePath)
+		return s
+	}
 	root, serr := source.Parse(filePath, text)
 	if serr != nil {
 		d := list.Add(diag.Syntax, serr.Span, "%s", serr.Message)
@@ -107,6 +113,11 @@ func read(filePath, text string, r *reader) *Spec {
 	}
 	t.done("a spec")
 	return s
+}
+
+// oddInPath reports whether a character cannot be part of the path of a spec, which generated files name.
+func oddInPath(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.+@~ ", r)
 }
 
 // notYet lists the top-level keys of the language for which this version has a finding only.
