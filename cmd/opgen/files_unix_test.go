@@ -17,8 +17,8 @@ func TestF18Pipes(t *testing.T) {
 	for _, name := range []string{"specs/x.toml", "opgen.toml", "go.mod", "kernels/x.go", "generated/scale/attrs.go", "generated/scale/more.go",
 		"generated/opgen.sums", "generated/x.json", "inputs/x", "cache"} {
 		for what, put := range map[string]func(string) error{
-			"a pipe":           func(p string) error { return syscall.Mkfifo(p, 0o666) },
-			"a link to zeroes": func(p string) error { return os.Symlink("/dev/zero", p) },
+			"a pipe":          func(p string) error { return syscall.Mkfifo(p, 0o666) },
+			"a link to zeros": func(p string) error { return os.Symlink("/dev/zero", p) },
 			"a link to a pipe": func(p string) error {
 				if err := syscall.Mkfifo(p+".fifo", 0o666); err != nil {
 					return err

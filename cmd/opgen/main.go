@@ -230,7 +230,8 @@ func (c *command) fail(err error) int {
 }
 
 // report prints findings and returns the exit status.
-func (c *command) report(found []generate.Finding) int {
+func (c *command) report(r *generate.Result) int {
+	found := r.Findings
 	if c.format == "json" {
 		if err := c.printJSON(found); err != nil {
 			return c.fail(err)
@@ -243,7 +244,11 @@ func (c *command) report(found []generate.Finding) int {
 		for _, f := range found {
 			fmt.Fprint(c.stderr, f.Text())
 		}
-		fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(found), "finding"))
+		if r.Unshown > 0 {
+			fmt.Fprintf(c.stderr, "opgen: %s, of which the first %d are shown\n", english.Count(len(found)+r.Unshown, "finding"), len(found))
+		} else {
+			fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(found), "finding"))
+		}
 	}
 	return findings
 }
@@ -267,7 +272,7 @@ func (c *command) generate() int {
 		if len(r.Changes) > 0 && len(r.Refused) == 0 { // the findings are about kernels
 			fmt.Fprintln(c.stdout, "opgen:", r.Summary())
 		}
-		return c.report(r.Findings)
+		return c.report(r)
 	}
 	if len(r.Refused) > 0 {
 		return c.refused(r.Refused)
@@ -306,7 +311,7 @@ func (c *command) check() int {
 	if err != nil {
 		return c.fail(err)
 	}
-	status := c.report(r.Findings)
+	status := c.report(r)
 	if status == clean && c.format != "json" {
 		fmt.Fprintln(c.stdout, "opgen:", r.Summary())
 	}
@@ -334,7 +339,7 @@ func (c *command) diff() int {
 	}
 	c.strays(r)
 	if len(r.Findings) > 0 && len(r.Changes) == 0 {
-		return c.report(r.Findings)
+		return c.report(r)
 	}
 	for _, ch := range r.Changes {
 		fmt.Fprintf(c.stdout, "%s: %s\n", ch.Path, ch.Kind)
@@ -348,7 +353,7 @@ func (c *command) diff() int {
 		c.stdout.Write(diff.Diff(old, ch.Old, new, ch.New))
 	}
 	fmt.Fprintln(c.stdout, "opgen:", r.Summary())
-	if c.report(r.Findings) != clean || len(r.Changes) > 0 { // the findings are about kernels
+	if c.report(r) != clean || len(r.Changes) > 0 { // the findings are about kernels
 		return findings
 	}
 	return clean

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/module"
-
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
@@ -129,10 +127,6 @@ var reservedNames = []string{"true", "false", "in", "not", "none"}
 // inExpressions lists what expressions refer to by name.
 var inExpressions = []string{"attribute", "field", "slot", "argument"}
 
-// reservedPackages cannot be packages of operators. Opgen generates the first. Go restricts imports of the next ones, and the
-// go command leaves out files of the last two. No system has files with names that Windows reserves, such as con.
-var reservedPackages = []string{"catalogue", "main", "init", "internal", "vendor", "testdata", "documentation"}
-
 // reservedSlots cannot be names of slots, because tasks have them.
 var reservedSlots = []string{"forward", "backward", "init", "cleanup"}
 
@@ -195,8 +189,8 @@ func (c *checker) header(s *spec.Spec) {
 		what = "spec"
 	}
 	c.name(s.Name.V, what, s.Name.Span())
-	if pkg := goname.Package(s.Name.V); slices.Contains(reservedPackages, pkg) || module.CheckImportPath("m/"+pkg) != nil && snake.MatchString(s.Name.V) {
-		c.list.Add(diag.Reserved, s.Name.Span(), "%s cannot be named %s: generated code, or Go, uses the package %s for something else", what, s.Name.V, pkg)
+	if pkg := goname.Package(s.Name.V); snake.MatchString(s.Name.V) && goname.Reserved(pkg) {
+		c.list.Add(diag.Reserved, s.Name.Span(), "%s cannot be named %s: generated code, Go or Windows uses the name %s for something else", what, s.Name.V, pkg)
 	}
 	if s.Name.V != s.Base {
 		c.list.Add(diag.FileName, s.Name.Span(), "the %s is named %s, the file %s.toml", what, s.Name.V, s.Base).

@@ -13,14 +13,14 @@ import (
 	"syscall"
 )
 
-// MaxText is how many bytes a spec, opgen.toml or go.mod may have.
-const MaxText = 1 << 20
+// maxText is how many bytes a spec, opgen.toml or go.mod may have.
+const maxText = 1 << 20
 
 // errNotRegular says that something is neither a regular file nor a link to one.
 var errNotRegular = errors.New("want a regular file")
 
-// Text reads a file of at most MaxText bytes.
-func Text(path string) ([]byte, error) { return read(path, MaxText) }
+// Text reads a file of at most maxText bytes.
+func Text(path string) ([]byte, error) { return read(path, maxText) }
 
 // File reads a regular file of any size.
 func File(path string) ([]byte, error) { return read(path, math.MaxInt64-1) }

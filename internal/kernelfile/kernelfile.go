@@ -9,9 +9,11 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/opgen/opgen/internal/input"
 )
@@ -25,6 +27,21 @@ func Name(operator string) string {
 	name := operator + ".go"
 	if ok, err := nowhere.MatchFile("", name); err != nil || !ok || strings.HasSuffix(operator, "_test") {
 		return strings.ReplaceAll(operator, "_", "") + ".go"
+	}
+	return name
+}
+
+// Package returns the name of the package in a folder of kernels: the last part of its path, as far as Go names have its characters.
+func Package(folder string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, path.Base(folder))
+	name = strings.TrimLeft(strings.TrimSuffix(name, "_test"), "_0123456789")
+	if name == "" || name == "main" || token.IsKeyword(name) {
+		name += "kernels"
 	}
 	return name
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// File is the name of the file, at the module's root, that is locked. It is there while a run lasts. One that a killed run
+// file is the name of the file, at the module's root, that is locked. It is there while a run lasts. One that a killed run
 // left is not locked, and the next run removes it.
-const File = ".opgen.lock"
+const file = ".opgen.lock"
 
 // Acquire waits until no other run holds the lock of the module at root, and returns a function that gives it back. It holds
 // nothing, and returns a function that does nothing, where the root cannot be written or the file system has no locks.
 func Acquire(ctx context.Context, root string) (release func(), err error) {
-	name := filepath.Join(root, File)
+	name := filepath.Join(root, file)
 	for {
 		f, err := open(ctx, name)
 		switch {

@@ -96,7 +96,7 @@ func (d *Dir) open(module string, create bool) error {
 
 // Close drops what is not committed and releases the folder.
 func (d *Dir) Close() error {
-	d.Discard()
+	d.discard()
 	if d.root == nil {
 		return nil
 	}
@@ -245,12 +245,12 @@ func (d *Dir) Stage(changes []Change) error {
 	d.area = staging.New(d.root)
 	for _, c := range changes {
 		if err := d.stage(c); err != nil {
-			d.Discard()
+			d.discard()
 			return fmt.Errorf("writing %s: %w", filepath.Join(d.path, filepath.FromSlash(c.Path)), err)
 		}
 	}
 	if err := d.area.Sync(); err != nil {
-		d.Discard()
+		d.discard()
 		return fmt.Errorf("writing %s: %w", d.path, err)
 	}
 	return nil
@@ -284,8 +284,8 @@ func (d *Dir) Commit() error {
 	return d.area.Commit()
 }
 
-// Discard drops changes that were staged and not committed.
-func (d *Dir) Discard() {
+// discard drops changes that were staged and not committed.
+func (d *Dir) discard() {
 	if d.area != nil {
 		d.area.Discard()
 		d.area = nil

@@ -341,7 +341,7 @@ func TestF15EditDuringRun(t *testing.T) {
 			if !errors.Is(err, staging.ErrChanged) || !strings.Contains(err.Error(), edited) {
 				t.Errorf("%s, late %v: %v, want an error that the file changed", edited, late, err)
 			}
-			d.Discard()
+			d.discard()
 			want := maps.Clone(before)
 			want[edited] = mine
 			if got := content(t, path); !maps.Equal(got, want) {

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"text/template"
 
 	"github.com/opgen/opgen/internal/config"
@@ -20,6 +21,7 @@ import (
 	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/kernelfile"
 	"github.com/opgen/opgen/internal/lock"
+	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/staging"
 	"github.com/opgen/opgen/templates"
 )
@@ -33,8 +35,19 @@ func New(c *config.Config, name string, kernel bool) ([]string, error) {
 	if !validName.MatchString(name) {
 		return nil, fmt.Errorf("operator name %q: want lower-case letters, digits and single underscores, beginning with a letter", name)
 	}
+	pkg := goname.Package(name)
+	if goname.Reserved(pkg) {
+		return nil, fmt.Errorf("operator name %q: generated code, Go or Windows uses the name %s for something else", name, pkg)
+	}
+	if len(name) > source.MaxKey {
+		return nil, fmt.Errorf("operator name: want at most %d letters, got %d", source.MaxKey, len(name))
+	}
+	alias := pkg
+	if slices.Contains([]string{"dtype", "op", "error", "nil"}, pkg) { // the kernel uses these names
+		alias += "op"
+	}
 	data := map[string]string{
-		"Name": name, "GoName": goname.Exported(name), "Package": goname.Package(name), "KernelPackage": path.Base(c.Kernels),
+		"Name": name, "GoName": goname.Exported(name), "Package": pkg, "Alias": alias, "KernelPackage": kernelPackage(c),
 		"Generated": c.GeneratedImport, "Runtime": c.Runtime,
 	}
 	type file struct {
@@ -88,6 +101,16 @@ func New(c *config.Config, name string, kernel bool) ([]string, error) {
 		return nil, err
 	}
 	return written, nil
+}
+
+// kernelPackage returns the name of the package of kernels: that of the files that are there, or one that fits the folder.
+func kernelPackage(c *config.Config) string {
+	for _, f := range kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels))).Files {
+		if f.Err == nil {
+			return f.AST.Name.Name
+		}
+	}
+	return kernelfile.Package(c.Kernels)
 }
 
 // exists reports whether there is something at a path, also a link that leads nowhere.

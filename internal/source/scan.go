@@ -23,10 +23,10 @@ var errSyntax = errors.New("unexpected character")
 
 // Limits of a file. They keep time and memory linear in its size.
 const (
-	MaxDepth    = 64    // tables and arrays within each other
+	maxDepth    = 64    // tables and arrays within each other
 	MaxKey      = 100   // bytes of a key
-	MaxEntries  = 1000  // keys of a table
-	MaxElements = 10000 // elements of an array
+	maxEntries  = 1000  // keys of a table
+	maxElements = 10000 // elements of an array
 )
 
 // limitError says which limit a file exceeds.
@@ -45,16 +45,16 @@ func (s *scanner) limit(format string, args ...any) error {
 
 // enter counts a table or array around what follows.
 func (s *scanner) enter() error {
-	if s.depth++; s.depth > MaxDepth {
-		return s.limit("want at most %d tables and arrays within each other", MaxDepth)
+	if s.depth++; s.depth > maxDepth {
+		return s.limit("want at most %d tables and arrays within each other", maxDepth)
 	}
 	return nil
 }
 
 // add adds an entry to a table.
 func (s *scanner) add(t *Table, e *Entry) error {
-	if len(t.Entries) == MaxEntries {
-		return s.limit("want at most %d keys in a table", MaxEntries)
+	if len(t.Entries) == maxEntries {
+		return s.limit("want at most %d keys in a table", maxEntries)
 	}
 	t.Entries = append(t.Entries, e)
 	return nil
@@ -62,8 +62,8 @@ func (s *scanner) add(t *Table, e *Entry) error {
 
 // element adds an element to an array.
 func (s *scanner) element(a *Array, n Node) error {
-	if len(a.Elems) == MaxElements {
-		return s.limit("want at most %d elements in an array", MaxElements)
+	if len(a.Elems) == maxElements {
+		return s.limit("want at most %d elements in an array", maxElements)
 	}
 	a.Elems = append(a.Elems, n)
 	return nil
@@ -237,8 +237,8 @@ func (s *scanner) keys() ([]*Entry, error) {
 			s.pos = start
 			return nil, s.limit("want keys of at most %d bytes", MaxKey)
 		}
-		if len(keys) == MaxDepth {
-			return nil, s.limit("want at most %d tables and arrays within each other", MaxDepth)
+		if len(keys) == maxDepth {
+			return nil, s.limit("want at most %d tables and arrays within each other", maxDepth)
 		}
 		keys = append(keys, &Entry{Key: key, KeySpan: Span{s.file, start, s.pos}})
 		s.blank(false)

@@ -276,6 +276,13 @@ func Hidden(r rune) bool {
 	return r == '\ufeff' || r == '\u200b' || r == '\u2060' || r == '\u00ad'
 }
 
+// PlainPath reports whether a path, with slashes, has no characters that would end a comment or a link in generated files.
+func PlainPath(path string) bool {
+	return !strings.ContainsFunc(path, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.+@~ ", r)
+	})
+}
+
 // tags are characters that repeat ASCII and are not shown.
 var tags = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE007F, Stride: 1}}}
 

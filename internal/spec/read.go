@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"unicode"
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/source"
@@ -19,7 +18,7 @@ func Read(filePath, text string, list *diag.List) *Spec {
 func read(filePath, text string, r *reader) *Spec {
 	list := r.list
 	s := &Spec{Base: strings.TrimSuffix(path.Base(filePath), ".toml")}
-	if i := strings.IndexFunc(filePath, oddInPath); i >= 0 {
+	if !source.PlainPath(filePath) {
 		at := source.Span{File: &source.File{Path: filePath, Text: text}}
 		list.Add(diag.FileName, at, "want a path of letters, digits, spaces and the characters -_.+@~, got %q", filePath)
 		return s
@@ -113,11 +112,6 @@ func read(filePath, text string, r *reader) *Spec {
 	}
 	t.done("a spec")
 	return s
-}
-
-// oddInPath reports whether a character cannot be part of the path of a spec, which generated files name.
-func oddInPath(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.+@~ ", r)
 }
 
 // notYet lists the top-level keys of the language for which this version has a finding only.
