@@ -105,7 +105,7 @@ func (x *exprs) slice(n *expr.Slice) string {
 	case simple(n.X):
 		return fmt.Sprintf("r.Slice(%s, %s, len(%[1]s))", of, lo)
 	}
-	return fmt.Sprintf("r.From(%s, %s)", of, lo)
+	return fmt.Sprintf("func() []int { v := %s; return r.Slice(v, %s, len(v)) }()", of, lo)
 }
 
 // in returns a comparison with each element of a list as Go. A value that takes more than a name to write is computed once, so
@@ -128,7 +128,7 @@ func (x *exprs) in(n *expr.In, outer int) string {
 	return enclose(strings.Join(tests, " || "), "||", outer)
 }
 
-// simple reports whether an expression is a name, a literal, or a field.
+// simple reports whether an expression is a name, a literal, a field, or the length of a name.
 func simple(n expr.Node) bool {
 	switch n := n.(type) {
 	case *expr.Ident, *expr.Lit:
@@ -136,6 +136,8 @@ func simple(n expr.Node) bool {
 	case *expr.Select:
 		_, named := n.X.(*expr.Ident)
 		return named
+	case *expr.Call:
+		return n.Func == "len" && simple(n.Args[0])
 	}
 	return false
 }

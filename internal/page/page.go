@@ -24,6 +24,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"paramNotes": explain.ParamNotes,
 	"cell":       cell,
 	"text":       text,
+	"code":       code,
 	"indent":     explain.Indent,
 	"brief":      brief,
 	"join":       strings.Join,
@@ -98,8 +99,19 @@ func categories(m *model.Module) []category {
 	return all
 }
 
-// text returns a text on one line.
-func text(s string) string { return strings.Join(strings.Fields(s), " ") }
+// text returns a text on one line, in which nothing is a tag or a heading of Markdown.
+func text(s string) string {
+	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "<", "&lt;")
+	if strings.HasPrefix(s, "#") {
+		s = `\` + s
+	}
+	return s
+}
+
+// code returns a text for a code span in a cell of a table.
+func code(s string) string {
+	return strings.NewReplacer("|", `\|`, "`", "'").Replace(strings.Join(strings.Fields(s), " "))
+}
 
 // brief returns the first sentence of a text.
 func brief(s string) string {

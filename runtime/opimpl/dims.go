@@ -19,9 +19,6 @@ func (r *Resolver[S]) Slice(dims []int, lo, hi int) []int {
 	return dims[lo:hi:hi]
 }
 
-// From returns dims[lo:], or an error if there are fewer dimensions.
-func (r *Resolver[S]) From(dims []int, lo int) []int { return r.Slice(dims, lo, len(dims)) }
-
 // Index returns dims[i], or an error if there is no such dimension.
 func (r *Resolver[S]) Index(dims []int, i int) int {
 	if i < 0 || i >= len(dims) {
