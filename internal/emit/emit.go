@@ -4,6 +4,7 @@ package emit
 
 import (
 	"fmt"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -143,7 +144,7 @@ func (e *emitter) importAs(pkg string) string {
 		}
 		return -1
 	}, path.Base(pkg)), "0123456789")
-	for name == "" || isLocal(name) || e.packages[name] != "" && e.packages[name] != pkg {
+	for name == "" || isLocal(name) || token.IsKeyword(name) || e.packages[name] != "" && e.packages[name] != pkg {
 		name += "_"
 	}
 	return name

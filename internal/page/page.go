@@ -7,6 +7,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -99,9 +100,12 @@ func categories(m *model.Module) []category {
 	return all
 }
 
+// tag matches what Markdown takes for the beginning of a tag.
+var tag = regexp.MustCompile(`<([A-Za-z/!?])`)
+
 // text returns a text on one line, in which nothing is a tag or a heading of Markdown.
 func text(s string) string {
-	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "<", "&lt;")
+	s = tag.ReplaceAllString(strings.Join(strings.Fields(s), " "), "&lt;$1")
 	if strings.HasPrefix(s, "#") {
 		s = `\` + s
 	}
