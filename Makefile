@@ -74,11 +74,13 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzSetsAgree $(FUZZFLAGS) ./runtime/internal/simd
 
 # kill kills KILLS runs of opgen generate, and runs as many on full disks; half as many of opgen new. In OVERLAPS rounds it lets two
-# or three runs overlap. No file may be torn, lost or stale. It takes some seconds for ten rounds.
+# or three runs overlap. No file may be torn, lost or stale. It also kills KILLS trainings with checkpoints, which must go on to the same
+# bits. It takes some seconds for ten rounds.
 KILLS ?= 500
 OVERLAPS ?= 300
 kill:
 	$(GO) test ./cmd/opgen -count 1 -timeout 60m -run '^(TestKill|TestOverlap)$$' -kill $(KILLS) -two $(OVERLAPS)
+	$(GO) test ./examples/digits -count 1 -timeout 60m -run '^TestKill$$' -kills $(KILLS)
 
 # CASES is a folder of conformance cases.
 CASES ?= runtime/conform/testdata
