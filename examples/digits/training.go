@@ -126,30 +126,41 @@ type curve struct {
 	file *os.File
 }
 
-// openCurve creates the file. It keeps the lines of the steps before the first one, if the training goes on.
-func openCurve(path string, first int) (*curve, error) {
+// openCurve opens the file. If the training goes on, it keeps the lines of the steps before the first one, which stay on the disk all the
+// time: the next training may have to go on from the same checkpoint.
+func openCurve(path string, first int) (_ *curve, err error) {
 	if path == "" {
 		return &curve{Writer: bufio.NewWriter(io.Discard)}, nil
 	}
-	var kept []byte
-	if first > 0 {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		lines := bytes.SplitAfter(text, []byte("\n"))
-		if len(lines) <= first {
-			return nil, fmt.Errorf("%s: want the losses of %d steps, got %d", path, first, len(lines)-1)
-		}
-		kept = bytes.Join(lines[:first], nil)
+	flags := os.O_RDWR
+	if first == 0 {
+		flags |= os.O_CREATE
 	}
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, flags, 0o666)
 	if err != nil {
 		return nil, err
 	}
-	c := &curve{bufio.NewWriter(f), f}
-	c.Write(kept) // an error stays until flush
-	return c, nil
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if len(lines) <= first {
+		return nil, fmt.Errorf("%s: want the losses of %d steps, got %d", path, first, len(lines)-1)
+	}
+	end := int64(len(bytes.Join(lines[:first], nil)))
+	if err := f.Truncate(end); err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(end, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return &curve{bufio.NewWriter(f), f}, nil
 }
 
 // flush writes the losses so far to the disk.
