@@ -28,7 +28,7 @@ coverage-table:
 	@cat docs/tests.md
 
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./runtime/... ./kernels/... ./internal/...
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./runtime/... ./kernels/... ./optest/... ./internal/...
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
 # does. It takes some minutes.
@@ -108,7 +108,7 @@ COUNT ?= 2000
 SEED ?= 1
 OF ?=
 mutate-formulas:
-	$(GO) test ./kernels -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED) -formula-of "$(OF)"
+	$(GO) test ./optest -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED) -formula-of "$(OF)"
 
 # mutate-facts changes FACTS facts of specs, stated ones and those that follow from formulas, one at a time; 0 means all. It
 # fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes about ten

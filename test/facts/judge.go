@@ -175,7 +175,7 @@ func (j *judge) test(operator string, overlay map[string]string) (by, detail str
 	if err != nil {
 		return "", "", err
 	}
-	out, err := j.tests(program, operator, "-test.failfast", "-test.skip", "^(TestFormulaMutants"+wide+")$")
+	out, err := j.tests(program, operator, "-test.failfast", "-test.skip", "^("+strings.TrimPrefix(wide, "|")+")$")
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

@@ -1,29 +1,31 @@
-package kernels_test
+package optest
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestGradients compares the gradients that kernels compute with central differences of a weighted sum of the
-// outputs. It weights all outputs, and then each output alone: the gradients of the others count as 0.
-func TestGradients(t *testing.T) {
-	forEachSample(t, func(t *testing.T, s sample) {
-		f := mustFixture(t, s)
-		if !s.double() || !f.differentiable() {
+// Gradients compares the gradients that kernels compute with central differences of a weighted sum of the
+// outputs. It weights all outputs, and then each output alone: the gradients of the others count as 0. It does so in double
+// precision, or in single precision where there is no other.
+func (k *Kit) Gradients(t *testing.T) {
+	k.forEachSample(t, "Gradients", func(t *testing.T, s sample) {
+		f := s.fixture(t)
+		if !f.differentiable() || !s.double() && s.widens() {
 			return
 		}
 		checkGradients(t, f, f.seeds)
@@ -36,40 +38,46 @@ func TestGradients(t *testing.T) {
 	})
 }
 
-// TestEveryGradientIsCompared checks the examples of every operator with a backward task. TestGradients must
-// compare one of them with differences, and TestGradientsInSinglePrecision one of them with f64.
-func TestEveryGradientIsCompared(t *testing.T) {
+// EveryGradientIsCompared checks the examples of every operator with a backward task: Gradients compares one of them with
+// differences, and GradientsInSinglePrecision one of them with double precision.
+func (k *Kit) EveryGradientIsCompared(t *testing.T) {
 	compared := map[string][2]bool{}
-	forEachSample(t, func(t *testing.T, s sample) {
-		if f := mustFixture(t, s); f.differentiable() {
+	whole := k.forEachSample(t, "EveryGradientIsCompared", func(t *testing.T, s sample) {
+		if f := s.fixture(t); f.differentiable() {
 			c := compared[s.op.Name]
 			compared[s.op.Name] = [2]bool{c[0] || s.double(), c[1] || !s.double()}
 		}
 	})
-	for _, op := range catalogue.Operators() {
-		if c := compared[op.Name]; op.Signature(task.KindBackward) != nil && c != [2]bool{true, true} {
-			t.Errorf("%s: want an example with gradients in f64, and one in f32, got %v", op.Name, c)
+	for _, o := range k.operators {
+		if o.Signature(task.KindBackward) == nil || !whole[o] {
+			continue
+		}
+		for i, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			if k.computes(o, typ) && !compared[o.Name][i] {
+				t.Errorf("operator %s: want an example with gradients in %v, got none", o.Name, typ)
+			}
 		}
 	}
+}
+
+// computes reports whether an operator has a kernel for a choice of element types that contains typ.
+func (k *Kit) computes(o *graph.Operator, typ dtype.Type) bool {
+	return slices.ContainsFunc(k.variants(o), func(v task.Variant) bool { return slices.Contains(v.Types, typ) })
 }
 
 func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) {
 	t.Helper()
 	p, grads := f.backward(t, seeds, f.wrt)
-	got := mustRun(t, p, f.values, execution{})
+	got := f.run(t, p, f.values, Execution{})
 	want := newDifferences(t, f, seeds)
-	abs := max(1e-9, 0x1p-51*math.Abs(want.sum(t))/step) // the rounding error of a difference
 	for _, x := range f.wrt {
 		have := make([]float64, len(f.values[x.Name()])) // zeros, if the outputs do not depend on x
 		if g, ok := grads[x]; ok {
 			have = got[g.Name()]
 		}
-		closeTo(t, "gradient of "+x.Name(), have, want.by(t, x), 1e-6, abs)
+		f.closeTo(t, fmt.Sprintf("gradient of %s, next to difference quotients", x.Name()), have, want.by(t, x), want.relative, want.absolute)
 	}
 }
-
-// step is the distance of the two points of a central difference from the value between them.
-const step = 1e-5
 
 // differences computes derivatives of a weighted sum of outputs by central differences.
 type differences struct {
@@ -79,34 +87,44 @@ type differences struct {
 	init   *engine.Instance // nil if there are no variables
 	plan   *plan.Plan
 	fed    []graph.Tensor
+	// step is the distance of the two points of a difference from the value between them.
+	step float64
+	// relative and absolute are the tolerances of derivatives.
+	relative, absolute float64
 }
 
 func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) *differences {
 	t.Helper()
 	p := f.forward(t)
-	d := &differences{f: f, seeds: seeds, engine: engine.New(observed(t), cpu.New(cpu.Config{Workers: 1}), engine.Config{}), fed: slices.Concat(p.Fed, p.Variables)}
+	d := &differences{f: f, seeds: seeds, engine: engine.New(f.observed(t), cpu.New(cpu.Config{Workers: 1}), engine.Config{}), fed: slices.Concat(p.Fed, p.Variables)}
 	t.Cleanup(func() {
 		if err := d.engine.Close(); err != nil {
-			t.Error(err)
+			f.errorf(t, "%v", err)
 		}
 	})
 	build := func(p *graph.Program) *plan.Plan {
 		pl, err := planner.Build(p)
 		if err != nil {
-			t.Fatal(err)
+			f.fatalf(t, "%v", err)
 		}
 		return pl
 	}
 	if len(p.Variables) > 0 {
 		init, err := graph.Initialization(p)
 		if err != nil {
-			t.Fatal(err)
+			f.fatalf(t, "%v", err)
 		}
 		if d.init, err = d.engine.Load(build(init)); err != nil {
-			t.Fatal(err)
+			f.fatalf(t, "%v", err)
 		}
 	}
 	d.plan = build(p)
+	d.step, d.relative, d.absolute = 1e-5, 1e-6, 1e-9
+	rounding := 0x1p-51
+	if !f.double() {
+		d.step, d.relative, d.absolute, rounding = 0x1p-7, 1e-2, 1e-3, 0x1p-22
+	}
+	d.absolute = max(d.absolute, rounding*math.Abs(d.sum(t))/d.step) // the rounding error of a difference
 	return d
 }
 
@@ -116,12 +134,12 @@ func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
 	v := d.f.values[x.Name()]
 	out := make([]float64, len(v))
 	for i, at := range v {
-		v[i] = at + step
+		v[i] = at + d.step
 		above := d.sum(t)
-		v[i] = at - step
+		v[i] = at - d.step
 		below := d.sum(t)
 		v[i] = at
-		out[i] = (above - below) / (2 * step)
+		out[i] = (above - below) / (2 * d.step)
 	}
 	return out
 }
@@ -132,29 +150,29 @@ func (d *differences) sum(t *testing.T) float64 {
 	t.Helper()
 	if d.init != nil {
 		if err := d.init.Run(context.Background()); err != nil {
-			t.Fatal(err)
+			d.f.fatalf(t, "%v", err)
 		}
 	}
 	in, err := d.engine.Load(d.plan)
 	if err != nil {
-		t.Fatal(err)
+		d.f.fatalf(t, "%v", err)
 	}
 	defer in.Close()
 	for _, x := range d.fed {
 		if v, ok := d.f.values[x.Name()]; ok {
 			if err := feed(in, x.Name(), x.Type(), v); err != nil {
-				t.Fatal(err)
+				d.f.fatalf(t, "%v", err)
 			}
 		}
 	}
 	if err := in.Run(context.Background()); err != nil {
-		t.Fatal(err)
+		d.f.fatalf(t, "%v", err)
 	}
 	var sum float64
 	for out, seed := range d.seeds {
 		y, err := fetch(in, out)
 		if err != nil {
-			t.Fatal(err)
+			d.f.fatalf(t, "%v", err)
 		}
 		for i, w := range d.f.values[seed.Name()] {
 			if math.IsInf(y[i], 0) && folded(out) {
@@ -166,21 +184,21 @@ func (d *differences) sum(t *testing.T) float64 {
 	return sum
 }
 
-// TestGradientsInSinglePrecision compares results and gradients in f32 with those in f64, on equal inputs.
-func TestGradientsInSinglePrecision(t *testing.T) {
-	forEachSample(t, func(t *testing.T, s sample) {
-		f := mustFixture(t, s)
-		if s.double() || !f.differentiable() {
+// GradientsInSinglePrecision compares results and gradients in f32 with those in f64, on equal inputs.
+func (k *Kit) GradientsInSinglePrecision(t *testing.T) {
+	k.forEachSample(t, "GradientsInSinglePrecision", func(t *testing.T, s sample) {
+		f := s.fixture(t)
+		if s.double() || !f.differentiable() || !s.widens() {
 			return
 		}
-		g := mustFixture(t, s.wide())
-		single := mustRun(t, f.everything(t), f.values, execution{})
-		double := mustRun(t, g.everything(t), g.values, execution{})
+		g := s.wide().fixture(t)
+		single := f.run(t, f.everything(t), f.values, Execution{})
+		double := f.run(t, g.everything(t), g.values, Execution{})
 		if len(single) != len(double) {
-			t.Fatalf("got %d results, want %d", len(single), len(double))
+			s.fatalf(t, "got %d results, want %d", len(single), len(double))
 		}
 		for _, name := range slices.Sorted(maps.Keys(double)) {
-			closeTo(t, name, single[name], double[name], 1e-4, 1e-6)
+			f.closeTo(t, name+", next to the result in f64", single[name], double[name], 1e-4, 1e-6)
 		}
 	})
 }
@@ -200,6 +218,16 @@ func (s sample) wide() sample {
 	return out
 }
 
+// widens reports whether the operator has kernels for the sample with f64 in place of f32.
+func (s sample) widens() bool {
+	w := s.wide()
+	if _, err := s.kit.tasks.Task(s.op.Main().ID).Variant(op.CPU, w.types); err != nil || slices.Equal(w.types, s.types) {
+		return false
+	}
+	_, err := newFixture(w, domains[0])
+	return err == nil
+}
+
 // retyped returns attributes in which another type replaces f32. An absent type stands for f32, and is
 // replaced too.
 func retyped(attrs task.Attrs, to dtype.Type) task.Attrs {
@@ -216,34 +244,34 @@ func retyped(attrs task.Attrs, to dtype.Type) task.Attrs {
 	return out.Interface().(task.Attrs)
 }
 
-// TestUnusedGradients computes every gradient alone. Its bits must be the same as in a program that computes
+// UnusedGradients computes every gradient alone. Its bits must be the same as in a program that computes
 // all gradients.
-func TestUnusedGradients(t *testing.T) {
-	forEachSample(t, func(t *testing.T, s sample) {
-		f := mustFixture(t, s)
+func (k *Kit) UnusedGradients(t *testing.T) {
+	k.forEachSample(t, "UnusedGradients", func(t *testing.T, s sample) {
+		f := s.fixture(t)
 		if !f.differentiable() || len(f.wrt) < 2 {
 			return
 		}
-		all := mustRun(t, f.everything(t), f.values, execution{})
+		all := f.run(t, f.everything(t), f.values, Execution{})
 		for _, x := range f.wrt {
 			p, grads := f.backward(t, f.seeds, []graph.Tensor{x})
-			one := mustRun(t, p, f.values, execution{})
+			one := f.run(t, p, f.values, Execution{})
 			name := grads[x].Name()
-			sameBits(t, "alone", values{name: one[name]}, values{name: all[name]})
+			f.sameBits(t, "a gradient that is computed alone, next to one among others", values{name: one[name]}, values{name: all[name]})
 		}
 	})
 }
 
-// TestTwoConsumers applies an operator twice to the same inputs. The gradient of each input is the sum of two
+// TwoConsumers applies an operator twice to the same inputs. The gradient of each input is the sum of two
 // contributions: the second is 3 times the first, so the sum is 4 times the first.
-func TestTwoConsumers(t *testing.T) {
-	forEachSample(t, func(t *testing.T, s sample) {
-		f := mustFixture(t, s)
+func (k *Kit) TwoConsumers(t *testing.T) {
+	k.forEachSample(t, "TwoConsumers", func(t *testing.T, s sample) {
+		f := s.fixture(t)
 		if !f.differentiable() || s.draws() {
 			return // two nodes draw other numbers
 		}
 		p, single := f.backward(t, f.seeds, f.wrt)
-		once := mustRun(t, p, f.values, execution{})
+		once := f.run(t, p, f.values, Execution{})
 		second := s.apply(f.g, "second", func(slot, k int, _ task.Operand) graph.Tensor { return f.node.Tensors(slot)[k] })
 		seeds := maps.Clone(f.seeds)
 		fed := maps.Clone(f.values)
@@ -259,32 +287,30 @@ func TestTwoConsumers(t *testing.T) {
 			}
 		}
 		p, grads := f.backward(t, seeds, f.wrt)
-		both := mustRun(t, p, fed, execution{workers: 2})
+		both := f.run(t, p, fed, Execution{Workers: 2})
 		for _, x := range f.wrt {
 			if !f.input(x) {
 				continue
 			}
-			closeTo(t, "gradient of "+x.Name(), both[grads[x].Name()], scaled(once[single[x].Name()], 4), 4*s.precision(), 0)
+			f.closeTo(t, "gradient of "+x.Name()+", next to the sum of those of two nodes", both[grads[x].Name()], scaled(once[single[x].Name()], 4), 4*s.precision(), 0)
 		}
 	})
 }
 
-// TestSameTensorTwice binds one tensor to all trainable inputs of the same type and shape.
-func TestSameTensorTwice(t *testing.T) {
+// SameTensorTwice binds one tensor to all trainable inputs of the same type and shape. It returns how often it did so.
+func (k *Kit) SameTensorTwice(t *testing.T) int {
 	tested := 0
-	forEachSample(t, func(t *testing.T, s sample) {
-		inputs := len(mustFixture(t, s).inputs)
+	k.forEachSample(t, "SameTensorTwice", func(t *testing.T, s sample) {
+		inputs := len(s.fixture(t).inputs)
 		s.shared = true
-		f := mustFixture(t, s)
+		f := s.fixture(t)
 		if !s.double() || !f.differentiable() || len(f.inputs) == inputs {
 			return
 		}
 		tested++
 		checkGradients(t, f, f.seeds)
 	})
-	if tested == 0 {
-		t.Error("want an example with two trainable inputs of the same type and shape, got none")
-	}
+	return tested
 }
 
 // precision bounds the relative error that the order of additions may cause.

@@ -1,4 +1,4 @@
-package kernels_test
+package optest
 
 import (
 	"encoding/json"
@@ -8,22 +8,21 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestSharding divides operators along every axis that their specs declare as a shard. There are two parts,
+// Sharding divides operators along every axis that their specs declare as a shard. There are two parts,
 // which differ in size if the extent is odd. The parts together give what the whole gives.
-func TestSharding(t *testing.T) {
+func (k *Kit) Sharding(t *testing.T) {
 	divided := map[string]bool{}
-	forEachSample(t, func(t *testing.T, s sample) {
-		if !s.double() {
+	whole := k.forEachSample(t, "Sharding", func(t *testing.T, s sample) {
+		if !s.double() && s.widens() {
 			return
 		}
-		f := mustFixture(t, s)
-		want := mustRun(t, f.forward(t), f.values, execution{})
+		f := s.fixture(t)
+		want := f.run(t, f.forward(t), f.values, Execution{})
 		for k, axes := range f.node.Resolved.Shards {
 			if len(axes) == 0 {
 				continue
@@ -36,10 +35,10 @@ func TestSharding(t *testing.T) {
 			}
 		}
 	})
-	for _, op := range catalogue.Operators() {
-		for _, shard := range op.Shards {
-			if !divided[op.Name+"."+shard.Dim] {
-				t.Errorf("%s: want an example that can be divided along %s, got none", op.Name, shard.Dim)
+	for _, o := range k.operators {
+		for _, shard := range o.Shards {
+			if whole[o] && !divided[o.Name+"."+shard.Dim] {
+				t.Errorf("operator %s: want an example that can be divided along %s, got none", o.Name, shard.Dim)
 			}
 		}
 	}
@@ -98,8 +97,8 @@ func (d division) check(t *testing.T, want values) {
 						part[i] += p.got[name][i] - low[name][i] - high[name][i]
 					}
 				}
-				if !near(p.got[name], part) {
-					t.Errorf("divided along %s, axis %d: %s of [%d, %d) is %v, want %v", d.shard.Dim, d.n, name, p.lo, p.hi, p.got[name], part)
+				if !near(p.got[name], part, d.precision()*10*d.tolerance()) {
+					d.errorf(t, "divided along %s, axis %d: %s of [%d, %d) is %v, want %v", d.shard.Dim, d.n, name, p.lo, p.hi, p.got[name], part)
 				}
 			}
 		}
@@ -133,14 +132,14 @@ func (d division) part(t *testing.T, lo, hi int) values {
 	}
 	f, err := newFixture(s, domains[0])
 	if err != nil {
-		t.Fatalf("divided along %s: %v", d.shard.Dim, err)
+		d.fatalf(t, "divided along %s: %v", d.shard.Dim, err)
 	}
 	for _, x := range slices.Concat(f.wrt, inputsOf(f)) {
 		if v, ok := fed[x.Name()]; ok && len(v) != shape.Prod(x.Shape()) {
-			t.Fatalf("divided along %s: part of %s has %d elements, want %v", d.shard.Dim, x.Name(), len(v), x.Shape())
+			d.fatalf(t, "divided along %s: part of %s has %d elements, want %v", d.shard.Dim, x.Name(), len(v), x.Shape())
 		}
 	}
-	return mustRun(t, f.forward(t), fed, execution{})
+	return f.run(t, f.forward(t), fed, Execution{})
 }
 
 // attrsOf returns the attributes for a part. If the dimension of the shard is an attribute, it is set to
@@ -149,22 +148,22 @@ func (d division) attrsOf(t *testing.T, extent int) task.Attrs {
 	t.Helper()
 	data, err := json.Marshal(d.attrs)
 	if err != nil {
-		t.Fatal(err)
+		d.fatalf(t, "%v", err)
 	}
 	fields := map[string]any{}
 	if err := json.Unmarshal(data, &fields); err != nil {
-		t.Fatal(err)
+		d.fatalf(t, "%v", err)
 	}
 	if _, ok := fields[d.shard.Dim]; !ok {
 		return d.attrs
 	}
 	fields[d.shard.Dim] = extent
 	if data, err = json.Marshal(fields); err != nil {
-		t.Fatal(err)
+		d.fatalf(t, "%v", err)
 	}
 	at, err := d.op.DecodeAttrs(data)
 	if err != nil {
-		t.Fatal(err)
+		d.fatalf(t, "%v", err)
 	}
 	return at
 }
@@ -183,7 +182,7 @@ func slice(x []float64, dims []int, axis, lo, hi int) []float64 {
 	return out
 }
 
-// near reports whether numbers are equal up to the rounding of float64 sums.
-func near(got, want []float64) bool {
-	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(b)) })
+// near reports whether numbers are equal up to the rounding of sums.
+func near(got, want []float64, precision float64) bool {
+	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= precision*max(1, math.Abs(b)) })
 }

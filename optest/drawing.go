@@ -1,4 +1,4 @@
-package kernels_test
+package optest
 
 import (
 	"math"
@@ -26,6 +26,7 @@ var domains = []domain{{signed: true, lo: 0.313, hi: 1.683}, {lo: 0.313, hi: 1.6
 // drawing draws values for tensors. All floating-point numbers are exact in f32. They are different, and
 // further apart than the step of central differences, so that no maximum is near a tie, unless the domain says otherwise.
 type drawing struct {
+	sample
 	domain
 	rng    *rand.Rand
 	drawn  values
@@ -35,19 +36,25 @@ type drawing struct {
 
 // tensor draws the values of a tensor of integers or booleans, and notes a floating-point tensor for method
 // values. Integers lie from 1 to 4. If res is not nil, the tensor is bound to a slot of it, and its integers
-// lie from 0 up to the bound that res gives.
+// lie from 0 up to the bound that res gives. A slot below 0 stands for none, as t is a gradient.
 func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	if _, ok := d.drawn[t.Name()]; ok {
 		return // the tensor is bound to several slots
 	}
-	v := make([]float64, shape.Prod(t.Shape()))
-	d.drawn[t.Name()] = v
 	lo, below := 1, 5 // valid as divisors and as exponents
 	if res != nil {
 		if b, ok := res.Below(slot); ok {
 			lo, below = 0, b
 		}
 	}
+	if slot >= 0 {
+		if v, ok := d.given(d.rng, slot, t.Type(), t.Shape(), below*(1-lo)); ok {
+			d.drawn[t.Name()] = v
+			return
+		}
+	}
+	v := make([]float64, shape.Prod(t.Shape()))
+	d.drawn[t.Name()] = v
 	switch {
 	case t.Type().IsFloat():
 		d.floats = append(d.floats, t.Name())
@@ -87,4 +94,13 @@ func (d *drawing) values() values {
 		order = order[len(v):]
 	}
 	return d.drawn
+}
+
+// given returns the elements that the option Values gives a tensor of a slot.
+func (s sample) given(rng *rand.Rand, slot int, typ dtype.Type, dims []int, below int) ([]float64, bool) {
+	draw := s.kit.config.values[slotName{s.op.Name, s.op.Slots[slot].Name}]
+	if draw == nil {
+		return nil, false
+	}
+	return draw(rng, Input{Type: typ, Shape: dims, Below: below, Shapes: s.shapes}), true
 }

@@ -1,4 +1,4 @@
-package kernels_test
+package optest
 
 import (
 	"cmp"
@@ -10,41 +10,52 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestFusions applies every fusion of every operator to every example that it fits, with every value that its
+// Fusions applies every fusion of every operator to every example that it fits, with every value that its
 // conditions allow. It fuses forward alone, with gradients of both operators, and with gradients of the first
 // operator alone. The fused program computes the same within the tolerance that the spec gives.
-func TestFusions(t *testing.T) {
-	t.Parallel()
-	operators := map[string]*graph.Operator{}
-	for _, op := range catalogue.Operators() {
-		operators[op.Name] = op
+func (k *Kit) Fusions(t *testing.T) {
+	for _, o := range k.operators {
+		if reason, ok := k.config.skips[skip{"Fusions", o.Name}]; ok {
+			t.Run(o.Name, func(t *testing.T) { t.Skip(reason) })
+			continue
+		}
+		for i := range o.Fusions {
+			k.fusion(t, o, &o.Fusions[i])
+		}
 	}
-	for _, op := range catalogue.Operators() {
-		for i := range op.Fusions {
-			rule := &op.Fusions[i]
-			fitted := 0
-			for k, x := range op.Examples {
-				for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
-					for _, when := range choices(t, rule) {
-						t.Run(fmt.Sprintf("%s/%s/%d/%v/%s", op.Name, rule.Name, k, typ, when), func(t *testing.T) {
-							if fusePair(t, op, operators[rule.Other], rule, x, typ, when) {
-								fitted++
-							}
-						})
+}
+
+// fusion checks one fusion of an operator.
+func (k *Kit) fusion(t *testing.T, o *graph.Operator, rule *task.Fusion) {
+	t.Helper()
+	other := k.operator(rule.Other)
+	if other == nil {
+		t.Errorf("operator %s, fusion %s: want operator %s in the kit, got none", o.Name, rule.Name, rule.Other)
+		return
+	}
+	fitted, all := 0, true
+	for i := range o.Examples {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			for _, when := range choices(t, rule) {
+				ran := false
+				t.Run(fmt.Sprintf("%s/%s/%d/%v/%s", o.Name, rule.Name, i, typ, when), func(t *testing.T) {
+					ran = true
+					if k.fusePair(t, o, other, rule, i, typ, when) {
+						fitted++
 					}
-				}
-			}
-			if fitted == 0 {
-				t.Errorf("%s: want an example that fits fusion %s, got none", op.Name, rule.Name)
+				})
+				all = all && ran
 			}
 		}
+	}
+	if fitted == 0 && all {
+		t.Errorf("operator %s: want an example that fits fusion %s, got none", o.Name, rule.Name)
 	}
 }
 
@@ -121,7 +132,8 @@ func before(t *testing.T, op *graph.Operator, rule *task.Fusion, example string)
 
 // fusePair builds the pair that a fusion replaces, and compares programs of the pair with their fused
 // programs. It returns false if the shapes of the example do not fit the other operator.
-func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task.Example, typ dtype.Type, when string) bool {
+func (k *Kit) fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, example int, typ dtype.Type, when string) bool {
+	x := op.Examples[example]
 	attrs := before(t, op, rule, x.Attrs)
 	theirs, err := other.DecodeAttrs([]byte(when))
 	if err != nil {
@@ -138,8 +150,8 @@ func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{sample: sample{op: op, attrs: attrs, types: types, shapes: x.Shapes, passed: passed, counts: x.Counts}, g: graph.New(1), seeds: map[graph.Tensor]graph.Tensor{}}
-	draw := &drawing{domain: domains[0], rng: rand.New(rand.NewPCG(7, 11)), drawn: values{}}
+	f := &fixture{sample: sample{kit: k, check: "Fusions", example: example, op: op, attrs: attrs, types: types, shapes: x.Shapes, passed: passed, counts: x.Counts}, g: graph.New(1), seeds: map[graph.Tensor]graph.Tensor{}}
+	draw := &drawing{sample: f.sample, domain: domains[0], rng: rand.New(rand.NewPCG(7, 11)), drawn: values{}}
 	inputs := map[int]graph.Tensor{}
 	f.node = f.apply(f.g, "n", func(slot, k int, o task.Operand) graph.Tensor {
 		inputs[slot] = f.g.Input(fmt.Sprintf("%s.%d", op.Slots[slot].Name, k), o.Type, o.Shape...)
@@ -185,7 +197,7 @@ func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task
 		}
 	}
 	for _, x := range more {
-		draw.tensor(x, nil, 0)
+		draw.tensor(x, nil, -1)
 		f.wrt = append(f.wrt, x)
 	}
 	between := map[graph.Tensor]bool{} // outputs of the first operator that the other reads
@@ -201,7 +213,7 @@ func fusePair(t *testing.T, op, other *graph.Operator, rule *task.Fusion, x task
 				}
 				f.results = append(f.results, y)
 				out[y] = f.g.Input("seed of "+y.Name(), y.Type(), y.Shape()...)
-				draw.tensor(out[y], nil, i)
+				draw.tensor(out[y], nil, -1)
 			}
 		}
 		return out
@@ -235,7 +247,7 @@ func (f *fixture) same(t *testing.T, rule *task.Fusion, p *graph.Program) {
 	if slices.ContainsFunc(fused.Steps, func(s graph.Step) bool { return s.Invocation != nil && s.Invocation.Node.Name == "m" }) {
 		t.Errorf("program %s: want a fused program without node m, got one with it", p.Name)
 	}
-	want, got := mustRun(t, p, f.values, execution{}), mustRun(t, fused, f.values, execution{workers: 2})
+	want, got := f.run(t, p, f.values, Execution{}), f.run(t, fused, f.values, Execution{Workers: 2})
 	for name, w := range want {
 		var largest float64
 		for _, v := range w {

@@ -1,8 +1,8 @@
-package kernels_test
+package optest
 
 import (
-	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -21,11 +21,10 @@ import (
 
 // memory holds the tensors of one task. Buffers are by parameter.
 type memory struct {
-	sig    *task.Signature
-	res    *task.Resolution
-	attrs  task.Attrs
-	passed map[int][]any
-	state  *task.State // nil if the operator keeps none
+	sample
+	sig   *task.Signature
+	res   *task.Resolution
+	state *task.State // nil if the operator keeps none
 	// profiling is the argument from "profiling".
 	profiling task.Profiling
 	buffers   [][]task.Buffer
@@ -33,22 +32,36 @@ type memory struct {
 
 // newMemory returns memory in which every parameter of a task has tensors with random values.
 func newMemory(f *fixture, sig *task.Signature, state *task.State, seed uint64) *memory {
-	m := &memory{sig: sig, res: f.node.Resolved, state: state, attrs: f.attrs, passed: f.passed, buffers: make([][]task.Buffer, len(sig.Params))}
+	m := &memory{sample: f.sample, sig: sig, res: f.node.Resolved, state: state, buffers: make([][]task.Buffer, len(sig.Params))}
 	r := rand.New(rand.NewPCG(seed, 5))
 	for i, p := range sig.Params {
 		for _, o := range m.res.Operands(p.Slot) {
 			b := task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes()), Mode: tensor.Store}
-			lo := 0.1
-			if _, ok := m.res.Below(p.Slot); !ok && o.Type.IsInteger() {
-				lo = 1 // valid as a divisor and as an exponent
-			}
-			for k := range shape.Prod(o.Shape) {
-				put(b, k, lo+0.8*r.Float64())
-			}
+			m.fillAtRandom(r, p, b)
 			m.buffers[i] = append(m.buffers[i], b)
 		}
 	}
 	return m
+}
+
+// fillAtRandom draws the elements of a tensor: the option Values gives them, or they lie from 0.1 to 0.9.
+func (m *memory) fillAtRandom(r *rand.Rand, p task.Param, b task.Buffer) {
+	below, bounded := m.res.Below(p.Slot)
+	if !p.Grad {
+		if v, ok := m.given(r, p.Slot, b.Type, b.Shape, below); ok {
+			for k, x := range v {
+				b.Type.PutFloat64(b.Bytes[k*b.Type.Size():], x)
+			}
+			return
+		}
+	}
+	lo := 0.1
+	if !bounded && b.Type.IsInteger() {
+		lo = 1 // valid as a divisor and as an exponent
+	}
+	for k := range shape.Prod(b.Shape) {
+		put(b, k, lo+0.8*r.Float64())
+	}
 }
 
 // put sets an element. Integers lose their fraction. They become 0 or 1; 0 is a valid label.
@@ -93,7 +106,7 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 	t.Helper()
 	v, err := tasks.Task(m.sig.ID).Variant(op.CPU, m.res.Types)
 	if err != nil {
-		t.Fatal(err)
+		m.fatalf(t, "%v", err)
 	}
 	at := func(slot int, grad bool) []task.Buffer {
 		if i := m.param(slot, grad); i >= 0 {
@@ -105,7 +118,7 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 		Workers: func(slot int) []task.Buffer { return at(slot, false) }}
 	bodies, err := v.Bind(acc)
 	if err != nil {
-		t.Fatal(err)
+		m.fatalf(t, "%v", err)
 	}
 	return bodies
 }
@@ -118,7 +131,7 @@ func (m *memory) run(t *testing.T, tasks *task.Registry, number int) {
 		grid.Grain = 3
 		for k := range grid.Tiles() {
 			if err := b.Run(&op.Ctx{}, grid.Tile(k)); err != nil {
-				t.Fatal(err)
+				m.fatalf(t, "%v", err)
 			}
 		}
 	}
@@ -133,12 +146,28 @@ func (m *memory) after(forward *memory) {
 	}
 }
 
+// parameter names a parameter of the task in messages.
+func (m *memory) parameter(i int) string {
+	p := m.sig.Params[i]
+	name := "slot " + m.op.Slots[p.Slot].Name
+	if p.Grad {
+		name = "gradient of " + name
+	}
+	return name
+}
+
+// errorf reports a mistake of the task.
+func (m *memory) errorf(t *testing.T, format string, args ...any) {
+	t.Helper()
+	m.sample.errorf(t, "task %s, %s", m.sig.Task, fmt.Sprintf(format, args...))
+}
+
 // forEachTask runs f for every task of every sample. A backward task gets the tensors that the forward task
 // has written.
-func forEachTask(t *testing.T, f func(t *testing.T, number int, m *memory)) {
-	forEachSample(t, func(t *testing.T, s sample) {
-		fix := mustFixture(t, s)
-		state := newState(t, &s.op.Operator, s.attrs, fix.node.Resolved)
+func (k *Kit) forEachTask(t *testing.T, check string, f func(t *testing.T, number int, m *memory)) {
+	k.forEachSample(t, check, func(t *testing.T, s sample) {
+		fix := s.fixture(t)
+		state := newState(t, s, fix.node.Resolved)
 		var forward *memory
 		for number, sig := range s.op.Signatures {
 			if sig.Kind == task.KindBackward && !fix.differentiable() {
@@ -153,56 +182,61 @@ func forEachTask(t *testing.T, f func(t *testing.T, number int, m *memory)) {
 			}
 			f(t, number, m.clone())
 			if sig.Kind == task.KindForward {
-				m.run(t, registry(), number)
+				m.run(t, k.tasks, number)
 				forward = m
 			}
 		}
 	})
 }
 
-// TestInPlace runs every task twice: with one memory for two slots that may share it, and with separate
-// memory for every tensor. Both runs write the same.
-func TestInPlace(t *testing.T) {
-	t.Parallel()
+// InPlace runs every task twice: with one memory for two slots that may share it, and with separate
+// memory for every tensor. Both runs write the same. It returns how many pairs of slots it tried.
+func (k *Kit) InPlace(t *testing.T) int {
 	tried := 0
-	forEachTask(t, func(t *testing.T, number int, m *memory) {
+	k.forEachTask(t, "InPlace", func(t *testing.T, number int, m *memory) {
 		grad := m.sig.Kind == task.KindBackward
 		for _, p := range m.sig.InPlace {
 			to, of := m.param(p.Slot, grad), m.param(p.Of, grad)
 			if to < 0 || of < 0 {
-				t.Fatalf("%s: want parameters for both slots of %+v, got indices %d and %d", m.sig.Name(), p, to, of)
+				m.fatalf(t, "want parameters for both slots of %+v, got indices %d and %d", p, to, of)
 			}
 			if len(m.buffers[to]) != 1 || len(m.buffers[of]) != 1 || len(m.buffers[to][0].Bytes) != len(m.buffers[of][0].Bytes) {
 				continue
 			}
 			tried++
-			apart, shared := m.clone(), m.clone()
-			shared.buffers[to][0].Bytes = shared.buffers[of][0].Bytes
-			apart.run(t, observed(t), number)
-			shared.run(t, observed(t), number)
-			for i, par := range m.sig.Params {
-				for k := range m.buffers[i] {
-					if par.Perm.Writes() && par.Perm != perm.Scratch && !bytes.Equal(apart.buffers[i][k].Bytes, shared.buffers[i][k].Bytes) {
-						t.Errorf("%s, in place %+v: parameter %d holds\n%x\nwant what it holds without shared memory\n%x", m.sig.Name(), p, i, shared.buffers[i][k].Bytes, apart.buffers[i][k].Bytes)
-					}
-				}
-			}
-			if p.View && !bytes.Equal(shared.buffers[to][0].Bytes, m.buffers[of][0].Bytes) {
-				t.Errorf("%s, view %+v: got bytes\n%x\nwant the bytes of the slot that it views\n%x", m.sig.Name(), p, shared.buffers[to][0].Bytes, m.buffers[of][0].Bytes)
-			}
+			m.shares(t, number, to, of, p.View)
 		}
 	})
-	if tried < 20 {
-		t.Errorf("tried %d pairs of slots, want at least 20", tried)
+	return tried
+}
+
+// shares compares a run in which parameter to has the memory of parameter of with one in which no memory is shared.
+func (m *memory) shares(t *testing.T, number, to, of int, view bool) {
+	t.Helper()
+	apart, shared := m.clone(), m.clone()
+	shared.buffers[to][0].Bytes = shared.buffers[of][0].Bytes
+	apart.run(t, m.observed(t), number)
+	shared.run(t, m.observed(t), number)
+	for i, par := range m.sig.Params {
+		for k, b := range m.buffers[i] {
+			if !par.Perm.Writes() || par.Perm == perm.Scratch {
+				continue
+			}
+			if d := differingElement(b, shared.buffers[i][k].Bytes, apart.buffers[i][k].Bytes); d != "" {
+				m.errorf(t, "%s, with %s in the memory of %s, next to memory of its own: %s", m.parameter(i), m.parameter(to), m.parameter(of), d)
+			}
+		}
+	}
+	if d := differingElement(m.buffers[of][0], shared.buffers[to][0].Bytes, m.buffers[of][0].Bytes); view && d != "" {
+		m.errorf(t, "%s, a view of %s: %s", m.parameter(to), m.parameter(of), d)
 	}
 }
 
-// TestElementwise runs single indices of each step that is declared elementwise, while all other elements are
-// NaN. The element of the index is right, and all other elements keep their bytes.
-func TestElementwise(t *testing.T) {
-	t.Parallel()
+// Elementwise runs single indices of each step that is declared elementwise, while all other elements are
+// NaN. The element of the index is right, and all other elements keep their bytes. It returns how many steps it tried.
+func (k *Kit) Elementwise(t *testing.T) int {
 	tried := 0
-	forEachTask(t, func(t *testing.T, number int, m *memory) {
+	k.forEachTask(t, "Elementwise", func(t *testing.T, number int, m *memory) {
 		for step, s := range m.sig.Steps {
 			over := m.res.Work(number, step).Over
 			if !s.Elementwise || over == 0 {
@@ -210,67 +244,78 @@ func TestElementwise(t *testing.T) {
 			}
 			tried++
 			whole := m.clone()
-			if err := whole.bodies(t, observed(t))[step].Run(&op.Ctx{}, op.Range{Lo: 0, Hi: over}); err != nil {
-				t.Fatal(err)
-			}
+			whole.runStep(t, step, 0, over)
 			for i := range over {
-				one := m.clone()
-				for _, bs := range one.buffers {
-					for _, b := range bs {
-						for e := range shape.Prod(b.Shape) {
-							if e != i && shape.Prod(b.Shape) == over {
-								put(b, e, math.NaN())
-							}
-						}
-					}
-				}
-				before := one.clone()
-				if err := one.bodies(t, observed(t))[step].Run(&op.Ctx{}, op.Range{Lo: i, Hi: i + 1}); err != nil {
-					t.Fatal(err)
-				}
-				for par, bs := range one.buffers {
-					for k, b := range bs {
-						want := slices.Clone(before.buffers[par][k].Bytes)
-						if size := b.Type.Size(); shape.Prod(b.Shape) == over {
-							copy(want[i*size:(i+1)*size], whole.buffers[par][k].Bytes[i*size:])
-						}
-						if !bytes.Equal(b.Bytes, want) {
-							t.Fatalf("%s, step %d, index %d: parameter %d holds\n%x\nwant\n%x", m.sig.Name(), step, i, par, b.Bytes, want)
-						}
-					}
+				if !m.single(t, whole, step, i, over) {
+					break
 				}
 			}
 		}
 	})
-	if tried < 40 {
-		t.Errorf("tried %d steps, want at least 40", tried)
+	return tried
+}
+
+// runStep runs indices of a step.
+func (m *memory) runStep(t *testing.T, step, lo, hi int) {
+	t.Helper()
+	if err := m.bodies(t, m.observed(t))[step].Run(&op.Ctx{}, op.Range{Lo: lo, Hi: hi}); err != nil {
+		m.fatalf(t, "%v", err)
 	}
 }
 
-// TestPermissions runs every task twice. The memory differs only where the task has no permission to read.
+// single runs index i of a step where the elements of the other indices are NaN. It reports whether the results are right.
+func (m *memory) single(t *testing.T, whole *memory, step, i, over int) bool {
+	t.Helper()
+	one := m.clone()
+	for _, bs := range one.buffers {
+		for _, b := range bs {
+			for e := range shape.Prod(b.Shape) {
+				if e != i && shape.Prod(b.Shape) == over {
+					put(b, e, math.NaN())
+				}
+			}
+		}
+	}
+	before := one.clone()
+	one.runStep(t, step, i, i+1)
+	for par, bs := range one.buffers {
+		for k, b := range bs {
+			want := slices.Clone(before.buffers[par][k].Bytes)
+			if size := b.Type.Size(); shape.Prod(b.Shape) == over {
+				copy(want[i*size:(i+1)*size], whole.buffers[par][k].Bytes[i*size:])
+			}
+			if d := differingElement(b, b.Bytes, want); d != "" {
+				m.errorf(t, "step %d, index %d alone, with NaN as the elements of other indices: %s, %s", step, i, m.parameter(par), d)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Permissions runs every task twice. The memory differs only where the task has no permission to read.
 // Both runs write the same, and the task does not change what it may only read.
-func TestPermissions(t *testing.T) {
-	t.Parallel()
-	forEachTask(t, func(t *testing.T, number int, m *memory) {
+func (k *Kit) Permissions(t *testing.T) {
+	k.forEachTask(t, "Permissions", func(t *testing.T, number int, m *memory) {
 		zeros, garbage := m.clone(), m.clone()
 		for i, p := range m.sig.Params {
 			if !p.Perm.Reads() && p.Perm != perm.Reduce && !p.Scatter {
 				for k, b := range m.buffers[i] {
 					zeros.fill(i, k, 0)
-					garbage.fill(i, k, manyNaNs(b.Type))
+					garbage.fill(i, k, NaNs(b.Type))
 				}
 			}
 		}
-		zeros.run(t, observed(t), number)
-		garbage.run(t, observed(t), number)
+		zeros.run(t, m.observed(t), number)
+		garbage.run(t, m.observed(t), number)
 		for i, p := range m.sig.Params {
 			for k, b := range m.buffers[i] {
 				got := zeros.buffers[i][k].Bytes
-				if !p.Perm.Writes() && p.Perm != perm.Scratch && !bytes.Equal(got, b.Bytes) {
-					t.Errorf("%s: parameter %d, which the task may only read, holds\n%x\nwant\n%x", m.sig.Name(), i, got, b.Bytes)
+				if d := differingElement(b, got, b.Bytes); d != "" && !p.Perm.Writes() && p.Perm != perm.Scratch {
+					m.errorf(t, "%s, which the task may only read: %s", m.parameter(i), d)
 				}
-				if p.Perm != perm.Scratch && !bytes.Equal(got, garbage.buffers[i][k].Bytes) {
-					t.Errorf("%s: parameter %d holds\n%x\nwant, as on memory of zeros,\n%x", m.sig.Name(), i, garbage.buffers[i][k].Bytes, got)
+				if d := differingElement(b, garbage.buffers[i][k].Bytes, got); d != "" && p.Perm != perm.Scratch {
+					m.errorf(t, "%s, on memory of NaN where the task may not read, next to memory of zeros: %s", m.parameter(i), d)
 				}
 			}
 		}

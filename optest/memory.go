@@ -1,4 +1,4 @@
-package kernels_test
+package optest
 
 import (
 	"fmt"
@@ -14,10 +14,11 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// manyNaNs and largeNumbers return the value of elements that no task has written. A kernel that reads such an
-// element gives different results with the two values. So does a kernel that does not write an element of its
-// results.
-func manyNaNs(t dtype.Type) float64 {
+// A kernel that reads an element which no task has written gives different results with NaNs and with largeNumbers. So does
+// a kernel that does not write an element of its results.
+
+// NaNs is garbage for memory: NaN for floating-point numbers, and 1 for other types.
+func NaNs(t dtype.Type) float64 {
 	if t.IsFloat() {
 		return math.NaN()
 	}
@@ -34,10 +35,10 @@ func largeNumbers(t dtype.Type) float64 {
 	return 113
 }
 
-// TestEveryElementIsWritten runs every operator on memory that holds garbage before: outputs, saved tensors,
+// EveryElementIsWritten runs every operator on memory that holds garbage before: outputs, saved tensors,
 // gradients and scratch memory.
-func TestEveryElementIsWritten(t *testing.T) {
-	forEachSample(t, func(t *testing.T, s sample) { checkWritten(t, mustFixture(t, s)) })
+func (k *Kit) EveryElementIsWritten(t *testing.T) {
+	k.forEachSample(t, "EveryElementIsWritten", func(t *testing.T, s sample) { checkWritten(t, s.fixture(t)) })
 }
 
 // checkWritten checks that results and gradients have the shapes that the spec gives, are finite, and do not
@@ -45,21 +46,21 @@ func TestEveryElementIsWritten(t *testing.T) {
 func checkWritten(t *testing.T, f *fixture) {
 	t.Helper()
 	p := f.everything(t)
-	clean := mustRun(t, p, f.values, execution{})
+	clean := f.run(t, p, f.values, Execution{})
 	for _, x := range p.Fetched {
 		if got, want := len(clean[x.Name()]), shape.Prod(x.Shape()); got > want || got < want && !counted(x) {
-			t.Errorf("%v has %d elements, want %d", x, got, want)
+			f.errorf(t, "%v has %d elements, want %d", x, got, want)
 		}
 		for i, v := range clean[x.Name()] {
 			if math.IsNaN(v) || math.IsInf(v, 0) && !folded(x) {
-				t.Errorf("%v, element %d: got %v, want a finite value", x, i, v)
+				f.errorf(t, "%v, element %d: got %v, want a finite value", x, i, v)
 				break
 			}
 		}
 	}
-	sameBits(t, "on NaN", mustRun(t, p, f.values, execution{garbage: manyNaNs}), clean)
-	sameBits(t, "on large numbers", mustRun(t, p, f.values, execution{garbage: largeNumbers}), clean)
-	sameBits(t, "forward alone", mustRun(t, f.forward(t), f.values, execution{garbage: manyNaNs}), f.only(clean))
+	f.sameBits(t, "memory that held NaN before, next to memory of zeros", f.run(t, p, f.values, Execution{Garbage: NaNs}), clean)
+	f.sameBits(t, "memory that held large numbers before, next to memory of zeros", f.run(t, p, f.values, Execution{Garbage: largeNumbers}), clean)
+	f.sameBits(t, "forward without backward, on memory that held NaN", f.run(t, f.forward(t), f.values, Execution{Garbage: NaNs}), f.only(clean))
 }
 
 // folded reports whether values are folded into a tensor. Its elements may be infinite: an extreme of nothing is.
@@ -87,36 +88,23 @@ func (f *fixture) only(v values) values {
 	return out
 }
 
-// TestEmptyExtents replaces extents of the examples by 0: one at a time, all equal extents together, and all.
-// Where the conditions of the operator allow it, results and gradients must still be right.
-func TestEmptyExtents(t *testing.T) {
-	tested := checkExtents(t, 0)
-	for _, name := range []string{"linear", "element_binary", "softmax"} {
-		if tested[name] == 0 {
-			t.Errorf("%s: want an example that works with an extent of 0, got none", name)
-		}
-	}
-}
+// EmptyExtents replaces extents of the examples by 0: one at a time, all equal extents together, and all.
+// Where the conditions of the operator allow it, results and gradients must still be right. It returns how many shapes it
+// tested, by operator.
+func (k *Kit) EmptyExtents(t *testing.T) map[string]int { return k.checkExtents(t, "EmptyExtents", 0) }
 
-// TestSingleExtents replaces extents by 1 in the same way.
-func TestSingleExtents(t *testing.T) {
-	tested := checkExtents(t, 1)
-	for _, name := range []string{"conv_2d", "multihead_attention", "layer_norm"} {
-		if tested[name] == 0 {
-			t.Errorf("%s: want an example that works with an extent of 1, got none", name)
-		}
-	}
+// SingleExtents replaces extents by 1 in the same way.
+func (k *Kit) SingleExtents(t *testing.T) map[string]int {
+	return k.checkExtents(t, "SingleExtents", 1)
 }
 
 // checkExtents checks all samples in which extents can be n. It returns their number by operator.
-func checkExtents(t *testing.T, n int) map[string]int {
+func (k *Kit) checkExtents(t *testing.T, check string, n int) map[string]int {
 	t.Helper()
 	tested := map[string]int{}
-	forEachSample(t, func(t *testing.T, s sample) {
+	k.forEachSample(t, check, func(t *testing.T, s sample) {
 		for _, shapes := range resized(s.shapes, n) {
-			s := s
-			s.shapes = shapes
-			f, err := newFixture(s, domains[len(domains)-1])
+			f, err := newFixture(s.with(shapes), domains[len(domains)-1])
 			if err != nil {
 				continue // a condition of the operator excludes the shapes
 			}
@@ -126,13 +114,19 @@ func checkExtents(t *testing.T, n int) map[string]int {
 			t.Run(fmt.Sprint(shapes), func(t *testing.T) {
 				tested[s.op.Name]++
 				checkWritten(t, f)
-				if s.double() && f.differentiable() {
+				if f.differentiable() && (s.double() || !s.widens()) {
 					checkGradients(t, f, f.seeds)
 				}
 			})
 		}
 	})
 	return tested
+}
+
+// with returns the sample with other shapes.
+func (s sample) with(shapes map[string][]int) sample {
+	s.shapes, s.resized = shapes, true
+	return s
 }
 
 // impossible reports whether an input has elements, but no valid value for them. Its upper bound is then 0.

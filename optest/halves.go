@@ -1,4 +1,4 @@
-package kernels_test
+package optest
 
 import (
 	"maps"
@@ -9,10 +9,10 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestHalves stores tensors in 16 bits. An operator that allows it computes in f32 and rounds its results.
+// Halves stores tensors in 16 bits. An operator that allows it computes in f32 and rounds its results.
 // Gradients have a tolerance, as the tensors that forward keeps for backward are rounded too.
-func TestHalves(t *testing.T) {
-	forEachSample(t, func(t *testing.T, s sample) {
+func (k *Kit) Halves(t *testing.T) {
+	k.forEachSample(t, "Halves", func(t *testing.T, s sample) {
 		for half, precision := range map[dtype.Type]float64{dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7} {
 			stored := s
 			stored.types = slices.Clone(s.types)
@@ -30,7 +30,7 @@ func TestHalves(t *testing.T) {
 			if _, err := newFixture(stored, domains[0]); err != nil {
 				continue // the attributes ask for a type other than f32
 			}
-			f, g := mustFixture(t, stored), mustFixture(t, s)
+			f, g := stored.fixture(t), s.fixture(t)
 			p, q := f.everything(t), g.everything(t)
 			fed := maps.Clone(f.values)
 			for _, x := range slices.Concat(p.Fed, p.Variables) {
@@ -38,21 +38,21 @@ func TestHalves(t *testing.T) {
 					fed[x.Name()] = rounded(x, v)
 				}
 			}
-			want, err := run(q, fed, execution{})
+			want, err := k.run(q, fed, Execution{})
 			if err != nil {
-				t.Fatal(err)
+				f.fatalf(t, "%v", err)
 			}
 			for _, x := range p.Fetched {
 				want[x.Name()] = rounded(x, want[x.Name()])
 			}
 			for _, workers := range []int{1, 3} {
-				got := mustRun(t, p, f.values, execution{workers: workers, garbage: manyNaNs})
+				got := f.run(t, p, f.values, Execution{Workers: workers, Garbage: NaNs})
 				for _, x := range p.Fetched {
 					rel := 4 * precision
 					if slices.Contains(f.results, x) {
 						rel = 0
 					}
-					closeTo(t, half.String()+": "+x.Name(), got[x.Name()], want[x.Name()], rel, rel*1e-3)
+					f.closeTo(t, x.Name()+", next to the result in f32, rounded to "+half.String(), got[x.Name()], want[x.Name()], rel, rel*1e-3)
 				}
 			}
 		}

@@ -1,77 +1,38 @@
-package kernels_test
+package optest
 
 import (
-	"cmp"
-	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
-	"github.com/opgen/opgen/runtime/checked"
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/planner"
-	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Most tests of this package name no operator. They apply every operator of the catalogue as the examples of
-// its spec say, and check what must hold for all operators.
-
-// registry returns a registry of the catalogue's tasks.
-var registry = sync.OnceValue(func() *task.Registry {
-	var r task.Registry
-	if err := catalogue.Register(&r); err != nil {
-		panic(err)
-	}
-	return &r
-})
-
 // sample is an operator applied as one of its examples says.
 type sample struct {
-	op     *graph.Operator
-	attrs  task.Attrs
-	types  []dtype.Type     // of the operator's dtype variables
-	shapes map[string][]int // of inputs
-	passed map[int][]any    // what the caller passes, by slot
-	counts map[string]int   // how many tensors the caller asks for of outputs whose number it decides
-	all    bool             // request all outputs that are made on request
-	shared bool             // bind one tensor to all trainable inputs of the same type and shape
-}
-
-// forEachSample runs f for every operator, example and choice of element types. Where outputs are made on
-// request, it runs f both with and without them.
-func forEachSample(t *testing.T, f func(t *testing.T, s sample)) {
-	for _, op := range catalogue.Operators() {
-		if len(op.Examples) == 0 {
-			t.Errorf("operator %s: want an example, as tests apply operators to their examples, got none", op.Name)
-		}
-		for i := range op.Examples {
-			samples, err := samplesOf(op, i)
-			if err != nil {
-				t.Errorf("%s, example %d: %v", op.Name, i, err)
-			}
-			for _, s := range samples {
-				name := fmt.Sprintf("%s/%d/%s", op.Name, i, dtype.Format(s.types))
-				if s.all {
-					name += "/requested"
-				}
-				t.Run(name, func(t *testing.T) { f(t, s) })
-			}
-		}
-	}
+	kit     *Kit
+	check   string // the check that applies it
+	example int
+	op      *graph.Operator
+	attrs   task.Attrs
+	types   []dtype.Type     // of the operator's dtype variables
+	shapes  map[string][]int // of inputs
+	passed  map[int][]any    // what the caller passes, by slot
+	counts  map[string]int   // how many tensors the caller asks for of outputs whose number it decides
+	all     bool             // request all outputs that are made on request
+	resized bool             // the shapes are not those of the example
+	shared  bool             // bind one tensor to all trainable inputs of the same type and shape
 }
 
 // samplesOf lists the samples of one example. The error says why there is none.
-func samplesOf(op *graph.Operator, example int) ([]sample, error) {
+func (k *Kit) samplesOf(op *graph.Operator, example int) ([]sample, error) {
 	attrs, err := op.DecodeAttrs([]byte(op.Examples[example].Attrs))
 	if err != nil {
 		return nil, err
@@ -86,9 +47,9 @@ func samplesOf(op *graph.Operator, example int) ([]sample, error) {
 	}
 	var out []sample
 	var refused error
-	for _, v := range registry().Task(op.Signatures[0].ID).Variants {
+	for _, v := range k.variants(op) {
 		for _, all := range request {
-			s := sample{op: op, attrs: attrs, types: v.Types, shapes: op.Examples[example].Shapes, passed: passed, counts: op.Examples[example].Counts, all: all}
+			s := sample{kit: k, example: example, op: op, attrs: attrs, types: v.Types, shapes: op.Examples[example].Shapes, passed: passed, counts: op.Examples[example].Counts, all: all}
 			if _, err := newFixture(s, domains[0]); err != nil {
 				refused = err // an attribute may ask for another type
 				continue
@@ -102,8 +63,52 @@ func samplesOf(op *graph.Operator, example int) ([]sample, error) {
 	return out, nil
 }
 
-// double reports whether all floating-point variables stand for f64.
-func (s sample) double() bool { return !slices.Contains(s.types, dtype.F32) }
+// variants lists the kernels of an operator for this machine, one for each choice of element types.
+func (k *Kit) variants(o *graph.Operator) []task.Variant {
+	return slices.DeleteFunc(slices.Clone(k.tasks.Task(o.Signatures[0].ID).Variants), func(v task.Variant) bool { return v.Target != op.CPU })
+}
+
+// what names the sample in messages.
+func (s sample) what() string {
+	name := fmt.Sprintf("operator %s, example %d", s.op.Name, s.example)
+	if len(s.types) > 0 {
+		name += ", " + dtype.Format(s.types)
+	}
+	if s.resized {
+		name += ", with the shapes " + formatShapes(s.shapes)
+	}
+	return name
+}
+
+func (s sample) errorf(t *testing.T, format string, args ...any) {
+	t.Helper()
+	t.Errorf("%s: %s", s.what(), fmt.Sprintf(format, args...))
+}
+
+func (s sample) fatalf(t *testing.T, format string, args ...any) {
+	t.Helper()
+	t.Fatalf("%s: %s", s.what(), fmt.Sprintf(format, args...))
+}
+
+// formatShapes writes shapes in the order of their names.
+func formatShapes(shapes map[string][]int) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		out = append(out, fmt.Sprintf("%s %v", name, shapes[name]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// double reports whether all floating-point tensors of the operator have the type f64.
+func (s sample) double() bool {
+	floats := slices.Clone(s.types)
+	for _, sl := range s.op.Slots {
+		if t, err := dtype.Parse(sl.Type); err == nil {
+			floats = append(floats, t)
+		}
+	}
+	return !slices.ContainsFunc(floats, func(t dtype.Type) bool { return t.IsFloat() && t != dtype.F64 })
+}
 
 // operands returns the types and shapes that the example gives for a slot. The slot is an input, or the tensor
 // that an initializer fills.
@@ -181,7 +186,7 @@ type values map[string][]float64
 // newFixture applies a sample and draws values from a domain.
 func newFixture(s sample, d domain) (*fixture, error) {
 	f := &fixture{sample: s, g: graph.New(1), inputs: map[string]graph.Tensor{}, seeds: map[graph.Tensor]graph.Tensor{}}
-	draw := &drawing{domain: d, rng: rand.New(rand.NewPCG(7, 11+d.seed)), drawn: values{}}
+	draw := &drawing{sample: s, domain: d, rng: rand.New(rand.NewPCG(7, 11+d.seed)), drawn: values{}}
 	f.node = s.apply(f.g, "node", func(slot, k int, o task.Operand) graph.Tensor {
 		name := fmt.Sprintf("%s.%d", s.op.Slots[slot].Name, k)
 		key := name
@@ -208,11 +213,11 @@ func newFixture(s sample, d domain) (*fixture, error) {
 			switch {
 			case slot.Role == task.RoleInput:
 				draw.tensor(x, f.node.Resolved, i)
-			case slot.Role == task.RoleWeight && slot.Trainable:
+			case slot.Role == task.RoleWeight && (slot.Trainable || s.kit.config.values[slotName{s.op.Name, slot.Name}] != nil):
 				draw.tensor(x, nil, i)
 			case slot.Role == task.RoleOutput && x.Type().IsFloat():
 				f.seeds[x] = f.g.Input("seed of "+x.Name(), x.Type(), x.Shape()...)
-				draw.tensor(f.seeds[x], nil, i)
+				draw.tensor(f.seeds[x], nil, -1)
 			}
 			if slot.Trainable && x.Type().IsFloat() && !slices.Contains(f.wrt, x) {
 				f.wrt = append(f.wrt, x)
@@ -230,23 +235,24 @@ func (s sample) changes(slot int) bool {
 		slices.ContainsFunc(s.op.Signatures[0].Params, func(p task.Param) bool { return p.Slot == slot && p.Perm.Writes() })
 }
 
-// mustFixture draws values from the first domain in which the operator has finite values.
-func mustFixture(t *testing.T, s sample) *fixture {
+// fixture draws values from the first domain in which the operator has finite values.
+func (s sample) fixture(t *testing.T) *fixture {
 	t.Helper()
 	for _, d := range domains {
 		f, err := newFixture(s, d)
 		if err != nil {
-			t.Fatal(err)
+			s.fatalf(t, "%v", err)
 		}
-		v, err := run(f.forward(t), f.values, execution{}) // no check, so it is not recorded for docs/tests.md
+		v, err := s.kit.run(f.forward(t), f.values, Execution{}) // no check, so it is not recorded
 		if err != nil {
-			t.Fatal(err)
+			s.fatalf(t, "%v", err)
 		}
 		if f.finite(v) {
 			return f
 		}
 	}
-	t.Fatal("want finite results on values from one of the domains, got none")
+	s.fatalf(t, "want finite results, got NaN or infinities on all values that were drawn: on numbers of both signs, and on positive ones; "+
+		"the option optest.Values gives others")
 	return nil
 }
 
@@ -267,7 +273,7 @@ func (f *fixture) forward(t *testing.T) *graph.Program {
 	t.Helper()
 	p, err := graph.Whole(f.g, f.results...)
 	if err != nil {
-		t.Fatal(err)
+		f.fatalf(t, "%v", err)
 	}
 	return p
 }
@@ -283,7 +289,7 @@ func (f *fixture) backward(t *testing.T, seeds map[graph.Tensor]graph.Tensor, wr
 	t.Helper()
 	p, grads, err := graph.Gradients(f.g, seeds, wrt, f.results...)
 	if err != nil {
-		t.Fatal(err)
+		f.fatalf(t, "%v", err)
 	}
 	return p, grads
 }
@@ -296,106 +302,4 @@ func (f *fixture) everything(t *testing.T) *graph.Program {
 	}
 	p, _ := f.backward(t, f.seeds, f.wrt)
 	return p
-}
-
-// execution says how to run a program.
-type execution struct {
-	workers int                      // 0: one
-	runs    int                      // 0: one
-	grain   int                      // indices in a range; 0: as the plan says
-	spread  bool                     // spread each task over all workers, in ranges of one index
-	garbage func(dtype.Type) float64 // the value of all elements in memory before each run; nil: zeros
-	tasks   *task.Registry           // nil: those of the catalogue
-	checked bool                     // check what kernels do
-}
-
-// run runs a program in a new engine, and returns the tensors that it fetches after the last run.
-func run(p *graph.Program, fed values, x execution) (values, error) {
-	reg := cmp.Or(x.tasks, registry())
-	if x.spread {
-		reg, x.grain = spreading(x.workers), math.MaxInt
-	}
-	var backend engine.Backend = cpu.New(cpu.Config{Workers: max(x.workers, 1)})
-	if x.checked {
-		backend = checked.New(cpu.Config{})
-	}
-	e := engine.New(reg, backend, engine.Config{})
-	defer e.Close()
-	if len(p.Variables) > 0 {
-		init, err := graph.Initialization(p)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := runIn(e, init, nil, execution{}); err != nil {
-			return nil, err
-		}
-	}
-	return runIn(e, p, fed, x)
-}
-
-// runIn does the same in an engine that may have variables already.
-func runIn(e *engine.Engine, p *graph.Program, fed values, x execution) (values, error) {
-	pl, err := planner.Build(p)
-	if err != nil {
-		return nil, err
-	}
-	var filled []*plan.Root
-	for i := range pl.Roots {
-		// The test can fill a root before the run only if it is fed, and if no other root uses its memory. So the
-		// root becomes a fed one, and moves to the end of the arena.
-		if r := &pl.Roots[i]; x.garbage != nil && (r.Use == plan.Internal || r.Use == plan.Fetched) && r.First <= r.Last {
-			r.Use, r.First = plan.Fed, -1
-			r.Place.Off = pl.ArenaBytes
-			pl.ArenaBytes += (r.Place.Bytes + plan.Align - 1) / plan.Align * plan.Align
-			filled = append(filled, r)
-		}
-	}
-	for i := range pl.Tasks {
-		if x.grain > 0 && !slices.ContainsFunc(pl.Tasks[i].Access, func(a region.Access) bool { return a.Least != nil }) {
-			pl.Tasks[i].Grain = x.grain
-		}
-	}
-	in, err := e.Load(pl)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	for range max(x.runs, 1) {
-		for _, r := range filled {
-			g := make([]float64, shape.Prod(r.Shape))
-			for i := range g {
-				g[i] = x.garbage(r.Type)
-			}
-			if err := feed(in, r.Name, r.Type, g); err != nil {
-				return nil, err
-			}
-		}
-		for _, t := range slices.Concat(p.Fed, p.Variables) {
-			if v, ok := fed[t.Name()]; ok {
-				if err := feed(in, t.Name(), t.Type(), v); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if err := in.Run(context.Background()); err != nil {
-			return nil, err
-		}
-	}
-	out := values{}
-	for _, t := range p.Fetched {
-		if out[t.Name()], err = fetch(in, t); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func mustRun(t *testing.T, p *graph.Program, fed values, x execution) values {
-	t.Helper()
-	x.tasks = observed(t)
-	v, err := run(p, fed, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
 }

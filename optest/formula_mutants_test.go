@@ -1,4 +1,4 @@
-package kernels_test
+package optest
 
 import (
 	"flag"
@@ -148,24 +148,24 @@ type trial struct {
 // trials lists the uses of an operator in double precision. It has the examples on several choices of values, and the
 // examples with extents of 1 and 0. Each is made when it is first needed. A trial is nil if its values are none for
 // which the formula and the kernel agree, such as NaN.
-func trials(o *graph.Operator) []func() (*trial, error) {
+func trials(k *Kit, o *graph.Operator, reference *task.Registry) []func() (*trial, error) {
 	var out []func() (*trial, error)
 	for i := range o.Examples {
-		samples, _ := samplesOf(o, i) // forEachSample reports errors
+		samples, _ := k.samplesOf(o, i) // forEachSample reports errors
 		var wide []sample
 		for _, s := range samples {
 			s = s.wide()
 			same := func(o sample) bool { return o.all == s.all && slices.Equal(o.types, s.types) }
 			if !slices.ContainsFunc(wide, same) {
 				wide = append(wide, s)
-				out = append(out, newTrials(s, i)...)
+				out = append(out, newTrials(s, i, reference)...)
 			}
 		}
 	}
 	return out
 }
 
-func newTrials(s sample, example int) []func() (*trial, error) {
+func newTrials(s sample, example int, reference *task.Registry) []func() (*trial, error) {
 	home := slices.IndexFunc(domains, func(d domain) bool {
 		f, err := newFixture(s, d)
 		if err != nil {
@@ -175,7 +175,7 @@ func newTrials(s sample, example int) []func() (*trial, error) {
 		if err != nil {
 			return false
 		}
-		v, err := run(p, f.values, execution{})
+		v, err := s.kit.run(p, f.values, Execution{})
 		return err == nil && f.finite(v)
 	})
 	var out []func() (*trial, error)
@@ -185,7 +185,7 @@ func newTrials(s sample, example int) []func() (*trial, error) {
 			if err != nil || t == nil {
 				return nil, err
 			}
-			got, err := run(t.program, t.fed, execution{tasks: formulas(), runs: runs})
+			got, err := run(t.program, t.fed, Execution{tasks: reference, Runs: runs})
 			at := ""
 			if err == nil {
 				at = differ(got, t.want)
@@ -232,7 +232,7 @@ func newTrial(s sample, d domain, runs int) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.want, err = run(t.program, t.fed, execution{runs: runs}); err != nil {
+	if t.want, err = s.kit.run(t.program, t.fed, Execution{Runs: runs}); err != nil {
 		return nil, nil
 	}
 	return t, nil
@@ -260,6 +260,7 @@ func differ(got, want values) string {
 
 // formulaJudge says what becomes of mutants.
 type formulaJudge struct {
+	kit     *Kit
 	project *driver.Project
 	trials  map[*graph.Operator][]func() (*trial, error)
 }
@@ -295,7 +296,7 @@ func (j *formulaJudge) judge(m mutant) (c class, err error) {
 		return byChecks, nil
 	}
 	for _, o := range m.spec.operators {
-		r, err := replaced(o, m.formula(o))
+		r, err := replaced(j.kit, o, m.formula(o))
 		if err != nil {
 			return "", err
 		}
@@ -307,7 +308,7 @@ func (j *formulaJudge) judge(m mutant) (c class, err error) {
 			if t == nil {
 				continue
 			}
-			got, err := run(t.program, t.fed, execution{tasks: r, runs: t.runs})
+			got, err := run(t.program, t.fed, Execution{tasks: r, Runs: t.runs})
 			if err != nil {
 				return byProgram, nil
 			}
@@ -353,14 +354,14 @@ func applies(formula, spec string) bool {
 }
 
 // replaced returns a registry in which an operator computes a formula. The others have their kernels.
-func replaced(o *graph.Operator, lines []string) (*task.Registry, error) {
+func replaced(k *Kit, o *graph.Operator, lines []string) (*task.Registry, error) {
 	var r task.Registry
-	for _, other := range catalogue.Operators() {
+	for _, other := range k.operators {
 		if other == o {
 			continue
 		}
 		for _, s := range other.Signatures {
-			t := registry().Task(s.ID)
+			t := k.tasks.Task(s.ID)
 			if err := r.RegisterTask(t.ID, t.Name, t.Signature, t.Variants...); err != nil {
 				return nil, err
 			}
@@ -381,9 +382,11 @@ func replaced(o *graph.Operator, lines []string) (*task.Registry, error) {
 // make a result differ from that of the kernel, unless docs/mutants.md says why it changes nothing.
 func TestFormulaMutants(t *testing.T) {
 	p, specs := formulaSpecs(t)
-	j := &formulaJudge{p, map[*graph.Operator][]func() (*trial, error){}}
+	k := newKit(t)
+	reference, _ := k.formulas(t)
+	j := &formulaJudge{k, p, map[*graph.Operator][]func() (*trial, error){}}
 	for _, o := range catalogue.Operators() {
-		j.trials[o] = trials(o)
+		j.trials[o] = trials(k, o, reference)
 	}
 	var all []mutant
 	for _, s := range specs {

@@ -1,13 +1,16 @@
-package kernels_test
+package optest
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // feed writes numbers to a tensor of any type.
@@ -29,21 +32,22 @@ func fetch(in *engine.Instance, t graph.Tensor) ([]float64, error) {
 	return v, err
 }
 
-// sameBits reports every tensor that is not bit for bit the same in got and in want.
-func sameBits(t *testing.T, what string, got, want values) {
+// sameBits reports every tensor that is not bit for bit the same in got and in want. The text says how got was made, and
+// follows "with" or the like.
+func (s sample) sameBits(t *testing.T, how string, got, want values) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("%s: got %d tensors, want %d", what, len(got), len(want))
+		s.errorf(t, "%s: got %d tensors, want %d", how, len(got), len(want))
 	}
-	for name, w := range want {
-		g := got[name]
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		g, w := got[name], want[name]
 		if len(g) != len(w) {
-			t.Errorf("%s: %s has %d elements, want %d", what, name, len(g), len(w))
+			s.errorf(t, "%s: %s has %d elements, want %d", how, name, len(g), len(w))
 			continue
 		}
 		for i := range w {
 			if math.Float64bits(g[i]) != math.Float64bits(w[i]) {
-				t.Errorf("%s: %s, element %d: got %v, want %v", what, name, i, g[i], w[i])
+				s.errorf(t, "%s: %s, element %d: got %v, want %v, to the last bit", how, name, i, g[i], w[i])
 				break
 			}
 		}
@@ -51,11 +55,20 @@ func sameBits(t *testing.T, what string, got, want values) {
 }
 
 // closeTo reports the first element of got that differs from want by more than a tolerance.
-func closeTo(t *testing.T, what string, got, want []float64, rel, abs float64) {
+func (s sample) closeTo(t *testing.T, what string, got, want []float64, rel, abs float64) {
 	t.Helper()
-	if d := difference(got, want, rel, abs); d != "" {
-		t.Errorf("%s%s", what, d)
+	factor := s.tolerance()
+	if d := difference(got, want, rel*factor, abs*factor); d != "" {
+		s.errorf(t, "%s%s", what, d)
 	}
+}
+
+// tolerance returns the factor of the option Tolerance.
+func (s sample) tolerance() float64 {
+	if f, ok := s.kit.config.tolerances[s.op.Name]; ok {
+		return f
+	}
+	return 1
 }
 
 // difference returns the first element of got that differs from want by more than a tolerance, or "" if there is none.
@@ -73,7 +86,18 @@ func difference(got, want []float64, rel, abs float64) string {
 	tol += abs
 	for i := range want {
 		if got[i] != want[i] && !(math.Abs(got[i]-want[i]) <= tol) { // true for NaN too
-			return fmt.Sprintf(", element %d: got %.12g, want %.12g", i, got[i], want[i])
+			return fmt.Sprintf(", element %d: got %.12g, want %.12g within %.3g", i, got[i], want[i], tol)
+		}
+	}
+	return ""
+}
+
+// differingElement returns the first element in which the bytes of a tensor differ, or "" if there is none.
+func differingElement(b task.Buffer, got, want []byte) string {
+	size := b.Type.Size()
+	for i := 0; i+size <= len(want); i += size {
+		if !slices.Equal(got[i:i+size], want[i:i+size]) {
+			return fmt.Sprintf("element %d: got %v, want %v", i/size, b.Type.Float64(got[i:]), b.Type.Float64(want[i:]))
 		}
 	}
 	return ""
