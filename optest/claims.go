@@ -48,7 +48,7 @@ func newMemory(f *fixture, sig *task.Signature, state *task.State, seed uint64) 
 func (m *memory) fillAtRandom(r *rand.Rand, p task.Param, b task.Buffer) {
 	below, bounded := m.res.Below(p.Slot)
 	if !p.Grad {
-		if v, ok := m.given(r, p.Slot, b.Type, b.Shape, below); ok {
+		if v, ok := m.given(r, p.Slot, b.Type, b.Shape, below); ok && len(v) == shape.Prod(b.Shape) {
 			for k, x := range v {
 				b.Type.PutFloat64(b.Bytes[k*b.Type.Size():], x)
 			}

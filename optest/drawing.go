@@ -1,8 +1,11 @@
 package optest
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -32,6 +35,7 @@ type drawing struct {
 	drawn  values
 	floats []string // the names of floating-point tensors, in order
 	total  int      // the number of their elements
+	err    error    // what is wrong with values that the option Values gives
 }
 
 // tensor draws the values of a tensor of integers or booleans, and notes a floating-point tensor for method
@@ -49,6 +53,9 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	}
 	if slot >= 0 {
 		if v, ok := d.given(d.rng, slot, t.Type(), t.Shape(), below*(1-lo)); ok {
+			if want := shape.Prod(t.Shape()); len(v) != want && d.err == nil {
+				d.err = valuesError(fmt.Sprintf("Values(%s, %s): want %d elements for the shape %v, got %d", d.op.Name, d.op.Slots[slot].Name, want, t.Shape(), len(v)))
+			}
 			d.drawn[t.Name()] = v
 			return
 		}
@@ -103,4 +110,18 @@ func (s sample) given(rng *rand.Rand, slot int, typ dtype.Type, dims []int, belo
 		return nil, false
 	}
 	return draw(rng, Input{Type: typ, Shape: dims, Below: below, Shapes: s.shapes}), true
+}
+
+// valuesError says that the option Values gives a wrong number of elements.
+type valuesError string
+
+func (e valuesError) Error() string { return string(e) }
+
+// excludes reports whether an error says that the operator does not allow the shapes. Another one is a mistake of the test.
+func (s sample) excludes(t *testing.T, err error) bool {
+	t.Helper()
+	if wrong := valuesError(""); errors.As(err, &wrong) {
+		s.fatalf(t, "%v", wrong)
+	}
+	return err != nil
 }

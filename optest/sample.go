@@ -225,7 +225,7 @@ func newFixture(s sample, d domain) (*fixture, error) {
 		}
 	}
 	f.values = draw.values()
-	return f, nil
+	return f, draw.err
 }
 
 // changes reports whether the operator changes an input or a weight in place.

@@ -1,0 +1,33 @@
+package optest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/optest"
+)
+
+// All runs every check on every operator of a catalogue. Options give values for inputs that random numbers do not fit, make
+// tolerances wider, and leave an operator out of a check.
+func ExampleAll() {
+	_ = func(t *testing.T) { // TestOperators of a module
+		optest.All(t, catalogue.Register, catalogue.Operators(),
+			optest.Values("segment_prod", "segment", func(r *rand.Rand, x optest.Input) []float64 {
+				segments := make([]float64, x.Shape[0])
+				for i := range segments {
+					segments[i] = float64(r.IntN(x.Below))
+				}
+				return segments
+			}),
+			optest.Tolerance("segment_prod", 10),
+			optest.Skip("Halves", "fft", "its numbers need 32 bits"))
+	}
+}
+
+// Register adds the kernels of another catalogue.
+func ExampleRegister() {
+	_ = func(t *testing.T) {
+		optest.All(t, catalogue.Register, catalogue.Operators(), optest.Register(catalogue.Register))
+	}
+}
