@@ -14,6 +14,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/internal/exec"
+	"github.com/opgen/opgen/runtime/internal/goroutine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/target"
@@ -64,6 +65,9 @@ func (b *Backend) Library(device int) any { return b.libraries[device] }
 
 // Workers returns the number of workers.
 func (b *Backend) Workers() int { return b.pool.Workers() }
+
+// Inside reports whether a goroutine is one of the backend's.
+func (b *Backend) Inside(goroutine uint64) bool { return b.pool.Helps(goroutine) }
 
 // memory is memory of the Go heap. Handles are pointers to it, since slices cannot be compared.
 type memory struct{ bytes []byte }
@@ -144,7 +148,14 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 
 // Run runs the program once.
 func (x *executable) Run(ctx context.Context, step uint64) error {
-	err := x.pool.Run(ctx, x.program, step)
+	return located(x.pool.Run(ctx, x.program, step))
+}
+
+// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called it.
+func (x *executable) Exited() error { return located(x.pool.Exited()) }
+
+// located returns the error of a run as engines expect it.
+func located(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -155,6 +166,8 @@ func (x *executable) Run(ctx context.Context, step uint64) error {
 	e := &engine.RangeError{Task: te.Task, Range: te.Range, Err: te.Err}
 	if pe, ok := te.Err.(*partError); ok {
 		e.Part, e.Range, e.Err = pe.part, pe.at, pe.err
+	} else if errors.Is(te.Err, goroutine.ErrExited) {
+		e.Part = -1
 	}
 	return e
 }

@@ -44,7 +44,7 @@ type PanicError = exec.Panic
 // *PanicError.
 type RangeError struct {
 	Task  int
-	Part  int // of a group; otherwise 0
+	Part  int // of a group, or -1 if it is not known; otherwise 0
 	Range op.Range
 	Err   error
 }
@@ -64,12 +64,12 @@ func (in *Instance) failure(err error) error {
 	}
 	t := &in.plan.Tasks[re.Task]
 	label := in.plan.Label(re.Task)
-	if t.Group != nil {
+	if t.Group != nil && re.Part >= 0 {
 		t = &t.Group.Parts[re.Part]
 		label = in.plan.LabelOf(t)
 	}
-	e := &TaskError{Plan: in.plan.Name, Label: label, Range: re.Range, Err: re.Err}
-	if t.Call >= 0 {
+	e := &TaskError{Plan: in.plan.Name, Label: label, Range: re.Range, Err: exec.Plain(re.Err)}
+	if t.Group == nil && t.Builtin == nil && t.Call >= 0 {
 		e.locate(&in.plan.Calls[t.Call])
 	}
 	return e
