@@ -21,7 +21,9 @@ const stepsOf = "steps of "
 // keep. The steps that programs have run go with them, so a session that loads the file trains on with the same
 // results. The file is written under another name and then renamed: after an error the path holds what it held before.
 func (s *Session) SaveVariables(path string) error {
-	s.mu.Lock()
+	if err := s.lock(); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	f := safetensors.File{Metadata: map[string]string{"opgen": version.Version}, Tensors: map[string]safetensors.Tensor{}}
 	for name, c := range s.counters {
@@ -72,7 +74,9 @@ func (s *Session) LoadVariables(path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	s.mu.Lock()
+	if err := s.lock(); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	if len(s.variables) == 0 {
 		return fmt.Errorf("%s: want a session with variables, got none: load a program first", path)
