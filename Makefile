@@ -60,6 +60,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParseFormula $(FUZZFLAGS) ./internal/expr
 	$(GO) test -run '^$$' -fuzz FuzzFormula $(FUZZFLAGS) ./internal/check
 	$(GO) test -run '^$$' -fuzz FuzzProgram $(FUZZFLAGS) ./runtime/formula
+	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/attr
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/plan
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -234,6 +235,9 @@ func (g *Graph) marked(name string) string {
 
 // claim returns an error if a name that the caller gives is that of an earlier node, input or tensor.
 func (g *Graph) claim(name string) error {
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("want a name in UTF-8, as plans and files hold names, got %q", name)
+	}
 	if g.names[name] == 0 {
 		return nil
 	}
