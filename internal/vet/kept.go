@@ -11,8 +11,8 @@ import (
 
 // keptAnalyzer finds views that outlive their task. Memory is reused after a task has run.
 var keptAnalyzer = &analysis.Analyzer{
-	Name: "kept",
-	Doc:  "find views that are kept beyond the task\n\nAfter the task has run, the memory behind a view may hold another tensor. Views, and structs of arguments that hold views, must not be put into package variables, into what a parameter or receiver points to, into channels or into goroutines. The same holds for functions that use views. Views do not become interfaces, and are not passed to functions with type parameters, since no type tells then that they are views. A comment //opgen:raw reason, on the line or the one above, says why one may.",
+	Name:      "kept",
+	Doc:       "find views that are kept beyond the task\n\nAfter the task has run, the memory behind a view may hold another tensor. Views, and structs of arguments that hold views, must not be put into package variables, into what a parameter or receiver points to, into channels or into goroutines. The same holds for functions that use views. Views do not become interfaces, and are not passed to functions with type parameters, since no type tells then that they are views. A comment //opgen:raw reason, on the line or the one above, says why one may.",
 	FactTypes: []analysis.Fact{new(passesOn)},
 	Run: func(pass *analysis.Pass) (any, error) {
 		if isRuntime(pass) {

@@ -178,7 +178,7 @@ func located(err error) error {
 	e := &engine.RangeError{Task: te.Task, Range: te.Range, Err: te.Err}
 	if pe, ok := te.Err.(*partError); ok {
 		e.Part, e.Range, e.Err = pe.part, pe.at, pe.err
-	} else if errors.Is(te.Err, goroutine.ErrExited) {
+	} else if te.Err == goroutine.ErrExited {
 		e.Part = -1
 	}
 	return e

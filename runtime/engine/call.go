@@ -57,7 +57,7 @@ func (e *Engine) call(f func() error) error { return e.run(newGuarded(f)) }
 func (e *Engine) run(g *guarded) error {
 	g.err = nil
 	if err := e.runner.Do(g.do); err != nil {
-		return errors.Join(g.err, err)
+		return err
 	}
 	return g.err
 }

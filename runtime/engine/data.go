@@ -77,7 +77,10 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 		return nil, err
 	}
 	data, err := in.FetchBytes(name)
-	return decode[T](root.Type, data), err
+	if err != nil {
+		return nil, err
+	}
+	return decode[T](root.Type, data), nil
 }
 
 // FetchBytes returns a copy of a fetched tensor or of a variable: the elements, little endian, in the

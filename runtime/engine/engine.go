@@ -238,7 +238,7 @@ func (in *Instance) runProgram(ctx context.Context) error {
 	in.ctx = ctx
 	err := in.engine.run(in.turn)
 	in.ctx = nil
-	if x, ok := in.program.(interface{ Exited() error }); ok && errors.Is(err, goroutine.ErrExited) {
+	if x, ok := in.program.(interface{ Exited() error }); ok && err == goroutine.ErrExited {
 		err = x.Exited()
 	}
 	if err == nil {

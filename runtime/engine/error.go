@@ -31,10 +31,18 @@ func (e *TaskError) Unwrap() error { return e.Err }
 // locate fills in the call in which the error arose.
 func (e *TaskError) locate(c *plan.Call) {
 	e.Node, e.Operator, e.Task = c.Node, c.Operator, c.Task
+	e.Slot = slotOf(e.Err)
+}
+
+// slotOf returns the slot that the error of a kernel names, or "". Methods of errors may panic, which is no reason to end the
+// program.
+func slotOf(err error) (slot string) {
+	defer func() { _ = recover() }()
 	var te *op.Error
-	if errors.As(e.Err, &te) {
-		e.Slot = te.Slot
+	if errors.As(err, &te) && te != nil {
+		return te.Slot
 	}
+	return ""
 }
 
 // PanicError is a panic of a kernel.
