@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles coverage-table
+.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles bench-size plan-mutants coverage-table
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -37,6 +37,12 @@ MUTANTS ?= 2000
 property:
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/planner -graphs $(GRAPHS) -mutants $(MUTANTS)
 
+# plan-mutants changes plans in JSON in PLANS places, one at a time: a number, a string, an element or a list. It fails if a
+# mutant is neither refused nor computes the same. It takes some minutes.
+PLANS ?= 20000
+plan-mutants:
+	$(GO) test ./runtime/cpu -count 1 -v -timeout 60m -run '^TestF5Mutants$$' -plan-mutants $(PLANS) -plan-seed $(SEED)
+
 bench: peers
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
@@ -64,6 +70,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/plan
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
+	$(GO) test -run '^$$' -fuzz FuzzLoad $(FUZZFLAGS) ./runtime/cpu
 	$(GO) test -run '^$$' -fuzz FuzzSetsAgree $(FUZZFLAGS) ./runtime/internal/simd
 
 # CASES is a folder of conformance cases.
@@ -130,3 +137,9 @@ tiles:
 	GOMAXPROCS=1 $(GO) run ./test/tiles
 	GOMAXPROCS=1 $(GO) run ./test/tiles -workers 8
 	GOMAXPROCS=1 $(GO) run ./test/tiles -grids -workers 8
+
+# bench-size builds, plans, schedules, verifies and loads graphs of 100,000 and 1,000,000 nodes of many shapes on one
+# processor, and prints the seconds of processor time and the peak memory of each. It takes about half an hour and 8 GiB.
+SIZES ?= 100000,1000000
+bench-size:
+	GOMAXPROCS=1 $(GO) run ./test/size -n $(SIZES)

@@ -99,8 +99,8 @@ func TestSet(t *testing.T) {
 		check(25, opgen.Set(n, 2, 5.0))
 		check(25)
 		_, _, foreign := shifted(1)
-		want(t, p.Run(t.Context(), opgen.Set(foreign, 2, 5.0)), "opgen: program inference: want a node that it runs, got node shift")
-		want(t, p.Run(t.Context(), opgen.Set(n, 2, 5)), "node shift: operator shift, task forward, slot by: want a value of type float64, got int")
+		wantError(t, p.Run(t.Context(), opgen.Set(foreign, 2, 5.0)), "opgen: program inference: want a node that it runs, got node shift")
+		wantError(t, p.Run(t.Context(), opgen.Set(n, 2, 5)), "node shift: operator shift, task forward, slot by: want a value of type float64, got int")
 		return nil
 	}, opgen.Register(registerShift))
 	if err != nil {
@@ -153,7 +153,7 @@ func TestSetFormula(t *testing.T) {
 			check([]float32{-5, -3, 1.5, 4.5}, opgen.Set(y.Node(), clip.SlotHigh, math.Inf(1)))
 			check([]float32{-4, -2, 1, 3}, opgen.Set(sum.Node(), weightedsum.SlotFactor, 0.25, 0.75))
 			check([]float32{-4, -2, 1, 3})
-			want(t, p.Run(t.Context(), opgen.Set(sum.Node(), weightedsum.SlotFactor, 1.0)), "slot factor: want 2 values, as in the plan, got 1")
+			wantError(t, p.Run(t.Context(), opgen.Set(sum.Node(), weightedsum.SlotFactor, 1.0)), "slot factor: want 2 values, as in the plan, got 1")
 			return nil
 		}, options...)
 		if err != nil {
@@ -162,5 +162,5 @@ func TestSetFormula(t *testing.T) {
 	}
 	g := graph.New(1)
 	weightedsum.Apply(g, weightedsum.Defaults(), []graph.Tensor{g.Input("x", dtype.F32, 4)}, weightedsum.Factor{1, 2})
-	want(t, g.Err(), "node weighted_sum: operator weighted_sum: want as many factors as inputs")
+	wantError(t, g.Err(), "node weighted_sum: operator weighted_sum: want as many factors as inputs")
 }

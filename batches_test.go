@@ -12,8 +12,10 @@ import (
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/generated/identityloss"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/penalty"
+	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -256,5 +258,52 @@ func TestInference(t *testing.T) {
 	p := step(t, trained, 4, 0, 4, true)
 	if got := fetch(t, p.Program, p.Net.logits); slices.Equal(got, want) {
 		t.Error("training drops nothing")
+	}
+}
+
+// TestF20AuxiliaryShare trains with a loss that adds up samples, in one batch and in micro-batches. There the shares of the loss and
+// of the regularizer differ: each sample counts whole, and each micro-batch computes the regularizer once more.
+func TestF20AuxiliaryShare(t *testing.T) {
+	t.Parallel()
+	const size = 4
+	update := sgd.Optimizer(sgd.Defaults(0.01))
+	train := func(n int) []float32 {
+		g := graph.New(4)
+		x := g.Input("x", dtype.F32, n, features)
+		a := linear.Defaults(1)
+		a.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.5))
+		y := linear.Apply(g, a, x, graph.Named("y"))
+		loss := identityloss.Apply(g, identityloss.Defaults().WithReduction(identityloss.ReductionSum), y)
+		parts := float64(size / n)
+		micro, last, err := graph.Accumulation(g, loss, graph.Share{Loss: 1, Aux: 1 / parts}, update)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(t)
+		var p, q *opgen.Program
+		if p, err = s.Load(t.Context(), micro); err == nil {
+			q, err = s.Load(t.Context(), last)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 0; at < size; at += n {
+			values, _ := samples(at, at+n)
+			if err := p.Run(t.Context(), opgen.With(x, values)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := q.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return fetch(t, q, y.Node().Tensor(int(linear.SlotWeight)))
+	}
+	want := train(size)
+	for _, n := range []int{1, 2} {
+		for i, got := range train(n) {
+			if math.Abs(float64(got-want[i])) > 1e-5 {
+				t.Errorf("micro-batches of %d: weight %d is %v, want %v", n, i, got, want[i])
+			}
+		}
 	}
 }

@@ -40,7 +40,7 @@ func TestCheckIndices(t *testing.T) {
 		for _, wrong := range []int64{-1, 3} {
 			err := run(0, 2, wrong, 1)
 			if option {
-				want(t, err, "plan inference, gather: operator gather, task forward, slot index, element [1, 0]: want an index from 0 to 2, got "+
+				wantError(t, err, "plan inference, gather: operator gather, task forward, slot index, element [1, 0]: want an index from 0 to 2, got "+
 					map[int64]string{-1: "-1", 3: "3"}[wrong])
 			}
 			if err == nil {

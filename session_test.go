@@ -22,7 +22,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-func want(t *testing.T, err error, parts ...string) {
+func wantError(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -127,7 +127,7 @@ func TestVariableErrors(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "variables")
 	s := open(t)
-	want(t, s.LoadVariables(path), path, "no such file")
+	wantError(t, s.LoadVariables(path), path, "no such file")
 	g, _, y := affine(dtype.F32, 4)
 	p, err := s.Inference(t.Context(), g, y)
 	if err != nil {
@@ -157,30 +157,30 @@ func TestVariableErrors(t *testing.T) {
 		return out
 	}
 	write(safetensors.File{Tensors: map[string]safetensors.Tensor{"affine.weight": of(3, 4)}})
-	want(t, s.LoadVariables(path), "variable affine.weight: want f32[4, 3], got f32[3 4]", "variable affine.bias: want f32[4], got none")
+	wantError(t, s.LoadVariables(path), "variable affine.weight: want f32[4, 3], got f32[3 4]", "variable affine.bias: want f32[4], got none")
 	double, err := safetensors.Of([]int{4}, make([]float64, 4))
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(safetensors.File{Tensors: map[string]safetensors.Tensor{"affine.weight": of(4, 3), "affine.bias": double}})
-	want(t, s.LoadVariables(path), "variable affine.bias: want f32[4], got f64[4]")
+	wantError(t, s.LoadVariables(path), "variable affine.bias: want f32[4], got f64[4]")
 	write(safetensors.File{Metadata: map[string]string{"steps of inference 1": "-1"}, Tensors: map[string]safetensors.Tensor{"affine.weight": of(4, 3), "affine.bias": of(4)}})
-	want(t, s.LoadVariables(path), "steps of inference 1", "invalid syntax")
+	wantError(t, s.LoadVariables(path), "steps of inference 1", "invalid syntax")
 	if got := fetch(t, p, weight); !slices.Equal(got, before) {
 		t.Errorf("files that do not fit change the weights to %v, from %v", got, before)
 	}
 	if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	want(t, s.LoadVariables(path), path, "want at least 8 bytes, got 2")
-	want(t, open(t).LoadVariables(path), "want at least 8 bytes, got 2")
+	wantError(t, s.LoadVariables(path), path, "want at least 8 bytes, got 2")
+	wantError(t, open(t).LoadVariables(path), "want at least 8 bytes, got 2")
 	write(safetensors.File{})
-	want(t, open(t).LoadVariables(path), "load a program first")
-	want(t, s.SaveVariables(filepath.Join(dir, "no", "variables")), "no such file")
+	wantError(t, open(t).LoadVariables(path), "load a program first")
+	wantError(t, s.SaveVariables(filepath.Join(dir, "no", "variables")), "no such file")
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	want(t, s.SaveVariables(filepath.Join(dir, "folder")), "folder")
+	wantError(t, s.SaveVariables(filepath.Join(dir, "folder")), "folder")
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
 		t.Errorf("a save that failed left %v, %v", files, err)
 	}
@@ -197,11 +197,11 @@ func TestValues(t *testing.T) {
 	}
 	_, other, otherY := affine(dtype.F32, 1)
 	six := make([]float32, 6)
-	want(t, p.Run(t.Context()), "input x, which has not been fed")
-	want(t, p.Run(t.Context(), opgen.With(other, six)), "program inference", "an input or a variable of its graph, got x f32[2, 3]")
-	want(t, p.Run(t.Context(), opgen.With(y, six)), "an input or a variable of its graph, got affine.output")
-	want(t, p.Run(t.Context(), opgen.With(x, six[1:])), "want 6 elements, got 5")
-	want(t, p.Run(t.Context(), opgen.With(x, make([]int32, 6))), "f32, not i32")
+	wantError(t, p.Run(t.Context()), "input x, which has not been fed")
+	wantError(t, p.Run(t.Context(), opgen.With(other, six)), "program inference", "an input or a variable of its graph, got x f32[2, 3]")
+	wantError(t, p.Run(t.Context(), opgen.With(y, six)), "an input or a variable of its graph, got affine.output")
+	wantError(t, p.Run(t.Context(), opgen.With(x, six[1:])), "want 6 elements, got 5")
+	wantError(t, p.Run(t.Context(), opgen.With(x, make([]int32, 6))), "f32, not i32")
 	weight := y.Node().Tensor(int(linear.SlotWeight))
 	values := []opgen.Value{opgen.With(x, []float32{1, 2, 3, 4, 5, 6}), opgen.With(weight, []float32{1, 10, 100})}
 	if err := p.Run(t.Context(), values...); err != nil {
@@ -211,17 +211,17 @@ func TestValues(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	_, err = opgen.Fetch[float32](p, x)
-	want(t, err, "a fetched tensor or a variable of its graph, got x f32[2, 3]")
+	wantError(t, err, "a fetched tensor or a variable of its graph, got x f32[2, 3]")
 	_, err = opgen.Fetch[float32](p, otherY)
-	want(t, err, "of its graph")
+	wantError(t, err, "of its graph")
 	_, err = opgen.Fetch[float64](p, y)
-	want(t, err, "f32, not f64")
+	wantError(t, err, "f32, not f64")
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want(t, p.Run(t.Context(), values...), "closed")
+	wantError(t, p.Run(t.Context(), values...), "closed")
 	_, err = opgen.Fetch[float32](p, y)
-	want(t, err, "closed")
+	wantError(t, err, "closed")
 }
 
 // TestOpenErrors checks that what a session needs and does not have is an error.
@@ -237,20 +237,20 @@ func TestOpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Inference(t.Context(), g, y)
-	want(t, err, "want a registered task")
+	wantError(t, err, "want a registered task")
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 	_, err = s.Inference(t.Context(), g, y)
-	want(t, err, "closed")
+	wantError(t, err, "closed")
 	_, err = open(t, opgen.MemoryLimit(32)).Inference(t.Context(), g, y)
-	want(t, err, "32")
+	wantError(t, err, "32")
 	_, err = open(t).Training(t.Context(), g, y, nil)
-	want(t, err, "want a floating-point scalar as loss")
+	wantError(t, err, "want a floating-point scalar as loss")
 	bad := graph.New(1)
 	linear.Apply(bad, linear.Defaults(0), bad.Input("x", dtype.F32, 2, 3))
 	_, err = open(t).Inference(t.Context(), bad, y)
-	want(t, err, "out_channels")
+	wantError(t, err, "out_channels")
 }
 
 // TestFuse runs an affine map and a function of its output with and without fusion: one task does both, and the

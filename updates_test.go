@@ -39,8 +39,8 @@ func TestSetUpdates(t *testing.T) {
 			}
 			losses = append(losses, l...)
 		}
-		want(t, step.Run(t.Context(), opgen.SetUpdates(sgd.SlotSgdV, 0.5)), "opgen: program training: want an optimizer with the argument sgd_v, got none")
-		want(t, step.Run(t.Context(), opgen.SetUpdates(rmsprop.SlotRate, 1)), "operator rmsprop, task update, slot rate: want a value of type float64, got int")
+		wantError(t, step.Run(t.Context(), opgen.SetUpdates(sgd.SlotSgdV, 0.5)), "opgen: program training: want an optimizer with the argument sgd_v, got none")
+		wantError(t, step.Run(t.Context(), opgen.SetUpdates(rmsprop.SlotRate, 1)), "operator rmsprop, task update, slot rate: want a value of type float64, got int")
 		return losses
 	}
 	const keep = -1

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -45,6 +46,22 @@ func (f Finding) Text() string {
 	var b strings.Builder
 	diag.WriteText(&b, []*diag.Diagnostic{f.diagnostic}) // a Builder gives no errors
 	return b.String()
+}
+
+// GitHub returns the finding as a command of GitHub's runners, which show it beside the lines of a change. The file is relative to the
+// module's root, which runners take for the root of the repository. Their documentation gives the form and what must be escaped.
+func (f Finding) GitHub() string {
+	message := f.Message
+	if f.Hint != "" {
+		message += "\nhint: " + f.Hint
+	}
+	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	place := ""
+	if f.File != "" {
+		place = fmt.Sprintf("file=%s,line=%d,col=%d,endLine=%d,endColumn=%d,", property.Replace(f.File), f.Line, f.Column, f.EndLine, f.EndColumn)
+	}
+	return fmt.Sprintf("::error %stitle=%s::%s", place, property.Replace(f.Code), text.Replace(message))
 }
 
 func findings(list *diag.List) []Finding {

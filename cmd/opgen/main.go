@@ -3,9 +3,11 @@
 // Usage:
 //
 //	opgen generate [-force]              bring the generated packages up to date
-//	opgen check [-format text|json]      report what is wrong with the specs
+//	opgen check [-format text|json|github]
+//	                                     report what is wrong with the specs
 //	opgen check -fix                     make the edits that findings propose, and report the rest
 //	opgen diff                           show what generate would change, and change nothing
+//	opgen breaking -against REV          list changes since a git revision that break code, plans or files of variables
 //	opgen explain [-format text|json] OP print the resolved model of an operator
 //	opgen explain CODE                   explain a diagnostic
 //	opgen explain FILE:LINE              show what a line of a spec becomes, or where generated code comes from
@@ -76,6 +78,7 @@ type command struct {
 	force, fix     bool
 	kernel         bool
 	format         string
+	against        string
 	args           []string
 }
 
@@ -88,6 +91,7 @@ var commands = []struct {
 	{"generate", "", []string{"force"}, 0, 0, (*command).generate},
 	{"check", "", []string{"format", "fix"}, 0, 0, (*command).check},
 	{"diff", "", nil, 0, 0, (*command).diff},
+	{"breaking", "-against REVISION", []string{"format", "against"}, 0, 0, (*command).breaking},
 	{"explain", "OP, CODE or FILE:LINE", []string{"format"}, 1, 1, (*command).explain},
 	{"new", "OP", []string{"kernel"}, 1, 1, (*command).new},
 	{"vet", "[PACKAGE...]", nil, 0, math.MaxInt, (*command).vet},
@@ -122,7 +126,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fs.BoolVar(&c.force, "force", false, "also overwrite and delete files that were edited by hand or are not opgen's")
 		}
 		if slices.Contains(cmd.flags, "format") {
-			fs.StringVar(&c.format, "format", "text", "how to print: text or json")
+			fs.StringVar(&c.format, "format", "text", "how to print: one of "+strings.Join(formats(name), ", "))
+		}
+		if slices.Contains(cmd.flags, "against") {
+			fs.StringVar(&c.against, "against", "", "the git `revision` of the version before, such as a tag")
 		}
 		if slices.Contains(cmd.flags, "fix") {
 			fs.BoolVar(&c.fix, "fix", false, "change specs and opgen.toml as hints say, where a finding has an edit")
@@ -142,8 +149,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fs.Usage()
 			return trouble
 		}
-		if c.format != "" && c.format != "text" && c.format != "json" {
-			return c.fail(fmt.Errorf("-format: want text or json, got %q", c.format))
+		if c.format != "" && !slices.Contains(formats(name), c.format) {
+			return c.fail(fmt.Errorf("-format: want one of %s, got %q", strings.Join(formats(name), ", "), c.format))
 		}
 		return cmd.run(c)
 	}
@@ -161,6 +168,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return trouble
 }
 
+// formats returns the values of -format that a command knows. GitHub shows findings beside the lines of a pull request.
+func formats(command string) []string {
+	if command == "check" {
+		return []string{"text", "json", "github"}
+	}
+	return []string{"text", "json"}
+}
+
 // splitCommand returns the command, which is the first argument that is neither a flag nor the value of
 // one, and all other arguments.
 func splitCommand(args []string) (name string, rest []string) {
@@ -168,7 +183,7 @@ func splitCommand(args []string) (name string, rest []string) {
 		switch a := args[i]; {
 		case !strings.HasPrefix(a, "-"):
 			return a, slices.Concat(args[:i], args[i+1:])
-		case strings.Trim(a, "-") == "C", strings.Trim(a, "-") == "format":
+		case slices.Contains([]string{"C", "format", "against"}, strings.Trim(a, "-")):
 			i++ // its value
 		}
 	}
@@ -214,7 +229,11 @@ func (c *command) report(found []generate.Finding) int {
 	}
 	if c.format != "json" {
 		for _, f := range found {
-			fmt.Fprint(c.stderr, f.Text())
+			if c.format == "github" {
+				fmt.Fprintln(c.stdout, f.GitHub())
+			} else {
+				fmt.Fprint(c.stderr, f.Text())
+			}
 		}
 		fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(found), "finding"))
 	}

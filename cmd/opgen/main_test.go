@@ -30,6 +30,11 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := strings.Fields(string(caches))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -39,6 +44,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("REPOSITORY", repository)
+			env.Setenv("GOCACHE", cache[0]) // so that scripts share what is compiled
+			env.Setenv("GOMODCACHE", cache[1])
+			env.Setenv("GOFLAGS", "-mod=mod -trimpath")
 			env.Setenv("TOOL", tool) // a link to it with the name opgen is opgen
 			return nil
 		},

@@ -6,13 +6,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"runtime"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/profile"
 )
@@ -44,6 +43,10 @@ type options struct {
 	checked bool
 	save    string
 	load    string
+	// checkpoints is a folder, every the steps between two of them.
+	checkpoints string
+	every       int
+	resume      bool
 }
 
 func main() {
@@ -66,8 +69,11 @@ func main() {
 	flag.BoolVar(&o.plain, "plain", false, "give every tensor memory of its own and let every task run by itself, which is slower")
 	flag.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	flag.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
+	flag.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, after each epoch or as -every says")
+	flag.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
+	flag.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
 	flag.Parse()
-	if flag.NArg() > 0 || o.workers < 1 || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) {
+	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -107,8 +113,12 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	steps := (train.len() + o.batch - 1) / o.batch // of an epoch; the last one may be smaller
-	optimizer, err := newOptimizer(o.rates, o.epochs*steps)
+	batches, err := loader.New(loader.Config{Samples: train.len(), Batch: o.batch, Epochs: o.epochs, Seed: o.seed, Ahead: 1},
+		func(_ context.Context, samples []int) (dataset, error) { return train.pick(samples), nil })
+	if err != nil {
+		return err
+	}
+	optimizer, err := newOptimizer(o.rates, batches.Steps())
 	if err != nil {
 		return err
 	}
@@ -116,19 +126,7 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 		optimizer = clipped(o.clip, optimizer)
 	}
 	s := newClassifier(session, o.seed, o.devices, optimizer)
-	curve := io.Discard
-	if o.curve != "" {
-		f, err := os.Create(o.curve)
-		if err != nil {
-			return err
-		}
-		buffered := bufio.NewWriter(f)
-		curve = buffered
-		defer func() { err = errors.Join(err, buffered.Flush(), f.Close()) }()
-	}
 	fmt.Fprintf(w, "%d images to train on, %d to test; seed %d, batches of %d, workers: %d\n", train.len(), test.len(), o.seed, o.batch, o.workers)
-	order := rand.New(rand.NewPCG(o.seed, 2))
-	bar := newProgress(w, o.epochs, steps)
 	if o.load != "" {
 		if _, err := s.train.For(ctx, o.batch); err != nil {
 			return err
@@ -137,22 +135,9 @@ func run(ctx context.Context, o options, w io.Writer) (err error) {
 			return err
 		}
 	}
-	for epoch := 1; epoch <= o.epochs; epoch++ {
-		perm := order.Perm(train.len())
-		var losses float64
-		correct, seen := 0, 0
-		for step := 1; step <= steps; step++ {
-			batch := train.pick(perm[seen:min(seen+o.batch, len(perm))])
-			loss, right, err := s.step(ctx, batch)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(curve, "%d %d %x\n", epoch, step, loss)
-			seen += batch.len()
-			losses += float64(loss) * float64(batch.len())
-			correct += right
-			bar.update(epoch, step, batch.len(), losses/float64(seen), float64(correct)/float64(seen))
-		}
+	t := &training{options: o, session: session, classifier: s, batches: batches, w: w}
+	if err := t.run(ctx); err != nil {
+		return err
 	}
 	if o.save != "" {
 		if err := session.SaveVariables(o.save); err != nil {

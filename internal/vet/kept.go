@@ -51,7 +51,8 @@ func (k *keeper) export() {
 	}
 	var fact passesOn
 	for i := range fn.Signature().Params().Len() {
-		if opaque(fn.Signature().Params().At(i).Type()) && !k.keeps(fn, i) {
+		t := fn.Signature().Params().At(i).Type()
+		if opaque(t) && !holdsView(t, map[types.Type]bool{}) && !k.keeps(fn, i) {
 			fact.Params = append(fact.Params, i)
 		}
 	}

@@ -90,7 +90,8 @@ type Call struct {
 	Wholes [][]partition.Partition
 	// State is the per-device state of the call's node, nil if it has none.
 	State  *task.State
-	memory *stateMemory // of the node's state, for init and cleanup tasks; nil for others
+	memory *stateMemory      // of the node's state, for init and cleanup tasks; nil for others
+	limits *partition.Limits // what constraints demand from tiles; nil if there are none
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
 	// worker has for itself stands there once for each worker.
 	Params [][]Tensor

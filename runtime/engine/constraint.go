@@ -8,11 +8,11 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkConstraints checks the tensors of a call against the constraints of its task and those that were added to it. A
-// tensor that lies in the memory of another is still one of its own.
-func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *task.Resolution, passed *task.Passed) error {
+// checkConstraints checks the tensors of a call against the constraints of its task and those that were added to it, and
+// returns what these demand from tiles. A tensor that lies in the memory of another is still one of its own.
+func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *task.Resolution, passed *task.Passed) (*partition.Limits, error) {
 	if len(sig.Constraints.List) == 0 && len(c.Added) == 0 {
-		return nil
+		return nil, nil
 	}
 	stores := make([][]*partition.Store, len(sig.Params))
 	type tensor struct {
@@ -37,6 +37,5 @@ func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *tas
 			stores[i] = append(stores[i], s)
 		}
 	}
-	_, err := sig.Limits(res, stores, passed.All(), c.Added)
-	return err
+	return sig.Limits(res, stores, passed.All(), c.Added)
 }

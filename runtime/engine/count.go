@@ -31,8 +31,8 @@ func (in *Instance) findCounted() error {
 			if s.CountedBy == "" {
 				continue
 			}
-			of, here := boundTo(call, s.Name)
-			count, known := boundTo(call, s.CountedBy)
+			of, here := boundTo(call, t.Signature, s.Name)
+			count, known := boundTo(call, t.Signature, s.CountedBy)
 			if !here {
 				continue
 			}
@@ -46,8 +46,8 @@ func (in *Instance) findCounted() error {
 }
 
 // boundTo returns the root of the one tensor of a slot.
-func boundTo(call *plan.Call, slot string) (region.Root, bool) {
-	p := slices.Index(call.Slots, slot)
+func boundTo(call *plan.Call, sig *task.Signature, slot string) (region.Root, bool) {
+	p := slices.IndexFunc(sig.Params, func(p task.Param) bool { return !p.Grad && sig.Operator.Slots[p.Slot].Name == slot })
 	if p < 0 || len(call.Params[p]) != 1 {
 		return 0, false
 	}

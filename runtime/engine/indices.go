@@ -30,7 +30,7 @@ func (in *Instance) noteIndices(number int, c *Call) {
 		}
 		for _, b := range call.Params[i] {
 			if in.plan.Roots[b.Root].Use == plan.Fed {
-				in.indices = append(in.indices, indices{b.Root, number, call.Slots[i], bound})
+				in.indices = append(in.indices, indices{b.Root, number, slotName(c.Signature, i), bound})
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -174,6 +173,9 @@ func (in *Instance) bind() error {
 		}
 		q.Tasks[i] = l
 	}
+	if err := in.checkCalls(calls); err != nil {
+		return err
+	}
 	in.calls = make([]*Call, len(calls))
 	for i := range calls {
 		in.calls[i] = calls[i].Call
@@ -181,6 +183,31 @@ func (in *Instance) bind() error {
 	var err error
 	in.program, err = in.engine.backend.Compile(q)
 	return err
+}
+
+// checkCalls checks that the tasks of the plan have run all steps of each call, and that workers have as much scratch memory as
+// the calls need and no more.
+func (in *Instance) checkCalls(calls []bound) error {
+	p := in.plan
+	var worker int64
+	for i := range calls {
+		b, c := &calls[i], &p.Calls[i]
+		if b.Call == nil { // of which no step may have anything to do
+			call, err := in.resolve(c)
+			if err != nil {
+				return fmt.Errorf("plan %s, %s: %w", p.Name, c.Node, err)
+			}
+			b = &bound{Call: call, steps: make([]Launchable, len(call.Signature.Steps)), step: -1}
+		}
+		if next := b.next(b.step + 1); next < len(b.steps) {
+			return fmt.Errorf("plan %s, %s: %s.%s: want a task for step %d, got none", p.Name, c.Node, c.Operator, c.Task, next)
+		}
+		worker = max(worker, in.workerBytes(b.Signature, b.Resolved))
+	}
+	if worker != p.WorkerBytes {
+		return fmt.Errorf("plan %s: want %d bytes of scratch memory for each worker, got %d", p.Name, worker, p.WorkerBytes)
+	}
+	return nil
 }
 
 // bindTask binds a task. calls keeps what calls are bound to, for their other steps.
@@ -197,37 +224,34 @@ func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 		if err != nil {
 			return nil, err
 		}
+		if k := c.Signature.Kind; k == task.KindInit || k == task.KindCleanup {
+			return nil, fmt.Errorf("want no %s task among those that run, got one", k)
+		}
+		if err := in.checkState(&in.plan.Calls[t.Call], c.Signature); err != nil {
+			return nil, err
+		}
 		if call.steps, err = in.engine.backend.BindCall(c); err != nil {
 			return nil, err
 		}
-		call.Call = c
+		if len(call.steps) != len(c.Signature.Steps) {
+			return nil, fmt.Errorf("want %d steps of the task, the backend bound %d", len(c.Signature.Steps), len(call.steps))
+		}
+		call.Call, call.step = c, -1
 		in.noteIndices(t.Call, c)
 	}
-	if t.Step >= len(call.steps) {
-		return nil, fmt.Errorf("want step %d, the task has %d", t.Step, len(call.steps))
-	}
-	if err := call.checkGrid(t); err != nil {
+	if err := call.advance(t); err != nil {
 		return nil, err
 	}
 	// The tiles of a step share their accesses.
-	if len(t.Access) == 0 || call.checked != &t.Access[0] || call.step != t.Step {
+	if len(t.Access) == 0 || call.checked != &t.Access[0] {
 		if err := in.checkAccess(t, call); err != nil {
 			return nil, err
 		}
-		if len(t.Access) > 0 {
-			call.checked, call.step = &t.Access[0], t.Step
+		if call.checked = nil; len(t.Access) > 0 && t.Tile > 0 {
+			call.checked = &t.Access[0]
 		}
 	}
 	return call.steps[t.Step], nil
-}
-
-// bound is a call with its bound steps. checked is the first of the accesses that were checked last, for a
-// step.
-type bound struct {
-	*Call
-	steps   []Launchable
-	checked *region.Access
-	step    int
 }
 
 func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) {
@@ -249,22 +273,33 @@ func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) 
 	return in.engine.backend.BindGroup(g.Form, parts, over)
 }
 
-// builtins holds the number of tensors of each built-in operation; 0 stands for any.
-var builtins = map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2, "copy": 2, "all_reduce": 0}
+// builtins holds the permissions of the tensors of each built-in operation. all_reduce takes any number of tensors.
+var builtins = map[string][]perm.Perm{
+	"fill": {perm.Write}, "identity": {perm.Write}, "add": {perm.ReadWrite, perm.Read}, "convert": {perm.Write, perm.Read},
+	"copy": {perm.Write, perm.Read}, "all_reduce": nil,
+}
 
 func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
-	if n, ok := builtins[t.Builtin.Op]; !ok {
+	perms, ok := builtins[t.Builtin.Op]
+	if !ok {
 		return nil, fmt.Errorf("unknown built-in operation %q", t.Builtin.Op)
-	} else if n > 0 && len(t.Access) != n {
-		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, n, len(t.Access))
+	}
+	if perms == nil {
+		perms = slices.Repeat([]perm.Perm{perm.ReadWrite}, len(t.Access))
+	}
+	if len(t.Access) != len(perms) || len(perms) == 0 {
+		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, len(perms), len(t.Access))
+	}
+	if t.Elementwise && t.Crosses() {
+		return nil, fmt.Errorf("want %s as a task that does not run element by element, got one that does", t.Builtin.Op)
 	}
 	b := &Builtin{Builtin: t.Builtin, Device: t.Device, Over: t.Over}
 	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)
 	for i := range t.Access {
 		a := &t.Access[i]
 		root := &in.plan.Roots[a.Root]
-		if !in.permits(a, a.Root, i == 0) || shape.Prod(root.Shape) != n || t.Over != n {
-			return nil, fmt.Errorf("want tensors of one size, all of them touched and the first written, got %v %v over %d", a.Perm, a.Region, t.Over)
+		if !in.declares(a, a.Root, perms[i], perm.NoRedop) || shape.Prod(root.Shape) != n || t.Over != n {
+			return nil, fmt.Errorf("want %d elements of each tensor, all of them touched, and an access to %v, got %v %v over %d", n, perms[i], a.Perm, a.Region, t.Over)
 		}
 		b.Tensors = append(b.Tensors, Tensor{Operand: root.Operand(), Region: in.data[a.Root]})
 	}
@@ -279,6 +314,9 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v; call Register of the catalogue that opgen generates with %s", c.Operator, c.Task, c.ID, c.Operator)
 	}
 	sig := reg.Signature
+	if err := checkNames(c, sig); err != nil {
+		return nil, err
+	}
 	operator := sig.Operator
 	attrs, err := operator.DecodeAttrs(c.Attrs)
 	if err != nil {
@@ -304,24 +342,28 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkValues(c, sig, res); err != nil {
+		return nil, err
+	}
 	variant, err := reg.Variant(in.engine.target.Name, in.engine.target.Types(res.Types))
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Params) != len(sig.Params) {
-		return nil, &op.Error{Operator: operator.Name, Task: sig.Task, Want: fmt.Sprintf("%d parameters", len(sig.Params)), Got: fmt.Sprint(len(c.Params))}
-	}
 	if err := in.checkParams(c, sig, res); err != nil {
+		return nil, err
+	}
+	if err := checkInPlace(c, sig); err != nil {
 		return nil, err
 	}
 	passed, err := decodePassed(c, sig)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.checkConstraints(c, sig, res, passed); err != nil {
+	limits, err := in.checkConstraints(c, sig, res, passed)
+	if err != nil {
 		return nil, err
 	}
-	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Seed: c.Seed, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res), Wholes: wholes(c, operator)}
+	call := &Call{Device: c.Device, Signature: sig, Variant: variant, Attrs: attrs, Resolved: res, Seed: c.Seed, Passed: passed, Profiling: in.engine.config.profiling(), Params: in.tensors(c, sig, res), Wholes: wholes(c, operator), limits: limits}
 	call.Handle = task.Handle{Device: c.Device}
 	if l, ok := in.engine.backend.(Librarian); ok {
 		call.Handle.Library = l.Library(c.Device)
@@ -342,57 +384,6 @@ func wholes(c *plan.Call, o *task.Operator) [][]partition.Partition {
 		out[i] = c.Wholes[o.Slots[i].Name]
 	}
 	return out
-}
-
-// checkParams checks that the tensors of a call have the types and shapes that the rules of the operator
-// give.
-func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
-	for i, p := range sig.Params {
-		fail := func(want, got string) error {
-			return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name, Want: want, Got: got}
-		}
-		want := res.Operands(p.Slot)
-		if len(c.Params[i]) > len(want) {
-			return fail(fmt.Sprintf("%d tensors", len(want)), fmt.Sprint(len(c.Params[i])))
-		}
-		for k, b := range c.Params[i] {
-			if b.Root == plan.NoRoot && p.Grad && p.Perm.Writes() {
-				continue
-			}
-			if got, want := in.plan.Operand(b).String(), in.engine.target.Operand(want[k]).String(); got != want {
-				return fail(want, in.plan.Roots[b.Root].Name+" "+got)
-			}
-		}
-	}
-	return nil
-}
-
-// checkAccess checks that a task declares an access for each tensor of its call: the verifier and the order
-// of tasks rely on that.
-func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
-	c := &in.plan.Calls[t.Call]
-	sig := in.engine.registry.Task(c.ID).Signature
-	for i, p := range sig.Params {
-		writes := p.Perm.Writes() || p.Perm == perm.Scratch
-		for _, b := range c.Params[i] {
-			if b.Root == plan.NoRoot || slices.ContainsFunc(t.Access, func(a region.Access) bool {
-				return in.permits(&a, b.Root, writes) && (len(a.Footprint) == 0 || slices.Equal(a.Footprint, call.footprint(t, p, b)) || t.Tile == 0)
-			}) {
-				continue
-			}
-			return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name,
-				Want: fmt.Sprintf("an access to all of %s that permits to %v", in.plan.Roots[b.Root].Name, p.Perm), Got: "none"}
-		}
-	}
-	return nil
-}
-
-// permits reports whether an access covers a root and, if write is set, permits to write it.
-func (in *Instance) permits(a *region.Access, root region.Root, write bool) bool {
-	if a.Root != root || a.Perm == perm.None || write && a.Perm == perm.Read {
-		return false
-	}
-	return a.Contains(region.Whole(root, in.plan.Roots[root].Shape))
 }
 
 // tensors returns the memory of a call's parameters.
@@ -419,7 +410,7 @@ func (in *Instance) tensors(c *plan.Call, sig *task.Signature, res *task.Resolut
 				}
 				out[i] = append(out[i], t)
 			}
-			off += (o.Bytes() + plan.Align - 1) / plan.Align * plan.Align
+			off += aligned(o.Bytes())
 		}
 	}
 	return out

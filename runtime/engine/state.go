@@ -55,6 +55,9 @@ func (in *Instance) States() []StateUse {
 // dropStates frees what was made.
 func (in *Instance) makeStates() error {
 	in.states = map[string]*state{}
+	if err := in.checkStates(); err != nil {
+		return err
+	}
 	for i := range in.plan.States {
 		p := &in.plan.States[i]
 		key, err := stateKey(&p.Init)

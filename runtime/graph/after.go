@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/runtime/task"
@@ -24,26 +25,19 @@ func (n *Node) After(others ...*Node) *Node {
 // Preceding returns the nodes given to After.
 func (n *Node) Preceding() []*Node { return n.after }
 
-// before calls visit with the nodes that must run before n.
-func (n *Node) before(visit func(*Node) error) error {
+// before appends to a list the nodes that must run before n.
+func (n *Node) before(list []*Node) []*Node {
 	for slot := range n.Op.Slots {
 		if n.Op.Slots[slot].Role != task.RoleInput {
 			continue
 		}
 		for _, t := range n.slots[slot] {
 			if t.node != nil && t.node != n {
-				if err := visit(t.node); err != nil {
-					return err
-				}
+				list = append(list, t.node)
 			}
 		}
 	}
-	for _, o := range n.after {
-		if err := visit(o); err != nil {
-			return err
-		}
-	}
-	return nil
+	return append(list, n.after...)
 }
 
 // order returns the nodes of need, and all that must run before them, each after those: in the order of
@@ -67,53 +61,101 @@ func (g *Graph) order(need map[*Node]bool) ([]*Node, error) {
 			continue
 		}
 		closure[n] = true
-		if err := n.before(func(m *Node) error {
+		first := len(pending)
+		pending = n.before(pending)
+		for _, m := range pending[first:] {
 			if !known[m] {
-				return fmt.Errorf("graph: node %s: want nodes of its graph to run after, got %s of another", n.Name, m.Name)
+				return nil, fmt.Errorf("graph: node %s: want nodes of its graph to run after, got %s of another", n.Name, m.Name)
 			}
-			pending = append(pending, m)
-			return nil
-		}); err != nil {
-			return nil, err
 		}
 	}
-	var out, path []*Node
-	state := map[*Node]int{} // 1: on the path, 2: done
-	var visit func(n *Node) error
-	visit = func(n *Node) error {
-		switch state[n] {
-		case 1:
-			return cycle(path, n)
-		case 2:
-			return nil
-		}
-		state[n] = 1
-		path = append(path, n)
-		if err := n.before(visit); err != nil {
-			return err
-		}
-		path = path[:len(path)-1]
-		state[n] = 2
-		out = append(out, n)
-		return nil
-	}
+	w := &walk{state: make(map[*Node]progress, len(closure)), out: make([]*Node, 0, len(closure))}
 	for _, n := range g.nodes {
 		if closure[n] {
-			if err := visit(n); err != nil {
+			if err := w.visit(n); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return out, nil
+	return w.out, nil
 }
 
-// cycle describes the cycle that a path closes by coming to n again.
-func cycle(path []*Node, n *Node) error {
+// progress says how far a walk has come with a node.
+type progress uint8
+
+const (
+	unseen progress = iota
+	open            // on the path
+	done
+)
+
+// walk goes through nodes in depth, and lists each behind all that must run before it. The path is a list rather than calls,
+// since it may be as long as the graph.
+type walk struct {
+	state map[*Node]progress
+	path  []visiting
+	next  []*Node // what is left to visit of the nodes on the path, one after the other
+	out   []*Node
+}
+
+// visiting is a node on the path of a walk.
+type visiting struct {
+	node *Node
+	next int // where what is left to visit for it begins
+}
+
+// visit goes through all that a node depends on.
+func (w *walk) visit(n *Node) error {
+	if err := w.enter(n); err != nil {
+		return err
+	}
+	for len(w.path) > 0 {
+		last := w.path[len(w.path)-1]
+		if len(w.next) == last.next {
+			w.state[last.node] = done
+			w.out = append(w.out, last.node)
+			w.path = w.path[:len(w.path)-1]
+			continue
+		}
+		m := w.next[len(w.next)-1]
+		w.next = w.next[:len(w.next)-1]
+		if err := w.enter(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter puts a node on the path, unless the walk has been there.
+func (w *walk) enter(n *Node) error {
+	switch w.state[n] {
+	case open:
+		return w.cycle(n)
+	case done:
+		return nil
+	}
+	w.state[n] = open
+	first := len(w.next)
+	w.path = append(w.path, visiting{n, first})
+	w.next = n.before(w.next)
+	slices.Reverse(w.next[first:]) // the last is taken first
+	return nil
+}
+
+// shown is the number of nodes of a cycle that its error names at either end.
+const shown = 5
+
+// cycle describes the cycle that the path closes by coming to n again.
+func (w *walk) cycle(n *Node) error {
+	from := slices.IndexFunc(w.path, func(v visiting) bool { return v.node == n })
+	cycle := w.path[from:]
 	var names []string
-	for i := len(path) - 1; i >= 0; i-- {
-		names = append([]string{fmt.Sprintf("%s (operator %s)", path[i].Name, path[i].Op.Name)}, names...)
-		if path[i] == n {
-			break
+	for i, v := range cycle {
+		switch {
+		case i < shown || i >= len(cycle)-shown:
+			names = append(names, fmt.Sprintf("%s (operator %s)", v.node.Name, v.node.Op.Name))
+		case i == shown:
+			names = append(names, fmt.Sprintf("%d others", len(cycle)-2*shown))
 		}
 	}
 	return fmt.Errorf("graph: want nodes without a cycle, got %s, each of which must run after the next", strings.Join(append(names, n.Name), ", "))

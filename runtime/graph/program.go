@@ -107,6 +107,7 @@ type Program struct {
 
 // fetchCounts adds the tensors that hold how many rows of others count to those that can be read after a step.
 func (p *Program) fetchCounts() {
+	var fetched map[Tensor]bool // made at the first count
 	for i := range p.Steps {
 		inv := p.Steps[i].Invocation
 		if inv == nil || inv.Signature.Kind != task.KindForward {
@@ -116,8 +117,17 @@ func (p *Program) fetchCounts() {
 			if s.CountedBy == "" {
 				continue
 			}
-			if n := inv.Node.Tensor(inv.Node.Op.SlotNamed(s.CountedBy)); n.Valid() && !slices.Contains(p.Fetched, n) {
-				p.Fetched = append(slices.Clip(p.Fetched), n)
+			n := inv.Node.Tensor(inv.Node.Op.SlotNamed(s.CountedBy))
+			if fetched == nil {
+				fetched = map[Tensor]bool{}
+				for _, t := range p.Fetched {
+					fetched[t] = true
+				}
+				p.Fetched = slices.Clip(p.Fetched)
+			}
+			if n.Valid() && !fetched[n] {
+				fetched[n] = true
+				p.Fetched = append(p.Fetched, n)
 			}
 		}
 	}

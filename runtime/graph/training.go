@@ -52,8 +52,12 @@ func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch
 		return nil, nil, err
 	}
 	micro.collect()
+	variables := map[Tensor]bool{}
+	for _, v := range micro.Variables {
+		variables[v] = true
+	}
 	for w, sum := range grads {
-		if !slices.Contains(micro.Variables, sum) {
+		if !variables[sum] {
 			delete(grads, w) // nothing contributes to it
 		}
 	}
@@ -93,13 +97,15 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 		return nil, nil, err
 	}
 	var weights []Tensor
+	known := map[Tensor]bool{}
 	for _, n := range below {
 		for slot := range n.Op.Slots {
 			for _, t := range n.slots[slot] {
 				if n.Op.Slots[slot].AuxLoss && n.Op.Slots[slot].Role == task.RoleOutput {
 					seeds[t] = g.constant("grad of "+t.name, t.operand, share.Aux)
 				}
-				if t.kind == variable && t.train && !slices.Contains(weights, t) {
+				if t.kind == variable && t.train && !known[t] {
+					known[t] = true
 					weights = append(weights, t)
 					if sums != nil {
 						seeds[t] = sums(t)
@@ -154,7 +160,14 @@ func (p *Program) missing(g *Graph, updates []*Node) ([]*Node, error) {
 		}
 	}
 	nodes, err := g.needed(taken)
-	return slices.DeleteFunc(nodes, func(n *Node) bool {
-		return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Phase == Forward && s.Invocation != nil && s.Invocation.Node == n })
-	}), err
+	if len(nodes) == 0 {
+		return nil, err
+	}
+	runs := map[*Node]bool{}
+	for _, s := range p.Steps {
+		if s.Phase == Forward && s.Invocation != nil {
+			runs[s.Invocation.Node] = true
+		}
+	}
+	return slices.DeleteFunc(nodes, func(n *Node) bool { return runs[n] }), err
 }

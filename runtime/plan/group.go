@@ -23,6 +23,9 @@ const (
 	Batch Form = "batch"
 )
 
+// named is the number of parts up to which the label of a chain names them all.
+const named = 16
+
 // groupLabel names a group by its parts.
 func (p *Plan) groupLabel(g *Group) string {
 	var nodes, tasks []string
@@ -33,7 +36,7 @@ func (p *Plan) groupLabel(g *Group) string {
 		}
 		nodes, tasks = append(nodes, node), append(tasks, name)
 	}
-	if g.Form == Batch && len(nodes) > 2 {
+	if g.Form == Batch && len(nodes) > 2 || len(nodes) > named {
 		nodes = append(nodes[:1], fmt.Sprintf("%d others", len(nodes)-1))
 	}
 	return strings.Join(nodes, ", ") + ": " + strings.Join(slices.Compact(tasks), " + ")

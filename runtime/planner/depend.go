@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/internal/deps"
+	"github.com/opgen/opgen/runtime/internal/intset"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/schedule"
@@ -99,39 +100,67 @@ func (p draft) reuse() *reuse {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b region.Root) int { return cmp.Compare(p.Roots[a].First, p.Roots[b].First) })
-	type interval struct {
-		lo, hi int64
-		owner  region.Root
-	}
-	var owners []interval // of all bytes used so far, by address
+	o := p.owners(order)
 	for _, r := range order {
-		lo, hi := p.Roots[r].Place.Off, p.Roots[r].Place.Off+p.Roots[r].Place.Bytes
-		from, _ := slices.BinarySearchFunc(owners, lo, func(v interval, lo int64) int {
-			if v.hi <= lo {
-				return -1
+		place := &p.Roots[r].Place
+		o.take(place.Off, place.Off+place.Bytes, r, func(owner region.Root) {
+			if p.Roots[owner].Last < p.Roots[r].First && !slices.Contains(u.before[r], owner) {
+				u.before[r] = append(u.before[r], owner)
 			}
-			return 1
 		})
-		var kept []interval
-		to := from
-		for ; to < len(owners) && owners[to].lo < hi; to++ {
-			v := owners[to]
-			if v.lo < lo {
-				kept = append(kept, interval{v.lo, lo, v.owner})
-			}
-			if p.Roots[v.owner].Last < p.Roots[r].First && !slices.Contains(u.before[r], v.owner) {
-				u.before[r] = append(u.before[r], v.owner)
-			}
-			if v.hi > hi {
-				kept = append(kept, interval{lo, hi, r}, interval{hi, v.hi, v.owner})
-			}
-		}
-		if n := len(kept); n == 0 || kept[n-1].hi <= lo {
-			kept = append(kept, interval{lo, hi, r})
-		}
-		owners = slices.Replace(owners, from, to, kept...)
 	}
 	return u
+}
+
+// owners says which root has had each byte of the arena last. Bytes are divided at the ends of all roots.
+type owners struct {
+	cuts   []int64 // ends of roots, ascending
+	begins intset.Set
+	end    []int32       // per cut at which bytes of one owner begin: the cut at which they end
+	owner  []region.Root // likewise
+}
+
+// owners returns the owners of bytes that no root has had.
+func (p draft) owners(roots []region.Root) *owners {
+	o := &owners{}
+	for _, r := range roots {
+		place := &p.Roots[r].Place
+		o.cuts = append(o.cuts, place.Off, place.Off+place.Bytes)
+	}
+	slices.Sort(o.cuts)
+	o.cuts = slices.Compact(o.cuts)
+	o.begins, o.end, o.owner = intset.New(len(o.cuts)), make([]int32, len(o.cuts)), make([]region.Root, len(o.cuts))
+	return o
+}
+
+// take gives the bytes from lo to hi to a root, and calls had with the owners before, by address.
+func (o *owners) take(lo, hi int64, r region.Root, had func(region.Root)) {
+	from, _ := slices.BinarySearch(o.cuts, lo)
+	to, _ := slices.BinarySearch(o.cuts, hi)
+	for _, at := range []int{from, to} {
+		o.split(at)
+	}
+	for i := o.begins.Above(from - 1); i != intset.None && i < to; i = o.begins.Above(i) {
+		had(o.owner[i])
+		o.begins.Remove(i)
+	}
+	o.set(from, to, r)
+}
+
+// split divides the bytes of one owner at a cut.
+func (o *owners) split(at int) {
+	i := o.begins.Below(at)
+	if i == intset.None || int(o.end[i]) <= at {
+		return
+	}
+	o.set(at, int(o.end[i]), o.owner[i])
+	o.end[i] = int32(at)
+}
+
+// set gives the bytes between two cuts to a root.
+func (o *owners) set(from, to int, r region.Root) {
+	o.begins.Add(from)
+	o.end[from], o.owner[from] = int32(to), r
 }
 
 // access appends what must be over before an access of a root. If the access conflicts with all others of the

@@ -12,16 +12,19 @@ import (
 // group fuses neighboring elementwise tasks: independent ones of one operator, such as updates of weights,
 // and ones that pass tensors on.
 func (p draft) group() {
-	fixed := make([]bool, len(p.Tasks)) // in an explicit order
+	g := &grouper{p, make([]bool, len(p.Tasks)), make([]touch, len(p.Roots))}
+	for r := range g.roots {
+		g.roots[r].from = -1
+	}
 	for t := range p.Tasks {
 		for _, m := range p.Tasks[t].After {
-			fixed[t], fixed[m] = true, true
+			g.fixed[t], g.fixed[m] = true, true
 		}
 	}
 	number := make([]int, 0, len(p.Tasks)) // of each task after fusing
 	tasks := make([]plan.Task, 0, len(p.Tasks))
 	for from := 0; from < len(p.Tasks); {
-		form, to := p.run(from, fixed)
+		form, to := g.run(from)
 		for range to - from {
 			number = append(number, len(tasks))
 		}
@@ -43,26 +46,77 @@ func (p draft) group() {
 	p.Tasks = tasks
 }
 
+// maxParts bounds the tasks of a group, so that a group of a large program stays a task of bounded size, and the memory between
+// the parts of a chain stays bounded.
+const maxParts = 1024
+
+// grouper fuses the tasks of a draft. fixed marks those in an explicit order, and roots notes what the tasks of the current run
+// do with each root.
+type grouper struct {
+	draft
+	fixed []bool
+	roots []touch
+}
+
+// touch says what the tasks of the run that begins at task from do with a root. That of an earlier run does not count.
+type touch struct {
+	from   int
+	writes bool
+}
+
 // run returns the form in which tasks from number from on can be fused, and the end of these tasks.
-func (p draft) run(from int, fixed []bool) (plan.Form, int) {
+func (p *grouper) run(from int) (plan.Form, int) {
+	end := min(len(p.Tasks), from+maxParts)
 	usable := func(t int) bool {
-		return t < len(p.Tasks) && !fixed[t] && p.Tasks[t].Device == p.Tasks[from].Device && p.fusible(&p.Tasks[t])
+		return t < len(p.Tasks) && !p.fixed[t] && p.Tasks[t].Device == p.Tasks[from].Device && p.fusible(&p.Tasks[t])
 	}
 	if !usable(from) {
 		return "", from + 1
 	}
+	p.note(from, from)
 	to := from + 1
-	for usable(to) && p.sameTask(from, to) && !slices.ContainsFunc(p.Tasks[from:to], func(t plan.Task) bool { return p.conflict(&t, &p.Tasks[to]) }) {
+	for to < end && usable(to) && p.sameTask(from, to) && !p.meets(from, to) {
+		p.note(from, to)
 		to++
 	}
 	if to > from+1 {
 		return plan.Batch, to
 	}
-	for usable(to) && p.Tasks[to].Over == p.Tasks[from].Over && p.chains(p.Tasks[from:to], &p.Tasks[to]) &&
+	for to < end && usable(to) && p.Tasks[to].Over == p.Tasks[from].Over && p.chains(from, to) &&
 		!(usable(to+1) && p.sameTask(to, to+1) && !p.conflict(&p.Tasks[to], &p.Tasks[to+1])) {
+		p.note(from, to)
 		to++
 	}
 	return plan.Chain, to
+}
+
+// note adds a task to the run that begins at task from.
+func (p *grouper) note(from, t int) {
+	for i := range p.Tasks[t].Access {
+		a := &p.Tasks[t].Access[i]
+		r := &p.roots[a.Root]
+		if r.from != from {
+			*r = touch{from: from}
+		}
+		r.writes = r.writes || a.Perm.Writes()
+	}
+}
+
+// shared calls f for every root that a task and the run that begins at task from access and one of them writes.
+func (p *grouper) shared(from, t int, f func(region.Root)) {
+	for i := range p.Tasks[t].Access {
+		a := &p.Tasks[t].Access[i]
+		if r := &p.roots[a.Root]; r.from == from && (r.writes || a.Perm.Writes()) {
+			f(a.Root)
+		}
+	}
+}
+
+// meets reports whether a task accesses a root that the run writes, or the other way round.
+func (p *grouper) meets(from, t int) bool {
+	meets := false
+	p.shared(from, t, func(region.Root) { meets = true })
+	return meets
 }
 
 // fusible reports whether a task is elementwise, on whole tensors, and cut as it likes.
@@ -80,32 +134,25 @@ func (p draft) sameTask(a, b int) bool {
 
 // conflict reports whether one of two tasks writes a root that the other accesses.
 func (p draft) conflict(t, u *plan.Task) bool {
-	meets := false
-	conflicting(t, u, func(region.Root) { meets = true })
-	return meets
-}
-
-// conflicting calls f for every root that two tasks access and one of them writes.
-func conflicting(t, u *plan.Task, f func(region.Root)) {
-	for _, a := range t.Access {
-		for _, b := range u.Access {
-			if a.Root == b.Root && (a.Perm.Writes() || b.Perm.Writes()) {
-				f(a.Root)
+	for i := range t.Access {
+		a := &t.Access[i]
+		for k := range u.Access {
+			if b := &u.Access[k]; a.Root == b.Root && (a.Perm.Writes() || b.Perm.Writes()) {
+				return true
 			}
 		}
 	}
+	return false
 }
 
-// chains reports whether a task can follow others range by range: it accesses a tensor that one of them
-// writes, or the other way round, and every such tensor has as many elements as there are indices.
-func (p draft) chains(parts []plan.Task, next *plan.Task) bool {
+// chains reports whether a task can follow the run range by range: it accesses a tensor that the run writes, or the other way
+// round, and every such tensor has as many elements as there are indices.
+func (p *grouper) chains(from, next int) bool {
 	takes, fits := false, true
-	for i := range parts {
-		conflicting(&parts[i], next, func(r region.Root) {
-			takes = true
-			fits = fits && shape.Prod(p.Roots[r].Shape) == next.Over
-		})
-	}
+	p.shared(from, next, func(r region.Root) {
+		takes = true
+		fits = fits && shape.Prod(p.Roots[r].Shape) == p.Tasks[next].Over
+	})
 	return takes && fits
 }
 

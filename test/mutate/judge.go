@@ -23,7 +23,7 @@ type verdict string
 
 const survived verdict = "survived"
 
-func (v verdict) killed() bool { return v != survived }
+func (v verdict) killed() bool { return !strings.HasPrefix(string(v), string(survived)) }
 
 // judge runs tests on mutants. Its test programs contain all mutants.
 type judge struct {

@@ -18,6 +18,14 @@
 // mutant makes many plans. If a plan differs from the plan without a mutant, packages verify and validate must refuse
 // it, or another method must prove it right. The exit status is 1 if a plan is accepted and not proved.
 //
+// With -code, mutate judges the tests of the generator and of the runtime:
+//
+//	go run ./test/mutate -code [-n 400] [-seed 1] [-parallel 2] [-only REGEXP]
+//
+// The number of mutants of a package is proportional to its lines. They are of the kinds of -maker. All test programs of the module
+// that run the changed function run with the mutant, until one fails. The tests run in a copy of the module, and each gets five times the
+// time that it takes without a mutant.
+//
 // Mutate does not change files of the module. It compiles all mutants at once, from an overlay. An environment variable
 // selects the mutant that runs. The last line of the output is "N of M mutants killed (P%)". The lines before list the
 // mutants that survive. The exit status is 0 if at least 90 % were killed, 1 if not, and 2 for an error.
@@ -60,12 +68,16 @@ func main() {
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "the time limit for a test program with a mutant")
 	flag.IntVar(&o.every, "every", 1, "with -maker, test only mutants whose number is a multiple of `n`, and those written by hand")
 	maker := flag.Bool("maker", false, "mutate the packages that make plans, and judge the verifier")
+	code := flag.Bool("code", false, "mutate the generator and the runtime")
 	flag.Parse()
 	status, err := 0, error(nil)
 	if o.only, err = regexp.Compile(*only); err == nil {
 		judged := run
 		if *maker {
 			judged = runMaker
+		}
+		if *code {
+			judged = runCode
 		}
 		status, err = judged(ctx, o, os.Stdout)
 	}

@@ -137,15 +137,25 @@ func (s *source) choose(seed uint64, n int, all []mutant) ([]mutant, error) {
 // has a case for each mutant, with a copy of the body. The variable chooser selects the case. The first mutant has the
 // given number.
 func (s *source) overlay(mutants []mutant, number int) map[string]string {
+	return s.chosenBy(mutants, number, func(int) string { return chooser }, choosing)
+}
+
+// chosenBy returns the files of the package with all mutants, as overlay does. choose returns the expression of the switch of a
+// function, for the number of its first mutant. The text declares what these expressions use, as a file of the package. It has a %s for
+// the name of the package.
+func (s *source) chosenBy(mutants []mutant, number int, choose func(first int) string, text string) map[string]string {
 	out := map[string]string{}
 	for i := range s.files {
 		f := &s.files[i]
-		insert := map[int]string{}
+		insert, first := map[int]string{}, map[int]int{}
 		for n := range mutants {
 			if m := &mutants[n]; m.file == f {
 				end := ""
 				if !m.returns {
 					end = "return\n"
+				}
+				if insert[m.function] == "" {
+					first[m.function] = number + n
 				}
 				insert[m.function] += fmt.Sprintf("case %d:\n%s\n%s", number+n, strings.TrimSuffix(m.body, "}"), end)
 			}
@@ -154,21 +164,13 @@ func (s *source) overlay(mutants []mutant, number int) map[string]string {
 		last := 0
 		for _, at := range slices.Sorted(maps.Keys(insert)) {
 			b.Write(f.text[last:at])
-			fmt.Fprintf(&b, "\nswitch %s {\n%s}\n", chooser, insert[at])
+			fmt.Fprintf(&b, "\nswitch %s {\n%s}\n", choose(first[at]), insert[at])
 			last = at
 		}
 		b.Write(f.text[last:])
 		out[f.path] = b.String()
 	}
-	out[filepath.Join(filepath.Dir(s.files[0].path), chooser+".go")] = fmt.Sprintf(`package %s
-
-import (
-	"os"
-	"strconv"
-)
-
-var %s, _ = strconv.Atoi(os.Getenv(%q))
-`, s.pkg.Name, chooser, variable)
+	out[filepath.Join(filepath.Dir(s.files[0].path), chooser+".go")] = fmt.Sprintf(text, s.pkg.Name)
 	return out
 }
 
@@ -176,6 +178,17 @@ const (
 	chooser  = "chosenMutant" // the Go variable that holds the number of the mutant that runs; 0: none
 	variable = "OPGEN_MUTANT" // the environment variable that sets it
 )
+
+// choosing declares the variable chooser.
+const choosing = `package %s
+
+import (
+	"os"
+	"strconv"
+)
+
+var ` + chooser + `, _ = strconv.Atoi(os.Getenv("` + variable + `"))
+`
 
 // wrong type-checks the package with mutants and returns those that do not compile.
 func (s *source) wrong(mutants []mutant) (map[string]bool, error) {

@@ -238,7 +238,7 @@ func (s *suite) testStateErrors(t *testing.T) {
 	p := s.build(t, counters(t, 1))
 	p.States = nil
 	_, err := e.Load(p)
-	wantError(t, "no state", err, "plan inference, counter: counter.forward: operator counter, task forward, slot table: want an engine that keeps state, got none")
+	wantError(t, "no state", err, "plan inference, counter: counter.forward: operator counter, task forward: want a state of node counter, got none")
 	var state task.State
 	a := opimpl.NewBinder[int](&task.Accessor{Signature: counter.Signatures[0], State: func(int) *task.State { return &state }})
 	state.Put("text")

@@ -490,16 +490,16 @@ func (j *job) advance(l *line) {
 	j.wakeWaiters(l)
 }
 
-// wakeWaiters wakes those who sleep until a counter has changed.
+// wakeWaiters wakes the workers that sleep until a counter has changed.
 func (j *job) wakeWaiters(l *line) {
 	if l.waiters.Load() > 0 {
 		j.wake()
 	}
 }
 
-// wake wakes all who sleep.
+// wake wakes all workers that sleep.
 func (j *job) wake() {
-	j.waiting.Lock() // so that nobody is about to sleep who has not seen the change
+	j.waiting.Lock() // so that no worker is about to sleep which has not seen the change
 	defer j.waiting.Unlock()
 	j.changed.Broadcast()
 }

@@ -57,7 +57,7 @@ func newCall(s graph.Step, number int) *call {
 // program does.
 func (c *call) fits(got *plan.Call) bool {
 	want := &c.want
-	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || got.Seed != c.inv.Seed() || !bytes.Equal(got.Attrs, want.Attrs) || !slices.Equal(got.Types, want.Types) ||
+	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || got.Seed != c.inv.Seed() || !c.sameAttrs(got.Attrs) || !slices.Equal(got.Types, want.Types) ||
 		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) || !slices.EqualFunc(got.Added, c.inv.Added, partition.Constraint.Equal) {
 		return false
 	}
@@ -79,6 +79,19 @@ func (c *call) fits(got *plan.Call) bool {
 		}
 	}
 	return true
+}
+
+// sameAttrs reports whether attributes in JSON are those of the program. The order of their names does not matter.
+func (c *call) sameAttrs(data []byte) bool {
+	if bytes.Equal(data, c.want.Attrs) {
+		return true
+	}
+	attrs, err := c.sig.Operator.DecodeAttrs(data)
+	if err != nil {
+		return false
+	}
+	again, err := attr.Marshal(attrs)
+	return err == nil && bytes.Equal(again, c.want.Attrs)
 }
 
 // at returns the partitions of a slot.
@@ -222,7 +235,7 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 	for now.next < len(c.work) && c.work[now.next].Tiles() == 0 {
 		now.next++
 	}
-	if now.call != part.Call || now.next != part.Step {
+	if now.call != part.Call || now.next != part.Step || now.left == 0 {
 		return v.TaskErrorf(t, "want step %d of call %d, got step %d of call %d", now.next, now.call, part.Step, part.Call)
 	}
 	now.next++
@@ -309,13 +322,17 @@ func (c *call) touches(part *plan.Task, p *task.Param, a *region.Access) bool {
 // explicit checks that every task of a node waits for the tasks of the nodes after which it explicitly runs.
 func (v *validator) explicit(prog *graph.Program) *plan.Error {
 	for _, s := range prog.Steps {
-		if s.Invocation == nil || s.Phase == graph.Backward {
+		if s.Invocation == nil || s.Phase == graph.Backward || len(s.Invocation.Node.Preceding()) == 0 {
 			continue
 		}
-		for _, m := range s.Invocation.Node.Preceding() {
-			for _, t := range v.steps[s.Invocation.Node.Name] {
+		for _, t := range v.steps[s.Invocation.Node.Name] {
+			after := map[int]bool{}
+			for _, before := range v.Tasks[t].After {
+				after[before] = true
+			}
+			for _, m := range s.Invocation.Node.Preceding() {
 				for _, before := range v.steps[m.Name] {
-					if !slices.Contains(v.Tasks[t].After, before) {
+					if !after[before] {
 						return v.TaskErrorf(t, "want it to run explicitly after %s, got no such order", v.Label(before))
 					}
 				}
@@ -323,6 +340,42 @@ func (v *validator) explicit(prog *graph.Program) *plan.Error {
 		}
 	}
 	return nil
+}
+
+// states checks that the plan makes the states of the nodes whose operators have some, in the order of the program, and no others.
+func (v *validator) states(prog *graph.Program) *plan.Error {
+	var want []*graph.Node
+	open := map[string]bool{} // nodes with calls whose state is not listed yet
+	for i := range v.Calls {
+		open[v.Calls[i].Node] = true
+	}
+	for _, s := range prog.Steps {
+		if s.Invocation == nil || s.Invocation.Node.Op.Signature(task.KindInit) == nil || !open[s.Invocation.Node.Name] {
+			continue
+		}
+		open[s.Invocation.Node.Name] = false
+		want = append(want, s.Invocation.Node)
+	}
+	if len(want) != len(v.States) {
+		return v.Errorf("want the states of %d nodes, got %d", len(want), len(v.States))
+	}
+	for i, n := range want {
+		s := &v.States[i]
+		if s.Node != n.Name || !v.makes(&s.Init, n, task.KindInit) || s.Cleanup != nil && !v.makes(s.Cleanup, n, task.KindCleanup) {
+			return v.Errorf("want the state of node %s (operator %s), got another of node %q", n.Name, n.Op.Name, s.Node)
+		}
+	}
+	return nil
+}
+
+// makes reports whether a call makes, or frees, the state of a node.
+func (v *validator) makes(got *plan.Call, n *graph.Node, kind task.Kind) bool {
+	sig := n.Op.Signature(kind)
+	if sig == nil {
+		return false
+	}
+	c := newCall(graph.Step{Invocation: &graph.Invocation{Node: n, Signature: sig, Operands: make([][]graph.Tensor, len(sig.Params))}}, 0)
+	return got.Node == n.Name && c.fits(got)
 }
 
 // times returns how many elements of a list are x.

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -24,6 +25,9 @@ import (
 // identity. Package verify proves the rest: that the queues keep the order of the tasks, and that tensors
 // keep their memory. The error is a *plan.Error.
 func Plan(p *plan.Plan, prog *graph.Program) error {
+	if err := verify.Form(p); err != nil {
+		return err
+	}
 	v := &validator{Plan: p, symbols: symbols{}, calls: map[key]*call{}, steps: map[string][]int{}}
 	want := v.program(prog)
 	got, err := v.plan()
@@ -32,6 +36,9 @@ func Plan(p *plan.Plan, prog *graph.Program) error {
 	}
 	if err == nil {
 		err = v.explicit(prog)
+	}
+	if err == nil {
+		err = v.states(prog)
 	}
 	if err != nil {
 		return err
@@ -261,11 +268,12 @@ func (v *validator) compare(prog *graph.Program, want *memory[graph.Tensor], got
 	roots := map[string]region.Root{}
 	for i := range v.Roots {
 		if r := &v.Roots[i]; r.Use != plan.Internal {
-			if _, twice := roots[r.Name]; twice {
-				return v.RootErrorf(region.Root(i), "want one tensor of each name that the caller sees, got two")
-			}
 			roots[r.Name] = region.Root(i)
 		}
+	}
+	fetched := map[graph.Tensor]bool{}
+	for _, t := range prog.Fetched {
+		fetched[t] = true
 	}
 	for _, list := range []struct {
 		tensors []graph.Tensor
@@ -287,14 +295,18 @@ func (v *validator) compare(prog *graph.Program, want *memory[graph.Tensor], got
 
 				return v.RootErrorf(r, "want a plan that computes what its program says, got other elements")
 			}
-			if v.Roots[r].Last < len(v.Tasks) && slices.Contains(prog.Fetched, t) {
+			if v.Roots[r].Last < len(v.Tasks) && fetched[t] {
 				return v.RootErrorf(r, "want a fetched tensor to live until %d, got %d", len(v.Tasks), v.Roots[r].Last)
 			}
 		}
 	}
-	for name, r := range roots {
-		if v.Roots[r].Use == plan.Variable && !slices.ContainsFunc(prog.Variables, func(t graph.Tensor) bool { return t.Name() == name }) {
-			return v.RootErrorf(r, "want the variables of the program, got another")
+	variables := map[string]bool{}
+	for _, t := range prog.Variables {
+		variables[t.Name()] = true
+	}
+	for i := range v.Roots {
+		if r := &v.Roots[i]; r.Use == plan.Variable && !variables[r.Name] {
+			return v.RootErrorf(region.Root(i), "want the variables of the program, got another")
 		}
 	}
 	return nil

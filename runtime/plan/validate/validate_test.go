@@ -106,7 +106,7 @@ func TestPlan(t *testing.T) {
 		{"a lost name", func(p *plan.Plan) { root(p, "x").Name = "y" }, "want a tensor (fed) for x"},
 		{"another use", func(p *plan.Plan) { root(p, "c.output").Use = plan.Internal }, "for c.output f32[2, 4] of the program, got none"},
 		{"an early end", func(p *plan.Plan) { root(p, "c.output").Last-- }, "want a fetched tensor to live until"},
-		{"one name twice", func(p *plan.Plan) { root(p, "label").Name = "x" }, "want one tensor of each name that the caller sees, got two"},
+		{"one name twice", func(p *plan.Plan) { root(p, "label").Name = "x" }, "want a name of its own for each tensor that the caller sees, got two"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,6 +163,9 @@ func TestTiles(t *testing.T) {
 		}
 		if label := p.Label(0); label != "a: pool_2d.forward" {
 			t.Fatalf("the first task is %s", label)
+		}
+		for d := range p.Tasks[0].Inner {
+			p.Tasks[0].Inner[d].Grain = 1
 		}
 		p.Tasks = slices.Insert(p.Tasks, 0, p.Tasks[0])
 		for i, tile := range tt.tiles {

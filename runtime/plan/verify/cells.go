@@ -65,13 +65,14 @@ func (c checker) box(t, i int, to *region.Box) {
 }
 
 // cells divides a root at all bounds of the boxes that tasks touch. Each box is made of whole cells, so that what is
-// known of elements is the same all over a cell.
+// known of elements is the same all over a cell. One value serves all roots, one after the other.
 type cells struct {
 	cuts  [][]int // per axis, ascending
 	count int
 	at    []int
 	end   []int
 	first []int
+	box   [2]region.Box
 }
 
 // Cells of a root may be this many times its accesses, and some more.
@@ -80,36 +81,40 @@ const (
 	freeCells   = 1 << 16
 )
 
-// cells returns the cells of a root. More of them than accesses warrant are an error.
-func (c checker) cells(r region.Root, list []use) (*cells, *plan.Error) {
-	rank := len(c.Roots[r].Shape)
-	x := &cells{cuts: make([][]int, rank), count: 1, at: make([]int, rank), end: make([]int, rank), first: make([]int, rank)}
-	seen := make([]map[int]bool, rank)
-	for d, n := range c.Roots[r].Shape {
-		seen[d] = map[int]bool{0: true, n: true}
+// divide makes the cells of a root. More of them than accesses warrant are an error.
+func (x *cells) divide(c checker, r region.Root, list []use) *plan.Error {
+	shape := c.Roots[r].Shape
+	rank := len(shape)
+	x.cuts = slices.Grow(x.cuts[:0], rank)[:rank]
+	for _, s := range []*[]int{&x.at, &x.end, &x.first} {
+		*s = slices.Grow((*s)[:0], rank)[:rank]
 	}
-	var box, last region.Box
+	for d, n := range shape {
+		x.cuts[d] = append(x.cuts[d][:0], 0, n)
+	}
+	box, last := &x.box[0], &x.box[1]
 	for i, u := range list {
-		c.box(int(u.task), int(u.access), &box)
-		for d := range seen {
+		c.box(int(u.task), int(u.access), box)
+		for d, n := range shape {
 			if i == 0 || box.Lo[d] != last.Lo[d] || box.Hi[d] != last.Hi[d] { // neighbors often agree
-				seen[d][box.Lo[d]], seen[d][box.Hi[d]] = true, true
+				if box.Lo[d] > 0 || box.Hi[d] < n {
+					x.cuts[d] = append(x.cuts[d], box.Lo[d], box.Hi[d])
+				}
 			}
 		}
 		box, last = last, box
 	}
+	x.count = 1
 	for d := range rank {
-		for at := range seen[d] {
-			x.cuts[d] = append(x.cuts[d], at)
-		}
 		slices.Sort(x.cuts[d])
+		x.cuts[d] = slices.Compact(x.cuts[d])
 		n := max(len(x.cuts[d])-1, 1)
 		if x.count > (cellsPerUse*len(list)+freeCells)/n {
-			return nil, c.RootErrorf(r, "want at most %d parts for each access, got more", cellsPerUse)
+			return c.RootErrorf(r, "want at most %d parts for each access, got more", cellsPerUse)
 		}
 		x.count *= n
 	}
-	return x, nil
+	return nil
 }
 
 // each calls visit with the cells of a box.

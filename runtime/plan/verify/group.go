@@ -1,6 +1,9 @@
 package verify
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -16,17 +19,14 @@ func (c checker) checkGroup(t int) *plan.Error {
 		return c.TaskErrorf(t, "want a chain or a batch of tasks, got %q of %d", f.Group.Form, len(parts))
 	}
 	over := 0
+	touched := map[region.Root]parting{}
 	for i := range parts {
 		if err := c.checkPart(t, i); err != nil {
 			return err
 		}
 		over += parts[i].Over
-		for k := range i {
-			if r, ok := meet(&parts[k], &parts[i]); ok && (f.Group.Form != plan.Chain || shape.Prod(c.Roots[r].Shape) != f.Over) {
-				err := c.TaskErrorf(t, "want parts that share only elements of their indices, got parts %d and %d", k, i)
-				err.Root = c.Roots[r].Name
-				return err
-			}
+		if err := c.checkMeeting(t, i, touched); err != nil {
+			return err
 		}
 	}
 	if f.Group.Form == plan.Batch && over != f.Over {
@@ -44,6 +44,8 @@ func (c checker) checkPart(t, i int) *plan.Error {
 		return c.TaskErrorf(t, "want calls and built-in operations as parts, got something else as part %d", i)
 	case !part.Elementwise || part.Inner != nil || part.Tile != 0:
 		return c.TaskErrorf(t, "want elementwise parts, got part %d", i)
+	case part.Grain < 1 || part.Step < 0 || part.Builtin != nil && len(part.Access) == 0:
+		return c.TaskErrorf(t, "want parts with a step of 0 or more, a grain of 1 or more and tensors, got something else as part %d", i)
 	case part.Over < 0 || part.Over > f.Over:
 		return c.TaskErrorf(t, "want parts within %d indices, got %d in part %d", f.Over, part.Over, i)
 	case f.Group.Form == plan.Chain && part.Over != f.Over:
@@ -63,16 +65,40 @@ func (c checker) checkPart(t, i int) *plan.Error {
 	return nil
 }
 
-// meet returns a root that one of two parts writes and the other accesses.
-func meet(t, u *plan.Task) (region.Root, bool) {
-	for i := range t.Access {
-		for k := range u.Access {
-			if a, b := &t.Access[i], &u.Access[k]; a.Root == b.Root && !(a.Perm == perm.Read && b.Perm == perm.Read) {
-				return a.Root, true
-			}
+// parting is what the parts so far of a fused task do with a root: the first part that accesses it, and the first that writes it,
+// or none.
+type parting struct{ access, write int }
+
+// checkMeeting checks that part i of a fused task and the parts before it may run as one task: in a chain, what one of them
+// writes and the other accesses has an element for each index, and in a batch there is no such tensor. It adds the part to
+// what is touched.
+func (c checker) checkMeeting(t, i int, touched map[region.Root]parting) *plan.Error {
+	f := &c.Tasks[t]
+	for k := range f.Group.Parts[i].Access {
+		a := &f.Group.Parts[i].Access[k]
+		before, ok := touched[a.Root]
+		other := before.write
+		if a.Perm != perm.Read {
+			other = before.access
+		}
+		if ok && other != none && (f.Group.Form != plan.Chain || shape.Prod(c.Roots[a.Root].Shape) != f.Over) {
+			err := c.TaskErrorf(t, "want parts that share only elements of their indices, got parts %d and %d", other, i)
+			err.Root = c.Roots[a.Root].Name
+			return err
 		}
 	}
-	return 0, false
+	for k := range f.Group.Parts[i].Access {
+		a := &f.Group.Parts[i].Access[k]
+		u, ok := touched[a.Root]
+		if !ok {
+			u = parting{i, none}
+		}
+		if u.write == none && a.Perm != perm.Read {
+			u.write = i
+		}
+		touched[a.Root] = u
+	}
+	return nil
 }
 
 // checkTogether checks that the accesses of a fused task are those of its parts: to each root one access. That
@@ -114,10 +140,9 @@ func (c checker) checkTogether(t int) *plan.Error {
 			return err
 		}
 	}
-	for i := range c.Roots { // in this order, so that the error does not depend on the map's
-		if _, left := want[region.Root(i)]; left {
-			return c.RootErrorf(region.Root(i), "want the accesses that its parts have together in %s, got none to a tensor", c.Label(t))
-		}
+	if len(want) > 0 {
+		least := slices.Min(slices.Collect(maps.Keys(want))) // the error does not depend on the order of the map
+		return c.RootErrorf(least, "want the accesses that its parts have together in %s, got none to a tensor", c.Label(t))
 	}
 	return nil
 }

@@ -29,6 +29,13 @@ func (c checker) queues() (*queues, *plan.Error) {
 	if s.Tasks != n || workers < 1 {
 		return nil, c.Errorf("want a schedule of %d tasks for at least one worker, got %d for %d", n, s.Tasks, workers)
 	}
+	entries := 0
+	for _, queue := range s.Queues {
+		entries += len(queue)
+	}
+	if len(s.Shared) > entries/workers {
+		return nil, c.Errorf("want each of %d shared tasks in each of %d queues, got queues with %d entries", len(s.Shared), workers, entries)
+	}
 	q := &queues{checker: c, at: make([]int, n), worker: make([]int, n), number: make([]int, n), clocks: make([]*clock, n)}
 	for t := range q.worker {
 		q.worker[t] = unplaced

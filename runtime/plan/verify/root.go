@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/internal/intset"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
@@ -33,6 +34,38 @@ func (c checker) checkRoots() *plan.Error {
 			return fail("want a place within the %d bytes of the arena, got %d bytes at %d", c.ArenaBytes, pl.Bytes, pl.Off)
 		}
 	}
+	if err := c.checkNames(); err != nil {
+		return err
+	}
+	return c.checkArena()
+}
+
+// checkNames checks that no other root has the name of one that the caller feeds or fetches: the caller tells them apart by
+// name, and variables of one name are one memory.
+func (c checker) checkNames() *plan.Error {
+	seen := make(map[string]region.Root, len(c.Roots))
+	for i := range c.Roots {
+		r := &c.Roots[i]
+		if other, twice := seen[r.Name]; twice && (r.Use != plan.Internal || c.Roots[other].Use != plan.Internal) {
+			return c.RootErrorf(region.Root(i), "want a name of its own for each tensor that the caller sees, got two of one name")
+		}
+		seen[r.Name] = region.Root(i)
+	}
+	return nil
+}
+
+// checkArena checks that the arena ends with a root on some device.
+func (c checker) checkArena() *plan.Error {
+	var end int64
+	size := max(c.DeviceBytes(), 1)
+	for i := range c.Roots {
+		if r := &c.Roots[i]; r.Use != plan.Variable && r.First <= r.Last && r.Place.Bytes > 0 {
+			end = max(end, (r.Place.Off+r.Place.Bytes-1)%size+1)
+		}
+	}
+	if c.DeviceBytes()-end >= plan.Align {
+		return c.Errorf("want an arena that ends with a tensor, got %d bytes, of which tensors take %d", c.DeviceBytes(), end)
+	}
 	return nil
 }
 
@@ -55,7 +88,7 @@ func (c checker) checkLives() *plan.Error {
 		}
 	}
 	var err *plan.Error
-	c.overlapping(func(q, r region.Root) bool {
+	c.sweep(func(region.Root) bool { return true }, func(q, r region.Root) bool {
 		a, b := &c.Roots[q], &c.Roots[r]
 		meet := a.First <= b.Last && b.First <= a.Last
 		// What is fed for the next run must not destroy what the last one left to be fetched.
@@ -69,25 +102,54 @@ func (c checker) checkLives() *plan.Error {
 	return err
 }
 
-// overlapping calls visit for every two roots that have bytes in common, until it returns false. Roots that
-// no task touches have no memory.
-func (c checker) overlapping(visit func(a, b region.Root) bool) {
-	var order []region.Root
+// edge is the first byte of a root, or the one behind its last.
+type edge struct {
+	at   int64
+	rank int32 // of the root by First
+	ends bool
+}
+
+// sweep goes through the arena by address, and calls visit for two roots that have bytes in common, until it returns false. At
+// each byte at which a root begins these are it and the roots before and after it by First, and the first and the last. If no two
+// of them live together, no two roots of a byte do. Roots that no task touches have no memory, and others count only if some function says so.
+func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Root) bool) {
+	var order []region.Root // by First
 	for i := range c.Roots {
-		if r := &c.Roots[i]; r.Place.Space == region.Arena && r.Place.Bytes > 0 && r.First <= r.Last {
+		if r := &c.Roots[i]; r.Place.Space == region.Arena && r.Place.Bytes > 0 && r.First <= r.Last && counts(region.Root(i)) {
 			order = append(order, region.Root(i))
 		}
 	}
-	slices.SortFunc(order, func(a, b region.Root) int { return cmp.Compare(c.Roots[a].Place.Off, c.Roots[b].Place.Off) })
-	for i, a := range order {
-		end := c.Roots[a].Place.Off + c.Roots[a].Place.Bytes
-		for _, b := range order[i+1:] {
-			if c.Roots[b].Place.Off >= end {
-				break
+	slices.SortStableFunc(order, func(a, b region.Root) int { return cmp.Compare(c.Roots[a].First, c.Roots[b].First) })
+	edges := make([]edge, 0, 2*len(order))
+	for rank, r := range order {
+		pl := &c.Roots[r].Place
+		edges = append(edges, edge{pl.Off, int32(rank), false}, edge{pl.Off + pl.Bytes, int32(rank), true})
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		switch {
+		case a.at != b.at:
+			return cmp.Compare(a.at, b.at)
+		case a.ends != b.ends:
+			if a.ends {
+				return -1
 			}
-			if !visit(a, b) {
-				return
-			}
+			return 1
+		}
+		return cmp.Compare(a.rank, b.rank)
+	})
+	here := intset.New(len(order)) // ranks of the roots at the byte
+	pair := func(a, b int) bool {
+		return a == intset.None || b == intset.None || a == b || visit(order[a], order[b])
+	}
+	for _, e := range edges {
+		rank := int(e.rank)
+		if e.ends { // those before and after it have been at a byte with it
+			here.Remove(rank)
+			continue
+		}
+		here.Add(rank)
+		if !pair(here.Below(rank), rank) || !pair(rank, here.Above(rank)) || !pair(here.Above(-1), here.Below(len(order))) {
+			return
 		}
 	}
 }

@@ -27,8 +27,9 @@ type signal struct {
 func (q *queues) run() *plan.Error {
 	workers := q.Schedule.Workers()
 	x := &walk{q, make([]*clock, workers), make([]int, workers), make([][]signal, workers), make([]int, len(q.Schedule.Shared))}
+	begin := &clock{passed: make([]int, workers)}
 	for w := range x.now {
-		x.now[w] = &clock{passed: make([]int, workers)}
+		x.now[w] = begin
 	}
 	for moved := true; moved; {
 		moved = false

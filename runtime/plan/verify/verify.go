@@ -44,6 +44,13 @@ func Program(p *plan.Plan) error {
 	return first(c.checkRoots, c.checkTasks, c.checkTiles, c.checkDevices, c.checkPairs, c.checkLives, c.checkWritten)
 }
 
+// Form checks each root, call and task by itself: numbers refer to what there is, accesses lie within their roots, and places
+// within the arena. What follows these numbers then needs no checks of its own. The error is a *plan.Error.
+func Form(p *plan.Plan) error {
+	c := checker{p}
+	return first(c.checkRoots, c.checkTasks)
+}
+
 // first returns the first error of some checks.
 func first(checks ...func() *plan.Error) error {
 	for _, check := range checks {

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -9,22 +11,24 @@ import (
 // checkWritten checks that tasks, in their order, read only what earlier ones, or the caller, have
 // written.
 func (c checker) checkWritten() *plan.Error {
+	x := &cells{}
+	var unwritten []bool
 	for r, list := range c.uses() {
-		if err := c.checkRootWritten(region.Root(r), list); err != nil {
+		if err := x.divide(c, region.Root(r), list); err != nil {
+			return err
+		}
+		unwritten = slices.Grow(unwritten[:0], x.count)[:x.count]
+		if err := c.checkRootWritten(region.Root(r), list, x, unwritten); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkRootWritten is checkWritten for the accesses to one root.
-func (c checker) checkRootWritten(r region.Root, list []use) *plan.Error {
-	x, err := c.cells(r, list)
-	if err != nil {
-		return err
-	}
+// checkRootWritten is checkWritten for the accesses to one root. unwritten has an entry for each of its cells.
+func (c checker) checkRootWritten(r region.Root, list []use, x *cells, unwritten []bool) *plan.Error {
+	var err *plan.Error
 	root := &c.Roots[r]
-	unwritten := make([]bool, x.count)
 	for i := range unwritten {
 		unwritten[i] = root.Use == plan.Internal || root.Use == plan.Fetched
 	}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/runtime/loader"
+)
+
+// training trains a classifier on all batches, with checkpoints.
+type training struct {
+	options    options
+	session    *opgen.Session
+	classifier *classifier
+	batches    *loader.Loader[dataset]
+	w          io.Writer
+
+	// Of the epoch so far: the sum of the losses of all images, how many answers were right, and the number of images.
+	losses        float64
+	correct, seen int
+}
+
+// run trains from where the checkpoints stand, or from the beginning.
+func (t *training) run(ctx context.Context) (err error) {
+	at, err := t.resume(ctx)
+	if err != nil {
+		return err
+	}
+	curve, err := openCurve(t.options.curve, at.Step)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, curve.close()) }()
+	steps, every := t.batches.StepsPerEpoch(), t.options.every
+	if every == 0 {
+		every = steps
+	}
+	bar := newProgress(t.w, t.options.epochs, steps)
+	for b, err := range t.batches.From(ctx, at.Step) {
+		if err != nil {
+			return err
+		}
+		if b.InEpoch == 0 {
+			t.losses, t.correct, t.seen = 0, 0, 0
+		}
+		loss, right, err := t.classifier.step(ctx, b.Data)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(curve, "%d %d %x\n", b.Epoch+1, b.InEpoch+1, loss)
+		t.losses += float64(loss) * float64(b.Data.len())
+		t.correct += right
+		t.seen += b.Data.len()
+		bar.update(b.Epoch+1, b.InEpoch+1, b.Data.len(), t.losses/float64(t.seen), float64(t.correct)/float64(t.seen))
+		if step := b.Step + 1; t.options.checkpoints != "" && (step%every == 0 || step == t.batches.Steps()) {
+			if err := errors.Join(curve.flush(), t.save(step)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkpoints returns the checkpoints of the training.
+func (t *training) checkpoints() opgen.Checkpoints {
+	return opgen.Checkpoints{Dir: t.options.checkpoints}
+}
+
+// fixed returns the options that a training must have again when it goes on.
+func (t *training) fixed() map[string]string {
+	o := t.options
+	return map[string]string{"seed": fmt.Sprint(o.seed), "batch": fmt.Sprint(o.batch), "devices": fmt.Sprint(o.devices), "epochs": fmt.Sprint(o.epochs),
+		"schedule": o.rates, "clip": fmt.Sprint(o.clip), "load": o.load}
+}
+
+// save writes a checkpoint.
+func (t *training) save(step int) error {
+	notes := t.fixed()
+	notes["losses"] = strconv.FormatFloat(t.losses, 'x', -1, 64)
+	notes["correct"], notes["seen"] = strconv.Itoa(t.correct), strconv.Itoa(t.seen)
+	return t.checkpoints().Save(t.session, opgen.Position{Step: step, Notes: notes})
+}
+
+// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so that they are not lost.
+func (t *training) resume(ctx context.Context) (at opgen.Position, err error) {
+	if t.options.checkpoints == "" {
+		return at, nil
+	}
+	if !t.options.resume {
+		steps, err := t.checkpoints().Steps()
+		if err == nil && len(steps) > 0 {
+			err = fmt.Errorf("%s has a checkpoint of step %d: go on from it with -resume, or give another folder", t.options.checkpoints, steps[0])
+		}
+		return at, err
+	}
+	if _, err := t.classifier.train.For(ctx, t.options.batch); err != nil {
+		return at, err
+	}
+	if at, err = t.checkpoints().Resume(t.session); err != nil || at.Step == 0 {
+		return at, err
+	}
+	if err := at.Differs(t.fixed()); err != nil {
+		return at, err
+	}
+	t.losses, err = strconv.ParseFloat(at.Notes["losses"], 64)
+	var errCorrect, errSeen error
+	t.correct, errCorrect = strconv.Atoi(at.Notes["correct"])
+	t.seen, errSeen = strconv.Atoi(at.Notes["seen"])
+	if at.Damaged != nil {
+		fmt.Fprintf(t.w, "%v\n", at.Damaged)
+	}
+	fmt.Fprintf(t.w, "going on after step %d of %d\n", at.Step, t.batches.Steps())
+	return at, errors.Join(err, errCorrect, errSeen)
+}
+
+// curve is the file with the loss of every step; without a path it is nowhere.
+type curve struct {
+	*bufio.Writer
+	file *os.File
+}
+
+// openCurve creates the file. It keeps the lines of the steps before the first one, if the training goes on.
+func openCurve(path string, first int) (*curve, error) {
+	if path == "" {
+		return &curve{Writer: bufio.NewWriter(io.Discard)}, nil
+	}
+	var kept []byte
+	if first > 0 {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		lines := bytes.SplitAfter(text, []byte("\n"))
+		if len(lines) <= first {
+			return nil, fmt.Errorf("%s: want the losses of %d steps, got %d", path, first, len(lines)-1)
+		}
+		kept = bytes.Join(lines[:first], nil)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &curve{bufio.NewWriter(f), f}
+	c.Write(kept) // an error stays until flush
+	return c, nil
+}
+
+// flush writes the losses so far to the disk.
+func (c *curve) flush() error {
+	if err := c.Flush(); err != nil || c.file == nil {
+		return err
+	}
+	return c.file.Sync()
+}
+
+// close writes the rest and closes the file.
+func (c *curve) close() error {
+	if c.file == nil {
+		return nil
+	}
+	return errors.Join(c.Flush(), c.file.Close())
+}

@@ -1,0 +1,136 @@
+// Command size measures large graphs: it builds a graph of n nodes, its program and its plan, schedules, verifies and
+// loads it, and prints the seconds of processor time of each stage and the peak memory. Each graph has a process of its own,
+// so that its peak memory is known.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+func main() {
+	log.SetFlags(0)
+	sizes := flag.String("n", "100000,1000000", "numbers of nodes, separated by commas")
+	only := flag.String("shape", "", "the only shape to measure")
+	workers := flag.Int("workers", 2, "number of queues")
+	child := flag.Bool("child", false, "measure one shape of one size in this process")
+	flag.Parse()
+	if *child {
+		if err := printRow(*only, *sizes, *workers); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	fmt.Println("| graph | n | graph | program | plan | schedule | verify | load | all, seconds | GiB |")
+	fmt.Println("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+	for _, s := range shapes {
+		for n := range strings.SplitSeq(*sizes, ",") {
+			if *only != "" && *only != s.name {
+				continue
+			}
+			c := exec.Command(os.Args[0], "-child", "-shape", s.name, "-n", n, "-workers", strconv.Itoa(*workers))
+			c.Stdout, c.Stderr = os.Stdout, os.Stderr
+			if err := c.Run(); err != nil {
+				log.Fatalf("%s of %s: %v", s.name, n, err)
+			}
+		}
+	}
+}
+
+// printRow measures one shape of one size and prints the row of the table.
+func printRow(name, size string, workers int) error {
+	n, err := strconv.Atoi(size)
+	i := slices.IndexFunc(shapes, func(s shape) bool { return s.name == name })
+	if err != nil || i < 0 {
+		return fmt.Errorf("want a shape and a number of nodes, got %q and %q", name, size)
+	}
+	stages, err := measure(&shapes[i], n, workers)
+	if err != nil {
+		return err
+	}
+	row, all := "", time.Duration(0)
+	for _, took := range stages {
+		row += fmt.Sprintf(" %.2f |", took.Seconds())
+		all += took
+	}
+	for range 6 - len(stages) {
+		row += " |"
+	}
+	_, peak := usage()
+	fmt.Printf("| %s | %d |%s %.1f | %.1f |\n", name, n, row, all.Seconds(), float64(peak)/(1<<30))
+	return nil
+}
+
+// measure returns how long each stage takes: graph, program, plan, schedule, verify and load. It stops after the program of
+// a graph that must be refused.
+func measure(s *shape, n, workers int) ([]time.Duration, error) {
+	var stages []time.Duration
+	start := clock()
+	lap := func() {
+		now := clock()
+		stages = append(stages, now-start)
+		start = now
+	}
+	g := graph.New(1)
+	program := s.build(g, n)
+	lap()
+	prog, err := program()
+	lap()
+	if s.refused {
+		if err == nil {
+			return nil, fmt.Errorf("want an error of %s, got none", s.name)
+		}
+		return stages, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := planner.Build(prog)
+	if err != nil {
+		return nil, err
+	}
+	lap()
+	if p, err = planner.Reschedule(p, planner.Workers(workers)); err != nil {
+		return nil, err
+	}
+	lap()
+	if err := verify.Plan(p); err != nil {
+		return nil, err
+	}
+	lap()
+	var r task.Registry
+	if err := catalogue.Register(&r); err != nil {
+		return nil, err
+	}
+	e := engine.New(&r, cpu.New(cpu.Config{Workers: workers}), engine.Config{})
+	defer e.Close()
+	start = clock()
+	if _, err := e.Load(p); err != nil {
+		return nil, err
+	}
+	lap()
+	return stages, nil
+}
+
+// clock returns the processor time of the process so far, which other processes do not change; or else the time.
+func clock() time.Duration {
+	if busy, _ := usage(); busy > 0 {
+		return busy
+	}
+	return time.Duration(time.Now().UnixNano())
+}
