@@ -1,5 +1,5 @@
 // Package vet checks Go code around operators for mistakes that types do not prevent: arguments that are not
-// plain data, access to the memory behind views, and views that are kept beyond the task.
+// plain data, access to the memory behind views, views that are kept beyond the task, and changes of what ranges share.
 //
 // opgen vet runs the checks; the opgen binary also is a tool for go vet -vettool.
 package vet
