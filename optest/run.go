@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
@@ -79,7 +80,7 @@ func runIn(e *engine.Engine, p *graph.Program, fed values, x Execution) (values,
 	}
 	filled := fillable(pl, x)
 	for i := range pl.Tasks {
-		if x.grain > 0 && !slices.ContainsFunc(pl.Tasks[i].Access, func(a region.Access) bool { return a.Least != nil }) {
+		if x.grain > 0 && !slices.ContainsFunc(pl.Tasks[i].Access, whole) {
 			pl.Tasks[i].Grain = x.grain
 		}
 	}
@@ -117,6 +118,10 @@ func runIn(e *engine.Engine, p *graph.Program, fed values, x Execution) (values,
 	}
 	return out, nil
 }
+
+// whole reports whether an access allows no other ranges than those of the plan: tiles have their own, and a task that folds
+// runs in one.
+func whole(a region.Access) bool { return a.Least != nil || a.Perm == perm.Reduce }
 
 // fillable makes the roots of a plan that tasks write into roots that can be filled before a run, and lists them. A root can
 // be filled only if it is fed, and if no other root uses its memory. So it becomes a fed one, and moves to the end of the
