@@ -38,8 +38,8 @@ func TestMisfits(t *testing.T) {
 // TestMissingKernels gives an operator without kernels.
 func TestMissingKernels(t *testing.T) {
 	_, err := New(func(*task.Registry) error { return nil }, []*graph.Operator{softmax.Operator})
-	want := "optest: operator softmax, task forward: want a task that Register registers, got none"
-	if err == nil || !strings.HasPrefix(err.Error(), want) {
+	want := "operator softmax, task forward: want a task that Register registers, got none"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
