@@ -51,7 +51,7 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 			lo, below = 0, b
 		}
 	}
-	if slot >= 0 {
+	if slot >= 0 && below > 0 { // no integer is below 0
 		if v, ok := d.given(d.rng, slot, t.Type(), t.Shape(), below*(1-lo)); ok {
 			if want := shape.Prod(t.Shape()); len(v) != want && d.err == nil {
 				d.err = valuesError(fmt.Sprintf("Values(%s, %s): want %d elements for the shape %v, got %d", d.op.Name, d.op.Slots[slot].Name, want, t.Shape(), len(v)))
