@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz kill conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles bench-size plan-mutants coverage-table
+.PHONY: run generate test race property bench peers fuzz kill conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -28,7 +28,7 @@ coverage-table:
 	@cat docs/tests.md
 
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./runtime/... ./kernels/... ./internal/...
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./runtime/... ./kernels/... ./optest/... ./internal/...
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
 # does. It takes some minutes.
@@ -67,6 +67,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParseFormula $(FUZZFLAGS) ./internal/expr
 	$(GO) test -run '^$$' -fuzz FuzzFormula $(FUZZFLAGS) ./internal/check
 	$(GO) test -run '^$$' -fuzz FuzzProgram $(FUZZFLAGS) ./runtime/formula
+	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/attr
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/plan
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
@@ -125,7 +126,7 @@ COUNT ?= 2000
 SEED ?= 1
 OF ?=
 mutate-formulas:
-	$(GO) test ./kernels -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED) -formula-of "$(OF)"
+	$(GO) test ./optest -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED) -formula-of "$(OF)"
 
 # mutate-facts changes FACTS facts of specs, stated ones and those that follow from formulas, one at a time; 0 means all. It
 # fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes about ten
@@ -152,3 +153,18 @@ tiles:
 SIZES ?= 100000,1000000
 bench-size:
 	GOMAXPROCS=1 $(GO) run ./test/size -n $(SIZES)
+
+# vuln asks for known vulnerabilities of what is imported. The tool and its database come from the network; without it, a line
+# says so, and nothing fails.
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
+VULNDB ?= https://vuln.go.dev
+vuln:
+	@if $(GO) run $(GOVULNCHECK) -version >/dev/null 2>&1 && curl -fsS -m 20 -o /dev/null $(VULNDB)/index/db.json 2>/dev/null; then \
+		$(GO) run $(GOVULNCHECK) -db $(VULNDB) ./...; \
+	else echo "make vuln: govulncheck or its database $(VULNDB) cannot be reached; nothing was checked"; fi
+
+# sbom writes the bill of materials of the command opgen to bin/opgen.cdx.json.
+sbom:
+	@mkdir -p bin
+	$(GO) build -o bin/opgen ./cmd/opgen
+	$(GO) run ./internal/sbom bin/opgen > bin/opgen.cdx.json

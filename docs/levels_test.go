@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"examples":  {"programs", "everyone"},
 	"kernels":   {"kernels", "everyone"},
 	"generated": {"generated code", "programs", "kernels", "everyone"},
+	"optest":    {"programs", "engines", "kernels", "everyone"},
 	"runtime":   {"programs", "engines", "kernels", "everyone"},
 	"internal":  {"tools", "engines", "kernels", "everyone"},
 	"generate":  {"tools", "engines", "kernels", "everyone"},
@@ -39,6 +40,7 @@ var audienceOf = map[string]string{
 	"opgen":     "programs",
 	"examples":  "programs",
 	"kernels":   "kernels",
+	"optest":    "tools",
 	"generated": "generated code",
 	"internal":  "tools",
 	"generate":  "tools",
@@ -56,6 +58,7 @@ var reaches = map[string][]string{
 	"runtime":   {"runtime", "internal/nearest", "internal/expr", "internal/term", "internal/program", "internal/derive"}, // names of attributes; formulas
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                  // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
+	"optest":    {"runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"generated", "kernels", "runtime", "generate", "internal"}, // what judges specs
 	"templates": nil,

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
@@ -63,6 +65,18 @@ var benchmarks = []struct {
 // BenchmarkKernels times the tasks of operators in one goroutine: with the kernels of the catalogue, with loops that are made
 // of formulas, and where it ends soon with the reference.
 func BenchmarkKernels(b *testing.B) {
+	var kernels, loops task.Registry
+	if err := catalogue.Register(&kernels); err != nil {
+		b.Fatal(err)
+	}
+	for _, o := range catalogue.Operators() {
+		if len(o.Formula) == 0 {
+			continue
+		}
+		if err := formula.Register(&loops, op.CPU, &o.Operator); err != nil {
+			b.Fatal(err)
+		}
+	}
 	for _, x := range benchmarks {
 		o := operatorNamed(b, x.op)
 		attrs, err := o.DecodeAttrs([]byte(x.attrs))
@@ -73,7 +87,7 @@ func BenchmarkKernels(b *testing.B) {
 			for _, k := range []struct {
 				name  string
 				tasks *task.Registry
-			}{{"catalogue", registry()}, {"loops", loops()}} {
+			}{{"catalogue", &kernels}, {"loops", &loops}} {
 				var size int
 				for _, dims := range x.shapes {
 					size = max(size, product(dims))
@@ -114,7 +128,7 @@ func operatorNamed(b *testing.B, name string) *graph.Operator {
 
 // boundSteps returns functions that run the steps of a task on values drawn at random.
 func boundSteps(b *testing.B, o *graph.Operator, number int, attrs task.Attrs, shapes map[string][]int, tasks *task.Registry) []func() error {
-	s := sample{op: o, attrs: attrs, shapes: shapes}
+	var chosen []dtype.Type
 	for _, v := range o.Types {
 		t := v.Types[0].Host()
 		for _, u := range v.Types {
@@ -122,11 +136,19 @@ func boundSteps(b *testing.B, o *graph.Operator, number int, attrs task.Attrs, s
 				t = u
 			}
 		}
-		s.types = append(s.types, t)
+		chosen = append(chosen, t)
 	}
 	given := task.NoneGiven(&o.Operator)
-	for slot := range o.Slots {
-		given.Operands[slot] = s.operands(slot)
+	for slot, s := range o.Slots {
+		typ, err := dtype.Parse(s.Type)
+		if err != nil {
+			typ = chosen[slices.IndexFunc(o.Types, func(v task.TypeVar) bool { return v.Name == s.Type })]
+		}
+		for _, name := range []string{s.Name, s.Name + ".0", s.Name + ".1"} {
+			if dims, ok := shapes[name]; ok {
+				given.Operands[slot] = append(given.Operands[slot], task.Operand{Type: typ, Shape: dims})
+			}
+		}
 	}
 	r, err := task.Resolve(&o.Operator, attrs, given)
 	if err != nil {
@@ -152,7 +174,7 @@ func boundSteps(b *testing.B, o *graph.Operator, number int, attrs task.Attrs, s
 		b.Skip("the catalogue has no kernel") // never: the catalogue registers all tasks
 	}
 	for _, v := range registered.Variants {
-		if dtype.Format(v.Types) != dtype.Format(s.types) {
+		if dtype.Format(v.Types) != dtype.Format(chosen) {
 			continue
 		}
 		bodies, err := v.Bind(&task.Accessor{Signature: registered.Signature, Attrs: attrs, Resolved: r, Memory: buffers,
@@ -180,7 +202,7 @@ func boundSteps(b *testing.B, o *graph.Operator, number int, attrs task.Attrs, s
 		}
 		return steps
 	}
-	b.Fatalf("%s has no kernel for %s", registered.Name, dtype.Format(s.types))
+	b.Fatalf("%s has no kernel for %s", registered.Name, dtype.Format(chosen))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	clip "github.com/opgen/opgen/generated/clipbyglobalnorm"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -19,7 +20,7 @@ func TestClipByGlobalNorm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := mustRun(t, p, values{"x": {3, 4}, "y": {12}}, execution{})
+		v := mustRun(t, p, values{"x": {3, 4}, "y": {12}}, optest.Execution{})
 		factor := min(1, limit/13)
 		for name, want := range map[string][]float64{
 			out.Norm.Name(): {13}, out.Output[0].Name(): {3 * factor, 4 * factor}, out.Output[1].Name(): {12 * factor},

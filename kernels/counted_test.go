@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/generated/nonzero"
 	"github.com/opgen/opgen/generated/reduce"
 	"github.com/opgen/opgen/generated/unique"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -164,17 +165,14 @@ func (m miscounters) Bool() nonzero.Kernel[bool]   { return miscounting[bool](m)
 // TestCountOutOfBounds runs kernels that give a number of rows that there cannot be.
 func TestCountOutOfBounds(t *testing.T) {
 	for _, number := range []int64{-1, 4} {
-		var r task.Registry
-		if err := nonzero.Register(&r, op.CPU, miscounters{number}); err != nil {
-			t.Fatal(err)
-		}
+		register := func(r *task.Registry) error { return nonzero.Register(r, op.CPU, miscounters{number}) }
 		g := graph.New(1)
 		y := nonzero.Apply(g, nonzero.Defaults(), g.Input("x", dtype.F64, 3))
 		p, err := graph.Whole(g, y.Output)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = run(p, values{"x": {1, 2, 3}}, execution{tasks: &r})
+		_, err = optest.Run(register, p, values{"x": {1, 2, 3}}, optest.Execution{})
 		want := fmt.Sprintf("plan whole graph, nonzero: operator nonzero, task forward, slot number: want a number of rows of output from 0 to 3, got %d", number)
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

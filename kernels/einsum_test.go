@@ -1,12 +1,10 @@
 package kernels_test
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/einsum"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -76,35 +74,4 @@ func TestEinsumErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want an error at this file that ends in %s", tt.equation, err, tt.want)
 		}
 	}
-}
-
-// TestExampleDimensions checks that Go functions that specs name give the dimensions that examples say they do.
-func TestExampleDimensions(t *testing.T) {
-	seen := 0
-	for _, o := range catalogue.Operators() {
-		for i, x := range o.Examples {
-			if len(x.Dims) == 0 {
-				continue
-			}
-			seen++
-			samples, err := samplesOf(o, i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := mustFixture(t, samples[0])
-			for name, want := range x.Dims {
-				if got := dimension(f.node.Resolved.Dims, name); !slices.Equal(got, want) {
-					t.Errorf("%s, example %d: got %s = %v, want %v", o.Name, i, name, got, want)
-				}
-			}
-		}
-	}
-	if seen == 0 {
-		t.Error("want an operator with a Go function for dimensions, got none")
-	}
-}
-
-// dimension returns a run of dimensions that an operator's rules gave.
-func dimension(dims any, name string) []int {
-	return reflect.ValueOf(dims).Elem().FieldByName(name).Interface().([]int)
 }

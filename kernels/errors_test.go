@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/generated/gather"
 	"github.com/opgen/opgen/generated/pool2d"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
@@ -35,7 +36,7 @@ func TestLabels(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = run(p, values{"logits": make([]float64, 12), "labels": {0, 2, label, 1}}, execution{workers: 2})
+				_, err = run(p, values{"logits": make([]float64, 12), "labels": {0, 2, label, 1}}, optest.Execution{Workers: 2})
 				op := x.Node().Op.Name
 				want := fmt.Sprintf("plan inference, %s: %s.forward, range [2, 3): slot label, element [2, 0]: want an index from 0 to 2, got %.0f", op, op, label)
 				if err == nil || err.Error() != want {
@@ -142,7 +143,7 @@ func TestIntegerRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = run(p, values{"x": {1, 1}, "y": {0, -1}}, execution{})
+	_, err = run(p, values{"x": {1, 1}, "y": {0, -1}}, optest.Execution{})
 	if want := ": operator element_binary: formula: an integer is divided by 0"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -157,7 +158,7 @@ func TestIndices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = run(p, values{"x": make([]float64, 3), "index": {0, k}}, execution{})
+		_, err = run(p, values{"x": make([]float64, 3), "index": {0, k}}, optest.Execution{})
 		if want := fmt.Sprintf(": slot index, element [1]: want an index from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -166,7 +167,7 @@ func TestIndices(t *testing.T) {
 		if p, err = graph.Inference(g, embedding.Apply(g, at, index)); err != nil {
 			t.Fatal(err)
 		}
-		_, err = run(p, values{"index": {0, k}}, execution{})
+		_, err = run(p, values{"index": {0, k}}, optest.Execution{})
 		if want := fmt.Sprintf(": slot input, element [1]: want an index from 0 to 2, got %.0f", k); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -181,15 +182,30 @@ func (breaks) Run(*op.Ctx, op.Range) error {
 	return fmt.Errorf("unexpected element %d", none[3]) // the line that the test wants to see
 }
 
+// registerBroken registers element_unary with bodies that break.
+func registerBroken(r *task.Registry) error {
+	var right task.Registry
+	if err := catalogue.Register(&right); err != nil {
+		return err
+	}
+	t := right.Task(elementunary.Operator.Main().ID)
+	variants := slices.Clone(t.Variants)
+	for i := range variants {
+		bind := variants[i].Bind
+		variants[i].Bind = func(a *task.Accessor) ([]op.Body, error) {
+			bodies, err := bind(a)
+			for k, b := range bodies {
+				bodies[k] = breaks{b}
+			}
+			return bodies, err
+		}
+	}
+	return r.RegisterTask(t.ID, t.Name, t.Signature, variants...)
+}
+
 // TestPanics lets a kernel panic. The error names the kernel's file and line, also behind a plan's group and in checked
 // mode.
 func TestPanics(t *testing.T) {
-	tasks := rewired("breaks", func(_ *task.Accessor, bodies []op.Body) []op.Body {
-		for i, b := range bodies {
-			bodies[i] = breaks{b}
-		}
-		return bodies
-	})
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4)
 	for range 2 {
@@ -201,7 +217,7 @@ func TestPanics(t *testing.T) {
 	}
 	where := regexp.MustCompile(`element_unary\.forward, range \[0, 4\): the kernel panicked at (.*/)?kernels/errors_test\.go:\d+: runtime error: index out of range \[3\] with length 0$`)
 	for _, checked := range []bool{false, true} {
-		if _, err := run(p, values{"x": {1, 2, 3, 4}}, execution{tasks: tasks, checked: checked}); err == nil || !where.MatchString(err.Error()) {
+		if _, err := optest.Run(registerBroken, p, values{"x": {1, 2, 3, 4}}, optest.Execution{Checked: checked}); err == nil || !where.MatchString(err.Error()) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/generated/aggregatespec"
 	"github.com/opgen/opgen/generated/cache"
 	"github.com/opgen/opgen/generated/groupby"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -51,7 +52,7 @@ func (m *mixture) run(assign, counted []float64) (values, error) {
 		"x": {1, 2, 3, 4, 5, 6, 7, 8}, "assign": assign, "true": counted,
 		"gates": {1, 10, 100, 1000, 1, 10, 100, 1000},
 		"full":  {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 4},
-	}, execution{workers: 2, garbage: manyNaNs})
+	}, optest.Execution{Workers: 2, Garbage: optest.NaNs})
 }
 
 // TestRouting checks which rows each expert gets, and which rows a full expert drops.
@@ -122,7 +123,7 @@ func TestCache(t *testing.T) {
 			if loaded && tt.runs < 3 {
 				want = []float64{0, 0, 0} // the initial batch
 			}
-			v := mustRun(t, p, values{"x": tt.live}, execution{runs: tt.runs, workers: 2})
+			v := mustRun(t, p, values{"x": tt.live}, optest.Execution{Runs: tt.runs, Workers: 2})
 			if got := v[c.Output.Name()]; !slices.Equal(got, want) {
 				t.Errorf("loaded %v, run %d: got %v, want %v", loaded, tt.runs, got, want)
 			}
@@ -143,7 +144,7 @@ func TestCacheKeepsFractions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []float64{0.5, -1.25}
-	if got := mustRun(t, p, values{"x": want}, execution{runs: 2})[c.Output.Name()]; !slices.Equal(got, want) {
+	if got := mustRun(t, p, values{"x": want}, optest.Execution{Runs: 2})[c.Output.Name()]; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -167,7 +168,7 @@ func TestCacheNoticesAnyDifference(t *testing.T) {
 		{[]float64{0, 1, 0}, 0},
 		{[]float64{0, 0, 1}, 0},
 	} {
-		if got := mustRun(t, p, values{"x": tt.batch}, execution{})[c.Score.Name()]; got[0] != tt.score {
+		if got := mustRun(t, p, values{"x": tt.batch}, optest.Execution{})[c.Score.Name()]; got[0] != tt.score {
 			t.Errorf("batch %v: got score %v, want %v", tt.batch, got[0], tt.score)
 		}
 	}

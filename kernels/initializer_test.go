@@ -20,16 +20,16 @@ import (
 	"github.com/opgen/opgen/generated/truncatednormal"
 	"github.com/opgen/opgen/generated/uniform"
 	"github.com/opgen/opgen/generated/zero"
-	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // TestInitializers checks the range and the distribution of the values of each initializer.
 func TestInitializers(t *testing.T) {
-	shape := []int{50, 20, 3, 4} // the fan in is 20*3*4 = 240, the fan out is 50*3*4 = 600
+	dims := []int{50, 20, 3, 4} // the fan in is 20*3*4 = 240, the fan out is 50*3*4 = 600
 	uniformly := func(bound float64) distribution { return evenly(-bound, bound) }
 	tests := []struct {
 		op    *graph.Operator
@@ -64,7 +64,7 @@ func TestInitializers(t *testing.T) {
 		}
 		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
 			t.Run(fmt.Sprintf("%s/%s/%v", tt.op.Name, tt.attrs, typ), func(t *testing.T) {
-				tt.want.check(t, initialized(t, tt.op, attrs, typ, 1, shape...))
+				tt.want.check(t, initialized(t, tt.op, attrs, typ, 1, dims...))
 			})
 		}
 	}
@@ -103,12 +103,8 @@ func TestFans(t *testing.T) {
 func TestTruncatedAway(t *testing.T) {
 	at := truncatednormal.Defaults()
 	at.MinCutoff, at.MaxCutoff = 8, 9
-	s := sample{op: truncatednormal.Operator, attrs: at, types: []dtype.Type{dtype.F32}, shapes: map[string][]int{"tensor": {3}}}
-	f, err := newFixture(s, domains[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = run(f.forward(t), f.values, execution{})
+	p, _ := initialization(t, truncatednormal.Operator, at, dtype.F32, 3)
+	_, err := run(p, nil, optest.Execution{})
 	want := "slot tensor: want cutoffs that leave a part of the distribution, got 8 to 9, where mean 0 and standard deviation 1 leave 6.22e-16"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v\nwant %s", err, want)
@@ -172,17 +168,26 @@ func initializer(op *graph.Operator) int {
 	return slices.IndexFunc(op.Slots, func(s task.Slot) bool { return s.Provided })
 }
 
-// initialized returns the values that an initializer gives a tensor.
-func initialized(t *testing.T, op *graph.Operator, attrs task.Attrs, typ dtype.Type, workers int, dims ...int) []float64 {
+// initialization returns a program in which an initializer fills a tensor.
+func initialization(t *testing.T, o *graph.Operator, attrs task.Attrs, typ dtype.Type, dims ...int) (*graph.Program, graph.Tensor) {
 	t.Helper()
-	slot := initializer(op)
-	s := sample{op: op, attrs: attrs, types: []dtype.Type{typ}, shapes: map[string][]int{op.Slots[slot].Name: dims}}
-	f, err := newFixture(s, domains[0])
+	g := graph.New(1)
+	tensor := graph.Insert[int](g, 0, o, attrs).Bind(initializer(o), g.Input("tensor", typ, dims...)).Node().Tensor(initializer(o))
+	if g.Err() != nil {
+		t.Fatal(g.Err())
+	}
+	p, err := graph.Whole(g, tensor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := mustRun(t, f.forward(t), f.values, execution{workers: workers, garbage: manyNaNs})
-	return v[f.node.Tensor(slot).Name()]
+	return p, tensor
+}
+
+// initialized returns the values that an initializer gives a tensor.
+func initialized(t *testing.T, o *graph.Operator, attrs task.Attrs, typ dtype.Type, workers int, dims ...int) []float64 {
+	t.Helper()
+	p, tensor := initialization(t, o, attrs, typ, dims...)
+	return mustRun(t, p, values{"tensor": make([]float64, shape.Prod(dims))}, optest.Execution{Workers: workers, Garbage: optest.NaNs})[tensor.Name()]
 }
 
 // TestSeeds checks every initializer that has a seed. The same seed gives the same values on any number of
@@ -212,7 +217,9 @@ func TestSeeds(t *testing.T) {
 		}
 		first := draw(5, 1)
 		for _, workers := range []int{1, 2, 3, 5} {
-			sameBits(t, fmt.Sprintf("%s, %d workers", op.Name, workers), values{"": draw(5, workers)}, values{"": first})
+			if !slices.Equal(draw(5, workers), first) {
+				t.Errorf("%s: want the same values on %d workers as on one, got others", op.Name, workers)
+			}
 		}
 		same := 0
 		for i, x := range draw(6, 1) {
@@ -236,34 +243,19 @@ func TestWeightSeeds(t *testing.T) {
 		g := graph.New(seed)
 		x := g.Input("x", dtype.F32, 2, 30)
 		at := linear.Defaults(30)
+		var tensors []graph.Tensor
 		for _, name := range names {
 			x = linear.Apply(g, at, x, graph.Named(name))
+			tensors = append(tensors, x.Node().Tensor(int(linear.SlotWeight)))
 		}
-		p, err := graph.Inference(g, x)
+		p, err := graph.Whole(g, tensors...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		init, err := graph.Initialization(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := engine.New(registry(), cpu.New(cpu.Config{Workers: 2}), engine.Config{})
-		defer e.Close()
-		if _, err := runIn(e, init, nil, execution{}); err != nil {
-			t.Fatal(err)
-		}
+		v := mustRun(t, p, values{"x": make([]float64, 60)}, optest.Execution{Workers: 2})
 		out := values{}
-		for _, name := range names {
-			w, shape, err := engine.Variable[float32](e, name+".weight")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(shape, []int{30, 30}) {
-				t.Fatalf("%s.weight has shape %v, want [30 30]", name, shape)
-			}
-			for _, x := range w {
-				out[name] = append(out[name], float64(x))
-			}
+		for i, name := range names {
+			out[name] = v[tensors[i].Name()]
 		}
 		return out
 	}
@@ -280,9 +272,12 @@ func TestWeightSeeds(t *testing.T) {
 	if alike(w["a"], w["b"]) {
 		t.Error("want different initial values of two weights of a graph, got the same")
 	}
-	sameBits(t, "the same graph", weights(1, "a", "b"), w)
-	other := weights(1, "c", "b", "d")
-	sameBits(t, "a weight among others", values{"b": other["b"]}, values{"b": w["b"]})
+	if again := weights(1, "a", "b"); !slices.Equal(again["a"], w["a"]) || !slices.Equal(again["b"], w["b"]) {
+		t.Error("want the same initial values of the same graph, got others")
+	}
+	if other := weights(1, "c", "b", "d"); !slices.Equal(other["b"], w["b"]) {
+		t.Error("want the same initial values of a weight among others, got others")
+	}
 	if alike(weights(2, "a")["a"], w["a"]) {
 		t.Error("want different initial values of a weight with another seed, got the same")
 	}

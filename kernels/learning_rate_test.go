@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/learningrate"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/cpu"
@@ -12,6 +13,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // TestLearningRate compares the rate of each step with the definition of its schedule, and what follows from options left out.
@@ -59,7 +61,11 @@ func TestLearningRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := engine.New(registry(), cpu.New(cpu.Config{Workers: 1}), engine.Config{}).Load(plan)
+		var tasks task.Registry
+		if err := catalogue.Register(&tasks); err != nil {
+			t.Fatal(err)
+		}
+		in, err := engine.New(&tasks, cpu.New(cpu.Config{Workers: 1}), engine.Config{}).Load(plan)
 		if err != nil {
 			t.Fatal(err)
 		}

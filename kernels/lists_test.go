@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/generated/padsequence"
 	"github.com/opgen/opgen/generated/topk"
 	"github.com/opgen/opgen/generated/unfold"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -42,7 +43,7 @@ func computed(t *testing.T, g *graph.Graph, v values, x graph.Tensor) []float64 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mustRun(t, p, v, execution{workers: 2})[x.Name()]
+	return mustRun(t, p, v, optest.Execution{Workers: 2})[x.Name()]
 }
 
 // TestConcatFlat joins tensors of several ranks, one of them a scalar and one without elements.

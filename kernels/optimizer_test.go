@@ -1,22 +1,20 @@
 package kernels_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/adamw"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/rmsprop"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/attr"
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -138,76 +136,86 @@ func checkOptimizer(t *testing.T, op *graph.Operator, attrs task.Attrs, state st
 			if typ == dtype.F32 {
 				tol = 1e-6
 			}
-			got, gotState := optimize(t, op, attrs, state, typ, weights, grads)
+			run := optimize[float64]
+			if typ == dtype.F32 {
+				run = optimize[float32]
+			}
+			got, gotState := run(t, op, attrs, state, weights, grads)
 			for _, i := range []int{0, 1, 8191, 8192, n - 1} {
 				w, v := weights[i], 0.0
 				for s := range steps {
 					w, v = reference(s, w, grads[s][i])
 				}
-				closeTo(t, fmt.Sprintf("%v, weight %d", typ, i), got[i:i+1], []float64{w}, tol, tol)
+				closeTo(t, fmt.Sprintf("%v, weight %d", typ, i), got[i], w, tol)
 				if gotState != nil {
-					closeTo(t, fmt.Sprintf("%v, %s %d", typ, state, i), gotState[i:i+1], []float64{v}, tol, tol)
+					closeTo(t, fmt.Sprintf("%v, %s %d", typ, state, i), gotState[i], v, tol)
 				}
 			}
 		}
 	})
 }
 
+// closeTo compares a number with the one that is wanted.
+func closeTo(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance*math.Abs(want)+tolerance) { // true for NaN too
+		t.Errorf("%s: got %.12g, want %.12g", what, got, want)
+	}
+}
+
 // optimize runs an optimizer in a separate graph. It returns the weights, and the state if the optimizer has
 // it, else nil.
-func optimize(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, typ dtype.Type, weights []float64, grads [][]float64) (w, v []float64) {
+func optimize[T float32 | float64](t *testing.T, o *graph.Operator, attrs task.Attrs, state string, weights []float64, grads [][]float64) (w, v []float64) {
 	t.Helper()
 	g := graph.New(1)
-	weight, grad := g.Input("weight", typ, len(weights)), g.Input("grad", typ, len(weights))
-	in := graph.Insert[int](g, 0, op, attrs).Bind(op.SlotNamed("weight"), weight).Bind(op.SlotNamed("grad"), grad)
-	passed, err := op.Examples[0].Passed(&op.Operator)
+	weight, grad := g.Input("weight", dtype.Of[T](), len(weights)), g.Input("grad", dtype.Of[T](), len(weights))
+	in := graph.Insert[int](g, 0, o, attrs).Bind(o.SlotNamed("weight"), weight).Bind(o.SlotNamed("grad"), grad)
+	passed, err := o.Examples[0].Passed(&o.Operator)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for slot, values := range passed {
 		in.BindArg(slot, values...)
 	}
-	node := in.Node()
-	p, err := graph.Whole(g, weight)
+	kept := in.Node().Tensor(o.SlotNamed(state))
+	program, err := graph.Whole(g, weight)
 	if err != nil {
 		t.Fatal(err)
 	}
-	init, err := graph.Initialization(p)
+	session, err := opgen.Open(catalogue.Register, opgen.Workers(3))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := engine.New(registry(), cpu.New(cpu.Config{Workers: 3}), engine.Config{})
-	defer e.Close()
-	if _, err := runIn(e, init, nil, execution{}); err != nil {
-		t.Fatal(err)
-	}
-	pl, err := planner.Build(p)
+	t.Cleanup(func() { session.Close() })
+	p, err := session.Load(t.Context(), program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := e.Load(pl)
-	if err != nil {
-		t.Fatal(err)
+	numbers := func(x graph.Tensor) []float64 {
+		got, err := opgen.Fetch[T](p, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return converted[float64](got)
 	}
 	w = weights
 	for _, gr := range grads {
-		if err := feed(loaded, "weight", typ, w); err != nil {
+		if err := p.Run(t.Context(), opgen.With(weight, converted[T](w)), opgen.With(grad, converted[T](gr))); err != nil {
 			t.Fatal(err)
 		}
-		if err := feed(loaded, "grad", typ, gr); err != nil {
-			t.Fatal(err)
-		}
-		if err := loaded.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if w, err = fetch(loaded, weight); err != nil {
-			t.Fatal(err)
-		}
+		w = numbers(weight)
 	}
-	if x := node.Tensor(op.SlotNamed(state)); x.Valid() {
-		if v, err = fetch(loaded, x); err != nil {
-			t.Fatal(err)
-		}
+	if kept.Valid() {
+		v = numbers(kept)
 	}
 	return w, v
+}
+
+// converted returns numbers as those of another type.
+func converted[To, From float32 | float64](in []From) []To {
+	out := make([]To, len(in))
+	for i, x := range in {
+		out[i] = To(x)
+	}
+	return out
 }

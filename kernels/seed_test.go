@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/generated/multiheadattention"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -22,7 +23,7 @@ func TestGraphSeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := mustRun(t, p, values{"x": slices.Repeat([]float64{1}, n)}, execution{runs: runs, workers: 2})
+		v := mustRun(t, p, values{"x": slices.Repeat([]float64{1}, n)}, optest.Execution{Runs: runs, Workers: 2})
 		return [2][]float64{v[y.Name()], v[z.Name()]}
 	}
 	at := dropout.Defaults(0.5)

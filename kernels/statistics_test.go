@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/generated/batchnorm"
 	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -42,7 +43,7 @@ func TestRunningStatistics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := mustRun(t, p, values{"x": {1, 3}, "n.running_mean": {8}, "n.running_var": {4}}, execution{runs: tt.runs})
+			v := mustRun(t, p, values{"x": {1, 3}, "n.running_mean": {8}, "n.running_var": {4}}, optest.Execution{Runs: tt.runs})
 			for i, want := range []float64{tt.mean, tt.variance, tt.biased} {
 				if got := v[fetched[i].Name()]; !slices.Equal(got, []float64{want}) {
 					t.Errorf("%s: got %v, want %v", fetched[i].Name(), got, want)
@@ -63,7 +64,7 @@ func TestGradientOfExponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := mustRun(t, p, values{"x": {0, 0, 0, 1}, "y": {0, 0.5, 2, 3}, "seed": {1, 1, 1, 1}}, execution{})
+	v := mustRun(t, p, values{"x": {0, 0, 0, 1}, "y": {0, 0.5, 2, 3}, "seed": {1, 1, 1, 1}}, optest.Execution{})
 	if got := v[grads[y].Name()]; !slices.Equal(got, make([]float64, 4)) {
 		t.Errorf("got %v, want zeros", got)
 	}

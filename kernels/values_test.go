@@ -9,6 +9,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/shape"
@@ -220,7 +221,7 @@ func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out
 		if err != nil {
 			t.Fatal(err)
 		}
-		return mustRun(t, p, fed, execution{})[output.Name()], nil
+		return mustRun(t, p, fed, optest.Execution{})[output.Name()], nil
 	}
 	seed := g.Input("seed", dtype.F64, output.Shape()...)
 	fed["seed"] = slices.Repeat([]float64{1}, shape.Prod(output.Shape()))
@@ -228,7 +229,7 @@ func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := mustRun(t, p, fed, execution{})
+	v := mustRun(t, p, fed, optest.Execution{})
 	return v[output.Name()], v[grads[first].Name()]
 }
 
@@ -245,7 +246,7 @@ func TestDropoutDraws(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		for _, v := range mustRun(t, p, values{"x": slices.Repeat([]float64{1}, n)}, execution{runs: runs, workers: 2})[y.Name()] {
+		for _, v := range mustRun(t, p, values{"x": slices.Repeat([]float64{1}, n)}, optest.Execution{Runs: runs, Workers: 2})[y.Name()] {
 			switch v {
 			case 0:
 				b.WriteByte('0')

@@ -1,0 +1,18 @@
+package optest
+
+import (
+	"testing"
+)
+
+// Checked runs every sample, forward and backward, on the backend that checks what kernels do. Ranges are those of
+// plans, and others of three indices of the first dimension. The results have the bits of those of package cpu.
+func (k *Kit) Checked(t *testing.T) {
+	k.forEachSample(t, "Checked", func(t *testing.T, s sample) {
+		f := s.fixture(t)
+		p := f.everything(t)
+		for _, grain := range []int{0, 3} {
+			want, got := f.run(t, p, f.values, Execution{grain: grain}), f.run(t, p, f.values, Execution{grain: grain, Checked: true})
+			f.sameBits(t, "checked mode, next to the other, "+ranges(grain), got, want)
+		}
+	})
+}

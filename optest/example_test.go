@@ -1,0 +1,37 @@
+package optest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/optest"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// All runs every check on every operator of a catalogue. Options give values for inputs that random numbers do not fit, make
+// tolerances wider, and leave an operator out of a check.
+func ExampleAll() {
+	_ = func(t *testing.T) { // TestOperators of a module
+		optest.All(t, catalogue.Register, catalogue.Operators(),
+			optest.Values("segment_prod", "segment", func(r *rand.Rand, x optest.Input) []float64 {
+				segments := make([]float64, x.Shape[0])
+				for i := range segments {
+					segments[i] = float64(r.IntN(x.Below))
+				}
+				return segments
+			}),
+			optest.Tolerance("segment_prod", 10),
+			optest.Skip("Halves", "segment_prod", "products of many rows need 32 bits"))
+	}
+}
+
+// Register adds the kernels of another catalogue, such as those of opgen's initializers.
+func ExampleRegister() {
+	var register func(*task.Registry) error // catalogue.Register of the module
+	var operators []*graph.Operator         // catalogue.Operators() of the module
+	_ = func(t *testing.T) {
+		optest.All(t, register, operators, optest.Register(catalogue.Register))
+	}
+}

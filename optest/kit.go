@@ -1,0 +1,233 @@
+// Package optest tests operators of any module. It applies each operator as the examples of its spec say, with every choice
+// of element types, and checks what must hold for all operators: gradients are those that differences show, results do not
+// depend on the number of workers, every element is written, and so on. A test of all operators of a module is one line:
+//
+//	func TestOperators(t *testing.T) { optest.All(t, catalogue.Register, catalogue.Operators()) }
+//
+// The subtests are named after the check, the operator, the number of the example and the element types, so that
+// go test -run 'TestOperators/Gradients/swish' runs one check of one operator. Run runs a program on given numbers.
+package optest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Kit tests the operators of a catalogue. It records which checks ran which tasks.
+type Kit struct {
+	operators []*graph.Operator
+	tasks     *task.Registry
+	config    config
+
+	registries sync.Map // of functions that return *task.Registry and an error, by name
+	record     record
+}
+
+// config is what options set.
+type config struct {
+	registers  []func(*task.Registry) error
+	values     map[slotName]func(*rand.Rand, Input) []float64
+	tolerances map[string]float64
+	skips      map[skip]string // with the reason
+	errs       []error
+}
+
+type slotName struct{ operator, slot string }
+
+type skip struct{ check, operator string }
+
+// Input is a tensor for which Values gives elements.
+type Input struct {
+	Type  dtype.Type
+	Shape []int
+	// Below is the bound that the spec gives for integers, or 0 without one.
+	Below int
+	// Shapes holds the shapes of all inputs by slot. Several tensors of a slot have the names x.0, x.1 and so on.
+	Shapes map[string][]int
+}
+
+// Option is an option of New and All.
+type Option func(*config)
+
+// Register adds the tasks of another catalogue, such as those of initializers that operators use.
+func Register(register func(*task.Registry) error) Option {
+	return func(c *config) { c.registers = append(c.registers, register) }
+}
+
+// Values gives the elements of the tensors of a slot, in row-major order, where random numbers are no valid ones: offsets
+// that grow, for example. The slot is an input, or a weight that the operator keeps as its state.
+//
+// By default, floating-point numbers have absolute values from 0.1 to 1.7. Integers lie below the bound that the spec
+// gives, else from 1 to 4.
+func Values(operator, slot string, draw func(*rand.Rand, Input) []float64) Option {
+	return func(c *config) { c.values[slotName{operator, slot}] = draw }
+}
+
+// Tolerance multiplies the tolerances of an operator by a factor, where its results are less exact than those of others:
+// results in single precision next to those in double precision, gradients next to differences, and sums in another order.
+// Checks that compare bits have no tolerance.
+func Tolerance(operator string, factor float64) Option {
+	return func(c *config) {
+		if !(factor >= 1) {
+			c.errs = append(c.errs, fmt.Errorf("Tolerance(%s): want a factor of at least 1, got %v", operator, factor))
+		}
+		c.tolerances[operator] = factor
+	}
+}
+
+// Skip leaves an operator out of a check, and says why. New refuses a skip without a use.
+func Skip(check, operator, reason string) Option {
+	return func(c *config) {
+		key := skip{check, operator}
+		if _, twice := c.skips[key]; twice || reason == "" {
+			c.errs = append(c.errs, fmt.Errorf("Skip(%s, %s): want one skip with a reason, got %q and %q", check, operator, c.skips[key], reason))
+		}
+		c.skips[key] = reason
+	}
+}
+
+// New returns a kit that tests operators with the kernels that register adds. Generated packages catalogue have both. The
+// error says which option does not fit the operators.
+func New(register func(*task.Registry) error, operators []*graph.Operator, opts ...Option) (*Kit, error) {
+	c := config{
+		registers: []func(*task.Registry) error{register}, tolerances: map[string]float64{}, skips: map[skip]string{},
+		values: map[slotName]func(*rand.Rand, Input) []float64{},
+	}
+	for _, o := range opts {
+		o(&c)
+	}
+	k := &Kit{operators: operators, tasks: &task.Registry{}, config: c}
+	for _, r := range c.registers {
+		if err := r(k.tasks); err != nil {
+			return nil, fmt.Errorf("optest: %w", err)
+		}
+	}
+	if err := errors.Join(append(k.misfits(), c.errs...)...); err != nil {
+		return nil, fmt.Errorf("optest: %w", err)
+	}
+	return k, nil
+}
+
+// misfits lists the operators without kernels, and the options that do not fit the operators.
+func (k *Kit) misfits() []error {
+	var out []error
+	for _, o := range k.operators {
+		for _, sig := range o.Signatures {
+			if k.tasks.Task(sig.ID) == nil {
+				out = append(out, fmt.Errorf("operator %s, task %s: want a task that Register registers, got none", o.Name, sig.Task))
+			}
+		}
+	}
+	for s := range k.config.values {
+		if o := k.operator(s.operator); o == nil || o.SlotNamed(s.slot) < 0 {
+			out = append(out, fmt.Errorf("Values(%s, %s): want an operator of the kit and one of its slots", s.operator, s.slot))
+		} else if r := o.Slots[o.SlotNamed(s.slot)].Role; r != task.RoleInput && r != task.RoleWeight {
+			out = append(out, fmt.Errorf("Values(%s, %s): want an input or a weight, got a slot with the role %v", s.operator, s.slot, r))
+		}
+	}
+	for name := range k.config.tolerances {
+		if k.operator(name) == nil {
+			out = append(out, fmt.Errorf("Tolerance(%s): want an operator of the kit", name))
+		}
+	}
+	for s := range k.config.skips {
+		c, o := checkNamed(s.check), k.operator(s.operator)
+		switch {
+		case c == nil:
+			out = append(out, fmt.Errorf("Skip(%s, %s): want the name of a check: one of %s", s.check, s.operator, strings.Join(checkNames(), ", ")))
+		case o == nil:
+			out = append(out, fmt.Errorf("Skip(%s, %s): want an operator of the kit", s.check, s.operator))
+		case c.applies != nil && !c.applies(o):
+			out = append(out, fmt.Errorf("Skip(%s, %s): want a skip with a use, but the check does nothing with the operator", s.check, s.operator))
+		}
+	}
+	slices.SortFunc(out, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return out
+}
+
+// operator returns an operator of the kit, or nil.
+func (k *Kit) operator(name string) *graph.Operator {
+	if i := slices.IndexFunc(k.operators, func(o *graph.Operator) bool { return o.Name == name }); i >= 0 {
+		return k.operators[i]
+	}
+	return nil
+}
+
+// All runs every check as a subtest. It fails if the examples leave a task or a choice of element types without a check.
+func All(t *testing.T, register func(*task.Registry) error, operators []*graph.Operator, opts ...Option) {
+	t.Helper()
+	k, err := New(register, operators, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range Checks() {
+		t.Run(c.Name, func(t *testing.T) { c.run(k, t) })
+	}
+	for _, gap := range k.Gaps() {
+		t.Error(gap)
+	}
+}
+
+// forEachSample runs f for every operator, example and choice of element types. Where outputs are made on
+// request, it runs f both with and without them. It returns the operators of which all samples ran: go test -run leaves out
+// others, and so does the option Skip.
+func (k *Kit) forEachSample(t *testing.T, check string, f func(t *testing.T, s sample)) (whole map[*graph.Operator]bool) {
+	whole = map[*graph.Operator]bool{}
+	for _, o := range k.operators {
+		if len(o.Examples) == 0 {
+			t.Errorf("operator %s: want an example in its spec, as checks apply operators to their examples, got none", o.Name)
+		}
+		if reason, ok := k.config.skips[skip{check, o.Name}]; ok {
+			t.Run(o.Name, func(t *testing.T) { t.Skip(reason) })
+			continue
+		}
+		all := true
+		for _, s := range k.samples(t, o) {
+			s.check = check
+			ran := false
+			t.Run(s.name(), func(t *testing.T) {
+				ran = true
+				f(t, s)
+			})
+			all = all && ran
+		}
+		if all {
+			whole[o] = true
+			k.record.complete(check, o.Name)
+		}
+	}
+	return whole
+}
+
+// samples lists the samples of all examples of an operator.
+func (k *Kit) samples(t *testing.T, o *graph.Operator) []sample {
+	t.Helper()
+	var out []sample
+	for i := range o.Examples {
+		samples, err := k.samplesOf(o, i)
+		if err != nil {
+			t.Errorf("operator %s, example %d: %v", o.Name, i, err)
+		}
+		out = append(out, samples...)
+	}
+	return out
+}
+
+// name returns the name of the sample's subtests.
+func (s sample) name() string {
+	name := fmt.Sprintf("%s/%d/%s", s.op.Name, s.example, dtype.Format(s.types))
+	if s.all {
+		name += "/requested"
+	}
+	return name
+}

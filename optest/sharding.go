@@ -1,0 +1,188 @@
+package optest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Sharding divides operators along every axis that their specs declare as a shard. There are two parts,
+// which differ in size if the extent is odd. The parts together give what the whole gives.
+func (k *Kit) Sharding(t *testing.T) {
+	divided := map[string]bool{}
+	whole := k.forEachSample(t, "Sharding", func(t *testing.T, s sample) {
+		if !s.double() && s.widens() {
+			return
+		}
+		f := s.fixture(t)
+		want := f.run(t, f.forward(t), f.values, Execution{})
+		for k, axes := range f.node.Resolved.Shards {
+			if len(axes) == 0 {
+				continue
+			}
+			for n := range axes[0].Hi - axes[0].Lo {
+				if d := (division{f, &s.op.Shards[k], axes, n}); d.extent() > 1 {
+					divided[s.op.Name+"."+d.shard.Dim] = true
+					d.check(t, want)
+				}
+			}
+		}
+	})
+	for _, o := range k.operators {
+		for _, shard := range o.Shards {
+			if whole[o] && !divided[o.Name+"."+shard.Dim] {
+				t.Errorf("operator %s: want an example that can be divided along %s, got none", o.Name, shard.Dim)
+			}
+		}
+	}
+}
+
+// division divides a fixture along axis n of the axes of a shard.
+type division struct {
+	*fixture
+	shard *task.Shard
+	axes  []task.ShardAxes
+	n     int
+}
+
+// axis returns the axis along which tensors of a slot are divided, or -1 if they are not.
+func (d division) axis(slot int) int {
+	for _, a := range d.axes {
+		if a.Slot == slot {
+			return a.Lo + d.n
+		}
+	}
+	return -1
+}
+
+// extent returns the extent of the axis that is divided.
+func (d division) extent() int {
+	for _, a := range d.axes {
+		if x := d.node.Tensors(a.Slot); len(x) > 0 {
+			return x[0].Shape()[a.Lo+d.n]
+		}
+	}
+	return 0
+}
+
+// check runs the parts, and compares their results with those of the whole. The parts of a partial result add
+// up to the whole.
+func (d division) check(t *testing.T, want values) {
+	t.Helper()
+	cut := (d.extent() + 1) / 2
+	low, high := d.part(t, 0, cut), d.part(t, cut, d.extent())
+	for slot := range d.op.Slots {
+		for _, x := range d.node.Tensors(slot) {
+			if !slices.Contains(d.results, x) {
+				continue
+			}
+			name, axis := x.Name(), d.axis(slot)
+			for _, p := range []struct {
+				lo, hi int
+				got    values
+			}{{0, cut, low}, {cut, d.extent(), high}} {
+				part := want[name]
+				if axis >= 0 {
+					part = slice(part, x.Shape(), axis, p.lo, p.hi)
+				} else if d.shard.Partial {
+					part = slices.Clone(part)
+					for i := range part { // subtract the contribution of the other part
+						part[i] += p.got[name][i] - low[name][i] - high[name][i]
+					}
+				}
+				if !near(p.got[name], part, d.precision()*10*d.tolerance()) {
+					d.errorf(t, "divided along %s, axis %d: %s of [%d, %d) is %v, want %v", d.shard.Dim, d.n, name, p.lo, p.hi, p.got[name], part)
+				}
+			}
+		}
+	}
+}
+
+// part runs the operator on the indices in [lo, hi) of the axis.
+func (d division) part(t *testing.T, lo, hi int) values {
+	t.Helper()
+	s := d.sample
+	s.attrs = d.attrsOf(t, hi-lo)
+	s.shapes = maps.Clone(s.shapes)
+	fed := maps.Clone(d.values)
+	for slot := range d.op.Slots {
+		axis := d.axis(slot)
+		if axis < 0 {
+			continue
+		}
+		for k, x := range d.node.Tensors(slot) {
+			for _, key := range []string{d.op.Slots[slot].Name, fmt.Sprintf("%s.%d", d.op.Slots[slot].Name, k)} {
+				if dims, ok := s.shapes[key]; ok {
+					dims = slices.Clone(dims)
+					dims[axis] = hi - lo
+					s.shapes[key] = dims
+				}
+			}
+			if v, ok := fed[x.Name()]; ok {
+				fed[x.Name()] = slice(v, x.Shape(), axis, lo, hi)
+			}
+		}
+	}
+	f, err := newFixture(s, domains[0])
+	if err != nil {
+		d.fatalf(t, "divided along %s: %v", d.shard.Dim, err)
+	}
+	for _, x := range slices.Concat(f.wrt, inputsOf(f)) {
+		if v, ok := fed[x.Name()]; ok && len(v) != shape.Prod(x.Shape()) {
+			d.fatalf(t, "divided along %s: part of %s has %d elements, want %v", d.shard.Dim, x.Name(), len(v), x.Shape())
+		}
+	}
+	return f.run(t, f.forward(t), fed, Execution{})
+}
+
+// attrsOf returns the attributes for a part. If the dimension of the shard is an attribute, it is set to
+// extent.
+func (d division) attrsOf(t *testing.T, extent int) task.Attrs {
+	t.Helper()
+	data, err := json.Marshal(d.attrs)
+	if err != nil {
+		d.fatalf(t, "%v", err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		d.fatalf(t, "%v", err)
+	}
+	if _, ok := fields[d.shard.Dim]; !ok {
+		return d.attrs
+	}
+	fields[d.shard.Dim] = extent
+	if data, err = json.Marshal(fields); err != nil {
+		d.fatalf(t, "%v", err)
+	}
+	at, err := d.op.DecodeAttrs(data)
+	if err != nil {
+		d.fatalf(t, "%v", err)
+	}
+	return at
+}
+
+// inputsOf lists the inputs of a fixture's operator.
+func inputsOf(f *fixture) []graph.Tensor { return slices.Collect(maps.Values(f.inputs)) }
+
+// slice returns the elements of a row-major tensor whose index along an axis is in [lo, hi).
+func slice(x []float64, dims []int, axis, lo, hi int) []float64 {
+	inner := shape.Prod(dims[axis+1:])
+	var out []float64
+	for o := range shape.Prod(dims[:axis]) {
+		at := o * dims[axis] * inner
+		out = append(out, x[at+lo*inner:at+hi*inner]...)
+	}
+	return out
+}
+
+// near reports whether numbers are equal up to the rounding of sums.
+func near(got, want []float64, precision float64) bool {
+	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= precision*max(1, math.Abs(b)) })
+}

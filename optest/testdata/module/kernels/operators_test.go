@@ -1,0 +1,32 @@
+package kernels_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"example.com/module/generated/catalogue"
+	"github.com/opgen/opgen/optest"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// TestOperators runs all checks. Offsets of bags grow, and the totals of earlier runs are not zeros.
+func TestOperators(t *testing.T) {
+	optest.All(t, catalogue.Register, catalogue.Operators(),
+		optest.Values("bag_sum", "offsets", func(r *rand.Rand, x optest.Input) []float64 {
+			offsets := make([]float64, x.Shape[0])
+			for i := range offsets {
+				offsets[i] = float64(r.IntN(x.Below))
+			}
+			slices.Sort(offsets)
+			return offsets
+		}),
+		optest.Values("running_total", "total", func(r *rand.Rand, x optest.Input) []float64 {
+			totals := make([]float64, shape.Prod(x.Shape))
+			for i := range totals {
+				totals[i] = float64(1 + r.IntN(9))
+			}
+			return totals
+		}),
+		optest.Skip("Costs", "bag_sum", "a cost meter draws offsets that do not grow"))
+}
