@@ -137,6 +137,7 @@ type Instance struct {
 	states  map[string]*state // per node that has one
 	order   []*state          // in the order in which they were made
 	calls   []*Call           // per call of the plan; nil where no task runs it
+	limiter *task.Limiter     // while the plan is loaded; nil afterwards
 	program Executable
 	times   []Timing          // per task; nil unless the engine profiles, as is took
 	took    [][]time.Duration // per worker and task, in the last run
