@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles bench-size plan-mutants coverage-table
+.PHONY: run generate test race property bench peers fuzz kill conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles bench-size plan-mutants coverage-table
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -60,7 +60,8 @@ FUZZTIME ?= 30s
 FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 20x
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
-	$(GO) test -run '^$$' -fuzz FuzzSpec $(FUZZFLAGS) ./internal/driver
+	$(GO) test -run '^$$' -fuzz '^FuzzSpec$$' $(FUZZFLAGS) ./internal/driver
+	$(GO) test -run '^$$' -fuzz FuzzSpecSet $(FUZZFLAGS) ./internal/driver
 	$(GO) test -run '^$$' -fuzz FuzzExamples $(FUZZFLAGS) ./internal/driver
 	$(GO) test -run '^$$' -fuzz FuzzEval $(FUZZFLAGS) ./internal/example
 	$(GO) test -run '^$$' -fuzz FuzzParseFormula $(FUZZFLAGS) ./internal/expr
@@ -71,6 +72,13 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
 	$(GO) test -run '^$$' -fuzz FuzzLoad $(FUZZFLAGS) ./runtime/cpu
 	$(GO) test -run '^$$' -fuzz FuzzSetsAgree $(FUZZFLAGS) ./runtime/internal/simd
+
+# kill kills KILLS runs of opgen generate, and runs as many on full disks; half as many of opgen new. In OVERLAPS rounds it lets two
+# or three runs overlap. No file may be torn, lost or stale. It takes some seconds for ten rounds.
+KILLS ?= 500
+OVERLAPS ?= 300
+kill:
+	$(GO) test ./cmd/opgen -count 1 -timeout 60m -run '^(TestKill|TestOverlap)$$' -kill $(KILLS) -two $(OVERLAPS)
 
 # CASES is a folder of conformance cases.
 CASES ?= runtime/conform/testdata

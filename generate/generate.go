@@ -54,11 +54,16 @@ type Result struct {
 	// Findings are sorted by file and position. If there is one about specs, opgen.toml or a plug-in, nothing was compared
 	// or written. Findings about kernels do not keep generated code from being written, since a kernel is written against it.
 	Findings []Finding
+	// Unshown is how many more findings there are. Of very many, the first are listed.
+	Unshown int
 	// Changes lists the files that differ, or that differed before Write.
 	Changes []Change
 	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one, nothing was
 	// written.
 	Refused []Change
+	// Strays lists folders, relative to the module's root, whose generated files belong to no folder that opgen.toml names. They
+	// are left when it names another one. Nothing is removed there.
+	Strays []string
 	// Operators is how many operators the module has.
 	Operators int
 
@@ -146,7 +151,7 @@ func newResult(root string, r *driver.Result) *Result {
 	all := &diag.List{}
 	all.Merge(r.Findings)
 	all.Merge(r.Border)
-	return &Result{Findings: findings(all), Changes: changes(r.Changes), Refused: changes(r.Refused),
+	return &Result{Findings: findings(all), Unshown: r.Unshown, Changes: changes(r.Changes), Refused: changes(r.Refused), Strays: r.Strays,
 		Operators: r.Operators, root: root, result: r}
 }
 

@@ -32,6 +32,7 @@ var undivided = map[string]string{
 	"element_binary_logical": repeats,
 	"expand_as":              repeats,
 	"flat":                   byNumber,
+	"full":                   fixedShape,
 	"gather":                 lookedUp,
 	"glorot_normal":          random,
 	"glorot_uniform":         random,

@@ -65,6 +65,9 @@ func (header) Generate(_ context.Context, r *plugin.Request) (*plugin.Response, 
 	if err := json.Unmarshal(r.Options, &options); err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
+	if notC.MatchString(options.Prefix) || options.Prefix == "" || options.Prefix[0] >= '0' && options.Prefix[0] <= '9' {
+		return nil, fmt.Errorf("options: want a name of C as prefix, got %q", options.Prefix)
+	}
 	var m module
 	if err := json.Unmarshal(r.Model, &m); err != nil {
 		return nil, fmt.Errorf("model: %w", err)

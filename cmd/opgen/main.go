@@ -24,6 +24,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,7 @@ import (
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/output"
 	"github.com/opgen/opgen/internal/scaffold"
 	"github.com/opgen/opgen/internal/version"
 	"github.com/opgen/opgen/internal/vet"
@@ -68,7 +70,32 @@ func main() {
 	if isVetTool(os.Args[1:]) {
 		unitchecker.Main(vet.Analyzers...) // it exits
 	}
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(checked(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// checked runs a command. It ends with status 2 if not all could be printed, such as on a full disk.
+func checked(args []string, stdout, stderr io.Writer) int {
+	out, errs := &printer{w: stdout}, &printer{w: stderr}
+	status := run(args, out, errs)
+	if out.err != nil {
+		fmt.Fprintln(errs, "opgen: standard output:", out.err)
+	}
+	if out.err != nil || errs.err != nil {
+		return trouble
+	}
+	return status
+}
+
+// printer keeps the first error of a writer in mind.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	p.err = cmp.Or(p.err, err)
+	return n, err
 }
 
 // command is the state of one invocation.
@@ -218,7 +245,8 @@ func (c *command) fail(err error) int {
 }
 
 // report prints findings and returns the exit status.
-func (c *command) report(found []generate.Finding) int {
+func (c *command) report(r *generate.Result) int {
+	found := r.Findings
 	if c.format == "json" {
 		if err := c.printJSON(found); err != nil {
 			return c.fail(err)
@@ -235,7 +263,11 @@ func (c *command) report(found []generate.Finding) int {
 				fmt.Fprint(c.stderr, f.Text())
 			}
 		}
-		fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(found), "finding"))
+		if r.Unshown > 0 {
+			fmt.Fprintf(c.stderr, "opgen: %s, of which the first %d are shown\n", english.Count(len(found)+r.Unshown, "finding"), len(found))
+		} else {
+			fmt.Fprintf(c.stderr, "opgen: %s\n", english.Count(len(found), "finding"))
+		}
 	}
 	return findings
 }
@@ -254,21 +286,40 @@ func (c *command) generate() int {
 	if err != nil {
 		return c.fail(err)
 	}
+	c.strays(r)
 	if len(r.Findings) > 0 {
 		if len(r.Changes) > 0 && len(r.Refused) == 0 { // the findings are about kernels
 			fmt.Fprintln(c.stdout, "opgen:", r.Summary())
 		}
-		return c.report(r.Findings)
+		return c.report(r)
 	}
 	if len(r.Refused) > 0 {
-		for _, ch := range r.Refused {
-			fmt.Fprintf(c.stderr, "%s: %s\n", ch.Path, ch.Kind)
-		}
-		fmt.Fprintf(c.stderr, "opgen: nothing was written, because changes in %s would be lost; move them into a spec or a kernel, or use -force\n", english.Count(len(r.Refused), "file"))
-		return findings
+		return c.refused(r.Refused)
 	}
 	fmt.Fprintln(c.stdout, "opgen:", r.Summary())
 	return clean
+}
+
+// refused names the files that keep generated ones from being written, and returns the exit status.
+func (c *command) refused(changes []generate.Change) int {
+	blocked := false
+	for _, ch := range changes {
+		fmt.Fprintf(c.stderr, "%s: %s\n", ch.Path, ch.Kind)
+		blocked = blocked || ch.New == nil && ch.Kind == output.Blocked.String()
+	}
+	if blocked {
+		fmt.Fprintln(c.stderr, "opgen: nothing was written; move what is in the way to another place")
+	} else {
+		fmt.Fprintf(c.stderr, "opgen: nothing was written, because changes in %s would be lost; move them into a spec or a kernel, or use -force\n", english.Count(len(changes), "file"))
+	}
+	return findings
+}
+
+// strays names folders with generated files that opgen.toml does not name.
+func (c *command) strays(r *generate.Result) {
+	for _, dir := range r.Strays {
+		fmt.Fprintf(c.stderr, "opgen: note: %s holds generated files, and %s does not name it; remove it if it is no longer used\n", dir, config.Name)
+	}
 }
 
 func (c *command) check() int {
@@ -279,7 +330,7 @@ func (c *command) check() int {
 	if err != nil {
 		return c.fail(err)
 	}
-	status := c.report(r.Findings)
+	status := c.report(r)
 	if status == clean && c.format != "json" {
 		fmt.Fprintln(c.stdout, "opgen:", r.Summary())
 	}
@@ -305,8 +356,9 @@ func (c *command) diff() int {
 	if err != nil {
 		return c.fail(err)
 	}
+	c.strays(r)
 	if len(r.Findings) > 0 && len(r.Changes) == 0 {
-		return c.report(r.Findings)
+		return c.report(r)
 	}
 	for _, ch := range r.Changes {
 		fmt.Fprintf(c.stdout, "%s: %s\n", ch.Path, ch.Kind)
@@ -320,7 +372,7 @@ func (c *command) diff() int {
 		c.stdout.Write(diff.Diff(old, ch.Old, new, ch.New))
 	}
 	fmt.Fprintln(c.stdout, "opgen:", r.Summary())
-	if c.report(r.Findings) != clean || len(r.Changes) > 0 { // the findings are about kernels
+	if c.report(r) != clean || len(r.Changes) > 0 { // the findings are about kernels
 		return findings
 	}
 	return clean

@@ -50,7 +50,8 @@ func ReadManifest(data []byte) Sums {
 	if Sums(nil).Owner(Manifest, data) != Ours {
 		return sums
 	}
-	for _, line := range strings.Split(string(data), "\n") {
+	for line := range strings.Lines(string(Unix(data))) {
+		line = strings.TrimSuffix(line, "\n")
 		if sum, path, ok := strings.Cut(line, "  "); ok && len(sum) == sumLength {
 			sums[path] = sum
 		}
@@ -66,7 +67,7 @@ func (s Sums) Owner(path string, data []byte) Ownership {
 	switch want, listed := s[path]; {
 	case !listed:
 		return Foreign
-	case want == sum(data):
+	case want == sum(data), want == sum(Unix(data)):
 		return Ours
 	}
 	return Edited

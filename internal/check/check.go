@@ -127,14 +127,13 @@ var reservedNames = []string{"true", "false", "in", "not", "none"}
 // inExpressions lists what expressions refer to by name.
 var inExpressions = []string{"attribute", "field", "slot", "argument"}
 
-// reservedPackages cannot be packages of operators. Opgen generates the first. Go restricts imports of the rest.
-var reservedPackages = []string{"catalogue", "main", "init", "internal", "vendor"}
-
 // reservedSlots cannot be names of slots, because tasks have them.
 var reservedSlots = []string{"forward", "backward", "init", "cleanup"}
 
 func (c *checker) name(name, what string, span source.Span) {
 	switch {
+	case len(name) > source.MaxKey:
+		c.list.Add(diag.BadName, span, "%s: want a name of at most %d letters, got %d", what, source.MaxKey, len(name))
 	case !snake.MatchString(name):
 		d := c.list.Add(diag.BadName, span, "%s %q: want lower-case letters, digits and single underscores, beginning with a letter", what, name)
 		if s := toSnake(name); snake.MatchString(s) {
@@ -168,6 +167,10 @@ func toSnake(name string) string {
 
 // upperName checks the name of a dimension or a dtype variable.
 func (c *checker) upperName(name, what string, span source.Span) {
+	if len(name) > source.MaxKey {
+		c.list.Add(diag.BadName, span, "%s: want a name of at most %d letters, got %d", what, source.MaxKey, len(name))
+		return
+	}
 	if upper.MatchString(name) {
 		return
 	}
@@ -186,8 +189,8 @@ func (c *checker) header(s *spec.Spec) {
 		what = "spec"
 	}
 	c.name(s.Name.V, what, s.Name.Span())
-	if pkg := goname.Package(s.Name.V); slices.Contains(reservedPackages, pkg) {
-		c.list.Add(diag.Reserved, s.Name.Span(), "%s cannot be named %s: generated code, or Go, uses the package %s for something else", what, s.Name.V, pkg)
+	if pkg := goname.Package(s.Name.V); snake.MatchString(s.Name.V) && goname.Reserved(pkg) {
+		c.list.Add(diag.Reserved, s.Name.Span(), "%s cannot be named %s: generated code, Go or Windows uses the name %s for something else", what, s.Name.V, pkg)
 	}
 	if s.Name.V != s.Base {
 		c.list.Add(diag.FileName, s.Name.Span(), "the %s is named %s, the file %s.toml", what, s.Name.V, s.Base).
@@ -227,6 +230,10 @@ func (c *checker) enumValues(values []spec.Str, what string, span source.Span) {
 	}
 	goNames := map[string]spec.Str{}
 	for _, v := range values {
+		if len(v.V) > source.MaxKey {
+			c.list.Add(diag.BadName, v.Span(), "%s: want values of at most %d bytes, got one of %d", what, source.MaxKey, len(v.V))
+			continue
+		}
 		g := goname.Exported(v.V)
 		if g == "" {
 			c.list.Add(diag.BadName, v.Span(), "%s: value %q gives no Go name", what, v.V)

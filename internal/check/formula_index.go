@@ -318,6 +318,7 @@ func (f *formula) at(r *run, i poly) poly {
 	}
 	name := r.text + "[" + i.String() + "]"
 	f.atomInfo(name).atLeast(0)
+	f.atomInfo(name).list = r.text
 	if f.sc != nil {
 		if s, ok := f.sc.Lookup(r.text); ok && s.Class == expr.Attr {
 			f.atomInfo(name).atLeast(s.Least)

@@ -19,6 +19,8 @@ type info struct {
 	greatest bool
 	// prefix is set for the sum of a part of a list.
 	prefix *run
+	// list is set for an element of a list, and bounds for the least, or the greatest, of its elements: the name of the list.
+	list, bounds string
 }
 
 func (i *info) atLeast(n int64) {
@@ -153,7 +155,7 @@ func (pr *proof) holds(p poly) bool {
 	}
 	name, x := pr.bounded(p)
 	if name == "" {
-		return pr.quotient(p) || slices.ContainsFunc(p.all(), func(a string) bool { return pr.replaced(p, a, pr.tested(a, extent{})) })
+		return pr.quotient(p) || pr.listed(p) || slices.ContainsFunc(p.all(), func(a string) bool { return pr.replaced(p, a, pr.tested(a, extent{})) })
 	}
 	return pr.replaced(p, name, x)
 }
@@ -227,6 +229,31 @@ func (pr *proof) bounded(p poly) (string, extent) {
 		}
 	}
 	return "", extent{}
+}
+
+// listed proves what depends on the least, or the greatest, element of a list and on an element: it is at most, or at least, that
+// element.
+func (pr *proof) listed(p poly) bool {
+	all := p.all()
+	for _, a := range all {
+		i := pr.info[a]
+		if i == nil || i.bounds == "" {
+			continue
+		}
+		for _, b := range all {
+			if e := pr.info[b]; e == nil || e.list != i.bounds {
+				continue
+			}
+			x := extent{his: []poly{atom(b).add(constant(1))}}
+			if i.greatest {
+				x = extent{los: []poly{atom(b)}}
+			}
+			if pr.replaced(p, a, x) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // prefix returns the bounds of the sum of the first elements of a list, where there is one more of them: that sum and

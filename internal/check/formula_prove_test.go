@@ -169,3 +169,32 @@ func TestProofs(t *testing.T) {
 		}
 	}
 }
+
+// TestElementsOfLists checks reads that lie in their tensors because an element of a list is at least its minimum and at most its maximum,
+// and reads that do not.
+func TestElementsOfLists(t *testing.T) {
+	t.Parallel()
+	c := readCatalogue(t)
+	for _, test := range []struct {
+		spec, formula, want string
+	}{
+		{"trim_sequence", "output[i, l, b] = input[i][l, b]", ""},
+		{"trim_sequence", "output[i, l, b] = input[0][l, b]", ""},
+		{"trim_sequence", "output[i, l, b] = input[i][C[i] - min(C) + l, b]", ""},
+		{"trim_sequence", "output[i, l, b] = input[i][min(C) - 1 - l, b]", ""},
+		{"trim_sequence", "output[i, l, b] = input[i][l + 1, b]", "l + 1"},
+		{"trim_sequence", "output[i, l, b] = input[i][C[i] - max(C) + l, b]", "C[i] - max(C) + l"},
+		{"trim_sequence", "output[i, l, b] = input[i][max(C) - min(C) + l, b]", "max(C) - min(C) + l"},
+		{"pad_sequence", "output[i, l, b] = input[i][l, b] + 0 * value", "l ranges over max(C)"},
+		{"pad_sequence", "output[i, l, b] = l >= max(C) - C[i] ? input[i][l - max(C) + C[i], b] : value", ""},
+		{"pad_sequence", "output[i, l, b] = l >= max(C) - C[0] ? input[i][l - max(C) + C[i], b] : value", "l - max(C) + C[i]"},
+	} {
+		found := c.check(c.byName[test.spec], test.formula)
+		switch {
+		case test.want == "" && len(found) > 0:
+			t.Errorf("%s: %s: found %s", test.spec, test.formula, found[0].Message)
+		case test.want != "" && (len(found) == 0 || !strings.Contains(found[0].Message, test.want)):
+			t.Errorf("%s: %s: found %v, want %s", test.spec, test.formula, found, test.want)
+		}
+	}
+}

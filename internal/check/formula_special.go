@@ -55,7 +55,12 @@ func (f *formula) extremeOf(n *expr.Call, list value) (value, *expr.Error) {
 		return value{}, err
 	}
 	if r := runOf(list); r != nil && !r.index && !r.each {
-		return f.opaque(n.Func + "(" + r.text + ")"), nil
+		v := f.opaque(n.Func + "(" + r.text + ")")
+		if name := v.int.single(); name != "" {
+			i := f.atomInfo(name)
+			i.bounds, i.greatest = r.text, n.Func == "max"
+		}
+		return v, nil
 	}
 	return integer(nil), nil
 }

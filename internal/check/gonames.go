@@ -76,10 +76,16 @@ func (o *operator) goNames() {
 			fixed = append(fixed, "BackwardKernel")
 		}
 	}
+	for _, s := range o.s.Slots {
+		fixed = append(fixed, "Slot"+goname.Exported(s.Name))
+	}
+	for _, a := range o.s.Args {
+		fixed = append(fixed, "Slot"+goname.Exported(a.Name))
+	}
 	for _, v := range o.s.Types {
 		o.goScope(fixed...).claim(v.Name, "dtype variable "+v.Name, v.Key)
 	}
-	pkg := o.goScope(fixed...)
+	pkg := o.goScope(fixed[:len(fixed)-len(o.s.Slots)-len(o.s.Args)]...)
 	o.slotNames(pkg)
 	fields := o.goScope("Validate")
 	for _, a := range o.s.Attrs {

@@ -20,8 +20,15 @@ var containers = map[string]struct {
 	"seq": {1, "sequences"}, "optional": {1, "optionals"}, "sparse": {1, "sparse tensors"}, "map": {2, "maps"},
 }
 
+// maxType is how many bytes the type of a slot may have.
+const maxType = 200
+
 // slotType checks the type of a slot.
 func (o *operator) slotType(s spec.Str) {
+	if len(s.V) > maxType {
+		o.list.Add(diag.BadType, s.Span(), "want a type of at most %d bytes, got %d", maxType, len(s.V))
+		return
+	}
 	if later := o.typeAt(s.Node, s.V, 0, true); later != "" {
 		o.list.Add(diag.NotYet, s.Span(), "%s are not supported yet", later)
 	}

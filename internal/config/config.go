@@ -10,8 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	gomodule "golang.org/x/mod/module"
+
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/source"
 )
 
@@ -51,12 +54,10 @@ func Find(dir string) (string, error) {
 	}
 }
 
-var moduleLine = regexp.MustCompile(`(?m)^module\s+("[^"]+"|\S+)`)
-
 // Load reads the configuration of the module at root. Import paths that it does not give follow from
 // the module's path in go.mod. Findings go to list; err is for files that cannot be read.
 func Load(root string, list *diag.List) (*Config, error) {
-	data, err := os.ReadFile(filepath.Join(root, Name))
+	data, err := input.Text(filepath.Join(root, Name))
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +142,10 @@ func Load(root string, list *diag.List) (*Config, error) {
 		case !local:
 			list.Add(diag.BadConfig, spans[key], "%s: want a folder below the module's root, got %q", key, *p)
 			good = false
-		case key != "specs" && key != "pages" && !importPath.MatchString(dir):
+		case key != "specs" && key != "pages" && !isImportPath(dir):
 			list.Add(diag.BadConfig, spans[key], "%s: %q cannot be part of an import path", key, *p)
+		case !source.PlainPath(dir) || slices.Contains(strings.Split(dir, "/"), ".git"):
+			list.Add(diag.BadConfig, spans[key], "%s: want a folder with letters, digits, spaces and the characters -_.+@~ in its name, other than .git, got %q", key, dir)
 		}
 		*p = dir
 	}
@@ -166,17 +169,16 @@ func Load(root string, list *diag.List) (*Config, error) {
 			list.Add(diag.BadConfig, p.Span, "plug-in %s: the folders %s and %s must be different, neither within the other", p.Name, p.Out, other)
 		}
 	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	mod, err := input.Text(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return nil, fmt.Errorf("%s belongs at a module's root: %w", Name, err)
 	}
-	m := moduleLine.FindSubmatch(mod)
-	if m == nil {
-		return nil, fmt.Errorf("%s has no module line", filepath.Join(root, "go.mod"))
+	self, err := modulePath(filepath.Join(root, "go.mod"), mod)
+	if err != nil {
+		return nil, err
 	}
-	module := strings.Trim(string(m[1]), `"`)
-	c.GeneratedImport, c.KernelsImport = module+"/"+c.Output, module+"/"+c.Kernels
-	c.Module, c.KernelsKey = readModule(root, module, mod), spans["kernels"]
+	c.GeneratedImport, c.KernelsImport = self+"/"+c.Output, self+"/"+c.Kernels
+	c.Module, c.KernelsKey = readModule(root, self, mod), spans["kernels"]
 	if s, ok := spans["runtime"]; ok && importPath.MatchString(c.Runtime) && !c.Module.Has(c.Runtime+"/task") {
 		d := list.Add(diag.BadConfig, s, "runtime: no module of go.mod has the package %s/task", c.Runtime)
 		if d.Nearest(c.Runtime, c.Module.runtimes()) == "" {
@@ -184,6 +186,12 @@ func Load(root string, list *diag.List) (*Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// isImportPath reports whether Go can import packages of a folder of the module, on all systems.
+func isImportPath(dir string) bool {
+	parts := strings.Split(dir, "/")
+	return importPath.MatchString(dir) && gomodule.CheckImportPath("m/"+dir) == nil && !slices.Contains(parts, "vendor") && parts[len(parts)-1] != "main"
 }
 
 // importPath matches what Go accepts as an import path, or as a part of one.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,18 @@ type Module struct {
 	requires []string          // paths of modules
 	replaced map[string]string // folders of modules, by path
 	open     bool              // a workspace, or a go.mod that does not parse, may provide any package
+}
+
+// modulePath returns the path of the module that a go.mod describes.
+func modulePath(name string, mod []byte) (string, error) {
+	f, err := modfile.ParseLax(name, mod, nil)
+	switch {
+	case err != nil:
+		return "", err
+	case f.Module == nil || f.Module.Mod.Path == "":
+		return "", fmt.Errorf("%s has no module line", name)
+	}
+	return f.Module.Mod.Path, nil
 }
 
 // readModule reads a module's go.mod.

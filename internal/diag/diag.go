@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/opgen/opgen/internal/source"
@@ -60,15 +59,22 @@ func (d *Diagnostic) See(span source.Span, format string, args ...any) *Diagnost
 // line formats a text that may quote a file. The result is one line.
 func line(format string, args []any) string { return printable(fmt.Sprintf(format, args...)) }
 
-// printable replaces control characters other than tabs, which would upset a terminal.
+// printable replaces characters that would upset a terminal, or change how others are shown. It cuts a text that is too long to
+// be read.
 func printable(s string) string {
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "") + "..."
+	}
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' {
+		if r == '\n' || source.Hidden(r) {
 			return utf8.RuneError
 		}
 		return r
 	}, s)
 }
+
+// maxText is how many bytes of a message are shown.
+const maxText = 2000
 
 // Last returns the finding that was added last.
 func (l *List) Last() *Diagnostic { return l.all[len(l.all)-1] }
@@ -78,6 +84,16 @@ func (l *List) Merge(other *List) { l.all = append(l.all, other.all...) }
 
 // Len returns how many findings there are.
 func (l *List) Len() int { return len(l.all) }
+
+// Limit keeps the first n findings, by file and position, and returns how many others there were.
+func (l *List) Limit(n int) (dropped int) {
+	if len(l.all) <= n {
+		return 0
+	}
+	all := l.Sorted()
+	l.all = all[:min(n, len(all))]
+	return len(all) - len(l.all)
+}
 
 // Empty reports whether nothing was found.
 func (l *List) Empty() bool { return len(l.all) == 0 }
@@ -128,7 +144,7 @@ func writePlace(b *strings.Builder, s source.Span, message string) {
 		return
 	}
 	line, col := s.File.Position(s.Start)
-	fmt.Fprintf(b, "%s:%d:%d: %s\n", s.File.Path, line, col, message)
+	fmt.Fprintf(b, "%s:%d:%d: %s\n", printable(s.File.Path), line, col, message)
 	text := []rune(s.File.Line(line)) // one for each byte that is not UTF-8
 	if strings.TrimSpace(string(text)) == "" {
 		return

@@ -67,8 +67,8 @@ const (
 
 // Rules maps every code to its rule. Codes are never given a new meaning.
 var Rules = map[Code]Rule{
-	Syntax:          {"not TOML", "The file is not valid TOML 1.0. Only the first such error of a file is reported."},
-	FileName:        {"file and operator disagree", "A spec's name is the name of its file without .toml, so that it is easy to find."},
+	Syntax:          {"not TOML", "The file is not valid TOML 1.0, exceeds a limit, or has characters that are not shown. Only the first such error of a file is reported."},
+	FileName:        {"file and operator disagree", "A spec's name is the name of its file without .toml, so that it is easy to find. Generated files name the path, so it has letters, digits, spaces and some other characters only."},
 	BadConfig:       {"bad opgen.toml", "The configuration at the module's root lacks a key, or a value is impossible."},
 	UnknownKey:      {"unknown key", "The key has no meaning here. Unknown keys are errors, because a misspelled key would otherwise have no effect."},
 	MissingKey:      {"missing key", "A key without a default is absent."},

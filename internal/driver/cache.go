@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,34 +13,37 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/kernelfile"
+	"github.com/opgen/opgen/internal/parallel"
 )
 
-// A run keeps size, time stamp and checksum of its inputs and outputs in the user's cache folder, as git does
-// in its index. The next run does nothing if sizes and time stamps of all of them, and of opgen itself, are the
-// same. Results do not depend on the cache: without it, a run does all the work.
+// A run keeps checksums of its inputs and outputs in the user's cache folder. The next run does nothing if all of them, and opgen
+// itself, are the same. Sizes and time stamps would be faster to compare, but archives and build systems set them, so that
+// equal ones do not tell that a file is the same. Results do not depend on the cache: without it, a run does all the work.
 
-const cacheFormat = 7
+const cacheFormat = 8
 
 type snapshot struct {
-	Format    int             `json:"format"`
-	Tool      stamp           `json:"tool"`
-	Taken     time.Time       `json:"taken"`
-	Operators int             `json:"operators"`
-	Folders   []folder        `json:"folders"`
-	Kernels   kernelFiles     `json:"kernels"`
-	Programs  []stamp         `json:"programs,omitempty"` // of plug-ins
-	Files     map[string]file `json:"files"`              // by path relative to the module's root, with slashes
+	Format    int               `json:"format"`
+	Tool      string            `json:"tool"` // checksum of opgen
+	Operators int               `json:"operators"`
+	Folders   []folder          `json:"folders"`
+	Kernels   kernelFiles       `json:"kernels"`
+	Programs  map[string]string `json:"programs,omitempty"` // checksums of plug-ins, by name
+	Files     map[string]string `json:"files"`              // checksums by path relative to the module's root, with slashes
 }
 
 // folder is a folder with tracked files: those with an extension, or all if Ext is "".
 type folder struct {
 	Path string `json:"path"`
 	Ext  string `json:"ext,omitempty"`
+	Made bool   `json:"made,omitempty"` // by opgen, which follows no links there
 }
 
 // kernelFiles are the files of kernels, which decide which kernels are derived from formulas, and which may have findings.
@@ -48,19 +52,8 @@ type kernelFiles struct {
 	Names []string `json:"names"`
 }
 
-type stamp struct {
-	Path string    `json:"path,omitempty"`
-	Size int64     `json:"size"`
-	Time time.Time `json:"time"`
-}
-
-type file struct {
-	stamp
-	Sum string `json:"sum"`
-}
-
-// racy is how much older than the snapshot a time stamp must be to be trusted. Two changes in a shorter time
-// may give equal time stamps, since some file systems count in steps of two seconds.
+// racy is how much older than the run a time stamp must be to show that nothing writes the file, since some file systems count
+// in steps of two seconds.
 const racy = 2 * time.Second
 
 func cachePath(root string) (string, error) {
@@ -72,137 +65,151 @@ func cachePath(root string) (string, error) {
 	return filepath.Join(dir, "opgen", hex.EncodeToString(sum[:12])+".json"), nil
 }
 
-func tool() (stamp, error) {
+// tool returns the checksum of opgen.
+func tool() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return stamp{}, err
+		return "", err
 	}
-	return stampOf("", exe)
+	return sumFile(exe)
 }
 
-// stampOf returns the stamp of a program: a name to look up in PATH, or the path of a file. A relative path begins
+// sumProgram returns the checksum of a program: of a name to look up in PATH, or of the path of a file. A relative path begins
 // at root.
-func stampOf(root, program string) (stamp, error) {
+func sumProgram(root, program string) (string, error) {
 	file := program
 	if filepath.Base(program) == program {
 		found, err := exec.LookPath(program)
 		if err != nil {
-			return stamp{}, err
+			return "", err
 		}
 		file = found
 	}
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(root, file)
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return stamp{}, err
-	}
-	return stamp{program, info.Size(), info.ModTime()}, nil
+	return sumFile(file)
 }
 
 // upToDate returns the result of a run if nothing has changed since the last run, or else nil.
 func upToDate(root string) *Result {
-	began := time.Now()
 	path, err := cachePath(root)
 	if err != nil {
 		return nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := input.File(path)
 	if err != nil {
 		return nil
 	}
 	var s snapshot
-	if json.Unmarshal(data, &s) != nil || s.Format != cacheFormat {
+	if json.Unmarshal(data, &s) != nil || s.Format != cacheFormat || !s.sameTools(root) {
 		return nil
-	}
-	if t, err := tool(); err != nil || t.Path != s.Tool.Path || t.Size != s.Tool.Size || !t.Time.Equal(s.Tool.Time) {
-		return nil
-	}
-	for _, was := range s.Programs {
-		if now, err := stampOf(root, was.Path); err != nil || now.Size != was.Size || !now.Time.Equal(was.Time) {
-			return nil
-		}
-	}
-	seen, settled := map[string]bool{}, false
-	same := func(rel string, info fs.FileInfo) bool {
-		f, ok := s.Files[rel]
-		if !ok || f.Size != info.Size() {
-			return false
-		}
-		seen[rel] = true // folders of inputs may overlap
-		if f.Time.Equal(info.ModTime()) && info.ModTime().Before(s.Taken.Add(-racy)) {
-			return true
-		}
-		sum, err := sumFile(filepath.Join(root, filepath.FromSlash(rel)))
-		if err != nil || sum != f.Sum {
-			return false
-		}
-		s.Files[rel] = file{stamp{Size: info.Size(), Time: info.ModTime()}, sum}
-		settled = settled || info.ModTime().Before(began.Add(-racy))
-		return true
 	}
 	if !slices.Equal(kernelfile.Names(filepath.Join(root, filepath.FromSlash(s.Kernels.Path))), s.Kernels.Names) {
 		return nil
 	}
-	if !s.walkTracked(root, same) || len(seen) != len(s.Files) {
+	now, ok := s.tracked(root)
+	if !ok || len(now) != len(s.Files) {
 		return nil
 	}
-	if settled { // the next run compares time stamps only
-		s.Taken = began
-		s.write(path)
+	for _, rel := range now {
+		if _, known := s.Files[rel]; !known {
+			return nil
+		}
+	}
+	if !sameSums(root, now, s.Files) {
+		return nil
 	}
 	return &Result{Project: &Project{Findings: &diag.List{}, Border: &diag.List{}}, Operators: s.Operators, UpToDate: true}
 }
 
-// walkTracked calls f for every file that a run depends on or makes, until f returns false. It returns false
-// if f did, or if a file cannot be read.
-func (s *snapshot) walkTracked(root string, f func(rel string, info fs.FileInfo) bool) bool {
-	single := []string{config.Name, "go.mod"}
-	for _, name := range s.Kernels.Names {
-		single = append(single, path.Join(s.Kernels.Path, name))
+// sameTools reports whether opgen and the programs of plug-ins are the same.
+func (s *snapshot) sameTools(root string) bool {
+	if sum, err := tool(); err != nil || sum != s.Tool {
+		return false
 	}
-	for _, rel := range single {
-		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(rel)))
-		if err != nil || !f(rel, info) {
+	for name, was := range s.Programs {
+		if sum, err := sumProgram(root, name); err != nil || sum != was {
 			return false
 		}
 	}
-	ok := true
-	for _, dir := range s.Folders {
-		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(dir.Path)), func(p string, e fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) && e == nil {
-				return nil // a plug-in may have made no files
-			}
-			if err != nil || !ok {
-				return err
-			}
-			if e.IsDir() || dir.Ext != "" && filepath.Ext(p) != dir.Ext {
-				return nil
-			}
-			info, err := e.Info()
-			if err != nil {
-				return err
-			}
+	return true
+}
+
+// sameSums reports whether files have the given checksums.
+func sameSums(root string, rels []string, want map[string]string) bool {
+	var differs atomic.Bool
+	parallel.Do(len(rels), func(i int) {
+		if differs.Load() {
+			return
+		}
+		if sum, err := sumFile(filepath.Join(root, filepath.FromSlash(rels[i]))); err != nil || sum != want[rels[i]] {
+			differs.Store(true)
+		}
+	})
+	return !differs.Load()
+}
+
+// tracked lists the files that a run depends on or makes, each once. It returns false if a folder cannot be read, or if there
+// is a link among generated files.
+func (s *snapshot) tracked(root string) (rels []string, ok bool) {
+	seen := map[string]bool{}
+	add := func(rel string) {
+		if !seen[rel] { // folders of inputs may overlap
+			seen[rel] = true
+			rels = append(rels, rel)
+		}
+	}
+	for _, rel := range []string{config.Name, "go.mod"} {
+		add(rel)
+	}
+	for _, name := range s.Kernels.Names {
+		add(path.Join(s.Kernels.Path, name))
+	}
+	for _, f := range s.Folders {
+		err := f.walk(root, func(p string) error {
 			rel, err := filepath.Rel(root, p)
-			if err != nil {
-				return err
+			if err == nil && (f.Ext == "" || filepath.Ext(p) == f.Ext) {
+				add(filepath.ToSlash(rel))
 			}
-			if !f(filepath.ToSlash(rel), info) {
-				ok = false
-				return fs.SkipAll
-			}
-			return nil
+			return err
 		})
 		if err != nil {
-			return false
+			return nil, false
 		}
 	}
-	return ok
+	return rels, true
+}
+
+// walk calls visit for the files of a folder, or for a file. What a plug-in makes may not be there.
+func (f folder) walk(root string, visit func(string) error) error {
+	dir := filepath.Join(root, filepath.FromSlash(f.Path))
+	if !f.Made {
+		return walkInput(dir, visit)
+	}
+	return filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && e == nil:
+			return nil
+		case err != nil || e.IsDir():
+			return err
+		case !e.Type().IsRegular():
+			return fmt.Errorf("%s: want a regular file", p)
+		}
+		return visit(p)
+	})
+}
+
+// walkInput calls visit for the files of a folder, or for a file.
+func walkInput(dir string, visit func(string) error) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return visit(dir)
+	}
+	return input.Walk(dir, visit)
 }
 
 func sumFile(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := input.File(path)
 	return sum(data), err
 }
 
@@ -227,16 +234,14 @@ func (s sums) addFiles(root string, rels ...string) {
 
 // addFolder adds the files of a folder, or a file.
 func (s sums) addFolder(root, folder string) error {
-	return filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
+	return walkInput(filepath.Join(root, filepath.FromSlash(folder)), func(p string) error {
 		rel, err := filepath.Rel(root, p)
 		if err != nil {
 			return err
 		}
-		s.addFiles(root, filepath.ToSlash(rel))
-		return nil
+		sum, err := sumFile(p)
+		s[filepath.ToSlash(rel)] = sum
+		return err
 	})
 }
 
@@ -252,7 +257,8 @@ func (p *Project) remember(operators int, began time.Time) {
 	if err != nil {
 		return
 	}
-	s := snapshot{Format: cacheFormat, Tool: t, Taken: began, Operators: operators, Folders: []folder{{p.Config.Specs, ".toml"}}, Files: map[string]file{}}
+	s := snapshot{Format: cacheFormat, Tool: t, Operators: operators, Folders: []folder{{Path: p.Config.Specs, Ext: ".toml"}},
+		Programs: map[string]string{}, Files: map[string]string{}}
 	if len(p.kernels.Files) < len(p.kernels.Names) {
 		return // an unreadable file may declare a kernel once it is readable
 	}
@@ -262,32 +268,41 @@ func (p *Project) remember(operators int, began time.Time) {
 		return
 	}
 	for _, out := range slices.Sorted(maps.Keys(makers)) {
-		s.Folders = append(s.Folders, folder{Path: out})
+		s.Folders = append(s.Folders, folder{Path: out, Made: true})
 	}
 	for _, a := range p.Config.Plugins {
-		program, err := stampOf(root, a.Command[0])
-		if err != nil {
+		if s.Programs[a.Command[0]], err = sumProgram(root, a.Command[0]); err != nil {
 			return
 		}
-		s.Programs = append(s.Programs, program)
 		for _, in := range a.Inputs {
 			s.Folders = append(s.Folders, folder{Path: in})
 		}
 	}
-	clean := s.walkTracked(root, func(rel string, info fs.FileInfo) bool {
-		sum, ok := p.sums[rel]
-		if !ok {
-			// The run has not read the file. A time stamp that is old enough shows that nothing writes it.
-			var err error
-			sum, err = sumFile(filepath.Join(root, filepath.FromSlash(rel)))
-			ok = err == nil && filepath.Ext(rel) != ".toml" && info.ModTime().Before(began.Add(-racy))
-		}
-		s.Files[rel] = file{stamp{Size: info.Size(), Time: info.ModTime()}, sum}
-		return ok
-	})
-	if clean {
-		s.write(path)
+	rels, ok := s.tracked(root)
+	if !ok {
+		return
 	}
+	for _, rel := range rels {
+		if s.Files[rel], ok = p.sumOf(rel, began); !ok {
+			return
+		}
+	}
+	s.write(path)
+}
+
+// sumOf returns the checksum that a tracked file had when the run read or wrote it. A file that the run has not read, such as one
+// of others among generated ones, counts if its time stamp shows that nothing writes it.
+func (p *Project) sumOf(rel string, began time.Time) (sum string, ok bool) {
+	if sum, ok := p.sums[rel]; ok {
+		return sum, true
+	}
+	file := filepath.Join(p.Config.Root, filepath.FromSlash(rel))
+	info, err := os.Stat(file)
+	if err != nil || filepath.Ext(rel) == ".toml" || !info.ModTime().Before(began.Add(-racy)) {
+		return "", false
+	}
+	sum, err = sumFile(file)
+	return sum, err == nil
 }
 
 // write writes the snapshot, if it can.

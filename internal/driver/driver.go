@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/emit"
+	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/page"
 	"github.com/opgen/opgen/internal/parallel"
@@ -28,19 +29,16 @@ type Input struct {
 
 // ReadSpecs reads the spec files of a module, sorted by path.
 func ReadSpecs(c *config.Config) ([]Input, error) {
-	var in []Input
 	dir := filepath.Join(c.Root, filepath.FromSlash(c.Specs))
-	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
-		if err != nil {
-			if p == dir && errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s: want a folder of specs, as %s says, got no such folder", c.Specs, config.Name)
-			}
-			return err
-		}
-		if e.IsDir() || filepath.Ext(p) != ".toml" {
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s: want a folder of specs, as %s says, got no such folder", c.Specs, config.Name)
+	}
+	var in []Input
+	err := input.Walk(dir, func(p string) error {
+		if filepath.Ext(p) != ".toml" {
 			return nil
 		}
-		data, err := os.ReadFile(p)
+		data, err := input.Text(p)
 		if err != nil {
 			return err
 		}

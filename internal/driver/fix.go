@@ -1,14 +1,16 @@
 package driver
 
 import (
+	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/lock"
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/staging"
 )
 
 // dropBroken removes the edits that alone make a file that is not TOML, for example by repeating a key.
@@ -27,8 +29,8 @@ func dropBroken(list *diag.List) {
 }
 
 // Fix makes the edits of the findings of the module at root, and returns the paths of the files that it
-// changed. It returns an error and changes nothing if two edits overlap, if a file changed since it was read,
-// or if a file would not be TOML.
+// changed. It returns an error and changes nothing if two edits overlap, if a file changed since it was read or cannot be
+// written, or if a file would not be TOML.
 func Fix(root string, list *diag.List) ([]string, error) {
 	texts, err := diag.Apply(list.Sorted())
 	if err != nil {
@@ -40,21 +42,23 @@ func Fix(root string, list *diag.List) ([]string, error) {
 			return nil, fmt.Errorf("with all edits, the file would not be TOML: %w", err)
 		}
 	}
+	old := map[string]string{}
 	for _, d := range list.Sorted() {
 		for _, e := range d.Edits {
-			now, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(e.Span.File.Path)))
-			if err != nil {
-				return nil, err
-			}
-			if string(now) != e.Span.File.Text {
-				return nil, fmt.Errorf("%s changed since it was read", e.Span.File.Path)
-			}
+			old[e.Span.File.Path] = e.Span.File.Text
 		}
 	}
-	for i, p := range paths {
-		if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(p)), []byte(texts[p]), 0o666); err != nil {
-			return paths[:i], err
-		}
+	var files []staging.File
+	for _, p := range paths {
+		files = append(files, staging.File{Path: filepath.Join(root, filepath.FromSlash(p)), Old: []byte(old[p]), New: []byte(texts[p])})
+	}
+	release, err := lock.Acquire(context.Background(), root)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := staging.Write(files); err != nil {
+		return nil, err
 	}
 	return paths, nil
 }

@@ -248,7 +248,10 @@ func checkWritten(t testing.TB, files []artifact.Artifact) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Apply(changes); err != nil {
+	if err := dir.Stage(changes); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	if got := readFiles(t, root, "."); !maps.Equal(got, want) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/lock"
 	"github.com/opgen/opgen/internal/output"
 )
 
@@ -25,6 +26,8 @@ type Result struct {
 	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one, nothing was
 	// written.
 	Refused []output.Change
+	// Strays lists folders, relative to the module's root, whose generated files belong to no folder of opgen.toml.
+	Strays []string
 	// UpToDate says that nothing had changed since the last run.
 	UpToDate bool
 }
@@ -50,8 +53,8 @@ func closeAll(dirs []*output.Dir) {
 	}
 }
 
-// Generate brings the generated files of the module at root up to date, unless there are findings or refused changes.
-// The error says which file cannot be read or written.
+// Generate brings the generated files of the module at root up to date, unless there are findings or refused changes. One run at
+// a time does so; others wait. The error says which file cannot be read or written.
 func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 	cached := len(o.Plugins) == 0 // a snapshot does not hold plug-ins of a process
 	if cached && !o.Force {
@@ -59,29 +62,75 @@ func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 			return r, nil
 		}
 	}
+	release, err := lock.Acquire(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	began := time.Now()
 	r, dirs, err := compare(ctx, root, o)
 	defer closeAll(dirs)
 	if err != nil || !r.Findings.Empty() {
 		return r, err
 	}
-	for _, c := range r.Changes {
-		if c.Kind.NeedsForce() && !o.Force {
-			r.Refused = append(r.Refused, c)
-		}
-	}
-	if len(r.Refused) > 0 {
+	if r.refuse(o.Force); len(r.Refused) > 0 {
 		return r, nil
 	}
-	for _, dir := range dirs {
-		if err := dir.Apply(r.Changes); err != nil {
-			return r, err
-		}
+	if err := r.noSpecs(); err != nil && !o.Force {
+		return r, err
 	}
-	if cached && r.Border.Empty() {
+	if err := write(dirs, r.Changes); err != nil {
+		return r, err
+	}
+	if cached && r.Border.Empty() && len(r.Strays) == 0 {
 		r.remember(r.Operators, began)
 	}
 	return r, nil
+}
+
+// refuse lists the changes that must not be made.
+func (r *Result) refuse(force bool) {
+	for _, c := range r.Changes {
+		if c.Kind.Never() || c.Kind.NeedsForce() && !force {
+			r.Refused = append(r.Refused, c)
+		}
+	}
+}
+
+// noSpecs is an error if there are no specs, and generated files would be removed. Specs that are not checked out, or another
+// folder than was meant, are likelier than a module that gave up all of its operators.
+func (r *Result) noSpecs() error {
+	if len(r.Inputs) > 0 {
+		return nil
+	}
+	for _, c := range r.Changes {
+		if c.New == nil {
+			return fmt.Errorf("%s: want a spec, *.toml, got none: nothing was written; with -force, all generated files are removed", r.Config.Specs)
+		}
+	}
+	return nil
+}
+
+// write makes all changes. It prepares all of them before it makes the first, so that a full disk, or a file that changed since
+// it was compared, leaves everything as it was.
+func write(dirs []*output.Dir, changes []output.Change) error {
+	for _, prepare := range []func(*output.Dir) error{
+		(*output.Dir).Clear,
+		func(d *output.Dir) error { return d.Stage(changes) },
+		(*output.Dir).Check,
+	} {
+		for _, d := range dirs {
+			if err := prepare(d); err != nil {
+				return err // closing the folders drops what is staged
+			}
+		}
+	}
+	for _, d := range dirs {
+		if err := d.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // makers returns, by output folder, the functions that make files. There is no other list of output folders.
@@ -149,6 +198,7 @@ func compare(ctx context.Context, root string, o Options) (*Result, []*output.Di
 		}
 		r.Changes = append(r.Changes, changes...)
 	}
+	r.Strays = strays(root, folders)
 	return r, dirs, nil
 }
 

@@ -23,12 +23,17 @@ type Project struct {
 	// Border holds findings about kernels. They do not keep generated code from being written, since a kernel is written
 	// against it.
 	Border *diag.List
+	// Unshown is how many more findings there are than are listed.
+	Unshown int
 
 	checked *check.Result // nil if opgen.toml has findings
 	module  *model.Module
 	kernels *kernelfile.Folder // that the module was made with
 	sums    sums
 }
+
+// maxFindings is how many findings are listed of each kind.
+const maxFindings = 200
 
 // Load reads and checks the configuration and the specs of the module at root. The error says which file cannot be
 // read. Mistakes in specs are findings.
@@ -50,6 +55,7 @@ func Load(root string) (*Project, error) {
 	p.argPackages()
 	p.tryExamples()
 	p.checkBorder()
+	p.Unshown = p.Findings.Limit(maxFindings) + p.Border.Limit(maxFindings)
 	dropBroken(p.Findings)
 	return p, nil
 }

@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/opgen/opgen/internal/goname"
@@ -27,7 +26,7 @@ func (e *emitter) catalogue(m *model.Module) {
 		}
 	}
 	e.p(")\n}")
-	kernels := path.Base(e.paths.Kernels)
+	kernels := e.importAs(e.paths.Kernels)
 	for _, o := range m.Operators {
 		if o.Derived {
 			continue

@@ -4,6 +4,7 @@ package emit
 
 import (
 	"fmt"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -95,13 +96,14 @@ func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, er
 
 // newEmitter returns an emitter for the package of an operator. o is nil for the other packages.
 func newEmitter(p Paths, o *model.Operator) *emitter {
-	e := &emitter{paths: p, op: o, packages: map[string]string{path.Base(p.Kernels): p.Kernels}}
+	e := &emitter{paths: p, op: o, packages: map[string]string{}}
 	for _, name := range []string{"errors", "math", "reflect"} {
 		e.packages[name] = name
 	}
 	for _, name := range []string{"attr", "dtype", "graph", "op", "opimpl", "partition", "perm", "region", "shape", "task", "tensor"} {
 		e.packages[name] = e.rt(name)
 	}
+	e.packages[e.importAs(p.Kernels)] = p.Kernels
 	if o == nil {
 		return e
 	}
@@ -125,6 +127,11 @@ func newEmitter(p Paths, o *model.Operator) *emitter {
 	return e
 }
 
+// isLocal reports whether variables or parameters of generated code have a name, and would hide a package.
+func isLocal(name string) bool {
+	return len(name) == 1 || slices.Contains([]string{"attribute", "attrs", "bounds", "ctx", "err", "extent", "lanes", "limit", "ok", "operator", "opts", "shard"}, name)
+}
+
 // importAs returns the name under which generated code imports a package: the last part of its path, without the
 // characters that Go names cannot have. An underscore follows if another package has the name.
 func (e *emitter) importAs(pkg string) string {
@@ -137,7 +144,7 @@ func (e *emitter) importAs(pkg string) string {
 		}
 		return -1
 	}, path.Base(pkg)), "0123456789")
-	for name == "" || e.packages[name] != "" && e.packages[name] != pkg {
+	for name == "" || isLocal(name) || token.IsKeyword(name) || e.packages[name] != "" && e.packages[name] != pkg {
 		name += "_"
 	}
 	return name
@@ -178,9 +185,21 @@ const commentWidth = 97
 
 // comment prints a comment.
 func (e *emitter) comment(format string, args ...any) {
-	for _, line := range wrap(fmt.Sprintf(format, args...), commentWidth) {
-		e.p("%s", strings.TrimRight("// "+line, " "))
+	for _, line := range commentLines(fmt.Sprintf(format, args...)) {
+		e.p("%s", line)
 	}
+}
+
+// commentLines returns a text as lines of a comment. A line that would be a build constraint of the form before Go 1.17 is quoted.
+func commentLines(text string) []string {
+	var out []string
+	for _, line := range wrap(text, commentWidth) {
+		if rest, ok := strings.CutPrefix(line, "+build"); ok {
+			line = `"+build"` + rest
+		}
+		out = append(out, strings.TrimRight("// "+line, " "))
+	}
+	return out
 }
 
 // row is a line of a list of declarations: a field, a constant.
@@ -209,7 +228,7 @@ func (e *emitter) rows(rows []row) {
 		switch {
 		case r.note == "":
 			e.p("%s", code)
-		case column+len(r.note)+3 <= width:
+		case column+len(r.note)+3 <= width && !strings.HasPrefix(r.note, "+"):
 			e.p("%s // %s", code, r.note)
 		default:
 			e.comment("%s", r.note)

@@ -66,14 +66,7 @@ func (x *exprs) code(n expr.Node, outer int) string {
 		}
 		return fmt.Sprintf("r.%s(%s, %s)", f, x.code(n.X, 0), x.code(n.I, 0))
 	case *expr.Slice:
-		lo, hi := "0", "len("+x.code(n.X, 0)+")"
-		if n.Lo != nil {
-			lo = x.code(n.Lo, 0)
-		}
-		if n.Hi != nil {
-			hi = x.code(n.Hi, 0)
-		}
-		return fmt.Sprintf("r.Slice(%s, %s, %s)", x.code(n.X, 0), lo, hi)
+		return x.slice(n)
 	case *expr.Select:
 		v := x.code(n.X, 7)
 		if t := n.X.Type(); t.Optional {
@@ -85,21 +78,68 @@ func (x *exprs) code(n expr.Node, outer int) string {
 		}
 		return v
 	case *expr.In:
-		var tests []string
-		for _, e := range n.List {
-			tests = append(tests, x.binary(&expr.Binary{Op: "==", X: n.X, Y: e}, 0))
-		}
-		switch len(tests) {
-		case 0:
-			return "false"
-		case 1:
-			return enclose(tests[0], "==", outer)
-		}
-		return enclose(strings.Join(tests, " || "), "||", outer)
+		return x.in(n, outer)
+	case bound:
+		return n.name
 	case *expr.List:
 		return "[]int{" + strings.Join(x.codes(n.Elems), ", ") + "}"
 	}
 	panic(fmt.Sprintf("emit: want an expression of package expr, got %T", n))
+}
+
+// bound is the name of a Go variable that holds the value of an expression.
+type bound struct {
+	expr.Node
+	name string
+}
+
+// slice returns a part of a list as Go.
+func (x *exprs) slice(n *expr.Slice) string {
+	of, lo := x.code(n.X, 0), "0"
+	if n.Lo != nil {
+		lo = x.code(n.Lo, 0)
+	}
+	switch {
+	case n.Hi != nil:
+		return fmt.Sprintf("r.Slice(%s, %s, %s)", of, lo, x.code(n.Hi, 0))
+	case simple(n.X):
+		return fmt.Sprintf("r.Slice(%s, %s, len(%[1]s))", of, lo)
+	}
+	return fmt.Sprintf("func() []int { v := %s; return r.Slice(v, %s, len(v)) }()", of, lo)
+}
+
+// in returns a comparison with each element of a list as Go. A value that takes more than a name to write is computed once, so
+// that code is not larger than the expression.
+func (x *exprs) in(n *expr.In, outer int) string {
+	value := n.X
+	if !simple(n.X) {
+		value = bound{n.X, "v"}
+	}
+	var tests []string
+	for _, e := range n.List {
+		tests = append(tests, x.binary(&expr.Binary{Op: "==", X: value, Y: e}, 0))
+	}
+	if !simple(n.X) {
+		return fmt.Sprintf("func() bool { v := %s; return %s }()", x.code(n.X, 0), strings.Join(tests, " || "))
+	}
+	if len(tests) == 1 {
+		return enclose(tests[0], "==", outer)
+	}
+	return enclose(strings.Join(tests, " || "), "||", outer)
+}
+
+// simple reports whether an expression is a name, a literal, a field, or the length of a name.
+func simple(n expr.Node) bool {
+	switch n := n.(type) {
+	case *expr.Ident, *expr.Lit:
+		return true
+	case *expr.Select:
+		_, named := n.X.(*expr.Ident)
+		return named
+	case *expr.Call:
+		return n.Func == "len" && simple(n.Args[0])
+	}
+	return false
 }
 
 // not returns the negation of a condition as Go.
@@ -264,8 +304,7 @@ func (x *exprs) binary(n *expr.Binary, outer int) string {
 }
 
 func (x *exprs) call(n *expr.Call, outer int) string {
-	args := x.codes(n.Args)
-	arg := func(i int) string { return args[i] }
+	arg := func(i int) string { return x.code(n.Args[i], 0) } // each is printed once, so that time is linear
 	switch n.Func {
 	case "prod":
 		return "shape.Prod(" + arg(0) + ")"
@@ -279,11 +318,12 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 	case "ceildiv":
 		return "shape.CeilDiv(" + arg(0) + ", " + arg(1) + ")"
 	case "min", "max":
-		if len(args) == 1 {
+		if len(n.Args) == 1 {
 			return "r." + goname.Exported(n.Func) + "(" + arg(0) + ")"
 		}
-		for i, a := range n.Args {
-			args[i] = x.as(a, n.Type().Kind)
+		var args []string
+		for _, a := range n.Args {
+			args = append(args, x.as(a, n.Type().Kind))
 		}
 		return n.Func + "(" + strings.Join(args, ", ") + ")"
 	case "broadcast", "keep", "drop", "ones", "insert", "permute":
@@ -300,9 +340,11 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 		}
 		return arg(0) + ".Has()"
 	case "or":
-		v := arg(0) + ".Or(" + x.as(n.Args[1], n.Type().Kind) + ")"
+		v := arg(0) + ".Or"
 		if fallible(n.Args[1]) {
-			v = arg(0) + ".OrElse(" + x.later(n.Args[1], n.Type().Kind) + ")"
+			v += "Else(" + x.later(n.Args[1], n.Type().Kind) + ")"
+		} else {
+			v += "(" + x.as(n.Args[1], n.Type().Kind) + ")"
 		}
 		if isAxis(n.Args[0]) {
 			return checkAxis(x.e.attr(n.Args[0].(*expr.Ident).Name), "", v)

@@ -25,8 +25,8 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 		}
 	}
 	if doc != "" {
-		for _, line := range wrap(doc, commentWidth) {
-			f.PackageComment(strings.TrimRight("// "+line, " "))
+		for _, line := range commentLines(doc) {
+			f.PackageComment(line)
 		}
 	}
 	f.Add(e.qualify(body))

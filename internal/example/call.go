@@ -21,8 +21,11 @@ func (e *evaluator) call(n *expr.Call) any {
 			return len(v)
 		case []any:
 			return len(v)
+		case []int:
+			return len(v)
 		}
-		return len(e.list(n.Args[0]))
+		e.fail("want a list")
+		return nil
 	case "ceildiv":
 		return e.divide(n.Func, e.integer(n.Args[0]), e.integer(n.Args[1]))
 	case "min", "max":

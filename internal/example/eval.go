@@ -17,8 +17,12 @@ type evaluator struct {
 	count   func(slot string) int            // how many tensors a slot has
 	axis    func(attr string, value int) int // checks a value of an axis attribute
 	indices map[string]int                   // of the folds around
+	steps   int                              // that were computed
 	err     error
 }
+
+// maxSteps is how many operations working out an expression of an example may take.
+const maxSteps = 1 << 20
 
 // fail keeps an error, unless there is one already.
 func (e *evaluator) fail(format string, args ...any) {
@@ -31,6 +35,10 @@ func (e *evaluator) fail(format string, args ...any) {
 // meet, the value is a float.
 func (e *evaluator) eval(n expr.Node) any {
 	if n == nil || e.err != nil {
+		return nil
+	}
+	if e.steps++; e.steps > maxSteps {
+		e.fail("want at most %d operations in an expression, got more", maxSteps)
 		return nil
 	}
 	v := e.valueOf(n)
@@ -61,10 +69,12 @@ func as[T any](e *evaluator, n expr.Node, want string) T {
 
 // float returns the value of an expression of numbers.
 func (e *evaluator) float(n expr.Node) float64 {
-	if i, ok := e.eval(n).(int); ok {
-		return float64(i)
+	v := e.eval(n)
+	f, ok := number(v)
+	if !ok {
+		e.fail("want a number, got %v", readable(v))
 	}
-	return as[float64](e, n, "a number")
+	return f
 }
 
 func (e *evaluator) valueOf(n expr.Node) any {

@@ -11,6 +11,10 @@ import (
 func (e *evaluator) fold(n *expr.Reduce) any {
 	name := n.Binders[0].X.(*expr.Ident).Name
 	extent := e.extent(n)
+	if extent > maxSteps {
+		e.fail("want at most %d operations in an expression, got a range of %d", maxSteps, extent)
+		return nil
+	}
 	if e.indices == nil {
 		e.indices = map[string]int{}
 	}

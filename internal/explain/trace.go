@@ -6,12 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/sourcemap"
 )
 
@@ -89,7 +89,7 @@ func specLine(w io.Writer, root, output, file string, line int) error {
 
 // load reads the source map of a generated package.
 func load(root, folder string) (*sourcemap.Map, error) {
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(folder), sourcemap.Name))
+	data, err := input.File(filepath.Join(root, filepath.FromSlash(folder), sourcemap.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: want a generated package with a source map, got none; run opgen generate", folder)
 	}
@@ -105,7 +105,7 @@ func load(root, folder string) (*sourcemap.Map, error) {
 
 // current returns the text of a file. It returns an error if the file differs from the one of a source map.
 func current(root, file, sum string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+	data, err := input.File(filepath.Join(root, filepath.FromSlash(file)))
 	if err == nil && sourcemap.Sum(data) != sum {
 		err = fmt.Errorf("%s: the file has changed since its source map was made; run opgen generate", file)
 	}

@@ -2,7 +2,10 @@
 // attributes.
 package expr
 
-import "fmt"
+import (
+	"fmt"
+	"go/constant"
+)
 
 // Kind is the kind of a type.
 type Kind uint8
@@ -72,6 +75,7 @@ type Node interface {
 type base struct {
 	pos, end int
 	typ      Type
+	value    constant.Value // of a number made of literals; nil of all others
 }
 
 func (b *base) Pos() int      { return b.pos }

@@ -1,6 +1,9 @@
 package expr
 
-import "slices"
+import (
+	"go/constant"
+	"slices"
+)
 
 // function describes a built-in function.
 type function struct {
@@ -98,12 +101,17 @@ func (c *checker) ceildiv(call *Call) (Type, *Error) {
 
 // length checks len, which also counts the tensors of a variadic slot, and the values of any list.
 func (c *checker) length(call *Call) (Type, *Error) {
-	if len(call.Args) == 1 {
-		if t, err := c.check(call.Args[0]); err == nil && (t.Kind == Shapes || t.Kind == OtherList && !t.Optional) {
-			return Type{Kind: Int}, nil
-		}
+	if err := arity(call, 1); err != nil {
+		return Type{}, err
 	}
-	return Type{Kind: Int}, c.args(call, Dims)
+	t, err := c.check(call.Args[0])
+	if err != nil {
+		return Type{}, err
+	}
+	if t.Kind == Shapes || t.Kind == OtherList && !t.Optional {
+		return Type{Kind: Int}, nil
+	}
+	return Type{Kind: Int}, c.want(call.Args[0], t, Dims)
 }
 
 // foldOnly refuses a function that has no other arguments than an index and what it goes over.
@@ -234,7 +242,8 @@ func symbolOf(n Node) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-func isZero(n Node) bool {
-	l, ok := n.(*Lit)
-	return ok && (l.Value == int64(0) || l.Value == 0.0)
+// zero reports whether a checked number is the constant 0.
+func zero(n Node) bool {
+	v := n.(node).parsed().value
+	return v != nil && constant.Sign(v) == 0
 }

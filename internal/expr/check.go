@@ -84,6 +84,7 @@ func (c *checker) check(n Node) (Type, *Error) {
 	t, err := c.typeOf(n)
 	if err == nil {
 		n.(node).set(t)
+		err = foldConstant(n, t)
 	}
 	return t, err
 }
@@ -266,7 +267,7 @@ func (c *checker) binary(n *Binary) (Type, *Error) {
 		return Type{}, errorf(n, BadType, "want integers for %%, got %s and %s", article(x), article(y))
 	case (n.Op == "/" || n.Op == "%") && t.Kind == Int:
 		return t, nonzero(n.Y)
-	case n.Op == "/" && isZero(n.Y):
+	case n.Op == "/" && zero(n.Y):
 		return t, &Error{Pos: n.Y.Pos(), End: n.Y.End(), Code: ZeroDivisor, Message: "this divisor is zero"}
 	}
 	return t, nil

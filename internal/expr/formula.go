@@ -54,7 +54,7 @@ func IsOrder(kind string) bool { return kind == "argsort" || kind == "rank" }
 var formulaWords = []string{"if", "else", "for", "when"}
 
 // maxFormula bounds the length of a formula in bytes.
-const maxFormula = 1 << 16
+const maxFormula = 1 << 14
 
 // ParseFormula reads a formula. It returns all errors, at most one for a line, and what is right. A line that begins
 // with a space or a tab continues the one before, and // begins a comment.

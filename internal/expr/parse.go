@@ -184,7 +184,10 @@ func (p *parser) postfix() (Node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for links := 0; ; links++ {
+		if links > maxDepth {
+			return nil, &Error{Pos: p.tok.pos, End: p.tok.end, Code: BadSyntax, Message: "the expression is nested too deeply"}
+		}
 		switch {
 		case !p.formula && p.accept("["):
 			var lo, hi Node

@@ -3,8 +3,11 @@ package goname
 
 import (
 	"go/token"
+	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/mod/module"
 )
 
 // Package returns the name of the package of an operator: conv_2d becomes conv2d. A Go keyword, which
@@ -15,6 +18,16 @@ func Package(name string) string {
 		s += "op"
 	}
 	return s
+}
+
+// reserved cannot be packages of operators. Opgen generates the first. Go restricts imports of the next ones, and the go command
+// leaves out what is in the last two.
+var reserved = []string{"catalogue", "main", "init", "internal", "vendor", "testdata", "documentation"}
+
+// Reserved reports whether no operator can have a package of a name: where opgen or Go gives it a meaning, and where Windows, which
+// has no files of the name, does.
+func Reserved(pkg string) bool {
+	return slices.Contains(reserved, pkg) || module.CheckImportPath("m/"+pkg) != nil
 }
 
 // Exported returns the exported Go name of a name in any style: out_channels becomes OutChannels,

@@ -9,9 +9,13 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/opgen/opgen/internal/input"
 )
 
 // Name returns the name of an operator's kernel file: the operator's, without underscores if Go
@@ -23,6 +27,21 @@ func Name(operator string) string {
 	name := operator + ".go"
 	if ok, err := nowhere.MatchFile("", name); err != nil || !ok || strings.HasSuffix(operator, "_test") {
 		return strings.ReplaceAll(operator, "_", "") + ".go"
+	}
+	return name
+}
+
+// Package returns the name of the package in a folder of kernels: the last part of its path, as far as Go names have its characters.
+func Package(folder string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, path.Base(folder))
+	name = strings.TrimLeft(strings.TrimSuffix(name, "_test"), "_0123456789")
+	if name == "" || name == "main" || token.IsKeyword(name) {
+		name += "kernels"
 	}
 	return name
 }
@@ -67,7 +86,7 @@ func Names(path string) []string {
 func Open(path string) *Folder {
 	f := &Folder{Names: Names(path), types: map[string]bool{}}
 	for _, name := range f.Names {
-		if text, err := os.ReadFile(filepath.Join(path, name)); err == nil {
+		if text, err := input.File(filepath.Join(path, name)); err == nil {
 			f.Files = append(f.Files, parse(name, string(text)))
 		}
 	}

@@ -7,6 +7,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -24,6 +25,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"paramNotes": explain.ParamNotes,
 	"cell":       cell,
 	"text":       text,
+	"code":       code,
 	"indent":     explain.Indent,
 	"brief":      brief,
 	"join":       strings.Join,
@@ -98,8 +100,22 @@ func categories(m *model.Module) []category {
 	return all
 }
 
-// text returns a text on one line.
-func text(s string) string { return strings.Join(strings.Fields(s), " ") }
+// tag matches what Markdown takes for the beginning of a tag.
+var tag = regexp.MustCompile(`<([A-Za-z/!?])`)
+
+// text returns a text on one line, in which nothing is a tag or a heading of Markdown.
+func text(s string) string {
+	s = tag.ReplaceAllString(strings.Join(strings.Fields(s), " "), "&lt;$1")
+	if strings.HasPrefix(s, "#") {
+		s = `\` + s
+	}
+	return s
+}
+
+// code returns a text for a code span in a cell of a table.
+func code(s string) string {
+	return strings.NewReplacer("|", `\|`, "`", "'").Replace(strings.Join(strings.Fields(s), " "))
+}
 
 // brief returns the first sentence of a text.
 func brief(s string) string {

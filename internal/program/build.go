@@ -26,6 +26,7 @@ type builder struct {
 	perTensor map[string]bool   // those that range over a dimension of which each tensor has its own
 	depth     int               // of functions within functions
 	size      int               // how many expressions were worked out
+	length    int               // and how many of them for the statement
 }
 
 // extent is the range of an index, or of those of a run.
@@ -56,6 +57,7 @@ func (s *scope) with(params map[string]value) *scope {
 // statement adds a statement, for each tensor where it gives those of a variadic slot. Statements that follow tell
 // whether what it gives is needed, though its slot is absent.
 func (b *builder) statement(s *expr.Statement, following []*expr.Statement) error {
+	b.length = 0
 	if s.When != nil {
 		v, err := b.eval(s.When, &scope{vars: map[string]*term.Variable{}}, false)
 		if err != nil {

@@ -13,8 +13,12 @@ import (
 // maxDepth bounds functions that apply functions, so that one that applies itself is an error.
 const maxDepth = 50
 
-// maxSize bounds how many expressions are worked out, since functions that apply functions multiply them.
-const maxSize = 1 << 20
+// maxSize bounds how many expressions of a formula are worked out, since functions that apply functions multiply them, and
+// maxStatement how many of one statement. The gradient of a product is larger than the product, and takes longer to simplify.
+const (
+	maxSize      = 1 << 16
+	maxStatement = 1 << 9
+)
 
 // eval returns what an expression computes, which must be a number or a condition. Where an index stands, / rounds down.
 func (b *builder) eval(n expr.Node, sc *scope, isIndex bool) (*term.Term, error) {
@@ -44,8 +48,13 @@ func describe(v value) string {
 
 // value returns what an expression stands for.
 func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
-	if b.size++; b.size > maxSize {
-		return value{}, fmt.Errorf("the formula is too large once its functions are applied")
+	b.size++
+	b.length++
+	switch {
+	case b.length > maxStatement:
+		return value{}, fmt.Errorf("a statement has more than %d operations once functions are applied", maxStatement)
+	case b.size > maxSize:
+		return value{}, fmt.Errorf("the formula has more than %d operations once functions are applied", maxSize)
 	}
 	switch n := n.(type) {
 	case *expr.Lit:

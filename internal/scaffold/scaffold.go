@@ -4,6 +4,7 @@ package scaffold
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"go/format"
@@ -12,11 +13,16 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"text/template"
 
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/kernelfile"
+	"github.com/opgen/opgen/internal/lock"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/staging"
 	"github.com/opgen/opgen/templates"
 )
 
@@ -24,13 +30,24 @@ var validName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 // New writes the spec of an operator, whose formula is its kernel. It also writes a kernel by hand, if kernel is true; then the
 // spec may be there already, as New wrote it. New returns the paths of the files that it wrote, relative to the module's root.
-// It overwrites nothing: if a file exists, none is written.
+// It overwrites nothing: if a file exists, or cannot be written, none is.
 func New(c *config.Config, name string, kernel bool) ([]string, error) {
 	if !validName.MatchString(name) {
 		return nil, fmt.Errorf("operator name %q: want lower-case letters, digits and single underscores, beginning with a letter", name)
 	}
+	pkg := goname.Package(name)
+	if goname.Reserved(pkg) {
+		return nil, fmt.Errorf("operator name %q: generated code, Go or Windows uses the name %s for something else", name, pkg)
+	}
+	if len(name) > source.MaxKey {
+		return nil, fmt.Errorf("operator name: want at most %d letters, got %d", source.MaxKey, len(name))
+	}
+	alias := pkg
+	if slices.Contains([]string{"dtype", "op", "error", "nil"}, pkg) { // the kernel uses these names
+		alias += "op"
+	}
 	data := map[string]string{
-		"Name": name, "GoName": goname.Exported(name), "Package": goname.Package(name), "KernelPackage": path.Base(c.Kernels),
+		"Name": name, "GoName": goname.Exported(name), "Package": pkg, "Alias": alias, "KernelPackage": kernelPackage(c),
 		"Generated": c.GeneratedImport, "Runtime": c.Runtime,
 	}
 	type file struct {
@@ -57,9 +74,10 @@ func New(c *config.Config, name string, kernel bool) ([]string, error) {
 				return nil, err
 			}
 		}
-		old, err := os.ReadFile(filepath.Join(c.Root, filepath.FromSlash(f.path)))
+		full := filepath.Join(c.Root, filepath.FromSlash(f.path))
+		old, err := input.Text(full)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist) && !exists(full):
 			files = append(files, f)
 		case err == nil && i+1 < len(all) && bytes.Equal(old, f.text): // the kernel fits this spec
 		case err == nil && i+1 < len(all):
@@ -68,16 +86,35 @@ func New(c *config.Config, name string, kernel bool) ([]string, error) {
 			return nil, fmt.Errorf("%s exists already", f.path)
 		}
 	}
+	var made []staging.File
 	var written []string
 	for _, f := range files {
-		p := filepath.Join(c.Root, filepath.FromSlash(f.path))
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			return written, err
-		}
-		if err := os.WriteFile(p, f.text, 0o666); err != nil {
-			return written, err
-		}
+		made = append(made, staging.File{Path: filepath.Join(c.Root, filepath.FromSlash(f.path)), New: f.text})
 		written = append(written, f.path)
 	}
+	release, err := lock.Acquire(context.Background(), c.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := staging.Write(made); err != nil {
+		return nil, err
+	}
 	return written, nil
+}
+
+// kernelPackage returns the name of the package of kernels: that of the files that are there, or one that fits the folder.
+func kernelPackage(c *config.Config) string {
+	for _, f := range kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels))).Files {
+		if f.Err == nil {
+			return f.AST.Name.Name
+		}
+	}
+	return kernelfile.Package(c.Kernels)
+}
+
+// exists reports whether there is something at a path, also a link that leads nowhere.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

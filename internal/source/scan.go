@@ -14,11 +14,60 @@ type scanner struct {
 	text string
 	pos  int
 
+	depth      int  // of the tables and arrays around
 	dup, first Span // a key that is defined twice, and where it was before
 	dupKey     string
 }
 
 var errSyntax = errors.New("unexpected character")
+
+// Limits of a file. They keep time and memory linear in its size.
+const (
+	maxDepth    = 64    // tables and arrays within each other
+	MaxKey      = 100   // bytes of a key
+	maxEntries  = 1000  // keys of a table
+	maxElements = 10000 // elements of an array
+)
+
+// limitError says which limit a file exceeds.
+type limitError struct {
+	Span
+	message string
+}
+
+func (e *limitError) Error() string { return e.message }
+
+// limit returns the error of a limit that is exceeded at the scanner's place.
+func (s *scanner) limit(format string, args ...any) error {
+	at := min(s.pos, len(s.text))
+	return &limitError{Span{s.file, at, at}, fmt.Sprintf(format, args...)}
+}
+
+// enter counts a table or array around what follows.
+func (s *scanner) enter() error {
+	if s.depth++; s.depth > maxDepth {
+		return s.limit("want at most %d tables and arrays within each other", maxDepth)
+	}
+	return nil
+}
+
+// add adds an entry to a table.
+func (s *scanner) add(t *Table, e *Entry) error {
+	if len(t.Entries) == maxEntries {
+		return s.limit("want at most %d keys in a table", maxEntries)
+	}
+	t.Entries = append(t.Entries, e)
+	return nil
+}
+
+// element adds an element to an array.
+func (s *scanner) element(a *Array, n Node) error {
+	if len(a.Elems) == maxElements {
+		return s.limit("want at most %d elements in an array", maxElements)
+	}
+	a.Elems = append(a.Elems, n)
+	return nil
+}
 
 func (s *scanner) document() (*Table, error) {
 	root := &Table{Span: Span{s.file, 0, len(s.text)}}
@@ -65,18 +114,24 @@ func (s *scanner) document() (*Table, error) {
 			current = &Table{Span: header}
 			if e == nil {
 				last.Value = &Array{Span: header}
-				parent.Entries = append(parent.Entries, last)
+				if err := s.add(parent, last); err != nil {
+					return nil, err
+				}
 				e = last
 			}
 			a, ok := e.Value.(*Array)
 			if !ok {
 				return nil, s.twice(last, e)
 			}
-			a.Elems = append(a.Elems, current)
+			if err := s.element(a, current); err != nil {
+				return nil, err
+			}
 		case e == nil:
 			current = &Table{Span: header}
 			last.Value = current
-			parent.Entries = append(parent.Entries, last)
+			if err := s.add(parent, last); err != nil {
+				return nil, err
+			}
 			defined[current] = true
 		default:
 			t, ok := e.Value.(*Table)
@@ -101,7 +156,9 @@ func (s *scanner) descend(t *Table, keys []*Entry) (*Table, error) {
 		e := t.Get(k.Key)
 		if e == nil {
 			k.Value = &Table{Span: k.KeySpan}
-			t.Entries = append(t.Entries, k)
+			if err := s.add(t, k); err != nil {
+				return nil, err
+			}
 			e = k
 		}
 		switch v := e.Value.(type) {
@@ -146,8 +203,7 @@ func (s *scanner) keyValue(t *Table) error {
 		return s.twice(last, e)
 	}
 	last.Value = v
-	t.Entries = append(t.Entries, last)
-	return nil
+	return s.add(t, last)
 }
 
 // keys reads a dotted key and the spaces after it.
@@ -176,6 +232,13 @@ func (s *scanner) keys() ([]*Entry, error) {
 				return nil, errSyntax
 			}
 			key = s.text[start:s.pos]
+		}
+		if s.pos-start > MaxKey {
+			s.pos = start
+			return nil, s.limit("want keys of at most %d bytes", MaxKey)
+		}
+		if len(keys) == maxDepth {
+			return nil, s.limit("want at most %d tables and arrays within each other", maxDepth)
 		}
 		keys = append(keys, &Entry{Key: key, KeySpan: Span{s.file, start, s.pos}})
 		s.blank(false)
@@ -295,6 +358,10 @@ func (s *scanner) quoted() error {
 
 func (s *scanner) array() (Node, error) {
 	start := s.pos
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { s.depth-- }()
 	s.pos++
 	a := &Array{}
 	for {
@@ -314,12 +381,18 @@ func (s *scanner) array() (Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Elems = append(a.Elems, v)
+		if err := s.element(a, v); err != nil {
+			return nil, err
+		}
 	}
 }
 
 func (s *scanner) inlineTable() (Node, error) {
 	start := s.pos
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { s.depth-- }()
 	s.pos++
 	t := &Table{}
 	for {

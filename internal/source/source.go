@@ -6,9 +6,11 @@ package source
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
@@ -196,7 +198,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File.Path, line, col, e.Message)
 }
 
-// Parse reads a file.
+// Parse reads a file. Besides what is not TOML, it refuses what exceeds a limit, and texts with characters that are not shown.
 func Parse(path, text string) (*Table, *SyntaxError) {
 	f := &File{Path: path, Text: text}
 	for i, r := range text {
@@ -204,12 +206,16 @@ func Parse(path, text string) (*Table, *SyntaxError) {
 			return nil, &SyntaxError{Span: Span{f, i, i + 1}, Message: "want UTF-8 text"}
 		}
 	}
+	sc := &scanner{file: f, text: text}
+	root, err := sc.document()
+	var limit *limitError
+	if errors.As(err, &limit) { // before the parser needs time and memory
+		return nil, &SyntaxError{Span: limit.Span, Message: limit.message}
+	}
 	var values map[string]any
 	if _, err := toml.Decode(text, &values); err != nil {
 		return nil, syntaxError(f, err)
 	}
-	sc := &scanner{file: f, text: text}
-	root, err := sc.document()
 	if err == nil {
 		err = fillTable(root, values)
 	}
@@ -217,8 +223,68 @@ func Parse(path, text string) (*Table, *SyntaxError) {
 		// Only reachable where the scanner and BurntSushi/toml disagree about valid TOML.
 		return nil, &SyntaxError{Span: Span{f, sc.pos, sc.pos}, Message: err.Error()}
 	}
+	if err := shown(root); err != nil {
+		return nil, err
+	}
 	return root, nil
 }
+
+// shown returns an error for the first key or string below a node with a character that is not shown: a control character
+// other than tab and line end, one that changes the direction of text, or a mark of the byte order.
+func shown(n Node) *SyntaxError {
+	switch n := n.(type) {
+	case *Table:
+		for _, e := range n.Entries {
+			if err := shownText(e.KeySpan, e.Key); err != nil {
+				return err
+			}
+			if err := shown(e.Value); err != nil {
+				return err
+			}
+		}
+	case *Array:
+		for _, e := range n.Elems {
+			if err := shown(e); err != nil {
+				return err
+			}
+		}
+	case *Scalar:
+		if text, ok := n.Value.(string); ok {
+			return shownText(n.Span, text)
+		}
+	}
+	return nil
+}
+
+func shownText(s Span, text string) *SyntaxError {
+	i := strings.IndexFunc(text, Hidden)
+	if i < 0 {
+		return nil
+	}
+	r, _ := utf8.DecodeRuneInString(text[i:])
+	return &SyntaxError{Span: s, Message: fmt.Sprintf("want no %U in a text, which is not shown", r)}
+}
+
+// Hidden reports whether a character of a text is not shown, or changes how others are shown.
+func Hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), unicode.In(r, unicode.Zl, unicode.Zp), unicode.Is(tags, r):
+		return true
+	}
+	return r == '\ufeff' || r == '\u200b' || r == '\u2060' || r == '\u00ad'
+}
+
+// PlainPath reports whether a path, with slashes, has no characters that would end a comment or a link in generated files.
+func PlainPath(path string) bool {
+	return !strings.ContainsFunc(path, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.+@~ ", r)
+	})
+}
+
+// tags are characters that repeat ASCII and are not shown.
+var tags = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE007F, Stride: 1}}}
 
 func syntaxError(f *File, err error) *SyntaxError {
 	pe, ok := err.(toml.ParseError)
@@ -306,6 +372,9 @@ func fill(n Node, v any) error {
 			}
 		}
 	case *Scalar:
+		if text, ok := v.(string); ok {
+			v = strings.ReplaceAll(text, "\r\n", "\n") // Git may change line ends
+		}
 		n.Value = v
 	}
 	return nil

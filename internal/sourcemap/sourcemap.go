@@ -4,6 +4,7 @@
 package sourcemap
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -63,9 +64,9 @@ func Parse(data []byte) (*Map, error) {
 	return m, err
 }
 
-// Sum returns the checksum of a file.
+// Sum returns the checksum of a text. It does not depend on the line ends, which Git may change.
 func Sum(data []byte) string {
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))
 	return hex.EncodeToString(sum[:16])
 }
 

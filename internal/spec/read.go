@@ -18,6 +18,11 @@ func Read(filePath, text string, list *diag.List) *Spec {
 func read(filePath, text string, r *reader) *Spec {
 	list := r.list
 	s := &Spec{Base: strings.TrimSuffix(path.Base(filePath), ".toml")}
+	if !source.PlainPath(filePath) {
+		at := source.Span{File: &source.File{Path: filePath, Text: text}}
+		list.Add(diag.FileName, at, "want a path of letters, digits, spaces and the characters -_.+@~, got %q", filePath)
+		return s
+	}
 	root, serr := source.Parse(filePath, text)
 	if serr != nil {
 		d := list.Add(diag.Syntax, serr.Span, "%s", serr.Message)

@@ -354,7 +354,7 @@ func TestErrors(t *testing.T) {
 				s += fmt.Sprintf("g%d(a) = g%d(a) + g%d(a)\n", i+1, i, i)
 			}
 			return s
-		}() + "s[n] = g40(n)", "s[n] = g40(n): the formula is too large once its functions are applied"},
+		}() + "s[n] = g40(n)", "s[n] = g40(n): a statement has more than 512 operations once functions are applied"},
 	} {
 		_, err := useFormula(t, c.formula)
 		if want := "operator test: formula: " + c.want; err == nil || err.Error() != want {

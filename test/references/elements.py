@@ -47,6 +47,22 @@ def clip(low, high):
     return compute
 
 
+def polynomial(*coefficients):
+    def compute(input):
+        return {"output": sum(WIDE(c) * input ** i for i, c in enumerate(coefficients))}
+    return compute
+
+
+def element_nary(op_type):
+    join = {"SUM": np.sum, "MEAN": np.mean, "PROD": np.prod, "MAX": np.max, "MIN": np.min}[op_type]
+    return lambda **inputs: {"output": join(np.stack([inputs[k] for k in sorted(inputs)]), axis=0)}
+
+
+def trim_sequence(**inputs):
+    rows = [inputs[k] for k in sorted(inputs)]
+    return {"output": np.stack([r[:min(len(r) for r in rows)] for r in rows])}
+
+
 def fft(dim=-1, onesided=True, norm="BACKWARD"):
     def compute(input):
         n = input.shape[dim]
@@ -144,6 +160,30 @@ def generate():
         case("clip", name, clip(low, high), {}, {"input": draw(3, 4)}, wrt=["input"], like="torch.clamp", args=bounds)
     case("clip", "on_bounds", clip(-1, 1), {}, {"input": f32(-1, 0, 1, 2, -2, nan)}, grad={"input": [1, 1, 1, 0, 0, 0]}, like="torch.clamp", tags=["edge"],
          args={"low": [-1], "high": [1]})
+
+    for name, c, shape in (("cubic", (0.5, -1.0, 0.25, 2.0), (2, 3)), ("constant", (1.5,), (4,)), ("line", (0.0, -2.0), (3, 1)), ("nothing", (1.0, 1.0), (0, 2))):
+        case("polynomial", name, polynomial(*c), {}, {"input": draw(*shape)}, wrt=["input"], like="numpy.polynomial.polynomial.polyval", args={"coefficient": list(c)})
+    case("polynomial", "zero", polynomial(1, 1, 1), {}, {"input": f32(0, -0.0, nan, inf)}, like="numpy.polynomial.polynomial.polyval", tags=["edge"],
+         args={"coefficient": [1.0, 1.0, 1.0]})
+
+    for op, like in (("SUM", "Sum"), ("MEAN", "Mean"), ("PROD", "torch.prod of a stack"), ("MAX", "Max"), ("MIN", "Min")):
+        like = like if op == "PROD" else "onnx " + like
+        for name, count, shape in (("three", 3, (2, 3)), ("one", 1, (4,)), ("scalars", 2, ()), ("nothing", 2, (0, 3))):
+            inputs = {"input_%d" % i: draw(*shape) for i in range(count)}
+            case("element_nary", op.lower() + "_" + name, element_nary(op), {"op_type": op}, inputs, wrt=list(inputs), like=like)
+    case("element_nary", "ties", element_nary("MAX"), {"op_type": "MAX"}, {"input_0": f32(1, 2, 3), "input_1": f32(1, 2, 0), "input_2": f32(0, 2, 3)},
+         grad={"input_0": [1 / 2, 1 / 3, 1 / 2], "input_1": [1 / 2, 1 / 3, 0], "input_2": [0, 1 / 3, 1 / 2]}, like="torch.amax of a stack", tags=["edge"])
+    case("element_nary", "zeros", element_nary("PROD"), {"op_type": "PROD"}, {"input_0": f32(2, 0, 0), "input_1": f32(0, 0, 3)}, wrt=["input_0", "input_1"],
+         like="torch.prod of a stack", tags=["edge"])
+
+    for name, shapes in (("rows", ((2, 3), (4, 3), (3, 3))), ("equal", ((2,), (2,))), ("empty", ((3, 2), (0, 2))), ("one", ((3, 1, 2),))):
+        inputs = {"input_%d" % i: draw(*shape) for i, shape in enumerate(shapes)}
+        case("trim_sequence", name, trim_sequence, {}, inputs, wrt=list(inputs), like="torch.stack of narrowed tensors")
+
+    for name, attrs, value in (("number", {"value": 1.5}, np.float32(1.5)), ("integer", {"value_int": -7}, np.int64(-7)),
+                               ("double", {"value": 0.1, "data_type": "f64"}, np.float64(0.1)), ("int32", {"value_int": 3, "data_type": "i32"}, np.int32(3))):
+        for shape in ((2, 3), (), (0, 2)):
+            case("full", "%s_%d" % (name, len(shape) + (0 in shape)), lambda: {"output": np.full(shape, value)}, {"shape": list(shape), **attrs}, {}, like="torch.full")
 
     for name, attrs, shape in (("even", {}, (2, 8)), ("odd", {}, (15,)), ("prime", {"dim": 0}, (17, 2)), ("whole", {"onesided": False}, (3, 6)),
                                ("middle", {"dim": 1, "onesided": False}, (2, 5, 3)), ("ortho", {"norm": "ORTHO"}, (2, 10)),

@@ -12,16 +12,6 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// exceptions gives exported names that have no reader in this module, and the reasons why they are exported.
-var exceptions = map[string]string{
-	"opimpl.Resolver.Min": ofGenerated,
-	"opimpl.Arguments":    ofGenerated,
-	"opimpl.ListIf":       ofGenerated,
-	"opimpl.TypeIf":       ofGenerated,
-}
-
-const ofGenerated = "generated code of other modules uses it, and no operator of the catalogue has what it is for"
-
 // TestExportedNamesHaveReaders reports exported names without a reader. A reader of a name is code of another package
 // that uses the name. Example functions are readers, other tests are not.
 //
@@ -52,12 +42,8 @@ func TestExportedNamesHaveReaders(t *testing.T) {
 	}
 	markNamed(fset, symbols)
 	for _, s := range symbols {
-		reason := exceptions[s.name]
-		switch {
-		case !s.used && reason == "":
-			t.Errorf("%s: want a reader outside of its package, got none: unexport or remove it, use it in an Example, or add it to exceptions", s.name)
-		case s.used && reason != "":
-			t.Errorf("%s: want no reader of a name in exceptions, got one: remove it from exceptions", s.name)
+		if !s.used {
+			t.Errorf("%s: want a reader outside of its package, got none: unexport or remove it, or use it in an Example", s.name)
 		}
 	}
 }

@@ -1,0 +1,81 @@
+package staging
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// File is a file that is written: a path, its content now, nil if there is no such file, and its new content.
+type File struct {
+	Path     string
+	Old, New []byte
+}
+
+// Write writes all files, or none if one cannot be written or has changed. It follows links to files that are there, and makes
+// folders that are not.
+func Write(files []File) error {
+	areas := map[string]*Area{}
+	defer func() {
+		for _, a := range areas {
+			a.Discard()
+			a.root.Close()
+		}
+	}()
+	for _, f := range files {
+		dir, name, err := place(f)
+		if err != nil {
+			return err
+		}
+		if areas[dir] == nil {
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				return err
+			}
+			areas[dir] = New(root)
+		}
+		if err := areas[dir].Put(name, f.Old, f.New, false); err != nil {
+			return fmt.Errorf("writing %s: %w", f.Path, err)
+		}
+	}
+	for _, a := range areas {
+		if err := errors.Join(a.Sync(), a.Check()); err != nil {
+			return err
+		}
+	}
+	for _, a := range areas {
+		if err := a.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place returns a folder that exists and the path of a file below it, with slashes.
+func place(f File) (dir, name string, err error) {
+	p := f.Path
+	if f.Old != nil {
+		if p, err = filepath.EvalSymlinks(p); err != nil {
+			return "", "", err
+		}
+	}
+	dir, name = filepath.Split(filepath.Clean(p))
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && !info.IsDir():
+			return "", "", &fs.PathError{Op: "write", Path: f.Path, Err: fmt.Errorf("%s is no folder", filepath.Clean(dir))}
+		case err == nil:
+			dir, err = filepath.EvalSymlinks(dir)
+			return dir, name, err
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", "", err
+		}
+		var base string
+		dir, base = filepath.Split(filepath.Clean(dir))
+		name = path.Join(base, name)
+	}
+}
