@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz kill conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles bench-size plan-mutants coverage-table
+.PHONY: run generate test race property bench peers fuzz kill conform simd ulp lint deadcode mutate mutate-maker mutate-formulas mutate-facts slips tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -67,6 +67,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParseFormula $(FUZZFLAGS) ./internal/expr
 	$(GO) test -run '^$$' -fuzz FuzzFormula $(FUZZFLAGS) ./internal/check
 	$(GO) test -run '^$$' -fuzz FuzzProgram $(FUZZFLAGS) ./runtime/formula
+	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/attr
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
 	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/plan
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
@@ -150,3 +151,18 @@ tiles:
 SIZES ?= 100000,1000000
 bench-size:
 	GOMAXPROCS=1 $(GO) run ./test/size -n $(SIZES)
+
+# vuln asks for known vulnerabilities of what is imported. The tool and its database come from the network; without it, a line
+# says so, and nothing fails.
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
+VULNDB ?= https://vuln.go.dev
+vuln:
+	@if $(GO) run $(GOVULNCHECK) -version >/dev/null 2>&1 && curl -fsS -m 20 -o /dev/null $(VULNDB)/index/db.json 2>/dev/null; then \
+		$(GO) run $(GOVULNCHECK) -db $(VULNDB) ./...; \
+	else echo "make vuln: govulncheck or its database $(VULNDB) cannot be reached; nothing was checked"; fi
+
+# sbom writes the bill of materials of the command opgen to bin/opgen.cdx.json.
+sbom:
+	@mkdir -p bin
+	$(GO) build -o bin/opgen ./cmd/opgen
+	$(GO) run ./internal/sbom bin/opgen > bin/opgen.cdx.json

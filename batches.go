@@ -69,7 +69,12 @@ func (b *Batches[N]) load(ctx context.Context, size int) (*Batch[N], error) {
 	if err != nil {
 		return nil, err
 	}
-	b.session.mu.Lock()
+	if prog == nil {
+		return nil, errors.New("opgen: want a program, got nil")
+	}
+	if err := b.session.lock(); err != nil {
+		return nil, err
+	}
 	defer b.session.mu.Unlock()
 	if b.counter == nil {
 		b.counter = b.session.counter(prog.Name)

@@ -127,6 +127,9 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	}
 	var registry task.Registry
 	for _, register := range o.register {
+		if register == nil {
+			return nil, errors.Join(errors.New("opgen: want the function Register of a catalogue, got nil"), o.backend.Close())
+		}
 		if err := register(&registry); err != nil {
 			return nil, errors.Join(err, o.backend.Close())
 		}
@@ -138,6 +141,20 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},
 	}, nil
+}
+
+// lock locks the session. A kernel or a callback that its engine waits for, such as an observer, must not wait for the session.
+func (s *Session) lock() error {
+	switch {
+	case s == nil || s.engine == nil:
+		return errors.New("opgen: want a session that Open has made, got none")
+	case s.mu.TryLock():
+		return nil
+	case s.engine.Inside():
+		return errors.New("opgen: want a call from outside, got one by a kernel or a callback that the session is waiting for")
+	}
+	s.mu.Lock()
+	return nil
 }
 
 // Do opens a session, calls f with it, and closes it. The error joins those of all three.
@@ -152,7 +169,9 @@ func Do(register func(*task.Registry) error, f func(*Session) error, opts ...Opt
 
 // Close unloads the programs and frees the variables. Using the session or its programs afterwards is an error.
 func (s *Session) Close() error {
-	s.mu.Lock()
+	if err := s.lock(); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	return s.engine.Close()
 }
@@ -184,7 +203,12 @@ func (s *Session) Inference(ctx context.Context, g *graph.Graph, fetch ...graph.
 // Load plans a program and loads it. Variables of the program that the session does not have yet get their first
 // values, as the specs of the operators say.
 func (s *Session) Load(ctx context.Context, prog *graph.Program) (*Program, error) {
-	s.mu.Lock()
+	if prog == nil {
+		return nil, errors.New("opgen: want a program, got nil")
+	}
+	if err := s.lock(); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	return s.load(ctx, prog, s.counter(prog.Name))
 }

@@ -2,6 +2,7 @@ package opgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,7 +55,9 @@ func SetUpdates[S interface {
 // an error if a tensor is of another graph, or if the elements do not have its type and number. An error of a kernel is a
 // *engine.TaskError. After it, what the program wrote is undefined, but the session remains usable.
 func (p *Program) Run(ctx context.Context, values ...Value) error {
-	p.session.mu.Lock()
+	if err := p.lock(); err != nil {
+		return err
+	}
 	defer p.session.mu.Unlock()
 	for _, v := range values {
 		if v.updates != "" {
@@ -78,10 +81,20 @@ func (p *Program) Run(ctx context.Context, values ...Value) error {
 	return nil
 }
 
+// lock locks the session of the program.
+func (p *Program) lock() error {
+	if p == nil {
+		return errors.New("opgen: want a program that a session has loaded, got nil")
+	}
+	return p.session.lock()
+}
+
 // Shape returns the shape of what Fetch returns. It is that of the tensor unless values decide how many of its rows count,
 // such as those of the output of nonzero: then the first extent is their number.
 func (p *Program) Shape(t graph.Tensor) ([]int, error) {
-	p.session.mu.Lock()
+	if err := p.lock(); err != nil {
+		return nil, err
+	}
 	defer p.session.mu.Unlock()
 	if err := p.has(t, "a fetched tensor or a variable", p.graph.Fetched, p.graph.Variables); err != nil {
 		return nil, err
@@ -92,7 +105,9 @@ func (p *Program) Shape(t graph.Tensor) ([]int, error) {
 // Fetch returns the elements of a tensor in row-major order, after a run. The tensor is one that the program was made
 // to fetch, such as the loss, or a variable. A tensor of f16 or bf16 gives float32.
 func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {
-	p.session.mu.Lock()
+	if err := p.lock(); err != nil {
+		return nil, err
+	}
 	defer p.session.mu.Unlock()
 	if err := p.has(t, "a fetched tensor or a variable", p.graph.Fetched, p.graph.Variables); err != nil {
 		return nil, err
@@ -143,7 +158,9 @@ func (p *Program) has(t graph.Tensor, want string, among ...[]graph.Tensor) erro
 
 // Close unloads the program and frees its memory. Its variables stay with the session.
 func (p *Program) Close() error {
-	p.session.mu.Lock()
+	if err := p.lock(); err != nil {
+		return err
+	}
 	defer p.session.mu.Unlock()
 	p.counter.used = false
 	return p.instance.Close()

@@ -71,7 +71,9 @@ func (s *Session) SaveVariables(path string, opts ...FileOption) error {
 
 // file returns the variables and how many steps programs have run, with more metadata.
 func (s *Session) file(o fileOptions, more map[string]string) (*safetensors.File, error) {
-	s.mu.Lock()
+	if err := s.lock(); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	f := &safetensors.File{Metadata: map[string]string{"opgen": version.Version}, Tensors: map[string]safetensors.Tensor{}}
 	maps.Copy(f.Metadata, more)
@@ -187,7 +189,9 @@ func readVariables(path string) (*safetensors.File, error) {
 
 // setVariables gives the variables the values in a file.
 func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) error {
-	s.mu.Lock()
+	if err := s.lock(); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	if len(s.variables) == 0 {
 		return fmt.Errorf("%s: want a session with variables, got none: load a program first", path)

@@ -1,28 +1,64 @@
 package vet
 
 import (
+	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 )
 
 // keptAnalyzer finds views that outlive their task. Memory is reused after a task has run.
 var keptAnalyzer = &analysis.Analyzer{
-	Name: "kept",
-	Doc:  "find views that are kept beyond the task\n\nAfter the task has run, the memory behind a view may hold another tensor. Views, and structs of arguments that hold views, must not be put into package variables, into what a parameter or receiver points to, into channels or into goroutines.",
+	Name:      "kept",
+	Doc:       "find views that are kept beyond the task\n\nAfter the task has run, the memory behind a view may hold another tensor. Views, and structs of arguments that hold views, must not be put into package variables, into what a parameter or receiver points to, into channels or into goroutines. The same holds for functions that use views. Views do not become interfaces, and are not passed to functions with type parameters, since no type tells then that they are views. A comment //opgen:raw reason, on the line or the one above, says why one may.",
+	FactTypes: []analysis.Fact{new(passesOn)},
 	Run: func(pass *analysis.Pass) (any, error) {
-		if strings.HasPrefix(pass.Pkg.Path(), runtime) {
+		if isRuntime(pass) {
 			return nil, nil // the runtime itself makes views
 		}
+		declared, kept := map[*types.Func]*ast.FuncDecl{}, map[*types.Var]bool{}
 		functions(pass, func(fn *ast.FuncDecl) {
-			if !ast.IsGenerated(fileOf(pass, fn)) {
-				(&keeper{pass, fn}).check()
+			if f, ok := pass.TypesInfo.Defs[fn.Name].(*types.Func); ok {
+				declared[f] = fn
+			}
+		})
+		functions(pass, func(fn *ast.FuncDecl) {
+			if file := fileOf(pass, fn); !generated(file) {
+				k := &keeper{pass: pass, fn: fn, body: fn.Body, hidden: hidden{}, declared: declared, kept: kept, reasons: reasons(pass.Fset, file)}
+				k.check()
+				k.export()
 			}
 		})
 		return nil, nil
 	},
+}
+
+// passesOn is what other packages know of a function: which of its parameters, of types that do not tell whether they hold
+// views, it keeps nowhere.
+type passesOn struct{ Params []int }
+
+func (*passesOn) AFact() {}
+
+func (f *passesOn) String() string { return fmt.Sprint("keeps no parameter ", f.Params) }
+
+// export tells other packages which parameters the function does not keep.
+func (k *keeper) export() {
+	fn, ok := k.pass.TypesInfo.Defs[k.fn.Name].(*types.Func)
+	if !ok || !fn.Exported() {
+		return
+	}
+	var fact passesOn
+	for i := range fn.Signature().Params().Len() {
+		t := fn.Signature().Params().At(i).Type()
+		if opaque(t) && !holdsView(t, map[types.Type]bool{}) && !k.keeps(fn, i) {
+			fact.Params = append(fact.Params, i)
+		}
+	}
+	if len(fact.Params) > 0 {
+		k.pass.ExportObjectFact(fn, &fact)
+	}
 }
 
 func fileOf(pass *analysis.Pass, fn *ast.FuncDecl) *ast.File {
@@ -36,12 +72,21 @@ func fileOf(pass *analysis.Pass, fn *ast.FuncDecl) *ast.File {
 
 // keeper checks one function.
 type keeper struct {
-	pass *analysis.Pass
-	fn   *ast.FuncDecl
+	pass     *analysis.Pass
+	fn       *ast.FuncDecl
+	body     *ast.BlockStmt
+	hidden   hidden
+	declared map[*types.Func]*ast.FuncDecl // of the package
+	kept     map[*types.Var]bool           // whether a function keeps a parameter, as far as that is known
+	reasons  map[int]bool                  // lines that give a reason
+	quiet    bool                          // finds, and does not report
+	found    bool
 }
 
 func (k *keeper) check() {
-	ast.Inspect(k.fn.Body, func(n ast.Node) bool {
+	k.find()
+	ast.Inspect(k.body, func(n ast.Node) bool {
+		k.conversions(n)
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for i, to := range n.Lhs {
@@ -50,9 +95,17 @@ func (k *keeper) check() {
 					continue
 				}
 				if len(n.Lhs) != len(n.Rhs) { // the results of a call
-					k.report(to, k.pass.TypesInfo.TypeOf(to), "is kept in "+where)
+					k.results(to, n.Rhs[0], "is kept in "+where)
 				} else {
 					k.value(n.Rhs[i], "is kept in "+where)
+				}
+			}
+		case *ast.RangeStmt:
+			for _, to := range []ast.Expr{n.Key, n.Value} {
+				if to != nil && n.Tok == token.ASSIGN {
+					if where := k.outlives(to); where != "" {
+						k.results(to, n.X, "is kept in "+where)
+					}
 				}
 			}
 		case *ast.SendStmt:
@@ -62,56 +115,37 @@ func (k *keeper) check() {
 				k.value(a, "is given to a goroutine")
 			}
 			k.value(n.Call.Fun, "is given to a goroutine")
+		case *ast.CallExpr:
+			k.call(n)
 		}
 		return true
 	})
 }
 
-// value reports a value that holds a view. A function literal holds the variables that it captures, and a
-// method value its receiver.
+// value reports a value that is or holds a view.
 func (k *keeper) value(v ast.Expr, how string) {
-	v = ast.Unparen(v)
-	switch v := v.(type) {
-	case *ast.FuncLit:
-		k.captured(v, how)
-		return
-	case *ast.SelectorExpr:
-		if s := k.pass.TypesInfo.Selections[v]; s != nil && s.Kind() == types.MethodVal {
-			k.report(v, s.Recv(), how)
-			return
-		}
-	case *ast.CallExpr:
-		if id, ok := ast.Unparen(v.Fun).(*ast.Ident); ok && id.Name == "append" {
-			for _, a := range v.Args[1:] {
-				k.value(a, how)
-			}
-			return
-		}
+	if at, t := k.holder(v); t != nil {
+		k.report(at, t, how)
 	}
-	k.report(v, k.pass.TypesInfo.TypeOf(v), how)
 }
 
-// captured reports the first variable with a view that a function literal captures.
-func (k *keeper) captured(f *ast.FuncLit, how string) {
-	done := false
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok || done {
-			return !done
-		}
-		if v, ok := k.pass.TypesInfo.Uses[id].(*types.Var); ok && !v.IsField() && (v.Pos() < f.Pos() || v.Pos() > f.End()) && holdsView(v.Type(), map[types.Type]bool{}) {
-			k.report(id, v.Type(), how)
-			done = true
-		}
-		return !done
-	})
+// results reports a target that gets one of several results, if its type is that of a view, or if they may hold one.
+func (k *keeper) results(to, from ast.Expr, how string) {
+	if t := k.pass.TypesInfo.TypeOf(to); t != nil && holdsView(t, map[types.Type]bool{}) {
+		k.report(to, t, how)
+	} else if t != nil && opaque(t) {
+		k.value(from, how)
+	}
 }
 
 func (k *keeper) report(at ast.Expr, t types.Type, how string) {
-	if t != nil && holdsView(t, map[types.Type]bool{}) {
-		short := func(p *types.Package) string { return p.Name() }
-		k.pass.Reportf(at.Pos(), "%s, %s, %s beyond the task, when its memory may be another tensor's", types.ExprString(at), types.TypeString(t, short), how)
+	k.found = true
+	line := k.pass.Fset.Position(at.Pos()).Line
+	if k.quiet || k.reasons[line] || k.reasons[line-1] {
+		return
 	}
+	short := func(p *types.Package) string { return p.Name() }
+	k.pass.Reportf(at.Pos(), "%s, %s, %s beyond the task, when its memory may be another tensor's", types.ExprString(at), types.TypeString(t, short), how)
 }
 
 // outlives describes the target of an assignment if it outlives the function: a package variable, or something that a
@@ -178,7 +212,7 @@ func holdsView(t types.Type, seen map[types.Type]bool) bool {
 		return false
 	}
 	seen[t] = true
-	if n, ok := types.Unalias(t).(*types.Named); ok && inRuntime(n.Obj().Pkg(), "tensor") {
+	if n, ok := types.Unalias(t).(*types.Named); ok && (inRuntime(n.Obj().Pkg(), "tensor") || inRuntime(n.Obj().Pkg(), "internal/unlock")) {
 		_, ok := n.Underlying().(*types.Struct)
 		return ok
 	}

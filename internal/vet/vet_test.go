@@ -11,7 +11,7 @@ func TestAnalyzers(t *testing.T) {
 	if err := analysis.Validate(Analyzers); err != nil {
 		t.Fatal(err)
 	}
-	for pkg, a := range map[string]*analysis.Analyzer{"plain": plainDataAnalyzer, "rawuse": rawAnalyzer, "keep": keptAnalyzer, "example.com/nn/runtime/kernels": keptAnalyzer} {
+	for pkg, a := range map[string]*analysis.Analyzer{"plain": plainDataAnalyzer, "rawuse": rawAnalyzer, "keep": keptAnalyzer, "passed": keptAnalyzer, "changed": changedAnalyzer, "example.com/nn/runtime/kernels": keptAnalyzer} {
 		t.Run(pkg, func(t *testing.T) {
 			t.Parallel()
 			analysistest.Run(t, analysistest.TestData(), a, pkg)

@@ -45,7 +45,7 @@ func Gemm[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T]) {
 
 func gemmBlock[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T]) {
 	m, n, k := a.Rows(), b.Cols(), a.Cols()
-	cd, ldc := c.Unlock(unlock.Key{})
+	cd, ldc, _ := unlock.Mat(c.Sealed())
 	var beta T
 	if c.Mode() == tensor.Accumulate {
 		beta = 1
@@ -58,8 +58,8 @@ func gemmBlock[T dtype.Float](c tensor.OutMat[T], alpha T, a, b tensor.ROMat[T])
 		}
 		return
 	}
-	ad, lda, at := a.Unlock(unlock.Key{})
-	bd, ldb, bt := b.Unlock(unlock.Key{})
+	ad, lda, at := unlock.Mat(a.Sealed())
+	bd, ldb, bt := unlock.Mat(b.Sealed())
 	switch cd := any(cd).(type) {
 	case []float32:
 		gonum.Implementation{}.Sgemm(transpose(at), transpose(bt), m, n, k,

@@ -19,11 +19,11 @@ func random(r *rand.Rand, n int) []float64 {
 }
 
 func ro(d []float64) tensor.RO[float64] {
-	return tensor.MakeRO(unlock.Key{}, d, []int{len(d)})
+	return tensor.MakeRO(unlock.Seal(d), []int{len(d)})
 }
 
 func rw(d []float64) tensor.RW[float64] {
-	return tensor.MakeRW(unlock.Key{}, d, []int{len(d)})
+	return tensor.MakeRW(unlock.Seal(d), []int{len(d)})
 }
 
 func TestGemm(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/internal/goroutine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 )
@@ -81,12 +82,20 @@ func (b *Backend) BindGroup(_ plan.Form, parts []engine.Launchable, _ []int) (en
 type program struct {
 	*engine.Queues
 	backend *Backend
-	calls   map[int]*call // by number in the plan
+	calls   map[int]*call     // by number in the plan
+	at      engine.RangeError // what runs
+}
+
+// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called it.
+func (p *program) Exited() error {
+	e := p.at
+	e.Err = goroutine.ErrExited
+	return &e
 }
 
 // Compile binds the calls of a plan to copies of their tensors. The calls share the memory of the copies.
 func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
-	p := &program{q, b, map[int]*call{}}
+	p := &program{Queues: q, backend: b, calls: map[int]*call{}}
 	var size int
 	for i := range q.Tasks {
 		p.each(i, func(_ int, t *plan.Task, l engine.Launchable) error {
@@ -130,7 +139,8 @@ func (p *program) Run(ctx context.Context, number uint64) error {
 	}
 	for i := range p.Plan.Tasks {
 		begin := time.Now()
-		part, err := p.each(i, func(_ int, t *plan.Task, l engine.Launchable) error {
+		part, err := p.each(i, func(part int, t *plan.Task, l engine.Launchable) error {
+			p.at.Task, p.at.Part = i, part
 			if s, ok := l.(*step); ok {
 				return p.check(ctx, number, t, s)
 			}
@@ -181,6 +191,7 @@ func (p *program) builtin(ctx context.Context, number uint64, t *plan.Task, body
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		p.at.Range = r
 		if err := guarded(body, &op.Ctx{Worker: k % p.backend.Workers(), Step: number}, r); err != nil {
 			return &engine.RangeError{Range: r, Err: err}
 		}
@@ -209,6 +220,7 @@ func (p *program) check(ctx context.Context, number uint64, t *plan.Task, s *ste
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		p.at.Range = r
 		j.ctx = op.Ctx{Worker: k % p.backend.Workers(), Step: number}
 		if err := j.run(k, r); err != nil {
 			return &engine.RangeError{Range: r, Err: err}

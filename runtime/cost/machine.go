@@ -36,8 +36,8 @@ func gemmRate[T dtype.Float](workers int) float64 {
 			a[i], b[i] = T(i%7), T(i%5)
 		}
 		shape := []int{n, n}
-		am, bm := tensor.MakeRO(unlock.Key{}, a, shape).Mat(0, n, n), tensor.MakeRO(unlock.Key{}, b, shape).Mat(0, n, n)
-		cm := tensor.MakeRW(unlock.Key{}, c, shape).Out(0, n, n, tensor.Store)
+		am, bm := tensor.MakeRO(unlock.Seal(a), shape).Mat(0, n, n), tensor.MakeRO(unlock.Seal(b), shape).Mat(0, n, n)
+		cm := tensor.MakeRW(unlock.Seal(c), shape).Out(0, n, n, tensor.Store)
 		return 2 * n * n * n, func() { blas.Gemm(cm, 1, am, bm) }
 	})
 }

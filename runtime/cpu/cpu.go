@@ -8,12 +8,16 @@ package cpu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/internal/exec"
+	"github.com/opgen/opgen/runtime/internal/goroutine"
+	"github.com/opgen/opgen/runtime/internal/sysmem"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/target"
@@ -34,7 +38,8 @@ type Config struct {
 // Backend runs kernels that are written in Go.
 type Backend struct {
 	pool      *exec.Pool
-	libraries []any // of each device
+	libraries []any        // of each device
+	used      atomic.Int64 // bytes of memory
 }
 
 // New returns a backend. Its workers run until it is closed.
@@ -42,7 +47,7 @@ func New(c Config) *Backend {
 	if c.Workers <= 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	b := &Backend{exec.NewPool(c.Workers), make([]any, max(c.Devices, 1))}
+	b := &Backend{pool: exec.NewPool(c.Workers), libraries: make([]any, max(c.Devices, 1))}
 	for d := range b.libraries {
 		if c.Library != nil {
 			b.libraries[d] = c.Library(d)
@@ -65,11 +70,21 @@ func (b *Backend) Library(device int) any { return b.libraries[device] }
 // Workers returns the number of workers.
 func (b *Backend) Workers() int { return b.pool.Workers() }
 
+// Inside reports whether a goroutine is one of the backend's.
+func (b *Backend) Inside(goroutine uint64) bool { return b.pool.Helps(goroutine) }
+
 // memory is memory of the Go heap. Handles are pointers to it, since slices cannot be compared.
 type memory struct{ bytes []byte }
 
-// Alloc returns memory of the Go heap.
+// Alloc returns memory of the Go heap. A program that runs out of memory ends, so a request is refused if this process cannot
+// have as much: beyond the memory limit of the Go runtime (GOMEMLIMIT), and on Linux beyond the machine's memory and swap
+// space, the limit of the control group, or the address space (ulimit -v). What else takes memory is not known.
 func (b *Backend) Alloc(_ int, n int64) (engine.Memory, error) {
+	limit := sysmem.Limit()
+	if used := b.used.Add(n + plan.Align); used < n || used > limit {
+		b.used.Add(-n - plan.Align)
+		return nil, fmt.Errorf("out of memory: want %d bytes of at most %d that this process can have; %d are in use", n, limit, b.used.Load())
+	}
 	raw := make([]byte, n+plan.Align-1)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % plan.Align
 	return &memory{raw[skip : int64(skip)+n : int64(skip)+n]}, nil
@@ -77,6 +92,7 @@ func (b *Backend) Alloc(_ int, n int64) (engine.Memory, error) {
 
 // Free drops the reference to memory, which the garbage collector then frees.
 func (b *Backend) Free(m engine.Memory) error {
+	b.used.Add(-int64(len(m.(*memory).bytes)) - plan.Align)
 	m.(*memory).bytes = nil
 	return nil
 }
@@ -144,7 +160,14 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 
 // Run runs the program once.
 func (x *executable) Run(ctx context.Context, step uint64) error {
-	err := x.pool.Run(ctx, x.program, step)
+	return located(x.pool.Run(ctx, x.program, step))
+}
+
+// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called it.
+func (x *executable) Exited() error { return located(x.pool.Exited()) }
+
+// located returns the error of a run as engines expect it.
+func located(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -155,6 +178,8 @@ func (x *executable) Run(ctx context.Context, step uint64) error {
 	e := &engine.RangeError{Task: te.Task, Range: te.Range, Err: te.Err}
 	if pe, ok := te.Err.(*partError); ok {
 		e.Part, e.Range, e.Err = pe.part, pe.at, pe.err
+	} else if te.Err == goroutine.ErrExited {
+		e.Part = -1
 	}
 	return e
 }

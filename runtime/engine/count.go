@@ -81,7 +81,9 @@ func (in *Instance) count(c counted) (int64, error) {
 
 // Shape returns the shape of what Fetch returns. It is that of the tensor unless a kernel decides how many rows count.
 func (in *Instance) Shape(name string) ([]int, error) {
-	in.engine.mu.Lock()
+	if err := in.lock(); err != nil {
+		return nil, err
+	}
 	defer in.engine.mu.Unlock()
 	r, root, err := in.root(name)
 	if err != nil {
@@ -89,6 +91,11 @@ func (in *Instance) Shape(name string) ([]int, error) {
 	}
 	if in.data == nil {
 		return nil, errInstanceClosed
+	}
+	if _, ok := in.counted[r]; ok {
+		if err := in.holds(r, root); err != nil {
+			return nil, err
+		}
 	}
 	return in.shape(r, root)
 }

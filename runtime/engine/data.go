@@ -13,6 +13,9 @@ import (
 )
 
 func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
+	if in == nil {
+		return 0, nil, errors.New("engine: want an instance, got nil")
+	}
 	r, ok := in.roots[name]
 	if !ok {
 		return 0, nil, fmt.Errorf("engine: plan %s has no tensor %s", in.plan.Name, name)
@@ -42,7 +45,9 @@ func (in *Instance) FeedBytes(name string, data []byte) error {
 }
 
 func (in *Instance) feed(r region.Root, data []byte) error {
-	in.engine.mu.Lock()
+	if err := in.lock(); err != nil {
+		return err
+	}
 	defer in.engine.mu.Unlock()
 	root := &in.plan.Roots[r]
 	if root.Use != plan.Fed && root.Use != plan.Variable {
@@ -62,7 +67,7 @@ func (in *Instance) feed(r region.Root, data []byte) error {
 }
 
 // Fetch returns a copy of a fetched tensor or of a variable. A tensor of f16 or bf16 gives elements of
-// float32.
+// float32. A fetched tensor has elements only after a run, and only if the last run did not fail.
 func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	_, root, err := in.root(name)
 	if err == nil {
@@ -72,14 +77,19 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 		return nil, err
 	}
 	data, err := in.FetchBytes(name)
-	return decode[T](root.Type, data), err
+	if err != nil {
+		return nil, err
+	}
+	return decode[T](root.Type, data), nil
 }
 
 // FetchBytes returns a copy of a fetched tensor or of a variable: the elements, little endian, in the
 // type of the tensor. Of a tensor of which a kernel decides how many rows count, these are the elements of the rows that do:
 // see Shape.
 func (in *Instance) FetchBytes(name string) ([]byte, error) {
-	in.engine.mu.Lock()
+	if err := in.lock(); err != nil {
+		return nil, err
+	}
 	defer in.engine.mu.Unlock()
 	r, root, err := in.root(name)
 	if err != nil {
@@ -88,8 +98,8 @@ func (in *Instance) FetchBytes(name string) ([]byte, error) {
 	if root.Use != plan.Variable && root.Last < len(in.plan.Tasks) {
 		return nil, fmt.Errorf("engine: plan %s: want a fetched tensor or a variable, got %s, whose memory is reused", in.plan.Name, name)
 	}
-	if in.data == nil {
-		return nil, errInstanceClosed
+	if err := in.holds(r, root); err != nil {
+		return nil, err
 	}
 	data, err := read(in.engine.backend, in.data[r])
 	if _, ok := in.counted[r]; !ok || err != nil {
@@ -97,6 +107,24 @@ func (in *Instance) FetchBytes(name string) ([]byte, error) {
 	}
 	s, err := in.shape(r, root)
 	return data[:shape.Prod(s)*root.Type.Size()], err
+}
+
+var (
+	errNotRun = errors.New("the plan has not run yet")
+	errFailed = errors.New("the last run failed")
+)
+
+// holds returns an error if nothing has computed what a root holds.
+func (in *Instance) holds(r region.Root, root *plan.Root) error {
+	switch {
+	case in.data == nil:
+		return errInstanceClosed
+	case root.Use == plan.Variable && !in.vars[r].set:
+		return fmt.Errorf("engine: plan %s: want a variable with values, got %s, which nothing has written yet", in.plan.Name, root.Name)
+	case root.Use != plan.Variable && !in.fed[r] && in.stale != nil:
+		return fmt.Errorf("engine: plan %s: want a tensor with values, got %s: %w", in.plan.Name, root.Name, in.stale)
+	}
+	return nil
 }
 
 var errInstanceClosed = errors.New("engine: the instance is closed")
@@ -158,11 +186,16 @@ func read(b Backend, from Region) ([]byte, error) {
 
 // Variable returns a copy of an engine's variable and its shape.
 func Variable[T dtype.Element](e *Engine, name string) ([]T, []int, error) {
-	e.mu.Lock()
+	if err := e.lock(); err != nil {
+		return nil, nil, err
+	}
 	defer e.mu.Unlock()
 	v, err := e.variable(name)
 	if err == nil {
 		err = holds[T]("variable", name, v.operand.Type)
+	}
+	if err == nil {
+		err = v.holds(name)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -179,11 +212,24 @@ func (e *Engine) variable(name string) (*variable, error) {
 	return v, nil
 }
 
+// holds returns an error if nothing has written the variable.
+func (v *variable) holds(name string) error {
+	if !v.set {
+		return fmt.Errorf("engine: want a variable with values, got %s, which nothing has written yet", name)
+	}
+	return nil
+}
+
 // VariableBytes returns a copy of a variable: the elements, little endian, in the type of the variable.
 func (e *Engine) VariableBytes(name string) ([]byte, error) {
-	e.mu.Lock()
+	if err := e.lock(); err != nil {
+		return nil, err
+	}
 	defer e.mu.Unlock()
 	v, err := e.variable(name)
+	if err == nil {
+		err = v.holds(name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +239,9 @@ func (e *Engine) VariableBytes(name string) ([]byte, error) {
 // SetVariableBytes writes a variable of a loaded plan. data holds the elements, little endian, in the
 // type of the variable.
 func (e *Engine) SetVariableBytes(name string, data []byte) error {
-	e.mu.Lock()
+	if err := e.lock(); err != nil {
+		return err
+	}
 	defer e.mu.Unlock()
 	v, err := e.variable(name)
 	if err != nil {
@@ -208,7 +256,7 @@ func (e *Engine) SetVariableBytes(name string, data []byte) error {
 
 // Written reports whether the engine has a variable of this name that has values.
 func (e *Engine) Written(name string) bool {
-	e.mu.Lock()
+	mustLock(e.lock())
 	defer e.mu.Unlock()
 	v := e.variables[name]
 	return v != nil && v.set

@@ -9,10 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/opgen/opgen/runtime/internal/goroutine"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
@@ -63,6 +65,8 @@ type Engine struct {
 	target   target.Target
 	config   Config
 	alloc    *allocator
+	// runner runs what calls kernels and callbacks, so that one which ends its goroutine does not end the caller's.
+	runner *goroutine.Runner
 
 	mu        sync.Mutex
 	variables map[string]*variable
@@ -70,6 +74,7 @@ type Engine struct {
 	states    map[string]*state // of nodes of loaded plans, by stateKey
 	made      int               // how many states were made so far
 	closed    bool
+	dropped   runtime.Cleanup
 }
 
 type variable struct {
@@ -80,9 +85,17 @@ type variable struct {
 }
 
 // New returns an engine that runs the tasks of a registry on a backend. Close frees its memory and closes the
-// backend.
+// backend. If neither the engine nor an instance can be reached any more, the garbage collector closes the backend. A nil
+// registry has no tasks. New panics if the backend is nil.
 func New(registry *task.Registry, backend Backend, config Config) *Engine {
-	return &Engine{
+	if backend == nil {
+		panic("engine: New: want a backend, got nil")
+	}
+	if registry == nil {
+		registry = &task.Registry{}
+	}
+	e := &Engine{
+		runner:    &goroutine.Runner{},
 		registry:  registry,
 		backend:   backend,
 		target:    backend.Target(),
@@ -91,27 +104,43 @@ func New(registry *task.Registry, backend Backend, config Config) *Engine {
 		variables: map[string]*variable{},
 		states:    map[string]*state{},
 	}
+	e.dropped = runtime.AddCleanup(e, func(o owned) {
+		o.runner.Stop()
+		_ = o.backend.Close() // nothing is left that could be told
+	}, owned{e.runner, backend})
+	return e
+}
+
+// owned is what outlives an engine that is dropped without Close.
+type owned struct {
+	runner  *goroutine.Runner
+	backend Backend
 }
 
 // Close closes all instances, the latest first, frees the variables and closes the backend. Using the engine
 // or its instances afterwards is an error. Close goes on after an error. It returns all errors, and one that
 // lists the memory that is left in use.
 func (e *Engine) Close() error {
-	e.mu.Lock()
+	if err := e.lock(); err != nil {
+		return err
+	}
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil
 	}
 	e.closed = true
+	e.dropped.Stop()
+	defer e.runner.Stop()
 	var errs []error
-	for len(e.instances) > 0 {
-		errs = append(errs, e.instances[len(e.instances)-1].free())
+	for n := len(e.instances); n > 0; n = len(e.instances) {
+		errs = append(errs, e.call(e.instances[n-1].free))
+		e.instances = slices.Delete(e.instances, min(n-1, len(e.instances)), len(e.instances)) // also if a cleanup task did not return
 	}
 	for _, v := range e.variables {
 		errs = append(errs, e.alloc.free(v.memory))
 	}
 	e.variables = nil
-	return errors.Join(append(errs, e.alloc.leak(), e.backend.Close())...)
+	return errors.Join(append(errs, e.alloc.leak(), e.call(e.backend.Close))...)
 }
 
 // Options returns the options with which planner.Build makes plans for the engine.
@@ -139,6 +168,8 @@ type Instance struct {
 	calls   []*Call           // per call of the plan; nil where no task runs it
 	limiter *task.Limiter     // while the plan is loaded; nil afterwards
 	program Executable
+	ctx     context.Context   // of the run in progress
+	turn    *guarded          // runs the program
 	times   []Timing          // per task; nil unless the engine profiles, as is took
 	took    [][]time.Duration // per worker and task, in the last run
 	needs   []int             // roots of variables that are read before they are written
@@ -148,16 +179,25 @@ type Instance struct {
 	counted map[region.Root]counted
 	indices []indices
 	steps   uint64
+	stale   error // why what the plan computes cannot be fetched; nil after a run
 }
 
 // Run runs the plan once. Inputs must be fed before each run, since tasks may reuse their memory. The error
 // is a
 // *TaskError or wraps the cause of the context. After an error, the tensors that the plan writes are undefined, and the
 // engine remains usable.
+//
+// The context is looked at before each range of a task, so a kernel that does not return keeps Run from returning. A kernel
+// that calls its engine gets an error, but one that waits for another goroutine that does so waits for ever.
 func (in *Instance) Run(ctx context.Context) error {
+	if err := in.lock(); err != nil {
+		return err
+	}
 	e := in.engine
-	e.mu.Lock()
 	defer e.mu.Unlock()
+	if ctx == nil {
+		return errors.New("engine: want a context, got nil")
+	}
 	if e.closed || in.data == nil {
 		return fmt.Errorf("engine: the engine or the instance is closed")
 	}
@@ -178,21 +218,40 @@ func (in *Instance) Run(ctx context.Context) error {
 	for _, took := range in.took {
 		clear(took)
 	}
-	if err := in.program.Run(ctx, in.steps); err != nil {
-		return in.failure(err)
+	in.stale = errFailed
+	if err := in.runProgram(ctx); err != nil {
+		return err
 	}
 	in.addTimes()
 	for _, v := range in.writes {
 		v.set = true
 	}
 	in.steps++
-	return in.checkCounts()
+	if err := in.checkCounts(); err != nil {
+		return err
+	}
+	in.stale = nil
+	return nil
+}
+
+// runProgram runs the queues once.
+func (in *Instance) runProgram(ctx context.Context) error {
+	in.ctx = ctx
+	err := in.engine.run(in.turn)
+	in.ctx = nil
+	if x, ok := in.program.(interface{ Exited() error }); ok && err == goroutine.ErrExited {
+		err = x.Exited()
+	}
+	if err == nil {
+		return nil
+	}
+	return in.failure(err)
 }
 
 // SetStep sets the number of steps before the next run, which kernels see as op.Ctx.Step. Each run adds one.
 // Plans that take turns, such as those for batches of several sizes, count together in this way.
 func (in *Instance) SetStep(steps uint64) {
-	in.engine.mu.Lock()
+	mustLock(in.lock())
 	defer in.engine.mu.Unlock()
 	in.steps = steps
 }
@@ -200,9 +259,11 @@ func (in *Instance) SetStep(steps uint64) {
 // Close unloads the plan: it runs cleanup tasks, the latest first, and frees the plan's memory, also after an
 // error. Variables stay with the engine.
 func (in *Instance) Close() error {
-	in.engine.mu.Lock()
+	if err := in.lock(); err != nil {
+		return err
+	}
 	defer in.engine.mu.Unlock()
-	return in.free()
+	return in.engine.call(in.free)
 }
 
 // free is Close for a caller that holds the engine's lock.
@@ -283,7 +344,7 @@ func (in *Instance) observe() func(Event) {
 
 // Timings returns the time of every task, in the plan's order; nil unless the engine profiles.
 func (in *Instance) Timings() []Timing {
-	in.engine.mu.Lock()
+	mustLock(in.lock())
 	defer in.engine.mu.Unlock()
 	return append([]Timing(nil), in.times...)
 }

@@ -31,10 +31,18 @@ func (e *TaskError) Unwrap() error { return e.Err }
 // locate fills in the call in which the error arose.
 func (e *TaskError) locate(c *plan.Call) {
 	e.Node, e.Operator, e.Task = c.Node, c.Operator, c.Task
+	e.Slot = slotOf(e.Err)
+}
+
+// slotOf returns the slot that the error of a kernel names, or "". Methods of errors may panic, which is no reason to end the
+// program.
+func slotOf(err error) (slot string) {
+	defer func() { _ = recover() }()
 	var te *op.Error
-	if errors.As(e.Err, &te) {
-		e.Slot = te.Slot
+	if errors.As(err, &te) && te != nil {
+		return te.Slot
 	}
+	return ""
 }
 
 // PanicError is a panic of a kernel.
@@ -44,7 +52,7 @@ type PanicError = exec.Panic
 // *PanicError.
 type RangeError struct {
 	Task  int
-	Part  int // of a group; otherwise 0
+	Part  int // of a group, or -1 if it is not known; otherwise 0
 	Range op.Range
 	Err   error
 }
@@ -64,12 +72,12 @@ func (in *Instance) failure(err error) error {
 	}
 	t := &in.plan.Tasks[re.Task]
 	label := in.plan.Label(re.Task)
-	if t.Group != nil {
+	if t.Group != nil && re.Part >= 0 {
 		t = &t.Group.Parts[re.Part]
 		label = in.plan.LabelOf(t)
 	}
-	e := &TaskError{Plan: in.plan.Name, Label: label, Range: re.Range, Err: re.Err}
-	if t.Call >= 0 {
+	e := &TaskError{Plan: in.plan.Name, Label: label, Range: re.Range, Err: exec.Plain(re.Err)}
+	if t.Group == nil && t.Builtin == nil && t.Call >= 0 {
 		e.locate(&in.plan.Calls[t.Call])
 	}
 	return e

@@ -19,11 +19,24 @@ import (
 // per-device state and binds its tasks. An error leaves the engine as it was before: state that was made is
 // freed.
 func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return nil, fmt.Errorf("engine: the engine is closed")
+	if err := e.lock(); err != nil {
+		return nil, err
 	}
+	defer e.mu.Unlock()
+	switch {
+	case e.closed:
+		return nil, fmt.Errorf("engine: the engine is closed")
+	case p == nil:
+		return nil, fmt.Errorf("engine: want a plan, got nil")
+	}
+	if err := e.call(func() (err error) { in, err = e.load(p); return err }); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// load is Load for a caller that holds the lock.
+func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 	if p.Schedule.Workers() != e.Workers() {
 		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
@@ -38,11 +51,12 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	if have := e.backend.Devices(); p.DeviceCount() > have {
 		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
 	}
-	in = &Instance{engine: e, plan: p, limiter: &task.Limiter{}, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+	in = &Instance{engine: e, plan: p, limiter: &task.Limiter{}, stale: errNotRun, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
 	var undo []func() error
+	loaded := false
 	defer func() {
-		if err != nil {
+		if !loaded { // after an error, a panic of a callback, or the end of the goroutine
 			errs := []error{err}
 			for _, f := range slices.Backward(undo) {
 				errs = append(errs, f())
@@ -104,7 +118,9 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 		return nil, err
 	}
 	in.writeSets()
+	in.turn = newGuarded(func() error { return in.program.Run(in.ctx, in.steps) })
 	e.instances = append(e.instances, in)
+	loaded = true
 	return in, nil
 }
 

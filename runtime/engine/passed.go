@@ -14,7 +14,9 @@ import (
 // many of them as in the plan, and of the same types. The plan itself stays as it is: it keeps the values with which every
 // instance begins.
 func (in *Instance) SetArg(node, slot string, values ...any) error {
-	in.engine.mu.Lock()
+	if err := in.lock(); err != nil {
+		return err
+	}
 	defer in.engine.mu.Unlock()
 	calls, err := in.takers(node, slot)
 	if err != nil {
@@ -42,7 +44,9 @@ func (in *Instance) SetArg(node, slot string, values ...any) error {
 
 // Arg returns the values that an argument has which the caller passes.
 func (in *Instance) Arg(node, slot string) ([]any, error) {
-	in.engine.mu.Lock()
+	if err := in.lock(); err != nil {
+		return nil, err
+	}
 	defer in.engine.mu.Unlock()
 	calls, err := in.takers(node, slot)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/opgen/opgen/runtime/internal/exec"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -41,7 +42,7 @@ type StateUse struct {
 
 // States returns what the states of the plan's nodes take, in the order of the plan.
 func (in *Instance) States() []StateUse {
-	in.engine.mu.Lock()
+	mustLock(in.lock())
 	defer in.engine.mu.Unlock()
 	var out []StateUse
 	for _, s := range in.order {
@@ -115,7 +116,7 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 		if err != nil {
-			err = in.stateError(c, err)
+			err = in.stateError(c, exec.Plain(err))
 		}
 	}()
 	call, err := in.resolve(c)

@@ -89,7 +89,7 @@ func foldInto(r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
 }
 
 func foldEach[T dtype.Element](r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
-	v, ok := tensor.MakeReduction(unlock.Key{}, as[T](to.Bytes), to.Shape, r)
+	v, ok := tensor.MakeReduction(unlock.Seal(as[T](to.Bytes)), to.Shape, r)
 	return func() {
 		for i, x := range as[T](from.Bytes) {
 			v.Fold(i, x)

@@ -8,6 +8,7 @@ package fuse
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,6 +29,9 @@ func (a Applied) String() string { return fmt.Sprintf("%s + %s (%s)", a.Node, a.
 // Program returns the program with all pairs fused that the rules allow, and the fusions that were applied. The
 // given program does not change. Results are equal to those of p within the tolerances of the fusions.
 func Program(p *graph.Program) (*graph.Program, []Applied, error) {
+	if p == nil {
+		return nil, nil, errors.New("fuse: want a program, got nil")
+	}
 	q := *p
 	q.Steps = slices.Clone(p.Steps)
 	var done []Applied

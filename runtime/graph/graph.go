@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -93,18 +94,23 @@ func (t Tensor) Name() string {
 	return t.name
 }
 
-// Shape returns the extents. The caller must not change them.
+// Shape returns a copy of the extents.
 func (t Tensor) Shape() []int { return t.Operand().Shape }
 
 // Type returns the element type.
-func (t Tensor) Type() dtype.Type { return t.Operand().Type }
+func (t Tensor) Type() dtype.Type {
+	if !t.Valid() {
+		return dtype.Invalid
+	}
+	return t.operand.Type
+}
 
-// Operand returns type and shape; of none, the zero Operand.
+// Operand returns a copy of type and shape; of none, the zero Operand.
 func (t Tensor) Operand() task.Operand {
 	if !t.Valid() {
 		return task.Operand{}
 	}
-	return t.operand
+	return task.Operand{Type: t.operand.Type, Shape: slices.Clone(t.operand.Shape)}
 }
 
 // String formats the tensor as name f32[2, 3].
@@ -115,7 +121,8 @@ func (t Tensor) String() string {
 	return t.name + " " + t.operand.String()
 }
 
-// Graph is a graph of operators under construction. It is not safe for concurrent use.
+// Graph is a graph of operators under construction. It is not safe for concurrent use. New makes one; adding to a nil or a
+// zero Graph panics.
 type Graph struct {
 	seed    uint64
 	device  int
@@ -147,13 +154,28 @@ func OnDevice(seed uint64, device int) *Graph {
 }
 
 // Err returns all mistakes made so far, joined, or nil.
-func (g *Graph) Err() error { return errors.Join(g.errs...) }
+func (g *Graph) Err() error {
+	if g == nil || g.names == nil {
+		return errNoGraph
+	}
+	return errors.Join(g.errs...)
+}
+
+var errNoGraph = errors.New("graph: want a graph that New has made, got none")
+
+// must panics for a nil or zero graph: there is nothing that could keep the error.
+func (g *Graph) must() {
+	if g == nil || g.names == nil {
+		panic(errNoGraph.Error())
+	}
+}
 
 // Nodes returns the nodes in the order in which they were inserted, which is a topological one.
 func (g *Graph) Nodes() []*Node { return slices.Clone(g.nodes) }
 
 // Input adds a tensor that the caller feeds before each step. No other input or node may have its name.
 func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
+	g.must()
 	for _, n := range dims {
 		if n < 0 {
 			g.fail(1, fmt.Errorf("input %s: want extents of 0 or more, got %s", name, shape.Format(dims)))
@@ -214,6 +236,9 @@ func (g *Graph) marked(name string) string {
 
 // claim returns an error if a name that the caller gives is that of an earlier node, input or tensor.
 func (g *Graph) claim(name string) error {
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("want a name in UTF-8, as plans and files hold names, got %q", name)
+	}
 	if g.names[name] == 0 {
 		return nil
 	}
@@ -326,6 +351,7 @@ type Insertion[S ~int] struct {
 
 // Insert begins a node of g. Errors are reported at the source line skip calls above the caller.
 func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...Option) *Insertion[S] {
+	g.must()
 	in := &Insertion[S]{g: g, op: op, attrs: attrs, given: make([][]Tensor, len(op.Slots)), wants: make([]int, len(op.Slots)), skip: skip + 1}
 	for _, o := range opts {
 		o(&in.opts)

@@ -253,3 +253,13 @@ func TestNamesGivenTwice(t *testing.T) {
 		t.Error(other.Err())
 	}
 }
+
+// TestNamesAreUTF8 gives names that plans and files could not hold.
+func TestNamesAreUTF8(t *testing.T) {
+	t.Parallel()
+	g := graph.New(1)
+	g.Input("a\xff", dtype.F32, 1)
+	if err := g.Err(); err == nil || !strings.Contains(err.Error(), `want a name in UTF-8, as plans and files hold names, got "a\xff"`) {
+		t.Errorf("got %v", err)
+	}
+}

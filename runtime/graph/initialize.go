@@ -43,6 +43,9 @@ func Initialization(programs ...*Program) (*Program, error) {
 	p := &Program{Name: "initialization"}
 	seen := map[string]Tensor{}
 	for _, q := range programs {
+		if q == nil {
+			return nil, errors.New("graph: want a program, got nil")
+		}
 		for _, v := range q.Variables {
 			if first, ok := seen[v.name]; ok {
 				if first.Type() != v.Type() || !slices.Equal(first.Shape(), v.Shape()) {

@@ -14,6 +14,7 @@ import (
 // of whose parts have the same shape. Weights and outputs of the operators that are applied to it are then parts, too, as
 // far as Operator.Parallel says of what. Arguments from shapes show kernels the partitions of whole tensors.
 func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) Tensor {
+	g.must()
 	if err := whole.Check(); err != nil {
 		g.fail(1, fmt.Errorf("input %s: %w", name, err))
 		return Tensor{}

@@ -97,7 +97,7 @@ func ReadOnly[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RO
 	if !ok {
 		return tensor.RO[T]{}
 	}
-	return tensor.MakeRO(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape)
+	return tensor.MakeRO(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
 }
 
 // WriteOnly returns a slot's tensor for writing.
@@ -106,7 +106,7 @@ func WriteOnly[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.W
 	if !ok {
 		return tensor.WO[T]{}
 	}
-	return tensor.MakeWO(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape)
+	return tensor.MakeWO(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
 }
 
 // ReadWrite returns a slot's tensor for reading and writing.
@@ -115,7 +115,7 @@ func ReadWrite[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.R
 	if !ok {
 		return tensor.RW[T]{}
 	}
-	return tensor.MakeRW(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape)
+	return tensor.MakeRW(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
 }
 
 // GradOf returns the gradient of a slot's tensor for reading.
@@ -124,7 +124,7 @@ func GradOf[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RO[T
 	if !ok {
 		return tensor.RO[T]{}
 	}
-	return tensor.MakeRO(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape)
+	return tensor.MakeRO(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
 }
 
 // contribution returns the memory of a gradient that the task computes, or only its type and shape if it is
@@ -147,11 +147,11 @@ func GradTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) tensor.Grad[
 	b, used := a.contribution(slot, at(i))
 	switch n := shape.Prod(b.Shape); {
 	case used:
-		return tensor.MakeGrad(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape, n, b.Mode)
+		return tensor.MakeGrad(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, n, b.Mode)
 	case b.Type == dtype.Invalid:
 		return tensor.Grad[T]{} // the slot itself is absent
 	default:
-		return tensor.MakeGrad[T](unlock.Key{}, nil, b.Shape, n, tensor.Discard)
+		return tensor.MakeGrad(unlock.Seal[T](nil), b.Shape, n, tensor.Discard)
 	}
 }
 
@@ -160,11 +160,11 @@ func ScatterTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) tensor.Sc
 	b, used := a.contribution(slot, at(i))
 	switch n := shape.Prod(b.Shape); {
 	case used:
-		return tensor.MakeScatter(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape, n)
+		return tensor.MakeScatter(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, n)
 	case b.Type == dtype.Invalid:
 		return tensor.Scatter[T]{}
 	default:
-		return tensor.MakeScatter[T](unlock.Key{}, nil, b.Shape, n)
+		return tensor.MakeScatter(unlock.Seal[T](nil), b.Shape, n)
 	}
 }
 
@@ -202,7 +202,7 @@ func ReduceTo[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.Re
 			op = p.Redop
 		}
 	}
-	v, ok := tensor.MakeReduction(unlock.Key{}, elements[T](a, slot, at(i), b), b.Shape, op)
+	v, ok := tensor.MakeReduction(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, op)
 	if !ok {
 		a.fail(slot, at(i), "elements that "+op.String()+" folds", b.Type.String())
 	}
@@ -232,7 +232,7 @@ func Local[T dtype.Element, S ~int](a *Binder[S], slot S) tensor.PerWorker[T] {
 	}
 	var own []tensor.RW[T]
 	for i, b := range a.acc.Workers(int(slot)) {
-		own = append(own, tensor.MakeRW(unlock.Key{}, elements[T](a, slot, i, b), b.Shape))
+		own = append(own, tensor.MakeRW(unlock.Seal(elements[T](a, slot, i, b)), b.Shape))
 	}
-	return tensor.MakePerWorker(unlock.Key{}, own)
+	return tensor.MakePerWorker(own)
 }

@@ -3,6 +3,8 @@
 package planner
 
 import (
+	"errors"
+
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -16,6 +18,9 @@ import (
 // verify.Program and validate.Plan. A task that reads elements that no task has written, or a fetched tensor that no task
 // writes, is a *plan.Error.
 func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
+	if prog == nil {
+		return nil, errors.New("planner: want a program, got nil")
+	}
 	o := apply(opts)
 	b := &builder{
 		draft:   draft{&plan.Plan{Format: plan.Format, Name: prog.Name, Target: o.target.Name}},

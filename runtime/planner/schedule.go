@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/internal/sched"
@@ -13,6 +14,9 @@ import (
 // Reschedule returns a plan with dependencies and queues made again, for another number of workers.
 // Everything else is shared with p, which is not changed.
 func Reschedule(p *plan.Plan, opts ...Option) (*plan.Plan, error) {
+	if p == nil {
+		return nil, errors.New("planner: want a plan, got nil")
+	}
 	q := *p
 	if err := (draft{&q}).schedule(apply(opts)); err != nil {
 		return nil, err

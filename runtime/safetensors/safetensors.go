@@ -6,6 +6,7 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -49,7 +50,8 @@ type entry struct {
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// Decode reads a file. The tensors share memory with data.
+// Decode reads a file. The tensors share memory with data. Tensors that overlap, names that stand twice and bytes of no tensor
+// are errors.
 func Decode(data []byte) (*File, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("safetensors: want at least 8 bytes, got %d", len(data))
@@ -59,20 +61,21 @@ func Decode(data []byte) (*File, error) {
 		return nil, fmt.Errorf("safetensors: a header of %d bytes in a file of %d", n, len(data))
 	}
 	header, body := data[8:8+n], data[8+n:]
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(header, &raw); err != nil {
+	raw, err := object(header)
+	if err != nil {
 		return nil, fmt.Errorf("safetensors: header: %w", err)
 	}
+	var places []place
 	f := &File{Metadata: map[string]string{}, Tensors: map[string]Tensor{}}
 	for name, msg := range raw {
 		if name == "__metadata__" {
-			if err := json.Unmarshal(msg, &f.Metadata); err != nil {
+			if err := unmarshal(msg, &f.Metadata); err != nil {
 				return nil, fmt.Errorf("safetensors: metadata: %w", err)
 			}
 			continue
 		}
 		var e entry
-		if err := json.Unmarshal(msg, &e); err != nil {
+		if err := unmarshal(msg, &e); err != nil {
 			return nil, fmt.Errorf("safetensors: tensor %s: %w", name, err)
 		}
 		t, ok := stored(e.DType)
@@ -84,9 +87,74 @@ func Decode(data []byte) (*File, error) {
 			lo < 0 || hi < lo || hi > len(body) || hi-lo != shape.Prod(e.Shape)*t.Size() {
 			return nil, fmt.Errorf("safetensors: tensor %s of %s%v cannot lie at bytes %d to %d of %d", name, e.DType, e.Shape, lo, hi, len(body))
 		}
-		f.Tensors[name] = Tensor{t, e.Shape, body[lo:hi]}
+		f.Tensors[name] = Tensor{t, e.Shape, body[lo:hi:hi]}
+		places = append(places, place{name, lo, hi})
+	}
+	if err := fill(places, len(body)); err != nil {
+		return nil, err
 	}
 	return f, nil
+}
+
+// place says where the data of a tensor lies.
+type place struct {
+	name   string
+	lo, hi int
+}
+
+// fill checks that tensors fill the data: each byte belongs to one tensor, as the format demands.
+func fill(places []place, size int) error {
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.hi, b.hi), cmp.Compare(a.name, b.name))
+	})
+	end, last := 0, "the header"
+	for _, p := range places {
+		if p.lo != end {
+			return fmt.Errorf("safetensors: tensor %s: want data that begins where that of %s ends, at byte %d, got byte %d", p.name, last, end, p.lo)
+		}
+		end, last = p.hi, "tensor "+p.name
+	}
+	if end != size {
+		return fmt.Errorf("safetensors: want data that ends with %s, at byte %d, got %d bytes", last, end, size)
+	}
+	return nil
+}
+
+// object reads a JSON object. A name that stands twice is an error.
+func object(data []byte) (map[string]json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil { // also of what comes behind the object
+		return nil, err
+	}
+	seen := map[string]bool{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("want an object, got %v", t)
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := t.(string)
+		if seen[name] {
+			return nil, fmt.Errorf("%q stands twice", name)
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// unmarshal reads a JSON object, in which no name may stand twice.
+func unmarshal(data []byte, into any) error {
+	if _, err := object(data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
 }
 
 // Encode writes a file, tensors in order of their names.

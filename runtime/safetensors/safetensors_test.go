@@ -107,17 +107,24 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	tensor := func(rest string) []byte { return file(`{"x": {"dtype": `+rest+`}}`, 1, 2, 3, 4) }
 	for want, data := range map[string][]byte{
-		"safetensors: want at least 8 bytes, got 3":                                          {1, 2, 3},
-		"safetensors: a header of 255 bytes in a file of":                                    {255, 0, 0, 0, 0, 0, 0, 0, '{', '}'},
-		"safetensors: header: ":                                                              file("[]"),
-		"safetensors: metadata: ":                                                            file(`{"__metadata__": {"a": 1}}`),
-		"safetensors: tensor x: json: ":                                                      tensor(`"F32", "shape": "2"`),
-		`safetensors: tensor x: unknown type "F8"`:                                           tensor(`"F8", "shape": [4], "data_offsets": [0, 4]`),
-		"safetensors: tensor x of F32[2] cannot lie at bytes 0 to 4 of 4":                    tensor(`"F32", "shape": [2], "data_offsets": [0, 4]`),
-		"safetensors: tensor x of F32[2] cannot lie at bytes 0 to 8 of 4":                    tensor(`"F32", "shape": [2], "data_offsets": [0, 8]`),
-		"safetensors: tensor x of U8[1] cannot lie at bytes -1 to 0 of 4":                    tensor(`"U8", "shape": [1], "data_offsets": [-1, 0]`),
-		"safetensors: tensor x of U8[-1 -4] cannot lie at bytes 0 to 4 of 4":                 tensor(`"U8", "shape": [-1, -4], "data_offsets": [0, 4]`),
-		"safetensors: tensor x of U8[4294967296 4294967296] cannot lie at bytes 4 to 4 of 4": tensor(`"U8", "shape": [4294967296, 4294967296], "data_offsets": [4, 4]`),
+		"safetensors: want at least 8 bytes, got 3":       {1, 2, 3},
+		"safetensors: a header of 255 bytes in a file of": {255, 0, 0, 0, 0, 0, 0, 0, '{', '}'},
+		"safetensors: header: ":                           file("[]"),
+		"safetensors: metadata: ":                         file(`{"__metadata__": {"a": 1}}`),
+		"safetensors: tensor x: json: ":                   tensor(`"F32", "shape": "2"`),
+		`safetensors: tensor x: unknown type "F8"`:        tensor(`"F8", "shape": [4], "data_offsets": [0, 4]`),
+		"safetensors: tensor y: want data that begins where that of tensor x ends, at byte 4, got byte 0":   file(`{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "y": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}`, 1, 2, 3, 4),
+		"safetensors: tensor y: want data that begins where that of tensor x ends, at byte 4, got byte 2":   file(`{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}}`, 1, 2, 3, 4),
+		"safetensors: tensor y: want data that begins where that of the header ends, at byte 0, got byte 1": file(`{"y": {"dtype": "U8", "shape": [3], "data_offsets": [1, 4]}}`, 1, 2, 3, 4),
+		"safetensors: want data that ends with tensor y, at byte 3, got 4 bytes":                            file(`{"y": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]}}`, 1, 2, 3, 4),
+		`safetensors: header: "x" stands twice`:                                                             file(`{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}`, 1, 2, 3, 4),
+		`safetensors: tensor x: "shape" stands twice`:                                                       tensor(`"F32", "shape": [1], "shape": [1], "data_offsets": [0, 4]`),
+		`safetensors: metadata: "a" stands twice`:                                                           file(`{"__metadata__": {"a": "b", "a": "c"}}`),
+		"safetensors: tensor x of F32[2] cannot lie at bytes 0 to 4 of 4":                                   tensor(`"F32", "shape": [2], "data_offsets": [0, 4]`),
+		"safetensors: tensor x of F32[2] cannot lie at bytes 0 to 8 of 4":                                   tensor(`"F32", "shape": [2], "data_offsets": [0, 8]`),
+		"safetensors: tensor x of U8[1] cannot lie at bytes -1 to 0 of 4":                                   tensor(`"U8", "shape": [1], "data_offsets": [-1, 0]`),
+		"safetensors: tensor x of U8[-1 -4] cannot lie at bytes 0 to 4 of 4":                                tensor(`"U8", "shape": [-1, -4], "data_offsets": [0, 4]`),
+		"safetensors: tensor x of U8[4294967296 4294967296] cannot lie at bytes 4 to 4 of 4":                tensor(`"U8", "shape": [4294967296, 4294967296], "data_offsets": [4, 4]`),
 	} {
 		if f, err := Decode(data); err == nil || f != nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", data, err, want)
@@ -133,10 +140,18 @@ func TestErrors(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(file(`{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "__metadata__": {"a": "b"}}`, 1, 2, 3, 4))
 	f.Add(file(`{"x": {"dtype": "BOOL", "shape": [2, 0], "data_offsets": [0, 0]}}`))
+	f.Add(file(`{"x": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}, "y": {"dtype": "U8", "shape": [2], "data_offsets": [1, 3]}}`, 1, 2, 3))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		first, err := Decode(data)
 		if err != nil {
 			return
+		}
+		bytesOf := 0
+		for _, x := range first.Tensors {
+			bytesOf += len(x.Data)
+		}
+		if bytesOf > len(data) {
+			t.Fatalf("tensors of %d bytes in a file of %d", bytesOf, len(data))
 		}
 		written, err := first.Encode()
 		if err != nil {

@@ -58,9 +58,9 @@ func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed 
 	return l, nil
 }
 
-// Limits checks a launch of the task against its constraints and returns what they demand from tiles; nil if there are
+// limits checks a launch of the task against its constraints and returns what they demand from tiles; nil if there are
 // no constraints.
-func (s *Signature) Limits(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
+func (s *Signature) limits(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
 	if len(s.Constraints.List) == 0 && len(added) == 0 {
 		return nil, nil
 	}
@@ -87,10 +87,11 @@ type alike struct {
 	tensors   string // types and shapes, which of them are the same tensor, and numbers of values that the caller passes
 }
 
-// Limits is Signature.Limits.
+// Limits checks a launch of a task against its constraints and returns what they demand from tiles; nil if there are no
+// constraints.
 func (l *Limiter) Limits(s *Signature, res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
 	if l == nil || len(s.Constraints.List) == 0 || len(added) > 0 {
-		return s.Limits(res, stores, passed, added)
+		return s.limits(res, stores, passed, added)
 	}
 	key := alike{s, res.Attrs, tensorsOf(s, res, stores, passed)}
 	l.mu.Lock()
@@ -99,7 +100,7 @@ func (l *Limiter) Limits(s *Signature, res *Resolution, stores [][]*partition.St
 	if ok {
 		return limits, nil
 	}
-	limits, err := s.Limits(res, stores, passed, added)
+	limits, err := s.limits(res, stores, passed, added)
 	if err != nil {
 		return nil, err
 	}

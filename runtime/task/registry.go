@@ -55,6 +55,9 @@ type Registry struct {
 // for another target. RegisterTask fails if the signature contradicts itself, or if the id does not belong to it or is taken by another
 // task.
 func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...Variant) error {
+	if r == nil || sig == nil {
+		return fmt.Errorf("task %s: want a registry and a signature, got nil", name)
+	}
 	fail := func(want, got string) error {
 		return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Want: want, Got: got}
 	}

@@ -7,6 +7,7 @@ import (
 
 // ROLane is a one-dimensional strided view for reading.
 type ROLane[T dtype.Element] struct {
+	_    [0]asRO
 	data []T
 	n, s int
 }
@@ -17,11 +18,14 @@ func (l ROLane[T]) Len() int { return l.n }
 // At returns element i.
 func (l ROLane[T]) At(i int) T { return l.data[i*l.s] }
 
-// Unlock gives the runtime's own packages the elements: data[i*stride] for i < n.
-func (l ROLane[T]) Unlock(unlock.Key) (data []T, n, stride int) { return l.data, l.n, l.s }
+// Sealed returns the elements in a form that only the runtime's own packages can open.
+func (l ROLane[T]) Sealed() (p unlock.Part[T], n, stride int) {
+	return unlock.SealPart(l.data), l.n, l.s
+}
 
 // WOLane is a one-dimensional strided view for writing.
 type WOLane[T dtype.Element] struct {
+	_    [0]asWO
 	data []T
 	n, s int
 }
@@ -32,11 +36,14 @@ func (l WOLane[T]) Len() int { return l.n }
 // Set writes element i.
 func (l WOLane[T]) Set(i int, x T) { l.data[i*l.s] = x }
 
-// Unlock gives the runtime's own packages the elements: data[i*stride] for i < n.
-func (l WOLane[T]) Unlock(unlock.Key) (data []T, n, stride int) { return l.data, l.n, l.s }
+// Sealed returns the elements in a form that only the runtime's own packages can open.
+func (l WOLane[T]) Sealed() (p unlock.Part[T], n, stride int) {
+	return unlock.SealPart(l.data), l.n, l.s
+}
 
 // RWLane is a one-dimensional strided view for reading and writing.
 type RWLane[T dtype.Element] struct {
+	_    [0]asRW
 	data []T
 	n, s int
 }
@@ -51,13 +58,14 @@ func (l RWLane[T]) At(i int) T { return l.data[i*l.s] }
 func (l RWLane[T]) Set(i int, x T) { l.data[i*l.s] = x }
 
 // RO returns the same lane for reading only.
-func (l RWLane[T]) RO() ROLane[T] { return ROLane[T](l) }
+func (l RWLane[T]) RO() ROLane[T] { return ROLane[T]{data: l.data, n: l.n, s: l.s} }
 
 // WO returns the same lane for writing only.
-func (l RWLane[T]) WO() WOLane[T] { return WOLane[T](l) }
+func (l RWLane[T]) WO() WOLane[T] { return WOLane[T]{data: l.data, n: l.n, s: l.s} }
 
 // GradLane is a one-dimensional strided part of a Grad.
 type GradLane[T dtype.Number] struct {
+	_    [0]asGrad
 	data []T
 	n, s int
 	mode Mode
@@ -77,6 +85,7 @@ func (l GradLane[T]) Put(i int, x T) {
 
 // ScatterLane is a one-dimensional strided part of a Scatter.
 type ScatterLane[T dtype.Number] struct {
+	_    [0]asScatter
 	data []T
 	n, s int
 }

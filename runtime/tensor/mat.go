@@ -7,6 +7,7 @@ import (
 
 // ROMat is a matrix for reading: a rectangle of a row-major matrix, possibly transposed.
 type ROMat[T dtype.Element] struct {
+	_          [0]asRO
 	data       []T
 	rows, cols int // as stored, before transposition
 	ld         int // distance between the starts of stored rows
@@ -48,12 +49,15 @@ func (m ROMat[T]) RowRange(lo, hi int) ROMat[T] {
 // ColRange returns columns lo to hi-1.
 func (m ROMat[T]) ColRange(lo, hi int) ROMat[T] { return m.T().RowRange(lo, hi).T() }
 
-// Unlock gives the runtime's own packages the stored matrix and whether it stands transposed.
-func (m ROMat[T]) Unlock(unlock.Key) (data []T, ld int, trans bool) { return m.data, m.ld, m.trans }
+// Sealed returns the stored matrix in a form that only the runtime's own packages can open.
+func (m ROMat[T]) Sealed() (p unlock.Part[T], ld int, trans bool) {
+	return unlock.SealPart(m.data), m.ld, m.trans
+}
 
 // OutMat is a matrix that receives results: a rectangle of a row-major matrix that is stored to,
 // added to, or, for an unused gradient, left alone.
 type OutMat[T dtype.Element] struct {
+	_          [0]asOut
 	data       []T
 	rows, cols int
 	ld         int
@@ -89,8 +93,19 @@ func (m OutMat[T]) ColRange(lo, hi int) OutMat[T] {
 	return m
 }
 
-// Unlock gives the runtime's own packages the stored matrix.
-func (m OutMat[T]) Unlock(unlock.Key) (data []T, ld int) { return m.data, m.ld }
+// Sealed returns the stored matrix in a form that only the runtime's own packages can open.
+func (m OutMat[T]) Sealed() (p unlock.Part[T], ld int, trans bool) {
+	return unlock.SealPart(m.data), m.ld, false
+}
+
+// matrix returns elements lo to lo+rows*cols-1. Sizes whose product overflows have more elements than any tensor.
+func matrix[T any](data []T, lo, rows, cols int) []T {
+	data = data[lo:]
+	if rows < 0 || cols < 0 || cols > 0 && rows > len(data)/cols {
+		panic("tensor: matrix outside the tensor")
+	}
+	return data[:rows*cols]
+}
 
 func rowRange[T any](data []T, rows, cols, ld, lo, hi int) ([]T, int) {
 	if lo < 0 || hi < lo || hi > rows {
@@ -115,7 +130,7 @@ func colRange[T any](data []T, rows, cols, ld, lo, hi int) ([]T, int) {
 // Out returns elements lo to lo+rows*cols-1 as a row-major matrix that stores or, with Accumulate,
 // adds what is put into it.
 func (v RW[T]) Out(lo, rows, cols int, mode Mode) OutMat[T] {
-	return OutMat[T]{data: v.data[lo : lo+rows*cols], rows: rows, cols: cols, ld: cols, mode: mode}
+	return OutMat[T]{data: matrix(v.data, lo, rows, cols), rows: rows, cols: cols, ld: cols, mode: mode}
 }
 
 // Mat returns elements lo to lo+rows*cols-1 as a row-major matrix for reading.

@@ -8,7 +8,7 @@ import (
 
 // at reads an element of a matrix, as a matrix product does.
 func at(m ROMat[float64], i, j int) float64 {
-	data, ld, trans := m.Unlock(unlock.Key{})
+	data, ld, trans := unlock.Mat(m.Sealed())
 	if trans {
 		i, j = j, i
 	}
@@ -19,7 +19,7 @@ func at(m ROMat[float64], i, j int) float64 {
 // compares its elements with index arithmetic.
 func TestMatRanges(t *testing.T) {
 	const rows, cols, first = 3, 4, 2
-	v := MakeRO(unlock.Key{}, numbers(first+rows*cols+1), []int{first + rows*cols + 1})
+	v := MakeRO(unlock.Seal(numbers(first+rows*cols+1)), []int{first + rows*cols + 1})
 	for _, trans := range []bool{false, true} {
 		whole := v.Mat(first, rows, cols)
 		number := func(i, j int) float64 { return float64(first + i*cols + j) }
@@ -48,7 +48,7 @@ func TestMatRanges(t *testing.T) {
 									}
 								}
 							}
-							if data, _, _ := part.Unlock(unlock.Key{}); part.Rows() > 0 && part.Cols() > 0 && data[len(data)-1] != number(r1-1, c1-1) {
+							if data, _, _ := unlock.Mat(part.Sealed()); part.Rows() > 0 && part.Cols() > 0 && data[len(data)-1] != number(r1-1, c1-1) {
 								t.Fatalf("[%d:%d, %d:%d] reaches to %v", r0, r1, c0, c1, data[len(data)-1])
 							}
 						}
@@ -79,12 +79,12 @@ func TestOutMatRanges(t *testing.T) {
 			for c0 := 0; c0 <= cols; c0++ {
 				for c1 := c0; c1 <= cols; c1++ {
 					data := make([]float64, rows*cols)
-					v := MakeWO(unlock.Key{}, data, []int{rows, cols})
+					v := MakeWO(unlock.Seal(data), []int{rows, cols})
 					part := v.Mat(0, rows, cols).RowRange(r0, r1).ColRange(c0, c1)
 					if part.Rows() != r1-r0 || part.Cols() != c1-c0 || part.Mode() != Store {
 						t.Fatalf("[%d:%d, %d:%d] is %dx%d, mode %d", r0, r1, c0, c1, part.Rows(), part.Cols(), part.Mode())
 					}
-					to, ld := part.Unlock(unlock.Key{})
+					to, ld, _ := unlock.Mat(part.Sealed())
 					for i := range part.Rows() {
 						for j := range part.Cols() {
 							to[i*ld+j] = 1
@@ -102,21 +102,21 @@ func TestOutMatRanges(t *testing.T) {
 						}
 					}
 					// An unused gradient has the same sizes, and no elements.
-					none := MakeGrad[float64](unlock.Key{}, nil, []int{rows, cols}, rows*cols, Discard).Mat(0, rows, cols).RowRange(r0, r1).ColRange(c0, c1)
-					if data, _ := none.Unlock(unlock.Key{}); none.Rows() != r1-r0 || none.Cols() != c1-c0 || data != nil {
+					none := MakeGrad(unlock.Seal[float64](nil), []int{rows, cols}, rows*cols, Discard).Mat(0, rows, cols).RowRange(r0, r1).ColRange(c0, c1)
+					if data, _, _ := unlock.Mat(none.Sealed()); none.Rows() != r1-r0 || none.Cols() != c1-c0 || data != nil {
 						t.Fatalf("discarding [%d:%d, %d:%d] is %dx%d of %v", r0, r1, c0, c1, none.Rows(), none.Cols(), data)
 					}
 				}
 			}
 		}
 	}
-	out := MakeRW(unlock.Key{}, numbers(12), []int{3, 4}).Out(0, 3, 4, Accumulate)
+	out := MakeRW(unlock.Seal(numbers(12)), []int{3, 4}).Out(0, 3, 4, Accumulate)
 	if out.Mode() != Accumulate {
 		t.Errorf("mode %d", out.Mode())
 	}
 	mustPanic(t, "RowRange outside", func() { out.RowRange(0, 4) })
 	mustPanic(t, "ColRange outside", func() { out.ColRange(1, 5) })
-	if m := MakeRW(unlock.Key{}, numbers(12), []int{3, 4}).Mat(4, 2, 4); at(m, 1, 2) != 10 {
+	if m := MakeRW(unlock.Seal(numbers(12)), []int{3, 4}).Mat(4, 2, 4); at(m, 1, 2) != 10 {
 		t.Errorf("RW.Mat: %v", at(m, 1, 2))
 	}
 }

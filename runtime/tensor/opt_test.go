@@ -7,7 +7,7 @@ import (
 )
 
 func TestOptAlong(t *testing.T) {
-	v := MakeRO(unlock.Key{}, []int32{0, 1, 2, 3, 4, 5}, []int{2, 3})
+	v := MakeRO(unlock.Seal([]int32{0, 1, 2, 3, 4, 5}), []int{2, 3})
 	along, ok := Along(Some(v), 0).Get()
 	if !ok {
 		t.Fatal("a present view became absent")

@@ -8,6 +8,7 @@ import (
 // Reduction is a tensor into which the task folds values, any number of times, with an operator that
 // the spec gives. The engine provides the first values.
 type Reduction[T dtype.Element] struct {
+	_ [0]asReduced
 	layout
 	data []T
 	join func(x, y T) T

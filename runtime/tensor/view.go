@@ -9,7 +9,11 @@
 // Matrix products and vector code live in the packages blas and vec, which take views.
 package tensor
 
-import "github.com/opgen/opgen/runtime/dtype"
+import (
+	"slices"
+
+	"github.com/opgen/opgen/runtime/dtype"
+)
 
 // layout is the part that all views share: the shape, and how Lane divides the elements.
 type layout struct {
@@ -48,11 +52,25 @@ func (l layout) along(dim int) layout {
 	return l
 }
 
-// rows returns the layout of a contiguous tensor whose lanes run along the last dimension.
-func rows(shape []int) layout { return layout{shape: shape}.along(max(len(shape)-1, 0)) }
+// rows returns the layout of a contiguous tensor whose lanes run along the last dimension. The shape is copied: plans
+// keep the one that is given.
+func rows(shape []int) layout { return layout{shape: slices.Clone(shape)}.along(max(len(shape)-1, 0)) }
+
+// Each permission has a type, of which its views and their parts hold an array without elements. Without it, Go would
+// convert between views that have the same other fields.
+type (
+	asRO      struct{}
+	asWO      struct{}
+	asRW      struct{}
+	asGrad    struct{}
+	asScatter struct{}
+	asReduced struct{}
+	asOut     struct{}
+)
 
 // RO is a tensor that the task may read.
 type RO[T dtype.Element] struct {
+	_ [0]asRO
 	layout
 	data []T
 }
@@ -73,19 +91,20 @@ func (v RO[T]) At(i int) T { return v.data[i] }
 // row-major over the other dimensions.
 func (v RO[T]) Lane(i int) ROLane[T] {
 	lo, hi := v.bounds(i)
-	return ROLane[T]{v.data[lo:hi], v.lane, v.stride}
+	return ROLane[T]{data: v.data[lo:hi], n: v.lane, s: v.stride}
 }
 
 // Span returns elements lo to hi-1 as a lane.
-func (v RO[T]) Span(lo, hi int) ROLane[T] { return ROLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
+func (v RO[T]) Span(lo, hi int) ROLane[T] { return ROLane[T]{data: v.data[lo:hi:hi], n: hi - lo, s: 1} }
 
 // Mat returns elements lo to lo+rows*cols-1 as a row-major matrix.
 func (v RO[T]) Mat(lo, rows, cols int) ROMat[T] {
-	return ROMat[T]{data: v.data[lo : lo+rows*cols], rows: rows, cols: cols, ld: cols}
+	return ROMat[T]{data: matrix(v.data, lo, rows, cols), rows: rows, cols: cols, ld: cols}
 }
 
 // WO is a tensor that the task must write, every element once, and may not read.
 type WO[T dtype.Element] struct {
+	_ [0]asWO
 	layout
 	data []T
 }
@@ -105,19 +124,20 @@ func (v WO[T]) Set(i int, x T) { v.data[i] = x }
 // Lane returns lane i, as RO.Lane does.
 func (v WO[T]) Lane(i int) WOLane[T] {
 	lo, hi := v.bounds(i)
-	return WOLane[T]{v.data[lo:hi], v.lane, v.stride}
+	return WOLane[T]{data: v.data[lo:hi], n: v.lane, s: v.stride}
 }
 
 // Span returns elements lo to hi-1 as a lane.
-func (v WO[T]) Span(lo, hi int) WOLane[T] { return WOLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
+func (v WO[T]) Span(lo, hi int) WOLane[T] { return WOLane[T]{data: v.data[lo:hi:hi], n: hi - lo, s: 1} }
 
 // Mat returns elements lo to lo+rows*cols-1 as a row-major matrix that stores what is put into it.
 func (v WO[T]) Mat(lo, rows, cols int) OutMat[T] {
-	return OutMat[T]{data: v.data[lo : lo+rows*cols], rows: rows, cols: cols, ld: cols, mode: Store}
+	return OutMat[T]{data: matrix(v.data, lo, rows, cols), rows: rows, cols: cols, ld: cols, mode: Store}
 }
 
 // RW is a tensor that the task may read and write.
 type RW[T dtype.Element] struct {
+	_ [0]asRW
 	layout
 	data []T
 }
@@ -138,19 +158,19 @@ func (v RW[T]) At(i int) T { return v.data[i] }
 func (v RW[T]) Set(i int, x T) { v.data[i] = x }
 
 // RO returns the same tensor for reading only.
-func (v RW[T]) RO() RO[T] { return RO[T](v) }
+func (v RW[T]) RO() RO[T] { return RO[T]{layout: v.layout, data: v.data} }
 
 // WO returns the same tensor for writing only.
-func (v RW[T]) WO() WO[T] { return WO[T](v) }
+func (v RW[T]) WO() WO[T] { return WO[T]{layout: v.layout, data: v.data} }
 
 // Lane returns lane i, as RO.Lane does.
 func (v RW[T]) Lane(i int) RWLane[T] {
 	lo, hi := v.bounds(i)
-	return RWLane[T]{v.data[lo:hi], v.lane, v.stride}
+	return RWLane[T]{data: v.data[lo:hi], n: v.lane, s: v.stride}
 }
 
 // Span returns elements lo to hi-1 as a lane.
-func (v RW[T]) Span(lo, hi int) RWLane[T] { return RWLane[T]{v.data[lo:hi:hi], hi - lo, 1} }
+func (v RW[T]) Span(lo, hi int) RWLane[T] { return RWLane[T]{data: v.data[lo:hi:hi], n: hi - lo, s: 1} }
 
 // Mode is what Put does with a value.
 type Mode uint8
@@ -167,6 +187,7 @@ const (
 // Grad is a gradient to which the task contributes: it puts each element exactly once. The planner decides
 // whether a value is stored, added or dropped; kernels do not depend on it.
 type Grad[T dtype.Number] struct {
+	_ [0]asGrad
 	layout
 	data []T
 	n    int // elements, also when discarding
@@ -201,7 +222,7 @@ func (v Grad[T]) Lane(i int) GradLane[T] {
 		return GradLane[T]{n: v.lane, s: v.stride}
 	}
 	lo, hi := v.bounds(i)
-	return GradLane[T]{v.data[lo:hi], v.lane, v.stride, v.mode}
+	return GradLane[T]{data: v.data[lo:hi], n: v.lane, s: v.stride, mode: v.mode}
 }
 
 // Span returns elements lo to hi-1 as a lane.
@@ -209,14 +230,14 @@ func (v Grad[T]) Span(lo, hi int) GradLane[T] {
 	if v.mode == Discard {
 		return GradLane[T]{n: hi - lo, s: 1}
 	}
-	return GradLane[T]{v.data[lo:hi:hi], hi - lo, 1, v.mode}
+	return GradLane[T]{data: v.data[lo:hi:hi], n: hi - lo, s: 1, mode: v.mode}
 }
 
 // Mat returns elements lo to lo+rows*cols-1 as a row-major matrix with the gradient's mode.
 func (v Grad[T]) Mat(lo, rows, cols int) OutMat[T] {
 	m := OutMat[T]{rows: rows, cols: cols, ld: cols, mode: v.mode}
 	if v.mode != Discard {
-		m.data = v.data[lo : lo+rows*cols]
+		m.data = matrix(v.data, lo, rows, cols)
 	}
 	return m
 }
@@ -224,6 +245,7 @@ func (v Grad[T]) Mat(lo, rows, cols int) OutMat[T] {
 // Scatter is a gradient to which the task contributes: it adds to any element any number of times.
 // The engine provides the zeros or the earlier contributions.
 type Scatter[T dtype.Number] struct {
+	_ [0]asScatter
 	layout
 	data []T
 	n    int
@@ -254,7 +276,7 @@ func (v Scatter[T]) Lane(i int) ScatterLane[T] {
 		return ScatterLane[T]{n: v.lane, s: v.stride}
 	}
 	lo, hi := v.bounds(i)
-	return ScatterLane[T]{v.data[lo:hi], v.lane, v.stride}
+	return ScatterLane[T]{data: v.data[lo:hi], n: v.lane, s: v.stride}
 }
 
 // Opt is a tensor, or a group of them, that may be absent.

@@ -61,13 +61,12 @@ func TestLanes(t *testing.T) {
 		for dim := range max(len(shape), 1) {
 			t.Run(fmt.Sprintf("%v along %d", shape, dim), func(t *testing.T) {
 				n := size(shape)
-				key := unlock.Key{}
 				read, written, both, put, added := numbers(n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-				ro := MakeRO(key, read, shape).Along(dim)
-				wo := MakeWO(key, written, shape).Along(dim)
-				rw := MakeRW(key, both, shape).Along(dim)
-				grad := MakeGrad(key, put, shape, n, Store).Along(dim)
-				scatter := MakeScatter(key, added, shape, n).Along(dim)
+				ro := MakeRO(unlock.Seal(read), shape).Along(dim)
+				wo := MakeWO(unlock.Seal(written), shape).Along(dim)
+				rw := MakeRW(unlock.Seal(both), shape).Along(dim)
+				grad := MakeGrad(unlock.Seal(put), shape, n, Store).Along(dim)
+				scatter := MakeScatter(unlock.Seal(added), shape, n).Along(dim)
 				all := lanes(shape, dim)
 				for i, want := range all {
 					l := ro.Lane(i)
@@ -108,10 +107,9 @@ func TestLanes(t *testing.T) {
 
 // TestElements checks addressing by number, and spans.
 func TestElements(t *testing.T) {
-	key := unlock.Key{}
 	data := numbers(12)
 	shape := []int{3, 4}
-	ro, wo, rw := MakeRO(key, data, shape), MakeWO(key, data, shape), MakeRW(key, data, shape)
+	ro, wo, rw := MakeRO(unlock.Seal(data), shape), MakeWO(unlock.Seal(data), shape), MakeRW(unlock.Seal(data), shape)
 	if ro.Len() != 12 || wo.Len() != 12 || rw.Len() != 12 || len(ro.Shape()) != 2 || ro.Shape()[1] != 4 {
 		t.Errorf("lengths %d, %d, %d, shape %v", ro.Len(), wo.Len(), rw.Len(), ro.Shape())
 	}
@@ -148,9 +146,9 @@ func TestElements(t *testing.T) {
 		"RO.Mat":        func() { ro.Mat(1, 3, 4) },
 		"WO.Mat":        func() { wo.Mat(0, 4, 4) },
 		"RW.Out":        func() { rw.Out(0, 4, 4, Store) },
-		"PerWorker.Of":  func() { MakePerWorker(key, []RW[float64]{rw}).Of(1) },
-		"empty RO.At":   func() { MakeRO(key, []float64{}, []int{0}).At(0) },
-		"empty RO.Lane": func() { MakeRO(key, []float64{}, []int{0, 2}).Lane(0) },
+		"PerWorker.Of":  func() { MakePerWorker([]RW[float64]{rw}).Of(1) },
+		"empty RO.At":   func() { MakeRO(unlock.Seal([]float64{}), []int{0}).At(0) },
+		"empty RO.Lane": func() { MakeRO(unlock.Seal([]float64{}), []int{0, 2}).Lane(0) },
 	} {
 		mustPanic(t, name, f)
 	}
@@ -167,7 +165,6 @@ func mustPanic(t *testing.T, what string, f func()) {
 }
 
 func TestGradModes(t *testing.T) {
-	key := unlock.Key{}
 	shape := []int{2, 2}
 	for mode, want := range map[Mode][]float64{
 		Discard:    {1, 2, 3, 4},
@@ -175,9 +172,9 @@ func TestGradModes(t *testing.T) {
 		Accumulate: {11, 22, 33, 44},
 	} {
 		data := []float64{1, 2, 3, 4}
-		g := MakeGrad(key, data, shape, 4, mode)
+		g := MakeGrad(unlock.Seal(data), shape, 4, mode)
 		if mode == Discard {
-			g = MakeGrad[float64](key, nil, shape, 4, mode)
+			g = MakeGrad(unlock.Seal[float64](nil), shape, 4, mode)
 		}
 		if g.Wanted() != (mode != Discard) || g.Len() != 4 || len(g.Shape()) != 2 {
 			t.Errorf("mode %d: wanted %v, %d elements", mode, g.Wanted(), g.Len())
@@ -203,9 +200,8 @@ func TestGradModes(t *testing.T) {
 }
 
 func TestScatter(t *testing.T) {
-	key := unlock.Key{}
 	data := []float64{1, 2, 3, 4}
-	s := MakeScatter(key, data, []int{2, 2}, 4)
+	s := MakeScatter(unlock.Seal(data), []int{2, 2}, 4)
 	s.Add(1, 10)
 	s.Add(1, 10)
 	s.Lane(1).Add(0, 5)
@@ -213,13 +209,13 @@ func TestScatter(t *testing.T) {
 	if fmt.Sprint(data) != "[1 22 8 10]" || !s.Wanted() || s.Len() != 4 {
 		t.Errorf("%v, wanted %v, %d elements", data, s.Wanted(), s.Len())
 	}
-	unwanted := MakeScatter[float64](key, nil, []int{2, 2}, 4)
+	unwanted := MakeScatter(unlock.Seal[float64](nil), []int{2, 2}, 4)
 	unwanted.Add(1, 10)
 	unwanted.Lane(1).Add(0, 5)
 	if unwanted.Wanted() || unwanted.Len() != 4 || unwanted.Lane(0).Len() != 2 {
 		t.Error("an unused gradient is wrong")
 	}
-	if !MakeScatter(key, []float64{}, []int{0}, 0).Wanted() {
+	if !MakeScatter(unlock.Seal([]float64{}), []int{0}, 0).Wanted() {
 		t.Error("an empty gradient is not wanted")
 	}
 }
@@ -229,7 +225,7 @@ func TestOpt(t *testing.T) {
 	if _, ok := none.Get(); ok || none.Has() {
 		t.Error("the zero Opt is present")
 	}
-	some := Some(MakeRO(unlock.Key{}, numbers(6), []int{2, 3}))
+	some := Some(MakeRO(unlock.Seal(numbers(6)), []int{2, 3}))
 	if v, ok := Along(some, 0).Get(); !ok || !some.Has() || v.Lane(1).At(1) != 4 {
 		t.Errorf("lane of %v", v)
 	}
@@ -239,8 +235,7 @@ func TestOpt(t *testing.T) {
 }
 
 func TestPerWorker(t *testing.T) {
-	key := unlock.Key{}
-	p := MakePerWorker(key, []RW[float64]{MakeRW(key, numbers(6), []int{2, 3}), MakeRW(key, make([]float64, 6), []int{2, 3})})
+	p := MakePerWorker([]RW[float64]{MakeRW(unlock.Seal(numbers(6)), []int{2, 3}), MakeRW(unlock.Seal(make([]float64, 6)), []int{2, 3})})
 	p.Of(1).Set(2, 7)
 	if p.Of(0).At(2) != 2 || p.Of(1).At(2) != 7 {
 		t.Error("workers share memory")

@@ -16,8 +16,8 @@ import (
 
 // Dot returns the sum of the products of the elements of a and b, which have the same length.
 func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
-	x, n, s := a.Unlock(unlock.Key{})
-	y, _, u := b.Unlock(unlock.Key{})
+	x, n, s := unlock.Lane(a.Sealed())
+	y, _, u := unlock.Lane(b.Sealed())
 	var sum float64
 	for i := range n {
 		sum += float64(x[i*s]) * float64(y[i*u])
@@ -30,7 +30,7 @@ func Sum[T dtype.Float](a tensor.ROLane[T]) T { return T(Total(a)) }
 
 // Total returns the sum of the elements in float64, without the rounding of Sum.
 func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
-	x, n, s := a.Unlock(unlock.Key{})
+	x, n, s := unlock.Lane(a.Sealed())
 	var sum float64
 	for i := range n {
 		sum += float64(x[i*s])
@@ -40,7 +40,7 @@ func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
 
 // Max returns the largest element, NaN if one is NaN, and -Inf for an empty lane.
 func Max[T dtype.Float](a tensor.ROLane[T]) T {
-	x, n, s := a.Unlock(unlock.Key{})
+	x, n, s := unlock.Lane(a.Sealed())
 	m := T(math.Inf(-1))
 	for i := range n {
 		m = max(m, x[i*s])
@@ -50,8 +50,8 @@ func Max[T dtype.Float](a tensor.ROLane[T]) T {
 
 // Copy copies src to dst, which has the same length.
 func Copy[T dtype.Element](dst tensor.WOLane[T], src tensor.ROLane[T]) {
-	d, n, u := dst.Unlock(unlock.Key{})
-	x, _, s := src.Unlock(unlock.Key{})
+	d, n, u := unlock.Lane(dst.Sealed())
+	x, _, s := unlock.Lane(src.Sealed())
 	if u == 1 && s == 1 {
 		copy(d[:n], x[:n])
 		return
@@ -63,7 +63,7 @@ func Copy[T dtype.Element](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 
 // Fill sets every element.
 func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
-	d, n, u := dst.Unlock(unlock.Key{})
+	d, n, u := unlock.Lane(dst.Sealed())
 	for i := range n {
 		d[i*u] = x
 	}
@@ -71,8 +71,8 @@ func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 
 // ExpNorm writes the exponentials of src, scaled to sum 1, to dst: the softmax of a lane.
 func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
-	d, n, u := dst.Unlock(unlock.Key{})
-	x, _, s := src.Unlock(unlock.Key{})
+	d, n, u := unlock.Lane(dst.Sealed())
+	x, _, s := unlock.Lane(src.Sealed())
 	top := float64(Max(src))
 	var sum float64
 	for i := range n {
@@ -90,7 +90,7 @@ func ExpNorm[T dtype.Float](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 // of a: the largest first if sorted, otherwise in the order of a. Of equal elements the first count, and
 // NaN counts as largest.
 func Largest[T dtype.Number](order tensor.RWLane[int64], a tensor.ROLane[T], n int, sorted bool) {
-	to, count, u := order.WO().Unlock(unlock.Key{})
+	to, count, u := unlock.Lane(order.WO().Sealed())
 	if u != 1 {
 		panic("vec: Largest needs neighboring elements")
 	}

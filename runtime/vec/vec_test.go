@@ -25,8 +25,8 @@ func both[T dtype.Float](values []float64) map[string]tensor.RWLane[T] {
 		sparse[3*i], sparse[3*i+1], sparse[3*i+2] = T(inf), T(v), T(nan)
 	}
 	return map[string]tensor.RWLane[T]{
-		"dense":   tensor.MakeRW(unlock.Key{}, dense, []int{len(values)}).Lane(0),
-		"strided": tensor.MakeRW(unlock.Key{}, sparse, []int{len(values), 3}).Along(0).Lane(1),
+		"dense":   tensor.MakeRW(unlock.Seal(dense), []int{len(values)}).Lane(0),
+		"strided": tensor.MakeRW(unlock.Seal(sparse), []int{len(values), 3}).Along(0).Lane(1),
 	}
 }
 
@@ -132,7 +132,7 @@ func TestCopyFill(t *testing.T) {
 // TestNeighbors checks that what lies between the elements of a lane is left alone.
 func TestNeighbors(t *testing.T) {
 	data := []float64{-7, 1, -8, -7, 2, -8}
-	l := tensor.MakeRW(unlock.Key{}, data, []int{2, 3}).Along(0).Lane(1)
+	l := tensor.MakeRW(unlock.Seal(data), []int{2, 3}).Along(0).Lane(1)
 	Fill(l.WO(), 0)
 	Copy(l.WO(), both[float64]([]float64{3, 4})["dense"].RO())
 	ExpNorm(l.WO(), both[float64]([]float64{1, 1})["dense"].RO())
@@ -164,7 +164,7 @@ func TestLargest(t *testing.T) {
 		for kind, l := range both[float32](tt.values) {
 			for sorted, want := range map[bool][]int64{true: tt.sorted, false: tt.unsorted} {
 				order := make([]int64, len(tt.values))
-				Largest(tensor.MakeRW(unlock.Key{}, order, []int{len(order)}).Lane(0), l.RO(), tt.n, sorted)
+				Largest(tensor.MakeRW(unlock.Seal(order), []int{len(order)}).Lane(0), l.RO(), tt.n, sorted)
 				if !slices.Equal(order[:tt.n], want) {
 					t.Errorf("%s, sorted %v: %d largest of %v: got %v, want %v", kind, sorted, tt.n, tt.values, order[:tt.n], want)
 				}

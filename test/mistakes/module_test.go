@@ -195,7 +195,7 @@ func (c *compiler) Import(importPath string) (*types.Package, error) {
 		}
 		files = append(files, f)
 	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}, Instances: map[*ast.Ident]types.Instance{}}
 	conf := types.Config{Importer: c, Error: func(err error) { c.errs = append(c.errs, c.plain(err.Error())) }}
 	p, _ := conf.Check(importPath, c.files, files, info)
 	c.done[rel] = p
@@ -205,7 +205,7 @@ func (c *compiler) Import(importPath string) (*types.Package, error) {
 	for _, a := range vet.Analyzers {
 		pass := &analysis.Pass{Analyzer: a, Fset: c.files, Files: files, Pkg: p, TypesInfo: info, Report: func(d analysis.Diagnostic) {
 			c.reports = append(c.reports, c.plain(fmt.Sprintf("%v: %s", c.files.Position(d.Pos), d.Message)))
-		}}
+		}, ImportObjectFact: func(types.Object, analysis.Fact) bool { return false }, ExportObjectFact: func(types.Object, analysis.Fact) {}}
 		if _, err := a.Run(pass); err != nil {
 			return nil, err
 		}

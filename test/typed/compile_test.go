@@ -44,9 +44,12 @@ var programs = []struct {
 	{"memory", `func f(a *linear.Forward[float32]) { for range a.Input {} }`, "cannot range over a.Input (variable of struct type tensor.RO[float32])"},
 	{"memory", `func f(a *linear.Forward[float32]) []float32 { return []float32(a.Input) }`, "cannot convert a.Input (variable of struct type tensor.RO[float32]) to type []float32"},
 	{"memory", `func f(a *linear.Forward[float32]) []float32 { return a.Input.data }`, "a.Input.data undefined (cannot refer to unexported field data)"},
-	{"memory", `func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(struct{}{}) }`, "cannot use struct{}{} (value of type struct{}) as unlock.Key value in argument to a.Input.Lane(0).Unlock"},
-	{"memory", `func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(struct{ _ struct{} }{}) }`, "as unlock.Key value in argument to a.Input.Lane(0).Unlock"},
-	{"memory", `func f(data []float32) tensor.RW[float32] { return tensor.MakeRW(nil, data, nil) }`, "cannot use nil as unlock.Key value in argument to tensor.MakeRW"},
+	{"memory", `func f(a *linear.Forward[float32]) []float32 { p, _, _ := a.Input.Lane(0).Sealed(); return p.data }`, "p.data undefined (cannot refer to unexported field data)"},
+	{"memory", `func f(a *linear.Forward[float32]) []float32 { p, _, _ := a.Input.Mat(0, 1, 1).Sealed(); return []float32(p) }`, "cannot convert p (variable of struct type unlock.Part[float32]) to type []float32"},
+	{"memory", `func open[K, T any](f func(K) ([]T, int, int)) (d []T) { var k K; d, _, _ = f(k); return d }; func f(a *linear.Forward[float32]) []float32 { return open(a.Input.Lane(0).Sealed) }`, "does not match"},
+	{"memory", `func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(struct{}{}) }`, "has no field or method Unlock"},
+	{"memory", `func f(data []float32) tensor.RW[float32] { return tensor.MakeRW(data, nil) }`, "type []float32 of data does not match unlock.Memory[T]"},
+	{"memory", `func f(a *linear.Forward[float32]) tensor.RW[float32] { p, _, _ := a.Input.Lane(0).Sealed(); return tensor.MakeRW(p, nil) }`, "type unlock.Part[float32] of p does not match inferred type unlock.Memory[float32]"},
 
 	// The slots of each operator have a type of their own.
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(linear.SlotInput, x) }`, ""},
@@ -229,8 +232,8 @@ func TestDoesNotCompile(t *testing.T) {
 	}
 }
 
-// TestKeyIsInternal checks that only the runtime can import the key that gives the memory of views.
-func TestKeyIsInternal(t *testing.T) {
+// TestF1KeyIsInternal checks that only the runtime can import what opens the memory of views.
+func TestF1KeyIsInternal(t *testing.T) {
 	const code = `package p
 
 import (
@@ -238,10 +241,42 @@ import (
 	"github.com/opgen/opgen/runtime/internal/unlock"
 )
 
-func f(a *linear.Forward[float32]) { a.Input.Lane(0).Unlock(unlock.Key{}) }
+func f(a *linear.Forward[float32]) { unlock.Lane(a.Input.Lane(0).Sealed()) }
 `
 	const want = "use of internal package github.com/opgen/opgen/runtime/internal/unlock not allowed"
 	if out := build(t, []string{code}); !strings.Contains(out, want) {
 		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
+// TestF1NoConversions checks that no view, no part of one and nothing that holds one converts to that of another permission.
+func TestF1NoConversions(t *testing.T) {
+	kinds := []string{"RO", "WO", "RW", "Grad", "Scatter", "Reduction", "ROLane", "WOLane", "RWLane", "GradLane", "ScatterLane", "ROMat", "OutMat", "PerWorker"}
+	forms := []string{"%s", "*%s", "[]%s", "[1]%s", "map[int]%s", "chan %s", "func(%s)", "func() %s", "struct{ V %s }", "tensor.Opt[%s]"}
+	var code strings.Builder
+	var lines []string // by number, from the sixth on
+	code.WriteString("package p\n\nimport \"github.com/opgen/opgen/runtime/tensor\"\n\n")
+	for _, form := range forms {
+		for _, from := range kinds {
+			for _, to := range kinds {
+				if from == to || form != "%s" && (from != "RO" || to != "WO") {
+					continue
+				}
+				from, to := fmt.Sprintf(form, "tensor."+from+"[float32]"), fmt.Sprintf(form, "tensor."+to+"[float32]")
+				lines = append(lines, fmt.Sprintf("var _ = func(v %s) { _ = (%s)(v) }", from, to))
+			}
+		}
+	}
+	lines = append(lines,
+		"var _ = func(v tensor.RO[float32]) { type mine tensor.RO[float32]; _ = tensor.WO[float32](mine(v)) }",
+		"func as[W, V any](v V) W { return W(v) }",
+		"func between[W tensor.WO[float32] | tensor.RW[float32], V tensor.RO[float32]](v V) W { return W(v) }",
+	)
+	code.WriteString(strings.Join(lines, "\n") + "\n")
+	out := build(t, []string{code.String()})
+	for i, line := range lines {
+		if !regexp.MustCompile(fmt.Sprintf(`\.go:%d:\d+: cannot convert`, i+5)).MatchString(out) {
+			t.Errorf("this compiles: %s", line)
+		}
 	}
 }

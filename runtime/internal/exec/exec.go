@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/opgen/opgen/runtime/internal/goroutine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/schedule"
 )
@@ -57,10 +58,11 @@ func (t *Task) check() error {
 	return nil
 }
 
-// line keeps counters of different workers in cache lines of their own.
+// line is a counter that others wait for. Those of different workers have cache lines of their own.
 type line struct {
-	v atomic.Int64
-	_ [120]byte
+	v       atomic.Int64
+	waiters atomic.Int64 // that sleep until the counter has changed
+	_       [112]byte
 }
 
 // worker keeps the contexts of different workers in cache lines of their own.
@@ -131,6 +133,8 @@ type Pool struct {
 	closed  bool
 
 	job     job
+	members []goroutine.Member // per helper
+
 	epoch   atomic.Uint64   // number of the current job; a change starts it
 	parked  []chan struct{} // per helper; a token wakes it
 	asleep  []atomic.Bool   // per helper
@@ -138,14 +142,17 @@ type Pool struct {
 }
 
 // job is one run of a program. A pool has one, which helpers touch only between the change of epoch
-// that starts it and their count in left.
+// that starts it and their count in helped.
 type job struct {
 	program *Program
 	ctx     []*op.Ctx       // per worker
 	done    <-chan struct{} // of the context
 	end     bool            // tells helpers to exit
 	abort   atomic.Bool
-	left    atomic.Int64 // helpers that have not finished
+	helped  line // helpers that have finished
+
+	waiting sync.Mutex
+	changed sync.Cond // a counter with waiters has changed, or the job is aborted
 
 	mu   sync.Mutex
 	err  *Error
@@ -157,6 +164,8 @@ func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(workers, 1)}
 	p.parked = make([]chan struct{}, p.workers)
 	p.asleep = make([]atomic.Bool, p.workers)
+	p.members = make([]goroutine.Member, p.workers)
+	p.job.changed.L = &p.job.waiting
 	for w := range p.workers {
 		p.job.ctx = append(p.job.ctx, &new(worker).Ctx)
 		p.job.ctx[w].Worker = w
@@ -164,9 +173,19 @@ func NewPool(workers int) *Pool {
 	for w := 1; w < p.workers; w++ {
 		p.parked[w] = make(chan struct{}, 1)
 		p.stopped.Add(1)
-		go p.help(w)
+		go p.help(w, 0)
 	}
 	return p
+}
+
+// Helps reports whether a goroutine is one of the pool's own. That of worker 0 is the caller's.
+func (p *Pool) Helps(id uint64) bool {
+	for w := range p.members {
+		if p.members[w].Is(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // Workers returns the number of workers.
@@ -187,7 +206,7 @@ func (p *Pool) Close() {
 
 // release hands the job to the helpers.
 func (p *Pool) release() {
-	p.job.left.Store(int64(p.workers - 1))
+	p.job.helped.v.Store(0)
 	p.epoch.Add(1)
 	for w := 1; w < p.workers; w++ {
 		if p.asleep[w].Load() && p.asleep[w].CompareAndSwap(true, false) {
@@ -196,25 +215,37 @@ func (p *Pool) release() {
 	}
 }
 
-// How long a helper looks for work before it sleeps: some turns of busy waiting, then some in which it
-// lets other goroutines run.
+// How long a worker looks for what it waits for before it sleeps: some turns of busy waiting, then some in which it lets other
+// goroutines run. A sleeping worker takes some microseconds to wake, so short waits are shorter without sleep. Longer ones
+// would take processor time that a quota counts, and behind goroutines that compute each yield may take 10 ms.
 const (
 	spinTurns  = 300
-	yieldTurns = 2000
+	yieldTurns = 200
 )
 
-func (p *Pool) help(w int) {
-	defer p.stopped.Done()
+// help runs the part of worker w in each job. last is the number of the job that it has seen.
+func (p *Pool) help(w int, last uint64) {
+	p.members[w].Join()
 	j := &p.job
-	var last uint64
+	busy := false
+	defer func() {
+		if !busy {
+			p.stopped.Done()
+			return
+		}
+		go p.help(w, last) // in place of this goroutine, which a body has ended
+		j.advance(&j.helped)
+	}()
 	for turns := 0; ; turns++ {
 		if e := p.epoch.Load(); e != last {
 			last, turns = e, 0
 			if j.end {
 				return
 			}
+			busy = true
 			j.run(w)
-			j.left.Add(-1)
+			busy = false
+			j.advance(&j.helped)
 			continue
 		}
 		switch {
@@ -234,7 +265,8 @@ func (p *Pool) help(w int) {
 
 // Run runs a program once. step is what bodies see as op.Ctx.Step. If a body fails or panics, or ctx
 // is done, workers stop before their next range; the error is an *Error, or the context's cause. The
-// pool is then ready for the next run.
+// pool is then ready for the next run. A body that ends its goroutine fails with goroutine.ErrExited. If it is one of worker 0,
+// Run does not return, and Exited gives the error.
 func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -250,22 +282,11 @@ func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 	prog.reset()
 	j := &p.job
 	j.program, j.done, j.err = prog, ctx.Done(), nil
-	for _, c := range j.ctx {
-		c.Step = step
+	for w, c := range j.ctx {
+		c.Worker, c.Step = w, step // bodies may have changed them
 	}
 	j.abort.Store(false)
-	if prog.serial {
-		j.run(0)
-	} else {
-		p.release()
-		j.run(0)
-		for turns := 0; j.left.Load() > 0; turns++ {
-			if turns > spinTurns {
-				runtime.Gosched()
-			}
-		}
-	}
-	j.program, j.done = nil, nil
+	p.runJob()
 	switch {
 	case j.err != nil:
 		return j.err
@@ -273,6 +294,33 @@ func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// runJob runs the job and waits for the helpers, also if a body ends the calling goroutine.
+func (p *Pool) runJob() {
+	j := &p.job
+	if j.program.serial {
+		defer j.clear()
+	} else {
+		p.release()
+		defer func() {
+			j.await(&j.helped, int64(p.workers-1), false)
+			j.clear()
+		}()
+	}
+	j.run(0)
+}
+
+func (j *job) clear() { j.program, j.done = nil, nil }
+
+// Exited returns the error of a run that has ended the goroutine of its caller.
+func (p *Pool) Exited() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.job.err == nil {
+		return goroutine.ErrExited
+	}
+	return p.job.err
 }
 
 func (p *Program) reset() {
@@ -288,18 +336,27 @@ func (p *Program) reset() {
 // run walks the queue of worker w.
 func (j *job) run(w int) {
 	var at place
+	finished := false
 	defer func() {
 		if v := recover(); v != nil {
 			j.fail(&at, &Panic{v, debug.Stack()})
+		} else if !finished {
+			j.fail(&at, goroutine.ErrExited)
 		}
 	}()
+	j.walk(w, &at)
+	finished = true
+}
+
+// walk is run without its care for bodies that panic or end the goroutine. at becomes the place where it is.
+func (j *job) walk(w int, at *place) {
 	p, ctx := j.program, j.ctx[w]
 	tasks, queue := p.tasks, p.schedule.Queues[w]
 	plain := j.done == nil
 	for i := 0; i < len(queue); i++ {
 		code := queue[i]
 		if code < 0 {
-			if !j.other(w, i, &at) {
+			if !j.other(w, i, at) {
 				return
 			}
 			continue
@@ -307,7 +364,7 @@ func (j *job) run(w int) {
 		t := &tasks[code]
 		at.task = int(code)
 		if !plain || t.hi < 0 {
-			if !j.ranges(ctx, t, &at) {
+			if !j.ranges(ctx, t, at) {
 				return
 			}
 			continue
@@ -318,7 +375,7 @@ func (j *job) run(w int) {
 		}
 		at.tile = 0
 		if err := t.Body.Run(ctx, op.Range{Hi: int(t.hi)}); err != nil {
-			j.fail(&at, err)
+			j.fail(at, err)
 			return
 		}
 	}
@@ -365,12 +422,13 @@ func (j *job) other(w, i int, at *place) bool {
 	switch kind, n := p.schedule.Queues[w][i].Decode(); kind {
 	case schedule.Signal:
 		p.progress[w].v.Store(int64(i + 1))
+		j.wakeWaiters(&p.progress[w])
 	case schedule.WaitFor:
 		wait := p.schedule.Waits[n]
-		return j.await(&p.progress[wait.Worker].v, int64(wait.Position))
+		return j.await(&p.progress[wait.Worker], int64(wait.Position), true)
 	case schedule.WaitShared:
 		first, end := p.tasks[n].tiles()
-		return j.await(&p.shared[p.slot[n]].done.v, int64(end-first))
+		return j.await(&p.shared[p.slot[n]].done, int64(end-first), true)
 	case schedule.Share:
 		at.task = n
 		return j.share(j.ctx[w], n, at)
@@ -395,24 +453,55 @@ func (j *job) share(ctx *op.Ctx, n int, at *place) bool {
 			j.fail(at, err)
 			return false
 		}
-		s.done.v.Add(1)
+		j.advance(&s.done)
 	}
 }
 
-// await waits until a counter reaches a value. It returns false if the job is aborted before.
-func (j *job) await(counter *atomic.Int64, value int64) bool {
-	for turns := 0; counter.Load() < value; turns++ {
-		if j.abort.Load() {
+// await waits until a counter reaches a value. If it gives up, it returns false as soon as the job is aborted.
+func (j *job) await(l *line, value int64, givesUp bool) bool {
+	for turns := 0; l.v.Load() < value; turns++ {
+		switch {
+		case givesUp && (j.abort.Load() || turns >= spinTurns && j.stopped()):
 			return false
-		}
-		if turns > spinTurns {
-			if j.stopped() {
-				return false
-			}
+		case turns < spinTurns:
+		case turns < spinTurns+yieldTurns:
 			runtime.Gosched()
+		default:
+			j.sleep(l, value, givesUp)
 		}
 	}
 	return true
+}
+
+// sleep is await without busy waiting. A worker that sleeps does not look at the context; another one that runs does.
+func (j *job) sleep(l *line, value int64, givesUp bool) {
+	j.waiting.Lock()
+	defer j.waiting.Unlock()
+	l.waiters.Add(1) // before it looks at the counter, so that a later change finds it
+	defer l.waiters.Add(-1)
+	for l.v.Load() < value && !(givesUp && j.abort.Load()) {
+		j.changed.Wait()
+	}
+}
+
+// advance adds 1 to a counter.
+func (j *job) advance(l *line) {
+	l.v.Add(1)
+	j.wakeWaiters(l)
+}
+
+// wakeWaiters wakes the workers that sleep until a counter has changed.
+func (j *job) wakeWaiters(l *line) {
+	if l.waiters.Load() > 0 {
+		j.wake()
+	}
+}
+
+// wake wakes all workers that sleep.
+func (j *job) wake() {
+	j.waiting.Lock() // so that no worker is about to sleep which has not seen the change
+	defer j.waiting.Unlock()
+	j.changed.Broadcast()
 }
 
 // stopped reports whether the job is aborted, and aborts it if its context is done.
@@ -422,6 +511,7 @@ func (j *job) canceled() bool {
 	select {
 	case <-j.done:
 		j.abort.Store(true)
+		j.wake()
 		return true
 	default:
 		return false
@@ -430,6 +520,7 @@ func (j *job) canceled() bool {
 
 // fail keeps the error of the earliest task and tile, and stops the job.
 func (j *job) fail(at *place, err error) {
+	err = Plain(err)
 	r := j.program.tasks[at.task].Grid.Tile(at.tile)
 	j.mu.Lock()
 	if j.err == nil || at.task < j.err.Task || at.task == j.err.Task && at.tile < j.tile {
@@ -437,4 +528,5 @@ func (j *job) fail(at *place, err error) {
 	}
 	j.mu.Unlock()
 	j.abort.Store(true)
+	j.wake()
 }

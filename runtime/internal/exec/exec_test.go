@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/opgen/opgen/runtime/internal/deps"
+	"github.com/opgen/opgen/runtime/internal/goroutine"
 	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
@@ -222,4 +224,88 @@ func TestNoGoroutinesLeft(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // Close returns just before they exit
 	}
 	t.Errorf("%d goroutines, before there were %d", runtime.NumGoroutine(), before)
+}
+
+// TestF11WaitingWorkersSleep lets one worker wait for a task of the other, which ends only when the first one sleeps.
+func TestF11WaitingWorkersSleep(t *testing.T) {
+	t.Parallel()
+	pool := NewPool(2)
+	defer pool.Close()
+	var p *Program
+	sleeps := func() bool {
+		for w := range p.progress {
+			if p.progress[w].waiters.Load() > 0 {
+				return true
+			}
+		}
+		for k := range p.shared {
+			if p.shared[k].done.waiters.Load() > 0 {
+				return true
+			}
+		}
+		return pool.job.helped.waiters.Load() > 0
+	}
+	both := make(chan struct{})
+	slow := bodyFunc(func(_ *op.Ctx, r op.Range) error {
+		if r.Lo > 0 {
+			close(both) // the other range, which another worker runs, ends at once
+			return nil
+		}
+		<-both
+		for turns := 0; !sleeps(); turns++ {
+			if turns == 5000 {
+				return errors.New("the other worker does not sleep")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	for range 20 {
+		both = make(chan struct{})
+		p = chain(t, 2, Task{Body: slow, Grid: op.Line(2, 1)}, Task{Body: bodyFunc(func(*op.Ctx, op.Range) error { return nil }), Grid: op.Line(2, 1)})
+		if err := pool.Run(context.Background(), p, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAbortWakes fails a task while another worker sleeps until it has ended.
+func TestAbortWakes(t *testing.T) {
+	t.Parallel()
+	pool := NewPool(3)
+	defer pool.Close()
+	var p *Program
+	p = chain(t, 3, Task{Body: bodyFunc(func(_ *op.Ctx, r op.Range) error {
+		if r.Lo > 0 {
+			return nil
+		}
+		for p.shared[0].done.waiters.Load() < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		return errors.New("failed")
+	}), Grid: op.Line(3, 1)}, Task{Body: bodyFunc(func(*op.Ctx, op.Range) error { return nil }), Grid: op.Line(3, 1)})
+	if err := pool.Run(context.Background(), p, 0); err == nil || !strings.Contains(err.Error(), "failed") {
+		t.Fatal(err)
+	}
+}
+
+// TestGoexit ends the goroutines of helpers, whose places others take.
+func TestGoexit(t *testing.T) {
+	t.Parallel()
+	pool := NewPool(4)
+	for range 20 {
+		p := chain(t, 4, Task{Body: bodyFunc(func(ctx *op.Ctx, _ op.Range) error {
+			if ctx.Worker > 0 {
+				runtime.Goexit()
+			}
+			for ctx.Worker == 0 && !pool.job.abort.Load() {
+				runtime.Gosched()
+			}
+			return nil
+		}), Grid: op.Line(100, 1)})
+		if err := pool.Run(context.Background(), p, 0); !errors.Is(err, goroutine.ErrExited) {
+			t.Fatal(err)
+		}
+	}
+	pool.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -195,6 +196,27 @@ func TestWriteErrors(t *testing.T) {
 		f := full(100)
 		if err := write(&f, p); err == nil || err.Error() != "disk full" {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestMemoryMapOfAnyName draws names that XML cannot hold as they are.
+func TestMemoryMapOfAnyName(t *testing.T) {
+	t.Parallel()
+	_, p := training(t)
+	for i := range p.Roots {
+		p.Roots[i].Name = fmt.Sprintf("%d \x00 \x1b \ufffe <script> & \" ' \n \xff", i)
+	}
+	p.Name = p.Roots[0].Name
+	var out bytes.Buffer
+	if err := draw.MemoryMap(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	for d := xml.NewDecoder(&out); ; {
+		if _, err := d.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -2,10 +2,11 @@ package draw
 
 import (
 	"bufio"
+	"encoding/xml"
 	"fmt"
-	"html"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -107,7 +108,7 @@ type memoryMap struct {
 func (m *memoryMap) printf(format string, args ...any) { fmt.Fprintf(m, format, args...) }
 
 func (m *memoryMap) text(x, y float64, style, text string) {
-	m.printf(`<text x="%.1f" y="%.1f" %s>%s</text>`+"\n", x, y, style, html.EscapeString(text))
+	m.printf(`<text x="%.1f" y="%.1f" %s>%s</text>`+"\n", x, y, style, escape(text))
 }
 
 // x returns where the column of a task begins; -1 is the one in front of the first.
@@ -176,7 +177,7 @@ func (m *memoryMap) rectangles() {
 		width, height := m.x(r.Last+1)-x, float64(r.Place.Bytes)/m.bytes*mapHeight
 		m.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s" fill-opacity="0.88" stroke="#ffffff" stroke-width="%.2f"><title>%s</title></rect>`+"\n",
 			x, y, width, height, kinds[m.kinds[i]].color, min(0.8, height/4, width/4),
-			html.EscapeString(fmt.Sprintf("%s %v, %s at %d, tasks %d to %d", r.Name, r.Operand(), byteCount(float64(r.Place.Bytes)), r.Place.Off, r.First, r.Last)))
+			escape(fmt.Sprintf("%s %v, %s at %d, tasks %d to %d", r.Name, r.Operand(), byteCount(float64(r.Place.Bytes)), r.Place.Off, r.First, r.Last)))
 		if label := fit(r.Name, width-8); label != "" && height >= 12 {
 			m.text(x+width/2, y+height/2+3.5, `font-size="10" fill="#ffffff" text-anchor="middle" pointer-events="none"`, label)
 		}
@@ -238,4 +239,11 @@ func byteCount(n float64) string {
 		n /= 1024
 	}
 	return fmt.Sprintf("%.4g GiB", n)
+}
+
+// escape returns text for an XML document. What XML cannot hold, such as a NUL, becomes U+FFFD.
+func escape(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder returns no errors
+	return b.String()
 }
