@@ -37,5 +37,5 @@ func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *tas
 			stores[i] = append(stores[i], s)
 		}
 	}
-	return sig.Limits(res, stores, passed.All(), c.Added)
+	return in.limiter.Limits(sig, res, stores, passed.All(), c.Added)
 }

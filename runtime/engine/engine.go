@@ -166,6 +166,7 @@ type Instance struct {
 	states  map[string]*state // per node that has one
 	order   []*state          // in the order in which they were made
 	calls   []*Call           // per call of the plan; nil where no task runs it
+	limiter *task.Limiter     // while the plan is loaded; nil afterwards
 	program Executable
 	ctx     context.Context   // of the run in progress
 	turn    *guarded          // runs the program

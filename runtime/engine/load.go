@@ -51,7 +51,7 @@ func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 	if have := e.backend.Devices(); p.DeviceCount() > have {
 		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
 	}
-	in = &Instance{engine: e, plan: p, stale: errNotRun, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+	in = &Instance{engine: e, plan: p, limiter: &task.Limiter{}, stale: errNotRun, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
 	var undo []func() error
 	loaded := false
@@ -176,6 +176,7 @@ func (in *Instance) bind() error {
 	if err := in.checkCalls(calls); err != nil {
 		return err
 	}
+	in.limiter = nil
 	in.calls = make([]*Call, len(calls))
 	for i := range calls {
 		in.calls[i] = calls[i].Call

@@ -227,13 +227,13 @@ func TestDeclaredConstraintsHold(t *testing.T) {
 		for _, s := range tt.stores {
 			stores = append(stores, []*partition.Store{s})
 		}
-		_, err := sig.Limits(tt.node.Resolved, stores, nil, nil)
+		_, err := new(task.Limiter).Limits(sig, tt.node.Resolved, stores, nil, nil)
 		var e *op.Error
 		if !errors.As(err, &e) || e.Code != tt.code || e.Operator != tt.node.Op.Name {
 			t.Errorf("%s: got %v, want an error of the code %s", tt.node.Op.Name, err, tt.code)
 		}
 		stores[0] = nil
-		if _, err := sig.Limits(tt.node.Resolved, stores, nil, nil); err == nil {
+		if _, err := new(task.Limiter).Limits(sig, tt.node.Resolved, stores, nil, nil); err == nil {
 			t.Errorf("%s: a launch without its first tensor is accepted", tt.node.Op.Name)
 		}
 	}
@@ -257,7 +257,7 @@ func TestNumbersOfConstraints(t *testing.T) {
 		stores[i] = []*partition.Store{task.Store("x", n.Resolved.Operands(slot)[0])}
 	}
 	var e *op.Error
-	if _, err := n.Op.Main().Limits(&res, stores, nil, nil); !errors.As(err, &e) || e.Code != partition.BadValue || e.Operator != "stencil" {
+	if _, err := new(task.Limiter).Limits(n.Op.Main(), &res, stores, nil, nil); !errors.As(err, &e) || e.Code != partition.BadValue || e.Operator != "stencil" {
 		t.Errorf("a negative number: got %v", err)
 	}
 	y := softmaxWith(g, partition.Constraint{Kind: partition.MinExtents, Terms: []partition.Term{partition.Whole("input")}, Exprs: map[string][]string{"extents": {"K"}}})

@@ -133,6 +133,7 @@ type Graph struct {
 	places  map[string]string // of a node or an input, by name: the file and line that inserted it
 	errs    []error
 	base    *Graph // another graph whose tensors this one may use; nil if none
+	limiter task.Limiter
 }
 
 // New returns an empty graph. The seed decides, together with the names of weights and nodes, the first values of weights and

@@ -22,7 +22,11 @@ func (inv *Invocation) Limits() (*partition.Limits, error) {
 	if len(inv.Signature.Constraints.List) == 0 && len(inv.Added) == 0 {
 		return nil, nil
 	}
-	return inv.Signature.Limits(inv.Node.Resolved, inv.stores(), inv.Passed, inv.Added)
+	var limiter *task.Limiter
+	if g := inv.Node.graph; g != nil {
+		limiter = &g.limiter
+	}
+	return limiter.Limits(inv.Signature, inv.Node.Resolved, inv.stores(), inv.Passed, inv.Added)
 }
 
 // stores returns the tensors of each parameter as stores. An unused gradient is left out.

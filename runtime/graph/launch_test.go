@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/penalty"
+	"github.com/opgen/opgen/generated/reverse"
 	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -258,4 +259,25 @@ func along(dim int) softmax.Attrs {
 	a := softmax.Defaults()
 	a.Dim = dim
 	return a
+}
+
+// TestLimitsAlike finds the limits of launches that are alike once, and those of others by themselves.
+func TestLimitsAlike(t *testing.T) {
+	t.Parallel()
+	g := graph.New(1)
+	x, y := g.Input("x", dtype.F32, 4), g.Input("y", dtype.F32, 5)
+	limits := func(x graph.Tensor) *partition.Limits {
+		inv, err := reverse.Apply(g, reverse.Defaults(0), x).Node().Invoke()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := inv.Limits()
+		if err != nil || l == nil {
+			t.Fatal(l, err)
+		}
+		return l
+	}
+	if limits(x) != limits(x) || limits(x) == limits(y) {
+		t.Error("want one value for launches that are alike, and another for others")
+	}
 }

@@ -104,10 +104,17 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	c.Added = inv.Added
 	inPlace = b.unconverted(inv, inPlace)
 	c.InPlace = inPlace
-	var access []region.Access
-	var slots []int               // per access, for its footprint; -1 for a view
-	var demands []partition.Limit // per access
-	var made []int                // accesses of tensors that the call makes and reads
+	tensors := 0
+	for i, p := range sig.Params {
+		tensors += len(inv.Operands[i])
+		if p.Perm == perm.Scratch {
+			tensors += len(res.Operands(p.Slot))
+		}
+	}
+	access := make([]region.Access, 0, tensors)
+	slots := make([]int, 0, tensors)               // per access, for its footprint; -1 for a view
+	demands := make([]partition.Limit, 0, tensors) // per access
+	var made []int                                 // accesses of tensors that the call makes and reads
 	var worker int64
 	var conv conversions
 	for i, p := range sig.Params {

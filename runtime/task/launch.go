@@ -1,6 +1,9 @@
 package task
 
 import (
+	"encoding/binary"
+	"sync"
+
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
@@ -55,9 +58,9 @@ func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed 
 	return l, nil
 }
 
-// Limits checks a launch of the task against its constraints and returns what they demand from tiles; nil if there are
+// limits checks a launch of the task against its constraints and returns what they demand from tiles; nil if there are
 // no constraints.
-func (s *Signature) Limits(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
+func (s *Signature) limits(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
 	if len(s.Constraints.List) == 0 && len(added) == 0 {
 		return nil, nil
 	}
@@ -67,6 +70,83 @@ func (s *Signature) Limits(res *Resolution, stores [][]*partition.Store, passed 
 	}
 	limits, err := l.Limits()
 	return limits, s.about(err)
+}
+
+// A Limiter finds the limits of launches, and keeps those of launches that are alike. The zero Limiter is ready to use, and nil keeps
+// nothing.
+// It is safe for concurrent use, since several planners may read one program.
+type Limiter struct {
+	mu    sync.Mutex
+	known map[alike]*partition.Limits
+}
+
+// alike is what launches without added constraints have in common that have the same limits.
+type alike struct {
+	signature *Signature
+	attrs     Attrs
+	tensors   string // types and shapes, which of them are the same tensor, and numbers of values that the caller passes
+}
+
+// Limits checks a launch of a task against its constraints and returns what they demand from tiles; nil if there are no
+// constraints.
+func (l *Limiter) Limits(s *Signature, res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
+	if l == nil || len(s.Constraints.List) == 0 || len(added) > 0 {
+		return s.limits(res, stores, passed, added)
+	}
+	key := alike{s, res.Attrs, tensorsOf(s, res, stores, passed)}
+	l.mu.Lock()
+	limits, ok := l.known[key]
+	l.mu.Unlock()
+	if ok {
+		return limits, nil
+	}
+	limits, err := s.limits(res, stores, passed, added)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[alike]*partition.Limits{}
+	}
+	l.known[key] = limits
+	return limits, nil
+}
+
+// tensorsOf describes the tensors that the operator is applied to and those of a launch.
+func tensorsOf(s *Signature, res *Resolution, stores [][]*partition.Store, passed map[int][]any) string {
+	var key []byte
+	extents := func(list []int) {
+		key = binary.AppendUvarint(key, uint64(len(list)))
+		for _, n := range list {
+			key = binary.AppendVarint(key, int64(n))
+		}
+	}
+	for i, list := range res.Inputs.Operands {
+		extents([]int{len(list), res.Inputs.Requested[i], res.Inputs.Values[i]})
+		for _, o := range list {
+			key = append(key, byte(o.Type))
+			extents(o.Shape)
+		}
+	}
+	first := map[*partition.Store]int{}
+	for _, list := range stores {
+		extents([]int{len(list)})
+		for _, x := range list {
+			n, ok := first[x]
+			if !ok {
+				n = len(first)
+				first[x] = n
+			}
+			extents([]int{n, len(x.Element.Name)})
+			key = append(key, x.Element.Name...)
+			extents(x.Shape)
+		}
+	}
+	for i := range s.Args {
+		extents([]int{len(passed[s.Args[i].Slot])})
+	}
+	return string(key)
 }
 
 // CheckAdded reports a constraint that no launch of the task may add: one without the form of its kind, one on what the
