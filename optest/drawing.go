@@ -109,7 +109,13 @@ func (s sample) given(rng *rand.Rand, slot int, typ dtype.Type, dims []int, belo
 	if draw == nil {
 		return nil, false
 	}
-	return draw(rng, Input{Type: typ, Shape: dims, Below: below, Shapes: s.shapes}), true
+	v := draw(rng, Input{Type: typ, Shape: dims, Below: below, Shapes: s.shapes})
+	if typ.IsFloat() {
+		for i, x := range v {
+			v[i] = float64(float32(x)) // equal in f32 and f64
+		}
+	}
+	return v, true
 }
 
 // valuesError says that the option Values gives a wrong number of elements.

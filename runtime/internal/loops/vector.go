@@ -310,7 +310,23 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	if n.Func.Name == "uniform" || n.Func.Name == "normal" {
 		return z.drawn(n)
 	}
+	if n.Func.Name == "erfinv" {
+		return z.each(n.Func.Real, n.Args[0])
+	}
 	return z.lanes(n)
+}
+
+// each compiles a function that package simd does not have. Its argument may be a value of the same strip, which memory does
+// not hold yet.
+func (z *vectorizer[T]) each(f func(...float64) float64, x *term.Term) int {
+	a, r := z.vector(z.real(x)), z.register(false)
+	z.emit(r, func(s *state[T], n int) {
+		in, out := s.regs[a][:n], s.regs[r][:n]
+		for i := range out {
+			out[i] = T(f(float64(in[i])))
+		}
+	}, a)
+	return r
 }
 
 // drawn compiles random numbers of consecutive elements.
