@@ -25,6 +25,7 @@ func ExampleAll() {
 			optest.Tolerance("segment_prod", 10),
 			optest.Skip("Halves", "segment_prod", "products of many rows need 32 bits"))
 	}
+	// Output:
 }
 
 // Register adds the kernels of another catalogue, such as those of opgen's initializers.
@@ -34,4 +35,5 @@ func ExampleRegister() {
 	_ = func(t *testing.T) {
 		optest.All(t, register, operators, optest.Register(catalogue.Register))
 	}
+	// Output:
 }
