@@ -284,7 +284,7 @@ func chosen(name string, items []*term.Term, axes []int, unit *term.Term) []*ter
 // converted returns a number as an element of a type.
 func converted(x *term.Term, t dtype.Type) *term.Term {
 	k := kindOf(t)
-	f := &term.Function{Name: "convert", Args: 1, Result: k, Real: func(v ...float64) float64 { return rounded(v[0], t) }}
+	f := &term.Function{Name: "convert", Args: 1, Result: k, To: t, Real: func(v ...float64) float64 { return rounded(v[0], t) }}
 	if x.Kind == k && k != term.Real || x.Kind == term.Integer && k == term.Integer {
 		return x
 	}

@@ -3,6 +3,7 @@ package term
 import (
 	"math"
 
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/rng"
 )
 
@@ -16,6 +17,8 @@ type Function struct {
 	Slope func(i int, x []float64, y float64) float64
 	// ofResult says that slopes follow from the result alone, so that the arguments need not be kept.
 	OfResult bool
+	// To is the element type to which convert, which is a function for each type, rounds.
+	To dtype.Type
 }
 
 func one(name string, f func(float64) float64, slope func(x, y float64) float64, ofResult bool) *Function {

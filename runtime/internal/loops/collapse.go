@@ -101,7 +101,7 @@ func (b *bundle) joinVars(d int) {
 
 // joinFolds joins the indices of reductions, which all go over the same ones.
 func (b *bundle) joinFolds() {
-	if b.folds == nil || b.folds[0].Kind == "argmax" || b.folds[0].Kind == "argmin" {
+	if b.folds == nil || argument(b.folds[0]) || b.folds[0].IsOrder() {
 		return
 	}
 	for d := len(b.folds[0].Vars) - 2; d >= 0; d-- {

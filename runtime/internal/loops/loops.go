@@ -132,7 +132,7 @@ type compiler[T simd.Float] struct {
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}}
-	z := &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}}
+	z := newNormalizer(p, tensors)
 	if err := z.normalize(statements); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,11 @@ type normalizer struct {
 	out     []*statement
 	written map[int]bool       // the memory that statements write
 	numbers map[int]*term.Term // the values of local tensors of one element that need no loop
+	whole   bool               // whether statements stay whole where conditions change
+}
+
+func newNormalizer(p *program.Program, tensors []Tensor) *normalizer {
+	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}}
 }
 
 // normalize returns the statements of a program in the form from which loops are made.
@@ -53,6 +58,10 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 			return err
 		}
 		n.value, n.guard = densities(settled(n.value)), settled(n.guard)
+		if z.whole {
+			z.finish(n)
+			continue
+		}
 		for _, piece := range pieces(digits(n)) {
 			z.finish(piece)
 		}

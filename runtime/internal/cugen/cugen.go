@@ -1,0 +1,221 @@
+// Package cugen compiles statements over indices to CUDA C++: a function for each nest of loops, whose threads compute an
+// element each, or share a reduction.
+//
+// Sums have one order, which depends on extents only, so results have the same bits in each run. No function adds to memory
+// atomically.
+package cugen
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/gpu"
+	"github.com/opgen/opgen/runtime/internal/loops"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// Code is compiled statements. Arguments of kind Tensor are the tensors of the program, by their numbers.
+type Code struct {
+	Source   string
+	Launches []gpu.Launch
+	Scratch  []int64 // the bytes of local tensors
+	Faults   []Fault // by the code of a record, counted from 1
+}
+
+// Fault says what a record of a code means.
+type Fault struct {
+	Divisor bool   // an integer was divided by the first value
+	Name    string // otherwise: an element of this tensor
+	Extents []int  // of this shape
+	Rank    int    // lies outside; so many values of the record are its index
+	Below   bool   // otherwise: the element of this number is not below the bound
+	Bound   int
+}
+
+// Error describes a fault with the values of its record.
+func (f *Fault) Error(values [3]int64) error {
+	switch {
+	case f.Divisor:
+		return fmt.Errorf("an integer is divided by %d", values[0])
+	case f.Below:
+		at := shape.Format(shape.Index(int(values[0]), f.Extents))
+		return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", f.Name, at, f.Bound-1, values[1])
+	}
+	index := make([]int, min(f.Rank, len(values)))
+	for i := range index {
+		index[i] = int(values[i])
+	}
+	return fmt.Errorf("%s%s lies outside %s%s", f.Name, shape.Format(index), f.Name, shape.Format(f.Extents))
+}
+
+// Bounded is a tensor of integers that must be 0 or more and below a bound. They are tested before anything is computed.
+type Bounded struct {
+	Tensor int
+	Bound  int
+}
+
+// Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
+// The program gets further tensors. name begins the names of functions.
+func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, bounded []Bounded) (*Code, error) {
+	nests, all, own, err := loops.Nests(p, statements, tensors)
+	if err != nil {
+		return nil, err
+	}
+	g := &generator{name: name, p: p, tensors: all, own: own, scratch: map[int]int{}, code: &Code{}}
+	for i, t := range all {
+		if t.Type != dtype.Invalid && ctypes[t.Type] == "" && (!t.Local || t.Memory != i) {
+			return nil, fmt.Errorf("there is no device code for elements of type %v of %s", t.Type, p.Tensors[i].Name)
+		}
+	}
+	for _, b := range bounded {
+		g.below(b)
+	}
+	for _, n := range nests {
+		if err := g.nest(n); err != nil {
+			return nil, err
+		}
+	}
+	g.seal()
+	return g.code, nil
+}
+
+// ctypes are the types of elements in memory.
+var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed char", dtype.I16: "short", dtype.I32: "int", dtype.I64: "long long",
+	dtype.U8: "unsigned char", dtype.U16: "unsigned short", dtype.U32: "unsigned", dtype.U64: "unsigned long long",
+	dtype.F16: "opgen_f16", dtype.BF16: "opgen_bf16", dtype.F32: "float", dtype.F64: "double"}
+
+// generator compiles the statements of one program.
+type generator struct {
+	name    string
+	p       *program.Program
+	tensors []loops.Tensor
+	own     dtype.Type  // of real numbers
+	scratch map[int]int // the buffers of local tensors
+	code    *Code
+	text    strings.Builder
+}
+
+// real is the C type of real numbers.
+func (g *generator) real() string { return ctypes[g.own] }
+
+// seal puts a hash of the source in the place of names, so that equal sources have equal names and others do not.
+func (g *generator) seal() {
+	text := g.text.String()
+	sum := sha256.Sum256([]byte(text))
+	id := hex.EncodeToString(sum[:6])
+	g.code.Source = strings.ReplaceAll(text, placeholder, id)
+	for i := range g.code.Launches {
+		g.code.Launches[i].Entry = strings.ReplaceAll(g.code.Launches[i].Entry, placeholder, id)
+	}
+}
+
+// placeholder stands for the hash in names.
+const placeholder = "@hash@"
+
+// elements returns how many elements a tensor has.
+func (g *generator) elements(t int) int {
+	n := 1
+	for _, d := range g.p.Tensors[t].Shape {
+		e, _ := d.Known()
+		n *= e
+	}
+	return n
+}
+
+// buffer returns the number of the buffer of a local tensor.
+func (g *generator) buffer(t int) int {
+	t = g.tensors[t].Memory
+	b, ok := g.scratch[t]
+	if !ok {
+		b = len(g.code.Scratch)
+		g.scratch[t] = b
+		g.code.Scratch = append(g.code.Scratch, int64(g.elements(t)*g.tensors[t].Type.Size()))
+	}
+	return b
+}
+
+// fault returns the code of a fault.
+func (g *generator) fault(f Fault) int {
+	same := func(o Fault) bool {
+		return o.Divisor == f.Divisor && o.Name == f.Name && o.Rank == f.Rank && o.Below == f.Below && o.Bound == f.Bound && slices.Equal(o.Extents, f.Extents)
+	}
+	if i := slices.IndexFunc(g.code.Faults, same); i >= 0 {
+		return i + 1
+	}
+	g.code.Faults = append(g.code.Faults, f)
+	return len(g.code.Faults)
+}
+
+// threads is how many threads a block has.
+const threads = 256
+
+// mostBlocks is how many blocks a grid has at most; threads take further elements in turn.
+const mostBlocks = 1 << 16
+
+// blocksFor returns how many blocks compute n elements, of which each computes so many at a time.
+func blocksFor(n, each int) int { return min((n+each-1)/each, mostBlocks) }
+
+// nest compiles a nest of loops.
+func (g *generator) nest(n *loops.Nest) error {
+	total := box(n.Vars)
+	if total == 0 {
+		return nil
+	}
+	f := g.function(n)
+	first := n.Statements[0]
+	r := first.Value.Reduction
+	switch {
+	case first.Value.Op == term.Reduce && r.IsOrder():
+		f.order(n)
+	case first.Add:
+		f.scatter(n)
+	case first.Value.Op == term.Reduce && f.product(n):
+	case first.Value.Op == term.Reduce && foldable(r):
+		f.fold(n)
+	default:
+		f.each(n.Vars, n.Statements)
+	}
+	if f.err != nil {
+		return f.err
+	}
+	f.finish()
+	return nil
+}
+
+// box is the number of values of indices.
+func box(vars []*term.Variable) int {
+	n := 1
+	for _, v := range vars {
+		n *= loops.Extent(v)
+	}
+	return n
+}
+
+// below tests the elements of a tensor of integers.
+func (g *generator) below(b Bounded) {
+	n := g.elements(b.Tensor)
+	if n == 0 {
+		return
+	}
+	f := g.function(nil)
+	l := g.p.Tensors[b.Tensor]
+	ext := make([]int, len(l.Shape))
+	for i, d := range l.Shape {
+		ext[i], _ = d.Known()
+	}
+	code := g.fault(Fault{Name: l.Name, Extents: ext, Below: true, Bound: b.Bound})
+	f.faulty = true
+	f.open("for (long long i = opgen_thread(); i < %d; i += opgen_threads()) {", n)
+	f.line("const long long x = opgen_load(%s, i);", f.memory(b.Tensor, false))
+	f.line("if (x < 0 || x >= %d) opgen_fault(fault, %d, i, x, 0);", b.Bound, code)
+	f.close()
+	f.grid = [3]int{blocksFor(n, threads), 1, 1}
+	f.checks = true
+	f.finish()
+}

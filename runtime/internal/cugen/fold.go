@@ -1,0 +1,195 @@
+package cugen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/loops"
+)
+
+// team says how threads share a reduction: so many fold the elements of a result in turn, and then what they have, in pairs.
+type team struct {
+	members int  // a power of 2
+	rows    bool // whether neighboring threads are members of a team; otherwise they fold for neighboring results
+}
+
+// teamFor returns the team for reductions of so many elements, of which there are so many. It depends on extents only.
+func teamFor(results, elements int, rows bool) team {
+	t := team{1, rows}
+	most := 32
+	if rows && (elements >= 1024 || results < 1024) {
+		most = threads
+	}
+	for t.members < most && elements >= 16*t.members && (rows || results*t.members < 1<<16) {
+		t.members *= 2
+	}
+	return t
+}
+
+// fold writes reductions over the same indices.
+func (f *function) fold(n *loops.Nest) {
+	r := n.Statements[0].Value.Reduction
+	total, elements := box(n.Vars), box(r.Vars)
+	t := team{1, false}
+	if r.Kind != "count" || r.Guard != nil {
+		t = teamFor(total, elements, contiguousOf(r, n.Vars))
+	}
+	if t.members == 1 {
+		f.each(n.Vars, n.Statements)
+		return
+	}
+	per := threads / t.members
+	stride := 1
+	f.line("// %d threads share each reduction.", t.members)
+	if t.rows {
+		f.line("const int member = threadIdx.x %% %d, team = threadIdx.x / %d;", t.members, t.members)
+	} else {
+		stride = per
+		f.line("const int team = threadIdx.x %% %d, member = threadIdx.x / %d;", per, per)
+	}
+	f.taken["member"], f.taken["team"], f.taken["space"], f.taken["active"] = true, true, true, true
+	f.line("__shared__ opgen_space<%s> space[%d];", f.real(), threads)
+	f.grid = [3]int{blocksFor(total, per), 1, 1}
+	f.open("for (long long first = (long long)blockIdx.x * %d; first < %d; first += (long long)gridDim.x * %d) {", per, total, per)
+	f.taken["first"] = true
+	f.line("const long long result = first + team;")
+	f.taken["result"] = true
+	f.line("const bool active = result < %d;", total)
+	c := &crew{f, n, t, stride, elements}
+	values := make([]string, len(n.Statements))
+	for i, s := range n.Statements {
+		values[i] = c.reduction(s.Value)
+	}
+	f.open("if (active && member == 0) {")
+	f.indices(n.Vars, "result")
+	for i, s := range n.Statements {
+		f.give(s, values[i])
+	}
+	f.close()
+	f.close()
+}
+
+func contiguousOf(r *term.Reduction, vars []*term.Variable) bool {
+	if r.Body == nil {
+		return true
+	}
+	return contiguous(r, vars)
+}
+
+// crew writes reductions that teams share.
+type crew struct {
+	*function
+	nest     *loops.Nest
+	team     team
+	stride   int // from a member of a team to the next, in threads
+	elements int
+}
+
+// pass writes a way through the elements of a reduction. into writes what becomes of an element.
+func (c *crew) pass(r *term.Reduction, into func()) {
+	c.open("if (active) {")
+	c.indices(c.nest.Vars, "result")
+	e := c.unique("element")
+	c.open("for (long long %s = member; %s < %d; %s += %d) {", e, e, c.elements, e, c.team.members)
+	c.indices(r.Vars, e)
+	if r.Guard != nil {
+		c.open("if (%s) {", c.condition(r.Guard))
+	}
+	into()
+	if r.Guard != nil {
+		c.close()
+	}
+	c.close()
+	c.close()
+}
+
+// together writes the fold of what the members of a team have, which all of them get.
+func (c *crew) together(acc string, how fold) {
+	c.line("%s = opgen_together(space, %s, member, %d, %d, [](%s a, %s b) -> %s { return %s; });", acc, acc, c.team.members, c.stride,
+		how.typ, how.typ, how.typ, fmt.Sprintf(how.into, "a", "b"))
+}
+
+// sum writes a fold of values, and returns its name.
+func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) string {
+	acc := c.unique(name)
+	c.line("%s %s = %s;", how.typ, acc, how.first)
+	c.pass(r, func() { c.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x())) })
+	c.together(acc, how)
+	return acc
+}
+
+// reduction writes a reduction, and returns its value.
+func (c *crew) reduction(n *term.Term) string {
+	r := n.Reduction
+	count := func() string {
+		if r.Guard == nil {
+			return fmt.Sprint(c.elements)
+		}
+		how, _ := c.foldOf("count", term.Integer)
+		return c.sum(r, "count", how, func() string { return "1" })
+	}
+	plus, _ := c.foldOf("sum", term.Real)
+	switch r.Kind {
+	case "mean":
+		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
+		return fmt.Sprintf("(%s)(%s / %s)", c.real(), sum, count())
+	case "variance":
+		return c.variance(r, count, plus)
+	case "logsumexp":
+		max, _ := c.foldOf("max", term.Real)
+		top := c.sum(r, "top", max, func() string { return c.number(r.Body) })
+		sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("opgen_exp(%s - %s)", c.number(r.Body), top) })
+		return c.name(c.real(), "logsumexp", fmt.Sprintf("opgen_finite(%s) ? (%s)(%s + opgen_log(%s)) : %s", top, c.real(), top, sum, top))
+	case "argmax", "argmin":
+		return c.extreme(r)
+	}
+	how, ok := c.foldOf(r.Kind, kindOf(r))
+	if !ok {
+		c.fail("the reduction "+r.Kind, n)
+		return "0"
+	}
+	out := c.sum(r, r.Kind, how, func() string { return c.folded(r) })
+	if n.Kind == term.Real {
+		return fmt.Sprintf("(%s)%s", c.real(), out)
+	}
+	return out
+}
+
+func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
+	number := count()
+	mean := ""
+	if len(r.At) > 0 {
+		mean = c.unique("mean")
+		c.line("double %s = 0;", mean)
+		c.open("if (active) {")
+		c.indices(c.nest.Vars, "result")
+		c.line("%s = %s;", mean, c.number(r.At[0]))
+		c.close()
+	} else {
+		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
+		mean = c.name("double", "mean", sum+" / "+number)
+	}
+	squares := c.sum(r, "squares", plus, func() string {
+		d := c.name("double", "d", c.number(r.Body)+" - "+mean)
+		return d + " * " + d
+	})
+	return fmt.Sprintf("(%s)(%s / %s)", c.real(), squares, number)
+}
+
+func (c *crew) extreme(r *term.Reduction) string {
+	best, sign := c.unique("best"), ""
+	if r.Kind == "argmin" {
+		sign = "-"
+	}
+	typ := "opgen_extreme<" + c.real() + ">"
+	c.line("%s %s = {0, -1, 0};", typ, best)
+	place := *r
+	place.Part = -1
+	c.pass(r, func() {
+		c.line("%s = opgen_more(%s, %s{%s%s, %s, %s});", best, best, typ, sign, c.number(r.Body), strings.ReplaceAll("(long long)"+c.numbered(&place), "(long long)(long long)", "(long long)"),
+			"(long long)"+c.numbered(r))
+	})
+	c.together(best, fold{typ: typ, into: "opgen_more(%s, %s)"})
+	return best + ".at"
+}

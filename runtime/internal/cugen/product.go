@@ -1,0 +1,131 @@
+package cugen
+
+import (
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/loops"
+)
+
+// Products of matrices are computed by tiles, whose factors lie in shared memory. The factors may be any values, so this
+// covers convolutions, too: their windows are never copied to memory.
+const (
+	tileRows = 64 // of the result, and as many columns
+	tileSum  = 16 // products that are added at a time
+	patch    = 4  // rows and columns that a thread computes
+)
+
+// factors are the indices of a sum of products.
+type factors struct {
+	x, y              *term.Term
+	batch, rows, cols []*term.Variable // of both factors or none, of x alone, of y alone
+}
+
+// factorsOf returns the factors of a statement that is a product of large matrices; nil if it is none.
+func factorsOf(n *loops.Nest) *factors {
+	s := n.Statements[0]
+	r := s.Value.Reduction
+	if len(n.Statements) > 1 || r.Kind != "sum" || r.Guard != nil || s.Guard != nil || r.Body.Op != term.Multiply || r.Body.Kind != term.Real || !foldable(r) {
+		return nil
+	}
+	p := &factors{x: r.Body.Args[0], y: r.Body.Args[1]}
+	last := func(list []*term.Variable) *term.Variable { return list[len(list)-1] }
+	if len(n.Vars) > 0 && p.x.Uses(last(n.Vars)) && !p.y.Uses(last(n.Vars)) {
+		p.x, p.y = p.y, p.x
+	}
+	for _, v := range n.Vars {
+		switch x, y := p.x.Uses(v), p.y.Uses(v); {
+		case x && !y:
+			p.rows = append(p.rows, v)
+		case y && !x:
+			p.cols = append(p.cols, v)
+		default:
+			p.batch = append(p.batch, v)
+		}
+	}
+	if box(p.rows) < 8 || box(p.cols) < 8 || box(r.Vars) < 8 || box(p.rows) > tileRows*65535 || box(r.Vars) >= 1<<31 || box(p.cols) >= 1<<31 {
+		return nil
+	}
+	return p
+}
+
+// product writes a product of matrices. It returns false if the nest is none.
+func (f *function) product(n *loops.Nest) bool {
+	p := factorsOf(n)
+	if p == nil {
+		return false
+	}
+	s, r := n.Statements[0], n.Statements[0].Value.Reduction
+	rows, cols, batch, sum := box(p.rows), box(p.cols), box(p.batch), box(r.Vars)
+	for _, name := range []string{"tile_x", "tile_y", "sums", "matrix", "row", "col", "begin", "i", "j", "k", "e", "top", "left", "down", "right"} {
+		f.taken[name] = true
+	}
+	side := tileRows / patch
+	f.block = [3]int{side * side, 1, 1}
+	f.grid = [3]int{(cols + tileRows - 1) / tileRows, (rows + tileRows - 1) / tileRows, min(batch, 65535)}
+	f.line("__shared__ %s tile_x[%d][%d], tile_y[%d][%d];", f.real(), tileSum, tileRows+1, tileSum, tileRows+1)
+	f.line("const int top = blockIdx.y * %d, left = blockIdx.x * %d;", tileRows, tileRows)
+	f.line("const int down = threadIdx.x / %d * %d, right = threadIdx.x %% %d * %d;", side, patch, side, patch)
+	f.open("for (int matrix = blockIdx.z; matrix < %d; matrix += gridDim.z) {", batch)
+	f.line("%s sums[%d][%d] = {};", f.real(), patch, patch)
+	f.open("for (int begin = 0; begin < %d; begin += %d) {", sum, tileSum)
+	f.tile("tile_x", p.x, p.batch, p.rows, r.Vars, "top", rows, sum)
+	f.tile("tile_y", p.y, p.batch, p.cols, r.Vars, "left", cols, sum)
+	f.line("__syncthreads();")
+	f.line("#pragma unroll")
+	f.open("for (int k = 0; k < %d; k++) {", tileSum)
+	f.line("%s x[%d], y[%d];", f.real(), patch, patch)
+	f.line("for (int i = 0; i < %d; i++) x[i] = tile_x[k][down + i], y[i] = tile_y[k][right + i];", patch)
+	f.line("for (int i = 0; i < %d; i++)", patch)
+	f.line("\tfor (int j = 0; j < %d; j++) sums[i][j] += x[i] * y[j];", patch)
+	f.close()
+	f.line("__syncthreads();")
+	f.close()
+	f.open("for (int i = 0; i < %d; i++) {", patch)
+	f.open("for (int j = 0; j < %d; j++) {", patch)
+	f.line("const int row = top + down + i, col = left + right + j;")
+	f.open("if (row < %d && col < %d) {", rows, cols)
+	f.indices(p.batch, "matrix")
+	f.indices(p.rows, "row")
+	f.indices(p.cols, "col")
+	f.give(s, "sums[i][j]")
+	f.close()
+	f.close()
+	f.close()
+	f.close()
+	return true
+}
+
+// tile writes a copy of a part of a factor to shared memory.
+func (f *function) tile(to string, x *term.Term, batch, side, sum []*term.Variable, begin string, rows, products int) {
+	f.open("for (int e = threadIdx.x; e < %d; e += %d) {", tileRows*tileSum, threads)
+	if alongSum(x, side, sum) { // neighboring threads copy neighboring elements
+		f.line("const int i = e / %d, k = e %% %d;", tileSum, tileSum)
+	} else {
+		f.line("const int i = e %% %d, k = e / %d;", tileRows, tileRows)
+	}
+	f.line("%s value = 0;", f.real())
+	f.taken["value"] = true
+	f.open("if (%s + i < %d && begin + k < %d) {", begin, rows, products)
+	f.indices(batch, "matrix")
+	f.line("const int row = %s + i, product = begin + k;", begin)
+	f.taken["product"] = true
+	f.indices(side, "row")
+	f.indices(sum, "product")
+	f.line("value = %s;", f.number(x))
+	f.close()
+	f.line("%s[k][i] = value;", to)
+	f.close()
+}
+
+// alongSum reports whether the elements of a factor lie side by side along the index of the sum.
+func alongSum(x *term.Term, side, sum []*term.Variable) bool {
+	own := false
+	x.Walk(func(n *term.Term) {
+		if n.Op != term.Element {
+			return
+		}
+		if s, known := loops.Stride(n.Read, sum[len(sum)-1]); known && s == 1 {
+			own = true
+		}
+	})
+	return own
+}

@@ -1,0 +1,254 @@
+package cugen
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/loops"
+)
+
+// fold says how values are folded.
+type fold struct {
+	typ   string // of what is folded
+	first string // of nothing
+	into  string // how x is folded into acc, as a format of both
+}
+
+// foldOf returns how a reduction folds its values, which are of a kind.
+func (g *generator) foldOf(kind string, of term.Kind) (fold, bool) {
+	if of == term.Integer {
+		switch kind {
+		case "sum", "count":
+			return fold{"long long", "0", "%s + %s"}, true
+		case "prod":
+			return fold{"long long", "1", "%s * %s"}, true
+		case "max":
+			return fold{"long long", "OPGEN_LEAST", "opgen_greater(%s, %s)"}, true
+		case "min":
+			return fold{"long long", "OPGEN_GREATEST", "opgen_smaller(%s, %s)"}, true
+		}
+	}
+	switch kind {
+	case "sum", "mean":
+		return fold{"double", "0", "%s + %s"}, true
+	case "count":
+		return fold{"long long", "0", "%s + %s"}, true
+	case "prod":
+		return fold{"double", "1", "%s * %s"}, true
+	case "max":
+		return fold{g.real(), "-OPGEN_INF", "opgen_max(%s, %s)"}, true
+	case "min":
+		return fold{g.real(), "OPGEN_INF", "opgen_min(%s, %s)"}, true
+	case "any":
+		return fold{"bool", "false", "%s || %s"}, true
+	case "all":
+		return fold{"bool", "true", "%s && %s"}, true
+	}
+	return fold{}, false
+}
+
+// kindOf returns the kind of the values that a reduction folds.
+func kindOf(r *term.Reduction) term.Kind {
+	if r.Body == nil {
+		return term.Integer
+	}
+	return r.Body.Kind
+}
+
+// resultOf returns the C type of a value.
+func (g *generator) resultOf(k term.Kind) string {
+	switch k {
+	case term.Integer:
+		return "long long"
+	case term.Boolean:
+		return "bool"
+	}
+	return g.real()
+}
+
+// folded writes the value that a reduction folds.
+func (f *function) folded(r *term.Reduction) string {
+	switch {
+	case r.Body == nil:
+		return "1"
+	case r.Kind == "any" || r.Kind == "all":
+		return f.condition(r.Body)
+	case r.Body.Kind == term.Integer && r.Kind != "mean" && r.Kind != "variance" && r.Kind != "logsumexp":
+		return f.integer(r.Body)
+	}
+	return f.number(r.Body)
+}
+
+// loopsOf writes loops over the indices of a reduction, and visit in them where the guard holds.
+func (f *function) loopsOf(r *term.Reduction, visit func()) {
+	for _, v := range r.Vars {
+		f.loop(v)
+	}
+	if r.Guard != nil {
+		f.open("if (%s) {", f.condition(r.Guard))
+		defer f.close()
+	}
+	visit()
+	defer func() {
+		for range r.Vars {
+			f.close()
+		}
+	}()
+}
+
+// reduce writes a reduction that the thread computes alone.
+func (f *function) reduce(n *term.Term) string {
+	r := n.Reduction
+	if r.IsOrder() {
+		return f.sorted(n)
+	}
+	around := func(visit func()) {
+		for _, v := range r.Vars {
+			f.loop(v)
+		}
+		if r.Guard != nil {
+			f.open("if (%s) {", f.condition(r.Guard))
+		}
+		visit()
+		if r.Guard != nil {
+			f.close()
+		}
+		for range r.Vars {
+			f.close()
+		}
+	}
+	switch r.Kind {
+	case "variance":
+		return f.variance(r, around)
+	case "logsumexp":
+		return f.logsumexp(r, around)
+	case "argmax", "argmin":
+		return f.argument(r, around)
+	}
+	how, ok := f.foldOf(r.Kind, kindOf(r))
+	if !ok {
+		f.fail("the reduction "+r.Kind, n)
+		return "0"
+	}
+	acc := f.unique(r.Kind)
+	f.line("%s %s = %s;", how.typ, acc, how.first)
+	count := ""
+	if r.Kind == "mean" {
+		count = f.unique("count")
+		f.line("long long %s = 0;", count)
+	}
+	around(func() {
+		x := f.folded(r)
+		f.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x))
+		if count != "" {
+			f.line("%s++;", count)
+		}
+	})
+	if count != "" {
+		return fmt.Sprintf("(%s)(%s / %s)", f.real(), acc, count)
+	}
+	if n.Kind == term.Real {
+		return fmt.Sprintf("(%s)%s", f.real(), acc)
+	}
+	return acc
+}
+
+func (f *function) variance(r *term.Reduction, around func(func())) string {
+	mean, count := f.unique("mean"), f.unique("count")
+	f.line("long long %s = 0;", count)
+	if len(r.At) > 0 { // the mean is known
+		f.line("const double %s = %s;", mean, f.number(r.At[0]))
+	} else {
+		f.line("double %s = 0;", mean)
+		around(func() {
+			f.line("%s += %s;", mean, f.number(r.Body))
+			f.line("%s++;", count)
+		})
+		f.line("%s /= %s;", mean, count)
+		f.line("%s = 0;", count)
+	}
+	sum := f.unique("sum")
+	f.line("double %s = 0;", sum)
+	around(func() {
+		d := f.name("double", "d", f.number(r.Body)+" - "+mean)
+		f.line("%s += %s * %s;", sum, d, d)
+		f.line("%s++;", count)
+	})
+	return fmt.Sprintf("(%s)(%s / %s)", f.real(), sum, count)
+}
+
+func (f *function) logsumexp(r *term.Reduction, around func(func())) string {
+	top, sum := f.unique("top"), f.unique("sum")
+	f.line("%s %s = -OPGEN_INF;", f.real(), top)
+	around(func() { f.line("%s = opgen_max(%s, %s);", top, top, f.number(r.Body)) })
+	f.line("double %s = 0;", sum)
+	f.open("if (opgen_finite(%s)) {", top)
+	around(func() { f.line("%s += opgen_exp(%s - %s);", sum, f.number(r.Body), top) })
+	f.close()
+	return f.name(f.real(), "logsumexp", fmt.Sprintf("opgen_finite(%s) ? (%s)(%s + opgen_log(%s)) : %s", top, f.real(), top, sum, top))
+}
+
+// number of the present indices of a reduction, in the order of its loops.
+func (f *function) numbered(r *term.Reduction) string {
+	if r.Part >= 0 {
+		return f.integer(r.Vars[r.Part].Term())
+	}
+	n := term.Number(0)
+	for _, v := range r.Vars {
+		n = term.Sum(term.Arithmetic(term.Multiply, n, term.Difference(v.Hi, v.Lo)), v.Term())
+	}
+	return f.integer(n)
+}
+
+func (f *function) argument(r *term.Reduction, around func(func())) string {
+	best, at, found := f.unique("best"), f.unique("index"), f.unique("found")
+	f.line("%s %s = 0;", f.real(), best)
+	f.line("long long %s = 0;", at)
+	f.line("bool %s = false;", found)
+	sign := ""
+	if r.Kind == "argmin" {
+		sign = "-"
+	}
+	around(func() {
+		x := f.name(f.real(), "x", sign+f.number(r.Body))
+		f.open("if (!%s || opgen_better(%s, %s)) {", found, x, best)
+		f.line("%s = %s;", best, x)
+		f.line("%s = %s;", at, f.numbered(r))
+		f.line("%s = true;", found)
+		f.close()
+	})
+	return at
+}
+
+// foldable reports whether threads may share a reduction: its indices have known extents.
+func foldable(r *term.Reduction) bool {
+	for _, v := range r.Vars {
+		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
+			return false
+		}
+	}
+	return len(r.Vars) > 0
+}
+
+// contiguous reports whether the elements that a reduction reads lie side by side along its last index, rather than along an index
+// of the result.
+func contiguous(r *term.Reduction, vars []*term.Variable) bool {
+	own, result := 0, 0
+	visit := func(n *term.Term) {
+		if n.Op != term.Element {
+			return
+		}
+		if s, known := loops.Stride(n.Read, r.Vars[len(r.Vars)-1]); known && s == 1 {
+			own++
+		}
+		if len(vars) == 0 {
+			return
+		}
+		if s, known := loops.Stride(n.Read, vars[len(vars)-1]); known && s == 1 {
+			result++
+		}
+	}
+	r.Body.Walk(visit)
+	r.Guard.Walk(visit)
+	return own >= result
+}

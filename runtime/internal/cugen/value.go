@@ -1,0 +1,484 @@
+package cugen
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/loops"
+)
+
+// value writes a number or a condition, of the kind that it has.
+func (f *function) value(n *term.Term) string {
+	switch n.Kind {
+	case term.Integer:
+		return f.integer(n)
+	case term.Boolean:
+		return f.condition(n)
+	}
+	return f.number(n)
+}
+
+// literal returns a real number.
+func (f *function) literal(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "(" + f.real() + ")OPGEN_NAN"
+	case math.IsInf(v, 1):
+		return "(" + f.real() + ")OPGEN_INF"
+	case math.IsInf(v, -1):
+		return "(" + f.real() + ")-OPGEN_INF"
+	}
+	bits := 64
+	if f.own == dtype.F32 {
+		bits = 32
+		if w := float32(v); math.IsInf(float64(w), 0) {
+			return f.literal(float64(w))
+		}
+	}
+	out := strconv.FormatFloat(v, 'g', -1, bits)
+	if !strings.ContainsAny(out, ".e") {
+		out += ".0"
+	}
+	if bits == 32 {
+		out += "f"
+	}
+	if v < 0 {
+		out = "(" + out + ")"
+	}
+	return out
+}
+
+// number writes a number or a condition as a real number.
+func (f *function) number(n *term.Term) string {
+	if v, ok := n.Settled(); ok && n.Kind != term.Boolean {
+		return f.literal(v)
+	}
+	switch n.Kind {
+	case term.Integer:
+		return fmt.Sprintf("(%s)%s", f.real(), f.integer(n))
+	case term.Boolean:
+		return fmt.Sprintf("(%s)(%s)", f.real(), f.condition(n))
+	}
+	switch n.Op {
+	case term.Element:
+		return f.element(n, f.real(), func(x *term.Term) string { return f.number(x) })
+	case term.Choose:
+		return f.choice(n, f.real(), f.number)
+	case term.Reduce:
+		return f.reduce(n)
+	case term.Negate:
+		return f.short("(-" + f.number(n.Args[0]) + ")")
+	case term.Apply:
+		return f.apply(n)
+	}
+	x := f.number(n.Args[0])
+	if n.Op == term.Power {
+		if v, ok := n.Args[1].Settled(); ok && v == 2 {
+			x = f.name(f.real(), "x", x)
+			return f.short("(" + x + " * " + x + ")")
+		}
+		return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", x, f.number(n.Args[1])))
+	}
+	y := f.number(n.Args[1])
+	switch n.Op {
+	case term.Add:
+		return f.short("(" + x + " + " + y + ")")
+	case term.Subtract:
+		return f.short("(" + x + " - " + y + ")")
+	case term.Multiply:
+		return f.short("(" + x + " * " + y + ")")
+	case term.Divide:
+		return f.name(f.real(), "ratio", x+" / "+y)
+	}
+	f.fail("a real number", n)
+	return "0"
+}
+
+// fail notes that there is no code for a value.
+func (f *function) fail(what string, n *term.Term) {
+	if f.err == nil {
+		f.err = fmt.Errorf("there is no device code for %s: %s", what, oneLine(n.String()))
+	}
+}
+
+// short returns an expression, or the name of its value if it is long.
+func (f *function) short(expr string) string {
+	if len(expr) < 90 {
+		return expr
+	}
+	return f.name(f.real(), "t", expr)
+}
+
+// functions that Prelude has for real numbers.
+var functions = map[string]bool{"exp": true, "log": true, "sqrt": true, "rsqrt": true, "sin": true, "cos": true, "tanh": true, "sigmoid": true, "Phi": true,
+	"erfinv": true, "expm1": true, "abs": true, "ceil": true, "floor": true, "round": true, "sign": true, "isnan": true, "pow": true, "max": true, "min": true,
+	"density": true, "moment": true}
+
+// apply writes a function of real numbers.
+func (f *function) apply(n *term.Term) string {
+	switch n.Func.Name {
+	case "uniform", "normal":
+		args := []string{"(unsigned long long)" + f.integer(n.Args[0]), "(unsigned long long)" + f.integer(n.Args[1]), "(unsigned long long)" + f.integer(n.Args[2])}
+		return f.name(f.real(), n.Func.Name, fmt.Sprintf("(%s)opgen_%s(%s)", f.real(), n.Func.Name, strings.Join(args, ", ")))
+	case "convert":
+		return f.converted(n)
+	}
+	if !functions[n.Func.Name] {
+		f.fail("the function "+n.Func.Name, n)
+	}
+	var args []string
+	for _, a := range n.Args {
+		args = append(args, f.number(a))
+	}
+	typ := f.real()
+	if n.Kind == term.Boolean {
+		typ = "bool"
+	}
+	return f.name(typ, n.Func.Name, fmt.Sprintf("opgen_%s(%s)", n.Func.Name, strings.Join(args, ", ")))
+}
+
+// converted writes a number as an element of a type has it.
+func (f *function) converted(n *term.Term) string {
+	to := ctypes[n.Func.To]
+	if to == "" {
+		f.fail("a conversion to "+n.Func.To.String(), n)
+		return "0"
+	}
+	x := f.number(n.Args[0])
+	switch n.Kind {
+	case term.Integer:
+		return f.name("long long", "whole", fmt.Sprintf("opgen_convert<%s>(%s)", to, x))
+	case term.Boolean:
+		return f.name("bool", "holds", x+" != 0")
+	}
+	return f.name(f.real(), "rounded", fmt.Sprintf("(%s)opgen_convert<%s>(%s)", f.real(), to, x))
+}
+
+// narrow reports whether an integer and all parts of it fit 32 bits.
+func narrow(n *term.Term) bool {
+	lo, hi, known := loops.Bounds(n)
+	if !known || lo < -1<<31 || hi >= 1<<31 || n.Op == term.Reduce || n.Op == term.Element || n.Op == term.Step {
+		return false
+	}
+	for _, a := range n.Args {
+		if a.Kind == term.Integer && !narrow(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// integer writes an integer.
+func (f *function) integer(n *term.Term) string {
+	if n.Kind != term.Integer {
+		if n.Kind == term.Boolean {
+			return "(long long)(" + f.condition(n) + ")"
+		}
+		return "opgen_whole(" + f.number(n) + ")"
+	}
+	if v, ok := n.Known(); ok {
+		return whole(v)
+	}
+	switch n.Op {
+	case term.Index:
+		name := f.names[n.Var]
+		if name == "" {
+			f.fail("an index that no loop has", n)
+			return "0"
+		}
+		return name
+	case term.Step:
+		f.steps = true
+		return "(long long)step"
+	case term.Element:
+		return f.element(n, "long long", func(x *term.Term) string { return f.integer(x) })
+	case term.Choose:
+		return f.choice(n, "long long", f.integer)
+	case term.Reduce:
+		return f.reduce(n)
+	case term.Negate:
+		return "(-" + f.operand(n.Args[0]) + ")"
+	case term.Apply:
+		return f.applyInteger(n)
+	}
+	if n.Args[0].Kind != term.Integer || n.Args[1].Kind != term.Integer { // a condition counts as 1 or 0
+		return f.operation(n.Op, n, f.integer(n.Args[0]), f.integer(n.Args[1]))
+	}
+	return f.operation(n.Op, n, f.operand(n.Args[0]), f.operand(n.Args[1]))
+}
+
+// operand writes an integer, of 64 bits where 32 may not do.
+func (f *function) operand(n *term.Term) string {
+	x := f.integer(n)
+	if n.Op == term.Index || n.Op == term.Constant {
+		return x
+	}
+	return x
+}
+
+// whole returns an integer.
+func whole(v int) string {
+	switch {
+	case v == math.MinInt64:
+		return "(-9223372036854775807ll - 1)"
+	case v < 0:
+		return "(" + strconv.Itoa(v) + suffix(v) + ")"
+	}
+	return strconv.Itoa(v) + suffix(v)
+}
+
+func suffix(v int) string {
+	if v >= -1<<31 && v < 1<<31 {
+		return ""
+	}
+	return "ll"
+}
+
+// operation writes an operation of two integers.
+func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
+	if !narrow(n) {
+		x = "(long long)" + x
+	}
+	switch op {
+	case term.Add:
+		return "(" + x + " + " + y + ")"
+	case term.Subtract:
+		return "(" + x + " - " + y + ")"
+	case term.Multiply:
+		return "(" + x + " * " + y + ")"
+	case term.Power:
+		return f.name("long long", "power", fmt.Sprintf("opgen_power(%s, %s)", x, y))
+	case term.Quotient, term.Modulo, term.Truncate:
+	default:
+		f.fail("an integer", n)
+		return "0"
+	}
+	d, known := n.Args[1].Known()
+	lo, _, bounded := loops.Bounds(n.Args[0])
+	if known && term.Divisor(op, d) {
+		sign := map[term.Op]string{term.Quotient: "/", term.Truncate: "/", term.Modulo: "%"}[op]
+		if op == term.Truncate || bounded && lo >= 0 {
+			return "(" + x + " " + sign + " " + y + ")"
+		}
+		return fmt.Sprintf("opgen_%s(%s, %s)", divisions[op], x, y)
+	}
+	by := f.name("long long", "divisor", y)
+	bad := by + " <= 0"
+	if op == term.Truncate {
+		bad = by + " == 0"
+	}
+	f.faulty = true
+	code := f.fault(Fault{Divisor: true})
+	out := f.unique("quotient")
+	f.line("long long %s = 0;", out)
+	f.open("if (%s) {", bad)
+	f.line("opgen_fault(fault, %d, %s, 0, 0);", code, by)
+	f.otherwise()
+	f.line("%s = opgen_%s((long long)%s, %s);", out, divisions[op], x, by)
+	f.close()
+	return out
+}
+
+// divisions names the functions of Prelude that divide integers.
+var divisions = map[term.Op]string{term.Quotient: "floordiv", term.Modulo: "mod", term.Truncate: "div"}
+
+func (f *function) applyInteger(n *term.Term) string {
+	if n.Func.Name == "convert" {
+		return f.converted(n)
+	}
+	if n.Args[0].Kind != term.Integer {
+		return "opgen_whole(" + f.apply(n) + ")"
+	}
+	x := f.name("long long", "i", f.integer(n.Args[0]))
+	if n.Func.Name == "abs" {
+		return f.name("long long", "i", fmt.Sprintf("%s < 0 ? -%s : %s", x, x, x))
+	}
+	y := f.name("long long", "i", f.integer(n.Args[1]))
+	sign := ">"
+	if n.Func.Name == "min" {
+		sign = "<"
+	}
+	return f.name("long long", "i", fmt.Sprintf("%s %s %s ? %s : %s", x, sign, y, x, y))
+}
+
+// condition writes a condition.
+func (f *function) condition(n *term.Term) string {
+	if n.Kind != term.Boolean {
+		return "(" + f.number(n) + " != 0)"
+	}
+	switch n.Op {
+	case term.Constant:
+		return strconv.FormatBool(n.Int != 0)
+	case term.Element:
+		return f.element(n, "bool", func(x *term.Term) string { return f.condition(x) })
+	case term.Choose:
+		return f.choice(n, "bool", f.condition)
+	case term.Apply:
+		if n.Func.Name == "convert" {
+			return f.converted(n)
+		}
+		return f.apply(n)
+	case term.Reduce:
+		return f.reduce(n)
+	case term.Not:
+		return "!" + f.condition(n.Args[0])
+	case term.And, term.Or:
+		return f.logic(n)
+	}
+	sign := map[term.Op]string{term.Equal: "==", term.Unequal: "!=", term.Less: "<", term.AtMost: "<="}[n.Op]
+	a, b := n.Args[0].Kind, n.Args[1].Kind
+	switch {
+	case a == term.Integer && b == term.Integer:
+		return "(" + f.integer(n.Args[0]) + " " + sign + " " + f.integer(n.Args[1]) + ")"
+	case a == term.Boolean && b == term.Boolean && (n.Op == term.Equal || n.Op == term.Unequal):
+		return "(" + f.condition(n.Args[0]) + " " + sign + " " + f.condition(n.Args[1]) + ")"
+	}
+	return "(" + f.number(n.Args[0]) + " " + sign + " " + f.number(n.Args[1]) + ")"
+}
+
+// logic writes a conjunction or a disjunction. The second condition is computed only where the first decides nothing.
+func (f *function) logic(n *term.Term) string {
+	x := f.condition(n.Args[0])
+	lines, y := f.apart(func() string { return f.condition(n.Args[1]) })
+	sign := " && "
+	if n.Op == term.Or {
+		sign = " || "
+	}
+	if len(lines) == 0 {
+		return "(" + x + sign + y + ")"
+	}
+	out := f.unique("holds")
+	f.line("bool %s = %s;", out, x)
+	test := out
+	if n.Op == term.Or {
+		test = "!" + out
+	}
+	f.open("if (%s) {", test)
+	f.body = append(f.body, lines...)
+	f.line("%s = %s;", out, y)
+	f.close()
+	return out
+}
+
+// choice writes one of two values; only that one is computed.
+func (f *function) choice(n *term.Term, typ string, write func(*term.Term) string) string {
+	holds := f.condition(n.Args[0])
+	xs, x := f.apart(func() string { return write(n.Args[1]) })
+	ys, y := f.apart(func() string { return write(n.Args[2]) })
+	if len(xs) == 0 && len(ys) == 0 {
+		return f.name(typ, "chosen", fmt.Sprintf("%s ? %s : %s", holds, x, y))
+	}
+	out := f.unique("chosen")
+	f.line("%s %s;", typ, out)
+	f.open("if (%s) {", holds)
+	f.body = append(f.body, xs...)
+	f.line("%s = %s;", out, x)
+	f.otherwise()
+	f.body = append(f.body, ys...)
+	f.line("%s = %s;", out, y)
+	f.close()
+	return out
+}
+
+// place writes the number of an element, and the condition that it lies inside; none if it does for sure.
+func (f *function) place(r *term.Read) (at, inside string) {
+	open := loops.Open(r)
+	idx := make([]string, len(r.Idx))
+	var tests []string
+	for i, x := range r.Idx {
+		idx[i] = f.integer(x)
+	}
+	for _, d := range open {
+		idx[d] = f.name("long long", "at", idx[d])
+		e, _ := r.Ext[d].Known()
+		tests = append(tests, fmt.Sprintf("%s >= 0 && %s < %s", idx[d], idx[d], whole(e)))
+	}
+	total := 1
+	for _, x := range r.Ext {
+		e, _ := x.Known()
+		total *= e
+	}
+	at = "0"
+	for i, x := range idx {
+		e, _ := r.Ext[i].Known()
+		switch {
+		case i == 0:
+			at = x
+		case total < 1<<31:
+			at = fmt.Sprintf("(%s * %d + %s)", at, e, x)
+		default:
+			at = fmt.Sprintf("((long long)%s * %d + %s)", at, e, x)
+		}
+	}
+	return at, strings.Join(tests, " && ")
+}
+
+// element writes an element of a tensor, or the value outside of it.
+func (f *function) element(n *term.Term, typ string, write func(*term.Term) string) string {
+	r := n.Read
+	at, inside := f.place(r)
+	load := func(t int) string { return fmt.Sprintf("opgen_load(%s, %s)", f.memory(t, false), at) }
+	cast := "(" + typ + ")"
+	name := f.p.Tensors[r.Tensor].Name + "_element"
+	if r.Which == nil && inside == "" {
+		return f.name(typ, name, cast+load(r.Tensor))
+	}
+	strict := r.Else == nil && !f.lenient
+	which := ""
+	if r.Which != nil {
+		which = f.name("long long", "which", f.integer(r.Which))
+		test := fmt.Sprintf("%s >= 0 && %s < %d", which, which, r.Count)
+		if inside != "" {
+			test += " && " + inside
+		}
+		inside = test
+	}
+	var lines []string
+	other := "0"
+	if r.Else != nil {
+		lines, other = f.apart(func() string { return write(r.Else) })
+	}
+	if len(lines) == 0 && !strict && which == "" {
+		return f.name(typ, name, fmt.Sprintf("%s ? %s%s : (%s)%s", inside, cast, load(r.Tensor), typ, other))
+	}
+	out := f.unique(name)
+	f.line("%s %s = 0;", typ, out)
+	f.open("if (%s) {", inside)
+	if which == "" {
+		f.line("%s = %s%s;", out, cast, load(r.Tensor))
+	} else {
+		f.open("switch (%s) {", which)
+		for i := range r.Count {
+			f.line("case %d: %s = %s%s; break;", i, out, cast, load(r.Tensor+i))
+		}
+		f.close()
+	}
+	f.otherwise()
+	if strict {
+		f.outside(r)
+	} else {
+		f.body = append(f.body, lines...)
+		f.line("%s = %s;", out, other)
+	}
+	f.close()
+	return out
+}
+
+// outside leaves a fault: an element lies outside of its tensor.
+func (f *function) outside(r *term.Read) {
+	ext := make([]int, len(r.Ext))
+	values := []string{"0", "0", "0"}
+	for i, x := range r.Ext {
+		ext[i], _ = x.Known()
+		if i < len(values) {
+			values[i] = f.integer(r.Idx[i])
+		}
+	}
+	f.faulty = true
+	code := f.fault(Fault{Name: f.p.Tensors[r.Tensor].Name, Extents: ext, Rank: len(ext)})
+	f.line("opgen_fault(fault, %d, %s);", code, strings.Join(values, ", "))
+}

@@ -1,0 +1,81 @@
+package loops
+
+import (
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// Nest is statements that share all of their loops. Within a nest, a statement uses what another one of it gives only for
+// the same values of the indices.
+type Nest struct {
+	Vars       []*term.Variable // from 0 on, of known extents
+	Statements []*Nested
+}
+
+// Nested is a statement of a nest. A reduction is all of its value, or part of the body of another one.
+type Nested struct {
+	Target int
+	Left   *term.Read
+	Value  *term.Term
+	Add    bool       // the value is added to the element, of which there may be several for an index
+	Guard  *term.Term // of what is added; nil if all is
+	// Lenient says that the value is also computed where it is not needed. Elements outside of tensors are then 0.
+	Lenient bool
+}
+
+// Nests returns the statements of a program as nests, which run one after the other, and how all tensors are kept. Tensors
+// that it adds to the program are local. own is the type of real numbers. It is an error if the range of an index on the left side depends
+// on other indices.
+func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor) (nests []*Nest, all []Tensor, own dtype.Type, err error) {
+	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}}
+	z := newNormalizer(p, tensors)
+	z.whole = true
+	if err := z.normalize(statements); err != nil {
+		return nil, nil, c.own, err
+	}
+	c.tensors = z.tensors
+	c.complete(z.out)
+	var bundles []*bundle
+	for _, s := range z.out {
+		if n := len(bundles); n > 0 && c.merge(bundles[n-1], s) {
+			continue
+		}
+		bundles = append(bundles, newBundle(s))
+	}
+	for _, b := range bundles {
+		collapse(&bundleGroup{bundles: []*bundle{b}})
+		n := &Nest{Vars: b.vars}
+		for i, s := range b.statements {
+			x := &Nested{Target: s.target, Left: s.left, Value: s.value, Add: s.add, Guard: s.guard, Lenient: s.lenient}
+			if b.folds != nil {
+				x.Value = &term.Term{Op: term.Reduce, Kind: s.value.Kind, Reduction: b.folds[i]}
+			}
+			n.Statements = append(n.Statements, x)
+		}
+		nests = append(nests, n)
+	}
+	return nests, c.tensors, c.own, nil
+}
+
+// Open lists the dimensions in which an element may lie outside of its tensor.
+func Open(r *term.Read) []int { return accessOf(r).open }
+
+// Stride returns by how many elements the place of an element moves with an index. It is false if the place depends on the index in
+// another way.
+func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {
+	f := accessOf(r).offset
+	return f.factor(v), !f.hidden(v)
+}
+
+// Bounds returns the least and the greatest value of an integer, if they are known.
+func Bounds(n *term.Term) (lo, hi int, known bool) {
+	b := linear(n).bounds()
+	return b.lo, b.hi, b.known
+}
+
+// Extent returns how many values an index that starts at 0 has.
+func Extent(v *term.Variable) int { return extent(v) }
+
+// Windowed returns a reduction in which indices that go over a window of constant size count the elements of the window.
+func Windowed(r *term.Reduction) *term.Reduction { return windowed(r) }
