@@ -3,12 +3,18 @@
 package gpu
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
+
+// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit numbers, and faults.
+//
+//go:embed prelude.cuh
+var Prelude string
 
 // CUDA is the target of kernels for NVIDIA GPUs.
 const CUDA op.Target = "cuda"
