@@ -28,10 +28,15 @@ type binder interface {
 }
 
 func register(r *task.Registry, target op.Target, operators []*task.Operator, of func(*task.Signature) binder) error {
+	return registerFor(r, target, operators, hosts, func(s *task.Signature) binder { return folded(s, of(s)) })
+}
+
+// registerFor registers tasks for the element types that types chooses of those of a variable.
+func registerFor(r *task.Registry, target op.Target, operators []*task.Operator, types func([]dtype.Type) []dtype.Type, of func(*task.Signature) binder) error {
 	var errs []error
 	for _, o := range operators {
 		for _, s := range o.Signatures {
-			variants, err := variantsOf(target, s, folded(s, of(s)))
+			variants, err := variantsOf(target, s, types, of(s))
 			if err == nil {
 				err = r.RegisterTask(s.ID, o.Name+" "+s.Task, s, variants...)
 			}
@@ -42,7 +47,7 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 }
 
 // variantsOf returns a task's variants for all choices of element types.
-func variantsOf(target op.Target, s *task.Signature, k binder) ([]task.Variant, error) {
+func variantsOf(target op.Target, s *task.Signature, typesOf func([]dtype.Type) []dtype.Type, k binder) ([]task.Variant, error) {
 	o := s.Operator
 	if len(o.Formula) == 0 {
 		return nil, mistake(o.Name, "want one, got none")
@@ -58,7 +63,7 @@ func variantsOf(target op.Target, s *task.Signature, k binder) ([]task.Variant, 
 	for _, v := range o.Types {
 		var longer [][]dtype.Type
 		for _, c := range choices {
-			for _, t := range hosts(v.Types) {
+			for _, t := range typesOf(v.Types) {
 				longer = append(longer, append(slices.Clip(c), t))
 			}
 		}

@@ -164,6 +164,7 @@ type layout struct {
 	memory   [][]byte
 	given    []bool // whether the task gets the elements
 	wanted   []bool // whether it has to give them
+	places   map[int]bufferPlace
 }
 
 // statements returns the statements that give what the task has to, and the tensors of gradients.
@@ -214,7 +215,8 @@ func (l *layout) place(gradients map[int]int) {
 	for i := range n {
 		l.tensors[i] = loops.Tensor{Memory: i, Local: true}
 	}
-	for _, p := range l.kernel.signature.Params {
+	l.places = map[int]bufferPlace{}
+	for param, p := range l.kernel.signature.Params {
 		if !p.Grad && !l.accessor.Resolved.Takes(l.task, p.Slot) {
 			continue
 		}
@@ -232,7 +234,7 @@ func (l *layout) place(gradients map[int]int) {
 				t = g
 			}
 			l.tensors[t] = loops.Tensor{Type: b.Type, Memory: t, Add: p.Grad && p.Perm.Writes() && b.Mode == tensor.Accumulate}
-			l.memory[t] = b.Bytes
+			l.memory[t], l.places[t] = b.Bytes, bufferPlace{param, number}
 			l.given[t], l.wanted[t] = p.Perm.Reads() && !(p.Grad && p.Perm.Writes()), p.Perm.Writes()
 		}
 	}

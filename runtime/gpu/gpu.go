@@ -4,6 +4,7 @@ package gpu
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,10 +12,19 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit numbers, and faults.
-//
+// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit numbers, faults, and what
+// formulas use.
+var Prelude = prelude + formulas
+
 //go:embed prelude.cuh
-var Prelude string
+var prelude string
+
+//go:embed formula.cuh
+var formulas string
+
+// ErrHost is the error of Lower if there is no device code for a use of a task. The backend then runs the variant's Go kernel on
+// the host.
+var ErrHost = errors.New("there is no device code")
 
 // CUDA is the target of kernels for NVIDIA GPUs.
 const CUDA op.Target = "cuda"
@@ -22,7 +32,7 @@ const CUDA op.Target = "cuda"
 // Kernel is a kernel that runs on a GPU. A variant for the target CUDA has one, or a Go kernel, which the backend runs on the
 // host.
 type Kernel interface {
-	// Lower returns the device code of the task for one use. The buffers of the accessor have addresses of their own, which tell
+	// Lower returns the device code of the task for one use, or an error that wraps ErrHost. The buffers of the accessor have addresses of their own, which tell
 	// tensors apart that have memory of their own, but their bytes must not be read or written. The error is an *op.Error.
 	Lower(a *task.Accessor) (*Unit, error)
 }

@@ -275,7 +275,14 @@ func (f *function) statement(s *loops.Nested) {
 		f.open("if (%s) {", f.condition(s.Guard))
 		defer f.close()
 	}
-	f.give(s, f.value(s.Value))
+	switch f.p.Tensors[s.Target].Kind {
+	case term.Integer:
+		f.give(s, f.integer(s.Value))
+	case term.Boolean:
+		f.give(s, f.condition(s.Value))
+	default:
+		f.give(s, f.number(s.Value))
+	}
 }
 
 // give writes an element. The value is a number or a condition as those of the tensor are.

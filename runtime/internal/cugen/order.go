@@ -1,7 +1,6 @@
 package cugen
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
@@ -59,11 +58,11 @@ func (f *function) rank(r *term.Reduction) string {
 		f.loop(v)
 	}
 	other := f.name(typ, "other", write(r.Body))
-	x, y := other, own
+	before := "opgen_before"
 	if r.Descending {
-		x, y = own, other
+		before = "opgen_behind"
 	}
-	f.line("%s += opgen_before(%s, %s, %s < %s);", out, x, y, f.numbered(&all), place)
+	f.line("%s += %s(%s, %s, %s < %s);", out, before, other, own, f.numbered(&all), place)
 	for range r.Vars {
 		f.close()
 	}
@@ -103,5 +102,5 @@ func (f *function) sorted(n *term.Term) string {
 	f.faulty = true
 	code := f.fault(Fault{Name: "argsort", Extents: []int{box(r.Vars)}, Rank: 1})
 	f.line("if (%s < 0) opgen_fault(fault, %d, %s, 0, 0);", out, code, at)
-	return fmt.Sprintf("%s", out)
+	return out
 }
