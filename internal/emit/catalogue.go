@@ -26,6 +26,7 @@ func (e *emitter) catalogue(m *model.Module) {
 		}
 	}
 	e.p(")\n}")
+	e.cuda(m)
 	kernels := e.importAs(e.paths.Kernels)
 	for _, o := range m.Operators {
 		if o.Derived {
@@ -38,6 +39,33 @@ func (e *emitter) catalogue(m *model.Module) {
 			e.function(head, "return %s.%s%s{}", kernels, o.GoName+strings.TrimSuffix(k.kind, "Kernel"), args)
 		}
 	}
+}
+
+// cuda emits the function that registers kernels for GPUs.
+func (e *emitter) cuda(m *model.Module) {
+	var formulas, hosts, registers []string
+	for _, o := range m.Operators {
+		operator := fmt.Sprintf("&%s.Operator.Operator", e.pkg(o.Package))
+		if o.HasFormula() {
+			formulas = append(formulas, operator)
+		} else {
+			registers = append(registers, fmt.Sprintf("%s.Register(r, op.CPU, %s{}),", e.pkg(o.Package), kernelSet(o)))
+			hosts = append(hosts, operator)
+		}
+	}
+	e.p("")
+	e.comment("RegisterCUDA adds the tasks of all operators and their kernels for NVIDIA GPUs to r: device code that is made of formulas. Operators without a formula run on the host.")
+	e.p("func RegisterCUDA(r *task.Registry) error {\nreturn errors.Join(")
+	if len(formulas) > 0 {
+		e.p("formula.RegisterCUDA(r,\n%s,\n),", strings.Join(formulas, ",\n"))
+	}
+	for _, line := range registers {
+		e.p("%s", line)
+	}
+	if len(hosts) > 0 {
+		e.p("gpu.RegisterHost(r,\n%s,\n),", strings.Join(hosts, ",\n"))
+	}
+	e.p(")\n}")
 }
 
 // kernelSet returns the name of the type that holds the kernels of an operator.
