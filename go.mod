@@ -14,8 +14,11 @@ require (
 )
 
 require (
+	github.com/google/uuid v1.1.1 // indirect
+	github.com/pkg/errors v0.9.1 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/telemetry v0.0.0-20261009151841-97e8ea77aa2a // indirect
+	gorgonia.org/cu v0.9.6 // indirect
 )
 
 tool (
