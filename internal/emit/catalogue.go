@@ -43,29 +43,19 @@ func (e *emitter) catalogue(m *model.Module) {
 
 // cuda emits the function that registers kernels for GPUs.
 func (e *emitter) cuda(m *model.Module) {
-	var formulas, hosts, registers []string
+	var formulas []string
 	for _, o := range m.Operators {
-		operator := fmt.Sprintf("&%s.Operator.Operator", e.pkg(o.Package))
-		if o.HasFormula() {
-			formulas = append(formulas, operator)
-		} else {
-			registers = append(registers, fmt.Sprintf("%s.Register(r, op.CPU, %s{}),", e.pkg(o.Package), kernelSet(o)))
-			hosts = append(hosts, operator)
+		if o.CanDerive() {
+			formulas = append(formulas, fmt.Sprintf("&%s.Operator.Operator,", e.pkg(o.Package)))
 		}
 	}
 	e.p("")
-	e.comment("RegisterCUDA adds the tasks of all operators and their kernels for NVIDIA GPUs to r: device code that is made of formulas. Operators without a formula run on the host.")
-	e.p("func RegisterCUDA(r *task.Registry) error {\nreturn errors.Join(")
+	e.comment("RegisterCUDA adds the tasks of all operators to r, with kernels for CPUs and for NVIDIA GPUs. The latter are made of formulas. An operator without one runs on the host.")
+	e.p("func RegisterCUDA(r *task.Registry) error {\nreturn errors.Join(\nRegister(r),")
 	if len(formulas) > 0 {
-		e.p("formula.RegisterCUDA(r,\n%s,\n),", strings.Join(formulas, ",\n"))
+		e.p("formula.RegisterCUDA(r,\n%s\n),", strings.Join(formulas, "\n"))
 	}
-	for _, line := range registers {
-		e.p("%s", line)
-	}
-	if len(hosts) > 0 {
-		e.p("gpu.RegisterHost(r,\n%s,\n),", strings.Join(hosts, ",\n"))
-	}
-	e.p(")\n}")
+	e.p("gpu.RegisterHost(r),\n)\n}")
 }
 
 // kernelSet returns the name of the type that holds the kernels of an operator.

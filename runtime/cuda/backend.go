@@ -116,4 +116,3 @@ func (b *Backend) lose(d *device, err error) {
 		b.lost = fmt.Errorf("the device does nothing after an error, so another backend is needed: %w", err)
 	}
 }
-

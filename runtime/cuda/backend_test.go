@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/engine/enginetest"
+	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -29,7 +30,7 @@ func open(t testing.TB) func(workers int) engine.Backend {
 
 // register registers the catalogue for GPUs.
 func register(r *task.Registry) error {
-	return errors.Join(catalogue.Register(r), cuda.Fallback(r))
+	return errors.Join(catalogue.Register(r), gpu.RegisterHost(r))
 }
 
 // TestBackend runs the tests that all backends pass.

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/opgen/opgen/runtime/engine"
@@ -54,6 +55,9 @@ func (b *Backend) bindUnit(c *engine.Call, d *device, k gpu.Kernel) ([]engine.La
 	}))
 	if failed != nil {
 		return nil, failed
+	}
+	if errors.Is(err, gpu.ErrHost) {
+		return b.bindHost(c, d)
 	}
 	if err != nil {
 		return nil, err

@@ -7,15 +7,8 @@
 package cuda
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/gpu"
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/target"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Config configures a backend.
@@ -32,57 +25,3 @@ type Config struct {
 // Target is the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some microseconds to launch.
 // Estimates of bytes and of latency are those of current devices.
 var Target = target.Target{Name: gpu.CUDA, TaskTime: 4000, ByteTime: 0.001, Latency: 2000}
-
-// Fallback registers, for each task of a registry without a kernel for GPUs, its kernel for CPUs. The backend runs it on the host:
-// it copies tensors there and back. Elements of 16 bits are converted to f32 there.
-func Fallback(r *task.Registry) error {
-	var errs []error
-	for _, o := range r.Operators() {
-		for _, s := range o.Signatures {
-			if reg := r.Task(s.ID); reg != nil { // init and cleanup tasks are optional
-				errs = append(errs, fallback(r, reg))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// fallback registers the kernels of a task.
-func fallback(r *task.Registry, t *task.Registered) error {
-	var variants []task.Variant
-	for _, types := range choices(t.Signature.Operator.Types) {
-		if slices.ContainsFunc(t.Variants, func(v task.Variant) bool { return v.Target == gpu.CUDA && slices.Equal(v.Types, types) }) {
-			continue
-		}
-		hosts := make([]dtype.Type, len(types))
-		for i, typ := range types {
-			hosts[i] = typ.Host()
-		}
-		if v, err := t.Variant(op.CPU, hosts); err == nil {
-			v.Target, v.Types = gpu.CUDA, types
-			variants = append(variants, v)
-		}
-	}
-	if len(variants) == 0 {
-		return nil
-	}
-	if err := r.RegisterTask(t.ID, t.Name, t.Signature, variants...); err != nil {
-		return fmt.Errorf("kernels of %s on the host: %w", t.Name, err)
-	}
-	return nil
-}
-
-// choices returns all choices of types of dtype variables.
-func choices(variables []task.TypeVar) [][]dtype.Type {
-	all := [][]dtype.Type{nil}
-	for _, v := range variables {
-		var longer [][]dtype.Type
-		for _, c := range all {
-			for _, t := range v.Types {
-				longer = append(longer, append(slices.Clip(c), t))
-			}
-		}
-		all = longer
-	}
-	return all
-}

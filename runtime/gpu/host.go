@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -9,52 +10,56 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// RegisterHost registers the kernels that tasks of operators have for the CPU for the target CUDA, too: the backend then runs
-// them on the host. They serve all element types that specs name, since the backend converts what the host does not compute with.
-// It is for operators that have neither a formula nor device code.
-func RegisterHost(r *task.Registry, operators ...*task.Operator) error {
+// RegisterHost registers, for each task of a registry without a kernel for GPUs, its kernel for CPUs. Backends run it on the host:
+// they copy tensors there and back. Elements of 16 bits are converted to f32 there.
+func RegisterHost(r *task.Registry) error {
 	var errs []error
-	for _, o := range operators {
+	for _, o := range r.Operators() {
 		for _, s := range o.Signatures {
-			t := r.Task(s.ID)
-			if t == nil {
-				errs = append(errs, &op.Error{Operator: o.Name, Task: s.Task, Want: "a kernel for the target cpu", Got: "none"})
-				continue
+			if reg := r.Task(s.ID); reg != nil { // init and cleanup tasks are optional
+				errs = append(errs, fallback(r, reg))
 			}
-			var variants []task.Variant
-			for _, types := range stored(o) {
-				if i := slices.IndexFunc(t.Variants, func(v task.Variant) bool { return v.Target == op.CPU && slices.Equal(v.Types, hosts(types)) }); i >= 0 && s.Supports(types) {
-					v := t.Variants[i]
-					v.Target, v.Types = CUDA, types
-					variants = append(variants, v)
-				}
-			}
-			errs = append(errs, r.RegisterTask(s.ID, t.Name, s, variants...))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// stored returns all choices of the element types of an operator.
-func stored(o *task.Operator) [][]dtype.Type {
-	choices := [][]dtype.Type{nil}
-	for _, v := range o.Types {
+// fallback registers the kernels of a task.
+func fallback(r *task.Registry, t *task.Registered) error {
+	var variants []task.Variant
+	for _, types := range choices(t.Signature.Operator.Types) {
+		if slices.ContainsFunc(t.Variants, func(v task.Variant) bool { return v.Target == CUDA && slices.Equal(v.Types, types) }) {
+			continue
+		}
+		hosts := make([]dtype.Type, len(types))
+		for i, typ := range types {
+			hosts[i] = typ.Host()
+		}
+		if v, err := t.Variant(op.CPU, hosts); err == nil {
+			v.Target, v.Types = CUDA, types
+			variants = append(variants, v)
+		}
+	}
+	if len(variants) == 0 {
+		return nil
+	}
+	if err := r.RegisterTask(t.ID, t.Name, t.Signature, variants...); err != nil {
+		return fmt.Errorf("kernels of %s on the host: %w", t.Name, err)
+	}
+	return nil
+}
+
+// choices returns all choices of types of dtype variables.
+func choices(variables []task.TypeVar) [][]dtype.Type {
+	all := [][]dtype.Type{nil}
+	for _, v := range variables {
 		var longer [][]dtype.Type
-		for _, c := range choices {
+		for _, c := range all {
 			for _, t := range v.Types {
 				longer = append(longer, append(slices.Clip(c), t))
 			}
 		}
-		choices = longer
+		all = longer
 	}
-	return choices
-}
-
-// hosts returns the types in which the host computes.
-func hosts(types []dtype.Type) []dtype.Type {
-	out := make([]dtype.Type, len(types))
-	for i, t := range types {
-		out[i] = t.Host()
-	}
-	return out
+	return all
 }
