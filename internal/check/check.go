@@ -292,6 +292,9 @@ func (o *operator) check() {
 	for _, x := range o.s.Tiles {
 		o.tiles(x)
 	}
+	if o.s.CUDA != nil {
+		o.cuda(o.s.CUDA)
+	}
 	o.shards()
 	o.rewrites()
 	for _, x := range o.s.Examples {

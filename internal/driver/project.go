@@ -91,6 +91,7 @@ func (p *Project) Module() *model.Module {
 		p.module = model.Resolve(p.checked)
 		p.findKernels()
 		p.follow()
+		p.readDeviceCode()
 	}
 	return p.module
 }

@@ -43,15 +43,21 @@ func (e *emitter) catalogue(m *model.Module) {
 
 // cuda emits the function that registers kernels for GPUs.
 func (e *emitter) cuda(m *model.Module) {
-	var formulas []string
+	var formulas, hand []string
 	for _, o := range m.Operators {
+		if o.CUDA != nil {
+			hand = append(hand, e.pkg(o.Package)+".RegisterCUDA(r),")
+		}
 		if o.CanDerive() {
 			formulas = append(formulas, fmt.Sprintf("&%s.Operator.Operator,", e.pkg(o.Package)))
 		}
 	}
 	e.p("")
-	e.comment("RegisterCUDA adds the tasks of all operators to r, with kernels for CPUs and for NVIDIA GPUs. The latter are made of formulas. An operator without one runs on the host.")
+	e.comment("RegisterCUDA adds the tasks of all operators to r, with kernels for CPUs and for NVIDIA GPUs. The latter are made of formulas where none is written by hand. An operator without either runs on the host.")
 	e.p("func RegisterCUDA(r *task.Registry) error {\nreturn errors.Join(\nRegister(r),")
+	for _, call := range hand {
+		e.p("%s", call)
+	}
 	if len(formulas) > 0 {
 		e.p("formula.RegisterCUDA(r,\n%s\n),", strings.Join(formulas, "\n"))
 	}

@@ -34,6 +34,11 @@ func Operator(p Paths, o *model.Operator) ([]artifact.Artifact, error) {
 		{"shapes.go", "", e.shapes},
 		{"tasks.go", "", e.tasks},
 	})
+	if err == nil && o.CUDA != nil {
+		var more []artifact.Artifact
+		more, err = e.device()
+		files = append(files, more...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +76,7 @@ type emitter struct {
 	op       *model.Operator
 	packages map[string]string // the import paths of the packages that generated code may use, by name
 	text     strings.Builder   // the declarations of the file that is emitted
+	embeds   bool              // whether the file embeds another one
 }
 
 // part is a file of a package.
@@ -84,6 +90,7 @@ func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, er
 	var out []artifact.Artifact
 	for _, p := range parts {
 		e.text.Reset()
+		e.embeds = false
 		p.emit()
 		data, err := e.layout(pkg, p.doc, e.text.String())
 		if err != nil {
@@ -100,7 +107,7 @@ func newEmitter(p Paths, o *model.Operator) *emitter {
 	for _, name := range []string{"errors", "math", "reflect"} {
 		e.packages[name] = name
 	}
-	for _, name := range []string{"attr", "dtype", "graph", "op", "opimpl", "partition", "perm", "region", "shape", "task", "tensor"} {
+	for _, name := range []string{"attr", "dtype", "gpu", "graph", "op", "opimpl", "partition", "perm", "region", "shape", "task", "tensor"} {
 		e.packages[name] = e.rt(name)
 	}
 	e.packages[e.importAs(p.Kernels)] = p.Kernels

@@ -29,6 +29,9 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 			f.PackageComment(line)
 		}
 	}
+	if e.embeds {
+		f.Anon("embed")
+	}
 	f.Add(e.qualify(body))
 	var b bytes.Buffer
 	if err := f.Render(&b); err != nil {

@@ -66,6 +66,7 @@ type Operator struct {
 	Tasks    []*Task    `json:"tasks"`                // in the order of the spec
 	Fusions  []Fusion   `json:"fuse,omitempty"`       // the operators that can be fused into it
 	Shards   []Shard    `json:"sharding,omitempty"`   // the dimensions along which it may be divided
+	CUDA     *CUDA      `json:"cuda,omitempty"`       // its device code by hand
 	Pos      source.Pos `json:"pos"`
 
 	ValidateX *expr.GoCall `json:"-"`

@@ -95,6 +95,7 @@ func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
 	for i, f := range s.Fusions {
 		o.Fusions = append(o.Fusions, Fusion{Fusion: &o.Operator.Fusions[i], Doc: f.Doc.V, Pos: f.Key.Pos()})
 	}
+	o.CUDA = o.cuda(sc)
 	return o
 }
 

@@ -93,6 +93,9 @@ func read(filePath, text string, r *reader) *Spec {
 			s.Costs = append(s.Costs, r.cost(e, sub))
 		}
 	})
+	if e := t.take("kernels"); e != nil {
+		s.CUDA = r.kernels(e)
+	}
 	if e := t.take("sharding"); e != nil {
 		if sub := r.sub(e); sub != nil {
 			s.Shards = append(r.shards(sub, "split", false), r.shards(sub, "reduce", true)...)
@@ -115,7 +118,7 @@ func read(filePath, text string, r *reader) *Spec {
 }
 
 // notYet lists the top-level keys of the language for which this version has a finding only.
-var notYet = []string{"kernels", "numerics", "expand", "shape_func"}
+var notYet = []string{"numerics", "expand", "shape_func"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue

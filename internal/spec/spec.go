@@ -79,6 +79,7 @@ type Spec struct {
 	Tasks      []*Task
 	Tiles      []*Tiles
 	Costs      []*Cost
+	CUDA       *CUDA // nil if no device code was written by hand
 	ShapeFunc  bool // whether the key shape_func is there, which is not supported yet
 	Shards     []*Shard
 	Examples   []*Example

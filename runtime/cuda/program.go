@@ -314,6 +314,10 @@ func (p *program) resolve(b *binding, l *gpu.Launch) (kernel, error) {
 			k.steps = append(k.steps, i)
 			continue
 		}
+		if a.Kind == gpu.Value {
+			k.args[i] = a.Value
+			continue
+		}
 		at, err := p.argument(b, a)
 		if err != nil {
 			return kernel{}, fmt.Errorf("%s, argument %d: %w", l.Entry, i, err)

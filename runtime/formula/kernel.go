@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -20,6 +21,14 @@ func Register(r *task.Registry, target op.Target, operators ...*task.Operator) e
 // kernels are compared with.
 func RegisterReference(r *task.Registry, target op.Target, operators ...*task.Operator) error {
 	return register(r, target, operators, func(s *task.Signature) binder { return kernel{s} })
+}
+
+// hasByHand reports whether a task has device code by hand for the element types of a variant. It wins over that of formulas.
+func hasByHand(r *task.Registry, s *task.Signature, v task.Variant) bool {
+	t := r.Task(s.ID)
+	return v.Target == gpu.CUDA && t != nil && slices.ContainsFunc(t.Variants, func(o task.Variant) bool {
+		return o.Target == v.Target && slices.Equal(o.Types, v.Types)
+	})
 }
 
 // binder is a kernel of a task.
@@ -37,6 +46,7 @@ func registerFor(r *task.Registry, target op.Target, operators []*task.Operator,
 	for _, o := range operators {
 		for _, s := range o.Signatures {
 			variants, err := variantsOf(target, s, types, of(s))
+			variants = slices.DeleteFunc(variants, func(v task.Variant) bool { return hasByHand(r, s, v) })
 			if err == nil {
 				err = r.RegisterTask(s.ID, o.Name+" "+s.Task, s, variants...)
 			}

@@ -12,15 +12,18 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit numbers, faults, and what
-// formulas use.
-var Prelude = prelude + formulas
+// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit numbers, faults, what formulas use,
+// and the views of device code by hand.
+var Prelude = prelude + formulas + views
 
 //go:embed prelude.cuh
 var prelude string
 
 //go:embed formula.cuh
 var formulas string
+
+//go:embed views.cuh
+var views string
 
 // ErrHost is the error of Lower if there is no device code for a use of a task. The backend then runs the variant's Go kernel on
 // the host.
@@ -68,6 +71,7 @@ const (
 	Scratch                // the address of buffer Index of the unit
 	Host                   // the address of a copy of Bytes, which the backend makes before each run
 	Step                   // the number of the training step, an unsigned integer
+	Value                  // Value itself
 	Fault                  // the address of a Record, or of memory that holds one: see Record
 )
 
@@ -76,6 +80,7 @@ type Arg struct {
 	Kind          ArgKind
 	Index, Number int
 	Bytes         []byte // of kind Host
+	Value         uint64 // of kind Value
 }
 
 // Record is what device code leaves where an index lies outside of a tensor or an integer is divided by 0. The first thread

@@ -113,6 +113,7 @@ func (c *crew) together(acc string, how fold) {
 // sum writes a fold of values, and returns its name.
 func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) string {
 	acc := c.unique(name)
+	c.typed(acc, how.typ)
 	c.line("%s %s = %s;", how.typ, acc, how.first)
 	c.pass(r, func() { c.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x())) })
 	c.together(acc, how)
@@ -133,14 +134,14 @@ func (c *crew) reduction(n *term.Term) string {
 	switch r.Kind {
 	case "mean":
 		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
-		return fmt.Sprintf("(%s)(%s / %s)", c.real(), sum, count())
+		return fmt.Sprintf("(%s / %s)", sum, count())
 	case "variance":
 		return c.variance(r, count, plus)
 	case "logsumexp":
 		max, _ := c.foldOf("max", term.Real)
-		top := c.sum(r, "top", max, func() string { return c.number(r.Body) })
-		sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("opgen_exp(%s - %s)", c.number(r.Body), top) })
-		return c.name(c.real(), "logsumexp", fmt.Sprintf("opgen_finite(%s) ? (%s)(%s + opgen_log(%s)) : %s", top, c.real(), top, sum, top))
+		top := c.sum(r, "top", max, func() string { return c.rounded(c.number(r.Body)) })
+		sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("opgen_exp(%s)", c.rounded("("+c.number(r.Body)+" - "+top+")")) })
+		return c.name("double", "logsumexp", fmt.Sprintf("opgen_finite(%s) ? %s + opgen_log(%s) : (double)%s", top, top, sum, top))
 	case "argmax", "argmin":
 		return c.extreme(r)
 	}
@@ -149,11 +150,7 @@ func (c *crew) reduction(n *term.Term) string {
 		c.fail("the reduction "+r.Kind, n)
 		return "0"
 	}
-	out := c.sum(r, r.Kind, how, func() string { return c.folded(r) })
-	if n.Kind == term.Real {
-		return fmt.Sprintf("(%s)%s", c.real(), out)
-	}
-	return out
+	return c.sum(r, r.Kind, how, func() string { return c.folded(r) })
 }
 
 func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
@@ -174,7 +171,7 @@ func (c *crew) variance(r *term.Reduction, count func() string, plus fold) strin
 		d := c.name("double", "d", c.number(r.Body)+" - "+mean)
 		return d + " * " + d
 	})
-	return fmt.Sprintf("(%s)(%s / %s)", c.real(), squares, number)
+	return fmt.Sprintf("(%s / %s)", squares, number)
 }
 
 func (c *crew) extreme(r *term.Reduction) string {
@@ -187,7 +184,7 @@ func (c *crew) extreme(r *term.Reduction) string {
 	place := *r
 	place.Part = -1
 	c.pass(r, func() {
-		c.line("%s = opgen_more(%s, %s{%s%s, %s, %s});", best, best, typ, sign, c.number(r.Body), strings.ReplaceAll("(long long)"+c.numbered(&place), "(long long)(long long)", "(long long)"),
+		c.line("%s = opgen_more(%s, %s{%s%s, %s, %s});", best, best, typ, sign, c.rounded(c.number(r.Body)), strings.ReplaceAll("(long long)"+c.numbered(&place), "(long long)(long long)", "(long long)"),
 			"(long long)"+c.numbered(r))
 	})
 	c.together(best, fold{typ: typ, into: "opgen_more(%s, %s)"})

@@ -26,6 +26,7 @@ type function struct {
 	block   [3]int
 	faulty  bool // whether it may leave a fault
 	checks  bool // whether it is to test values, whatever others found
+	doubles map[string]bool // names of values of type double
 	steps   bool // whether it uses the number of the training step
 	lenient bool // whether elements outside of tensors are 0
 	before  string
@@ -41,7 +42,7 @@ type param struct {
 
 // function begins a function.
 func (g *generator) function(n *loops.Nest) *function {
-	f := &function{generator: g, names: map[*term.Variable]string{}, taken: map[string]bool{"fault": true, "step": true},
+	f := &function{generator: g, names: map[*term.Variable]string{}, doubles: map[string]bool{}, taken: map[string]bool{"fault": true, "step": true},
 		known: []map[string]string{{}}, block: [3]int{threads, 1, 1}, grid: [3]int{1, 1, 1}, depth: 1}
 	f.entry = fmt.Sprintf("%s_%d_%s", g.name, len(g.code.Launches), placeholder)
 	if n != nil {
@@ -157,10 +158,14 @@ func (f *function) name(typ, hint, value string) string {
 		}
 	}
 	n := f.unique(hint)
+	f.typed(n, typ)
 	f.line("const %s %s = %s;", typ, n, value)
 	f.known[len(f.known)-1][key] = n
 	return n
 }
+
+// typed notes the type of a value.
+func (f *function) typed(name, typ string) { f.doubles[name] = typ == "double" && f.real() != typ }
 
 // forget forgets the values of elements, since memory was written.
 func (f *function) forget() {
@@ -281,6 +286,10 @@ func (f *function) statement(s *loops.Nested) {
 	case term.Boolean:
 		f.give(s, f.condition(s.Value))
 	default:
+		if s.Value.Op == term.Reduce && s.Value.Kind == term.Real {
+			f.give(s, f.reduce(s.Value)) // with all digits
+			return
+		}
 		f.give(s, f.number(s.Value))
 	}
 }

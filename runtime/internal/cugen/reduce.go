@@ -76,27 +76,13 @@ func (f *function) folded(r *term.Reduction) string {
 	case r.Body.Kind == term.Integer && r.Kind != "mean" && r.Kind != "variance" && r.Kind != "logsumexp":
 		return f.integer(r.Body)
 	}
+	if r.Kind == "max" || r.Kind == "min" {
+		return f.rounded(f.number(r.Body))
+	}
 	return f.number(r.Body)
 }
 
-// loopsOf writes loops over the indices of a reduction, and visit in them where the guard holds.
-func (f *function) loopsOf(r *term.Reduction, visit func()) {
-	for _, v := range r.Vars {
-		f.loop(v)
-	}
-	if r.Guard != nil {
-		f.open("if (%s) {", f.condition(r.Guard))
-		defer f.close()
-	}
-	visit()
-	defer func() {
-		for range r.Vars {
-			f.close()
-		}
-	}()
-}
-
-// reduce writes a reduction that the thread computes alone.
+// reduce writes a reduction that the thread computes alone. Sums have the type double.
 func (f *function) reduce(n *term.Term) string {
 	r := n.Reduction
 	if r.IsOrder() {
@@ -131,6 +117,7 @@ func (f *function) reduce(n *term.Term) string {
 		return "0"
 	}
 	acc := f.unique(r.Kind)
+	f.typed(acc, how.typ)
 	f.line("%s %s = %s;", how.typ, acc, how.first)
 	count := ""
 	if r.Kind == "mean" {
@@ -145,16 +132,14 @@ func (f *function) reduce(n *term.Term) string {
 		}
 	})
 	if count != "" {
-		return fmt.Sprintf("(%s)(%s / %s)", f.real(), acc, count)
-	}
-	if n.Kind == term.Real {
-		return fmt.Sprintf("(%s)%s", f.real(), acc)
+		return fmt.Sprintf("(%s / %s)", acc, count)
 	}
 	return acc
 }
 
 func (f *function) variance(r *term.Reduction, around func(func())) string {
 	mean, count := f.unique("mean"), f.unique("count")
+	f.typed(mean, "double")
 	f.line("long long %s = 0;", count)
 	if len(r.At) > 0 { // the mean is known
 		f.line("const double %s = %s;", mean, f.number(r.At[0]))
@@ -168,24 +153,25 @@ func (f *function) variance(r *term.Reduction, around func(func())) string {
 		f.line("%s = 0;", count)
 	}
 	sum := f.unique("sum")
+	f.typed(sum, "double")
 	f.line("double %s = 0;", sum)
 	around(func() {
 		d := f.name("double", "d", f.number(r.Body)+" - "+mean)
 		f.line("%s += %s * %s;", sum, d, d)
 		f.line("%s++;", count)
 	})
-	return fmt.Sprintf("(%s)(%s / %s)", f.real(), sum, count)
+	return fmt.Sprintf("(%s / %s)", sum, count)
 }
 
 func (f *function) logsumexp(r *term.Reduction, around func(func())) string {
 	top, sum := f.unique("top"), f.unique("sum")
 	f.line("%s %s = -OPGEN_INF;", f.real(), top)
-	around(func() { f.line("%s = opgen_max(%s, %s);", top, top, f.number(r.Body)) })
+	around(func() { f.line("%s = opgen_max(%s, %s);", top, top, f.rounded(f.number(r.Body))) })
 	f.line("double %s = 0;", sum)
 	f.open("if (opgen_finite(%s)) {", top)
-	around(func() { f.line("%s += opgen_exp(%s - %s);", sum, f.number(r.Body), top) })
+	around(func() { f.line("%s += opgen_exp(%s);", sum, f.rounded("("+f.number(r.Body)+" - "+top+")")) })
 	f.close()
-	return f.name(f.real(), "logsumexp", fmt.Sprintf("opgen_finite(%s) ? (%s)(%s + opgen_log(%s)) : %s", top, f.real(), top, sum, top))
+	return f.name("double", "logsumexp", fmt.Sprintf("opgen_finite(%s) ? %s + opgen_log(%s) : (double)%s", top, top, sum, top))
 }
 
 // number of the present indices of a reduction, in the order of its loops.
@@ -210,7 +196,7 @@ func (f *function) argument(r *term.Reduction, around func(func())) string {
 		sign = "-"
 	}
 	around(func() {
-		x := f.name(f.real(), "x", sign+f.number(r.Body))
+		x := f.name(f.real(), "x", sign+f.rounded(f.number(r.Body)))
 		f.open("if (!%s || opgen_better(%s, %s)) {", found, x, best)
 		f.line("%s = %s;", best, x)
 		f.line("%s = %s;", at, f.numbered(r))

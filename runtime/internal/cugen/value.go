@@ -3,6 +3,7 @@ package cugen
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -65,11 +66,11 @@ func (f *function) number(n *term.Term) string {
 	}
 	switch n.Op {
 	case term.Element:
-		return f.element(n, f.real(), func(x *term.Term) string { return f.number(x) })
+		return f.element(n, f.typeOf(n), func(x *term.Term) string { return f.number(x) })
 	case term.Choose:
-		return f.choice(n, f.real(), f.number)
+		return f.choice(n, f.typeOf(n), f.number)
 	case term.Reduce:
-		return f.reduce(n)
+		return f.rounded("(" + f.reduce(n) + ")")
 	case term.Negate:
 		return f.short("(-" + f.number(n.Args[0]) + ")")
 	case term.Apply:
@@ -78,10 +79,10 @@ func (f *function) number(n *term.Term) string {
 	x := f.number(n.Args[0])
 	if n.Op == term.Power {
 		if v, ok := n.Args[1].Settled(); ok && v == 2 {
-			x = f.name(f.real(), "x", x)
+			x = f.name(f.typeOf(n.Args[0]), "x", x)
 			return f.short("(" + x + " * " + x + ")")
 		}
-		return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", x, f.number(n.Args[1])))
+		return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", f.rounded(x), f.rounded(f.number(n.Args[1]))))
 	}
 	y := f.number(n.Args[1])
 	switch n.Op {
@@ -92,7 +93,7 @@ func (f *function) number(n *term.Term) string {
 	case term.Multiply:
 		return f.short("(" + x + " * " + y + ")")
 	case term.Divide:
-		return f.name(f.real(), "ratio", x+" / "+y)
+		return f.name(f.typeOf(n), "ratio", x+" / "+y)
 	}
 	f.fail("a real number", n)
 	return "0"
@@ -110,7 +111,52 @@ func (f *function) short(expr string) string {
 	if len(expr) < 90 {
 		return expr
 	}
-	return f.name(f.real(), "t", expr)
+	return f.name(f.widest(expr), "t", expr)
+}
+
+// typeOf returns the type of a real number: double if an element of a local tensor of that type is added to it or the like, since
+// sums are kept with more digits than elements have.
+func (f *function) typeOf(n *term.Term) string {
+	wide := false
+	var visit func(n *term.Term)
+	visit = func(n *term.Term) {
+		switch n.Op {
+		case term.Element:
+			wide = wide || f.tensors[n.Read.Tensor].Type == dtype.F64
+		case term.Add, term.Subtract, term.Multiply, term.Divide, term.Negate:
+			for _, x := range n.Args {
+				visit(x)
+			}
+		case term.Choose:
+			visit(n.Args[1])
+			visit(n.Args[2])
+		}
+	}
+	visit(n)
+	if wide {
+		return "double"
+	}
+	return f.real()
+}
+
+// widest returns the type of an expression: double if it has a name of that type.
+func (f *function) widest(expr string) string {
+	for _, w := range words.FindAllString(expr, -1) {
+		if f.doubles[w] {
+			return "double"
+		}
+	}
+	return f.real()
+}
+
+var words = regexp.MustCompile(`[a-zA-Z_][a-zA-Z_0-9]*`)
+
+// rounded returns an expression as a number of the type in which functions are computed.
+func (f *function) rounded(expr string) string {
+	if f.widest(expr) == f.real() {
+		return expr
+	}
+	return "(" + f.real() + ")" + expr
 }
 
 // functions that Prelude has for real numbers.
@@ -132,7 +178,7 @@ func (f *function) apply(n *term.Term) string {
 	}
 	var args []string
 	for _, a := range n.Args {
-		args = append(args, f.number(a))
+		args = append(args, f.rounded(f.number(a)))
 	}
 	typ := f.real()
 	if n.Kind == term.Boolean {
@@ -337,7 +383,7 @@ func (f *function) condition(n *term.Term) string {
 	case a == term.Boolean && b == term.Boolean && (n.Op == term.Equal || n.Op == term.Unequal):
 		return "(" + f.condition(n.Args[0]) + " " + sign + " " + f.condition(n.Args[1]) + ")"
 	}
-	return "(" + f.number(n.Args[0]) + " " + sign + " " + f.number(n.Args[1]) + ")"
+	return "(" + f.rounded(f.number(n.Args[0])) + " " + sign + " " + f.rounded(f.number(n.Args[1])) + ")"
 }
 
 // logic writes a conjunction or a disjunction. The second condition is computed only where the first decides nothing.
@@ -373,6 +419,7 @@ func (f *function) choice(n *term.Term, typ string, write func(*term.Term) strin
 		return f.name(typ, "chosen", fmt.Sprintf("%s ? %s : %s", holds, x, y))
 	}
 	out := f.unique("chosen")
+	f.typed(out, typ)
 	f.line("%s %s;", typ, out)
 	f.open("if (%s) {", holds)
 	f.body = append(f.body, xs...)
@@ -446,6 +493,7 @@ func (f *function) element(n *term.Term, typ string, write func(*term.Term) stri
 		return f.name(typ, name, fmt.Sprintf("%s ? %s%s : (%s)%s", inside, cast, load(r.Tensor), typ, other))
 	}
 	out := f.unique(name)
+	f.typed(out, typ)
 	f.line("%s %s = 0;", typ, out)
 	f.open("if (%s) {", inside)
 	if which == "" {

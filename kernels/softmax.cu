@@ -1,0 +1,34 @@
+// The device code of softmax. A block computes a lane: elements along the axis.
+
+// lane is where the elements of lane i are: the first, and how far the next one is.
+template <class Arguments> __device__ void lane(const Arguments &a, long long i, long long &first, long long &next) {
+	next = a.B.product;
+	first = i / next * a.R * next + i % next;
+}
+
+template <class T> __device__ void softmax_forward(const softmax::forward<T> &a, long long i) {
+	typedef typename opgen_value<T>::type value;
+	DYNAMIC_SHARED(double, shared);
+	long long first, next;
+	lane(a, i, first, next);
+	value top = -OPGEN_INF;
+	for (long long r = threadIdx.x; r < a.R; r += blockDim.x) top = opgen_max(top, a.input.at(first + r * next));
+	top = opgen_most(top, (value *)shared);
+	double sum = 0;
+	for (long long r = threadIdx.x; r < a.R; r += blockDim.x) sum += opgen_exp(a.input.at(first + r * next) - top);
+	sum = opgen_sum(sum, shared);
+	for (long long r = threadIdx.x; r < a.R; r += blockDim.x)
+		a.output.set(first + r * next, (value)(opgen_exp(a.input.at(first + r * next) - top) / sum));
+}
+
+template <class T> __device__ void softmax_backward(const softmax::backward<T> &a, long long i) {
+	typedef typename opgen_value<T>::type value;
+	DYNAMIC_SHARED(double, shared);
+	long long first, next;
+	lane(a, i, first, next);
+	double dot = 0;
+	for (long long r = threadIdx.x; r < a.R; r += blockDim.x) dot += (double)a.output.at(first + r * next) * a.grad_output.at(first + r * next);
+	dot = opgen_sum(dot, shared);
+	for (long long r = threadIdx.x; r < a.R; r += blockDim.x)
+		a.grad_input.put(first + r * next, (value)(a.output.at(first + r * next) * (a.grad_output.at(first + r * next) - dot)));
+}

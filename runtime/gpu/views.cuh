@@ -1,0 +1,95 @@
+// What device code by hand sees of tensors. As in Go, a view for reading has no way to write, and one for writing none to read.
+// Elements are found by their row-major numbers. Those of 16 bits are float in computations, and integers i64.
+
+template <class T> struct opgen_value { typedef i64 type; };
+template <> struct opgen_value<float> { typedef float type; };
+template <> struct opgen_value<double> { typedef double type; };
+template <> struct opgen_value<opgen_f16> { typedef float type; };
+template <> struct opgen_value<opgen_bf16> { typedef float type; };
+template <> struct opgen_value<opgen_bool> { typedef bool type; };
+
+#define OPGEN_METHOD __device__ __forceinline__
+
+// opgen_ro reads a tensor.
+template <class T> class opgen_ro {
+	const T *p;
+public:
+	typedef typename opgen_value<T>::type value;
+	opgen_ro() = default;
+	OPGEN_METHOD opgen_ro(const T *p) : p(p) {}
+	OPGEN_METHOD bool given() const { return p != nullptr; }
+	OPGEN_METHOD value at(i64 i) const { return (value)opgen_load(p, i); }
+};
+
+// opgen_wo writes a tensor.
+template <class T> class opgen_wo {
+	T *p;
+public:
+	typedef typename opgen_value<T>::type value;
+	opgen_wo() = default;
+	OPGEN_METHOD opgen_wo(T *p) : p(p) {}
+	OPGEN_METHOD bool given() const { return p != nullptr; }
+	OPGEN_METHOD void set(i64 i, value v) const { opgen_store(p, i, v); }
+};
+
+// opgen_rw reads and writes a tensor.
+template <class T> class opgen_rw {
+	T *p;
+public:
+	typedef typename opgen_value<T>::type value;
+	opgen_rw() = default;
+	OPGEN_METHOD opgen_rw(T *p) : p(p) {}
+	OPGEN_METHOD bool given() const { return p != nullptr; }
+	OPGEN_METHOD value at(i64 i) const { return (value)opgen_load((const T *)p, i); }
+	OPGEN_METHOD void set(i64 i, value v) const { opgen_store(p, i, v); }
+};
+
+// opgen_grad takes each element of a gradient once. It is stored, added to what is there, or dropped.
+template <class T> class opgen_grad {
+	T *p;
+	i64 mode;
+public:
+	typedef typename opgen_value<T>::type value;
+	opgen_grad() = default;
+	OPGEN_METHOD opgen_grad(T *p, i64 mode) : p(p), mode(mode) {}
+	OPGEN_METHOD bool wanted() const { return p != nullptr; }
+	OPGEN_METHOD void put(i64 i, value v) const {
+		if (p == nullptr) return;
+		if (mode == 2) opgen_add(p, i, v);
+		else opgen_store(p, i, v);
+	}
+};
+
+// opgen_extents are the dimensions of a run, such as A... .
+struct opgen_extents {
+	i64 rank, product, at[8];
+};
+
+// opgen_sum returns the sum of what the threads of a block have to all of them, in a fixed order. shared has room for as many
+// numbers as the block has threads. All threads of the block call it.
+template <class T> OPGEN_DEVICE T opgen_sum(T x, T *shared) {
+	__syncthreads();
+	shared[threadIdx.x] = x;
+	__syncthreads();
+	for (unsigned have = blockDim.x; have > 1;) {
+		const unsigned half = (have + 1) / 2;
+		if (threadIdx.x + half < have) shared[threadIdx.x] += shared[threadIdx.x + half];
+		__syncthreads();
+		have = half;
+	}
+	return shared[0];
+}
+
+// opgen_most does so with the greatest number.
+template <class T> OPGEN_DEVICE T opgen_most(T x, T *shared) {
+	__syncthreads();
+	shared[threadIdx.x] = x;
+	__syncthreads();
+	for (unsigned have = blockDim.x; have > 1;) {
+		const unsigned half = (have + 1) / 2;
+		if (threadIdx.x + half < have) shared[threadIdx.x] = opgen_max(shared[threadIdx.x], shared[threadIdx.x + half]);
+		__syncthreads();
+		have = half;
+	}
+	return shared[0];
+}
