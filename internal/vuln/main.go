@@ -22,6 +22,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/opgen/opgen/internal/printer"
 )
 
 // vulnerable is the exit status of govulncheck if the module calls what has a vulnerability.
@@ -51,7 +53,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "vuln:", err)
 		os.Exit(2)
 	}
-	status := c.run(dir, os.Stdout)
+	status := printer.Run("vuln", os.Stdout, os.Stderr, func(stdout, _ io.Writer) int { return c.run(dir, stdout) })
 	os.RemoveAll(dir)
 	os.Exit(status)
 }

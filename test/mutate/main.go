@@ -44,6 +44,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/opgen/opgen/internal/printer"
 )
 
 // enough is the share of mutants that must be killed.
@@ -82,7 +84,9 @@ func main() {
 		if *code {
 			judged = runCode
 		}
-		status, err = judged(ctx, o, os.Stdout)
+		out := printer.New(os.Stdout)
+		status, err = judged(ctx, o, out)
+		err = errors.Join(err, out.Err())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
