@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Trouble is the exit status of a command whose output is lost.
-const Trouble = 2
+// trouble is the exit status of a command whose output is lost.
+const trouble = 2
 
 // Printer passes on what is written to it, and keeps the first error in mind. Several goroutines may write.
 type Printer struct {
@@ -36,16 +36,16 @@ func (p *Printer) Err() error {
 	return p.err
 }
 
-// Run runs the command of the given name and returns its exit status. That is Trouble if not all could be written.
+// Run runs the command of the given name and returns its exit status. That is 2 if not all could be written.
 func Run(name string, stdout, stderr io.Writer, run func(stdout, stderr io.Writer) int) int {
 	out, errs := New(stdout), New(stderr)
 	status := run(out, errs)
 	if err := out.Err(); err != nil {
 		fmt.Fprintf(errs, "%s: standard output: %v\n", name, err)
-		return Trouble
+		return trouble
 	}
 	if errs.Err() != nil {
-		return Trouble
+		return trouble
 	}
 	return status
 }

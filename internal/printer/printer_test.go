@@ -37,9 +37,9 @@ func TestRun(t *testing.T) {
 		stderr            string
 	}{
 		{100, 100, 1, "note\n"},
-		{5, 100, Trouble, "note\nx: standard output: no space left on device\n"},
-		{100, 2, Trouble, ""},
-		{0, 0, Trouble, ""},
+		{5, 100, trouble, "note\nx: standard output: no space left on device\n"},
+		{100, 2, trouble, ""},
+		{0, 0, trouble, ""},
 	} {
 		stderr := &disk{left: c.errs}
 		if got := Run("x", &disk{left: c.out}, stderr, print); got != c.status || stderr.String() != c.stderr {
