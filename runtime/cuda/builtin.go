@@ -193,4 +193,3 @@ type transfer struct {
 func newTransfer(to, from engine.Region) *transfer {
 	return &transfer{address(to), address(from), to.Memory.(*memory).device, from.Memory.(*memory).device, to.Size}
 }
-

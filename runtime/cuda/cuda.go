@@ -14,7 +14,6 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/target"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -28,10 +27,6 @@ type Config struct {
 	// once for each device.
 	Library func(device int) any
 }
-
-// Target is the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some microseconds to launch.
-// Estimates of bytes and of latency are those of current devices.
-var Target = target.Target{Name: gpu.CUDA, TaskTime: 4000, ByteTime: 0.001, Latency: 2000}
 
 // Fallback registers, for each task of a registry without a kernel for GPUs, its kernel for CPUs. The backend runs it on the host:
 // it copies tensors there and back. Elements of 16 bits are converted to f32 there.
