@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,8 +105,9 @@ func runCode(ctx context.Context, o options, w io.Writer) (int, error) {
 	}
 	verdicts := make([]verdict, len(mutants))
 	var print sync.Mutex
-	err = inParallel(ctx, o.parallel, len(mutants), func(i int) error {
-		var err error
+	order := rand.New(rand.NewPCG(o.seed, 1)).Perm(len(mutants)) // so that the first verdicts are a sample of all
+	err = inParallel(ctx, o.parallel, len(mutants), func(k int) error {
+		i, err := order[k], error(nil)
 		verdicts[i], err = j.judge(ctx, i+1, first[i+1], filepath.Dir(mutants[i].file.path))
 		print.Lock()
 		defer print.Unlock()
