@@ -36,11 +36,14 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/parallel"
+	"github.com/opgen/opgen/internal/printer"
 	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/conform"
 	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/formula"
+	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
@@ -49,13 +52,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command runs opconform. Its status is 2 if not all can be printed.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return printer.Run("opconform", stdout, stderr, func(stdout, stderr io.Writer) int { return run(ctx, args, stdout, stderr) })
 }
 
 // engines holds, by name of engine, the functions that make a backend with a number of workers.
-var engines = map[string]func(workers int) engine.Backend{
-	"cpu":     func(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers}) },
-	"checked": func(workers int) engine.Backend { return checked.New(cpu.Config{Workers: workers}) },
+var engines = map[string]func(workers int) (engine.Backend, error){
+	"cpu":     func(workers int) (engine.Backend, error) { return cpu.New(cpu.Config{Workers: workers}), nil },
+	"checked": func(workers int) (engine.Backend, error) { return checked.New(cpu.Config{Workers: workers}), nil },
+	"cuda":    func(workers int) (engine.Backend, error) { return cuda.New(cuda.Config{Queues: workers}) },
 }
 
 // kernels holds, by name, the functions that register kernels for the operators of the catalogue.
@@ -63,6 +72,15 @@ var kernels = map[string]func(*task.Registry) error{
 	"catalogue": catalogue.Register,
 	"formula":   func(r *task.Registry) error { return ofFormulas(r, formula.Register) },
 	"reference": func(r *task.Registry) error { return ofFormulas(r, formula.RegisterReference) },
+}
+
+// deviceKernels holds those for GPUs. The reference runs on the host.
+var deviceKernels = map[string]func(*task.Registry) error{
+	"catalogue": catalogue.RegisterCUDA,
+	"formula": func(r *task.Registry) error {
+		return errors.Join(kernels["formula"](r), ofFormulas(r, func(r *task.Registry, _ op.Target, o ...*task.Operator) error { return formula.RegisterCUDA(r, o...) }), gpu.RegisterHost(r))
+	},
+	"reference": func(r *task.Registry) error { return errors.Join(kernels["reference"](r), gpu.RegisterHost(r)) },
 }
 
 // ofFormulas registers kernels that are made of formulas. Operators without a formula are left out.
@@ -97,7 +115,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: opconform [flags] DIR")
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known+"; checked also checks kernels")
+	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known+"; checked also checks kernels, and cuda runs on a GPU")
 	flags.StringVar(&o.kernels, "kernels", "catalogue", "the `kernels` to run: those of the catalogue, or formula, which computes what specs say")
 	flags.StringVar(&o.op, "op", "", "run the cases of these `operators` only, separated by commas")
 	flags.StringVar(&o.dtype, "dtype", "float32", "the `type` in which floating-point cases are computed: float32 or float64")
@@ -129,7 +147,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if o.dtype != "float32" && o.dtype != "float64" {
 		return trouble(fmt.Errorf("--dtype: want float32 or float64, got %q", o.dtype))
 	}
-	register, ok := kernels[o.kernels]
+	sets := kernels
+	if o.engine == "cuda" {
+		sets = deviceKernels
+	}
+	register, ok := sets[o.kernels]
 	if !ok {
 		return trouble(fmt.Errorf("--kernels: want catalogue, formula or reference, got %q", o.kernels))
 	}
@@ -137,8 +159,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := register(&registry); err != nil {
 		return trouble(err)
 	}
+	if b, err := backend(o.workers); err != nil { // rather than an error of each case
+		return trouble(err)
+	} else if err := b.Close(); err != nil {
+		return trouble(err)
+	}
 	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64",
-		Backend: func() engine.Backend { return backend(o.workers) }}
+		Backend: func() (engine.Backend, error) { return backend(o.workers) }}
 	var ops []string
 	if o.op != "" {
 		ops = strings.Split(o.op, ",")

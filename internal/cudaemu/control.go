@@ -28,7 +28,7 @@ func Main(m *testing.M) {
 	if os.Getenv(libraryVariable) != "" {
 		os.Exit(m.Run())
 	}
-	code, err := again()
+	code, err := again(os.Args[1:]...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -36,7 +36,21 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-func again() (int, error) {
+// Inside runs a test of a package with a TestMain of its own in another process, with the emulator. It returns whether this is that
+// process.
+func Inside(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(libraryVariable) != "" {
+		return true
+	}
+	if code, err := again("-test.run=^"+t.Name()+"$", "-test.v"); code != 0 || err != nil {
+		t.Fatalf("status %d, %v", code, err)
+	}
+	return false
+}
+
+// again runs this program in another process, with the emulator, and returns its exit status.
+func again(args ...string) (int, error) {
 	dir, err := os.MkdirTemp("", "cudaemu")
 	if err != nil {
 		return 0, err
@@ -49,7 +63,7 @@ func again() (int, error) {
 	if err := os.WriteFile(control, make([]byte, unsafe.Sizeof(Control{})), 0o644); err != nil {
 		return 0, err
 	}
-	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd := exec.Command(os.Args[0], args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(Environment(dir), controlVariable+"="+control)
 	if os.Getenv(cacheVariable) == "" {

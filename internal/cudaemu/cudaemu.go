@@ -17,8 +17,9 @@ import (
 var sources embed.FS
 
 // flags are those with which g++ compiles device code. Products are not fused with sums, as Go does on amd64. Shared variables
-// are thread-local, of a library that can be unloaded.
-const flags = "-x c++ -std=c++17 -O1 -w -fPIC -fno-gnu-unique -fvisibility=hidden -fwrapv -fno-strict-aliasing -fno-math-errno -ffp-contract=off"
+// are thread-local, of a library that can be unloaded. Large local arrays touch each page of the stack, so that they do not
+// step over the page that ends it.
+const flags = "-x c++ -std=c++17 -O1 -w -fPIC -fno-gnu-unique -fvisibility=hidden -fwrapv -fno-strict-aliasing -fno-math-errno -ffp-contract=off -fstack-clash-protection"
 
 // Build writes the emulator to a folder: libcuda.so.1, and compile.sh with what it needs.
 func Build(dir string) error {

@@ -63,11 +63,13 @@ func Read(inputs []Input, list *diag.List) *check.Result {
 	names := map[string]int{} // of the specs, to their numbers
 	for i, s := range read {
 		list.Merge(&lists[i])
+		if !s.Name.Set() { // which is a finding, and no clash with a name that is empty
+			specs = append(specs, s)
+			continue
+		}
 		first, clash := names[s.Name.V]
 		if !clash {
-			if s.Name.Set() {
-				names[s.Name.V] = len(specs)
-			}
+			names[s.Name.V] = len(specs)
 			specs = append(specs, s)
 			continue
 		}

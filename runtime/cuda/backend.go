@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/cu"
 
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
 	"github.com/opgen/opgen/runtime/target"
 )
@@ -71,8 +72,11 @@ func open(c Config) (_ *Backend, err error) {
 	return b, nil
 }
 
-// Target returns Target.
-func (b *Backend) Target() target.Target { return Target }
+// Target returns the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some microseconds to launch.
+// The times of bytes and of signals are those of current devices.
+func (b *Backend) Target() target.Target {
+	return target.Target{Name: gpu.CUDA, TaskTime: 4000, ByteTime: 0.001, Latency: 2000}
+}
 
 // Devices returns the number of devices.
 func (b *Backend) Devices() int { return len(b.devices) }

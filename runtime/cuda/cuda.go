@@ -6,11 +6,6 @@
 // inputs of kernels that are written in Go, which run on the host.
 package cuda
 
-import (
-	"github.com/opgen/opgen/runtime/gpu"
-	"github.com/opgen/opgen/runtime/target"
-)
-
 // Config configures a backend.
 type Config struct {
 	// Devices is the number of devices; 0 means one. They are the first ones that the driver lists.
@@ -21,7 +16,3 @@ type Config struct {
 	// once for each device.
 	Library func(device int) any
 }
-
-// Target is the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some microseconds to launch.
-// Estimates of bytes and of latency are those of current devices.
-var Target = target.Target{Name: gpu.CUDA, TaskTime: 4000, ByteTime: 0.001, Latency: 2000}

@@ -126,6 +126,20 @@ func (d *device) do(f func() error) error {
 	return f()
 }
 
+// release is do for a function that frees something: if the context cannot be made current, it tries once more.
+func (d *device) release(f func() error) error {
+	done := false
+	g := func() error {
+		done = true
+		return f()
+	}
+	err := d.do(g)
+	if !done {
+		err = errors.Join(err, d.do(g))
+	}
+	return err
+}
+
 // call is do for a function of package cu, whose error gets the name of what was called.
 func (d *device) call(name string, f func() error) error {
 	return d.do(func() error { return cudadriver.Wrap(name, f()) })
@@ -136,7 +150,7 @@ func (d *device) close() error {
 		return nil
 	}
 	d.opened = false
-	err := d.do(func() error {
+	err := d.release(func() error {
 		var errs []error
 		if d.transfer != cu.NoStream {
 			errs = append(errs, cudadriver.Wrap("cuStreamDestroy", d.transfer.Destroy()))
@@ -209,7 +223,7 @@ func (d *device) alloc(n int64) (cu.DevicePtr, error) {
 // Free frees what Alloc returned.
 func (b *Backend) Free(m engine.Memory) error {
 	x := m.(*memory)
-	err := x.device.do(func() error {
+	err := x.device.release(func() error {
 		err := cudadriver.Wrap("cuMemFree", cu.MemFree(x.at))
 		if x.pinned {
 			err = errors.Join(err, freePinned(x.mirror))

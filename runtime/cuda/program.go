@@ -149,7 +149,9 @@ func (p *program) loadModule(key moduleKey, source string) error {
 
 // onClose notes what Close calls.
 func (p *program) onClose(d *device, name string, f func() error) {
-	p.free = append(p.free, func() error { return d.call(name, f) })
+	p.free = append(p.free, func() error {
+		return d.release(func() error { return cudadriver.Wrap(name, f()) })
+	})
 }
 
 // function returns a function of a module.
