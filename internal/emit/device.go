@@ -172,6 +172,7 @@ func (d *deviceEmitter) source() string {
 	p("#line 1 \"%s\"", o.CUDA.Path)
 	p("%s", strings.TrimRight(strings.ReplaceAll(o.CUDA.Text, "\r\n", "\n"), "\n"))
 	p("#line 1 \"%s/cuda.cu\"\n", o.Package)
+	p("} // namespace opgen_%s\n", hashMark)
 	for _, t := range o.CUDA.Tasks {
 		for _, s := range t.Steps {
 			for _, v := range d.deviceVariants(t) {
@@ -179,8 +180,7 @@ func (d *deviceEmitter) source() string {
 			}
 		}
 	}
-	p("} // namespace opgen_%s", hashMark)
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // words returns how many words of 8 bytes the numbers take.
@@ -226,6 +226,7 @@ func (d *deviceEmitter) deviceVariants(t model.CUDATask) [][]dtype.Type {
 func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model.Step, types []dtype.Type) {
 	o := d.op
 	name := fmt.Sprintf("opgen_%s", o.CUDAFunction(t, s))
+	space := "opgen_" + hashMark + "::" + deviceName(o.Operator.Name)
 	var args []string
 	of := map[string]string{}
 	for i, v := range o.Types {
@@ -258,10 +259,10 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 		}
 		sets = append(sets, fmt.Sprintf("opgen_args.%s = {%s};", deviceParam(x), deviceParam(x)))
 	}
-	params = append(params, "const "+deviceName(o.Operator.Name)+"::numbers *opgen_numbers")
+	params = append(params, "const "+space+"::numbers *opgen_numbers")
 	p("extern \"C\" __global__ void __launch_bounds__(%d) %s_%s(%s) {", t.Block, name, hashMark, strings.Join(params, ", "))
-	p("\t%s::%s%s opgen_args;", deviceName(o.Operator.Name), deviceName(t.Name), list)
-	p("\t(%s::numbers &)opgen_args = *opgen_numbers;", deviceName(o.Operator.Name))
+	p("\t%s::%s%s opgen_args;", space, deviceName(t.Name), list)
+	p("\t(%s::numbers &)opgen_args = *opgen_numbers;", space)
 	for _, set := range sets {
 		p("\t%s", set)
 	}
@@ -269,7 +270,7 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 	if t.PerBlock {
 		first, stride = "blockIdx.x", "gridDim.x"
 	}
-	p("\tfor (long long opgen_i = %s; opgen_i < opgen_args.work; opgen_i += %s) %s%s(opgen_args, opgen_i);", first, stride, o.CUDAFunction(t, s), list)
+	p("\tfor (long long opgen_i = %s; opgen_i < opgen_args.work; opgen_i += %s) opgen_%s::%s%s(opgen_args, opgen_i);", first, stride, hashMark, o.CUDAFunction(t, s), list)
 	p("}\n")
 }
 
