@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan"
 )
 
 // program is a plan that is ready to run: its device code is loaded, and what it needs besides the plan's tensors is allocated.
@@ -25,7 +26,7 @@ type program struct {
 	events  []cu.Event // of points of streams
 	lanes   []*lane
 	modules map[moduleKey]*module
-	copies  []*hostCopy
+	copies  []*copied
 	records []*recordList
 	scratch map[*binding][]cu.DevicePtr
 	free    []func() error // what frees what the program holds
@@ -81,7 +82,7 @@ func (p *program) build(tasks []launchable) error {
 		}
 		p.jobs = append(p.jobs, j)
 	}
-	p.plan()
+	p.order()
 	if err := p.makeEvents(); err != nil {
 		return err
 	}
@@ -216,13 +217,23 @@ func (p *program) makeScratch(b *binding) error {
 	return nil
 }
 
-// hostCopy is a copy, on a device, of bytes of the host. The bytes may change between runs.
-type hostCopy struct {
+// copied is memory of a device for copies of bytes of the host. The bytes may change between runs.
+type copied struct {
 	device *device
-	from   []byte
 	at     cu.DevicePtr
 	sent   []byte // pinned: what was copied last
+	used   int    // bytes
+	parts  []part
 }
+
+// part is bytes of the host, and where their copy is.
+type part struct {
+	from []byte
+	off  int
+}
+
+// copiedBytes is the size of memory for copies, unless one needs more: most are small, and pinned memory takes time to get.
+const copiedBytes = 64 << 10
 
 // constant returns the address of a copy of bytes.
 func (p *program) constant(d *device, bytes []byte) (cu.DevicePtr, error) {
@@ -230,20 +241,43 @@ func (p *program) constant(d *device, bytes []byte) (cu.DevicePtr, error) {
 		return 0, nil
 	}
 	for _, c := range p.copies {
-		if c.device == d && unsafe.SliceData(c.from) == unsafe.SliceData(bytes) && len(c.from) == len(bytes) {
-			return c.at, nil
+		for _, x := range c.parts {
+			if c.device == d && unsafe.SliceData(x.from) == unsafe.SliceData(bytes) && len(x.from) == len(bytes) {
+				return c.at + cu.DevicePtr(x.off), nil
+			}
 		}
 	}
-	at, err := p.buffer(d, int64(len(bytes)))
+	c, err := p.room(d, len(bytes))
 	if err != nil {
 		return 0, err
 	}
-	sent, err := p.pinned(d, len(bytes)) // zeros, as those of the buffer
-	if err != nil {
-		return 0, err
+	off := c.used
+	c.used += aligned(len(bytes))
+	c.parts = append(c.parts, part{bytes, off})
+	return c.at + cu.DevicePtr(off), nil
+}
+
+func aligned(n int) int { return (n + plan.Align - 1) &^ (plan.Align - 1) }
+
+// room returns memory for a copy of n bytes.
+func (p *program) room(d *device, n int) (*copied, error) {
+	for _, c := range p.copies {
+		if c.device == d && c.used+n <= len(c.sent) {
+			return c, nil
+		}
 	}
-	p.copies = append(p.copies, &hostCopy{d, bytes, at, sent})
-	return at, nil
+	size := max(aligned(n), copiedBytes)
+	at, err := p.buffer(d, int64(size))
+	if err != nil {
+		return nil, err
+	}
+	sent, err := p.pinned(d, size) // zeros, as those of the buffer
+	if err != nil {
+		return nil, err
+	}
+	c := &copied{device: d, at: at, sent: sent}
+	p.copies = append(p.copies, c)
+	return c, nil
 }
 
 // recordList holds the records of a device.

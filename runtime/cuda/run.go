@@ -212,23 +212,38 @@ func (r *run) prepare() error {
 // send copies to devices what the host changed.
 func (p *program) send() error {
 	for _, c := range p.copies {
-		if bytes.Equal(c.from, c.sent) {
+		changed := false
+		for _, x := range c.parts {
+			if to := c.sent[x.off : x.off+len(x.from)]; !bytes.Equal(x.from, to) {
+				copy(to, x.from)
+				changed = true
+			}
+		}
+		if !changed {
 			continue
 		}
-		copy(c.sent, c.from)
 		err := c.device.do(func() error {
-			err := cu.MemcpyHtoDAsync(c.at, unsafe.Pointer(unsafe.SliceData(c.sent)), int64(len(c.sent)), c.device.transfer)
+			err := cu.MemcpyHtoDAsync(c.at, unsafe.Pointer(unsafe.SliceData(c.sent)), int64(c.used), c.device.transfer)
 			if err == nil {
 				err = c.device.transfer.Synchronize()
 			}
 			return cudadriver.Wrap("cuMemcpyHtoDAsync", err)
 		})
 		if err != nil {
-			clear(c.sent)
+			c.forget()
 			return err
 		}
 	}
 	return nil
+}
+
+// forget makes the next run copy all again.
+func (c *copied) forget() {
+	for _, x := range c.parts {
+		for i, b := range x.from {
+			c.sent[x.off+i] = ^b
+		}
+	}
 }
 
 // clean clears all records.

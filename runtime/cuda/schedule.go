@@ -3,6 +3,8 @@
 package cuda
 
 import (
+	"sort"
+
 	"gorgonia.org/cu"
 
 	"github.com/opgen/opgen/runtime/schedule"
@@ -52,8 +54,8 @@ type walker struct {
 	points  map[int]*point // by index of the command that records or awaits it
 }
 
-// plan sets the commands of the program. At their end, the first lane has waited for the others.
-func (p *program) plan() {
+// order sets the commands of the program. At their end, the first lane has waited for the others.
+func (p *program) order() {
 	s := &p.queues.Plan.Schedule
 	w := &walker{program: p, at: make([]int, len(s.Queues)), current: make([]*lane, len(s.Queues)),
 		signals: make([][]*point, len(s.Queues)), shared: map[int]*point{}, lanes: map[[2]int]*lane{}, points: map[int]*point{}}
@@ -89,13 +91,12 @@ func (w *walker) entry(s *schedule.Schedule, q int) bool {
 		w.wait(q, w.shared[n])
 	case schedule.WaitFor:
 		wait := s.Waits[n]
-		for _, p := range w.signals[wait.Worker] {
-			if p.position >= int(wait.Position) {
-				w.wait(q, p)
-				return true
-			}
+		signals := w.signals[wait.Worker]
+		k := sort.Search(len(signals), func(i int) bool { return signals[i].position >= int(wait.Position) })
+		if k == len(signals) {
+			return false
 		}
-		return false
+		w.wait(q, signals[k])
 	case schedule.Signal:
 		if l := w.current[q]; l != nil {
 			p := w.record(l, w.at[q]+1)
