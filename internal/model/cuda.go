@@ -11,22 +11,22 @@ import (
 
 // CUDA is device code that was written by hand.
 type CUDA struct {
-	File  string      `json:"file"` // in the folder of kernels
-	Text  string      `json:"-"`    // of the file
-	Path  string      `json:"-"`    // of the file, from the module's root
-	Tasks []CUDATask  `json:"tasks"`
+	File  string      `json:"file"`  // in the folder of kernels
+	Text  string      `json:"-"`     // of the file
+	Path  string      `json:"-"`     // of the file, from the module's root
+	Tasks []CUDATask  `json:"tasks"` // that the file computes
 	Pos   source.Pos  `json:"pos"`
 	Span  source.Span `json:"-"` // of the file's name
 }
 
 // CUDATask is a task with device code by hand.
 type CUDATask struct {
-	*Task    `json:"-"`
-	Name     string    `json:"task"`
-	PerBlock bool      `json:"per_block,omitempty"` // whether a block computes an index; otherwise a thread does
-	Block    int       `json:"block"`               // threads of a block
-	Shared   string    `json:"shared,omitempty"`    // an expression: bytes of shared memory of a block
-	SharedX  expr.Node `json:"-"`
+	*Task    `json:"-"` // with its signature
+	Name     string     `json:"task"`                // of the task
+	PerBlock bool       `json:"per_block,omitempty"` // whether a block computes an index; otherwise a thread does
+	Block    int        `json:"block"`               // threads of a block
+	Shared   string     `json:"shared,omitempty"`    // an expression: bytes of shared memory of a block
+	SharedX  expr.Node  `json:"-"`
 }
 
 // defaultBlock is how many threads a block has if the spec does not say.
@@ -55,7 +55,6 @@ func (o *Operator) CUDAFunction(t CUDATask, s *Step) string {
 	}
 	return name
 }
-
 
 // CUDATemplate returns the parameters of the template that a device function is, such as "class T".
 func (o *Operator) CUDATemplate() string {

@@ -80,7 +80,7 @@ type Spec struct {
 	Tiles      []*Tiles
 	Costs      []*Cost
 	CUDA       *CUDA // nil if no device code was written by hand
-	ShapeFunc  bool // whether the key shape_func is there, which is not supported yet
+	ShapeFunc  bool  // whether the key shape_func is there, which is not supported yet
 	Shards     []*Shard
 	Examples   []*Example
 	// InPlace holds what forward may do in place, InPlaceGrads what backward may.

@@ -3,7 +3,6 @@
 package cuda_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
@@ -11,8 +10,6 @@ import (
 	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/engine/enginetest"
-	"github.com/opgen/opgen/runtime/gpu"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 func TestMain(m *testing.M) { cudaemu.Main(m) }
@@ -28,12 +25,7 @@ func open(t testing.TB) func(workers int) engine.Backend {
 	}
 }
 
-// register registers the catalogue for GPUs.
-func register(r *task.Registry) error {
-	return errors.Join(catalogue.Register(r), gpu.RegisterHost(r))
-}
-
-// TestBackend runs the tests that all backends pass.
+// TestBackend runs the tests that all backends pass, with device code of formulas and by hand.
 func TestBackend(t *testing.T) {
-	enginetest.Run(t, open(t), register)
+	enginetest.Run(t, open(t), catalogue.RegisterCUDA)
 }

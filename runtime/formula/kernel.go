@@ -25,8 +25,11 @@ func RegisterReference(r *task.Registry, target op.Target, operators ...*task.Op
 
 // hasByHand reports whether a task has device code by hand for the element types of a variant. It wins over that of formulas.
 func hasByHand(r *task.Registry, s *task.Signature, v task.Variant) bool {
+	if v.Target != gpu.CUDA || r == nil {
+		return false
+	}
 	t := r.Task(s.ID)
-	return v.Target == gpu.CUDA && t != nil && slices.ContainsFunc(t.Variants, func(o task.Variant) bool {
+	return t != nil && slices.ContainsFunc(t.Variants, func(o task.Variant) bool {
 		return o.Target == v.Target && slices.Equal(o.Types, v.Types)
 	})
 }

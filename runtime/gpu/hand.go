@@ -63,6 +63,9 @@ type Numbers struct {
 	err   error
 }
 
+// Bytes returns what was packed.
+func (n *Numbers) Bytes() []byte { return n.words }
+
 // Int adds an integer.
 func (n *Numbers) Int(v int) *Numbers {
 	n.words = binary.LittleEndian.AppendUint64(n.words, uint64(v))
@@ -142,7 +145,7 @@ func (h *hand) Lower(a *task.Accessor) (*Unit, error) {
 			blocks = (work + h.task.Block - 1) / h.task.Block
 		}
 		u.Steps[i] = []Launch{{Entry: h.entry(s.Steps[i].Name), Grid: [3]int{min(blocks, mostBlocks), 1, 1}, Block: [3]int{h.task.Block, 1, 1}, Shared: shared,
-			Args: append(slices.Clip(args), Arg{Kind: Host, Bytes: numbers.words})}}
+			Args: append(slices.Clip(args), Arg{Kind: Host, Bytes: numbers.Bytes()})}}
 	}
 	return u, nil
 }

@@ -13,6 +13,9 @@ import (
 // RegisterHost registers, for each task of a registry without a kernel for GPUs, its kernel for CPUs. Backends run it on the host:
 // they copy tensors there and back. Elements of 16 bits are converted to f32 there.
 func RegisterHost(r *task.Registry) error {
+	if r == nil {
+		return fmt.Errorf("kernels on the host: want a registry, got nil")
+	}
 	var errs []error
 	for _, o := range r.Operators() {
 		for _, s := range o.Signatures {

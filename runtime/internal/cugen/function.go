@@ -24,11 +24,11 @@ type function struct {
 	known   []map[string]string // the names of values, by what they are, in the blocks around
 	grid    [3]int
 	block   [3]int
-	faulty  bool // whether it may leave a fault
-	checks  bool // whether it is to test values, whatever others found
+	faulty  bool            // whether it may leave a fault
+	checks  bool            // whether it is to test values, whatever others found
 	doubles map[string]bool // names of values of type double
-	steps   bool // whether it uses the number of the training step
-	lenient bool // whether elements outside of tensors are 0
+	steps   bool            // whether it uses the number of the training step
+	lenient bool            // whether elements outside of tensors are 0
 	before  string
 	err     error
 }

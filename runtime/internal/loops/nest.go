@@ -76,6 +76,3 @@ func Bounds(n *term.Term) (lo, hi int, known bool) {
 
 // Extent returns how many values an index that starts at 0 has.
 func Extent(v *term.Variable) int { return extent(v) }
-
-// Windowed returns a reduction in which indices that go over a window of constant size count the elements of the window.
-func Windowed(r *term.Reduction) *term.Reduction { return windowed(r) }
