@@ -18,9 +18,12 @@ var (
 // TestRandomLoops compares loops with the interpreter for random formulas of several lines, gradients included.
 func TestRandomLoops(t *testing.T) {
 	for i := range *randomFormulas {
-		w := &writer{Rand: rand.New(rand.NewPCG(*randomSeed, uint64(i)))}
+		size, nested := [][2]int{{3, 4}, {4, 3}, {1, 1}, {2, 3}}[i%4], 2
+		if i%16 == 3 {
+			size, nested = [2]int{1, 1100}, 1 // more than a strip
+		}
+		w := &writer{Rand: rand.New(rand.NewPCG(*randomSeed, uint64(i))), nested: nested}
 		text := w.formula()
-		size := [][2]int{{3, 4}, {4, 3}, {1, 1}, {2, 300}}[i%4]
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			defer func() {
 				if t.Failed() {
@@ -36,7 +39,7 @@ func TestRandomLoops(t *testing.T) {
 type writer struct {
 	*rand.Rand
 	matrices, rows []string // tensors that lines before have given
-	inner          int      // how many reductions are open
+	inner, nested  int      // how many reductions are open, and how many may be
 }
 
 // formula writes one to four lines with results of their own, and then the outputs.
@@ -80,7 +83,7 @@ func (w *writer) real(index string, depth int) string {
 	case 9:
 		return fmt.Sprintf("%s(%s, %s)", w.pick("max", "min"), sub(), sub())
 	case 10:
-		if w.inner < 2 {
+		if w.inner < w.nested {
 			return w.reduction(depth - 1)
 		}
 	case 11:
