@@ -89,6 +89,33 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 	}
 }
 
+// TestLoopsOfExtremes compares gradients of extremes of computed values. Where a value is the extreme, it must equal it to the last
+// bit, also where loops compute it in another way than the extreme.
+func TestLoopsOfExtremes(t *testing.T) {
+	for _, text := range []string{
+		"s[n] = max(k': (x[n, k'] + 2) / (2 + x[n, 0]^2))",
+		"s[n] = max(k: (x[n, k] + 2) / (2 + w[n, 0]^2))",
+		"s[n] = max(k: (x[n, k] + w[n, 0]) / (2 + x[n, 0]^2))",
+		"t[n] = sum(k: w[n, k])\ns[n] = max(k: (x[n, k] + t[n]) / (2 + x[n, 0]^2))",
+		"s[n] = min(k: exp(tanh(2 + w[n, w[n, k] > 0.4 ? k : 0])))",
+		"t[n, k] = sin(x[n, k])\ns[n] = min(k: (0.3 + tanh(sin(t[n, (k + 1) % K]))))",
+		"s[n] = max(k: log(2 + tanh(w[n, quotient(k, 2)])))",
+		"t[n, k] = x[n, k] + 1\ns[n] = max(k: t[n, k] * j[n] / (2 + w[n, j[n]]^2))",
+		"s[n] = min(k: exp(sin(w[n, k])) / (2 + x[n, j[n]]^2))",
+		"s[n] = max(k if x[n, k] > 0.3: (x[n, k] + 2) / (2 + x[n, 0]^2))",
+		"s[n] = max(k if k < K - 1: exp(sin(x[n, k + 1])) / (2 + x[n, 0]^2))",
+		"s[n] = x[n, 0] > 0.4 ? max(k if k < K - 1: exp(sin(x[n, k + 1])) / (2 + x[n, 0]^2)) : 1",
+		"y[n, k] = k < K - 1 ? max(k' if k' < k: exp(sin(x[n, k + 1] * w[n, k'])) / (2 + x[n, 0]^2)) : 1",
+		"y[n, k] = k < K - 1 ? min(k': exp(sin(x[n, k + 1] * w[n, k'])) / (2 + x[n, 0]^2)) : 1",
+	} {
+		for _, size := range [][2]int{{3, 4}, {4, 3}, {5, 7}, {20, 30}} {
+			for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
+			}
+		}
+	}
+}
+
 // compareLoops compares loops with the interpreter for a formula.
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	t.Helper()
