@@ -43,7 +43,6 @@ import (
 	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/formula"
-	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
@@ -74,13 +73,12 @@ var kernels = map[string]func(*task.Registry) error{
 	"reference": func(r *task.Registry) error { return ofFormulas(r, formula.RegisterReference) },
 }
 
-// deviceKernels holds those for GPUs. The reference runs on the host.
+// deviceKernels holds those for GPUs.
 var deviceKernels = map[string]func(*task.Registry) error{
 	"catalogue": catalogue.RegisterCUDA,
 	"formula": func(r *task.Registry) error {
-		return errors.Join(kernels["formula"](r), ofFormulas(r, func(r *task.Registry, _ op.Target, o ...*task.Operator) error { return formula.RegisterCUDA(r, o...) }), gpu.RegisterHost(r))
+		return ofFormulas(r, func(r *task.Registry, _ op.Target, o ...*task.Operator) error { return formula.RegisterCUDA(r, o...) })
 	},
-	"reference": func(r *task.Registry) error { return errors.Join(kernels["reference"](r), gpu.RegisterHost(r)) },
 }
 
 // ofFormulas registers kernels that are made of formulas. Operators without a formula are left out.
@@ -153,7 +151,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	register, ok := sets[o.kernels]
 	if !ok {
-		return trouble(fmt.Errorf("--kernels: want catalogue, formula or reference, got %q", o.kernels))
+		return trouble(fmt.Errorf("--kernels: want %s for engine %s, got %q", strings.Join(slices.Sorted(maps.Keys(sets)), " or "), o.engine, o.kernels))
 	}
 	var registry task.Registry
 	if err := register(&registry); err != nil {

@@ -5,7 +5,6 @@ package cuda_test
 import (
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/cudaemu"
 	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/engine"
@@ -25,7 +24,9 @@ func open(t testing.TB) func(workers int) engine.Backend {
 	}
 }
 
-// TestBackend runs the tests that all backends pass, with device code of formulas and by hand.
+// TestBackend runs the tests that all backends pass, with device code of formulas and by hand. Then nvcc compiles all of it.
 func TestBackend(t *testing.T) {
-	enginetest.Run(t, open(t), catalogue.RegisterCUDA)
+	l := &library{sources: map[string]map[string]bool{}}
+	enginetest.Run(t, open(t), l.register)
+	l.compile(t)
 }

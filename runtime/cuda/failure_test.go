@@ -9,6 +9,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
@@ -23,7 +24,7 @@ func train(ctx context.Context) (answers []float32, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = opgen.Do(register, func(s *opgen.Session) error {
+	err = opgen.Do(catalogue.RegisterCUDA, func(s *opgen.Session) error {
 		g := graph.New(1)
 		x, y := g.Input("x", dtype.F32, 4, 2), g.Input("y", dtype.F32, 4, 1)
 		hidden := linear.Apply(g, linear.Defaults(8).WithActivation(activation.Tanh), x)
