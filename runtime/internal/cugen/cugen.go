@@ -73,6 +73,7 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 			return nil, fmt.Errorf("there is no device code for elements of type %v of %s", t.Type, p.Tensors[i].Name)
 		}
 	}
+	g.widen(nests)
 	for _, b := range bounded {
 		g.below(b)
 	}
@@ -89,6 +90,25 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed char", dtype.I16: "short", dtype.I32: "int", dtype.I64: "long long",
 	dtype.U8: "unsigned char", dtype.U16: "unsigned short", dtype.U32: "unsigned", dtype.U64: "unsigned long long",
 	dtype.F16: "opgen_f16", dtype.BF16: "opgen_bf16", dtype.F32: "float", dtype.F64: "double"}
+
+// widen gives local tensors of few elements that are computed of numbers of type double that type, so that terms which cancel each
+// other have the same digits.
+func (g *generator) widen(nests []*loops.Nest) {
+	most := 1024
+	for i, t := range g.p.Tensors {
+		if t.Slot >= 0 {
+			most = max(most, g.elements(i))
+		}
+	}
+	for _, n := range nests {
+		for _, s := range n.Statements {
+			t := &g.tensors[s.Target]
+			if t.Local && t.Memory == s.Target && t.Type == g.own && s.Value.Kind == term.Real && 4*g.elements(s.Target) <= most && g.typeOf(s.Value) == ctypes[dtype.F64] {
+				t.Type = dtype.F64
+			}
+		}
+	}
+}
 
 // generator compiles the statements of one program.
 type generator struct {

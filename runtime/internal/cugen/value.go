@@ -116,13 +116,13 @@ func (f *function) short(expr string) string {
 
 // typeOf returns the type of a real number: double if an element of a local tensor of that type is added to it or the like, since
 // sums are kept with more digits than elements have.
-func (f *function) typeOf(n *term.Term) string {
+func (g *generator) typeOf(n *term.Term) string {
 	wide := false
 	var visit func(n *term.Term)
 	visit = func(n *term.Term) {
 		switch n.Op {
 		case term.Element:
-			wide = wide || f.tensors[n.Read.Tensor].Type == dtype.F64
+			wide = wide || g.tensors[n.Read.Tensor].Type == dtype.F64
 		case term.Add, term.Subtract, term.Multiply, term.Divide, term.Negate:
 			for _, x := range n.Args {
 				visit(x)
@@ -136,7 +136,7 @@ func (f *function) typeOf(n *term.Term) string {
 	if wide {
 		return "double"
 	}
-	return f.real()
+	return g.real()
 }
 
 // widest returns the type of an expression: double if it has a name of that type.
