@@ -36,6 +36,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/parallel"
+	"github.com/opgen/opgen/internal/printer"
 	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/conform"
 	"github.com/opgen/opgen/runtime/cpu"
@@ -49,7 +50,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command runs opconform. Its status is 2 if not all can be printed.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return printer.Run("opconform", stdout, stderr, func(stdout, stderr io.Writer) int { return run(ctx, args, stdout, stderr) })
 }
 
 // engines holds, by name of engine, the functions that make a backend with a number of workers.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,24 @@ func opconform(t *testing.T, args ...string) (status int, stdout []string, stder
 	var out, errs bytes.Buffer
 	status = run(t.Context(), args, &out, &errs)
 	return status, strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), errs.String()
+}
+
+// full is a disk without any space.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestFullOutput checks that the status is 2 if the output is lost, whatever is printed.
+func TestFullOutput(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-op", "flat", cases}, {"-op", "flat", "-v", cases}, {"-json", cases}} {
+		var errs bytes.Buffer
+		if status := command(t.Context(), args, full{}, &errs); status != 2 || !strings.Contains(errs.String(), errFull.Error()) {
+			t.Errorf("%v: status %d, %s, want 2 and the error", args, status, &errs)
+		}
+	}
 }
 
 func last(lines []string) string { return lines[len(lines)-1] }

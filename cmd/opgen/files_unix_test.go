@@ -80,6 +80,26 @@ func (s *sandbox) within(limit time.Duration, command string) {
 	}
 }
 
+// TestModeStays checks that a generated file keeps its mode when a run writes it anew.
+func TestModeStays(t *testing.T) {
+	s := newSandbox(t, "specs/scale.toml")
+	s.want(0, "files created", "generate")
+	file := s.path("generated/scale/attrs.go")
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	before := s.files()["generated/scale/attrs.go"]
+	s.write("specs/scale.toml", strings.Replace(s.files()["specs/scale.toml"], "default = 2.0", "default = 3.0", 1))
+	s.want(0, "files updated", "generate")
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o640 || s.files()["generated/scale/attrs.go"] == before {
+		t.Errorf("the file has mode %v, want 640 and a new text", info.Mode())
+	}
+}
+
 // TestFullOutput checks that a command of which the output is lost ends with status 2.
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -24,7 +24,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,6 +51,7 @@ import (
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/output"
+	"github.com/opgen/opgen/internal/printer"
 	"github.com/opgen/opgen/internal/scaffold"
 	"github.com/opgen/opgen/internal/version"
 	"github.com/opgen/opgen/internal/vet"
@@ -70,32 +70,7 @@ func main() {
 	if isVetTool(os.Args[1:]) {
 		unitchecker.Main(vet.Analyzers...) // it exits
 	}
-	os.Exit(checked(os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// checked runs a command. It ends with status 2 if not all could be printed, such as on a full disk.
-func checked(args []string, stdout, stderr io.Writer) int {
-	out, errs := &printer{w: stdout}, &printer{w: stderr}
-	status := run(args, out, errs)
-	if out.err != nil {
-		fmt.Fprintln(errs, "opgen: standard output:", out.err)
-	}
-	if out.err != nil || errs.err != nil {
-		return trouble
-	}
-	return status
-}
-
-// printer keeps the first error of a writer in mind.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	p.err = cmp.Or(p.err, err)
-	return n, err
+	os.Exit(printer.Run("opgen", os.Stdout, os.Stderr, func(stdout, stderr io.Writer) int { return run(os.Args[1:], stdout, stderr) }))
 }
 
 // command is the state of one invocation.

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -85,7 +86,25 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, o options, w io.Writer) (err error) {
+// run trains and tests the classifier, and prints what it does. It returns an error if not all can be printed.
+func run(ctx context.Context, o options, w io.Writer) error {
+	out := &output{w: w}
+	return errors.Join(trainAndTest(ctx, o, out), out.err)
+}
+
+// output passes on what is written, and keeps the first error in mind.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
+func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	start := time.Now()
 	train, test, err := loadDigits(o.seed)
 	if err != nil {

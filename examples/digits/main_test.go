@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"math"
 	"os"
@@ -346,6 +347,22 @@ func TestSplit(t *testing.T) {
 	}
 	if slices.Equal(training.labels, other.labels) {
 		t.Error("two seeds split alike")
+	}
+}
+
+// full is a disk without any space.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestFullOutput checks that a training of which the output is lost ends with an error.
+func TestFullOutput(t *testing.T) {
+	t.Parallel()
+	err := run(t.Context(), options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 200, rates: "constant"}, full{})
+	if !errors.Is(err, errFull) {
+		t.Errorf("error %v, want %v", err, errFull)
 	}
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,5 +53,29 @@ specs/one.toml:6:8: note: the other one
 `)
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", &b, want)
+	}
+}
+
+// TestF20BoundsAreInclusive gives defaults at the bounds of their attributes, and just outside.
+func TestF20BoundsAreInclusive(t *testing.T) {
+	for _, c := range []struct{ kind, value, want string }{
+		{"int", "1", ""},
+		{"int", "4", ""},
+		{"int", "0", "0 is below min = 1"},
+		{"int", "5", "5 is above max = 4"},
+		{"float", "1.0", ""},
+		{"float", "4.0", ""},
+		{"float", "0.9999", "0.9999 is below min = 1"},
+		{"float", "4.0001", "4.0001 is above max = 4"},
+	} {
+		var list diag.List
+		s := spec.Read("specs/x.toml", fmt.Sprintf("name = \"x\"\n[attrs]\na = { type = %q, min = 1, max = 4, default = %s }\n", c.kind, c.value), &list)
+		got := ""
+		if f := outside(s.Attrs[0], s.Attrs[0].Default); f != nil {
+			got = f.message
+		}
+		if got != c.want {
+			t.Errorf("%s %s: got %q, want %q", c.kind, c.value, got, c.want)
+		}
 	}
 }

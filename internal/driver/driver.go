@@ -67,11 +67,13 @@ func readAll(inputs []Input, of *spec.Module, others *check.Names, list *diag.Li
 	for i, s := range read {
 		s.Module = of
 		list.Merge(&lists[i])
+		if !s.Name.Set() { // which is a finding, and no clash with a name that is empty
+			specs = append(specs, s)
+			continue
+		}
 		first, clash := names[s.Name.V]
 		if !clash {
-			if s.Name.Set() {
-				names[s.Name.V] = len(specs)
-			}
+			names[s.Name.V] = len(specs)
 			specs = append(specs, s)
 			continue
 		}

@@ -8,13 +8,17 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/internal/printer"
 )
 
 func main() {
@@ -22,14 +26,15 @@ func main() {
 	seed := flag.Uint64("seed", 1, "which facts are changed")
 	only := flag.String("only", "", "changes whose names contain this")
 	flag.Parse()
-	if err := run(*count, *seed, *only); err != nil {
+	out := printer.New(os.Stdout)
+	if err := errors.Join(run(out, *count, *seed, *only), out.Err()); err != nil {
 		fmt.Fprintln(os.Stderr, "facts:", err)
 		os.Exit(1)
 	}
 }
 
 // run changes facts and prints what found the changes. It returns an error if nothing finds a change that is not named.
-func run(count int, seed uint64, only string) error {
+func run(w io.Writer, count int, seed uint64, only string) error {
 	j, err := newJudge(".")
 	if err != nil {
 		return err
@@ -56,7 +61,7 @@ func run(count int, seed uint64, only string) error {
 		default:
 			unnoticed = append(unnoticed, c.name)
 		}
-		fmt.Printf("%-14s %s\n", by, cmp.Or(c.name+", "+detail, c.name))
+		fmt.Fprintf(w, "%-14s %s\n", by, cmp.Or(c.name+", "+detail, c.name))
 		for _, k := range []string{c.kind, "~all"} { // ~ is behind all letters
 			if found[k] == nil {
 				found[k] = map[string]int{}
@@ -64,7 +69,7 @@ func run(count int, seed uint64, only string) error {
 			found[k][by]++
 		}
 	}
-	fmt.Print(summary(found))
+	fmt.Fprint(w, summary(found))
 	if len(unnoticed) > 0 {
 		return fmt.Errorf("want facts whose changes are found, or are named in docs/mutants.md, got\n%s", strings.Join(unnoticed, "\n"))
 	}

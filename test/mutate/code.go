@@ -28,24 +28,24 @@ var helpers = []string{"/internal/english", "/internal/exportdata", "/enginetest
 const variableReached = "OPGEN_MUTANTS_REACHED"
 
 // reaching declares a function that returns the number of the mutant that runs, as the variable chooser. It also writes
-// which functions run.
-const reaching = `package %s
+// which functions run. It has place for as many mutants as the number says.
+const reaching = `package %%s
 
 import (
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 var (
 	` + chooser + `Number, _ = strconv.Atoi(os.Getenv("` + variable + `"))
 	` + chooser + `File    = os.Getenv("` + variableReached + `")
-	` + chooser + `Seen    sync.Map
+	` + chooser + `Seen    [%d]atomic.Bool // no map, since tests count what is allocated
 )
 
 func ` + chooser + `(first int) int {
 	if ` + chooser + `File != "" {
-		if _, seen := ` + chooser + `Seen.LoadOrStore(first, true); !seen {
+		if !` + chooser + `Seen[first].Swap(true) {
 			if f, err := os.OpenFile(` + chooser + `File, os.O_WRONLY|os.O_APPEND, 0); err == nil {
 				f.WriteString(strconv.Itoa(first) + "\n")
 				f.Close()
@@ -88,7 +88,7 @@ func runCode(ctx context.Context, o options, w io.Writer) (int, error) {
 			continue
 		}
 		number := len(mutants) + 1
-		maps.Copy(overlay, s.chosenBy(chosen, number, func(first int) string { return fmt.Sprintf("%s(%d)", chooser, first) }, reaching))
+		maps.Copy(overlay, s.chosenBy(chosen, number, func(first int) string { return fmt.Sprintf("%s(%d)", chooser, first) }, fmt.Sprintf(reaching, o.n+1)))
 		for k, m := range chosen {
 			same := slices.IndexFunc(chosen, func(x mutant) bool { return x.file == m.file && x.function == m.function })
 			first[number+k] = number + same
@@ -191,7 +191,7 @@ func inParallel(ctx context.Context, workers, n int, f func(i int) error) error 
 			}
 		})
 	}
-	for i := range n {
+	for i := 0; i < n && ctx.Err() == nil; i++ {
 		select {
 		case work <- i:
 		case <-ctx.Done():
@@ -217,6 +217,7 @@ func goCommand(ctx context.Context, args ...string) (string, error) {
 // testProgram is the test program of a package.
 type testProgram struct {
 	dir, path string
+	limit     time.Duration // that it may take without a mutant
 	time      time.Duration // that it takes without a mutant
 	reached   map[int]bool  // the first mutants of the functions that it runs
 }
@@ -226,7 +227,8 @@ type codeJudge struct {
 	programs []testProgram // the fastest first
 }
 
-// newCodeJudge compiles the test programs with the overlay, and runs each without a mutant. It returns an error if a test fails.
+// newCodeJudge compiles the test programs with the overlay, and runs each without a mutant. It returns an error if a test fails. Programs
+// of packages without mutants that take longer than o.within are left out.
 func newCodeJudge(ctx context.Context, dir string, o options, overlay map[string]string, w io.Writer) (*codeJudge, error) {
 	file, err := writeOverlay(dir, overlay)
 	if err != nil {
@@ -238,13 +240,24 @@ func newCodeJudge(ctx context.Context, dir string, o options, overlay map[string
 	}
 	dirs := strings.Fields(list)
 	j := &codeJudge{programs: make([]testProgram, len(dirs))}
+	mutated := map[string]bool{}
+	for path := range overlay {
+		mutated[filepath.Dir(path)] = true
+	}
 	err = inParallel(ctx, o.parallel, len(dirs), func(i int) error {
 		p := &j.programs[i]
-		*p = testProgram{dir: dirs[i], path: filepath.Join(dir, strconv.Itoa(i)+".test")}
+		*p = testProgram{dir: dirs[i], path: filepath.Join(dir, strconv.Itoa(i)+".test"), limit: 10 * time.Minute}
+		if o.within > 0 && !mutated[p.dir] {
+			p.limit = o.within
+		}
 		if _, err := goCommand(ctx, "test", "-c", "-vet=off", "-overlay", file, "-o", p.path, p.dir); err != nil {
 			return err
 		}
 		err := p.baseline(ctx, filepath.Join(dir, strconv.Itoa(i)+".reached"))
+		if errors.Is(err, context.DeadlineExceeded) {
+			fmt.Fprintf(w, "tests of %s take longer than %v and are left out\n", filepath.Base(p.dir), p.limit)
+			return nil
+		}
 		fmt.Fprintf(w, "tests of %s: %.1f s, %d functions with mutants\n", filepath.Base(p.dir), p.time.Seconds(), len(p.reached))
 		return err
 	})
@@ -258,7 +271,9 @@ func (p *testProgram) baseline(ctx context.Context, file string) error {
 		return err
 	}
 	start := time.Now()
-	if out, err := p.run(ctx, 10*time.Minute, 0, variableReached+"="+file); err != nil {
+	if out, err := p.run(ctx, p.limit, 0, variableReached+"="+file); errors.Is(err, context.DeadlineExceeded) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("want tests of %s that pass without a mutant: %w\n%s", p.dir, err, out)
 	}
 	p.time = time.Since(start)
@@ -277,7 +292,7 @@ func (p *testProgram) baseline(ctx context.Context, file string) error {
 	return nil
 }
 
-// run runs the tests with one mutant, and returns their output. A mutant that asks for memory without end gets 16 GiB of addresses.
+// run runs the tests with one mutant, and returns their output. The error is context.DeadlineExceeded if they take too long. A mutant that asks for memory without end gets 16 GiB of addresses.
 func (p *testProgram) run(ctx context.Context, limit time.Duration, number int, env ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -287,8 +302,10 @@ func (p *testProgram) run(ctx context.Context, limit time.Duration, number int, 
 	c.WaitDelay = time.Second
 	var b bytes.Buffer
 	c.Stdout, c.Stderr = &b, &b
-	err := c.Run()
-	return b.String(), err
+	if err := c.Run(); ctx.Err() == nil {
+		return b.String(), err
+	}
+	return b.String(), ctx.Err()
 }
 
 // judge runs the tests that reach the function of a mutant, whose number is i: first those of its own package, in the given folder,

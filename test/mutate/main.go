@@ -20,11 +20,12 @@
 //
 // With -code, mutate judges the tests of the generator and of the runtime:
 //
-//	go run ./test/mutate -code [-n 400] [-seed 1] [-parallel 2] [-only REGEXP]
+//	go run ./test/mutate -code [-n 400] [-seed 1] [-parallel 2] [-within DURATION] [-only REGEXP]
 //
 // The number of mutants of a package is proportional to its lines. They are of the kinds of -maker. All test programs of the module
 // that run the changed function run with the mutant, until one fails. The tests run in a copy of the module, and each gets five times the
-// time that it takes without a mutant.
+// time that it takes without a mutant. With -within, programs that take longer without a mutant do not run, but for those of the
+// packages that have mutants.
 //
 // Mutate does not change files of the module. It compiles all mutants at once, from an overlay. An environment variable
 // selects the mutant that runs. The last line of the output is "N of M mutants killed (P%)". The lines before list the
@@ -43,6 +44,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/opgen/opgen/internal/printer"
 )
 
 // enough is the share of mutants that must be killed.
@@ -54,6 +57,7 @@ type options struct {
 	every       int
 	seed        uint64
 	timeout     time.Duration
+	within      time.Duration
 	only        *regexp.Regexp
 }
 
@@ -67,6 +71,7 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", 2, "the number of mutants that are tested at a time")
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "the time limit for a test program with a mutant")
 	flag.IntVar(&o.every, "every", 1, "with -maker, test only mutants whose number is a multiple of `n`, and those written by hand")
+	flag.DurationVar(&o.within, "within", 0, "with -code, leave out test programs of other packages that take longer; 0: none")
 	maker := flag.Bool("maker", false, "mutate the packages that make plans, and judge the verifier")
 	code := flag.Bool("code", false, "mutate the generator and the runtime")
 	flag.Parse()
@@ -79,7 +84,9 @@ func main() {
 		if *code {
 			judged = runCode
 		}
-		status, err = judged(ctx, o, os.Stdout)
+		out := printer.New(os.Stdout)
+		status, err = judged(ctx, o, out)
+		err = errors.Join(err, out.Err())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)

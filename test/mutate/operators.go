@@ -26,7 +26,8 @@ func (s *source) mutants(f *file, control bool) []mutant {
 	var function *ast.BlockStmt // the body of the current outermost function
 	var returns bool            // whether it has results
 	replace := func(kind string, from, to token.Pos, text string) {
-		if function == nil || to > function.End() {
+		// Types of parameters, such as [4]int, hold numbers too, and stand before the body.
+		if function == nil || from < function.Lbrace || to > function.End() {
 			return
 		}
 		lo, hi := fset.Position(from).Offset, fset.Position(to).Offset

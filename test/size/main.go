@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/printer"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
@@ -39,20 +41,30 @@ func main() {
 		}
 		return
 	}
-	fmt.Println("| graph | n | graph | program | plan | schedule | verify | load | all, seconds | GiB |")
-	fmt.Println("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+	if err := printTable(*only, *sizes, "-workers", strconv.Itoa(*workers), "-memory", fmt.Sprint(*memory)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// printTable measures shapes of several sizes, each in a process of its own with the given flags.
+func printTable(only, sizes string, flags ...string) error {
+	out := printer.New(os.Stdout)
+	fmt.Fprintln(out, "| graph | n | graph | program | plan | schedule | verify | load | all, seconds | GiB |")
+	fmt.Fprintln(out, "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+	var errs []error
 	for _, s := range shapes {
-		for n := range strings.SplitSeq(*sizes, ",") {
-			if *only != "" && *only != s.name {
+		for n := range strings.SplitSeq(sizes, ",") {
+			if only != "" && only != s.name {
 				continue
 			}
-			c := exec.Command(os.Args[0], "-child", "-shape", s.name, "-n", n, "-workers", strconv.Itoa(*workers), "-memory", fmt.Sprint(*memory))
-			c.Stdout, c.Stderr = os.Stdout, os.Stderr
+			c := exec.Command(os.Args[0], append([]string{"-child", "-shape", s.name, "-n", n}, flags...)...)
+			c.Stdout, c.Stderr = out, os.Stderr
 			if err := c.Run(); err != nil {
-				log.Printf("%s of %s: %v", s.name, n, err)
+				errs = append(errs, fmt.Errorf("%s of %s: %w", s.name, n, err))
 			}
 		}
 	}
+	return errors.Join(append(errs, out.Err())...)
 }
 
 // printRow measures one shape of one size and prints the row of the table.
@@ -75,8 +87,8 @@ func printRow(name, size string, workers int) error {
 		row += " |"
 	}
 	_, peak := usage()
-	fmt.Printf("| %s | %d |%s %.1f | %.1f |\n", name, n, row, all.Seconds(), float64(peak)/(1<<30))
-	return nil
+	_, err = fmt.Printf("| %s | %d |%s %.1f | %.1f |\n", name, n, row, all.Seconds(), float64(peak)/(1<<30))
+	return err
 }
 
 // measure returns how long each stage takes: graph, program, plan, schedule, verify and load. It stops after the program of

@@ -10,6 +10,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/internal/exportdata"
+	"github.com/opgen/opgen/internal/printer"
 )
 
 func main() {
@@ -33,7 +35,8 @@ func main() {
 	if *child {
 		err = try(os.Stdout, *seed, *from, *count)
 	} else {
-		err = supervise(*seed, *from, *count)
+		out := printer.New(os.Stdout)
+		err = errors.Join(supervise(out, *seed, *from, *count), out.Err())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "slips:", err)
@@ -84,7 +87,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // supervise runs a process that tries catalogues, and starts another one where a catalogue ends it. It prints what is wrong,
 // and how many catalogues had which outcome.
-func supervise(seed uint64, from, count int) error {
+func supervise(w io.Writer, seed uint64, from, count int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func supervise(seed uint64, from, count int) error {
 	outcomes, wrong := map[string]int{}, 0
 	fail := func(n int, what string) {
 		wrong++
-		fmt.Printf("catalogue %d: %s\n", n, what)
+		fmt.Fprintf(w, "catalogue %d: %s\n", n, what)
 	}
 	for end := from + count; from < end; {
 		cmd := exec.Command(self, "-child", "-seed", fmt.Sprint(seed), "-from", fmt.Sprint(from), "-count", fmt.Sprint(end-from))
@@ -131,7 +134,7 @@ func supervise(seed uint64, from, count int) error {
 			from = begun + 1
 		}
 	}
-	fmt.Printf("%d catalogues: %d refused, %d with the same code, %d whose code compiles, %d wrong\n", count, outcomes[string(refused)], outcomes[string(same)], outcomes[string(generated)], wrong)
+	fmt.Fprintf(w, "%d catalogues: %d refused, %d with the same code, %d whose code compiles, %d wrong\n", count, outcomes[string(refused)], outcomes[string(same)], outcomes[string(generated)], wrong)
 	if wrong > 0 {
 		return fmt.Errorf("want catalogues that opgen refuses, or whose code compiles, got %d others", wrong)
 	}

@@ -8,12 +8,14 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"time"
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/pool2d"
+	"github.com/opgen/opgen/internal/printer"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
@@ -30,12 +32,16 @@ func main() {
 	seconds := flag.Float64("seconds", 10, "limit of the processor time, in seconds")
 	bytes := flag.Int64("bytes", 1<<30, "limit of the peak memory, in bytes")
 	flag.Parse()
-	took, err := measure(*tiles, *workers, *grids)
+	out := printer.New(os.Stdout)
+	took, err := measure(out, *tiles, *workers, *grids)
 	if err != nil {
 		log.Fatal(err)
 	}
 	busy, peak := usage()
-	fmt.Printf("%d tiles, grids %v, %d queues: %.2f s, processor time %.2f s, %d MiB\n", *tiles, *grids, *workers, took.Seconds(), busy.Seconds(), peak>>20)
+	fmt.Fprintf(out, "%d tiles, grids %v, %d queues: %.2f s, processor time %.2f s, %d MiB\n", *tiles, *grids, *workers, took.Seconds(), busy.Seconds(), peak>>20)
+	if err := out.Err(); err != nil {
+		log.Fatal(err)
+	}
 	if busy.Seconds() > *seconds || peak > *bytes {
 		fmt.Fprintf(os.Stderr, "want at most %v s of processor time and %d MiB\n", *seconds, *bytes>>20)
 		os.Exit(1)
@@ -62,8 +68,8 @@ func chain(tiles int) (*graph.Program, error) {
 	return graph.Inference(g, x)
 }
 
-// measure builds and loads the plan of a chain, and returns the time for both.
-func measure(tiles, workers int, grids bool) (time.Duration, error) {
+// measure builds and loads the plan of a chain, prints the times, and returns their sum.
+func measure(w io.Writer, tiles, workers int, grids bool) (time.Duration, error) {
 	program, err := chain(tiles)
 	if err != nil {
 		return 0, err
@@ -100,6 +106,6 @@ func measure(tiles, workers int, grids bool) (time.Duration, error) {
 		return 0, err
 	}
 	took := time.Since(start)
-	fmt.Printf("%d tasks, %d dependencies: built in %v, verified and loaded in %v\n", len(p.Tasks), p.Deps.Edges(), built, took-built)
+	fmt.Fprintf(w, "%d tasks, %d dependencies: built in %v, verified and loaded in %v\n", len(p.Tasks), p.Deps.Edges(), built, took-built)
 	return took, nil
 }

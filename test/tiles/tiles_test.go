@@ -6,7 +6,7 @@ import "testing"
 func TestMeasure(t *testing.T) {
 	for _, grids := range []bool{false, true} {
 		for _, workers := range []int{1, 3} {
-			if _, err := measure(20_000, workers, grids); err != nil {
+			if _, err := measure(t.Output(), 20_000, workers, grids); err != nil {
 				t.Errorf("grids %v, %d workers: %v", grids, workers, err)
 			}
 		}

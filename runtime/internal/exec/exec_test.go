@@ -152,6 +152,28 @@ func TestLowestError(t *testing.T) {
 	}
 }
 
+// TestF20LowestOfErrors lets tasks and tiles fail in every order of four. The error of the first task and its first tile stays.
+func TestF20LowestOfErrors(t *testing.T) {
+	t.Parallel()
+	body := bodyFunc(func(*op.Ctx, op.Range) error { return nil })
+	p := chain(t, 1, Task{Body: body, Grid: op.Line(40, 10)}, Task{Body: body, Grid: op.Line(40, 10)})
+	places := []place{{0, 1}, {0, 3}, {1, 0}, {1, 2}}
+	for first := range places {
+		for _, step := range []int{1, 3} { // upwards and downwards from the first
+			pool := NewPool(1)
+			pool.job.program = p
+			for i := range places {
+				at := places[(first+i*step)%len(places)]
+				pool.job.fail(&at, fmt.Errorf("tile %d of task %d", at.tile, at.task))
+			}
+			if got := pool.job.err; got == nil || got.Error() != "task 0, range [10, 20): tile 1 of task 0" {
+				t.Errorf("after %v first and steps of %d: got %v, want the error of tile 1 of task 0", places[first], step, got)
+			}
+			pool.Close()
+		}
+	}
+}
+
 // TestSideBySide checks that workers share a task's ranges: every range waits until all workers have one.
 func TestSideBySide(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,135 @@
+// Package gpu describes the device code of tasks: CUDA C++ source and the launches of its functions. Formulas and kernels by
+// hand give such code, and backends of package engine compile and launch it. The package itself needs no GPU.
+package gpu
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit numbers, and faults.
+//
+//go:embed prelude.cuh
+var Prelude string
+
+// CUDA is the target of kernels for NVIDIA GPUs.
+const CUDA op.Target = "cuda"
+
+// Kernel is a kernel that runs on a GPU. A variant for the target CUDA has one, or a Go kernel, which the backend runs on the
+// host.
+type Kernel interface {
+	// Lower returns the device code of the task for one use. The buffers of the accessor have addresses of their own, which tell
+	// tensors apart that have memory of their own, but their bytes must not be read or written. The error is an *op.Error.
+	Lower(a *task.Accessor) (*Unit, error)
+}
+
+// Unit is the device code of a task for one use of its operator.
+type Unit struct {
+	// Source is CUDA C++. Backends compile it behind Prelude, with other units, so names of its own carry a hash of what they
+	// name. Equal units have equal sources.
+	Source string
+	// Steps lists the launches of each step of the task. Each launch needs all of the one before.
+	Steps [][]Launch
+	// Scratch lists the bytes of buffers that the launches share. They hold nothing when the first step begins.
+	Scratch []int64
+	// Fault returns the error that a record means which device code left; nil if the code leaves none.
+	Fault func(Record) error
+}
+
+// Launch runs a function of a unit on a grid of blocks of threads.
+type Launch struct {
+	Entry  string // the name of a function with C linkage
+	Grid   [3]int // blocks
+	Block  [3]int // threads of a block
+	Shared int    // bytes of dynamic shared memory
+	Args   []Arg  // of 8 bytes each
+}
+
+// ArgKind says what an argument of a function is.
+type ArgKind uint8
+
+// The kinds of arguments.
+const (
+	Tensor  ArgKind = iota // the address of a tensor: of parameter Index of the signature, the one of number Number
+	Scratch                // the address of buffer Index of the unit
+	Host                   // the address of a copy of Bytes, which the backend makes before each run
+	Step                   // the number of the training step, an unsigned integer
+	Fault                  // the address of a Record, or of memory that holds one: see Record
+)
+
+// Arg is an argument of a launch.
+type Arg struct {
+	Kind          ArgKind
+	Index, Number int
+	Bytes         []byte // of kind Host
+}
+
+// Record is what device code leaves where an index lies outside of a tensor or an integer is divided by 0. The first thread
+// that swaps Code from 0 writes the values. A run fails if a record of one of its tasks has a code after it.
+type Record struct {
+	Code   int64 // 0 if there is no fault
+	Values [3]int64
+}
+
+// RecordBytes is the size of a record in the memory of a device.
+const RecordBytes = 32
+
+// Limits are those of a device.
+type Limits struct {
+	Threads int    // of a block
+	Block   [3]int // of each dimension of a block
+	Grid    [3]int // of each dimension of a grid
+	Shared  int    // bytes of shared memory of a block
+}
+
+// Least are limits that all devices of compute capability 8.0 and above have.
+var Least = Limits{Threads: 1024, Block: [3]int{1024, 1024, 64}, Grid: [3]int{1<<31 - 1, 65535, 65535}, Shared: 99 << 10}
+
+// Check returns an error if a launch is beyond limits.
+func (l *Launch) Check(limits Limits) error {
+	threads := 1
+	for d := range 3 {
+		if l.Grid[d] < 1 || l.Grid[d] > limits.Grid[d] {
+			return fmt.Errorf("%s: want 1 to %d blocks along dimension %d, got %d", l.Entry, limits.Grid[d], d, l.Grid[d])
+		}
+		if l.Block[d] < 1 || l.Block[d] > limits.Block[d] {
+			return fmt.Errorf("%s: want 1 to %d threads along dimension %d of a block, got %d", l.Entry, limits.Block[d], d, l.Block[d])
+		}
+		threads *= l.Block[d]
+	}
+	if threads > limits.Threads {
+		return fmt.Errorf("%s: want at most %d threads in a block, got %d", l.Entry, limits.Threads, threads)
+	}
+	if l.Shared < 0 || l.Shared > limits.Shared {
+		return fmt.Errorf("%s: want at most %d bytes of shared memory, got %d", l.Entry, limits.Shared, l.Shared)
+	}
+	return nil
+}
+
+// Check returns an error if a unit does not fit a signature of so many steps, or if one of its launches is beyond limits.
+func (u *Unit) Check(s *task.Signature, limits Limits) error {
+	fail := func(message string) error {
+		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Message: message}
+	}
+	if len(u.Steps) != len(s.Steps) {
+		return fail(fmt.Sprintf("want device code for %d steps, got %d", len(s.Steps), len(u.Steps)))
+	}
+	for _, step := range u.Steps {
+		for i := range step {
+			l := &step[i]
+			if err := l.Check(limits); err != nil {
+				return fail(err.Error())
+			}
+			if slices.ContainsFunc(l.Args, func(a Arg) bool {
+				return a.Kind == Tensor && (a.Index < 0 || a.Index >= len(s.Params)) || a.Kind == Scratch && (a.Index < 0 || a.Index >= len(u.Scratch))
+			}) {
+				return fail(l.Entry + ": an argument refers to a tensor or a buffer that is not there")
+			}
+		}
+	}
+	return nil
+}
