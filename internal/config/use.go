@@ -35,17 +35,24 @@ func (c *Config) uses(n source.Node, list *diag.List) {
 		if u == nil {
 			continue
 		}
-		for _, other := range c.Uses {
-			switch {
-			case other.Module == u.Module:
-				list.Add(diag.BadConfig, u.Span, "use lists the module %s twice", u.Module).See(other.Span, "the other time")
-			case other.As == u.As:
-				list.Add(diag.BadConfig, u.Span, "use: names of specs of %s and of %s would both begin with %s", other.Module, u.Module, u.As).
-					See(other.Span, "the other module").Hinted(`write { module = %q, as = "NAME" }`, u.Module)
-			}
+		if !c.twice(u, list) {
+			c.Uses = append(c.Uses, u)
 		}
-		c.Uses = append(c.Uses, u)
 	}
+}
+
+// twice reports a module, or a name for one, that use has twice.
+func (c *Config) twice(u *Use, list *diag.List) bool {
+	if i := slices.IndexFunc(c.Uses, func(o *Use) bool { return o.Module == u.Module }); i >= 0 {
+		list.Add(diag.BadConfig, u.Span, "use lists the module %s twice", u.Module).See(c.Uses[i].Span, "the other time")
+		return true
+	}
+	if i := slices.IndexFunc(c.Uses, func(o *Use) bool { return o.As == u.As }); i >= 0 {
+		list.Add(diag.BadConfig, u.Span, "use: names of specs of %s and of %s would both begin with %s", c.Uses[i].Module, u.Module, u.As).
+			See(c.Uses[i].Span, "the other module").Hinted(`write { module = %q, as = "NAME" }`, u.Module)
+		return true
+	}
+	return false
 }
 
 // readUse reads an element of use. It returns nil after a finding.

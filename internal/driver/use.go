@@ -79,7 +79,7 @@ func (u *users) module(use *config.Use, list *diag.List) *usedModule {
 	if !own.Empty() {
 		first := own.Sorted()[0]
 		list.Add(diag.BadUsedSpec, use.Span, "%s has %s, the first: %s: %s", found.Name(), english.Count(own.Len(), "finding"), first.Code, first.Message).
-			See(first.Span, "it is here").Hinted("run opgen check in %s", found.Dir)
+			See(first.Span, "it is here").Hinted("run opgen check in the folder that go list -m -f {{.Dir}} %s prints", use.Module)
 		return nil
 	}
 	u.loaded[use.Module] = m
@@ -103,7 +103,7 @@ func notFound(use *config.Use, err error, list *diag.List) {
 func notUsable(use *config.Use, m *usedModule, err error, list *diag.List) {
 	switch {
 	case m.config == nil && errors.Is(err, fs.ErrNotExist):
-		list.Add(diag.BadUse, use.Span, "%s has no %s, so it has no specs", m.Name(), config.Name).Hinted("its folder is %s", m.Dir)
+		list.Add(diag.BadUse, use.Span, "%s has no %s, so it has no specs", m.Name(), config.Name)
 	default:
 		list.Add(diag.BadUse, use.Span, "%s: %v", m.Name(), err)
 	}

@@ -139,7 +139,7 @@ func AttrSymbol(a *spec.Attr) expr.Symbol {
 			s.Type.Values = append(s.Type.Values, v.V)
 		}
 		if e := a.Shared; e != nil {
-			s.Type.Name = e.FullName()
+			s.Type.Name = a.Enum.V // two modules may have enums of one name
 			for _, v := range e.Values {
 				s.Type.Values = append(s.Type.Values, v.Name.V)
 			}
