@@ -40,6 +40,7 @@ import (
 	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/conform"
 	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/op"
@@ -59,9 +60,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // engines holds, by name of engine, the functions that make a backend with a number of workers.
-var engines = map[string]func(workers int) engine.Backend{
-	"cpu":     func(workers int) engine.Backend { return cpu.New(cpu.Config{Workers: workers}) },
-	"checked": func(workers int) engine.Backend { return checked.New(cpu.Config{Workers: workers}) },
+var engines = map[string]func(workers int) (engine.Backend, error){
+	"cpu":     func(workers int) (engine.Backend, error) { return cpu.New(cpu.Config{Workers: workers}), nil },
+	"checked": func(workers int) (engine.Backend, error) { return checked.New(cpu.Config{Workers: workers}), nil },
+	"cuda":    func(workers int) (engine.Backend, error) { return cuda.New(cuda.Config{Queues: workers}) },
 }
 
 // kernels holds, by name, the functions that register kernels for the operators of the catalogue.
@@ -103,7 +105,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: opconform [flags] DIR")
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known+"; checked also checks kernels")
+	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known+"; checked also checks kernels, and cuda runs on a GPU")
 	flags.StringVar(&o.kernels, "kernels", "catalogue", "the `kernels` to run: those of the catalogue, or formula, which computes what specs say")
 	flags.StringVar(&o.op, "op", "", "run the cases of these `operators` only, separated by commas")
 	flags.StringVar(&o.dtype, "dtype", "float32", "the `type` in which floating-point cases are computed: float32 or float64")
@@ -143,8 +145,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := register(&registry); err != nil {
 		return trouble(err)
 	}
+	if o.engine == "cuda" {
+		if err := cuda.Fallback(&registry); err != nil {
+			return trouble(err)
+		}
+	}
+	if b, err := backend(o.workers); err != nil { // rather than an error of each case
+		return trouble(err)
+	} else if err := b.Close(); err != nil {
+		return trouble(err)
+	}
 	runner := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Double: o.dtype == "float64",
-		Backend: func() engine.Backend { return backend(o.workers) }}
+		Backend: func() (engine.Backend, error) { return backend(o.workers) }}
 	var ops []string
 	if o.op != "" {
 		ops = strings.Split(o.op, ",")

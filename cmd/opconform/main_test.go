@@ -176,13 +176,13 @@ func TestJSON(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"usage: opconform [flags] DIR":                        {},
-		"usage: opconform [flags] DIR\n":                      {cases, cases},
-		`there is no engine "moon"; engines are checked, cpu`: {"-engine", "moon", cases},
-		`--dtype: want float32 or float64, got "int8"`:        {"-dtype", "int8", cases},
-		"no cases in " + cases:                                {"-op", "no_operator", cases},
-		"flag provided but not defined: -fast":                {cases, "-fast"},
-		"no such file or directory":                           {"nowhere"},
+		"usage: opconform [flags] DIR":                              {},
+		"usage: opconform [flags] DIR\n":                            {cases, cases},
+		`there is no engine "moon"; engines are checked, cpu, cuda`: {"-engine", "moon", cases},
+		`--dtype: want float32 or float64, got "int8"`:              {"-dtype", "int8", cases},
+		"no cases in " + cases:                                      {"-op", "no_operator", cases},
+		"flag provided but not defined: -fast":                      {cases, "-fast"},
+		"no such file or directory":                                 {"nowhere"},
 	} {
 		status, _, errs := opconform(t, args...)
 		if status != 2 || !strings.Contains(errs, want) {

@@ -1,4 +1,4 @@
-// Digits trains a small convolutional classifier on handwritten digits, on the CPU, with operators
+// Digits trains a small convolutional classifier on handwritten digits, on the CPU or on a GPU, with operators
 // that opgen generated from specs.
 //
 // The last line of its output is "test_accuracy=0.xxxx seconds=ss.s". The same seed gives the same
@@ -15,11 +15,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/opgen/opgen"
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/profile"
@@ -28,6 +28,7 @@ import (
 type options struct {
 	seed    uint64
 	workers int
+	engine  string
 	devices int
 	epochs  int
 	batch   int
@@ -54,6 +55,7 @@ func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "decides the split, the first weights and the order of images")
 	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
+	flag.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
 	flag.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine")
 	flag.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
 	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
@@ -74,7 +76,7 @@ func main() {
 	flag.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
 	flag.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
 	flag.Parse()
-	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) {
+	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || !slices.Contains(engines, o.engine) || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -113,7 +115,11 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
-	opts := []opgen.Option{opgen.Workers(o.workers), opgen.Devices(o.devices), opgen.Profile()}
+	register, engine, err := o.choose()
+	if err != nil {
+		return err
+	}
+	opts := append(engine, opgen.Profile())
 	recorder := profile.New(profile.Config{Warmup: 5, Runs: 10})
 	if o.trace != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
@@ -127,7 +133,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.checked {
 		opts = append(opts, opgen.Checked())
 	}
-	session, err := opgen.Open(catalogue.Register, opts...)
+	session, err := opgen.Open(register, opts...)
 	if err != nil {
 		return err
 	}

@@ -201,10 +201,11 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	case "logsumexp":
 		g = term.Product(g, term.Applied("exp", term.Difference(body, result)))
 	case "max", "min":
+		value, n, result := d.stored(fresh, vars, inner, inside, n, result)
 		ties := d.aside("ties", vars, d.over(n, "sum", func(b *term.Term) (guard, body *term.Term) {
 			return term.Compare(term.Equal, b, result), term.Number(1)
 		}))
-		same := term.Compare(term.Equal, body, result)
+		same := term.Compare(term.Equal, value, result)
 		return d.walk(body, term.Ratio(g, ties), inner, term.All(inside, same))
 	case "prod":
 		g = term.Product(g, d.aside("others", inner, d.others(fresh)))
@@ -216,6 +217,27 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 		return nil
 	}
 	return d.walk(body, g, inner, inside)
+}
+
+// stored gives the values that an extreme is chosen from a tensor of their own, and the extreme another. A value that is computed
+// twice need not have the same bits, and would not equal the extreme. It returns the value for the indices of fresh, which is n with
+// variables of its own and counts where inside holds, the reduction of stored values, and its result. Without a tensor for the values they are as they were.
+func (d *deriver) stored(fresh *term.Term, vars, inner []*term.Variable, inside, n, result *term.Term) (value, reduction, extreme *term.Term) {
+	r := fresh.Reduction
+	if r.Body.Op == term.Element {
+		return r.Body, n, result
+	}
+	value = r.Body
+	if inside != nil {
+		value = term.Chosen(inside, value, term.Number(0)) // elsewhere it may read outside of a tensor
+	}
+	value = d.aside("values", inner, value)
+	if value.Op != term.Element {
+		return r.Body, n, result
+	}
+	reduction = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: r.Kind, Vars: r.Vars, Guard: r.Guard, Body: value, Part: -1}}
+	again := reduction.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
+	return value, reduction, d.aside("extreme", vars, again)
 }
 
 // over returns a reduction over the indices of another, of what f makes of its body.

@@ -39,6 +39,7 @@ func TestWriteText(t *testing.T) {
 		{"empty file", "»«", "f:1:1: OP104: m\n"},
 		{"several lines", "a = »[\n1,\n]«\n", "f:1:5: OP104: m\n  a = [\n      ^\n"},
 		{"tabs", "\ta\t= »1«", "f:1:6: OP104: m\n  \ta\t= 1\n  \t \t  ^\n"},
+		{"tab before", "a =\t»1«", "f:1:5: OP104: m\n  a =\t1\n     \t^\n"},
 		{"wide letters", "é = 'ü' »x«", "f:1:9: OP104: m\n  é = 'ü' x\n          ^\n"},
 		{"ends of Windows", "a = 1\r\nb = »2«\r\n", "f:2:5: OP104: m\n  b = 2\n      ^\n"},
 		{"control characters", "a = '\x1b[31m' »x«", "f:1:13: OP104: m\n  a = '\ufffd[31m' x\n              ^\n"},

@@ -373,3 +373,17 @@ func TestLackingNumbers(t *testing.T) {
 		t.Errorf("read %+v, %v, want %+v", q, err, p)
 	}
 }
+
+// TestArrayLengths reads arrays from lists of other lengths.
+func TestArrayLengths(t *testing.T) {
+	for text, want := range map[string]string{"[1, 2]": "", "[1]": "want 2 values, got 1", "[1, 2, 3]": "want 2 values, got 3"} {
+		var pair [2]int
+		got := ""
+		if err := UnmarshalPlain([]byte(text), &pair); err != nil {
+			got = err.Error()
+		}
+		if got != want || want == "" && pair != [2]int{1, 2} {
+			t.Errorf("%s: got %v and the error %q, want %q", text, pair, got, want)
+		}
+	}
+}

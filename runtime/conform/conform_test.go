@@ -27,8 +27,8 @@ var (
 )
 
 // workers returns a function that makes backends of so many workers.
-func workers(n int) func() engine.Backend {
-	return func() engine.Backend { return cpu.New(cpu.Config{Workers: n}) }
+func workers(n int) func() (engine.Backend, error) {
+	return func() (engine.Backend, error) { return cpu.New(cpu.Config{Workers: n}), nil }
 }
 
 func newRunner(t *testing.T) *conform.Runner {

@@ -45,7 +45,7 @@ type Runner struct {
 	// references that were computed in float64 by a factor of 1000.
 	Double bool
 	// Backend makes the backend of an engine. Every case has an engine of its own.
-	Backend func() engine.Backend
+	Backend func() (engine.Backend, error)
 }
 
 // unsupported is an error that makes a case skipped rather than failed.
@@ -289,7 +289,11 @@ func (x *execution) wants(s *task.Slot) bool {
 
 // load plans programs and loads them into a new engine, with variables initialized and fed.
 func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine, *engine.Instance, error) {
-	e := engine.New(x.runner.Registry, x.runner.Backend(), engine.Config{})
+	backend, err := x.runner.Backend()
+	if err != nil {
+		return nil, nil, err
+	}
+	e := engine.New(x.runner.Registry, backend, engine.Config{})
 	fail := func(err error) (*engine.Engine, *engine.Instance, error) {
 		e.Close()
 		return nil, nil, err

@@ -157,7 +157,8 @@ type Queues struct {
 	Observe func(Event)
 }
 
-// Executable is a plan that a backend has made ready.
+// Executable is a plan that a backend has made ready. If it has a method Close() error, the engine calls it before it frees the
+// memory of the plan.
 type Executable interface {
 	// Run runs all queues once and waits for them. Kernels see step as op.Ctx.Step. The error is a
 	// *RangeError or the cause of the context. An error leaves no trace in the next run.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -271,13 +272,23 @@ func (in *Instance) free() error {
 	if in.data == nil {
 		return nil
 	}
-	errs := []error{in.dropStates()}
+	errs := []error{in.closeProgram(), in.dropStates()}
 	for _, r := range slices.Concat(append(in.scratch, in.arenas)...) {
 		errs = append(errs, in.engine.alloc.free(r))
 	}
-	in.arenas, in.scratch, in.data, in.program, in.calls = nil, nil, nil, nil, nil
+	in.arenas, in.scratch, in.data, in.calls = nil, nil, nil, nil
 	in.engine.instances = slices.DeleteFunc(in.engine.instances, func(o *Instance) bool { return o == in })
 	return errors.Join(errs...)
+}
+
+// closeProgram frees what the backend made of the plan.
+func (in *Instance) closeProgram() error {
+	c, ok := in.program.(io.Closer)
+	in.program = nil
+	if !ok {
+		return nil
+	}
+	return c.Close()
 }
 
 // Plan returns the plan, scheduled for the engine's workers.

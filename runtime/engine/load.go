@@ -107,7 +107,7 @@ func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 	if err = in.allocate(allocate); err != nil {
 		return nil, err
 	}
-	undo = append(undo, in.dropStates)
+	undo = append(undo, in.dropStates, in.closeProgram)
 	if err = in.makeStates(); err != nil {
 		return nil, err
 	}

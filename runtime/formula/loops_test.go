@@ -41,6 +41,81 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestLoopsOfOwnStrips uses values that the same loop computes in every kind of expression, each twice. They are compared with what the
+// interpreter computes, gradients included.
+func TestLoopsOfOwnStrips(t *testing.T) {
+	const (
+		signed   = "t[n, k] = x[n, k] * 2 - w[n, k]\n"
+		positive = "t[n, k] = x[n, k] * x[n, k] + 0.5\n"
+		small    = "t[n, k] = x[n, k] * w[n, k] * 0.6\n"
+	)
+	formulas := []string{
+		signed + "y[n, k] = t[n, k] * (t[n, k] > 0 ? 1 : 2) + (t[n, k] < 0.3 ? 3 : 1)",
+		signed + "y[n, k] = x[n, t[n, k] > 0 ? 0 : k] * t[n, k] + w[n, t[n, k] < 0.3 ? k : 0]",
+		signed + "y[n, k] = (t[n, k] > 0 ? k : 2) < (t[n, k] > 0.3 ? 2 : k) ? t[n, k] : (t[n, k] > 0.5 ? k : 2) == 2 ? 7 : 8",
+		signed + "y[n, k] = convert(t[n, k], i32) + convert(3 * t[n, k], i64) * t[n, k]",
+		signed + "y[n, k] = convert(t[n, k], f32) + convert(3 * t[n, k], f32)",
+		signed + "y[n, k] = uniform(t[n, k] > 0 ? 3 : 4, 1, n * K + k) + uniform(3, 1, t[n, k] > 0.3 ? k : 2 * k)",
+		signed + "y[n, k] = normal(t[n, k] > 0 ? 3 : 4, 1, n * K + k) + normal(3, 1, t[n, k] > 0.3 ? k : 2 * k)",
+		signed + "y[n, k] = sum(i < size: t[n, k] * i) + sum(i < size: (t[n, k] + i) * w[n, 0])",
+		signed + "y[n, k] = max(i < size: t[n, k] * i) + argmax(i < size: t[n, k] * i)",
+		signed + "y[n, k] = quotient(t[n, k] > 0 ? 5 : 3, 2) + (t[n, k] > 0.3 ? 5 : 4) % 2 + t[n, k]",
+		signed + "y[n, k] = isnan(t[n, k]) || t[n, k] > 0 && !(t[n, k] == 0.3) ? 1 : -t[n, k]",
+		signed + "b[n, k] = t[n, k] > 0\ny[n, k] = (b[n, k] ? 1 : 2) * t[n, k] + (b[n, k] && t[n, k] < 0.3 ? 1 : 0)",
+		signed + "y[n, k] = t[n, k] in [0.3, 0.5] ? 1 : max(t[n, k], 0.2) - min(t[n, k], w[n, k], 0.4)",
+		signed + "y[n, k] = t[n, k]^2 + t[n, k]^3 - (t[n, k] + 1)^4 / (3 - t[n, k]) + 2^t[n, k]",
+		signed + "s[n] = sum(k: t[n, k] * (t[n, k] > 0 ? 1 : 2)) + max(k: t[n, k] > 0.3 ? 1 : t[n, k])",
+		signed + "u[n, k] = t[n, k] * (t[n, k] > 0 ? 1 : 2)\ny[n, k] = u[n, k] * (u[n, k] > 0.3 ? 1 : 2) + t[n, k]",
+		positive + "y[n, k] = t[n, k]^w[n, k] + pow(w[n, k], t[n, k]) + t[n, k]^0.5 + t[n, k]^-1",
+	}
+	for _, f := range term.Functions {
+		values := signed
+		switch f.Name {
+		case "log", "sqrt", "rsqrt":
+			values = positive
+		case "erfinv":
+			values = small
+		}
+		if f.Args == 1 && f.Result == term.Real {
+			formulas = append(formulas, fmt.Sprintf("%[1]sy[n, k] = %[2]s(t[n, k]) * t[n, k] + %[2]s(t[n, k] * w[n, k])", values, f.Name))
+		}
+	}
+	for _, size := range [][2]int{{3, 4}, {1, 1}, {3, 1100}} {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range formulas {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
+			}
+		}
+	}
+}
+
+// TestLoopsOfExtremes compares gradients of extremes of computed values. Where a value is the extreme, it must equal it to the last
+// bit, also where loops compute it in another way than the extreme.
+func TestLoopsOfExtremes(t *testing.T) {
+	for _, text := range []string{
+		"s[n] = max(k': (x[n, k'] + 2) / (2 + x[n, 0]^2))",
+		"s[n] = max(k: (x[n, k] + 2) / (2 + w[n, 0]^2))",
+		"s[n] = max(k: (x[n, k] + w[n, 0]) / (2 + x[n, 0]^2))",
+		"t[n] = sum(k: w[n, k])\ns[n] = max(k: (x[n, k] + t[n]) / (2 + x[n, 0]^2))",
+		"s[n] = min(k: exp(tanh(2 + w[n, w[n, k] > 0.4 ? k : 0])))",
+		"t[n, k] = sin(x[n, k])\ns[n] = min(k: (0.3 + tanh(sin(t[n, (k + 1) % K]))))",
+		"s[n] = max(k: log(2 + tanh(w[n, quotient(k, 2)])))",
+		"t[n, k] = x[n, k] + 1\ns[n] = max(k: t[n, k] * j[n] / (2 + w[n, j[n]]^2))",
+		"s[n] = min(k: exp(sin(w[n, k])) / (2 + x[n, j[n]]^2))",
+		"s[n] = max(k if x[n, k] > 0.3: (x[n, k] + 2) / (2 + x[n, 0]^2))",
+		"s[n] = max(k if k < K - 1: exp(sin(x[n, k + 1])) / (2 + x[n, 0]^2))",
+		"s[n] = x[n, 0] > 0.4 ? max(k if k < K - 1: exp(sin(x[n, k + 1])) / (2 + x[n, 0]^2)) : 1",
+		"y[n, k] = k < K - 1 ? max(k' if k' < k: exp(sin(x[n, k + 1] * w[n, k'])) / (2 + x[n, 0]^2)) : 1",
+		"y[n, k] = k < K - 1 ? min(k': exp(sin(x[n, k + 1] * w[n, k'])) / (2 + x[n, 0]^2)) : 1",
+	} {
+		for _, size := range [][2]int{{3, 4}, {4, 3}, {5, 7}, {20, 30}} {
+			for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
+			}
+		}
+	}
+}
+
 // compareLoops compares loops with the interpreter for a formula.
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	t.Helper()
@@ -68,6 +143,9 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && len(l.Name) < 5}
 		if l.Kind == term.Integer {
 			tensors[i].Type = dtype.I64
+		}
+		if l.Kind == term.Boolean {
+			tensors[i].Type = dtype.Bool
 		}
 	}
 	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors), loops.Options{})

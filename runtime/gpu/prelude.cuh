@@ -1,6 +1,13 @@
 // What precedes all device code of a plan. nvcc, NVRTC and, for the emulator, g++ compile it. NVRTC has no headers, so nothing is
 // included. For the emulator, cuemu.h comes first and defines what CUDA C++ adds to C++.
 
+// DYNAMIC_SHARED declares the dynamic shared memory of a launch, as an array. It is aligned to 16 bytes.
+#ifndef OPGEN_EMULATOR
+#define DYNAMIC_SHARED(T, name) \
+	extern __shared__ __align__(16) unsigned char opgen_dynamic[]; \
+	T *name = (T *)opgen_dynamic
+#endif
+
 typedef signed char i8;
 typedef short i16;
 typedef int i32;

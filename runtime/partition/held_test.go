@@ -31,3 +31,34 @@ func TestF20StrongerAccess(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldDecides launches with two stores of one size that are partitioned alike. Only one holds a partition, which stays, whatever the
+// accesses and the order of the stores.
+func TestHeldDecides(t *testing.T) {
+	t.Parallel()
+	align := Constraint{Kind: Align, Terms: []Term{At("inputs", 0), At("outputs", 0)}}
+	d := NewDeclaration("copy").SetCount("inputs", Exactly(1)).SetCount("outputs", Exactly(1)).SetConstraints(align)
+	float := Element{Name: "f32", Bytes: 4}
+	held := &Held{Tile: []int{8, 4}, Pieces: 4}
+	for _, holder := range []string{"inputs", "outputs"} {
+		l := New(d)
+		for _, slot := range []string{"inputs", "outputs"} {
+			s := &Store{Name: slot, Shape: []int{8, 16}, Element: float}
+			if slot == holder {
+				s.Held = held
+			}
+			if err := l.Add(slot, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := l.Solve(Machine{Kind: "cpu", Procs: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if p := s.Argument(i); !slices.Equal(p.Tile, held.Tile) {
+				t.Errorf("%s hold a partition: %s has tiles of %v, want %v", holder, p.Store.Name, p.Tile, held.Tile)
+			}
+		}
+	}
+}

@@ -65,3 +65,30 @@ func TestStreamsDiffer(t *testing.T) {
 		t.Errorf("%d of 1000 numbers agree between streams", same)
 	}
 }
+
+// TestNormalBetween checks range, mean and distinct values of numbers between limits, on both sides of 0 and around it. Numbers
+// of the mirrored interval are the mirrored ones.
+func TestNormalBetween(t *testing.T) {
+	const n = 20000
+	s := New(7, 0)
+	for _, limits := range [][2]float64{{-1, 2}, {0.5, 1}, {-3, -2}, {4, 5}, {math.Inf(-1), 0}} {
+		lo, hi := limits[0], limits[1]
+		density := func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }
+		want := (density(lo) - density(hi)) / NormalMass(lo, hi)
+		sum, seen := 0.0, map[float64]bool{}
+		for i := range uint64(n) {
+			x := s.NormalBetween(i, lo, hi)
+			if !(lo <= x && x <= hi) {
+				t.Fatalf("between %g and %g: got %g", lo, hi, x)
+			}
+			if lo > 0 && x != -s.NormalBetween(i, -hi, -lo) {
+				t.Fatalf("between %g and %g: %g is not mirrored", lo, hi, x)
+			}
+			sum += x
+			seen[x] = true
+		}
+		if math.Abs(sum/n-want) > 0.02 || len(seen) < n*9/10 {
+			t.Errorf("between %g and %g: mean %g, want %g; %d values", lo, hi, sum/n, want, len(seen))
+		}
+	}
+}

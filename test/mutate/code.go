@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +72,7 @@ func runCode(ctx context.Context, o options, w io.Writer) (int, error) {
 	if err := os.Chdir(root); err != nil {
 		return 0, err
 	}
-	sources, err := codeSources(ctx)
+	sources, err := codeSources(ctx, o)
 	if err != nil {
 		return 0, err
 	}
@@ -104,8 +105,9 @@ func runCode(ctx context.Context, o options, w io.Writer) (int, error) {
 	}
 	verdicts := make([]verdict, len(mutants))
 	var print sync.Mutex
-	err = inParallel(ctx, o.parallel, len(mutants), func(i int) error {
-		var err error
+	order := rand.New(rand.NewPCG(o.seed, 1)).Perm(len(mutants)) // so that the first verdicts are a sample of all
+	err = inParallel(ctx, o.parallel, len(mutants), func(k int) error {
+		i, err := order[k], error(nil)
 		verdicts[i], err = j.judge(ctx, i+1, first[i+1], filepath.Dir(mutants[i].file.path))
 		print.Lock()
 		defer print.Unlock()
@@ -145,15 +147,18 @@ func copyModule(ctx context.Context, to string) error {
 	return nil
 }
 
-// codeSources reads the packages of the generator and of the runtime.
-func codeSources(ctx context.Context) ([]*source, error) {
+// codeSources reads the packages of the generator and of the runtime that o selects.
+func codeSources(ctx context.Context, o options) ([]*source, error) {
 	out, err := goCommand(ctx, append([]string{"list", "-f", "{{if .GoFiles}}{{.ImportPath}}{{end}}"}, codePackages...)...)
 	if err != nil {
 		return nil, err
 	}
 	paths := slices.DeleteFunc(strings.Fields(out), func(path string) bool {
-		return slices.ContainsFunc(helpers, func(h string) bool { return strings.HasSuffix(path, h) })
+		return !o.packages.MatchString(path) || slices.ContainsFunc(helpers, func(h string) bool { return strings.HasSuffix(path, h) })
 	})
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("want packages of the generator or of the runtime that match -packages, got none for %q", o.packages)
+	}
 	return load(paths...)
 }
 
@@ -238,12 +243,12 @@ func newCodeJudge(ctx context.Context, dir string, o options, overlay map[string
 	if err != nil {
 		return nil, err
 	}
-	dirs := strings.Fields(list)
-	j := &codeJudge{programs: make([]testProgram, len(dirs))}
 	mutated := map[string]bool{}
 	for path := range overlay {
 		mutated[filepath.Dir(path)] = true
 	}
+	dirs := slices.DeleteFunc(strings.Fields(list), func(dir string) bool { return !mutated[dir] && !o.tests.MatchString(dir) })
+	j := &codeJudge{programs: make([]testProgram, len(dirs))}
 	err = inParallel(ctx, o.parallel, len(dirs), func(i int) error {
 		p := &j.programs[i]
 		*p = testProgram{dir: dirs[i], path: filepath.Join(dir, strconv.Itoa(i)+".test"), limit: 10 * time.Minute}

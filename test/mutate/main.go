@@ -20,12 +20,12 @@
 //
 // With -code, mutate judges the tests of the generator and of the runtime:
 //
-//	go run ./test/mutate -code [-n 400] [-seed 1] [-parallel 2] [-within DURATION] [-only REGEXP]
+//	go run ./test/mutate -code [-n 400] [-seed 1] [-parallel 2] [-packages REGEXP] [-only REGEXP] [-tests REGEXP] [-within DURATION]
 //
 // The number of mutants of a package is proportional to its lines. They are of the kinds of -maker. All test programs of the module
 // that run the changed function run with the mutant, until one fails. The tests run in a copy of the module, and each gets five times the
 // time that it takes without a mutant. With -within, programs that take longer without a mutant do not run, but for those of the
-// packages that have mutants.
+// packages that have mutants. With -tests, only those run whose folder matches.
 //
 // Mutate does not change files of the module. It compiles all mutants at once, from an overlay. An environment variable
 // selects the mutant that runs. The last line of the output is "N of M mutants killed (P%)". The lines before list the
@@ -58,6 +58,8 @@ type options struct {
 	seed        uint64
 	timeout     time.Duration
 	within      time.Duration
+	packages    *regexp.Regexp
+	tests       *regexp.Regexp
 	only        *regexp.Regexp
 }
 
@@ -72,11 +74,19 @@ func main() {
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "the time limit for a test program with a mutant")
 	flag.IntVar(&o.every, "every", 1, "with -maker, test only mutants whose number is a multiple of `n`, and those written by hand")
 	flag.DurationVar(&o.within, "within", 0, "with -code, leave out test programs of other packages that take longer; 0: none")
+	packages := flag.String("packages", "", "with -code, mutate only packages whose path matches this `regexp`")
+	tests := flag.String("tests", "", "with -code, run only tests of the packages whose folder matches this `regexp`, and of those with mutants")
 	maker := flag.Bool("maker", false, "mutate the packages that make plans, and judge the verifier")
 	code := flag.Bool("code", false, "mutate the generator and the runtime")
 	flag.Parse()
 	status, err := 0, error(nil)
 	if o.only, err = regexp.Compile(*only); err == nil {
+		o.packages, err = regexp.Compile(*packages)
+	}
+	if err == nil {
+		o.tests, err = regexp.Compile(*tests)
+	}
+	if err == nil {
 		judged := run
 		if *maker {
 			judged = runMaker

@@ -18,7 +18,7 @@ func (s *suite) testConformance(t *testing.T) {
 	if len(cases) < 150 {
 		t.Fatalf("only %d cases", len(cases))
 	}
-	r := &conform.Runner{Registry: s.catalogue(t), Operators: catalogue.Operators(), Backend: func() engine.Backend { return s.open(t, 2) }}
+	r := &conform.Runner{Registry: s.catalogue(t), Operators: catalogue.Operators(), Backend: func() (engine.Backend, error) { return s.open(t, 2), nil }}
 	for _, r.Double = range []bool{false, true} {
 		for _, c := range cases {
 			if res := r.Run(t.Context(), c); res.Status != conform.Passed {

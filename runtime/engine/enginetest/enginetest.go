@@ -19,7 +19,7 @@ import (
 // open returns a new backend with two devices and so many workers, or with one if the backend has no use for
 // more. register registers the kernels of the catalogue for the backend's target. Some tests register
 // operators of their own for that target, whose kernels are Go functions. Their bodies run on the host, so a
-// backend must be able to launch bodies that see host memory.
+// backend must be able to launch bodies that see host memory, where elements of 16 bits are f32.
 func Run(t *testing.T, open func(workers int) engine.Backend, register func(*task.Registry) error) {
 	s := newSuite(t, open, register)
 	for _, c := range []struct {

@@ -177,6 +177,11 @@ func converted[T simd.Float, U float32 | float64 | int32 | int64](z []T, x []U, 
 // store emits the writing of a value to the elements of a statement. What was known of the tensor is forgotten.
 func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	t := st.target
+	z.fromMemory(st.guard)
+	z.fromMemory(st.left.Which)
+	for _, i := range st.left.Idx {
+		z.fromMemory(i)
+	}
 	tensor := z.c.tensors[t]
 	for _, v := range z.views {
 		if v.memory == tensor.Memory {

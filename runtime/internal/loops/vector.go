@@ -18,7 +18,7 @@ type vectorizer[T simd.Float] struct {
 	strip  strip[T]
 	known  map[string]operand[T] // values that the code has computed, by what they are
 	views  []view                // strips that are parts of tensors
-	loaded map[int]bool          // the tensors of which elements are loaded
+	loaded map[int]bool          // the tensors of which elements are read from memory
 }
 
 // operand is a value: a number, which is the same in all of a strip, or a register.
@@ -51,6 +51,7 @@ func (z *vectorizer[T]) emit(def int, run func(s *state[T], n int), uses ...int)
 // real compiles a number or a condition.
 func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if !n.Uses(z.v) {
+		z.fromMemory(n)
 		_, exact := n.Settled()
 		return operand[T]{scalar: z.c.real(n), split: !exact}
 	}
@@ -88,8 +89,20 @@ func (z *vectorizer[T]) compute(n *term.Term) int {
 	return z.lanes(n)
 }
 
+// fromMemory notes that code for single elements reads the tensors of a value. It reads their memory, and no strips.
+func (z *vectorizer[T]) fromMemory(n *term.Term) {
+	n.Walk(func(m *term.Term) {
+		if m.Op == term.Element {
+			for i := range m.Read.Count {
+				z.loaded[m.Read.Tensor+i] = true
+			}
+		}
+	})
+}
+
 // lanes compiles a value element by element.
 func (z *vectorizer[T]) lanes(n *term.Term) int {
+	z.fromMemory(n)
 	x, at, r := z.c.real(n), z.at, z.register(false)
 	z.emit(r, func(s *state[T], n int) {
 		first := s.vars[at]

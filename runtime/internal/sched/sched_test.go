@@ -102,6 +102,7 @@ func TestNewErrors(t *testing.T) {
 	g := graph(t, 2, none)
 	for want, f := range map[string]func() (*schedule.Schedule, error){
 		"sched: want at least one worker, got 0":                 func() (*schedule.Schedule, error) { return New(g, 0, Costs{}) },
+		"sched: want at most 32767 workers, got 32768":           func() (*schedule.Schedule, error) { return New(g, 32768, Costs{}) },
 		"sched: want costs of 2 tasks, got 1 times and 0 ranges": func() (*schedule.Schedule, error) { return New(g, 1, Costs{Time: times(1, 1)}) },
 		"sched: want costs of 2 tasks, got 0 times and 3 ranges": func() (*schedule.Schedule, error) { return New(g, 1, Costs{Ranges: make([]int, 3)}) },
 	} {

@@ -1,0 +1,122 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"gorgonia.org/cu"
+
+	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/gpu"
+	"github.com/opgen/opgen/runtime/internal/cudadriver"
+	"github.com/opgen/opgen/runtime/target"
+)
+
+// Backend runs device code on GPUs, and Go kernels on the host.
+type Backend struct {
+	devices  []*device
+	queues   int
+	compiler *compiler
+	locates  bool // whether streams can leave how far they are
+
+	mu   sync.Mutex
+	lost error // after which the devices do nothing
+}
+
+// New returns a backend. The error says why there is none, such as that the machine has no GPU.
+func New(c Config) (engine.Backend, error) {
+	b, err := open(c)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: %w", err) // not a nil *Backend, which would be no nil engine.Backend
+	}
+	return b, nil
+}
+
+func open(c Config) (_ *Backend, err error) {
+	if reason := cudadriver.Reason(); reason != "" {
+		return nil, fmt.Errorf("there is no driver: %s", reason)
+	}
+	have, err := cu.NumDevices()
+	if err != nil {
+		return nil, cudadriver.Wrap("cuDeviceGetCount", err)
+	}
+	n := max(c.Devices, 1)
+	if n > have {
+		return nil, fmt.Errorf("want %d devices, the machine has %d", n, have)
+	}
+	b := &Backend{queues: max(c.Queues, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	if b.compiler, err = findCompiler(); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		d, err := openDevice(i, b.queues)
+		if d != nil {
+			b.devices = append(b.devices, d)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("device %d: %w", i, err)
+		}
+		if c.Library != nil {
+			d.library = c.Library(i)
+		}
+	}
+	b.locates = b.devices[0].locates()
+	return b, nil
+}
+
+// Target returns the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some microseconds to launch.
+// The times of bytes and of signals are those of current devices.
+func (b *Backend) Target() target.Target {
+	return target.Target{Name: gpu.CUDA, TaskTime: 4000, ByteTime: 0.001, Latency: 2000}
+}
+
+// Devices returns the number of devices.
+func (b *Backend) Devices() int { return len(b.devices) }
+
+// Workers returns the number of queues. Each has a stream on each device.
+func (b *Backend) Workers() int { return b.queues }
+
+var _ engine.Librarian = (*Backend)(nil)
+
+// Library returns the library of a device, or nil.
+func (b *Backend) Library(device int) any { return b.devices[device].library }
+
+// Close closes the devices.
+func (b *Backend) Close() error {
+	var errs []error
+	for _, d := range b.devices {
+		errs = append(errs, d.close())
+	}
+	b.devices = nil
+	if b.lost != nil {
+		return nil // which runs have reported
+	}
+	return errors.Join(errs...)
+}
+
+// working returns an error if the devices do nothing any more.
+func (b *Backend) working() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost
+}
+
+// lose notes that a device does nothing any more, if that is so: all its calls fail from now on.
+func (b *Backend) lose(d *device, err error) {
+	if again := d.call("cuStreamSynchronize", d.transfer.Synchronize); again == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lost == nil {
+		b.lost = fmt.Errorf("the device does nothing after an error, so another backend is needed: %w", err)
+	}
+}

@@ -1,0 +1,147 @@
+package formula
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+var (
+	randomFormulas = flag.Int("random-formulas", 60, "how many random formulas run in loops")
+	randomSeed     = flag.Uint64("random-seed", 1, "which random formulas they are")
+)
+
+// TestRandomLoops compares loops with the interpreter for random formulas of several lines, gradients included.
+func TestRandomLoops(t *testing.T) {
+	for i := range *randomFormulas {
+		size, nested := [][2]int{{3, 4}, {4, 3}, {1, 1}, {2, 3}}[i%4], 2
+		if i%16 == 3 {
+			size, nested = [2]int{1, 1100}, 0 // more than a strip
+		}
+		w := &writer{Rand: rand.New(rand.NewPCG(*randomSeed, uint64(i))), nested: nested}
+		text := w.formula()
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("extents %v:\n%s", size, text)
+				}
+			}()
+			compareLoops(t, text, dtype.F64, size[0], size[1])
+		})
+	}
+}
+
+// writer writes random formulas.
+type writer struct {
+	*rand.Rand
+	matrices, rows []string // tensors that lines before have given
+	inner, nested  int      // how many reductions are open, and how many may be
+}
+
+// formula writes one to four lines with results of their own, and then the outputs.
+func (w *writer) formula() string {
+	var lines []string
+	w.matrices = []string{"x", "w"}
+	for i := range 1 + w.IntN(4) {
+		name := fmt.Sprint("t", i)
+		if w.IntN(4) == 0 {
+			lines = append(lines, fmt.Sprintf("%s[n] = %s", name, w.reduction(2)))
+			w.rows = append(w.rows, name)
+		} else {
+			lines = append(lines, fmt.Sprintf("%s[n, k] = %s", name, w.real("k", 3)))
+			w.matrices = append(w.matrices, name)
+		}
+	}
+	return strings.Join(append(lines, "y[n, k] = "+w.real("k", 3), "s[n] = "+w.reduction(2)), "\n")
+}
+
+func (w *writer) pick(of ...string) string { return of[w.IntN(len(of))] }
+
+// real writes a number. index is the index of columns in its place, and depth bounds its size.
+func (w *writer) real(index string, depth int) string {
+	if depth == 0 {
+		return w.leaf(index)
+	}
+	sub := func() string { return w.real(index, depth-1) }
+	switch w.IntN(12) {
+	case 0, 1:
+		return fmt.Sprintf("(%s %s %s)", sub(), w.pick("+", "-"), sub())
+	case 2, 3:
+		return fmt.Sprintf("%s * %s", sub(), sub())
+	case 4:
+		return fmt.Sprintf("%s / (2 + %s^2)", sub(), w.leaf(index))
+	case 5:
+		return fmt.Sprintf("%s(%s)", w.pick("tanh", "sin", "cos", "sigmoid", "abs", "Phi", "exp"), w.pick("sin", "tanh")+"("+sub()+")")
+	case 6:
+		return fmt.Sprintf("%s(2 + tanh(%s))", w.pick("log", "sqrt", "rsqrt"), sub())
+	case 7, 8:
+		return fmt.Sprintf("(%s ? %s : %s)", w.condition(index, depth-1), sub(), sub())
+	case 9:
+		return fmt.Sprintf("%s(%s, %s)", w.pick("max", "min"), sub(), sub())
+	case 10:
+		if w.inner < w.nested {
+			return w.reduction(depth - 1)
+		}
+	case 11:
+		return fmt.Sprintf("%s * %s", sub(), w.whole(index, depth-1))
+	}
+	return w.leaf(index)
+}
+
+// leaf writes an element or a constant.
+func (w *writer) leaf(index string) string {
+	if w.IntN(5) == 0 {
+		return w.pick("0.5", "2", "rate", "0.3")
+	}
+	if len(w.rows) > 0 && w.IntN(4) == 0 {
+		return w.pick(w.rows...) + "[n]"
+	}
+	at := index
+	if w.IntN(4) == 0 {
+		at = w.pick("0", "K - 1", "K - 1 - "+index, "("+index+" + 1) % K", "quotient("+index+", 2)", "j[n]", w.place(index))
+	}
+	return fmt.Sprintf("%s[n, %s]", w.pick(w.matrices...), at)
+}
+
+// place writes an index that depends on values.
+func (w *writer) place(index string) string {
+	return fmt.Sprintf("%s[n, %s] > 0.4 ? %s : 0", w.pick(w.matrices...), index, index)
+}
+
+// whole writes an integer.
+func (w *writer) whole(index string, depth int) string {
+	return w.pick(index, "n", "j[n]", fmt.Sprintf("(%s ? 1 : 2)", w.condition(index, depth)), fmt.Sprintf("quotient(%s + 3, 2)", index))
+}
+
+// condition writes a condition. Numbers are compared with constants that they do not take.
+func (w *writer) condition(index string, depth int) string {
+	if depth <= 0 {
+		return fmt.Sprintf("%s > 0.37", w.leaf(index))
+	}
+	switch w.IntN(6) {
+	case 0:
+		return fmt.Sprintf("%s %s %s", index, w.pick("<", "<=", "==", "!="), w.pick("n", "j[n]", "1"))
+	case 1:
+		return fmt.Sprintf("(%s) %s (%s)", w.condition(index, depth-1), w.pick("&&", "||"), w.condition(index, depth-1))
+	case 2:
+		return fmt.Sprintf("!(%s)", w.condition(index, depth-1))
+	}
+	return fmt.Sprintf("%s %s 0.37", w.real(index, depth-1), w.pick("<", ">"))
+}
+
+// reduction writes a reduction over columns.
+func (w *writer) reduction(depth int) string {
+	w.inner++
+	defer func() { w.inner-- }()
+	i := "k" + strings.Repeat("'", w.inner)
+	over := i
+	if w.IntN(4) == 0 {
+		over += fmt.Sprintf(" if %s", w.condition(i, depth-1))
+		return fmt.Sprintf("sum(%s: %s)", over, w.real(i, depth))
+	}
+	return fmt.Sprintf("%s(%s: %s)", w.pick("sum", "mean", "max", "min", "logsumexp", "variance"), over, w.real(i, depth))
+}
