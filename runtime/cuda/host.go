@@ -112,7 +112,8 @@ func (h *hostCall) download(s cu.Stream) error {
 	return nil
 }
 
-// upload makes a stream copy tensors back to the device.
+// upload copies tensors back to the device, and waits for that: tiles of one tensor may be tasks of several streams, and each
+// copies all of the tensor.
 func (h *hostCall) upload(s cu.Stream) error {
 	for _, t := range h.out {
 		if t.packed != nil {
@@ -122,7 +123,7 @@ func (h *hostCall) upload(s cu.Stream) error {
 			return cudadriver.Wrap("cuMemcpyHtoDAsync", err)
 		}
 	}
-	return nil
+	return cudadriver.Wrap("cuStreamSynchronize", s.Synchronize())
 }
 
 // hostStep is a step of a call of a Go kernel. It is its own job.
@@ -145,14 +146,11 @@ func (s *hostStep) Launch() error {
 		if err := s.body.Run(&op.Ctx{}, op.Range{Lo: 0, Hi: 1}); err != nil {
 			return err
 		}
-		if err := s.upload(stream); err != nil {
-			return err
-		}
-		return cudadriver.Wrap("cuStreamSynchronize", stream.Synchronize())
+		return s.upload(stream)
 	})
 }
 
-// enqueue waits for the inputs, runs the body over the grid, and lets the stream copy the outputs.
+// enqueue waits for the inputs, runs the body over the grid, and copies the outputs.
 func (s *hostStep) enqueue(x *execution) error {
 	if err := s.download(x.stream); err != nil {
 		return err

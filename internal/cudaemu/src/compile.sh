@@ -3,7 +3,11 @@
 set -eu
 here=$(dirname "$0")
 cxx=${CXX:-g++}
-kernels=$("$cxx" -E -P -x c++ -DOPGEN_EMULATOR=1 "$1" | tr '\n' ' ' | sed 's/__launch_bounds__ *([^()]*)//g' | grep -o '__global__[^(]*(' | sed 's/ *($//; s/.*[ *]//')
+# Names that macros make are found after preprocessing only.
+expanded() {
+	if grep -q '##' "$1"; then "$cxx" -E -P -x c++ -DOPGEN_EMULATOR=1 "$1"; else cat "$1"; fi
+}
+kernels=$(expanded "$1" | tr '\n' ' ' | sed 's/__launch_bounds__ *([^()]*)//g' | grep -o '__global__[^(]*(' | sed 's/ *($//; s/.*[ *]//')
 whole=$2.cc
 {
 	cat "$1"
