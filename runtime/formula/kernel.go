@@ -33,7 +33,7 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 		for _, s := range o.Signatures {
 			variants, err := variantsOf(target, s, folded(s, of(s)))
 			if err == nil {
-				err = r.RegisterTask(s.ID, o.Name+" "+s.Task, s, variants...)
+				err = r.RegisterTask(s.ID, o.FullName()+" "+s.Task, s, variants...)
 			}
 			errs = append(errs, err)
 		}
@@ -45,14 +45,14 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 func variantsOf(target op.Target, s *task.Signature, k binder) ([]task.Variant, error) {
 	o := s.Operator
 	if len(o.Formula) == 0 {
-		return nil, mistake(o.Name, "want one, got none")
+		return nil, mistake(o.FullName(), "want one, got none")
 	}
 	switch s.Kind {
 	case task.KindForward, task.KindUpdate, task.KindBackward:
 	case task.KindInit, task.KindCleanup:
 		k = stateless{s}
 	default:
-		return nil, mistake(o.Name, fmt.Sprintf("a formula does not compute the task %s", s.Task))
+		return nil, mistake(o.FullName(), fmt.Sprintf("a formula does not compute the task %s", s.Task))
 	}
 	choices := [][]dtype.Type{nil}
 	for _, v := range o.Types {
