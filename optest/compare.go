@@ -65,7 +65,7 @@ func (s sample) closeTo(t *testing.T, what string, got, want []float64, rel, abs
 
 // tolerance returns the factor of the option Tolerance.
 func (s sample) tolerance() float64 {
-	if f, ok := s.kit.config.tolerances[s.op.Name]; ok {
+	if f, ok := s.kit.config.tolerances[s.title()]; ok {
 		return f
 	}
 	return 1

@@ -167,7 +167,7 @@ func (k *Kit) Gaps() []string {
 			o := t.Signature.Operator
 			allowed := slices.ContainsFunc(o.Types, func(v task.TypeVar) bool { return dtype.Contains(v.Types, half) })
 			did := slices.ContainsFunc(k.Ran("Halves", t.ID), func(types string) bool { return slices.Contains(strings.Split(types, ", "), half.String()) })
-			if k.ranAll("Halves", o.Name) && allowed && !did {
+			if k.ranAll("Halves", k.title(o)) && allowed && !did {
 				out = append(out, gap("Halves", t, half.String()))
 			}
 		}
@@ -179,7 +179,7 @@ func (k *Kit) Gaps() []string {
 // differences need f64, and the comparison with f64 needs f32.
 func (k *Kit) gapsOf(t *task.Registered, types string) []string {
 	var out []string
-	name := t.Signature.Operator.Name
+	name := k.title(t.Signature.Operator)
 	for _, c := range Checks() {
 		if c.Needed != nil && c.Needed(t) && k.ranAll(c.Name, name) && !slices.Contains(k.Ran(c.Name, t.ID), types) {
 			out = append(out, gap(c.Name, t, types))
@@ -194,7 +194,7 @@ func (k *Kit) gapsOf(t *task.Registered, types string) []string {
 
 func gap(check string, t *task.Registered, types string) string {
 	return fmt.Sprintf("operator %s, task %s (%s): want an example of the spec with which %s runs it, got none",
-		t.Signature.Operator.Name, t.Signature.Task, types, check)
+		t.Signature.Operator.FullName(), t.Signature.Task, types, check)
 }
 
 // ranAll reports whether a check ran all samples of an operator.

@@ -54,7 +54,7 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	if slot >= 0 && below > 0 { // no integer is below 0
 		if v, ok := d.given(d.rng, slot, t.Type(), t.Shape(), below*(1-lo)); ok {
 			if want := shape.Prod(t.Shape()); len(v) != want && d.err == nil {
-				d.err = valuesError(fmt.Sprintf("Values(%s, %s): want %d elements for the shape %v, got %d", d.op.Name, d.op.Slots[slot].Name, want, t.Shape(), len(v)))
+				d.err = valuesError(fmt.Sprintf("Values(%s, %s): want %d elements for the shape %v, got %d", d.title(), d.op.Slots[slot].Name, want, t.Shape(), len(v)))
 			}
 			d.drawn[t.Name()] = v
 			return
@@ -105,7 +105,7 @@ func (d *drawing) values() values {
 
 // given returns the elements that the option Values gives a tensor of a slot.
 func (s sample) given(rng *rand.Rand, slot int, typ dtype.Type, dims []int, below int) ([]float64, bool) {
-	draw := s.kit.config.values[slotName{s.op.Name, s.op.Slots[slot].Name}]
+	draw := s.kit.config.values[slotName{s.title(), s.op.Slots[slot].Name}]
 	if draw == nil {
 		return nil, false
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
@@ -34,6 +35,16 @@ func ExampleRegister() {
 	var operators []*graph.Operator         // catalogue.Operators() of the module
 	_ = func(t *testing.T) {
 		optest.All(t, register, operators, optest.Register(catalogue.Register))
+	}
+	// Output:
+}
+
+// Partners names operators of other modules with which operators of the module are fused.
+func ExamplePartners() {
+	var register func(*task.Registry) error // catalogue.Register of the module
+	var operators []*graph.Operator         // catalogue.Operators() of the module
+	_ = func(t *testing.T) {
+		optest.All(t, register, operators, optest.Register(catalogue.Register), optest.Partners(elementunary.Operator))
 	}
 	// Output:
 }

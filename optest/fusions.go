@@ -21,8 +21,8 @@ import (
 // operator alone. The fused program computes the same within the tolerance that the spec gives.
 func (k *Kit) Fusions(t *testing.T) {
 	for _, o := range k.operators {
-		if reason, ok := k.config.skips[skip{"Fusions", o.Name}]; ok {
-			t.Run(o.Name, func(t *testing.T) { t.Skip(reason) })
+		if reason, ok := k.config.skips[skip{"Fusions", k.title(&o.Operator)}]; ok {
+			t.Run(k.title(&o.Operator), func(t *testing.T) { t.Skip(reason) })
 			continue
 		}
 		for i := range o.Fusions {
@@ -34,9 +34,9 @@ func (k *Kit) Fusions(t *testing.T) {
 // fusion checks one fusion of an operator.
 func (k *Kit) fusion(t *testing.T, o *graph.Operator, rule *task.Fusion) {
 	t.Helper()
-	other := k.operator(rule.Other)
+	other := k.partner(rule)
 	if other == nil {
-		t.Errorf("operator %s, fusion %s: want operator %s in the kit, got none", o.Name, rule.Name, rule.Other)
+		t.Errorf("operator %s, fusion %s: want operator %s in the kit or among Partners, got none", k.title(&o.Operator), rule.Name, rule.Other)
 		return
 	}
 	fitted, all := 0, true
@@ -44,7 +44,7 @@ func (k *Kit) fusion(t *testing.T, o *graph.Operator, rule *task.Fusion) {
 		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
 			for _, when := range choices(t, rule) {
 				ran := false
-				t.Run(fmt.Sprintf("%s/%s/%d/%v/%s", o.Name, rule.Name, i, typ, when), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%d/%v/%s", k.title(&o.Operator), rule.Name, i, typ, when), func(t *testing.T) {
 					ran = true
 					if k.fusePair(t, o, other, rule, i, typ, when) {
 						fitted++
@@ -55,8 +55,18 @@ func (k *Kit) fusion(t *testing.T, o *graph.Operator, rule *task.Fusion) {
 		}
 	}
 	if fitted == 0 && all {
-		t.Errorf("operator %s: want an example that fits fusion %s, got none", o.Name, rule.Name)
+		t.Errorf("operator %s: want an example that fits fusion %s, got none", k.title(&o.Operator), rule.Name)
 	}
+}
+
+// partner returns the other operator of a fusion, or nil.
+func (k *Kit) partner(rule *task.Fusion) *graph.Operator {
+	for _, o := range slices.Concat(k.operators, k.config.partners) {
+		if o.FullName() == rule.Other {
+			return o
+		}
+	}
+	return nil
 }
 
 // choices returns the attributes of the other operator under which a fusion applies, as JSON objects.

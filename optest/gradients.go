@@ -44,8 +44,8 @@ func (k *Kit) EveryGradientIsCompared(t *testing.T) {
 	compared := map[string][2]bool{}
 	whole := k.forEachSample(t, "EveryGradientIsCompared", func(t *testing.T, s sample) {
 		if f := s.fixture(t); f.differentiable() {
-			c := compared[s.op.Name]
-			compared[s.op.Name] = [2]bool{c[0] || s.double(), c[1] || !s.double()}
+			c := compared[s.title()]
+			compared[s.title()] = [2]bool{c[0] || s.double(), c[1] || !s.double()}
 		}
 	})
 	for _, o := range k.operators {
@@ -53,8 +53,8 @@ func (k *Kit) EveryGradientIsCompared(t *testing.T) {
 			continue
 		}
 		for i, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			if k.computes(o, typ) && !compared[o.Name][i] {
-				t.Errorf("operator %s: want an example with gradients in %v, got none", o.Name, typ)
+			if k.computes(o, typ) && !compared[k.title(&o.Operator)][i] {
+				t.Errorf("operator %s: want an example with gradients in %v, got none", k.title(&o.Operator), typ)
 			}
 		}
 	}

@@ -39,6 +39,7 @@ type config struct {
 	values     map[slotName]func(*rand.Rand, Input) []float64
 	tolerances map[string]float64
 	skips      map[skip]string // with the reason
+	partners   []*graph.Operator
 	errs       []error
 }
 
@@ -57,11 +58,19 @@ type Input struct {
 }
 
 // Option is an option of New and All.
+//
+// Options name operators as specs do. Where operators of two modules have one name, each is named with its module, as in
+// example.com/nn.dense.
 type Option func(*config)
 
 // Register adds the tasks of another catalogue, such as those of initializers that operators use.
 func Register(register func(*task.Registry) error) Option {
 	return func(c *config) { c.registers = append(c.registers, register) }
+}
+
+// Partners names operators of other modules with which operators of the kit can be fused.
+func Partners(operators ...*graph.Operator) Option {
+	return func(c *config) { c.partners = append(c.partners, operators...) }
 }
 
 // Values gives the elements of the tensors of a slot, in row-major order, where random numbers are no valid ones: offsets
@@ -124,7 +133,7 @@ func (k *Kit) misfits() []error {
 	for _, o := range k.operators {
 		for _, sig := range o.Signatures {
 			if k.tasks.Task(sig.ID) == nil {
-				out = append(out, fmt.Errorf("operator %s, task %s: want a task that Register registers, got none", o.Name, sig.Task))
+				out = append(out, fmt.Errorf("operator %s, task %s: want a task that Register registers, got none", k.title(&o.Operator), sig.Task))
 			}
 		}
 	}
@@ -157,11 +166,24 @@ func (k *Kit) misfits() []error {
 
 // operator returns an operator of the kit, or nil.
 func (k *Kit) operator(name string) *graph.Operator {
-	if i := slices.IndexFunc(k.operators, func(o *graph.Operator) bool { return o.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(k.operators, func(o *graph.Operator) bool { return k.title(&o.Operator) == name }); i >= 0 {
 		return k.operators[i]
 	}
 	return nil
 }
+
+// title returns the name of an operator in tests and options, which no other operator of the kit has.
+func (k *Kit) title(o *task.Operator) string {
+	for _, other := range k.operators {
+		if other.Name == o.Name && other.Module != o.Module {
+			return o.FullName()
+		}
+	}
+	return o.Name
+}
+
+// title returns the name of the sample's operator.
+func (s sample) title() string { return s.kit.title(&s.op.Operator) }
 
 // All runs every check as a subtest. It fails if the examples leave a task or a choice of element types without a check.
 func All(t *testing.T, register func(*task.Registry) error, operators []*graph.Operator, opts ...Option) {
@@ -185,10 +207,10 @@ func (k *Kit) forEachSample(t *testing.T, check string, f func(t *testing.T, s s
 	whole = map[*graph.Operator]bool{}
 	for _, o := range k.operators {
 		if len(o.Examples) == 0 {
-			t.Errorf("operator %s: want an example in its spec, as checks apply operators to their examples, got none", o.Name)
+			t.Errorf("operator %s: want an example in its spec, as checks apply operators to their examples, got none", k.title(&o.Operator))
 		}
-		if reason, ok := k.config.skips[skip{check, o.Name}]; ok {
-			t.Run(o.Name, func(t *testing.T) { t.Skip(reason) })
+		if reason, ok := k.config.skips[skip{check, k.title(&o.Operator)}]; ok {
+			t.Run(k.title(&o.Operator), func(t *testing.T) { t.Skip(reason) })
 			continue
 		}
 		all := true
@@ -203,7 +225,7 @@ func (k *Kit) forEachSample(t *testing.T, check string, f func(t *testing.T, s s
 		}
 		if all {
 			whole[o] = true
-			k.record.complete(check, o.Name)
+			k.record.complete(check, k.title(&o.Operator))
 		}
 	}
 	return whole
@@ -216,7 +238,7 @@ func (k *Kit) samples(t *testing.T, o *graph.Operator) []sample {
 	for i := range o.Examples {
 		samples, err := k.samplesOf(o, i)
 		if err != nil {
-			t.Errorf("operator %s, example %d: %v", o.Name, i, err)
+			t.Errorf("operator %s, example %d: %v", k.title(&o.Operator), i, err)
 		}
 		out = append(out, samples...)
 	}
@@ -225,7 +247,7 @@ func (k *Kit) samples(t *testing.T, o *graph.Operator) []sample {
 
 // name returns the name of the sample's subtests.
 func (s sample) name() string {
-	name := fmt.Sprintf("%s/%d/%s", s.op.Name, s.example, dtype.Format(s.types))
+	name := fmt.Sprintf("%s/%d/%s", s.title(), s.example, dtype.Format(s.types))
 	if s.all {
 		name += "/requested"
 	}

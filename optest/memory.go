@@ -113,7 +113,7 @@ func (k *Kit) checkExtents(t *testing.T, check string, n int) map[string]int {
 				continue
 			}
 			t.Run(fmt.Sprint(shapes), func(t *testing.T) {
-				tested[s.op.Name]++
+				tested[s.title()]++
 				checkWritten(t, f)
 				if f.differentiable() && (s.double() || !s.widens()) {
 					checkGradients(t, f, f.seeds)

@@ -70,7 +70,7 @@ func (k *Kit) variants(o *graph.Operator) []task.Variant {
 
 // what names the sample in messages.
 func (s sample) what() string {
-	name := fmt.Sprintf("operator %s, example %d", s.op.Name, s.example)
+	name := fmt.Sprintf("operator %s, example %d", s.title(), s.example)
 	if len(s.types) > 0 {
 		name += ", " + dtype.Format(s.types)
 	}
@@ -213,7 +213,7 @@ func newFixture(s sample, d domain) (*fixture, error) {
 			switch {
 			case slot.Role == task.RoleInput:
 				draw.tensor(x, f.node.Resolved, i)
-			case slot.Role == task.RoleWeight && (slot.Trainable || s.kit.config.values[slotName{s.op.Name, slot.Name}] != nil):
+			case slot.Role == task.RoleWeight && (slot.Trainable || s.kit.config.values[slotName{s.title(), slot.Name}] != nil):
 				draw.tensor(x, nil, i)
 			case slot.Role == task.RoleOutput && x.Type().IsFloat():
 				f.seeds[x] = f.g.Input("seed of "+x.Name(), x.Type(), x.Shape()...)

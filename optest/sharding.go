@@ -29,7 +29,7 @@ func (k *Kit) Sharding(t *testing.T) {
 			}
 			for n := range axes[0].Hi - axes[0].Lo {
 				if d := (division{f, &s.op.Shards[k], axes, n}); d.extent() > 1 {
-					divided[s.op.Name+"."+d.shard.Dim] = true
+					divided[s.title()+"."+d.shard.Dim] = true
 					d.check(t, want)
 				}
 			}
@@ -37,8 +37,8 @@ func (k *Kit) Sharding(t *testing.T) {
 	})
 	for _, o := range k.operators {
 		for _, shard := range o.Shards {
-			if whole[o] && !divided[o.Name+"."+shard.Dim] {
-				t.Errorf("operator %s: want an example that can be divided along %s, got none", o.Name, shard.Dim)
+			if whole[o] && !divided[k.title(&o.Operator)+"."+shard.Dim] {
+				t.Errorf("operator %s: want an example that can be divided along %s, got none", k.title(&o.Operator), shard.Dim)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -119,9 +118,9 @@ func (o *operator) attrKeys(a *spec.Attr) {
 		case a.Enum.Set() && len(a.Values) > 0:
 			o.list.Add(diag.ExclusiveKey, a.Enum.Span(), "an enum attribute either lists its values or names a shared enum")
 		case a.Enum.Set():
-			if e := o.specs[a.Enum.V]; e == nil || e.Kind != spec.Enum && e.Kind != "" {
+			if e := o.specs[a.Enum.V]; (e == nil || e.Kind != spec.Enum && e.Kind != "") && !o.ambiguous(a.Enum.V, a.Enum.Span()) {
 				d := o.list.Add(diag.Undefined, a.Enum.Span(), "there is no spec of kind enum named %s", a.Enum.V)
-				d.Suggest(a.Enum.V, "enums", slices.Sorted(maps.Keys(o.enums)))
+				d.Suggest(a.Enum.V, "enums", o.names(spec.Enum))
 			}
 		case a.Bad && len(a.Values) == 0:
 		case a.ValuesSpan.File == nil:

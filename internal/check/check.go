@@ -22,14 +22,17 @@ import (
 // Result holds specs with their typed expressions and shapes. Package model reads it if there are no findings.
 type Result struct {
 	Enums []*spec.Spec
+	// Named holds the specs by the names that the specs of the module have for them, those of other modules too.
+	Named map[string]*spec.Spec
 	// Scopes holds the scope of every other spec, with its expressions and shapes typed.
 	Scopes []*scope.Scope
 }
 
-// Check checks specs, all of one module together. Findings go to list.
-func Check(specs []*spec.Spec, list *diag.List) *Result {
+// Check checks specs, all of one module together. They may name specs of others, which were checked and which may be nil.
+// Findings go to list.
+func Check(specs []*spec.Spec, others *Names, list *diag.List) *Result {
 	r := &Result{}
-	c := &checker{list: list, enums: map[string]*spec.Spec{}, specs: map[string]*spec.Spec{}}
+	c := &checker{list: list, others: others, specs: map[string]*spec.Spec{}}
 	for _, s := range specs {
 		name := s.Name.V
 		if name == "" {
@@ -37,10 +40,11 @@ func Check(specs []*spec.Spec, list *diag.List) *Result {
 		}
 		if c.specs[name] == nil {
 			c.specs[name] = s
-			if s.Kind == spec.Enum {
-				c.enums[name] = s
-			}
 		}
+	}
+	others.fill(c.specs)
+	for _, s := range specs {
+		c.link(s)
 	}
 	packages, kernels := map[string]*spec.Spec{}, map[string]*spec.Spec{}
 	for _, s := range specs {
@@ -67,12 +71,33 @@ func Check(specs []*spec.Spec, list *diag.List) *Result {
 			r.Enums = append(r.Enums, s)
 			continue
 		}
-		o := &operator{checker: c, s: s, sc: scope.New(s, c.enums, list)}
+		o := &operator{checker: c, s: s, sc: scope.New(s, list)}
 		o.check()
 		r.Scopes = append(r.Scopes, o.sc)
 	}
 	c.taskIDs(specs, task.IDOf)
+	r.Named = c.specs
 	return r
+}
+
+// link looks up the specs that a spec names.
+func (c *checker) link(s *spec.Spec) {
+	for _, a := range s.Attrs {
+		for _, x := range append([]*spec.Attr{a}, a.Fields...) {
+			x.Shared = nil
+			if e := c.specs[x.Enum.V]; e != nil && x.Enum.Set() && e.Kind == spec.Enum {
+				x.Shared = e
+			}
+		}
+	}
+	for _, sl := range s.Slots {
+		if sl.Init != nil {
+			sl.Init.Of = c.specs[sl.Init.Name.V]
+		}
+	}
+	for _, f := range s.Fusions {
+		f.Of = c.specs[f.Other.V]
+	}
 }
 
 // kernelTypes returns the names of the kernel types that a spec may have.
@@ -97,7 +122,7 @@ func (c *checker) taskIDs(specs []*spec.Spec, idOf func(operator, task string) t
 	for _, s := range specs {
 		for _, t := range s.Tasks {
 			this := named{s.Name.V + "." + t.Name, t.Key}
-			id := idOf(s.Name.V, t.Name)
+			id := idOf(s.FullName(), t.Name)
 			other, taken := ids[id]
 			if taken && other.name != this.name {
 				c.list.Add(diag.Clash, t.Key, "tasks %s and %s have the same id %v", this.name, other.name, id).
@@ -109,9 +134,9 @@ func (c *checker) taskIDs(specs []*spec.Spec, idOf func(operator, task string) t
 }
 
 type checker struct {
-	list  *diag.List
-	enums map[string]*spec.Spec // by name
-	specs map[string]*spec.Spec // by name
+	list   *diag.List
+	others *Names
+	specs  map[string]*spec.Spec // by name
 	// formulas holds the formulas of enums that operators apply.
 	formulas map[*spec.Spec]*formula
 }

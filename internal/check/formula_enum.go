@@ -69,8 +69,8 @@ func (f *formula) enumValues(a *spec.Attr) ([]string, *formula) {
 	for _, v := range a.Values {
 		names = append(names, v.V)
 	}
-	e := f.c.enums[a.Enum.V]
-	if !a.Enum.Set() || e == nil {
+	e := a.Shared
+	if e == nil {
 		return names, nil
 	}
 	for _, v := range e.Values {

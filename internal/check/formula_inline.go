@@ -1,8 +1,8 @@
 package check
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
@@ -62,7 +62,11 @@ func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
 	switch {
 	case s == nil:
 		e := failf(at, expr.UnknownName, "there is no operator %s", n.Func)
-		suggest(e, n.Func, slices.Sorted(maps.Keys(f.c.specs)))
+		if q := f.c.otherNames(n.Func); len(q) > 1 {
+			e.Message, e.Hint = "operators of several modules are named "+n.Func, "write "+strings.Join(q, " or ")
+			return nil, e
+		}
+		suggest(e, n.Func, f.c.names())
 		return nil, e
 	case f.s == nil:
 		return nil, failf(at, expr.BadFormula, "the formula of an enum cannot apply an operator")
@@ -70,7 +74,7 @@ func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
 		return nil, failf(at, expr.BadFormula, "%s is no operator, so a formula cannot apply it", n.Func)
 	case !s.Formula.Set():
 		return nil, failf(at, expr.BadFormula, "%s has no formula, so none can apply it", n.Func)
-	case f.c.applies(s, f.s.Name.V, map[string]bool{}):
+	case f.c.applies(s, f.s, map[*spec.Spec]bool{}):
 		return nil, failf(at, expr.BadFormula, "%s is defined by itself", f.s.Name.V)
 	}
 	for _, a := range s.Args {
@@ -87,15 +91,15 @@ func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
 }
 
 // applies reports whether the formula of a spec applies an operator, directly or through others.
-func (c *checker) applies(s *spec.Spec, name string, seen map[string]bool) bool {
-	if s == nil || seen[s.Name.V] {
+func (c *checker) applies(s, other *spec.Spec, seen map[*spec.Spec]bool) bool {
+	if s == nil || seen[s] || s.Module != other.Module { // modules use each other in one direction
 		return false
 	}
-	if s.Name.V == name {
+	if s == other {
 		return true
 	}
-	seen[s.Name.V] = true
-	return slices.ContainsFunc(expr.Inlined(s.Formula.V), func(n string) bool { return c.applies(c.specs[n], name, seen) })
+	seen[s] = true
+	return slices.ContainsFunc(expr.Inlined(s.Formula.V), func(n string) bool { return c.applies(c.specs[n], other, seen) })
 }
 
 // arguments sorts the arguments into tensors and attributes.

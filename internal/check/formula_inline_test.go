@@ -30,7 +30,7 @@ func TestAppliedShapes(t *testing.T) {
 	c := readCatalogue(t)
 	var list diag.List
 	s := spec.Read("applying.toml", applying, &list)
-	c.scopes[s] = scope.New(s, c.enums, &list)
+	c.scopes[s] = scope.New(s, &list)
 	if !list.Empty() {
 		t.Fatal(list.Sorted()[0].Message)
 	}

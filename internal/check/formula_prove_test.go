@@ -154,7 +154,7 @@ func TestProofs(t *testing.T) {
 	var list diag.List
 	s := spec.Read("proved.toml", provedSpec, &list)
 	s.Slots[3].Role.V = "weight"
-	c := &catalogue{scopes: map[*spec.Spec]*scope.Scope{s: scope.New(s, nil, &list)}}
+	c := &catalogue{scopes: map[*spec.Spec]*scope.Scope{s: scope.New(s, &list)}}
 	if !list.Empty() {
 		t.Fatal(list.Sorted()[0].Message)
 	}

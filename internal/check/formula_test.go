@@ -23,7 +23,6 @@ var specsDir = "../../specs"
 // catalogue holds specs, so that a formula can be checked in place of one of theirs.
 type catalogue struct {
 	specs  []*spec.Spec
-	enums  map[string]*spec.Spec
 	byName map[string]*spec.Spec
 	scopes map[*spec.Spec]*scope.Scope
 }
@@ -35,7 +34,7 @@ func readCatalogue(t testing.TB) *catalogue {
 		t.Fatal("no specs", err)
 	}
 	var list diag.List
-	c := &catalogue{enums: map[string]*spec.Spec{}, byName: map[string]*spec.Spec{}, scopes: map[*spec.Spec]*scope.Scope{}}
+	c := &catalogue{byName: map[string]*spec.Spec{}, scopes: map[*spec.Spec]*scope.Scope{}}
 	for _, p := range paths {
 		text, err := os.ReadFile(p)
 		if err != nil {
@@ -44,13 +43,11 @@ func readCatalogue(t testing.TB) *catalogue {
 		s := spec.Read(p, string(text), &list)
 		c.specs = append(c.specs, s)
 		c.byName[s.Name.V] = s
-		if s.Kind == spec.Enum {
-			c.enums[s.Name.V] = s
-		}
 	}
 	for _, s := range c.specs {
+		(&checker{specs: c.byName}).link(s)
 		if s.Kind != spec.Enum {
-			c.scopes[s] = scope.New(s, c.enums, &list)
+			c.scopes[s] = scope.New(s, &list)
 		}
 	}
 	if !list.Empty() {
@@ -64,7 +61,7 @@ func (c *catalogue) check(s *spec.Spec, text string) []*diag.Diagnostic {
 	var list diag.List
 	in := *s
 	in.Formula = spec.Str{V: text, Node: &source.Scalar{Span: source.Span{File: s.File, Start: 0, End: 1}, Value: text}}
-	k := &checker{list: &list, enums: c.enums, specs: c.byName}
+	k := &checker{list: &list, specs: c.byName}
 	if s.Kind == spec.Enum {
 		k.enumFormula(&in)
 	} else {

@@ -96,17 +96,13 @@ func (o *operator) inference() {
 }
 
 func (o *operator) fusion(f *spec.Fusion) {
-	other := o.specs[f.Other.V]
+	other := f.Of
 	switch {
+	case other == nil && o.ambiguous(f.Other.V, f.Other.Span()):
+		return
 	case other == nil:
 		d := o.list.Add(diag.Undefined, f.Other.Span(), "there is no operator %s", f.Other.V)
-		var names []string
-		for n, s := range o.specs {
-			if s.Kind == spec.Operator {
-				names = append(names, n)
-			}
-		}
-		d.Nearest(f.Other.V, names)
+		d.Nearest(f.Other.V, o.names(spec.Operator))
 		return
 	case other.Kind == "" || other.Unread["slots"] || other.Unread["attrs"]:
 		return

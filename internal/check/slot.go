@@ -166,9 +166,12 @@ func (o *operator) initializer(s *spec.Slot) {
 	if !in.Name.Set() {
 		return
 	}
-	of := o.specs[in.Name.V]
+	of := in.Of
 	if of != nil && of.Kind == "" {
 		return // it could not be read; already reported
+	}
+	if of == nil && o.ambiguous(in.Name.V, in.Name.Span()) {
+		return
 	}
 	if of == nil || of.Kind != spec.Initializer {
 		what := "there is no spec named " + in.Name.V
@@ -176,13 +179,7 @@ func (o *operator) initializer(s *spec.Slot) {
 			what = in.Name.V + " is a spec of kind " + string(of.Kind)
 		}
 		d := o.list.Add(diag.BadInit, in.Name.Span(), "want the name of a spec of kind initializer; %s", what)
-		var names []string
-		for n, sp := range o.specs {
-			if sp.Kind == spec.Initializer {
-				names = append(names, n)
-			}
-		}
-		slices.Sort(names)
+		names := o.names(spec.Initializer)
 		if d.Nearest(in.Name.V, names) == "" && len(names) > 0 {
 			d.Hinted("initializers are %s", strings.Join(names, ", "))
 		}

@@ -69,7 +69,7 @@ func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 			}
 		}
 	case "enum":
-		t := scope.AttrSymbol(a, o.enums).Type
+		t := scope.AttrSymbol(a).Type
 		if t.Kind == expr.Unknown {
 			return nil // its values could not be read; already reported
 		}

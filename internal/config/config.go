@@ -33,6 +33,7 @@ type Config struct {
 	GeneratedImport string // of the generated packages
 	KernelsImport   string // of the kernels
 	Plugins         []*Plugin
+	Uses            []*Use
 	Module          *Module
 	KernelsKey      source.Span // of the folder of kernels; zero if opgen.toml does not name one
 	source.File                 // the text, which is part of what output depends on
@@ -56,13 +57,16 @@ func Find(dir string) (string, error) {
 
 // Load reads the configuration of the module at root. Import paths that it does not give follow from
 // the module's path in go.mod. Findings go to list; err is for files that cannot be read.
-func Load(root string, list *diag.List) (*Config, error) {
+func Load(root string, list *diag.List) (*Config, error) { return LoadAs(root, Name, list) }
+
+// LoadAs is Load, with another path of opgen.toml in findings.
+func LoadAs(root, name string, list *diag.List) (*Config, error) {
 	data, err := input.Text(filepath.Join(root, Name))
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{Root: root, Specs: "specs", Output: "generated", Kernels: "kernels", File: source.File{Path: Name, Text: string(data)}}
-	table, serr := source.Parse(Name, string(data))
+	c := &Config{Root: root, Specs: "specs", Output: "generated", Kernels: "kernels", File: source.File{Path: name, Text: string(data)}}
+	table, serr := source.Parse(name, string(data))
 	if serr != nil {
 		d := list.Add(diag.Syntax, serr.Span, "%s", serr.Message)
 		if serr.First.File != nil {
@@ -71,7 +75,7 @@ func Load(root string, list *diag.List) (*Config, error) {
 		return nil, nil
 	}
 	fields := map[string]*string{"specs": &c.Specs, "output": &c.Output, "kernels": &c.Kernels, "runtime": &c.Runtime, "pages": &c.Pages}
-	known := []string{"edition", "specs", "output", "kernels", "runtime", "pages", "plugin"}
+	known := []string{"edition", "specs", "output", "kernels", "runtime", "pages", "use", "plugin"}
 	var free []string // known keys that are absent
 	for _, k := range known {
 		if table.Get(k) == nil {
@@ -90,6 +94,10 @@ func Load(root string, list *diag.List) (*Config, error) {
 		}
 		if e.Key == "plugin" {
 			c.plugins(e.Value, list)
+			continue
+		}
+		if e.Key == "use" {
+			c.uses(e.Value, list)
 			continue
 		}
 		f := fields[e.Key]
@@ -178,6 +186,9 @@ func Load(root string, list *diag.List) (*Config, error) {
 		return nil, err
 	}
 	c.GeneratedImport, c.KernelsImport = self+"/"+c.Output, self+"/"+c.Kernels
+	if i := slices.IndexFunc(c.Uses, func(u *Use) bool { return u.Module == self }); i >= 0 {
+		list.Add(diag.BadUse, c.Uses[i].Span, "%s is this module, whose specs need no use", self)
+	}
 	c.Module, c.KernelsKey = readModule(root, self, mod), spans["kernels"]
 	if s, ok := spans["runtime"]; ok && importPath.MatchString(c.Runtime) && !c.Module.Has(c.Runtime+"/task") {
 		d := list.Add(diag.BadConfig, s, "runtime: no module of go.mod has the package %s/task", c.Runtime)

@@ -53,6 +53,9 @@ const (
 	BadInit         Code = "OP601"
 	Clash           Code = "OP602"
 	BadExample      Code = "OP603"
+	BadUse          Code = "OP604"
+	BadUsedSpec     Code = "OP605"
+	SeveralModules  Code = "OP606"
 	PluginFailed    Code = "OP701"
 	PluginFile      Code = "OP702"
 	PluginFinding   Code = "OP703"
@@ -103,6 +106,9 @@ var Rules = map[Code]Rule{
 	BadInit:         {"bad initializer", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
 	Clash:           {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},
 	BadExample:      {"bad example", "An example must give every attribute without default and every necessary input, with values that the spec allows. Its shapes fit the slots, and what the operator requires holds."},
+	BadUse:          {"module cannot be used", "The list use of opgen.toml names modules that go.mod requires or replaces and that have specs and generated packages of their own. Opgen asks the go command where they are."},
+	BadUsedSpec:     {"mistake in a used module", "The opgen.toml or a spec of a used module has findings of its own. They are reported once, at the name of the module, with the first of them."},
+	SeveralModules:  {"name of several modules", "Specs of several used modules have the name. The name of the module in front says which is meant, as in nn.softmax. A spec of this module comes before those of used modules."},
 	PluginFailed:    {"plug-in failed", "A plug-in of opgen.toml gave no answer: its program was not found, ended with an error or took too long, or what it wrote is no response."},
 	PluginFile:      {"file of a plug-in", "A plug-in may write files within its own folder only, each once, and no two plug-ins may write the same file."},
 	PluginFinding:   {"finding of a plug-in", "A plug-in does not accept what a spec says. The message is its own."},

@@ -27,7 +27,7 @@ import (
 // itself, are the same. Sizes and time stamps would be faster to compare, but archives and build systems set them, so that
 // equal ones do not tell that a file is the same. Results do not depend on the cache: without it, a run does all the work.
 
-const cacheFormat = 8
+const cacheFormat = 9
 
 type snapshot struct {
 	Format    int               `json:"format"`
@@ -35,6 +35,7 @@ type snapshot struct {
 	Operators int               `json:"operators"`
 	Folders   []folder          `json:"folders"`
 	Kernels   kernelFiles       `json:"kernels"`
+	Uses      *usedFiles        `json:"uses,omitempty"`     // nil if the module uses no others
 	Programs  map[string]string `json:"programs,omitempty"` // checksums of plug-ins, by name
 	Files     map[string]string `json:"files"`              // checksums by path relative to the module's root, with slashes
 }
@@ -50,6 +51,12 @@ type folder struct {
 type kernelFiles struct {
 	Path  string   `json:"path"`
 	Names []string `json:"names"`
+}
+
+// usedFiles are the files, besides specs, that say where used modules are and what their specs are.
+type usedFiles struct {
+	Settings string   `json:"settings"` // of the go command
+	Names    []string `json:"names"`
 }
 
 // racy is how much older than the run a time stamp must be to show that nothing writes the file, since some file systems count
@@ -103,6 +110,9 @@ func upToDate(root string) *Result {
 	}
 	var s snapshot
 	if json.Unmarshal(data, &s) != nil || s.Format != cacheFormat || !s.sameTools(root) {
+		return nil
+	}
+	if s.Uses != nil && s.Uses.Settings != goSettings(root) {
 		return nil
 	}
 	if !slices.Equal(kernelfile.Names(filepath.Join(root, filepath.FromSlash(s.Kernels.Path))), s.Kernels.Names) {
@@ -165,6 +175,11 @@ func (s *snapshot) tracked(root string) (rels []string, ok bool) {
 	}
 	for _, name := range s.Kernels.Names {
 		add(path.Join(s.Kernels.Path, name))
+	}
+	if s.Uses != nil {
+		for _, name := range s.Uses.Names {
+			add(name)
+		}
 	}
 	for _, f := range s.Folders {
 		err := f.walk(root, func(p string) error {
@@ -277,6 +292,9 @@ func (p *Project) remember(operators int, began time.Time) {
 		for _, in := range a.Inputs {
 			s.Folders = append(s.Folders, folder{Path: in})
 		}
+	}
+	if !p.trackUsed(&s) {
+		return
 	}
 	rels, ok := s.tracked(root)
 	if !ok {

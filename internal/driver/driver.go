@@ -53,7 +53,10 @@ func ReadSpecs(c *config.Config) ([]Input, error) {
 }
 
 // Read reads and checks specs. If two specs have the same name, it uses the first.
-func Read(inputs []Input, list *diag.List) *check.Result {
+func Read(inputs []Input, list *diag.List) *check.Result { return readAll(inputs, nil, nil, list) }
+
+// readAll reads and checks the specs of a module, which may name others.
+func readAll(inputs []Input, of *spec.Module, others *check.Names, list *diag.List) *check.Result {
 	inputs = slices.Clone(inputs)
 	slices.SortFunc(inputs, func(a, b Input) int { return cmp.Compare(a.Path, b.Path) })
 	read := make([]*spec.Spec, len(inputs))
@@ -62,6 +65,7 @@ func Read(inputs []Input, list *diag.List) *check.Result {
 	var specs []*spec.Spec
 	names := map[string]int{} // of the specs, to their numbers
 	for i, s := range read {
+		s.Module = of
 		list.Merge(&lists[i])
 		if !s.Name.Set() { // which is a finding, and no clash with a name that is empty
 			specs = append(specs, s)
@@ -82,7 +86,7 @@ func Read(inputs []Input, list *diag.List) *check.Result {
 			d.Hinted("a spec has the name of its file, here %s", s.Base)
 		}
 	}
-	return check.Check(specs, list)
+	return check.Check(specs, others, list)
 }
 
 // emitAll returns all generated files of a module, signed, by path.

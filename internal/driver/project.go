@@ -2,6 +2,7 @@
 package driver
 
 import (
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,10 @@ type Project struct {
 	// Unshown is how many more findings there are than are listed.
 	Unshown int
 
-	checked *check.Result // nil if opgen.toml has findings
+	others  *check.Names    // the specs of used modules
+	used    []*model.Module // of used modules
+	uses    []*usedModule   // all of them, also those that used ones use
+	checked *check.Result   // nil if opgen.toml has findings
 	module  *model.Module
 	kernels *kernelfile.Folder // that the module was made with
 	sums    sums
@@ -51,13 +55,28 @@ func Load(root string) (*Project, error) {
 	for _, in := range p.Inputs {
 		p.sums[in.Path] = sum([]byte(in.Text))
 	}
-	p.checked = Read(p.Inputs, p.Findings)
+	if !p.readUsed() {
+		return p, nil
+	}
+	p.checked = readAll(p.Inputs, specModule(p.Config), p.others, p.Findings)
 	p.argPackages()
 	p.tryExamples()
 	p.checkBorder()
 	p.Unshown = p.Findings.Limit(maxFindings) + p.Border.Limit(maxFindings)
 	dropBroken(p.Findings)
 	return p, nil
+}
+
+// readUsed reads the modules that the project uses, and reports whether that gave no findings.
+func (p *Project) readUsed() bool {
+	if len(p.Config.Uses) == 0 {
+		return true
+	}
+	p.sums.addFiles(p.Config.Root, choosing(p.Config.Root)...)
+	u := &users{root: p.Config.Root, loaded: map[string]*usedModule{}, sums: p.sums, active: []string{p.Config.Module.Path}}
+	p.others, p.used = u.names(p.Config, p.Findings)
+	p.uses = slices.Collect(maps.Values(u.loaded))
+	return p.Findings.Empty()
 }
 
 // tryExamples looks for examples that do not fit their operators, and formulas that cannot be computed at one. It needs
@@ -88,7 +107,7 @@ func (p *Project) Operators() int {
 // Module returns the model of the specs, or nil if there are findings.
 func (p *Project) Module() *model.Module {
 	if p.module == nil && p.checked != nil && p.Findings.Empty() {
-		p.module = model.Resolve(p.checked)
+		p.module = model.Resolve(p.checked, p.used...)
 		p.findKernels()
 		p.follow()
 		p.readDeviceCode()
@@ -105,11 +124,11 @@ func (p *Project) follow() {
 	if !example.Follow(p.module, specs) {
 		return
 	}
-	if p.checked = check.Check(specs, p.Findings); !p.Findings.Empty() {
+	if p.checked = check.Check(specs, p.others, p.Findings); !p.Findings.Empty() {
 		p.module = nil
 		return
 	}
-	p.module = model.Resolve(p.checked)
+	p.module = model.Resolve(p.checked, p.used...)
 	p.findKernels()
 }
 

@@ -128,7 +128,7 @@ func (e *emitter) elemType(a *model.Attr) string {
 		return a.Type
 	case "enum":
 		if a.Enum.Package != "" {
-			return e.pkg(a.Enum.Package) + "." + a.Enum.GoName
+			return e.enumPkg(a.Enum) + "." + a.Enum.GoName
 		}
 		return a.Enum.GoName
 	case "dtype":
@@ -186,9 +186,9 @@ func (e *emitter) validate() {
 		for _, a := range f.Args {
 			args = append(args, "a."+e.attr(a.(*expr.Ident).Name).GoName)
 		}
-		checks += fmt.Sprintf("if err := attr.Valid(%q, %s(%s)); err != nil {\nreturn err\n}\n", e.op.Name, e.goFunc(f), strings.Join(args, ", "))
+		checks += fmt.Sprintf("if err := attr.Valid(%q, %s(%s)); err != nil {\nreturn err\n}\n", e.op.FullName(), e.goFunc(f), strings.Join(args, ", "))
 	}
-	made := fmt.Sprintf("attr.CheckMade(%q, a.made)", e.op.Name)
+	made := fmt.Sprintf("attr.CheckMade(%q, a.made)", e.op.FullName())
 	e.p("")
 	if checks == "" {
 		e.comment("Validate returns an error for attributes that Defaults did not make.")
@@ -207,12 +207,12 @@ func (e *emitter) checks(a *model.Attr, name, v string) string {
 	}
 	failIf := func(check string) string { return "if err := " + check + "; err != nil {\nreturn err\n}\n" }
 	check := func(f string, args ...string) string {
-		return failIf(fmt.Sprintf("attr.%s(%q, %q, %s)", f, e.op.Name, name, strings.Join(args, ", ")))
+		return failIf(fmt.Sprintf("attr.%s(%q, %q, %s)", f, e.op.FullName(), name, strings.Join(args, ", ")))
 	}
 	switch a.Type {
 	case "enum":
 		if a.Enum.Package != "" {
-			return failIf(fmt.Sprintf("%s.Check(%q, %q, %t)", v, e.op.Name, name, a.Optional))
+			return failIf(fmt.Sprintf("%s.Check(%q, %q, %t)", v, e.op.FullName(), name, a.Optional))
 		}
 		return check("CheckEnum", "int("+v+")", enumNames(a.Enum)+"[:]", strconv.FormatBool(a.Optional))
 	case "dtype":
@@ -256,7 +256,7 @@ func (e *emitter) listChecks(a *model.Attr, name, v string) string {
 		list = "v"
 	}
 	if a.Len != nil {
-		out = fmt.Sprintf("if err := attr.CheckLen(%q, %q, %s.Len(), %d); err != nil {\nreturn err\n}\n", e.op.Name, name, list, *a.Len)
+		out = fmt.Sprintf("if err := attr.CheckLen(%q, %q, %s.Len(), %d); err != nil {\nreturn err\n}\n", e.op.FullName(), name, list, *a.Len)
 	}
 	if each := e.checks(&one, name, "v"); each != "" {
 		out += "for _, v := range " + list + ".Values() {\n" + each + "}\n"

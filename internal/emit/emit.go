@@ -3,6 +3,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"path"
@@ -117,13 +118,13 @@ func newEmitter(p Paths, o *model.Operator) *emitter {
 	for _, a := range o.Attrs {
 		for _, x := range append([]*model.Attr{a}, a.Fields...) {
 			if x.Enum != nil && x.Enum.Package != "" {
-				e.pkg(x.Enum.Package)
+				e.enumPkg(x.Enum)
 			}
 		}
 	}
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
-			e.pkg(goname.Package(s.Init.Operator))
+			e.initPkg(s)
 		}
 	}
 	for _, a := range o.Args {
@@ -158,17 +159,26 @@ func (e *emitter) importAs(pkg string) string {
 }
 
 // pkg returns the name under which generated code imports another generated package.
-func (e *emitter) pkg(pkg string) string {
-	name := e.importAs(e.gen(pkg))
-	e.packages[name] = e.gen(pkg)
+func (e *emitter) pkg(pkg string) string { return e.use(e.gen(pkg)) }
+
+// use returns the name under which generated code imports a package.
+func (e *emitter) use(path string) string {
+	name := e.importAs(path)
+	e.packages[name] = path
 	return name
+}
+
+// enumPkg returns the name under which generated code imports the package of a shared enum.
+func (e *emitter) enumPkg(en *model.Enum) string { return e.use(cmp.Or(en.Import, e.gen(en.Package))) }
+
+// initPkg returns the name under which generated code imports the package of a weight's initializer.
+func (e *emitter) initPkg(s *model.Slot) string {
+	return e.use(cmp.Or(s.InitImport, e.gen(goname.Package(s.Init.Operator))))
 }
 
 // goFunc returns, as Go, the function that a spec names with the import path of its package.
 func (e *emitter) goFunc(f *expr.GoCall) string {
-	name := e.importAs(f.Package)
-	e.packages[name] = f.Package
-	return name + "." + f.Func
+	return e.use(f.Package) + "." + f.Func
 }
 
 func (e *emitter) rt(pkg string) string { return e.paths.Runtime + "/" + pkg }

@@ -258,7 +258,7 @@ func (e *emitter) taken() []string {
 	}
 	for _, en := range e.op.Attrs {
 		if en.Enum != nil {
-			taken = append(taken, en.Enum.Package)
+			taken = append(taken, en.Enum.Package, en.Enum.Package+"_")
 		}
 	}
 	return taken
@@ -439,7 +439,7 @@ func (e *emitter) enumConst(enum, value string) string {
 
 func (e *emitter) enumValue(en *model.Enum, v model.EnumValue) string {
 	if en.Package != "" {
-		return e.pkg(en.Package) + "." + v.GoName
+		return e.enumPkg(en) + "." + v.GoName
 	}
 	return en.GoName + v.GoName
 }

@@ -41,7 +41,7 @@ func (e *emitter) graph() {
 func (e *emitter) operator() {
 	o := e.op
 	fixed := func(text string) func(reflect.Value) string { return func(reflect.Value) string { return text } }
-	decode := []string{strconv.Quote(o.Name), e.noAttrs()}
+	decode := []string{strconv.Quote(o.FullName()), e.noAttrs()}
 	for _, a := range required(o.Attrs) {
 		decode = append(decode, strconv.Quote(a.Name))
 	}
@@ -68,7 +68,7 @@ func (e *emitter) operator() {
 	inits := ""
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
-			inits += fmt.Sprintf("int(Slot%s): %s.Operator,\n", s.GoName, e.pkg(goname.Package(s.Init.Operator)))
+			inits += fmt.Sprintf("int(Slot%s): %s.Operator,\n", s.GoName, e.initPkg(s))
 		}
 	}
 	if inits != "" {

@@ -1,6 +1,8 @@
 package example
 
 import (
+	"slices"
+
 	"fmt"
 	"strings"
 
@@ -20,8 +22,8 @@ func Check(m *model.Module, specs []*spec.Spec, list *diag.List) {
 		byName[s.Name.V] = s
 	}
 	others := map[string]*model.Operator{}
-	for _, o := range m.Operators {
-		others[o.Name] = o
+	for _, o := range slices.Concat(m.Operators, m.Used) {
+		others[o.FullName()] = o
 	}
 	lists := make([]diag.List, len(m.Operators))
 	parallel.Do(len(m.Operators), func(i int) {

@@ -95,7 +95,7 @@ func (t *trial) pairOf(f model.Fusion, x *task.Example, c Choice, other *model.O
 		return p, false
 	}
 	p = fusedPair{fused: second.result(), output: output}
-	p.pair = &program.Pair{Use: first.result(), Other: model.CalleeOf(other), Attrs: attrs, Tensors: map[string]string{}, Shapes: map[string][]int{}, Output: output}
+	p.pair = &program.Pair{Use: first.result(), Other: model.CalleeOf(other, other.FullName(), t.op), Attrs: attrs, Tensors: map[string]string{}, Shapes: map[string][]int{}, Output: output}
 	for _, s := range f.Share {
 		p.pair.Tensors[s.Other] = t.op.Slots[s.Own].Name
 		if tensors := second.tensors[s.Own]; len(tensors) > 0 {

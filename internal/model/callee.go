@@ -5,34 +5,47 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// linkCallees gives each operator the operators whose formulas it inlines, and those that these inline.
-func linkCallees(operators []*Operator) {
-	byName := map[string]*Operator{}
-	for _, o := range operators {
-		byName[o.Name] = o
+// linkCallees gives each operator the operators whose formulas it inlines, and those that these inline. named holds the specs by the
+// names that formulas have for them.
+func (m *Module) linkCallees(named map[string]*spec.Spec) {
+	all := map[string]*Operator{}
+	for _, o := range slices.Concat(m.Operators, m.Used) {
+		all[o.FullName()] = o
 	}
-	for _, o := range operators {
+	for _, o := range m.Operators {
 		var add func(formula string)
 		add = func(formula string) {
 			for _, name := range expr.Inlined(formula) {
-				c := byName[name]
-				if c == nil || slices.ContainsFunc(o.Operator.Callees, func(x task.Callee) bool { return x.Name == name }) {
+				if named[name] == nil || slices.ContainsFunc(o.Operator.Callees, func(x task.Callee) bool { return x.Name == name }) {
 					continue
 				}
-				o.Operator.Callees = append(o.Operator.Callees, CalleeOf(c))
-				add(c.Formula)
+				c := all[named[name].FullName()]
+				if c == nil {
+					continue
+				}
+				o.Operator.Callees = append(o.Operator.Callees, CalleeOf(c, name, o))
+				if c.Module == o.Module {
+					add(c.Formula)
+				}
 			}
 		}
 		add(o.Formula)
 	}
 }
 
-// CalleeOf describes an operator to those that inline it.
-func CalleeOf(o *Operator) task.Callee {
-	c := task.Callee{Name: o.Name, Formula: o.Operator.Formula}
+// CalleeOf describes an operator to another one that inlines it under a name.
+func CalleeOf(o *Operator, name string, by *Operator) task.Callee {
+	c := task.Callee{Name: name, Formula: o.Operator.Formula}
+	if o.FullName() != name {
+		c.Full = o.FullName()
+	}
+	if o.Module != by.Module {
+		c.Callees = o.Operator.Callees
+	}
 	for _, s := range o.Slots {
 		if s.Role != task.RoleScratch {
 			c.Slots = append(c.Slots, task.CalleeSlot{Name: s.Name, Role: s.Role, Shape: s.Shape, Present: s.Present})

@@ -17,7 +17,7 @@ import (
 // describe returns the description of an operator that generated code holds at run time. Slots of tensors come before
 // those of arguments. Functions and the Go types of arguments are nil, since they exist in generated code only.
 func describe(s *spec.Spec) *task.Operator {
-	o := &task.Operator{Name: s.Name.V, Family: s.Family.V, Doc: strings.TrimSpace(s.Doc.V), Types: []task.TypeVar{}}
+	o := &task.Operator{Name: s.Name.V, Module: modulePath(s), Family: s.Family.V, Doc: strings.TrimSpace(s.Doc.V), Types: []task.TypeVar{}}
 	for _, v := range s.Types {
 		t := task.TypeVar{Name: v.Name, From: texts(v.From)}
 		for _, name := range v.Types {
@@ -53,6 +53,14 @@ func describe(s *spec.Spec) *task.Operator {
 	return o
 }
 
+// modulePath returns the path that the names of a spec's operator have in front.
+func modulePath(s *spec.Spec) string {
+	if s.Module == nil {
+		return ""
+	}
+	return s.Module.Path
+}
+
 var (
 	roles = map[string]task.Role{"input": task.RoleInput, "weight": task.RoleWeight, "output": task.RoleOutput, "saved": task.RoleSaved, "scratch": task.RoleScratch}
 	kinds = map[string]task.Kind{"forward": task.KindForward, "backward": task.KindBackward, "update": task.KindUpdate, "init": task.KindInit, "cleanup": task.KindCleanup}
@@ -69,7 +77,7 @@ func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 		d.Min, d.Max = rules.Limits(s, sl.Variadic)
 	}
 	if sl.Init != nil {
-		d.Init.Operator = sl.Init.Name.V
+		d.Init.Operator = sl.Init.Of.FullName()
 		if len(sl.Init.Attrs) > 0 {
 			d.Init.Attrs = object(sl.Init.Attrs)
 		}
@@ -90,7 +98,7 @@ func describeArg(s *spec.Spec, a *spec.Arg) task.Slot {
 }
 
 func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature {
-	d := &task.Signature{Operator: o, Task: t.Name, ID: task.IDOf(o.Name, t.Name), Kind: kinds[t.Name], Params: []task.Param{}}
+	d := &task.Signature{Operator: o, Task: t.Name, ID: task.IDOf(o.FullName(), t.Name), Kind: kinds[t.Name], Params: []task.Param{}}
 	for _, p := range rules.Params(s, t) {
 		d.Params = append(d.Params, p.Param)
 	}
@@ -141,7 +149,7 @@ func floats(types []dtype.Type) []dtype.Type {
 }
 
 func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
-	d := task.Fusion{Name: f.Name, Other: f.Other.V, Absent: texts(f.Absent)}
+	d := task.Fusion{Name: f.Name, Other: f.Of.FullName(), Absent: texts(f.Absent)}
 	pairs := func(list []*spec.Access) (out []task.FusionSlot) {
 		for _, p := range list {
 			out = append(out, task.FusionSlot{Other: p.Slot, Own: o.SlotNamed(p.Value.V)})

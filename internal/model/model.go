@@ -19,12 +19,15 @@ import (
 type Module struct {
 	Operators []*Operator `json:"operators"` // by name
 	Enums     []*Enum     `json:"enums"`     // by name
+	// Used holds the operators of the modules that this one uses.
+	Used []*Operator `json:"-"`
 }
 
 // Enum is a shared enum, or one that belongs to an attribute.
 type Enum struct {
 	Name    string      `json:"name"`
 	Package string      `json:"package,omitempty"` // of a shared enum
+	Import  string      `json:"-"`                 // the import path of that package, "" if it is not known
 	GoName  string      `json:"go_name"`
 	Doc     string      `json:"doc,omitempty"`
 	Formula string      `json:"formula,omitempty"` // what the values of a shared enum compute
@@ -157,6 +160,9 @@ type Slot struct {
 	// run along the last dimension.
 	Lane string     `json:"lanes_after,omitempty"`
 	Pos  source.Pos `json:"pos"`
+
+	// InitImport is the import path of the package of the initializer, "" if it is not known.
+	InitImport string `json:"-"`
 
 	Pattern   *scope.Pattern    `json:"-"` // of inputs
 	Dims      []scope.ShapeExpr `json:"-"` // of all others

@@ -18,26 +18,38 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Resolve returns the model of specs. Checking them must have given no findings.
-func Resolve(checked *check.Result) *Module {
-	enums := map[string]*Enum{}
+// Resolve returns the model of specs. Checking them must have given no findings. used are the models of the modules whose specs
+// they name.
+func Resolve(checked *check.Result, used ...*Module) *Module {
 	m := &Module{Operators: []*Operator{}, Enums: []*Enum{}}
+	for _, u := range used {
+		m.Used = append(m.Used, u.Operators...)
+	}
+	shared := enums{}
 	for _, s := range checked.Enums {
-		e := enum(s)
-		enums[e.Name] = e
-		m.Enums = append(m.Enums, e)
+		m.Enums = append(m.Enums, shared.of(s))
 	}
 	for _, sc := range checked.Scopes {
-		m.Operators = append(m.Operators, operator(sc, enums))
+		m.Operators = append(m.Operators, operator(sc, shared))
 	}
 	slices.SortFunc(m.Operators, func(a, b *Operator) int { return cmp.Compare(a.Name, b.Name) })
-	linkCallees(m.Operators)
+	m.linkCallees(checked.Named)
 	slices.SortFunc(m.Enums, func(a, b *Enum) int { return cmp.Compare(a.Name, b.Name) })
 	return m
 }
 
+// enums holds the models of shared enums, of which each has one.
+type enums map[*spec.Spec]*Enum
+
+func (m enums) of(s *spec.Spec) *Enum {
+	if m[s] == nil {
+		m[s] = enum(s)
+	}
+	return m[s]
+}
+
 func enum(s *spec.Spec) *Enum {
-	e := &Enum{Name: s.Name.V, Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V), Doc: s.Doc.V, Formula: s.Formula.V,
+	e := &Enum{Name: s.Name.V, Package: goname.Package(s.Name.V), Import: s.Import(), GoName: goname.Exported(s.Name.V), Doc: s.Doc.V, Formula: s.Formula.V,
 		Source: s.File.Path, Text: s.File.Text, Pos: s.Name.Span().Pos()}
 	for _, v := range s.Values {
 		e.Values = append(e.Values, EnumValue{v.Name.V, goname.Exported(v.Name.V), v.Doc.V, v.Name.Span().Pos()})
@@ -45,7 +57,7 @@ func enum(s *spec.Spec) *Enum {
 	return e
 }
 
-func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
+func operator(sc *scope.Scope, shared enums) *Operator {
 	s := sc.Spec
 	o := &Operator{
 		Operator: describe(s), Kind: string(s.Kind), Package: goname.Package(s.Name.V), GoName: goname.Exported(s.Name.V),
@@ -56,7 +68,7 @@ func operator(sc *scope.Scope, enums map[string]*Enum) *Operator {
 		o.Types = append(o.Types, typeVar(&o.Operator.Types[i], v.Key.Pos()))
 	}
 	for _, a := range s.Attrs {
-		o.Attrs = append(o.Attrs, attr(s, a, enums))
+		o.Attrs = append(o.Attrs, attr(s, a, shared))
 	}
 	o.Operator.Formula = formulaLines(o.Formula, o.Attrs)
 	for _, p := range sc.Inputs {
@@ -120,7 +132,7 @@ func typeVar(v *task.TypeVar, at source.Pos) TypeVar {
 	return t
 }
 
-func attr(s *spec.Spec, a *spec.Attr, enums map[string]*Enum) *Attr {
+func attr(s *spec.Spec, a *spec.Attr, shared enums) *Attr {
 	m := &Attr{Name: a.Name, GoName: goname.Exported(a.Name), Type: a.Type.V, Doc: a.Doc.V, Optional: a.Optional.V, List: a.List.V,
 		Default: value(a.Default), Min: value(a.Min), Max: value(a.Max), Pos: a.Key.Pos()}
 	if a.Len.Set() {
@@ -128,8 +140,8 @@ func attr(s *spec.Spec, a *spec.Attr, enums map[string]*Enum) *Attr {
 	}
 	switch a.Type.V {
 	case "enum":
-		if a.Enum.Set() {
-			m.Enum = enums[a.Enum.V]
+		if a.Shared != nil {
+			m.Enum = shared.of(a.Shared)
 			break
 		}
 		m.Enum = &Enum{Name: a.Name, GoName: goname.Exported(a.Name), Doc: a.Doc.V, Pos: a.Key.Pos()}
@@ -142,7 +154,7 @@ func attr(s *spec.Spec, a *spec.Attr, enums map[string]*Enum) *Attr {
 		}
 	case "record":
 		for _, f := range a.Fields {
-			x := attr(s, f, enums)
+			x := attr(s, f, shared)
 			if x.Enum != nil && x.Enum.Package == "" {
 				x.Enum.Name = a.Name + "_" + f.Name
 				x.Enum.GoName = m.GoName + x.GoName
@@ -174,6 +186,9 @@ func (o *Operator) slot(sc *scope.Scope, number int, sl *spec.Slot) *Slot {
 		Saved:  rules.Saved(sl),
 		Below:  sl.Below.V,
 		BelowX: sc.Typed(sl.Below),
+	}
+	if sl.Init != nil {
+		m.InitImport = sl.Init.Of.Import()
 	}
 	if m.Var < 0 {
 		m.Fixed, _ = dtype.Parse(sl.Type.V)

@@ -47,3 +47,22 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// numbered is a writer of which each write fails with an error of its own.
+type numbered int
+
+func (n *numbered) Write([]byte) (int, error) {
+	*n++
+	return 0, fmt.Errorf("error %d", *n)
+}
+
+// TestFirstError checks that the first of several errors is kept.
+func TestFirstError(t *testing.T) {
+	p := New(new(numbered))
+	for range 3 {
+		fmt.Fprintln(p, "line")
+	}
+	if err := p.Err(); err == nil || err.Error() != "error 1" {
+		t.Errorf("got %v, want error 1", err)
+	}
+}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -141,7 +142,7 @@ func (a *application) defaults() error {
 
 // key tells applications apart.
 func (a *application) key() string {
-	s := a.of.Name + "("
+	s := cmp.Or(a.of.Full, a.of.Name) + "("
 	for _, x := range a.of.Slots {
 		if id, ok := a.tensors[x.Name]; ok {
 			s += fmt.Sprintf("%s=%d,", x.Name, id)
@@ -216,6 +217,22 @@ func (b *builder) argument(n expr.Node, sc *scope) (int, error) {
 	return 0, fmt.Errorf("want the name of a tensor or an operator that is applied to one")
 }
 
+// calleesIn returns the operators to which names in the formula of an operator refer.
+func (b *builder) calleesIn(of *callee) map[string]*callee {
+	if len(of.Callees) == 0 {
+		return b.callees
+	}
+	return calleesOf(of.Callees)
+}
+
+func calleesOf(list []task.Callee) map[string]*callee {
+	byName := map[string]*callee{}
+	for _, c := range list {
+		byName[c.Name] = &callee{Callee: c}
+	}
+	return byName
+}
+
 // nameOf returns the name by which a formula or, where it is inlined, the program calls a tensor.
 func (b *builder) nameOf(id int, name string) string {
 	if b.prefix == "" {
@@ -226,7 +243,7 @@ func (b *builder) nameOf(id int, name string) string {
 
 // expand adds the statements of an operator.
 func (b *builder) expand(a *application, output string) (int, error) {
-	in := &builder{program: b.program, byName: map[string]int{}, callees: b.callees, inlined: b.inlined, prefix: a.of.Name + ".",
+	in := &builder{program: b.program, byName: map[string]int{}, callees: b.calleesIn(a.of), inlined: b.inlined, prefix: a.of.Name + ".",
 		env:       &environment{map[string]value{}, map[string]bool{}, map[string]string{}, map[string][]value{}},
 		functions: map[string]*expr.Function{}, slots: map[string]*Slot{}, ranges: map[string]extent{}, perTensor: map[string]bool{},
 		depth: b.depth, size: b.size}

@@ -106,10 +106,7 @@ func build(u *Use) (*builder, error) {
 	for _, fn := range f.Functions {
 		b.functions[fn.Name] = fn
 	}
-	b.callees, b.inlined = map[string]*callee{}, map[string]int{}
-	for _, c := range u.Callees {
-		b.callees[c.Name] = &callee{Callee: c}
-	}
+	b.callees, b.inlined = calleesOf(u.Callees), map[string]int{}
 	if u.Open {
 		b.define(u.Definitions)
 	}

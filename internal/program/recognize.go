@@ -13,7 +13,7 @@ func (p *Program) Recognized(n *term.Term) *term.Term {
 			continue
 		}
 		m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.Vars}
-		if !m.Same(s.Value, n) || len(m.Values) < len(s.Vars) {
+		if !m.Same(s.Value, n) || !m.Settled() {
 			continue
 		}
 		r := *s.Left

@@ -85,13 +85,13 @@ func Provided(s *spec.Spec, slot *spec.Slot) bool {
 }
 
 // New builds the scope of a spec. Findings go to list.
-func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
+func New(s *spec.Spec, list *diag.List) *Scope {
 	sc := &Scope{Spec: s, list: list, decls: map[string]*decl{}, typed: map[*source.Scalar]expr.Node{}, shapes: map[*spec.Slot][]ShapeExpr{}}
 	for _, v := range s.Types {
 		sc.declare(v.Name, "dtype variable", v.Key, expr.Symbol{Class: expr.TypeVar, Type: expr.Type{Kind: expr.DType}})
 	}
 	for _, a := range s.Attrs {
-		sym := AttrSymbol(a, enums)
+		sym := AttrSymbol(a)
 		sc.declare(a.Name, "attribute", a.Key, sym)
 	}
 	for _, sl := range s.Slots {
@@ -118,7 +118,7 @@ func New(s *spec.Spec, enums map[string]*spec.Spec, list *diag.List) *Scope {
 }
 
 // AttrSymbol returns the symbol of an attribute in expressions.
-func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
+func AttrSymbol(a *spec.Attr) expr.Symbol {
 	s := expr.Symbol{Class: expr.Attr, Type: expr.Type{Optional: a.Optional.V}}
 	switch a.Type.V {
 	case "int", "axis":
@@ -138,8 +138,8 @@ func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 		for _, v := range a.Values {
 			s.Type.Values = append(s.Type.Values, v.V)
 		}
-		if e := enums[a.Enum.V]; a.Enum.Set() && e != nil {
-			s.Type.Name = e.Name.V
+		if e := a.Shared; e != nil {
+			s.Type.Name = a.Enum.V // two modules may have enums of one name
 			for _, v := range e.Values {
 				s.Type.Values = append(s.Type.Values, v.Name.V)
 			}
@@ -154,7 +154,7 @@ func AttrSymbol(a *spec.Attr, enums map[string]*spec.Spec) expr.Symbol {
 	case "record":
 		s.Type.Kind, s.Type.Name = expr.Record, a.Name
 		for _, f := range a.Fields {
-			field := AttrSymbol(f, enums)
+			field := AttrSymbol(f)
 			if field.Type.Kind == expr.Enum && !f.Enum.Set() {
 				field.Type.Name = a.Name + "_" + f.Name
 			}

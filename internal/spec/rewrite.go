@@ -22,6 +22,7 @@ type Fusion struct {
 	Bad   bool // reading it gave findings
 	Doc   Str
 	Other Str
+	Of    *Spec // the other operator; package check looks it up
 	// Share and Make map slots of the other operator to slots of this one: those whose tensors are the
 	// same, and outputs with the slots that make them instead.
 	Share, Make []*Access

@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/source"
 )
 
@@ -60,7 +61,8 @@ var kindNames = []string{string(Operator), string(Optimizer), string(Initializer
 // Spec is one spec file.
 type Spec struct {
 	File       *source.File
-	Base       string // file name without .toml
+	Module     *Module // whose spec it is; nil in tests of single specs
+	Base       string  // file name without .toml
 	Kind       Kind
 	KindNode   Str
 	Name       Str
@@ -95,6 +97,28 @@ type Spec struct {
 	// Unread holds the keys of tables that could not be read. What they would have declared is not
 	// reported as missing.
 	Unread map[string]bool
+}
+
+// Module is a module that has specs.
+type Module struct {
+	Path      string // the path of the module; "" of the module of the runtime, whose operators have no prefix
+	Generated string // the import path of the folder of its generated packages
+}
+
+// FullName returns the name that no spec of another module has.
+func (s *Spec) FullName() string {
+	if s.Module == nil || s.Module.Path == "" {
+		return s.Name.V
+	}
+	return s.Module.Path + "." + s.Name.V
+}
+
+// Import returns the import path of the generated package, "" if the module is not known.
+func (s *Spec) Import() string {
+	if s.Module == nil {
+		return ""
+	}
+	return s.Module.Generated + "/" + goname.Package(s.Name.V)
 }
 
 // Where returns the place for findings about the whole spec: its name or, without one, the beginning of the file.
@@ -143,9 +167,10 @@ type Attr struct {
 	Values   []Str
 	// ValuesSpan is the place of the values, if the attribute lists any.
 	ValuesSpan source.Span
-	Enum       Str // a shared enum
-	Of         Str // of an axis: the slot
-	Binds      Str // of an axis: the dimension
+	Enum       Str   // a shared enum
+	Shared     *Spec // that enum; package check looks it up
+	Of         Str   // of an axis: the slot
+	Binds      Str   // of an axis: the dimension
 	End        Bool
 	Fields     []*Attr
 }
@@ -209,6 +234,7 @@ func (s *Slot) Mixed() bool { return s.Variadic != nil && s.Variadic.Mixed.V }
 type Init struct {
 	Span  source.Span
 	Name  Str
+	Of    *Spec // the initializer; package check looks it up
 	Attrs []*source.Entry
 }
 

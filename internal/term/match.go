@@ -36,6 +36,20 @@ func (m *Match) Same(x, y *Term) bool {
 	return m.sameRead(x.Read, y.Read) && m.sameReduction(x.Reduction, y.Reduction)
 }
 
+// Settled reports whether each open variable has a value, and one that means the same outside of reductions.
+func (m *Match) Settled() bool {
+	var inner []*Variable // of reductions
+	for v, value := range m.Values {
+		if !slices.Contains(m.Open, v) {
+			inner = append(inner, value.Var)
+		}
+	}
+	return !slices.ContainsFunc(m.Open, func(v *Variable) bool {
+		value, ok := m.Values[v]
+		return !ok || value.UsesAny(inner)
+	})
+}
+
 func (m *Match) sameRead(x, y *Read) bool {
 	if x == nil || y == nil {
 		return x == y

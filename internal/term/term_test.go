@@ -113,3 +113,32 @@ func TestMatch(t *testing.T) {
 		t.Error("elements at two indices are told to be the same")
 	}
 }
+
+// TestMatchSettled matches reductions. A variable that the first value does not use has no value, and one that stands for the index of
+// the second reduction has none outside of it.
+func TestMatchSettled(t *testing.T) {
+	n := Number(4)
+	variable := func(name string) *Variable { return &Variable{Name: name, Lo: Number(0), Hi: n} }
+	at := func(v *Variable) *Term {
+		return &Term{Op: Element, Kind: Real, Read: &Read{Count: 1, Idx: []*Term{v.Term()}, Ext: []*Term{n}}}
+	}
+	sum := func(v *Variable, body *Term) *Term {
+		return &Term{Op: Reduce, Kind: Real, Reduction: &Reduction{Kind: "sum", Vars: []*Variable{v}, Body: body, Part: -1}}
+	}
+	i, j, k, l := variable("i"), variable("j"), variable("k"), variable("l")
+	for _, c := range []struct {
+		what         string
+		x, y         *Term
+		same, settle bool
+	}{
+		{"the same index", sum(i, Product(at(k), at(i))), sum(j, Product(at(l), at(j))), true, true},
+		{"an unused variable", sum(i, at(i)), sum(j, at(j)), true, false},
+		{"the index of the reduction", sum(i, Product(at(k), at(i))), sum(j, Product(at(j), at(j))), true, false},
+		{"another value", sum(i, at(k)), sum(j, Product(at(l), at(j))), false, false},
+	} {
+		m := Match{Open: []*Variable{k}, Values: map[*Variable]*Term{}}
+		if got := m.Same(c.x, c.y); got != c.same || got && m.Settled() != c.settle {
+			t.Errorf("%s: same %v, settled %v, want %v and %v", c.what, got, m.Settled(), c.same, c.settle)
+		}
+	}
+}

@@ -45,7 +45,7 @@ func (j *judge) report(rule Rule, x *cell, i int, want, got string) {
 // fault returns an error about an element of a tensor, or about the tensor if the element is negative.
 func (j *judge) fault(rule Rule, x *cell, i int, want, got string) *Error {
 	sig := j.call.Signature
-	e := &Error{Rule: rule, Node: j.call.node, Operator: sig.Operator.Name, Task: sig.Task, Step: sig.Steps[j.step].Name,
+	e := &Error{Rule: rule, Node: j.call.node, Operator: sig.Operator.FullName(), Task: sig.Task, Step: sig.Steps[j.step].Name,
 		Slot: x.slot, Range: j.r, Want: want, Got: got}
 	if i >= 0 {
 		e.Index = x.index(i)

@@ -120,7 +120,7 @@ func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 	found := false
 	var errs []error
 	for _, op := range r.Operators {
-		if op.Name != c.Op && op.Family != c.Op {
+		if op.FullName() != c.Op && op.Name != c.Op && op.Family != c.Op {
 			continue
 		}
 		found = true
@@ -259,11 +259,11 @@ func (x *execution) build(extra ...string) error {
 		}
 		i := x.op.SlotNamed(slot)
 		if i < 0 || x.op.Slots[i].Role != task.RoleWeight {
-			return unsupportedf("operator %s has no slot for %s", x.op.Name, name)
+			return unsupportedf("operator %s has no slot for %s", x.op.FullName(), name)
 		}
 		v := x.node.Tensor(i)
 		if !v.Valid() {
-			return unsupportedf("operator %s has no %s with these attributes", x.op.Name, slot)
+			return unsupportedf("operator %s has no %s with these attributes", x.op.FullName(), slot)
 		}
 		if t := x.c.Tensors[name]; !slices.Equal(v.Shape(), t.Shape) {
 			return fmt.Errorf("%s has shape %v, the operator's rules give %v", name, t.Shape, v.Shape())
@@ -428,7 +428,7 @@ func (x *execution) program(want map[string]graph.Tensor, seeds map[graph.Tensor
 		return graph.Whole(x.g, outputs...) // with the attributes of the case, whatever inference changes
 	}
 	if x.op.Signature(task.KindBackward) == nil {
-		return nil, unsupportedf("operator %s has no gradient", x.op.Name)
+		return nil, unsupportedf("operator %s has no gradient", x.op.FullName())
 	}
 	var wrt []graph.Tensor
 	for i := range x.op.Slots {
@@ -478,7 +478,7 @@ func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tenso
 	}
 	weight, grad := x.node.Tensor(x.op.SlotNamed("weight")), x.node.Tensor(x.op.SlotNamed("grad"))
 	if !weight.Valid() || !grad.Valid() {
-		return nil, fmt.Errorf("optimizer %s has no slots weight and grad", x.op.Name)
+		return nil, fmt.Errorf("optimizer %s has no slots weight and grad", x.op.FullName())
 	}
 	program, err := graph.Whole(x.g, weight)
 	if err != nil {

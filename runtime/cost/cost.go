@@ -117,7 +117,7 @@ func (m *Meter) MeasureCost(ctx context.Context, n *graph.Node) (Metrics, error)
 	}
 	got, err := m.measure(ctx, n)
 	if err != nil {
-		return Metrics{}, fmt.Errorf("cost of operator %s: %w", n.Op.Name, err)
+		return Metrics{}, fmt.Errorf("cost of operator %s: %w", n.Op.FullName(), err)
 	}
 	m.known[k] = got
 	return got, nil

@@ -28,6 +28,7 @@ type binding struct {
 	call   *engine.Call
 	unit   *gpu.Unit
 	device *device
+	host   []engine.Launchable // the steps on the host; nil unless a plan has tiles of them as tasks
 }
 
 // BindCall binds device code, or a Go kernel, which runs on the host.
@@ -68,7 +69,7 @@ func (b *Backend) bindUnit(c *engine.Call, d *device, k gpu.Kernel) ([]engine.La
 	if err := unit.Check(c.Signature, d.limits); err != nil {
 		return nil, err
 	}
-	x := &binding{c, unit, d}
+	x := &binding{call: c, unit: unit, device: d}
 	steps := make([]engine.Launchable, len(unit.Steps))
 	for i := range steps {
 		steps[i] = &unitStep{x, i, b}
@@ -88,6 +89,18 @@ func (s *unitStep) builtin() bool                       { return false }
 
 // Launch compiles the device code of the step and runs it once.
 func (s *unitStep) Launch() error { return launch(s.backend, s) }
+
+// onHost returns the step as one that runs on the host: a launch covers all of a step, so tiles that are tasks run there.
+func (s *unitStep) onHost() (launchable, error) {
+	if s.host == nil {
+		steps, err := s.backend.bindHost(s.call, s.device)
+		if err != nil {
+			return nil, fmt.Errorf("a tile runs on the host, since the kernel is device code for whole steps: %w", err)
+		}
+		s.host = steps
+	}
+	return s.host[s.step].(launchable), nil
+}
 
 // job returns the launches of the step.
 func (s *unitStep) job(p *program) (job, error) {

@@ -146,3 +146,27 @@ func TestGroup(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestTiles runs a tile of a step as a task, which the host does although the kernel is device code.
+func TestTiles(t *testing.T) {
+	b := newBench(t)
+	v := twice()
+	v.Bind = increment().Bind
+	p := &plan.Plan{Tasks: []plan.Task{{Over: 1, Grain: 1, Tile: 1}}, Schedule: schedule.Schedule{Tasks: 1, Queues: [][]schedule.Op{{0}}}}
+	x, err := b.backend.Compile(&engine.Queues{Plan: p, Tasks: []engine.Launchable{b.call(v, 0, 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := x.(interface{ Close() error }).Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	b.set(0, 7)
+	if err := x.Run(t.Context(), 0); err != nil || b.get(1) != 8 {
+		t.Errorf("got %v, %v, want 8", b.get(1), err)
+	}
+	if _, err := b.backend.Compile(&engine.Queues{Plan: p, Tasks: []engine.Launchable{b.call(twice(), 0, 1)}}); err == nil {
+		t.Error("want an error, since the kernel has no form for the host, got none")
+	}
+}

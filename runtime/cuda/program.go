@@ -55,8 +55,12 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 	tasks := make([]launchable, len(q.Tasks))
 	for i, t := range q.Tasks {
 		tasks[i] = t.(launchable)
-		if _, code := t.(*hostStep); !code && q.Plan.Tasks[i].Tile > 0 {
-			return nil, fmt.Errorf("task %d: want a whole step, since its kernel is device code, got a tile", i)
+		if s, ok := t.(*unitStep); ok && q.Plan.Tasks[i].Tile > 0 {
+			h, err := s.onHost()
+			if err != nil {
+				return nil, fmt.Errorf("task %d: %w", i, err)
+			}
+			tasks[i] = h
 		}
 	}
 	p := b.newProgram(q)

@@ -312,6 +312,12 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	reg := in.engine.registry.Task(c.ID)
 	if reg == nil {
+		for _, o := range in.engine.registry.Operators() {
+			if o.Module != "" && o.Name == c.Operator {
+				return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v; if it is one of %s, the plan was made when names of operators had no module, and has to be made again",
+					c.Operator, c.Task, c.ID, o.FullName())
+			}
+		}
 		return nil, fmt.Errorf("want a registered task %s.%s, got none of id %v; call Register of the catalogue that opgen generates with %s", c.Operator, c.Task, c.ID, c.Operator)
 	}
 	sig := reg.Signature

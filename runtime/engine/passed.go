@@ -25,7 +25,7 @@ func (in *Instance) SetArg(node, slot string, values ...any) error {
 	for _, t := range calls {
 		err := t.arg.Check(t.call.Signature, values)
 		if have := len(t.call.Passed.Values(t.arg.Slot)); err == nil && len(values) != have {
-			err = &op.Error{Operator: t.call.Signature.Operator.Name, Task: t.call.Signature.Task, Slot: slot,
+			err = &op.Error{Operator: t.call.Signature.Operator.FullName(), Task: t.call.Signature.Task, Slot: slot,
 				Want: fmt.Sprintf("%d values, as in the plan", have), Got: fmt.Sprint(len(values))}
 		}
 		if err != nil {
@@ -92,7 +92,7 @@ func (in *Instance) takers(node, slot string) ([]taker, error) {
 	case of == nil:
 		return nil, in.noNode(node)
 	case len(out) == 0:
-		e := &op.Error{Operator: of.Signature.Operator.Name, Slot: slot, Want: "an argument that the caller passes", Got: "none of this name"}
+		e := &op.Error{Operator: of.Signature.Operator.FullName(), Slot: slot, Want: "an argument that the caller passes", Got: "none of this name"}
 		if s := of.Signature.Operator.SlotNamed(slot); s >= 0 {
 			e.Got = "a slot of role " + of.Signature.Operator.Slots[s].Role.String()
 			if a := of.Signature.Arg(s); a != nil {

@@ -15,7 +15,7 @@ import (
 
 // misfit is an error about a call that does not keep to the signature of its task.
 func misfit(sig *task.Signature, slot, want, got string) error {
-	return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: slot, Want: want, Got: got}
+	return &op.Error{Operator: sig.Operator.FullName(), Task: sig.Task, Slot: slot, Want: want, Got: got}
 }
 
 // slotName returns the name of the slot of a parameter, as plans write it.
@@ -31,7 +31,7 @@ func slotName(sig *task.Signature, param int) string {
 // operator.
 func checkNames(c *plan.Call, sig *task.Signature) error {
 	operator := sig.Operator
-	if c.Operator != operator.Name || c.Task != sig.Task {
+	if c.Operator != operator.FullName() || c.Task != sig.Task {
 		return misfit(sig, "", "a call of this task", "one of "+c.Operator+"."+c.Task)
 	}
 	slots := make([]string, len(sig.Params))

@@ -110,7 +110,7 @@ func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 			}
 			want := call.expected(t, p, b.Mode)
 			if n >= len(t.Access) || !in.declares(&t.Access[n], b.Root, want, p.Redop) {
-				return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name,
+				return &op.Error{Operator: sig.Operator.FullName(), Task: sig.Task, Slot: sig.Operator.Slots[p.Slot].Name,
 					Want: fmt.Sprintf("an access to all of %s that permits to %v", in.plan.Roots[b.Root].Name, want), Got: "none"}
 			}
 			a := &t.Access[n]

@@ -39,7 +39,7 @@ func (k folding) bind(a *task.Accessor) ([]op.Body, error) {
 			values[p.Slot] = append(values[p.Slot], from)
 			fold, ok := foldInto(p.Redop, to, from)
 			if !ok {
-				return nil, &op.Error{Operator: k.signature.Operator.Name, Task: k.signature.Task, Slot: k.signature.Operator.Slots[p.Slot].Name,
+				return nil, &op.Error{Operator: k.signature.Operator.FullName(), Task: k.signature.Task, Slot: k.signature.Operator.Slots[p.Slot].Name,
 					Want: "elements that " + p.Redop.String() + " folds", Got: to.Type.String()}
 			}
 			folds = append(folds, fold)

@@ -36,18 +36,18 @@ func mistake(operator, message string) error {
 func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*compiled, error) {
 	u, err := useOf(o, attrs, r, seed, passed)
 	if err != nil {
-		return nil, mistake(o.Name, err.Error())
+		return nil, mistake(o.FullName(), err.Error())
 	}
 	p, err := program.Build(u)
 	if err != nil {
-		return nil, mistake(o.Name, err.Error())
+		return nil, mistake(o.FullName(), err.Error())
 	}
 	return &compiled{p, compile(p)}, nil
 }
 
 // useOf returns a use of an operator.
 func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*program.Use, error) {
-	u := &program.Use{Operator: o.Name, Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
+	u := &program.Use{Operator: o.FullName(), Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
 	for i, t := range o.Types {
 		u.Types[t.Name] = r.Types[i].String()
 	}

@@ -51,7 +51,7 @@ func registerFor(r *task.Registry, target op.Target, operators []*task.Operator,
 			variants, err := variantsOf(target, s, types, of(s))
 			variants = slices.DeleteFunc(variants, func(v task.Variant) bool { return hasByHand(r, s, v) })
 			if err == nil {
-				err = r.RegisterTask(s.ID, o.Name+" "+s.Task, s, variants...)
+				err = r.RegisterTask(s.ID, o.FullName()+" "+s.Task, s, variants...)
 			}
 			errs = append(errs, err)
 		}
@@ -63,14 +63,14 @@ func registerFor(r *task.Registry, target op.Target, operators []*task.Operator,
 func variantsOf(target op.Target, s *task.Signature, typesOf func([]dtype.Type) []dtype.Type, k binder) ([]task.Variant, error) {
 	o := s.Operator
 	if len(o.Formula) == 0 {
-		return nil, mistake(o.Name, "want one, got none")
+		return nil, mistake(o.FullName(), "want one, got none")
 	}
 	switch s.Kind {
 	case task.KindForward, task.KindUpdate, task.KindBackward:
 	case task.KindInit, task.KindCleanup:
 		k = stateless{s}
 	default:
-		return nil, mistake(o.Name, fmt.Sprintf("a formula does not compute the task %s", s.Task))
+		return nil, mistake(o.FullName(), fmt.Sprintf("a formula does not compute the task %s", s.Task))
 	}
 	choices := [][]dtype.Type{nil}
 	for _, v := range o.Types {

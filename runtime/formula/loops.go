@@ -48,7 +48,7 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	}
 	key, err := k.key(a)
 	if err != nil {
-		return nil, mistake(k.signature.Operator.Name, err.Error())
+		return nil, mistake(k.signature.Operator.FullName(), err.Error())
 	}
 	l := &layout{kernel: k, accessor: a, task: slices.Index(k.signature.Operator.Signatures, k.signature)}
 	k.uses.mu.Lock()
@@ -117,10 +117,10 @@ func (l *layout) use() (*use, error) {
 	o := l.kernel.signature.Operator
 	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed, l.accessor.Passed)
 	if err != nil {
-		return nil, mistake(o.Name, err.Error())
+		return nil, mistake(o.FullName(), err.Error())
 	}
 	if l.program, err = program.Build(u); err != nil {
-		return nil, mistake(o.Name, err.Error())
+		return nil, mistake(o.FullName(), err.Error())
 	}
 	statements, gradients, err := l.statements()
 	out := &use{program: l.program, gradients: gradients}
@@ -148,7 +148,7 @@ func complete(s *task.Signature, a *task.Accessor) error {
 			if want > 1 {
 				number = fmt.Sprintf("%d tensors", want)
 			}
-			return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[p.Slot].Name, Message: fmt.Sprintf("want %s, got %d", number, got)}
+			return &op.Error{Operator: s.Operator.FullName(), Task: s.Task, Slot: s.Operator.Slots[p.Slot].Name, Message: fmt.Sprintf("want %s, got %d", number, got)}
 		}
 	}
 	return nil
@@ -399,7 +399,7 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	}
 	for i, from := range starts[:len(starts)-1] {
 		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
-		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.Name, from: from, to: to, total: grid.Over,
+		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.FullName(), from: from, to: to, total: grid.Over,
 			whole: grid.Rank() > 1 || to > from+1}
 		if i == 0 {
 			b := out[steps[i]].(*loopBody)

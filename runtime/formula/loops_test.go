@@ -66,6 +66,9 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 		signed + "y[n, k] = t[n, k]^2 + t[n, k]^3 - (t[n, k] + 1)^4 / (3 - t[n, k]) + 2^t[n, k]",
 		signed + "s[n] = sum(k: t[n, k] * (t[n, k] > 0 ? 1 : 2)) + max(k: t[n, k] > 0.3 ? 1 : t[n, k])",
 		signed + "u[n, k] = t[n, k] * (t[n, k] > 0 ? 1 : 2)\ny[n, k] = u[n, k] * (u[n, k] > 0.3 ? 1 : 2) + t[n, k]",
+		"t[n] = variance(k: x[n, k] * j[n] - max(w[n, k], w[n, k]))\nu[n, k] = x[n, k] * w[n, k] / (2 + w[n, K - 1 - k]^2) * quotient(k + 3, 2)\n" +
+			"v[n] = sum(k if w[n, k] > 0.37 && t[n] > 0.37: max(w[n, k], u[n, K - 1]) / (2 + t[n]^2))\n" +
+			"y[n, k] = rsqrt(2 + tanh(v[n] < 0.37 ? 0.15 : variance(k': u[n, k'])))",
 		positive + "y[n, k] = t[n, k]^w[n, k] + pow(w[n, k], t[n, k]) + t[n, k]^0.5 + t[n, k]^-1",
 	}
 	for _, f := range term.Functions {

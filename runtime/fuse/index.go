@@ -67,7 +67,7 @@ func (x *index) partners(n *graph.Node, rule *task.Fusion) []*graph.Node {
 	var out []*graph.Node
 	for _, t := range n.Tensors(rule.Share[0].Own) {
 		for _, i := range x.uses[t.Root()] {
-			if inv := x.p.Steps[i].Invocation; inv != nil && inv.Node != n && inv.Node.Op.Name == rule.Other && !slices.Contains(out, inv.Node) {
+			if inv := x.p.Steps[i].Invocation; inv != nil && inv.Node != n && inv.Node.Op.FullName() == rule.Other && !slices.Contains(out, inv.Node) {
 				out = append(out, inv.Node)
 			}
 		}

@@ -153,7 +153,7 @@ func (w *walk) cycle(n *Node) error {
 	for i, v := range cycle {
 		switch {
 		case i < shown || i >= len(cycle)-shown:
-			names = append(names, fmt.Sprintf("%s (operator %s)", v.node.Name, v.node.Op.Name))
+			names = append(names, fmt.Sprintf("%s (operator %s)", v.node.Name, v.node.Op.FullName()))
 		case i == shown:
 			names = append(names, fmt.Sprintf("%d others", len(cycle)-2*shown))
 		}

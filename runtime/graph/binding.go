@@ -65,7 +65,7 @@ func NewBinding[S ~int](n *Node, kind task.Kind) *Binding[S] {
 	sig := n.Op.Signature(kind)
 	if sig == nil {
 		return &Binding[S]{op: n.Op, inv: &Invocation{Node: n, Signature: &task.Signature{Operator: &n.Op.Operator, Task: kind.String()}},
-			err: &op.Error{Operator: n.Op.Name, Want: "an operator with a task of kind " + kind.String(), Got: "none"}}
+			err: &op.Error{Operator: n.Op.FullName(), Want: "an operator with a task of kind " + kind.String(), Got: "none"}}
 	}
 	return &Binding[S]{op: n.Op, inv: &Invocation{Node: n, Signature: sig, Operands: make([][]Tensor, len(sig.Params))}}
 }
@@ -74,7 +74,7 @@ func NewBinding[S ~int](n *Node, kind task.Kind) *Binding[S] {
 func (n *Node) Invoke() (*Invocation, error) {
 	sig := n.Op.Main()
 	if sig == nil {
-		return nil, &op.Error{Operator: n.Op.Name, Want: "an operator with a task forward or update", Got: "none"}
+		return nil, &op.Error{Operator: n.Op.FullName(), Want: "an operator with a task forward or update", Got: "none"}
 	}
 	return n.bind(sig, nil)
 }
@@ -103,7 +103,7 @@ func (n *Node) bind(sig *task.Signature, grads map[int][]Tensor) (*Invocation, e
 
 func (b *Binding[S]) fail(slot int, want, got string) {
 	if b.err == nil {
-		b.err = &op.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Slot: b.op.Slots[slot].Name, Want: want, Got: got}
+		b.err = &op.Error{Operator: b.op.FullName(), Task: b.inv.Signature.Task, Slot: b.op.Slots[slot].Name, Want: want, Got: got}
 	}
 }
 
@@ -121,7 +121,7 @@ func (b *Binding[S]) BindGrad(slot S, tensors ...Tensor) *Binding[S] {
 func (b *Binding[S]) bind(slot int, grad bool, tensors []Tensor) *Binding[S] {
 	if slot < 0 || slot >= len(b.op.Slots) {
 		if b.err == nil {
-			b.err = &op.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(slot)}
+			b.err = &op.Error{Operator: b.op.FullName(), Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(slot)}
 		}
 		return b
 	}
@@ -153,7 +153,7 @@ func (b *Binding[S]) BindArg(slot S, values ...any) *Binding[S] {
 		return b
 	}
 	if slot < 0 || int(slot) >= len(b.op.Slots) {
-		b.err = &op.Error{Operator: b.op.Name, Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(int(slot))}
+		b.err = &op.Error{Operator: b.op.FullName(), Task: b.inv.Signature.Task, Want: fmt.Sprintf("a slot from 0 to %d", len(b.op.Slots)-1), Got: fmt.Sprint(int(slot))}
 		return b
 	}
 	arg := b.inv.Signature.Arg(int(slot))
@@ -185,7 +185,7 @@ func (b *Binding[S]) AddConstraint(c partition.Constraint) *Binding[S] {
 // Open is Invocation for a task that does not declare its constraints.
 func (b *Binding[S]) Open() (*OpenInvocation, error) {
 	if b.err == nil && b.inv.Signature.Constraints.Declared {
-		b.err = &op.Error{Code: partition.ConstraintsLocked, Operator: b.op.Name, Task: b.inv.Signature.Task, Want: "a task that does not declare its constraints", Got: "one that does"}
+		b.err = &op.Error{Code: partition.ConstraintsLocked, Operator: b.op.FullName(), Task: b.inv.Signature.Task, Want: "a task that does not declare its constraints", Got: "one that does"}
 	}
 	inv, err := b.Invocation()
 	if err != nil {

@@ -384,7 +384,7 @@ func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
 }
 
 func (in *Insertion[S]) fail(want, got string) {
-	in.errs = append(in.errs, &op.Error{Operator: in.op.Name, Want: want, Got: got})
+	in.errs = append(in.errs, &op.Error{Operator: in.op.FullName(), Want: want, Got: got})
 }
 
 // Bind binds an input slot to a tensor, or a variadic one to several. A tensor that is none because
@@ -438,7 +438,7 @@ func (in *Insertion[S]) checkArgs() error {
 	}
 	for _, slot := range slices.Sorted(maps.Keys(in.args)) {
 		if !taken[slot] {
-			return &op.Error{Operator: in.op.Name, Slot: in.op.Slots[slot].Name, Want: "an argument that the caller passes", Got: "one that no caller does"}
+			return &op.Error{Operator: in.op.FullName(), Slot: in.op.Slots[slot].Name, Want: "an argument that the caller passes", Got: "one that no caller does"}
 		}
 	}
 	return nil
@@ -460,7 +460,7 @@ func (in *Insertion[S]) Node() *Node {
 	}
 	if in.bad {
 		if len(g.errs) == 0 {
-			g.fail(in.skip, fmt.Errorf("node %s: operator %s: want a tensor, got none", name, op.Name))
+			g.fail(in.skip, fmt.Errorf("node %s: operator %s: want a tensor, got none", name, op.FullName()))
 		}
 		return nil
 	}

@@ -81,7 +81,7 @@ func Initialization(programs ...*Program) (*Program, error) {
 func (in *initializer) node(v Tensor) (*Node, error) {
 	out := slices.IndexFunc(in.op.Slots, func(s task.Slot) bool { return s.Provided })
 	if out < 0 {
-		return nil, fmt.Errorf("operator %s: want an output that the caller provides, as an initializer has", in.op.Name)
+		return nil, fmt.Errorf("operator %s: want an output that the caller provides, as an initializer has", in.op.FullName())
 	}
 	given := task.NoneGiven(&in.op.Operator)
 	given.Operands[out] = []task.Operand{v.operand}

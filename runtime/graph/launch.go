@@ -68,7 +68,7 @@ func (in *Insertion[S]) checkConstraints() error {
 	for _, kind := range slices.Sorted(maps.Keys(in.opts.constraints)) {
 		sig := in.op.Signature(kind)
 		if sig == nil {
-			return &op.Error{Operator: in.op.Name, Want: "a constraint on a task of the operator", Got: "one on " + kind.String()}
+			return &op.Error{Operator: in.op.FullName(), Want: "a constraint on a task of the operator", Got: "one on " + kind.String()}
 		}
 		for _, c := range in.opts.constraints[kind] {
 			if err := sig.CheckAdded(c); err != nil {

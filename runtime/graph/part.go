@@ -108,7 +108,7 @@ func (in *Insertion[S]) checkWeights(res *task.Resolution) error {
 			continue
 		}
 		fail := func(want, got string) error {
-			return &op.Error{Operator: in.op.Name, Slot: in.op.Slots[slot].Name, Want: want, Got: got}
+			return &op.Error{Operator: in.op.FullName(), Slot: in.op.Slots[slot].Name, Want: want, Got: got}
 		}
 		want := res.Operands(slot)
 		switch {
@@ -124,7 +124,7 @@ func (in *Insertion[S]) checkWeights(res *task.Resolution) error {
 	}
 	for slot := range in.opts.weights {
 		if slot < 0 || slot >= len(in.op.Slots) {
-			return &op.Error{Operator: in.op.Name, Want: "the number of a weight for Weight", Got: fmt.Sprint(slot)}
+			return &op.Error{Operator: in.op.FullName(), Want: "the number of a weight for Weight", Got: fmt.Sprint(slot)}
 		}
 	}
 	return nil

@@ -54,11 +54,11 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 			c.slots[slot] = nil // absent under these attributes
 		}
 		if len(want) != len(c.slots[slot]) {
-			return nil, &op.Error{Operator: n.Op.Name, Slot: s.Name, Want: count(len(want)), Got: count(len(c.slots[slot]))}
+			return nil, &op.Error{Operator: n.Op.FullName(), Slot: s.Name, Want: count(len(want)), Got: count(len(c.slots[slot]))}
 		}
 		for k, t := range c.slots[slot] {
 			if want[k].Type != t.Type() || !shape.Equal(want[k].Shape, t.Shape()) {
-				return nil, &op.Error{Operator: n.Op.Name, Slot: s.Name, Want: want[k].String(), Got: t.String()}
+				return nil, &op.Error{Operator: n.Op.FullName(), Slot: s.Name, Want: want[k].String(), Got: t.String()}
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func (n *Node) Origin() *Node {
 func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
 	sig := n.Op.Signature(task.KindBackward)
 	if sig == nil {
-		return nil, fmt.Errorf("node %s: operator %s has no gradient", n.Name, n.Op.Name)
+		return nil, fmt.Errorf("node %s: operator %s has no gradient", n.Name, n.Op.FullName())
 	}
 	return n.bind(sig, grads)
 }

@@ -30,7 +30,7 @@ func (a *Binder[S]) Err() error { return a.err }
 func (a *Binder[S]) fail(slot S, i int, want, got string) {
 	if a.err == nil {
 		sig := a.acc.Signature
-		a.err = &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Slot: tensorName(&sig.Operator.Slots[slot], i), Want: want, Got: got}
+		a.err = &op.Error{Operator: sig.Operator.FullName(), Task: sig.Task, Slot: tensorName(&sig.Operator.Slots[slot], i), Want: want, Got: got}
 	}
 }
 

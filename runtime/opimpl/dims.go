@@ -145,7 +145,7 @@ func (r *Resolver[S]) Common(lengths ...int) int {
 // Extents returns what a Go function that a spec names gives: a run of dimensions, or an error.
 func (r *Resolver[S]) Extents(dims []int, err error) []int {
 	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("operator %s: %w", r.op.Name, err)
+		r.err = fmt.Errorf("operator %s: %w", r.op.FullName(), err)
 	}
 	return dims
 }

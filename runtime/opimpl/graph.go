@@ -42,7 +42,7 @@ func Pass[S ~int](slot S, values ...any) Passed[S] { return Passed[S]{slot, valu
 func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option, passed ...Passed[S]) graph.Optimizer {
 	return func(g *graph.Graph, weights, grads []graph.Tensor) {
 		for i, w := range weights {
-			all := append([]graph.Option{graph.Named(w.Name() + "." + o.Name)}, opts...)
+			all := append([]graph.Option{graph.Named(w.Name() + "." + o.FullName())}, opts...)
 			in := graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, grads[i])
 			for _, p := range passed {
 				in.BindArg(p.slot, p.values...)

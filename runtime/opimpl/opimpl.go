@@ -86,7 +86,7 @@ func Register(r *task.Registry, o *graph.Operator, target op.Target, variants ..
 				all = append(all, task.Variant{Target: target, Types: v.Types, Kernel: v.Kernel, Bind: bind})
 			}
 		}
-		errs = append(errs, r.RegisterTask(s.ID, o.Name+" "+s.Task, s, all...))
+		errs = append(errs, r.RegisterTask(s.ID, o.FullName()+" "+s.Task, s, all...))
 	}
 	return errors.Join(errs...)
 }

@@ -25,7 +25,7 @@ func Resolve[S ~int, A task.Attrs, D any](rules func(r *Resolver[S], a A, d *D))
 	return func(o *task.Operator, attrs task.Attrs, given task.Given) (*task.Resolution, error) {
 		a, ok := attrs.(A)
 		if !ok {
-			return nil, &op.Error{Operator: o.Name, Want: fmt.Sprintf("attributes of type %T", a), Got: fmt.Sprintf("%T", attrs)}
+			return nil, &op.Error{Operator: o.FullName(), Want: fmt.Sprintf("attributes of type %T", a), Got: fmt.Sprintf("%T", attrs)}
 		}
 		d := new(D)
 		r := newResolver[S](o, given)
@@ -110,7 +110,7 @@ const (
 // fail keeps an error about tensor number i of a slot, unless there is one already.
 func (r *Resolver[S]) fail(slot S, i int, want, got string) {
 	if r.err == nil {
-		e := &op.Error{Operator: r.op.Name, Want: want, Got: got}
+		e := &op.Error{Operator: r.op.FullName(), Want: want, Got: got}
 		if slot >= 0 {
 			e.Slot = tensorName(&r.op.Slots[slot], i)
 		}
@@ -133,7 +133,7 @@ func (r *Resolver[S]) task(id task.ID) int {
 			return t
 		}
 	}
-	panic(fmt.Sprintf("opimpl: operator %s has no task %v", r.op.Name, id)) // which a registry has checked
+	panic(fmt.Sprintf("opimpl: operator %s has no task %v", r.op.FullName(), id)) // which a registry has checked
 }
 
 // Below bounds the values of an integer input, which lie in [0, bound).
@@ -221,7 +221,7 @@ func (r *Resolver[S]) variable(name string) (*task.TypeVar, *dtype.Type) {
 			return &r.op.Types[i], &r.res.Types[i]
 		}
 	}
-	panic(fmt.Sprintf("opimpl: operator %s has no element type %s", r.op.Name, name))
+	panic(fmt.Sprintf("opimpl: operator %s has no element type %s", r.op.FullName(), name))
 }
 
 // Type returns the type of a dtype variable, dtype.Invalid before it is bound.
@@ -260,7 +260,7 @@ func (r *Resolver[S]) Require(ok bool, format string, values ...any) {
 			values[i] = shape.Format(v.Values())
 		}
 	}
-	r.err = &op.Error{Operator: r.op.Name, Message: fmt.Sprintf(format, values...)}
+	r.err = &op.Error{Operator: r.op.FullName(), Message: fmt.Sprintf(format, values...)}
 }
 
 // maxTensors is how many tensors a slot has at most whose number an expression gives.

@@ -56,7 +56,7 @@ func (r *Resolver[S]) step(id task.ID, name string) [2]int {
 			return [2]int{t, i}
 		}
 	}
-	panic(fmt.Sprintf("opimpl: operator %s has no step %s", r.op.Name, name)) // generated code names steps that exist
+	panic(fmt.Sprintf("opimpl: operator %s has no step %s", r.op.FullName(), name)) // generated code names steps that exist
 }
 
 // Tiles gives the tiles of a step their extents.

@@ -23,7 +23,7 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 	if err != nil {
 		return plan.Call{}, fmt.Errorf("node %s: %w", n.Name, err)
 	}
-	c := plan.Call{Node: n.Name, Operator: op.Name, Task: sig.Task, ID: sig.ID, Phase: phase.String(), Device: n.Device,
+	c := plan.Call{Node: n.Name, Operator: op.FullName(), Task: sig.Task, ID: sig.ID, Phase: phase.String(), Device: n.Device,
 		Attrs: attrs, Types: res.Types, Params: make([][]plan.Bound, len(sig.Params)), Slots: make([]string, len(sig.Params))}
 	given := res.Given()
 	for i := range op.Slots {
@@ -213,7 +213,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	for _, m := range n.Preceding() {
 		tasks, ok := b.tasks[m.Origin()]
 		if !ok {
-			return nil, fmt.Errorf("plan %s: node %s (operator %s): want to run after an earlier node, got %s", b.Name, n.Name, n.Op.Name, m.Name)
+			return nil, fmt.Errorf("plan %s: node %s (operator %s): want to run after an earlier node, got %s", b.Name, n.Name, n.Op.FullName(), m.Name)
 		}
 		for t := tasks[0]; t < tasks[1]; t++ {
 			after = append(after, t)

@@ -71,7 +71,7 @@ type Handle struct {
 func (a *Arg) check(s *Signature, before []Arg) error {
 	slot := &s.Operator.Slots[a.Slot]
 	fail := func(want, got string) error {
-		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
+		return &op.Error{Operator: s.Operator.FullName(), Task: s.Task, Slot: slot.Name, Want: want, Got: got}
 	}
 	role := RoleArgument
 	if a.From == FromInit {
@@ -165,7 +165,7 @@ func lost(t reflect.Type, within []reflect.Type) string {
 func (a *Arg) Check(s *Signature, values []any) error {
 	slot := &s.Operator.Slots[a.Slot]
 	fail := func(want, got string) error {
-		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot.Name, Want: want, Got: got}
+		return &op.Error{Operator: s.Operator.FullName(), Task: s.Task, Slot: slot.Name, Want: want, Got: got}
 	}
 	if n := slot.Holds(false); !n.Allows(len(values)) {
 		return fail(n.String()+" values", fmt.Sprint(len(values)))
@@ -190,7 +190,7 @@ func (a *Arg) Encode(values []any) (json.RawMessage, error) {
 func (a *Arg) Decode(s *Signature, data json.RawMessage) ([]any, error) {
 	list := reflect.New(reflect.SliceOf(a.Type))
 	if err := attr.UnmarshalPlain(data, list.Interface()); err != nil {
-		return nil, &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[a.Slot].Name, Want: "values of type " + a.Type.String(), Got: err.Error()}
+		return nil, &op.Error{Operator: s.Operator.FullName(), Task: s.Task, Slot: s.Operator.Slots[a.Slot].Name, Want: "values of type " + a.Type.String(), Got: err.Error()}
 	}
 	var values []any
 	for i := range list.Elem().Len() {

@@ -2,7 +2,9 @@ package task
 
 // Callee is an operator whose formula another one inlines: what its formula needs for a use with tensors of the other.
 type Callee struct {
-	Name    string   `json:"name"`               // of the operator
+	Name string `json:"name"` // of the operator, as the formula that inlines it calls it
+	// Full is the full name of the operator, "" if it is Name.
+	Full    string   `json:"full,omitempty"`
 	Formula []string `json:"formula" go:"lines"` // as in Operator
 	// Slots holds the slots of tensors, but no scratch memory.
 	Slots []CalleeSlot `json:"slots"`
@@ -11,6 +13,9 @@ type Callee struct {
 	Dims []Definition `json:"dims,omitempty"`
 	// Requires holds what must hold for the shapes and attributes of a use.
 	Requires []Definition `json:"requires,omitempty"`
+	// Callees lists the operators that its formula inlines, and those that these inline, of an operator of another module, in which
+	// names may stand for other operators. The rest is in the list that holds the Callee.
+	Callees []Callee `json:"callees,omitempty"`
 }
 
 // CalleeSlot is a slot of a Callee.

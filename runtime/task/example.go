@@ -13,7 +13,7 @@ func (x *Example) Passed(o *Operator) (map[int][]any, error) {
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(x.Args), &given); err != nil {
-		return nil, &op.Error{Operator: o.Name, Want: "values of arguments as JSON", Got: err.Error()}
+		return nil, &op.Error{Operator: o.FullName(), Want: "values of arguments as JSON", Got: err.Error()}
 	}
 	out := map[int][]any{}
 	for _, s := range o.Signatures {

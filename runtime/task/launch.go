@@ -162,7 +162,7 @@ func (s *Signature) CheckAdded(c partition.Constraint) error {
 func (s *Signature) about(err error) error {
 	if e, ok := err.(*op.Error); ok && e.Operator == "" {
 		named := *e
-		named.Operator, named.Task = s.Operator.Name, s.Task
+		named.Operator, named.Task = s.Operator.FullName(), s.Task
 		return &named
 	}
 	return err

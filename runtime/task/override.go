@@ -10,7 +10,7 @@ import (
 // Override returns attributes of an operator in which those that a JSON object lists have the values
 // that it gives. The error names the operator.
 func Override(op *Operator, attrs Attrs, changes []byte) (Attrs, error) {
-	fail := func(err error) error { return fmt.Errorf("operator %s: %w", op.Name, err) }
+	fail := func(err error) error { return fmt.Errorf("operator %s: %w", op.FullName(), err) }
 	object, err := AttrObject(attrs)
 	if err != nil {
 		return nil, fail(err)

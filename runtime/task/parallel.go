@@ -52,7 +52,7 @@ type parallel struct {
 }
 
 func (p *parallel) fail(slot int, format, want string, got any) error {
-	return &op.Error{Operator: p.op.Name, Slot: p.op.SlotName(slot), Want: want, Got: fmt.Sprintf(format, got)}
+	return &op.Error{Operator: p.op.FullName(), Slot: p.op.SlotName(slot), Want: want, Got: fmt.Sprintf(format, got)}
 }
 
 // each calls f with each given partition, in the order of slots.
@@ -71,7 +71,7 @@ func (p *parallel) each(f func(slot int, t Operand, q partition.Partition) error
 func (p *parallel) check() error {
 	for slot, list := range p.given {
 		if slot < 0 || slot >= len(p.op.Slots) || p.op.Slots[slot].Role != RoleInput && p.op.Slots[slot].Role != RoleWeight {
-			return &op.Error{Operator: p.op.Name, Want: "partitions of inputs and weights", Got: "one of " + p.op.SlotName(slot)}
+			return &op.Error{Operator: p.op.FullName(), Want: "partitions of inputs and weights", Got: "one of " + p.op.SlotName(slot)}
 		}
 		if n := len(p.r.Operands(slot)); n != len(list) {
 			return p.fail(slot, "%v", fmt.Sprintf("partitions of %d tensors", n), len(list))

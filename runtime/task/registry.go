@@ -39,7 +39,7 @@ func (t *Registered) Variant(target op.Target, types []dtype.Type) (Variant, err
 		}
 		have = append(have, "("+dtype.Format(v.Types)+")")
 	}
-	return Variant{}, &op.Error{Operator: t.Signature.Operator.Name, Task: t.Signature.Task,
+	return Variant{}, &op.Error{Operator: t.Signature.Operator.FullName(), Task: t.Signature.Task,
 		Want: fmt.Sprintf("a kernel for target %s and element types (%s)", target, dtype.Format(types)), Got: fmt.Sprintf("kernels for %v", have)}
 }
 
@@ -59,10 +59,10 @@ func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...
 		return fmt.Errorf("task %s: want a registry and a signature, got nil", name)
 	}
 	fail := func(want, got string) error {
-		return &op.Error{Operator: sig.Operator.Name, Task: sig.Task, Want: want, Got: got}
+		return &op.Error{Operator: sig.Operator.FullName(), Task: sig.Task, Want: want, Got: got}
 	}
-	if id != IDOf(sig.Operator.Name, sig.Task) || id != sig.ID {
-		return fail(fmt.Sprintf("task id %v", IDOf(sig.Operator.Name, sig.Task)), id.String())
+	if id != IDOf(sig.Operator.FullName(), sig.Task) || id != sig.ID {
+		return fail(fmt.Sprintf("task id %v", IDOf(sig.Operator.FullName(), sig.Task)), id.String())
 	}
 	other, again := r.tasks[id]
 	if again && other.Signature.Name() != sig.Name() {

@@ -93,7 +93,7 @@ func (s *Slot) Holds(absent bool) partition.Arity {
 // registered.
 func (s *Signature) Validate() error {
 	fail := func(slot, want, got string) error {
-		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: slot, Want: want, Got: got}
+		return &op.Error{Operator: s.Operator.FullName(), Task: s.Task, Slot: slot, Want: want, Got: got}
 	}
 	n := len(s.Operator.Slots)
 	seen := map[Param]bool{}

@@ -16,11 +16,11 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// ID identifies a task. It is a hash of the operator's and the task's name, so adding an operator
-// renumbers nothing; the generator and Registry reject clashes.
+// ID identifies a task. It is a hash of the operator's full name and the task's name, so adding an operator
+// renumbers nothing, and operators of two modules may have one name; the generator and Registry reject clashes.
 type ID uint64
 
-// IDOf returns the id of an operator's task: FNV-1a of "operator.task".
+// IDOf returns the id of a task: FNV-1a of "operator.task", with the full name of the operator.
 func IDOf(operator, task string) ID {
 	h := fnv.New64a()
 	h.Write([]byte(operator + "." + task))
@@ -166,7 +166,7 @@ func (s *Signature) Supports(types []dtype.Type) bool {
 }
 
 // Name returns "operator.task".
-func (s *Signature) Name() string { return s.Operator.Name + "." + s.Task }
+func (s *Signature) Name() string { return s.Operator.FullName() + "." + s.Task }
 
 // stateSlot returns the number of the slot of the per-device state that an init task makes; ok is false if
 // the task makes none.
@@ -193,7 +193,9 @@ func Validate(attrs Attrs) error {
 // Operator describes an operator to passes, engines and tools. It is generated and must not be
 // changed.
 type Operator struct {
-	Name   string `json:"name"`
+	Name string `json:"name"`
+	// Module is the path of the module that has the spec; "" is the module of the runtime.
+	Module string `json:"module,omitempty"`
 	Family string `json:"family,omitempty"` // the name under which FlexFlow groups it, if another
 	Doc    string `json:"doc"`
 	// Formula says what the operator computes, with a function or a statement in each line. Behind its own lines stand the
@@ -221,6 +223,15 @@ type Operator struct {
 	Inference string `json:"inference,omitempty"`
 	// Fusions lists the work of other operators that this one can do as well.
 	Fusions []Fusion `json:"fuse,omitempty"`
+}
+
+// FullName returns the name that no operator of another module has, as plans and messages give it: "linear" of an operator of the
+// runtime's module, "example.com/nn.linear" of one of the module example.com/nn.
+func (o *Operator) FullName() string {
+	if o.Module == "" {
+		return o.Name
+	}
+	return o.Module + "." + o.Name
 }
 
 // TypeVar is a dtype variable and the types it may stand for.

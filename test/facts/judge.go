@@ -76,7 +76,7 @@ func (j *judge) read() []*spec.Spec {
 // resolve returns the model of specs, which it completes; nil if there are findings.
 func (j *judge) resolve(specs []*spec.Spec, list *diag.List) *model.Module {
 	resolve := func() *model.Module {
-		checked := check.Check(specs, list)
+		checked := check.Check(specs, nil, list)
 		if !list.Empty() {
 			return nil
 		}

@@ -235,11 +235,7 @@ func (z *normalizer) withMean(n *term.Term) *term.Term {
 			continue
 		}
 		m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
-		if !m.Same(s.value, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}) {
-			continue
-		}
-		known := slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return m.Values[v] == nil })
-		if known {
+		if !m.Same(s.value, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}) || !m.Settled() {
 			continue
 		}
 		read := *s.left

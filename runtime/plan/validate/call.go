@@ -46,7 +46,7 @@ func newCall(s graph.Step, number int) *call {
 		c.tiles = append(c.tiles, res.Tiles(index, step))
 	}
 	c.want = plan.Call{
-		Node: inv.Node.Name, Operator: c.sig.Operator.Name, Task: c.sig.Task, ID: c.sig.ID,
+		Node: inv.Node.Name, Operator: c.sig.Operator.FullName(), Task: c.sig.Task, ID: c.sig.ID,
 		Phase: s.Phase.String(), Types: res.Types, Device: inv.Node.Device,
 	}
 	c.want.Attrs, _ = attr.Marshal(inv.Node.Attrs) // plain data
@@ -362,7 +362,7 @@ func (v *validator) states(prog *graph.Program) *plan.Error {
 	for i, n := range want {
 		s := &v.States[i]
 		if s.Node != n.Name || !v.makes(&s.Init, n, task.KindInit) || s.Cleanup != nil && !v.makes(s.Cleanup, n, task.KindCleanup) {
-			return v.Errorf("want the state of node %s (operator %s), got another of node %q", n.Name, n.Op.Name, s.Node)
+			return v.Errorf("want the state of node %s (operator %s), got another of node %q", n.Name, n.Op.FullName(), s.Node)
 		}
 	}
 	return nil

@@ -164,7 +164,7 @@ func TestNoState(t *testing.T) {
 		o := l.resolved.Operands(slot)[0]
 		return []task.Buffer{{Operand: o, Bytes: make([]byte, o.Bytes())}}
 	}, State: func(int) *task.State { return &l.perDevice }})
-	if want := "operator attention, task forward, slot per_device_state: want state"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "operator example.com/attention.attention, task forward, slot per_device_state: want state"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s...", err, want)
 	}
 }

@@ -91,9 +91,9 @@ func TestGatherRefuses(t *testing.T) {
 		axis       int
 		want       string
 	}{
-		{[]int{2, 3}, []int{3}, 1, "operator gather, slot mask: want X[:axis]... = [2] in [X[:axis]...], got [3]"},
-		{[]int{2, 3}, []int{2}, 0, "operator gather, slot mask: want 0 dimensions [X[:axis]...], got [2]"},
-		{nil, []int{}, 0, "operator gather, slot data: want attribute axis between 0 and -1 for [], got 0"},
+		{[]int{2, 3}, []int{3}, 1, "operator example.com/gather.gather, slot mask: want X[:axis]... = [2] in [X[:axis]...], got [3]"},
+		{[]int{2, 3}, []int{2}, 0, "operator example.com/gather.gather, slot mask: want 0 dimensions [X[:axis]...], got [2]"},
+		{nil, []int{}, 0, "operator example.com/gather.gather, slot data: want attribute axis between 0 and -1 for [], got 0"},
 	} {
 		g := graph.New(1)
 		data, mask := g.Input("data", dtype.F64, c.data...), g.Input("mask", dtype.Bool, c.mask...)
@@ -134,12 +134,12 @@ func TestWindows(t *testing.T) {
 		{wide, []int{5}, []int{1, 5}, "f64[1, 5, 7]"},
 		{joined, []int{4, 3, 2, 9}, []int{1, 54}, "f64[4, 6, 7, 9]"},
 		{sums, []int{2, 3, 4}, []int{0, 4}, "f64[2, 3, 4, 3]"},
-		{narrow, []int{2, 3}, []int{1, 7}, "operator windows, slot edge: want prod(X[start:]) = 6 in [_, prod(X[start:]), _...], got 7 in [1, 7]"},
-		{narrow, []int{1, 2}, []int{1, 2}, "operator windows: edge is passed exactly if len(X) in [1, 1.5] || present(input) && X != [1, 2]"},
-		{far, []int{2, 3}, []int{1, 6}, "operator windows, slot input: want attribute axes between -2 and 1 for [2, 3], got 2"},
-		{factor, []int{2, 3}, []int{1, 6}, "operator windows: factor 4.5 is too large"},
-		{empty, []int{2, 3}, []int{1, 3}, "operator windows: sizes need a dimension after 1, and before 1"},
-		{narrow, []int{5}, []int{1, 5}, "operator windows: want a dimension of [5], got 1"},
+		{narrow, []int{2, 3}, []int{1, 7}, "operator example.com/gather.windows, slot edge: want prod(X[start:]) = 6 in [_, prod(X[start:]), _...], got 7 in [1, 7]"},
+		{narrow, []int{1, 2}, []int{1, 2}, "operator example.com/gather.windows: edge is passed exactly if len(X) in [1, 1.5] || present(input) && X != [1, 2]"},
+		{far, []int{2, 3}, []int{1, 6}, "operator example.com/gather.windows, slot input: want attribute axes between -2 and 1 for [2, 3], got 2"},
+		{factor, []int{2, 3}, []int{1, 6}, "operator example.com/gather.windows: factor 4.5 is too large"},
+		{empty, []int{2, 3}, []int{1, 3}, "operator example.com/gather.windows: sizes need a dimension after 1, and before 1"},
+		{narrow, []int{5}, []int{1, 5}, "operator example.com/gather.windows: want a dimension of [5], got 1"},
 	} {
 		g := graph.New(1)
 		out := windows.Apply(g, c.attrs, windows.Input(g.Input("x", dtype.F64, c.input...)), windows.Edge(g.Input("edge", dtype.F64, c.edge...)))

@@ -116,16 +116,16 @@ func TestConditions(t *testing.T) {
 		attrs lanenorm.Attrs
 		want  string
 	}{
-		{lanenorm.Attrs{Dim: -1}, "operator lane_norm: want attributes made by Defaults, got a literal"},
-		{literal, "operator lane_norm: attribute origin: want a value made by NewOrigin, got a literal"},
-		{shifted, "operator lane_norm: bias is passed exactly if mode == 'SHIFTED'"},
-		{fast, "operator lane_norm: attribute modes: want one of FAST, EXACT, got 7"},
-		{marked, "operator lane_norm: attribute marks: want at most 9, got 10"},
-		{level, "operator lane_norm: attribute origin.level: want at most 3, got 4"},
-		{every, "operator lane_norm: attribute penalty.every: want at least 1, got 0"},
-		{untyped, "operator lane_norm: attribute expects: want an element type, got none"},
-		{twice, "operator lane_norm: 100% of 3 elements are penalized twice, by L1 and by {ABS 1 none}"},
-		{axis, "operator lane_norm, slot input: want attribute dim between -2 and 1 for [2, 3], got 2"},
+		{lanenorm.Attrs{Dim: -1}, "operator example.com/lanes.lane_norm: want attributes made by Defaults, got a literal"},
+		{literal, "operator example.com/lanes.lane_norm: attribute origin: want a value made by NewOrigin, got a literal"},
+		{shifted, "operator example.com/lanes.lane_norm: bias is passed exactly if mode == 'SHIFTED'"},
+		{fast, "operator example.com/lanes.lane_norm: attribute modes: want one of FAST, EXACT, got 7"},
+		{marked, "operator example.com/lanes.lane_norm: attribute marks: want at most 9, got 10"},
+		{level, "operator example.com/lanes.lane_norm: attribute origin.level: want at most 3, got 4"},
+		{every, "operator example.com/lanes.lane_norm: attribute penalty.every: want at least 1, got 0"},
+		{untyped, "operator example.com/lanes.lane_norm: attribute expects: want an element type, got none"},
+		{twice, "operator example.com/lanes.lane_norm: 100% of 3 elements are penalized twice, by L1 and by {ABS 1 none}"},
+		{axis, "operator example.com/lanes.lane_norm, slot input: want attribute dim between -2 and 1 for [2, 3], got 2"},
 	} {
 		g := graph.New(1)
 		x := g.Input("x", dtype.F64, 2, 3)

@@ -160,55 +160,55 @@ func TestRefuses(t *testing.T) {
 		apply func(g *graph.Graph)
 		want  string
 	}{
-		{func(g *graph.Graph) { weigh.Apply(g, weigh.Defaults(), nil, f64()) }, "operator weigh, slot input: want 1 to 3 tensors, got 0"},
+		{func(g *graph.Graph) { weigh.Apply(g, weigh.Defaults(), nil, f64()) }, "operator example.com/lists.weigh, slot input: want 1 to 3 tensors, got 0"},
 		{func(g *graph.Graph) {
 			weigh.Apply(g, weigh.Defaults(), f64([]int{2}, []int{3}), f64([]int{2}, []int{4}))
 		},
-			"operator weigh, slot factor[1]: want X[i]... = [3] in [X[i]...], got [4]"},
+			"operator example.com/lists.weigh, slot factor[1]: want X[i]... = [3] in [X[i]...], got [4]"},
 		{func(g *graph.Graph) { weigh.Apply(g, weigh.Defaults(), f64([]int{2}), f64([]int{2}, []int{4})) },
-			"operator weigh: want a tensor's number below 1, got 1"},
+			"operator example.com/lists.weigh: want a tensor's number below 1, got 1"},
 		{func(g *graph.Graph) {
 			weigh.Apply(g, weigh.Defaults(), f64(nil, nil, []int{0}), f64(nil, nil, []int{0}))
 		},
-			"operator weigh: the third tensor is empty"},
+			"operator example.com/lists.weigh: the third tensor is empty"},
 		{func(g *graph.Graph) { weigh.Apply(g, weigh.Defaults(), tensors(dtype.I32, [][]int{{}}), f64(nil)) },
-			"operator weigh, slot input[0]: want element type T in f32, f64, got i32"},
+			"operator example.com/lists.weigh, slot input[0]: want element type T in f32, f64, got i32"},
 		{func(g *graph.Graph) {
 			weigh.Apply(g, weigh.Defaults(), append(f64(nil), tensors(dtype.F32, [][]int{{}})...), f64(nil))
 		},
-			"operator weigh, slot input[1]: want element type T = f64, got f32"},
+			"operator example.com/lists.weigh, slot input[1]: want element type T = f64, got f32"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults(), nil, f64([]int{2, 3}, []int{4, 5}), nil, f64([]int{1, 3}))
 		},
-			"operator stack, slot input[1]: want A... = [2] in [A..., W[i], B...], got [4, 5]"},
+			"operator example.com/lists.stack, slot input[1]: want A... = [2] in [A..., W[i], B...], got [4, 5]"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults().WithAxis(1), nil, f64([]int{2, 3}, []int{2}), nil, f64([]int{1, 3}))
 		},
-			"operator stack, slot input[1]: want attribute axis between -1 and 0 for [2], got 1"},
+			"operator example.com/lists.stack, slot input[1]: want attribute axis between -1 and 0 for [2], got 1"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}, []int{1, 2}))
 		},
-			"operator stack, slot grid[1]: want 3 = 3 in [H, M..., 3], got 2 in [1, 2]"},
+			"operator example.com/lists.stack, slot grid[1]: want 3 = 3 in [H, M..., 3], got 2 in [1, 2]"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}, []int{2, 3}))
 		},
-			"operator stack, slot grid[1]: want H = 1 in [H, M..., 3], got 2 in [2, 3]"},
+			"operator example.com/lists.stack, slot grid[1]: want H = 1 in [H, M..., 3], got 2 in [2, 3]"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}, []int{3}))
 		},
-			"operator stack, slot grid[1]: want at least 2 dimensions [H, M..., 3], got [3]"},
+			"operator example.com/lists.stack, slot grid[1]: want at least 2 dimensions [H, M..., 3], got [3]"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults(), f64([]int{1, 2}), f64([]int{2}, []int{3}), nil, f64([]int{1, 3}))
 		},
-			"operator stack, slot labels[0]: want element type i64, got f64"},
+			"operator example.com/lists.stack, slot labels[0]: want element type i64, got f64"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults().WithAxis(0).WithCopies(-1), nil, f64([]int{2}, []int{3}), nil, f64([]int{1, 3}))
 		},
-			"operator stack, slot output: want 0 to 65536 tensors, got -1"},
+			"operator example.com/lists.stack, slot output: want 0 to 65536 tensors, got -1"},
 		{func(g *graph.Graph) {
 			stack.Apply(g, stack.Defaults(), nil, f64([]int{2}, []int{3}), stack.Scale{{}}, f64([]int{1, 3}))
 		},
-			"operator stack: want a tensor, got none"},
+			"operator example.com/lists.stack: want a tensor, got none"},
 	} {
 		made = graph.New(1)
 		c.apply(made)

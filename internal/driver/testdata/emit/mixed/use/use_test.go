@@ -142,8 +142,8 @@ func TestRefuses(t *testing.T) {
 		to   dtype.Type
 		want string
 	}{
-		{dtype.I64, dtype.I32, "operator convert: want element type U in f32, f64, u8, got i32"},
-		{dtype.I64, dtype.Invalid, "operator convert: want element type U in f32, f64, u8, got i64"},
+		{dtype.I64, dtype.I32, "operator example.com/mixed.convert: want element type U in f32, f64, u8, got i32"},
+		{dtype.I64, dtype.Invalid, "operator example.com/mixed.convert: want element type U in f32, f64, u8, got i64"},
 		{dtype.U8, dtype.Invalid, ""},
 	} {
 		g := graph.New(1)

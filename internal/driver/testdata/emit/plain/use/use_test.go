@@ -88,17 +88,17 @@ func TestRefuses(t *testing.T) {
 		want  string
 	}{
 		{func(g *graph.Graph) { shape.Apply(g, shape.Defaults(), g.Input("x", dtype.I32, 1, 2, 3, 4)) },
-			"operator shape: [1, 2, 3, 4] has more than 3 dimensions"},
+			"operator example.com/plain.shape: [1, 2, 3, 4] has more than 3 dimensions"},
 		{func(g *graph.Graph) { shape.Apply(g, shape.Defaults(), g.Input("x", dtype.I64, 1)) },
-			"operator shape, slot input: want element type i32, got i64"},
-		{func(g *graph.Graph) { ramp.Apply(g, ramp.Defaults(attr.List[int]{}, dtype.I32)) }, "operator ramp: i32 is neither f64 nor f32"},
-		{func(g *graph.Graph) { ramp.Apply(g, ramp.Defaults(attr.ListOf(2), dtype.Invalid)) }, "operator ramp: attribute to: want an element type, got none"},
+			"operator example.com/plain.shape, slot input: want element type i32, got i64"},
+		{func(g *graph.Graph) { ramp.Apply(g, ramp.Defaults(attr.List[int]{}, dtype.I32)) }, "operator example.com/plain.ramp: i32 is neither f64 nor f32"},
+		{func(g *graph.Graph) { ramp.Apply(g, ramp.Defaults(attr.ListOf(2), dtype.Invalid)) }, "operator example.com/plain.ramp: attribute to: want an element type, got none"},
 		{func(g *graph.Graph) {
 			any.Apply(g, any.Defaults(), any.Type(g.Input("x", dtype.Bool)), any.Func(g.Input("y", dtype.U8, 1)))
-		}, "operator any, slot func: want element type B = bool, got u8"},
+		}, "operator example.com/plain.any, slot func: want element type B = bool, got u8"},
 		{func(g *graph.Graph) {
 			momentum.Optimizer(momentum.Defaults())(g, []graph.Tensor{g.Input("w", dtype.F64, 2)}, []graph.Tensor{g.Input("g", dtype.F64, 3)})
-		}, "operator momentum, slot weight: want N... = [3] in [N...], got [2]"},
+		}, "operator example.com/plain.momentum, slot weight: want N... = [3] in [N...], got [2]"},
 	} {
 		g := graph.New(1)
 		c.apply(g)

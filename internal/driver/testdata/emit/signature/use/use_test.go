@@ -164,7 +164,7 @@ func stores(n int) []*partition.Store {
 
 // documented is the signature of Legate's documentation, built from data.
 func documented() *partition.Declaration {
-	return (&partition.Declaration{Task: "blend.forward"}).
+	return (&partition.Declaration{Task: "example.com/signature.blend.forward"}).
 		SetCount("inputs", partition.Exactly(2)).
 		SetCount("outputs", partition.Between(3, 5)).
 		SetCount("scalars", partition.AtLeast(1)).
@@ -222,7 +222,7 @@ func TestDocumentedExample(t *testing.T) {
 				continue
 			}
 			var e *op.Error
-			if !errors.As(err, &e) || e.Code != partition.CountMismatch || err.Error() != "task blend.forward: "+side.want {
+			if !errors.As(err, &e) || e.Code != partition.CountMismatch || err.Error() != "task example.com/signature.blend.forward: "+side.want {
 				t.Errorf("%d inputs, %d outputs, %d scalars: got %v, want ...%s", c.inputs, c.outputs, c.scalars, err, side.want)
 			}
 		}
