@@ -55,17 +55,6 @@ func kindOf(r *term.Reduction) term.Kind {
 	return r.Body.Kind
 }
 
-// resultOf returns the C type of a value.
-func (g *generator) resultOf(k term.Kind) string {
-	switch k {
-	case term.Integer:
-		return "long long"
-	case term.Boolean:
-		return "bool"
-	}
-	return g.real()
-}
-
 // folded writes the value that a reduction folds.
 func (f *function) folded(r *term.Reduction) string {
 	switch {

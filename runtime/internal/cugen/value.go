@@ -12,17 +12,6 @@ import (
 	"github.com/opgen/opgen/runtime/internal/loops"
 )
 
-// value writes a number or a condition, of the kind that it has.
-func (f *function) value(n *term.Term) string {
-	switch n.Kind {
-	case term.Integer:
-		return f.integer(n)
-	case term.Boolean:
-		return f.condition(n)
-	}
-	return f.number(n)
-}
-
 // literal returns a real number.
 func (f *function) literal(v float64) string {
 	switch {
