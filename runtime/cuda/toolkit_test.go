@@ -96,7 +96,7 @@ func (l *library) compile(t *testing.T) {
 		if errs[i] = os.WriteFile(path, []byte(text), 0o666); errs[i] != nil {
 			return
 		}
-		out, err := exec.Command(nvcc, "-std=c++17", "-Werror", "all-warnings", "-diag-suppress", "177", "-gencode", "arch=compute_80,code=sm_80",
+		out, err := exec.Command(nvcc, "-std=c++17", "-Werror", "all-warnings", "-gencode", "arch=compute_80,code=sm_80",
 			"-gencode", "arch=compute_90,code=sm_90", "-fatbin", "-o", path+".fatbin", path).CombinedOutput()
 		if err != nil {
 			errs[i] = fmt.Errorf("%s: %w\n%s", operators[i], err, out[:min(len(out), 2000)])

@@ -19,6 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // training is a training step of a small classifier in an engine, and what it should compute.
@@ -124,9 +125,9 @@ func (x *training) compare(t *testing.T, what string) {
 }
 
 // reference runs the step once, undisturbed and on one worker.
-func (s *suite) reference(t *testing.T) *training {
+func (s *suite) reference(t *testing.T, r *task.Registry) *training {
 	t.Helper()
-	x := &training{program: classifier(t, faultBatch), engine: s.engine(t, s.catalogue(t), 1, engine.Config{})}
+	x := &training{program: classifier(t, faultBatch), engine: s.engine(t, r, 1, engine.Config{})}
 	if err := x.begin(x.engine); err != nil {
 		t.Fatal(err)
 	}
@@ -139,10 +140,16 @@ func (s *suite) reference(t *testing.T) *training {
 }
 
 // beside returns a training that runs in another engine. Each step is compared with that of a reference of
-// its own.
+// its own, which runs the kernels of the catalogue.
 func (s *suite) beside(t *testing.T, e *engine.Engine) *training {
 	t.Helper()
-	ref := s.reference(t)
+	return s.besideOf(t, s.catalogue(t), e)
+}
+
+// besideOf does so with a reference that runs other kernels.
+func (s *suite) besideOf(t *testing.T, r *task.Registry, e *engine.Engine) *training {
+	t.Helper()
+	ref := s.reference(t, r)
 	if err := ref.begin(ref.engine); err != nil { // from the first step on
 		t.Fatal(err)
 	}
