@@ -5,8 +5,8 @@
 #pragma nv_diag_suppress 39 // a mean of no elements is NaN
 #endif
 
-#define OPGEN_INF __builtin_huge_val()
-#define OPGEN_NAN __builtin_nan("")
+#define OPGEN_INF ((double)float_of(0x7f800000u))
+#define OPGEN_NAN ((double)float_of(0x7fc00000u))
 #define OPGEN_LEAST (-9223372036854775807ll - 1)
 #define OPGEN_GREATEST 9223372036854775807ll
 #define OPGEN_DEVICE static __device__ __forceinline__
