@@ -35,8 +35,9 @@ const CUDA op.Target = "cuda"
 // Kernel is a kernel that runs on a GPU. A variant for the target CUDA has one, or a Go kernel, which the backend runs on the
 // host.
 type Kernel interface {
-	// Lower returns the device code of the task for one use, or an error that wraps ErrHost. The buffers of the accessor have addresses of their own, which tell
-	// tensors apart that have memory of their own, but their bytes must not be read or written. The error is an *op.Error.
+	// Lower returns the device code of the task for one use. The buffers of the accessor have addresses of their own, which tell
+	// tensors apart that have memory of their own, but their bytes must not be read or written. The error is an *op.Error, or
+	// wraps ErrHost.
 	Lower(a *task.Accessor) (*Unit, error)
 }
 

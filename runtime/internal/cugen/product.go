@@ -97,7 +97,7 @@ func (f *function) product(n *loops.Nest) bool {
 // tile writes a copy of a part of a factor to shared memory.
 func (f *function) tile(to string, x *term.Term, batch, side, sum []*term.Variable, begin string, rows, products int) {
 	f.open("for (int e = threadIdx.x; e < %d; e += %d) {", tileRows*tileSum, threads)
-	if alongSum(x, side, sum) { // neighboring threads copy neighboring elements
+	if alongSum(x, sum) { // neighboring threads copy neighboring elements
 		f.line("const int i = e / %d, k = e %% %d;", tileSum, tileSum)
 	} else {
 		f.line("const int i = e %% %d, k = e / %d;", tileRows, tileRows)
@@ -117,7 +117,7 @@ func (f *function) tile(to string, x *term.Term, batch, side, sum []*term.Variab
 }
 
 // alongSum reports whether the elements of a factor lie side by side along the index of the sum.
-func alongSum(x *term.Term, side, sum []*term.Variable) bool {
+func alongSum(x *term.Term, sum []*term.Variable) bool {
 	own := false
 	x.Walk(func(n *term.Term) {
 		if n.Op != term.Element {

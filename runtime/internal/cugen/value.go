@@ -236,23 +236,11 @@ func (f *function) integer(n *term.Term) string {
 	case term.Reduce:
 		return f.reduce(n)
 	case term.Negate:
-		return "(-" + f.operand(n.Args[0]) + ")"
+		return "(-" + f.integer(n.Args[0]) + ")"
 	case term.Apply:
 		return f.applyInteger(n)
 	}
-	if n.Args[0].Kind != term.Integer || n.Args[1].Kind != term.Integer { // a condition counts as 1 or 0
-		return f.operation(n.Op, n, f.integer(n.Args[0]), f.integer(n.Args[1]))
-	}
-	return f.operation(n.Op, n, f.operand(n.Args[0]), f.operand(n.Args[1]))
-}
-
-// operand writes an integer, of 64 bits where 32 may not do.
-func (f *function) operand(n *term.Term) string {
-	x := f.integer(n)
-	if n.Op == term.Index || n.Op == term.Constant {
-		return x
-	}
-	return x
+	return f.operation(n.Op, n, f.integer(n.Args[0]), f.integer(n.Args[1]))
 }
 
 // whole returns an integer.
