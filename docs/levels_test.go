@@ -55,7 +55,7 @@ var reaches = map[string][]string{
 	"examples":  {"opgen", "generated", "runtime", "generate"},
 	"kernels":   {"kernels", "generated", "runtime"},
 	"generated": {"runtime", "kernels/equation", "kernels/fourier"},                                                       // what specs name
-	"runtime":   {"runtime", "internal/nearest", "internal/expr", "internal/term", "internal/program", "internal/derive"}, // names of attributes; formulas
+	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive"}, // names of attributes; formulas
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                  // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
 	"optest":    {"runtime"},

@@ -1,5 +1,5 @@
 // Package templates holds the templates of specs, kernels and reference pages. The command opgen new makes a spec and,
-// if asked to, a kernel from them, and opgen generate makes the reference pages of operators.
+// if asked to, kernels from them, and opgen generate makes the reference pages of operators.
 package templates
 
 import "embed"

@@ -79,6 +79,7 @@ type command struct {
 	dir            string
 	force, fix     bool
 	kernel         bool
+	cuda           bool
 	format         string
 	against        string
 	args           []string
@@ -95,7 +96,7 @@ var commands = []struct {
 	{"diff", "", nil, 0, 0, (*command).diff},
 	{"breaking", "-against REVISION", []string{"format", "against"}, 0, 0, (*command).breaking},
 	{"explain", "OP, CODE or FILE:LINE", []string{"format"}, 1, 1, (*command).explain},
-	{"new", "OP", []string{"kernel"}, 1, 1, (*command).new},
+	{"new", "OP", []string{"kernel", "cuda"}, 1, 1, (*command).new},
 	{"vet", "[PACKAGE...]", nil, 0, math.MaxInt, (*command).vet},
 	{"version", "", nil, 0, 0, (*command).version},
 }
@@ -138,6 +139,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		if slices.Contains(cmd.flags, "kernel") {
 			fs.BoolVar(&c.kernel, "kernel", false, "also write a kernel, which takes the place of the formula")
+			fs.BoolVar(&c.cuda, "cuda", false, "also write device code for NVIDIA GPUs, which takes the place of the formula there")
 		}
 		rest, err := parse(fs, rest)
 		if errors.Is(err, flag.ErrHelp) {
@@ -442,7 +444,7 @@ func (c *command) new() int {
 	if !list.Empty() {
 		return c.check() // which reports what is wrong
 	}
-	files, err := scaffold.New(cfg, c.args[0], c.kernel)
+	files, err := scaffold.New(cfg, c.args[0], scaffold.Parts{Kernel: c.kernel, CUDA: c.cuda})
 	for _, f := range files {
 		fmt.Fprintln(c.stdout, "wrote", f)
 	}
@@ -450,7 +452,10 @@ func (c *command) new() int {
 		return c.fail(err)
 	}
 	what := "it"
-	if c.kernel {
+	switch {
+	case c.kernel && c.cuda:
+		what = "them"
+	case c.kernel || c.cuda:
 		what = "both"
 	}
 	fmt.Fprintf(c.stdout, "next: change %s, then run opgen generate\n", what)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/artifact"
+	"github.com/opgen/opgen/internal/cname"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -48,16 +49,16 @@ func (e *emitter) deviceScalars() []scalar {
 		switch {
 		case x.Each:
 		case x.Rest:
-			out = append(out, scalar{deviceName(x.Name), "opgen_extents", "d." + x.Name, "the dimensions of the run " + x.Name})
+			out = append(out, scalar{cname.Of(x.Name), "opgen_extents", "d." + x.Name, "the dimensions of the run " + x.Name})
 		default:
-			out = append(out, scalar{deviceName(x.Name), "long long", "d." + x.Name, "the dimension " + x.Name})
+			out = append(out, scalar{cname.Of(x.Name), "long long", "d." + x.Name, "the dimension " + x.Name})
 		}
 	}
 	for _, a := range e.op.Attrs {
 		if a.Optional || a.List {
 			continue
 		}
-		s := scalar{deviceName(a.Name), "long long", "attrs." + a.GoName, lowerFirst(line(a.Doc))}
+		s := scalar{cname.Of(a.Name), "long long", "attrs." + a.GoName, lowerFirst(line(a.Doc))}
 		switch a.Type {
 		case "float":
 			s.typ = "double"
@@ -85,25 +86,6 @@ func enumNote(a *model.Attr) string {
 		list = append(list, fmt.Sprintf("%d %s", i, v.Name))
 	}
 	return ": " + strings.Join(list, ", ")
-}
-
-// deviceName returns a name for device code: words of C++ get an underscore.
-func deviceName(name string) string {
-	if cppWords[name] {
-		return name + "_"
-	}
-	return name
-}
-
-var cppWords = map[string]bool{}
-
-func init() {
-	for _, w := range strings.Fields(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue decltype
-		default delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not
-		not_eq nullptr operator or or_eq private protected public register return short signed sizeof static struct switch template this throw true
-		try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq`) {
-		cppWords[w] = true
-	}
 }
 
 // deviceTypes are the types of elements in device code.
@@ -134,7 +116,7 @@ func deviceParam(p *model.Param) string {
 	if p.Grad {
 		return "grad_" + p.Name
 	}
-	return deviceName(p.Name)
+	return cname.Of(p.Name)
 }
 
 // source returns the device code of the operator.
@@ -143,7 +125,7 @@ func (d *deviceEmitter) source() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("namespace opgen_%s {\n", hashMark)
-	p("namespace %s {\n", deviceName(o.Operator.Name))
+	p("namespace %s {\n", cname.Of(o.Operator.Name))
 	p("// numbers are the dimensions and the attributes of %s. The host packs them.", o.Name)
 	p("struct numbers {")
 	for _, s := range d.scalars {
@@ -159,16 +141,16 @@ func (d *deviceEmitter) source() string {
 	for _, t := range o.CUDA.Tasks {
 		p("// %s holds the arguments of the task %s.", t.Name, t.Name)
 		if len(o.Types) > 0 {
-			p("template <%s> struct %s : numbers {", o.CUDATemplate(), deviceName(t.Name))
+			p("template <%s> struct %s : numbers {", o.CUDATemplate(), cname.Of(t.Name))
 		} else {
-			p("struct %s : numbers {", deviceName(t.Name))
+			p("struct %s : numbers {", cname.Of(t.Name))
 		}
 		for _, x := range t.Params {
 			p("\t%s %s; // %s", d.deviceView(x), deviceParam(x), tensorsOf(x.Slot))
 		}
 		p("};\n")
 	}
-	p("} // namespace %s\n", deviceName(o.Operator.Name))
+	p("} // namespace %s\n", cname.Of(o.Operator.Name))
 	p("#line 1 \"%s\"", o.CUDA.Path)
 	p("%s", strings.TrimRight(strings.ReplaceAll(o.CUDA.Text, "\r\n", "\n"), "\n"))
 	p("#line 1 \"%s/cuda.cu\"\n", o.Package)
@@ -226,7 +208,7 @@ func (d *deviceEmitter) deviceVariants(t model.CUDATask) [][]dtype.Type {
 func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model.Step, types []dtype.Type) {
 	o := d.op
 	name := fmt.Sprintf("opgen_%s", o.CUDAFunction(t, s))
-	space := "opgen_" + hashMark + "::" + deviceName(o.Operator.Name)
+	space := "opgen_" + hashMark + "::" + cname.Of(o.Operator.Name)
 	var args []string
 	of := map[string]string{}
 	for i, v := range o.Types {
@@ -261,7 +243,7 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 	}
 	params = append(params, "const "+space+"::numbers *opgen_numbers")
 	p("extern \"C\" __global__ void __launch_bounds__(%d) %s_%s(%s) {", t.Block, name, hashMark, strings.Join(params, ", "))
-	p("\t%s::%s%s opgen_args;", space, deviceName(t.Name), list)
+	p("\t%s::%s%s opgen_args;", space, cname.Of(t.Name), list)
 	p("\t(%s::numbers &)opgen_args = *opgen_numbers;", space)
 	for _, set := range sets {
 		p("\t%s", set)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/opgen/opgen/internal/cname"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -70,7 +71,7 @@ func (o *Operator) CUDATemplate() string {
 
 // CUDAArguments returns the type of a task's arguments in device code, such as softmax::forward<T>.
 func (o *Operator) CUDAArguments(t CUDATask) string {
-	text := o.Operator.Name + "::" + t.Name
+	text := cname.Of(o.Operator.Name) + "::" + cname.Of(t.Name)
 	for i, v := range o.Types {
 		if i == 0 {
 			text += "<"

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"text/template"
 
+	"github.com/opgen/opgen/internal/cname"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/input"
@@ -28,10 +29,16 @@ import (
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// New writes the spec of an operator, whose formula is its kernel. It also writes a kernel by hand, if kernel is true; then the
-// spec may be there already, as New wrote it. New returns the paths of the files that it wrote, relative to the module's root.
+// Parts says what is written besides a spec.
+type Parts struct {
+	Kernel bool // a kernel for CPUs
+	CUDA   bool // device code for NVIDIA GPUs, which the spec names
+}
+
+// New writes the spec of an operator, whose formula is its kernel, and parts that take the place of the formula. With a part, the
+// spec may be there already, as New writes it with these parts. New returns the paths of the files that it wrote, relative to the module's root.
 // It overwrites nothing: if a file exists, or cannot be written, none is.
-func New(c *config.Config, name string, kernel bool) ([]string, error) {
+func New(c *config.Config, name string, parts Parts) ([]string, error) {
 	if !validName.MatchString(name) {
 		return nil, fmt.Errorf("operator name %q: want lower-case letters, digits and single underscores, beginning with a letter", name)
 	}
@@ -46,16 +53,20 @@ func New(c *config.Config, name string, kernel bool) ([]string, error) {
 	if slices.Contains([]string{"dtype", "op", "error", "nil"}, pkg) { // the kernel uses these names
 		alias += "op"
 	}
-	data := map[string]string{
+	data := map[string]any{
 		"Name": name, "GoName": goname.Exported(name), "Package": pkg, "Alias": alias, "KernelPackage": kernelPackage(c),
 		"Generated": c.GeneratedImport, "Runtime": c.Runtime,
+		"CUDA": parts.CUDA, "Namespace": cname.Of(name),
 	}
 	type file struct {
 		template, path string
 		text           []byte
 	}
 	all := []file{{template: "spec.toml.tmpl", path: path.Join(c.Specs, name+".toml")}}
-	if kernel {
+	if parts.CUDA {
+		all = append(all, file{template: "kernel.cu.tmpl", path: path.Join(c.Kernels, name+".cu")})
+	}
+	if parts.Kernel {
 		all = append(all, file{template: "kernel.go.tmpl", path: path.Join(c.Kernels, kernelfile.Name(name))})
 	}
 	var files []file // to write
@@ -79,8 +90,8 @@ func New(c *config.Config, name string, kernel bool) ([]string, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !exists(full):
 			files = append(files, f)
-		case err == nil && i+1 < len(all) && bytes.Equal(old, f.text): // the kernel fits this spec
-		case err == nil && i+1 < len(all):
+		case err == nil && i == 0 && len(all) > 1 && bytes.Equal(old, f.text): // the parts fit this spec
+		case err == nil && i == 0 && len(all) > 1:
 			return nil, fmt.Errorf("%s exists already, and the kernel to begin with does not fit it, since it is not as opgen new writes it", f.path)
 		default:
 			return nil, fmt.Errorf("%s exists already", f.path)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opgen/opgen/internal/cname"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/loops"
@@ -125,7 +126,7 @@ func (f *function) unique(name string) string {
 		}
 	}
 	base := strings.Trim(b.String(), "_")
-	if base == "" || reserved[base] || strings.HasPrefix(base, "opgen") {
+	if base == "" || reserved[base] || cname.Word(base) || strings.HasPrefix(base, "opgen") {
 		base = "x_" + base
 	}
 	out := base
@@ -136,15 +137,12 @@ func (f *function) unique(name string) string {
 	return out
 }
 
-// reserved are words that C++ or CUDA gives a meaning.
+// reserved are names of functions and variables that CUDA C++ gives a meaning.
 var reserved = map[string]bool{}
 
 func init() {
-	for _, w := range strings.Fields(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue
-		decltype default delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new
-		noexcept not not_eq nullptr operator or or_eq private protected public register return short signed sizeof static struct switch
-		template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq half
-		min max abs exp log sqrt sin cos tanh pow floor ceil round isnan threadIdx blockIdx blockDim gridDim warpSize linux unix main`) {
+	for _, w := range strings.Fields(`half min max abs exp log sqrt sin cos tanh pow floor ceil round isnan threadIdx blockIdx blockDim gridDim warpSize
+		linux unix main`) {
 		reserved[w] = true
 	}
 }
