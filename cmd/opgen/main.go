@@ -465,12 +465,24 @@ func (c *command) new() int {
 func (c *command) version() int {
 	text := version.Version
 	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				text += " " + s.Value
-			}
-		}
+		text = released(info)
 	}
 	fmt.Fprintf(c.stdout, "opgen %s, spec edition 1\n", text)
 	return clean
+}
+
+// released returns the version of a program: that of the module that a proxy served or, of a program built in a folder, the version that
+// the code names, with the commit if Go notes it.
+func released(info *debug.BuildInfo) string {
+	main := info.Main
+	if main.Replace == nil && main.Sum != "" {
+		return strings.TrimPrefix(main.Version, "v")
+	}
+	text := version.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text
 }
