@@ -2,6 +2,7 @@
 //
 // Usage:
 //
+//	opgen init [-module PATH] [-op NAME] write opgen.toml and what else a module needs to begin with
 //	opgen generate [-force]              bring the generated packages up to date
 //	opgen check [-format text|json|github]
 //	                                     report what is wrong with the specs
@@ -82,6 +83,7 @@ type command struct {
 	cuda           bool
 	format         string
 	against        string
+	module, op     string
 	args           []string
 }
 
@@ -91,6 +93,7 @@ var commands = []struct {
 	min, max   int
 	run        func(*command) int
 }{
+	{"init", "", []string{"module"}, 0, 0, (*command).init},
 	{"generate", "", []string{"force"}, 0, 0, (*command).generate},
 	{"check", "", []string{"format", "fix"}, 0, 0, (*command).check},
 	{"diff", "", nil, 0, 0, (*command).diff},
@@ -136,6 +139,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		if slices.Contains(cmd.flags, "fix") {
 			fs.BoolVar(&c.fix, "fix", false, "change specs and opgen.toml as hints say, where a finding has an edit")
+		}
+		if slices.Contains(cmd.flags, "module") {
+			fs.StringVar(&c.module, "module", "", "also make the folder a Go module with this `path`")
+			fs.StringVar(&c.op, "op", "", "also write the spec of a first `operator`")
 		}
 		if slices.Contains(cmd.flags, "kernel") {
 			fs.BoolVar(&c.kernel, "kernel", false, "also write a kernel, which takes the place of the formula")
@@ -187,7 +194,7 @@ func splitCommand(args []string) (name string, rest []string) {
 		switch a := args[i]; {
 		case !strings.HasPrefix(a, "-"):
 			return a, slices.Concat(args[:i], args[i+1:])
-		case slices.Contains([]string{"C", "format", "against"}, strings.Trim(a, "-")):
+		case slices.Contains([]string{"C", "format", "against", "module", "op"}, strings.Trim(a, "-")):
 			i++ // its value
 		}
 	}
@@ -465,12 +472,24 @@ func (c *command) new() int {
 func (c *command) version() int {
 	text := version.Version
 	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				text += " " + s.Value
-			}
-		}
+		text = released(info)
 	}
 	fmt.Fprintf(c.stdout, "opgen %s, spec edition 1\n", text)
 	return clean
+}
+
+// released returns the version of a program: that of the module that a proxy served or, of a program built in a folder, the version that
+// the code names, with the commit if Go notes it.
+func released(info *debug.BuildInfo) string {
+	main := info.Main
+	if main.Replace == nil && main.Sum != "" {
+		return strings.TrimPrefix(main.Version, "v")
+	}
+	text := version.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text
 }

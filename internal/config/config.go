@@ -65,8 +65,13 @@ func LoadAs(root, name string, list *diag.List) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{Root: root, Specs: "specs", Output: "generated", Kernels: "kernels", File: source.File{Path: name, Text: string(data)}}
-	table, serr := source.Parse(name, string(data))
+	return Parse(root, name, string(data), list)
+}
+
+// Parse is LoadAs with the text of opgen.toml, which need not be a file yet.
+func Parse(root, name, text string, list *diag.List) (*Config, error) {
+	c := &Config{Root: root, Specs: "specs", Output: "generated", Kernels: "kernels", File: source.File{Path: name, Text: text}}
+	table, serr := source.Parse(name, text)
 	if serr != nil {
 		d := list.Add(diag.Syntax, serr.Span, "%s", serr.Message)
 		if serr.First.File != nil {

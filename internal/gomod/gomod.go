@@ -1,5 +1,5 @@
 // Package gomod finds the folders of the modules on which a module depends, as the go command chooses them: with the versions,
-// replacements and workspace that apply to the module.
+// replacements and workspace that apply to the module. It also begins modules, and adds tools to them.
 package gomod
 
 import (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -19,21 +20,22 @@ import (
 
 // program is a plan that is ready to run: its device code is loaded, and what it needs besides the plan's tensors is allocated.
 type program struct {
-	backend *Backend
-	queues  *engine.Queues
-	jobs    []job // of each task
-	steps   []command
-	events  []cu.Event // of points of streams
-	lanes   []*lane
-	modules map[moduleKey]*module
-	copies  []*copied
-	records []*recordList
-	scratch map[*binding][]cu.DevicePtr
-	free    []func() error // what frees what the program holds
-	marks   []byte         // of 4 bytes for each lane: how far it is; nil if streams do not say so
-	timing  *timing        // nil unless the runs are observed
-	exited  error          // of the run in which a kernel ended its goroutine
-	unclean bool           // whether records may hold something
+	backend   *Backend
+	queues    *engine.Queues
+	jobs      []job // of each task
+	steps     []command
+	events    []cu.Event // of points of streams
+	lanes     []*lane
+	modules   map[moduleKey]*module
+	copies    []*copied
+	constants map[constantKey]cu.DevicePtr
+	records   []*recordList
+	scratch   map[*binding][]cu.DevicePtr
+	free      []func() error // what frees what the program holds
+	marks     []byte         // of 4 bytes for each lane: how far it is; nil if streams do not say so
+	timing    *timing        // nil unless the runs are observed
+	exited    error          // of the run in which a kernel ended its goroutine
+	unclean   bool           // whether records may hold something
 }
 
 // moduleKey says which device code a module has: that of built-in operations, or that of the plan.
@@ -71,7 +73,7 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 }
 
 func (b *Backend) newProgram(q *engine.Queues) *program {
-	return &program{backend: b, queues: q, modules: map[moduleKey]*module{}, scratch: map[*binding][]cu.DevicePtr{}}
+	return &program{backend: b, queues: q, modules: map[moduleKey]*module{}, constants: map[constantKey]cu.DevicePtr{}, scratch: map[*binding][]cu.DevicePtr{}}
 }
 
 // build loads the device code of tasks, and makes their jobs and the commands that run them.
@@ -236,6 +238,13 @@ type part struct {
 	off  int
 }
 
+// constantKey is a device and bytes of the host that it has a copy of.
+type constantKey struct {
+	device *device
+	first  *byte
+	n      int
+}
+
 // copiedBytes is the size of memory for copies, unless one needs more: most are small, and pinned memory takes time to get.
 const copiedBytes = 64 << 10
 
@@ -244,12 +253,9 @@ func (p *program) constant(d *device, bytes []byte) (cu.DevicePtr, error) {
 	if len(bytes) == 0 {
 		return 0, nil
 	}
-	for _, c := range p.copies {
-		for _, x := range c.parts {
-			if c.device == d && unsafe.SliceData(x.from) == unsafe.SliceData(bytes) && len(x.from) == len(bytes) {
-				return c.at + cu.DevicePtr(x.off), nil
-			}
-		}
+	key := constantKey{d, unsafe.SliceData(bytes), len(bytes)}
+	if at, ok := p.constants[key]; ok {
+		return at, nil
 	}
 	c, err := p.room(d, len(bytes))
 	if err != nil {
@@ -258,16 +264,20 @@ func (p *program) constant(d *device, bytes []byte) (cu.DevicePtr, error) {
 	off := c.used
 	c.used += aligned(len(bytes))
 	c.parts = append(c.parts, part{bytes, off})
-	return c.at + cu.DevicePtr(off), nil
+	p.constants[key] = c.at + cu.DevicePtr(off)
+	return p.constants[key], nil
 }
 
 func aligned(n int) int { return (n + plan.Align - 1) &^ (plan.Align - 1) }
 
 // room returns memory for a copy of n bytes.
 func (p *program) room(d *device, n int) (*copied, error) {
-	for _, c := range p.copies {
-		if c.device == d && c.used+n <= len(c.sent) {
-			return c, nil
+	for _, c := range slices.Backward(p.copies) { // those before the device's last one are full
+		if c.device == d {
+			if c.used+n <= len(c.sent) {
+				return c, nil
+			}
+			break
 		}
 	}
 	size := max(aligned(n), copiedBytes)
@@ -289,6 +299,7 @@ type recordList struct {
 	device *device
 	of     []*binding
 	task   []int
+	place  map[*binding]int // of each binding in of
 	at     cu.DevicePtr
 	values []byte // of the host
 }
@@ -309,24 +320,23 @@ func (p *program) record(b *binding) (cu.DevicePtr, error) {
 		if err != nil {
 			return 0, err
 		}
-		list = &recordList{device: b.device, at: at}
+		list = &recordList{device: b.device, at: at, place: map[*binding]int{}}
 		p.records = append(p.records, list)
 	}
-	for i, x := range list.of {
-		if x == b {
-			return list.at + cu.DevicePtr(i*gpu.RecordBytes), nil
-		}
+	i, ok := list.place[b]
+	if ok {
+		return list.at + cu.DevicePtr(i*gpu.RecordBytes), nil
 	}
-	if len(list.of) == mostRecords {
+	if i = len(list.of); i == mostRecords {
 		return 0, fmt.Errorf("want at most %d tasks that may leave faults", mostRecords)
 	}
-	list.of, list.task = append(list.of, b), append(list.task, len(p.jobs))
-	return list.at + cu.DevicePtr((len(list.of)-1)*gpu.RecordBytes), nil
+	list.place[b], list.of, list.task = i, append(list.of, b), append(list.task, len(p.jobs))
+	return list.at + cu.DevicePtr(i*gpu.RecordBytes), nil
 }
 
 func (p *program) makeRecords() (err error) {
 	for _, l := range p.records {
-		if l.values, err = p.pinned(l.device, len(l.of)*gpu.RecordBytes); err != nil {
+		if l.values, err = p.pinned(l.device, len(l.task)*gpu.RecordBytes); err != nil {
 			return err
 		}
 	}

@@ -19,14 +19,14 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// library is the device code of all uses of operators, by operator.
-type library struct {
+// sourceSet is the device code of all uses of operators, by operator.
+type sourceSet struct {
 	mu      sync.Mutex
 	sources map[string]map[string]bool
 }
 
 // register registers the catalogue with kernels that note the device code of their uses.
-func (l *library) register(r *task.Registry) error {
+func (l *sourceSet) register(r *task.Registry) error {
 	var inner task.Registry
 	if err := catalogue.RegisterCUDA(&inner); err != nil {
 		return err
@@ -51,9 +51,9 @@ func (l *library) register(r *task.Registry) error {
 	return nil
 }
 
-// noted is a kernel whose device code a library notes.
+// noted is a kernel whose device code a sourceSet notes.
 type noted struct {
-	library  *library
+	set      *sourceSet
 	operator string
 	gpu.Kernel
 }
@@ -61,18 +61,18 @@ type noted struct {
 func (n noted) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	u, err := n.Kernel.Lower(a)
 	if err == nil {
-		n.library.mu.Lock()
-		defer n.library.mu.Unlock()
-		if n.library.sources[n.operator] == nil {
-			n.library.sources[n.operator] = map[string]bool{}
+		n.set.mu.Lock()
+		defer n.set.mu.Unlock()
+		if n.set.sources[n.operator] == nil {
+			n.set.sources[n.operator] = map[string]bool{}
 		}
-		n.library.sources[n.operator][u.Source] = true
+		n.set.sources[n.operator][u.Source] = true
 	}
 	return u, err
 }
 
 // compile compiles the device code of all operators for two architectures, if there is a toolkit.
-func (l *library) compile(t *testing.T) {
+func (l *sourceSet) compile(t *testing.T) {
 	operators := slices.Sorted(maps.Keys(l.sources))
 	if len(operators) < 60 {
 		t.Errorf("want device code of at least 60 operators, got %d", len(operators))

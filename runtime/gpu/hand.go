@@ -30,8 +30,12 @@ type Task struct {
 	Shared   func(*task.Accessor) int // bytes of shared memory of a block; nil for none
 }
 
-// Register registers device code by hand for tasks of an operator, for all element types that are stored.
+// Register registers device code by hand for tasks of an operator, for all element types that are stored. What backends run on the
+// host, such as tiles that are tasks, takes the kernels for CPUs that the registry has.
 func Register(r *task.Registry, o *task.Operator, c Code) error {
+	if r == nil {
+		return fmt.Errorf("device code of %s: want a registry, got nil", o.Name)
+	}
 	var errs []error
 	for i := range c.Tasks {
 		t := &c.Tasks[i]
@@ -39,12 +43,24 @@ func Register(r *task.Registry, o *task.Operator, c Code) error {
 		var variants []task.Variant
 		for _, types := range choices(o.Types) {
 			if s.Supports(types) {
-				variants = append(variants, task.Variant{Target: CUDA, Types: types, Kernel: &hand{&c, t, s, types}})
+				variants = append(variants, task.Variant{Target: CUDA, Types: types, Kernel: &hand{&c, t, s, types}, Bind: bindOf(r, s, types)})
 			}
 		}
 		errs = append(errs, r.RegisterTask(t.ID, o.Name+" "+s.Task, s, variants...))
 	}
 	return errors.Join(errs...)
+}
+
+// bindOf returns what binds the kernel for CPUs of a task, or an error.
+func bindOf(r *task.Registry, s *task.Signature, types []dtype.Type) func(*task.Accessor) ([]op.Body, error) {
+	err := error(&op.Error{Operator: s.Operator.Name, Task: s.Task, Message: "there is no kernel for CPUs, which the host could run"})
+	if t := r.Task(s.ID); t != nil {
+		var v task.Variant
+		if v, err = t.Variant(op.CPU, hosts(types)); err == nil {
+			return v.Bind
+		}
+	}
+	return func(*task.Accessor) ([]op.Body, error) { return nil, err }
 }
 
 // DimsOf returns the dimensions of a task's node. For generated code.

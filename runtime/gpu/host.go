@@ -34,11 +34,7 @@ func fallback(r *task.Registry, t *task.Registered) error {
 		if slices.ContainsFunc(t.Variants, func(v task.Variant) bool { return v.Target == CUDA && slices.Equal(v.Types, types) }) {
 			continue
 		}
-		hosts := make([]dtype.Type, len(types))
-		for i, typ := range types {
-			hosts[i] = typ.Host()
-		}
-		if v, err := t.Variant(op.CPU, hosts); err == nil {
+		if v, err := t.Variant(op.CPU, hosts(types)); err == nil {
 			v.Target, v.Types = CUDA, types
 			variants = append(variants, v)
 		}
@@ -65,4 +61,13 @@ func choices(variables []task.TypeVar) [][]dtype.Type {
 		all = longer
 	}
 	return all
+}
+
+// hosts returns the types in which the host computes with elements.
+func hosts(types []dtype.Type) []dtype.Type {
+	out := make([]dtype.Type, len(types))
+	for i, t := range types {
+		out[i] = t.Host()
+	}
+	return out
 }

@@ -57,9 +57,6 @@ func (s *suite) faulty(t *testing.T, f *faults) *task.Registry {
 			variants := append([]task.Variant{}, reg.Variants...)
 			for i := range variants {
 				bind := variants[i].Bind
-				if bind == nil {
-					continue // device code by hand
-				}
 				variants[i].Kernel = f // rather than device code, which does not run what Bind gives
 				variants[i].Bind = func(a *task.Accessor) ([]op.Body, error) {
 					bodies, err := bind(a)

@@ -2,7 +2,6 @@ package cugen
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/loops"
@@ -39,6 +38,7 @@ func (f *function) fold(n *loops.Nest) {
 		f.each(n.Vars, n.Statements)
 		return
 	}
+	f.barriers = true
 	per := threads / t.members
 	stride := 1
 	f.line("// %d threads share each reduction.", t.members)
@@ -184,8 +184,7 @@ func (c *crew) extreme(r *term.Reduction) string {
 	place := *r
 	place.Part = -1
 	c.pass(r, func() {
-		c.line("%s = opgen_more(%s, %s{%s%s, %s, %s});", best, best, typ, sign, c.rounded(c.number(r.Body)), strings.ReplaceAll("(long long)"+c.numbered(&place), "(long long)(long long)", "(long long)"),
-			"(long long)"+c.numbered(r))
+		c.line("%s = opgen_more(%s, %s{%s%s, (long long)%s, (long long)%s});", best, best, typ, sign, c.rounded(c.number(r.Body)), c.numbered(&place), c.numbered(r))
 	})
 	c.together(best, fold{typ: typ, into: "opgen_more(%s, %s)"})
 	return best + ".at"

@@ -15,23 +15,23 @@ import (
 // function is a function of device code that is being written.
 type function struct {
 	*generator
-	entry   string
-	comment string
-	params  []param
-	body    []string // lines
-	depth   int
-	names   map[*term.Variable]string
-	taken   map[string]bool
-	known   []map[string]string // the names of values, by what they are, in the blocks around
-	grid    [3]int
-	block   [3]int
-	faulty  bool            // whether it may leave a fault
-	checks  bool            // whether it is to test values, whatever others found
-	doubles map[string]bool // names of values of type double
-	steps   bool            // whether it uses the number of the training step
-	lenient bool            // whether elements outside of tensors are 0
-	before  string
-	err     error
+	entry    string
+	comment  string
+	params   []param
+	body     []string // lines
+	depth    int
+	names    map[*term.Variable]string
+	taken    map[string]bool
+	known    []map[string]string // the names of values, by what they are, in the blocks around
+	grid     [3]int
+	block    [3]int
+	faulty   bool            // whether it may leave a fault
+	checks   bool            // whether it is to test values, whatever others found
+	doubles  map[string]bool // names of values of type double
+	steps    bool            // whether it uses the number of the training step
+	lenient  bool            // whether elements outside of tensors are 0
+	barriers bool            // whether all threads of a block must reach its lines
+	err      error
 }
 
 // param is a parameter: the address of a tensor.
@@ -218,10 +218,12 @@ func (f *function) finish() {
 	if guarded {
 		list, args = append(list, "opgen_record *fault"), append(args, gpu.Arg{Kind: gpu.Fault})
 	}
-	f.text.WriteString(f.before)
 	f.text.WriteString(f.comment)
 	fmt.Fprintf(&f.text, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {\n", f.block[0]*f.block[1]*f.block[2], f.entry, strings.Join(list, ", "))
-	if guarded && !f.checks {
+	switch {
+	case guarded && f.barriers: // another block may leave a fault meanwhile, and the threads of this one must agree
+		f.text.WriteString("\tif (__syncthreads_or(opgen_faulted(fault))) return;\n")
+	case guarded && !f.checks:
 		f.text.WriteString("\tif (opgen_faulted(fault)) return;\n")
 	}
 	for _, l := range f.body {
@@ -294,21 +296,19 @@ func (f *function) statement(s *loops.Nested) {
 
 // give writes an element. The value is a number or a condition as those of the tensor are.
 func (f *function) give(s *loops.Nested, v string) {
-	adds := s.Add || f.tensors[s.Target].Add
-	store := func(t int, at string) {
-		m := f.memory(t, true)
-		if adds {
-			f.line("opgen_add(%s, %s, %s);", m, at, v)
-		} else {
-			f.line("opgen_store(%s, %s, %s);", m, at, v)
-		}
+	if s.Left.Which != nil {
+		f.fail("one of several tensors that is given", s.Value)
 	}
 	at, inside := f.place(s.Left)
 	if inside != "" {
 		f.open("if (%s) {", inside)
 		defer f.close()
 	}
-	store(s.Target, at)
+	put := "opgen_store"
+	if s.Add || f.tensors[s.Target].Add {
+		put = "opgen_add"
+	}
+	f.line("%s(%s, %s, %s);", put, f.memory(s.Target, true), at, v)
 	f.forget()
 }
 

@@ -53,6 +53,7 @@ func (f *function) product(n *loops.Nest) bool {
 	if p == nil {
 		return false
 	}
+	f.barriers = true
 	s, r := n.Statements[0], n.Statements[0].Value.Reduction
 	rows, cols, batch, sum := box(p.rows), box(p.cols), box(p.batch), box(r.Vars)
 	for _, name := range []string{"tile_x", "tile_y", "sums", "matrix", "row", "col", "begin", "i", "j", "k", "e", "top", "left", "down", "right"} {
