@@ -3,11 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-<<<<<<< HEAD
-.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-maker mutate-formulas mutate-facts slips cuda tiles bench-size plan-mutants coverage-table vuln sbom
-=======
-.PHONY: run generate test race property bench peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
->>>>>>> main
+.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
