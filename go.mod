@@ -10,7 +10,6 @@ require (
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
 	golang.org/x/tools v0.52.0
-	gonum.org/v1/gonum v0.17.0
 	gorgonia.org/cu v0.9.6
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/internal/unlock"
@@ -72,6 +73,99 @@ func TestGemm(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestMultiply compares products of all layouts with sums in the order that the package states, bit by bit.
+func TestMultiply(t *testing.T) {
+	t.Run("float32", func(t *testing.T) {
+		multiply(t, func(x, y, z float32) float32 { // exact: the numbers are small integers over 64
+			return float32(float64(x)*float64(y) + float64(z))
+		}, func(r *rand.Rand) float32 { return float32(r.IntN(64)-32) / 64 })
+	})
+	t.Run("float64", func(t *testing.T) {
+		multiply(t, math.FMA, func(r *rand.Rand) float64 { return r.NormFloat64() })
+	})
+}
+
+func multiply[T float32 | float64](t *testing.T, fma func(x, y, z T) T, draw func(*rand.Rand) T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	matrix := func(n int) []T {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = draw(r)
+		}
+		return x
+	}
+	for _, size := range [][3]int{{1, 1, 1}, {1, 40, 300}, {3, 33, 5}, {8, 32, 32}, {12, 32, 256}, {13, 49, 257}, {16, 17, 9}, {25, 7, 600}, {100, 65, 30}, {30, 530, 20}} {
+		m, n, k := size[0], size[1], size[2]
+		for variant := range 8 {
+			ta, tb, add := variant&1 != 0, variant&2 != 0, variant&4 != 0
+			lda, ldb, ldc := k+1, n+2, n+3
+			a, b, c := matrix(m*lda), matrix(k*ldb), matrix(m*ldc)
+			if ta {
+				lda = m + 1
+				a = matrix(k * lda)
+			}
+			if tb {
+				ldb = k + 2
+				b = matrix(n * ldb)
+			}
+			want := append([]T(nil), c...)
+			for i := range m {
+				for j := range n {
+					sum, more := c[i*ldc+j], add
+					for first := 0; first < k; first += 256 {
+						var s T
+						for l := first; l < min(first+256, k); l++ {
+							s = fma(a[at(i, l, lda, ta)], b[at(l, j, ldb, tb)], s)
+						}
+						if more {
+							s += sum
+						}
+						sum, more = s, true
+					}
+					want[i*ldc+j] = sum
+				}
+			}
+			Multiply(c, ldc, a, lda, ta, b, ldb, tb, m, n, k, add)
+			for i := range c {
+				if c[i] != want[i] {
+					t.Fatalf("%v, variant %d, element %d: want %v, got %v", size, variant, i, want[i], c[i])
+				}
+			}
+		}
+	}
+}
+
+// at returns the place of an element in a matrix by rows, or by columns.
+func at(i, j, ld int, transposed bool) int {
+	if transposed {
+		i, j = j, i
+	}
+	return i*ld + j
+}
+
+// TestMultiplyRows checks that a product does not depend on how its rows and columns are divided.
+func TestMultiplyRows(t *testing.T) {
+	const m, n, k = 37, 70, 300
+	r := rand.New(rand.NewPCG(5, 6))
+	a, b := random(r, m*k), random(r, k*n)
+	whole, parts := make([]float64, m*n), make([]float64, m*n)
+	for _, tb := range []bool{false, true} {
+		ldb, right := n, 1
+		if tb {
+			ldb, right = k, k
+		}
+		Multiply(whole, n, a, k, false, b, ldb, tb, m, n, k, false)
+		for i := 0; i < m; i += 5 {
+			for j := 0; j < n; j += 19 {
+				Multiply(parts[i*n+j:], n, a[i*k:], k, false, b[j*right:], ldb, tb, min(5, m-i), min(19, n-j), k, false)
+			}
+		}
+		if !slices.Equal(whole, parts) {
+			t.Errorf("b by columns %v: parts give another product", tb)
 		}
 	}
 }

@@ -369,6 +369,31 @@ func maxLanes32AVX2(a *[64]float32) float32
 //go:noescape
 func minLanes32AVX2(a *[64]float32) float32
 
+// tile6x16Of32AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tile6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tile6x8Of32AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tile2x16Of32AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tile2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tile2x8Of32AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// transposeOf32AVX2 transposes n blocks.
+//
+//go:noescape
+func transposeOf32AVX2(z []float32, zld int, x []float32, xld int, n int)
+
 // neg64AVX2 computes Neg.
 //
 //go:noescape
@@ -734,6 +759,31 @@ func maxLanes64AVX2(a *[64]float64) float64
 //go:noescape
 func minLanes64AVX2(a *[64]float64) float64
 
+// tile6x8Of64AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tile6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tile6x4Of64AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tile2x8Of64AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tile2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tile2x4Of64AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// transposeOf64AVX2 transposes n blocks.
+//
+//go:noescape
+func transposeOf64AVX2(z []float64, zld int, x []float64, xld int, n int)
+
 // widenAVX2 sets every z[i] to x[i].
 //
 //go:noescape
@@ -819,6 +869,11 @@ func table32AVX2() *table[float32] {
 	t.prodLanes = foldLanes(prodLanes32AVX2)
 	t.maxLanes = foldLanes(maxLanes32AVX2)
 	t.minLanes = foldLanes(minLanes32AVX2)
+	t.tiles[0][0] = tile[float32]{6, 16, tile6x16Of32AVX2}
+	t.tiles[0][1] = tile[float32]{6, 8, tile6x8Of32AVX2}
+	t.tiles[1][0] = tile[float32]{2, 16, tile2x16Of32AVX2}
+	t.tiles[1][1] = tile[float32]{2, 8, tile2x8Of32AVX2}
+	t.transpose = transposeOf32AVX2
 	return t
 }
 
@@ -897,5 +952,10 @@ func table64AVX2() *table[float64] {
 	t.prodLanes = foldLanes(prodLanes64AVX2)
 	t.maxLanes = foldLanes(maxLanes64AVX2)
 	t.minLanes = foldLanes(minLanes64AVX2)
+	t.tiles[0][0] = tile[float64]{6, 8, tile6x8Of64AVX2}
+	t.tiles[0][1] = tile[float64]{6, 4, tile6x4Of64AVX2}
+	t.tiles[1][0] = tile[float64]{2, 8, tile2x8Of64AVX2}
+	t.tiles[1][1] = tile[float64]{2, 4, tile2x4Of64AVX2}
+	t.transpose = transposeOf64AVX2
 	return t
 }

@@ -6172,6 +6172,384 @@ TEXT ·minLanes32AVX2(SB), NOSPLIT, $0-12
 	VZEROUPPER
 	RET
 
+// func tile6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile6x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	LEAQ   (DI)(AX*2), R8
+	ADDQ   AX, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+loop:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DI)(AX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DI)(AX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R8)(AX*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R8)(AX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VADDPS  32(AX), Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	VADDPS  32(AX), Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	VADDPS  32(AX), Y5, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y6, Y6
+	VMOVUPS Y6, (AX)
+	VADDPS  32(AX), Y7, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y8, Y8
+	VMOVUPS Y8, (AX)
+	VADDPS  32(AX), Y9, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y10, Y10
+	VMOVUPS Y10, (AX)
+	VADDPS  32(AX), Y11, Y11
+	VMOVUPS Y11, 32(AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile6x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	LEAQ   (DI)(AX*2), R8
+	ADDQ   AX, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+loop:
+	VMOVUPS      (BX), Y6
+	VBROADCASTSS (DI), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (DI)(AX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (DI)(AX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (R8), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (R8)(AX*1), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (R8)(AX*2), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func tile2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile2x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	VMOVUPS      (BX), Y4
+	VMOVUPS      32(BX), Y5
+	VBROADCASTSS (DI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DI)(AX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VADDPS  32(AX), Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	VADDPS  32(AX), Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile2x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+loop:
+	VMOVUPS      (BX), Y2
+	VBROADCASTSS (DI), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (DI)(AX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func transposeOf32AVX2(z []float32, zld int, x []float32, xld int, n int)
+// Requires: AVX
+TEXT ·transposeOf32AVX2(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+32(FP), CX
+	MOVQ zld+24(FP), DX
+	MOVQ xld+56(FP), BX
+	MOVQ n+64(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x02, BX
+
+block:
+	MOVQ       CX, DI
+	VMOVUPS    (DI), Y0
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y1
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y2
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y3
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y4
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y5
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y6
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPD  Y1, Y8, Y7
+	VUNPCKHPD  Y1, Y8, Y1
+	VUNPCKLPD  Y2, Y0, Y8
+	VUNPCKHPD  Y2, Y0, Y0
+	VUNPCKLPD  Y5, Y3, Y2
+	VUNPCKHPD  Y5, Y3, Y3
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y7, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y3, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y8, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y2, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y1, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y5, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y0, (AX)
+	ADDQ       DX, AX
+	ADDQ       $+32, CX
+	DECQ       SI
+	JNE        block
+	VZEROUPPER
+	RET
+
 // func neg64AVX2(z []float64, x []float64)
 // Requires: AVX
 TEXT ·neg64AVX2(SB), NOSPLIT, $0-48
@@ -13128,6 +13506,352 @@ TEXT ·minLanes64AVX2(SB), NOSPLIT, $0-16
 	VMINPD       Y0, Y3, Y0
 	VORPD        Y0, Y1, Y0
 	MOVSD        X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func tile6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile6x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	LEAQ   (DI)(AX*2), R8
+	ADDQ   AX, R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+loop:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (DI)(AX*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (DI)(AX*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (R8)(AX*1), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (R8)(AX*2), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x03, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y8, (AX)
+	VMOVUPD      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y10, (AX)
+	VMOVUPD      Y11, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  32(AX), Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y3, Y3
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	VADDPD  32(AX), Y5, Y5
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y6, Y6
+	VMOVUPD Y6, (AX)
+	VADDPD  32(AX), Y7, Y7
+	VMOVUPD Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y8, Y8
+	VMOVUPD Y8, (AX)
+	VADDPD  32(AX), Y9, Y9
+	VMOVUPD Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y10, Y10
+	VMOVUPD Y10, (AX)
+	VADDPD  32(AX), Y11, Y11
+	VMOVUPD Y11, 32(AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile6x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	LEAQ   (DI)(AX*2), R8
+	ADDQ   AX, R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+loop:
+	VMOVUPD      (BX), Y6
+	VBROADCASTSD (DI), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD (DI)(AX*1), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (DI)(AX*2), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (R8), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD (R8)(AX*1), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD (R8)(AX*2), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x03, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y3, Y3
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y5, Y5
+	VMOVUPD Y5, (AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func tile2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile2x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+loop:
+	VMOVUPD      (BX), Y4
+	VMOVUPD      32(BX), Y5
+	VBROADCASTSD (DI), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (DI)(AX*1), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x03, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  32(AX), Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y3, Y3
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+// Requires: AVX, FMA3
+TEXT ·tile2x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ   row+56(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   col+64(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   next+96(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   y_base+72(FP), BX
+	MOVQ   k+104(FP), SI
+	MOVQ   x_base+32(FP), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+loop:
+	VMOVUPD      (BX), Y2
+	VBROADCASTSD (DI), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	VBROADCASTSD (DI)(AX*1), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	MOVQ         ld+24(FP), CX
+	SHLQ         $0x03, CX
+	MOVB         more+112(FP), DL
+	TESTB        DL, DL
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VZEROUPPER
+	RET
+
+// func transposeOf64AVX2(z []float64, zld int, x []float64, xld int, n int)
+// Requires: AVX
+TEXT ·transposeOf64AVX2(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+32(FP), CX
+	MOVQ zld+24(FP), DX
+	MOVQ xld+56(FP), BX
+	MOVQ n+64(FP), SI
+	SHLQ $0x03, DX
+	SHLQ $0x03, BX
+
+block:
+	MOVQ       CX, DI
+	VMOVUPS    (DI), Y0
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y1
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y2
+	ADDQ       BX, DI
+	VMOVUPS    (DI), Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VPERM2F128 $0x20, Y1, Y4, Y3
+	VPERM2F128 $0x31, Y1, Y4, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y4
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VMOVUPS    Y3, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y4, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y1, (AX)
+	ADDQ       DX, AX
+	VMOVUPS    Y0, (AX)
+	ADDQ       DX, AX
+	ADDQ       $+32, CX
+	DECQ       SI
+	JNE        block
 	VZEROUPPER
 	RET
 

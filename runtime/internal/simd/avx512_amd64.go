@@ -369,6 +369,31 @@ func maxLanes32AVX512(a *[64]float32) float32
 //go:noescape
 func minLanes32AVX512(a *[64]float32) float32
 
+// tile12x32Of32AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tile12x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tile12x16Of32AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tile12x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tile4x32Of32AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tile4x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tile4x16Of32AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tile4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// transposeOf32AVX512 transposes n blocks.
+//
+//go:noescape
+func transposeOf32AVX512(z []float32, zld int, x []float32, xld int, n int)
+
 // neg64AVX512 computes Neg.
 //
 //go:noescape
@@ -734,6 +759,31 @@ func maxLanes64AVX512(a *[64]float64) float64
 //go:noescape
 func minLanes64AVX512(a *[64]float64) float64
 
+// tile12x16Of64AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tile12x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tile12x8Of64AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tile12x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tile4x16Of64AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tile4x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tile4x8Of64AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tile4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// transposeOf64AVX512 transposes n blocks.
+//
+//go:noescape
+func transposeOf64AVX512(z []float64, zld int, x []float64, xld int, n int)
+
 // widenAVX512 sets every z[i] to x[i].
 //
 //go:noescape
@@ -819,6 +869,11 @@ func table32AVX512() *table[float32] {
 	t.prodLanes = foldLanes(prodLanes32AVX512)
 	t.maxLanes = foldLanes(maxLanes32AVX512)
 	t.minLanes = foldLanes(minLanes32AVX512)
+	t.tiles[0][0] = tile[float32]{12, 32, tile12x32Of32AVX512}
+	t.tiles[0][1] = tile[float32]{12, 16, tile12x16Of32AVX512}
+	t.tiles[1][0] = tile[float32]{4, 32, tile4x32Of32AVX512}
+	t.tiles[1][1] = tile[float32]{4, 16, tile4x16Of32AVX512}
+	t.transpose = transposeOf32AVX512
 	return t
 }
 
@@ -897,5 +952,10 @@ func table64AVX512() *table[float64] {
 	t.prodLanes = foldLanes(prodLanes64AVX512)
 	t.maxLanes = foldLanes(maxLanes64AVX512)
 	t.minLanes = foldLanes(minLanes64AVX512)
+	t.tiles[0][0] = tile[float64]{12, 16, tile12x16Of64AVX512}
+	t.tiles[0][1] = tile[float64]{12, 8, tile12x8Of64AVX512}
+	t.tiles[1][0] = tile[float64]{4, 16, tile4x16Of64AVX512}
+	t.tiles[1][1] = tile[float64]{4, 8, tile4x8Of64AVX512}
+	t.transpose = transposeOf64AVX512
 	return t
 }

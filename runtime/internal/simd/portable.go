@@ -10,6 +10,12 @@ func portable[T Float]() *table[T] {
 		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
 		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],
 	}
+	switch t := any(t).(type) {
+	case *table[float32]:
+		t.tiles, t.side = portableTiles(addRow32), 8
+	case *table[float64]:
+		t.tiles, t.side = portableTiles(addRow64), 4
+	}
 	for f, g := range unaryFunctions[T]() {
 		t.unary[f] = func(z, x []T) {
 			check(len(z), len(x), len(x), len(x))

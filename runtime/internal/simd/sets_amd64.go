@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 func ofProcessor() []set {
 	x := &cpu.X86
 	return []set{
-		{"avx2", x.HasAVX2 && x.HasBMI2, func() {
+		{"avx2", x.HasAVX2 && x.HasFMA && x.HasBMI2, func() {
 			t, wide := table32AVX2(), table64AVX2()
 			setPow(t, wide)
 			use(t, wide, conversionTable{widenAVX2, narrowAVX2})

@@ -2,7 +2,7 @@
 //
 // Every function gives the same bits on every machine and with every set of instructions, apart from the sign and the
 // payload of a NaN. So nothing is contracted into fused multiply-adds, elementary functions are fixed sequences of
-// operations, and sums have a fixed order: that of Lanes.
+// operations, and sums have a fixed order: that of Lanes. Only Tile adds products with one rounding, on every machine.
 //
 // Functions come in portable Go, and on amd64 in assembly for AVX2 and for AVX-512. The package takes the best that
 // the processor has, or the one that the environment variable OPGEN_SIMD names: go, avx2 or avx512.

@@ -16,6 +16,12 @@ type table[T Float] struct {
 	squaresInto, expInto                func(a *Lanes[T], x []T, y T)
 
 	sumLanes, prodLanes, maxLanes, minLanes func(a *Lanes[T]) T
+
+	// tiles are those of many rows and of few, with many columns and with few.
+	tiles [2][2]tile[T]
+	// transpose transposes n blocks of as many rows and columns as side says; it is nil in Go.
+	transpose func(z []T, zld int, x []T, xld, n int)
+	side      int
 }
 
 // conversionTable holds the conversions between element types.

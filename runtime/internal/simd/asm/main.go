@@ -53,6 +53,7 @@ func (s *set) write(folder string) error {
 		m.combinations()
 		m.folds()
 		m.gathers()
+		m.tiles()
 	}
 	s.conversions()
 	s.writePool()

@@ -1,0 +1,203 @@
+package blas
+
+import (
+	"sync"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// Products are computed by blocks, as K. Goto and R. van de Geijn describe in Anatomy of high-performance matrix multiplication, 2008. A
+// sliver, which is some columns of blockDepth rows of b, stays in the first-level cache. A block of a and one of b stay in the next
+// ones.
+const (
+	blockDepth = 256 // how many products are added up before they are added to c
+	blockRows  = 96
+	blockCols  = 512
+)
+
+// few is up to how many rows of a are multiplied without a copy of b.
+const few = 24
+
+// Multiply stores the product of a and b in c, or adds it to c. a is m x k and b is k x n; both are stored by rows, of
+// lda and ldb elements from one to the next, or by columns if ta and tb say so. c is m x n, by rows.
+func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, add bool) {
+	if k == 0 || m == 0 || n == 0 {
+		for i := 0; !add && i < m; i++ {
+			clear(c[i*ldc : i*ldc+n])
+		}
+		return
+	}
+	w := workspaces[T]().Get().(*workspace[T])
+	defer workspaces[T]().Put(w)
+	w.rows, w.cols = simd.TileSizes[T]()
+	w.c, w.ldc, w.add = c, ldc, add
+	w.flip = tb && m <= w.cols[1] && n > m
+	if w.flip { // the transpose of the product, from the rows of b, so that b needs no copy
+		a, b, lda, ldb, ta, tb, m, n = b, a, ldb, lda, !tb, !ta, n, m
+	}
+	w.a, w.b, w.ldb, w.tb = a, b, ldb, tb
+	w.row, w.col = steps(lda, ta)
+	w.multiply(m, n, k)
+	w.a, w.b, w.c = nil, nil, nil
+}
+
+// workspace is a product that is being computed, with memory for it.
+type workspace[T dtype.Float] struct {
+	rows, cols [2]int // of tiles
+	a          []T
+	row, col   int // how far rows and columns of a lie apart
+	b          []T
+	ldb        int
+	tb         bool
+	c          []T
+	ldc        int
+	add        bool
+	flip       bool // whether c is the transpose of the product
+
+	slivers []T // a copy of a block of b
+	edge    []T // a copy of the last rows of a
+	tile    []T // for tiles that reach beyond c
+}
+
+var (
+	workspaces32 = sync.Pool{New: func() any { return new(workspace[float32]) }}
+	workspaces64 = sync.Pool{New: func() any { return new(workspace[float64]) }}
+)
+
+// workspaces returns idle workspaces for an element type.
+func workspaces[T dtype.Float]() *sync.Pool {
+	if _, wide := any(T(0)).(float64); wide {
+		return &workspaces64
+	}
+	return &workspaces32
+}
+
+// room returns a slice of n elements, which is the given one if it suffices.
+func room[T dtype.Float](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
+}
+
+func (w *workspace[T]) multiply(m, n, k int) {
+	w.tile = room(w.tile, w.rows[0]*w.cols[0])
+	for j := 0; j < n; j += blockCols {
+		width := min(blockCols, n-j)
+		for l := 0; l < k; l += blockDepth {
+			depth := min(blockDepth, k-l)
+			copied := w.tb || m > few
+			if copied {
+				w.copy(j, l, width, depth)
+			}
+			for i := 0; i < m; i += blockRows {
+				w.block(i, j, l, min(blockRows, m-i), width, depth, copied)
+			}
+		}
+	}
+}
+
+// sliver returns how many columns the tiles of a sliver have, of which n are left.
+func (w *workspace[T]) sliver(n int) (place, cols int) {
+	if n <= w.cols[1] {
+		return 1, w.cols[1]
+	}
+	return 0, w.cols[0]
+}
+
+// copy copies a block of b by slivers. What lies beyond b is 0.
+func (w *workspace[T]) copy(j, l, width, depth int) {
+	w.slivers = room(w.slivers, depth*(width+w.cols[0]))
+	at := 0
+	for q := 0; q < width; {
+		_, cols := w.sliver(width - q)
+		w.copySliver(w.slivers[at:at+depth*cols], cols, j+q, l, min(cols, width-q), depth)
+		at, q = at+depth*cols, q+cols
+	}
+}
+
+func (w *workspace[T]) copySliver(to []T, cols, j, l, width, depth int) {
+	if width < cols {
+		clear(to)
+	}
+	if w.tb {
+		simd.Transpose(to, cols, w.b[j*w.ldb+l:], w.ldb, width, depth)
+		return
+	}
+	for p := range depth {
+		copy(to[p*cols:p*cols+width], w.b[(l+p)*w.ldb+j:])
+	}
+}
+
+// block multiplies a block of a with one of b.
+func (w *workspace[T]) block(i, j, l, height, width, depth int, copied bool) {
+	at := 0
+	for q := 0; q < width; {
+		place, cols := w.sliver(width - q)
+		part := min(cols, width-q)
+		var y []T
+		next := cols
+		switch {
+		case copied:
+			y = w.slivers[at : at+depth*cols]
+		case part == cols:
+			y, next = w.b[l*w.ldb+j+q:], w.ldb
+		default:
+			w.slivers = room(w.slivers, depth*cols)
+			w.copySliver(w.slivers, cols, j+q, l, part, depth)
+			y = w.slivers
+		}
+		for p := 0; p < height; {
+			kind := 0
+			if height-p < w.rows[0] {
+				kind = 1
+			}
+			rows := min(w.rows[kind], height-p)
+			x, row, col := w.a[(i+p)*w.row+l*w.col:], w.row, w.col
+			if rows < w.rows[kind] {
+				x, row, col = w.lastRows(x, rows, w.rows[kind], depth), 1, w.rows[kind]
+			}
+			w.put(kind, place, i+p, j+q, rows, part, x, row, col, y, next, depth, l > 0)
+			p += rows
+		}
+		at, q = at+depth*cols, q+cols
+	}
+}
+
+// lastRows copies rows of a, by columns, with zeros below.
+func (w *workspace[T]) lastRows(x []T, rows, all, depth int) []T {
+	w.edge = room(w.edge, all*depth)
+	for l := range depth {
+		to := w.edge[l*all : (l+1)*all]
+		for i := range all {
+			to[i] = 0
+			if i < rows {
+				to[i] = x[i*w.row+l*w.col]
+			}
+		}
+	}
+	return w.edge
+}
+
+// put computes a tile of the product and puts its rows and columns that c has into c.
+func (w *workspace[T]) put(kind, place, i, j, rows, cols int, x []T, row, col int, y []T, next, depth int, later bool) {
+	more := w.add || later
+	if !w.flip && rows == w.rows[kind] && cols == w.cols[place] {
+		simd.Tile(kind, place, w.c[i*w.ldc+j:], w.ldc, x, row, col, y, next, depth, more)
+		return
+	}
+	ld := w.cols[place]
+	simd.Tile(kind, place, w.tile, ld, x, row, col, y, next, depth, false)
+	down, right := steps(w.ldc, w.flip)
+	for p := range rows {
+		at := (i+p)*down + j*right
+		for _, v := range w.tile[p*ld : p*ld+cols] {
+			if more {
+				v += w.c[at]
+			}
+			w.c[at] = v
+			at += right
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// tiles emits the functions for products of matrices: four tiles, whose rows are as many as there are registers for or a third of them, and
+// whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
+func (m *machine) tiles() {
+	rows := []int{6, 2}
+	if m.wide() {
+		rows = []int{12, 4}
+	}
+	for i, r := range rows {
+		for j, vectors := range []int{2, 1} {
+			operation := fmt.Sprintf("tile%dx%dOf", r, vectors*m.width())
+			m.tile(operation, r, vectors)
+			m.enter(fmt.Sprintf("tiles[%d][%d]", i, j), fmt.Sprintf("tile[%s]{%d, %d, %%s}", m.element(), r, vectors*m.width()), operation)
+		}
+	}
+	m.transposition()
+}
+
+// tile emits a function that computes a tile of a product.
+func (m *machine) tile(operation string, rows, vectors int) {
+	signature := strings.ReplaceAll("func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)", "T", m.element())
+	m.begin(m.name(operation), signature, fmt.Sprintf("computes a tile of %d rows of a product.", rows))
+	shift := operand.U8(2)
+	if m.double {
+		shift = 3
+	}
+	distance := func(name string) reg.Register {
+		r := m.Load(m.Param(name), m.GP64())
+		m.SHLQ(shift, r)
+		return r
+	}
+	row, col, next := distance("row"), distance("col"), distance("next")
+	y, k := m.Load(m.Param("y").Base(), m.GP64()), m.Load(m.Param("k"), m.GP64())
+	var x []reg.GPVirtual // each one addresses three rows
+	for i := 0; i < rows; i += 3 {
+		p := m.GP64()
+		if i == 0 {
+			m.Load(m.Param("x").Base(), p)
+		} else {
+			m.LEAQ(operand.Mem{Base: x[len(x)-1], Index: row, Scale: 2}, p)
+			m.ADDQ(row, p)
+		}
+		x = append(x, p)
+	}
+	sums := make([]value, rows)
+	for i := range sums {
+		sums[i] = m.vectors(vectors)
+		for _, v := range sums[i] {
+			m.emit(m.real("VXOR"), v, v, v)
+		}
+	}
+	m.Label("loop")
+	b := m.vectors(vectors)
+	for j := range b {
+		m.emit(m.real("VMOVU"), operand.Mem{Base: y, Disp: j * m.bytes}, b[j])
+	}
+	for i := range rows {
+		from := operand.Mem{Base: x[i/3]}
+		if i%3 > 0 {
+			from.Index, from.Scale = row, uint8(i%3)
+		}
+		a := m.vector()
+		if m.double {
+			m.emit("VBROADCASTSD", from, a)
+		} else {
+			m.emit("VBROADCASTSS", from, a)
+		}
+		for j := range b {
+			m.emit(m.real("VFMADD231"), b[j], a, sums[i][j])
+		}
+	}
+	m.ADDQ(next, y)
+	for _, p := range x {
+		m.ADDQ(col, p)
+	}
+	m.DECQ(k)
+	m.jump("JNE", "loop")
+	z := m.Load(m.Param("z").Base(), m.GP64())
+	ld := distance("ld")
+	more := m.Load(m.Param("more"), m.GP8())
+	m.TESTB(more, more)
+	m.jump("JNE", "add")
+	for i := range sums {
+		for j, v := range sums[i] {
+			m.emit(m.real("VMOVU"), v, operand.Mem{Base: z, Disp: j * m.bytes})
+		}
+		m.ADDQ(ld, z)
+	}
+	m.end()
+	m.Label("add")
+	for i := range sums {
+		for j, v := range sums[i] {
+			m.emit(m.real("VADD"), operand.Mem{Base: z, Disp: j * m.bytes}, v, v)
+			m.emit(m.real("VMOVU"), v, operand.Mem{Base: z, Disp: j * m.bytes})
+		}
+		m.ADDQ(ld, z)
+	}
+	m.end()
+}
+
+// transposition emits a function that transposes blocks side by side, which have as many rows and columns as a register of 32 bytes has
+// elements.
+func (m *machine) transposition() {
+	signature := strings.ReplaceAll("func(z []T, zld int, x []T, xld, n int)", "T", m.element())
+	m.begin(m.name("transposeOf"), signature, "transposes n blocks.")
+	side, shift := 8, operand.U8(2)
+	if m.double {
+		side, shift = 4, 3
+	}
+	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
+	zld, xld, n := m.Load(m.Param("zld"), m.GP64()), m.Load(m.Param("xld"), m.GP64()), m.Load(m.Param("n"), m.GP64())
+	m.SHLQ(shift, zld)
+	m.SHLQ(shift, xld)
+	m.Label("block")
+	v := make([]reg.Register, side)
+	from := m.GP64()
+	m.MOVQ(x, from)
+	for i := range v {
+		v[i] = m.YMM()
+		m.VMOVUPS(operand.Mem{Base: from}, v[i])
+		if i < side-1 {
+			m.ADDQ(xld, from)
+		}
+	}
+	// pairs emits an instruction for the low halves of two registers and one for the high halves.
+	pair := func(low, high string, a, b reg.Register, way ...operand.Op) (reg.Register, reg.Register) {
+		p, q := m.YMM(), m.YMM()
+		first, second := []operand.Op{b, a, p}, []operand.Op{b, a, q}
+		if way != nil {
+			first, second = append([]operand.Op{way[0]}, first...), append([]operand.Op{way[1]}, second...)
+		}
+		m.emit(low, first...)
+		m.emit(high, second...)
+		return p, q
+	}
+	if !m.double {
+		for i := 0; i < 8; i += 2 { // elements of neighboring rows side by side
+			v[i], v[i+1] = pair("VUNPCKLPS", "VUNPCKHPS", v[i], v[i+1])
+		}
+	}
+	w := make([]reg.Register, side)
+	if m.double {
+		w[0], w[1] = pair("VUNPCKLPD", "VUNPCKHPD", v[0], v[1])
+		w[2], w[3] = pair("VUNPCKLPD", "VUNPCKHPD", v[2], v[3])
+	} else {
+		for i := 0; i < 8; i += 4 {
+			w[i], w[i+1] = pair("VUNPCKLPD", "VUNPCKHPD", v[i], v[i+2])
+			w[i+2], w[i+3] = pair("VUNPCKLPD", "VUNPCKHPD", v[i+1], v[i+3])
+		}
+	}
+	half := side / 2
+	for i := range half { // halves of registers
+		v[i], v[i+half] = pair("VPERM2F128", "VPERM2F128", w[i], w[i+half], operand.U8(0x20), operand.U8(0x31))
+	}
+	for i := range v {
+		m.VMOVUPS(v[i], operand.Mem{Base: z})
+		m.ADDQ(zld, z)
+	}
+	m.ADDQ(operand.I32(32), x)
+	m.DECQ(n)
+	m.jump("JNE", "block")
+	m.end()
+	m.enter("transpose", "%s", "transposeOf")
+}

@@ -1,0 +1,132 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+)
+
+// tile is a function that computes as many rows and columns of a product of matrices.
+type tile[T Float] struct {
+	rows, cols int
+	compute    func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)
+}
+
+// TileSizes returns of how many rows and columns Tile computes tiles: of as many as the first ones say, as the second ones say, or of
+// rows and columns that stand at different places. They depend on the set of instructions, and the results do not.
+func TileSizes[T Float]() (rows, cols [2]int) {
+	t := &functions[T]().tiles
+	return [2]int{t[0][0].rows, t[1][0].rows}, [2]int{t[0][0].cols, t[0][1].cols}
+}
+
+// Tile computes a tile of a product of matrices, of the sizes at places i and j of TileSizes. Element (p, q) at z[p*ld+q] is the sum of
+// x[p*row+l*col] * y[l*next+q] over l from 0 to k-1, in this order, or is increased by the sum if more says so. Each product is added to
+// the sum with one rounding. This holds for all sets of instructions, unlike what package simd says of other functions. k is
+// at least 1.
+func Tile[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
+	t := &functions[T]().tiles[i][j]
+	if k < 1 || min(ld, row, col, next) < 0 || len(z) < (t.rows-1)*ld+t.cols || len(x) < (t.rows-1)*row+(k-1)*col+1 || len(y) < (k-1)*next+t.cols {
+		panic(fmt.Sprintf("simd: a tile of %d x %d of a sum of %d products: %d, %d and %d elements at distances %d, %d, %d and %d do not suffice",
+			t.rows, t.cols, k, len(z), len(x), len(y), ld, row, col, next))
+	}
+	t.compute(z, ld, x, row, col, y, next, k, more)
+}
+
+// Transpose sets z[j*zld+i] to x[i*xld+j], for i below rows and j below cols.
+func Transpose[T Float](z []T, zld int, x []T, xld, rows, cols int) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	if zld < 0 || xld < 0 || len(z) < (cols-1)*zld+rows || len(x) < (rows-1)*xld+cols {
+		panic(fmt.Sprintf("simd: %d elements at distance %d cannot hold the transpose of %d x %d, which %d hold at distance %d", len(z), zld, rows, cols, len(x), xld))
+	}
+	t := functions[T]()
+	whole := 0 // columns that blocks cover
+	if t.transpose != nil {
+		if whole = cols / t.side * t.side; whole > 0 {
+			for ; rows >= t.side; rows -= t.side {
+				t.transpose(z, zld, x, xld, whole/t.side)
+				transposePart(z, zld, x, xld, t.side, whole, cols)
+				if rows > t.side {
+					z, x = z[t.side:], x[t.side*xld:]
+				}
+			}
+			whole = 0
+		}
+	}
+	transposePart(z, zld, x, xld, rows, whole, cols)
+}
+
+// transposePart transposes the columns from lo on.
+func transposePart[T Float](z []T, zld int, x []T, xld, rows, lo, cols int) {
+	for i := range rows {
+		at := lo*zld + i
+		for _, v := range x[i*xld+lo : i*xld+cols] {
+			z[at] = v
+			at += zld
+		}
+	}
+}
+
+// portableTiles returns the tiles in Go.
+func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [2][2]tile[T]) {
+	for i, rows := range []int{4, 1} {
+		for j, cols := range []int{8, 4} {
+			t[i][j] = tile[T]{rows, cols, func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
+				for p := range rows {
+					var sums [8]T
+					for l := range k {
+						addRow(sums[:cols], x[p*row+l*col], y[l*next:l*next+cols])
+					}
+					for q, v := range sums[:cols] {
+						if more {
+							v += z[p*ld+q]
+						}
+						z[p*ld+q] = v
+					}
+				}
+			}}
+		}
+	}
+	return t
+}
+
+func addRow64(sums []float64, a float64, b []float64) {
+	for q, v := range b {
+		sums[q] = math.FMA(a, v, sums[q])
+	}
+}
+
+func addRow32(sums []float32, a float32, b []float32) {
+	for q, v := range b {
+		sums[q] = fma32(a, v, sums[q])
+	}
+}
+
+// fma32 returns x*y + z, rounded once. The product is exact in float64, and rounding the sum twice differs from rounding it once only if the
+// first rounding gives a number half-way between two neighbors.
+func fma32(x, y, z float32) float32 {
+	s := float64(x)*float64(y) + float64(z)
+	const rest, half = 1<<29 - 1, 1 << 28 // of the bits that float32 does not have
+	const least = (1023 - 126) << 52      // from here on, numbers of float32 have all bits
+	if b := math.Float64bits(s); b&rest != half && b&(1<<63-1) >= least {
+		return float32(s)
+	}
+	return slowFMA32(x, y, z)
+}
+
+// slowFMA32 returns x*y + z, rounded once. It rounds the sum to the neighbor whose last bit is set unless the sum is exact, so that rounding
+// again gives what rounding once does, as S. Boldo and G. Melquiond show in Emulation of FMA and correctly rounded sums, 2008.
+func slowFMA32(x, y, z float32) float32 {
+	p, w := float64(x)*float64(y), float64(z)
+	s := p + w
+	part := s - p
+	rest := (p - (s - part)) + (w - part)
+	if bits := math.Float64bits(s); rest != 0 && bits&1 == 0 && !math.IsInf(s, 0) && !math.IsNaN(s) {
+		if (rest > 0) == (s > 0) {
+			s = math.Float64frombits(bits + 1)
+		} else {
+			s = math.Float64frombits(bits - 1)
+		}
+	}
+	return float32(s)
+}

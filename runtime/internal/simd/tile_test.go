@@ -1,0 +1,176 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestFMA32 compares sums that are rounded once with those of exact arithmetic: on random numbers of all sizes, and on sums that lie half-way
+// between two numbers but for a little.
+func TestFMA32(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	check := func(x, y, z float32) {
+		t.Helper()
+		exact := new(big.Float).SetPrec(2000).Mul(big.NewFloat(float64(x)), big.NewFloat(float64(y)))
+		exact.Add(exact, big.NewFloat(float64(z)))
+		want, _ := exact.Float32()
+		if got := fma32(x, y, z); got != want {
+			t.Fatalf("%g * %g + %g: want %g, got %g", x, y, z, want, got)
+		}
+	}
+	for range 200_000 {
+		draw := func() float32 {
+			return float32(math.Ldexp(r.Float64()-0.5, r.IntN(120)-60))
+		}
+		x, y := draw(), draw()
+		check(x, y, draw())
+		check(x, y, float32(math.Ldexp(float64(x*y), r.IntN(100)-50)))
+	}
+	for i := range 24 {
+		odd := float32(1 + math.Ldexp(1, -23))
+		little := float32(math.Ldexp(1, -60-i))
+		for _, sign := range []float32{1, -1} {
+			check(float32(math.Ldexp(1, -24)), odd, sign*odd)
+			check(little, sign*little, float32(math.Ldexp(1, 24)+2))
+			check(sign*odd, float32(math.Ldexp(float64(odd), -24)), 1)
+		}
+	}
+	inf := float32(math.Inf(1))
+	for _, v := range [][4]float32{{inf, 1, 2, inf}, {math.MaxFloat32, 2, 0, inf}, {inf, 1, -inf, float32(nan)}, {inf, 0, 1, float32(nan)}} {
+		if got := fma32(v[0], v[1], v[2]); !same(got, v[3]) {
+			t.Errorf("%g * %g + %g: want %g, got %g", v[0], v[1], v[2], v[3], got)
+		}
+	}
+}
+
+var nan = math.NaN()
+
+// TestTiles compares the tiles of all sets, with all ways in which operands may lie, with sums that are rounded once for each product.
+func TestTiles(t *testing.T) {
+	t.Run("go", func(t *testing.T) {
+		defer chosen.use()
+		sets[0].use()
+		tiles(t, fma32)
+		tiles(t, math.FMA)
+	})
+	others(t, func(name string) {
+		t.Run(name, func(t *testing.T) {
+			tiles(t, fma32)
+			tiles(t, math.FMA)
+		})
+	})
+}
+
+func tiles[T Float](t *testing.T, fma func(x, y, z T) T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	rows, cols := TileSizes[T]()
+	for i, m := range rows {
+		for j, n := range cols {
+			for k := 1; k < 20; k += 3 {
+				for variant := range 4 {
+					ld, next := n+3, n+5
+					row, col := k+2, 1
+					if variant&1 != 0 {
+						row, col = 1, m+2
+					}
+					x := operand[T](r, (m-1)*row+(k-1)*col+1)
+					y, z := operand[T](r, (k-1)*next+n), operand[T](r, (m-1)*ld+n)
+					want := append([]T(nil), z...)
+					more := variant&2 != 0
+					for p := range m {
+						for q := range n {
+							var s T
+							for l := range k {
+								s = fma(x[p*row+l*col], y[l*next+q], s)
+							}
+							if more {
+								s += z[p*ld+q]
+							}
+							want[p*ld+q] = s
+						}
+					}
+					Tile(i, j, z, ld, x, row, col, y, next, k, more)
+					if at := first(want, z); at >= 0 {
+						t.Fatalf("tile of %d x %d of %T, %d products, variant %d, element %d: want %v, got %v", m, n, z[0], k, variant, at, want[at], z[at])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTileChecks gives operands that are one element too short.
+func TestTileChecks(t *testing.T) {
+	rows, cols := TileSizes[float32]()
+	m, n, k := rows[0], cols[0], 3
+	for missing := range 4 {
+		x, y, z := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n)
+		switch missing {
+		case 0:
+			x = x[1:]
+		case 1:
+			y = y[1:]
+		case 2:
+			z = z[1:]
+		case 3:
+			k = 0
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("case %d: no panic", missing)
+				}
+			}()
+			Tile(0, 0, z, n, x, k, 1, y, n, k, false)
+		}()
+	}
+}
+
+// TestTranspose transposes matrices of all sizes up to 20 x 20 with all sets, within larger ones that must not change otherwise.
+func TestTranspose(t *testing.T) {
+	t.Run("go", func(t *testing.T) {
+		defer chosen.use()
+		sets[0].use()
+		transpositions[float32](t)
+	})
+	others(t, func(name string) {
+		t.Run(name, func(t *testing.T) {
+			transpositions[float32](t)
+			transpositions[float64](t)
+		})
+	})
+}
+
+func transpositions[T Float](t *testing.T) {
+	for rows := range 21 {
+		for cols := range 21 {
+			zld, xld := rows+2, cols+3
+			x, z := make([]T, rows*xld), make([]T, cols*zld)
+			for i := range x {
+				x[i] = T(i)
+			}
+			for i := range z {
+				z[i] = -1
+			}
+			Transpose(z, zld, x, xld, rows, cols)
+			for at, got := range z {
+				want := T(-1)
+				if i, j := at%zld, at/zld; i < rows {
+					want = x[i*xld+j]
+				}
+				if got != want {
+					t.Fatalf("%T, %d x %d, element %d: want %v, got %v", got, rows, cols, at, want, got)
+				}
+			}
+		}
+	}
+	defer func() {
+		if v := fmt.Sprint(recover()); v != "simd: 5 elements at distance 2 cannot hold the transpose of 2 x 3, which 6 hold at distance 3" {
+			t.Errorf("too few elements: got %s", v)
+		}
+	}()
+	Transpose(make([]T, 5), 2, make([]T, 6), 3, 2, 3)
+}
