@@ -71,23 +71,30 @@ func geluDerivative[T dtype.Float](x T) T {
 	return T(rng.NormalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
 }
 
-// finish adds a bias, if there is one, to elements lo to hi-1 of a sum and applies the activation; channel
-// says which element of the bias belongs to one of the output. Sums are kept where backward needs them.
-func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep tensor.Opt[tensor.WO[T]], bias tensor.Opt[tensor.RO[T]], lo, hi int, channel func(i int) int) {
+// finish adds an element of the bias, if there is one, to elements lo to hi-1 of a sum and applies the activation. Sums are kept where
+// backward needs them.
+func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep tensor.Opt[tensor.WO[T]], bias tensor.Opt[tensor.RO[T]], channel, lo, hi int) {
 	b, hasBias := bias.Get()
 	pre, keepPre := keep.Get()
 	if !hasBias && f == 0 {
 		return
 	}
+	var shift T
+	if hasBias {
+		shift = b.At(channel)
+	}
 	for i := lo; i < hi; i++ {
 		y := output.At(i)
 		if hasBias {
-			y += b.At(channel(i))
+			y += shift
 		}
 		if keepPre {
 			pre.Set(i, y)
 		}
-		output.Set(i, activate(f, y))
+		if f != 0 {
+			y = activate(f, y)
+		}
+		output.Set(i, y)
 	}
 }
 

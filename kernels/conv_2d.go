@@ -37,27 +37,68 @@ func (s *convShape) output(n, group int) int {
 	return (n*s.OutChannels + group*s.filters) * s.pixels
 }
 
+// direct reports whether filters see single pixels, each of them once, so that an image is the matrix of its patches.
+func (s *convShape) direct() bool {
+	return s.KernelH*s.KernelW == 1 && s.StrideH*s.StrideW == 1 && s.PaddingH == 0 && s.PaddingW == 0
+}
+
+// within returns the elements of a row of the output for which column j of the filter lies within columns lo to hi-1 of the image, and the
+// column of the image for the first one.
+func (s *convShape) within(j, lo, hi int) (first, end, column int) {
+	shift := j*s.DilationW - s.PaddingW
+	first = max(0, (lo-shift+s.StrideW-1)/s.StrideW)
+	if lo <= shift {
+		first = 0
+	}
+	if hi > shift {
+		end = min(s.Q, (hi-1-shift)/s.StrideW+1)
+	}
+	return first, max(first, end), first*s.StrideW + shift
+}
+
 // unfold writes the patches of an image and group into the columns of cols.
 func unfold[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) {
 	from, to := s.image(n, group), 0
 	for c := range s.channels {
 		for i := range s.KernelH {
 			for j := range s.KernelW {
+				first, end, column := s.within(j, 0, s.W)
 				for p := range s.P {
 					h := p*s.StrideH - s.PaddingH + i*s.DilationH
-					for q := range s.Q {
-						w := q*s.StrideW - s.PaddingW + j*s.DilationW
-						var v T
-						if 0 <= h && h < s.H && 0 <= w && w < s.W {
-							v = input.At(from + (c*s.H+h)*s.W + w)
-						}
-						cols.Set(to, v)
-						to++
+					if h < 0 || h >= s.H || first == end {
+						vec.Fill(cols.Span(to, to+s.Q).WO(), 0)
+						to += s.Q
+						continue
 					}
+					if first > 0 {
+						vec.Fill(cols.Span(to, to+first).WO(), 0)
+					}
+					if end < s.Q {
+						vec.Fill(cols.Span(to+end, to+s.Q).WO(), 0)
+					}
+					at := from + (c*s.H+h)*s.W + column
+					if s.StrideW == 1 {
+						vec.Copy(cols.Span(to+first, to+end).WO(), input.Span(at, at+end-first))
+					} else {
+						for q := first; q < end; q++ {
+							cols.Set(to+q, input.At(at))
+							at += s.StrideW
+						}
+					}
+					to += s.Q
 				}
 			}
 		}
 	}
+}
+
+// patches returns the patches of an image and group as the columns of a matrix: the image itself, or a copy in cols.
+func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) tensor.ROMat[T] {
+	if s.direct() {
+		return input.Mat(s.image(n, group), s.patch, s.pixels)
+	}
+	unfold(cols, input, s, n, group)
+	return cols.Mat(0, s.patch, s.pixels)
 }
 
 // Forward computes the output of images and groups.
@@ -66,12 +107,12 @@ func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 	cols := a.Columns.Of(ctx.Worker)
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
-		unfold(cols, a.Input, &s, n, group)
 		first := s.output(n, group)
 		blas.Gemm(a.Output.Out(first, s.filters, s.pixels, tensor.Store), 1,
-			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch), cols.Mat(0, s.patch, s.pixels))
-		finish(s.Activation, a.Output, a.Pre, a.Bias, first, first+s.filters*s.pixels,
-			func(k int) int { return group*s.filters + (k-first)/s.pixels })
+			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch), patches(cols, a.Input, &s, n, group))
+		for k := range s.filters {
+			finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters+k, first+k*s.pixels, first+(k+1)*s.pixels)
+		}
 	}
 	return nil
 }
@@ -97,8 +138,8 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 		to := s.image(n, group)
 		for c := range s.channels {
 			for h := range s.H {
-				for w := range s.W {
-					a.GradInput.Put(to+(c*s.H+h)*s.W+w, fold(cols, &s, c, h, w))
+				for w := 0; w < s.W; w += foldLength {
+					fold(a.GradInput, cols.RO(), &s, to+(c*s.H+h)*s.W, c, h, w, min(w+foldLength, s.W))
 				}
 			}
 		}
@@ -106,24 +147,37 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 	return nil
 }
 
-// fold sums the elements of cols that are pixel (h, w) of channel c.
-func fold[T dtype.Float](cols tensor.RW[T], s *convShape, c, h, w int) T {
-	var sum T
+// foldLength is how many pixels are summed at a time.
+const foldLength = 64
+
+// fold puts pixels lo to hi-1 of row h of channel c into the gradient, where the row begins at to: the sums of the elements of cols
+// that are these pixels.
+func fold[T dtype.Float](grad tensor.Grad[T], cols tensor.RO[T], s *convShape, to, c, h, lo, hi int) {
+	var sums [foldLength]T
 	for i := range s.KernelH {
 		p := h + s.PaddingH - i*s.DilationH
 		if p < 0 || p%s.StrideH != 0 || p/s.StrideH >= s.P {
 			continue
 		}
 		for j := range s.KernelW {
-			q := w + s.PaddingW - j*s.DilationW
-			if q < 0 || q%s.StrideW != 0 || q/s.StrideW >= s.Q {
+			first, end, column := s.within(j, lo, hi)
+			if first == end {
 				continue
 			}
-			row := (c*s.KernelH+i)*s.KernelW + j
-			sum += cols.At(row*s.pixels + p/s.StrideH*s.Q + q/s.StrideW)
+			from := ((c*s.KernelH+i)*s.KernelW+j)*s.pixels + p/s.StrideH*s.Q
+			lane := cols.Span(from+first, from+end)
+			if s.StrideW == 1 {
+				vec.AddInto(sums[column-lo:], lane)
+				continue
+			}
+			for q := range lane.Len() {
+				sums[column-lo+q*s.StrideW] += lane.At(q)
+			}
 		}
 	}
-	return sum
+	for w := lo; w < hi; w++ {
+		grad.Put(to+w, sums[w-lo])
+	}
 }
 
 // BackwardParts computes the gradient of filter from parts of the batch.
@@ -137,10 +191,9 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 		mode := tensor.Store
 		for n := part * s.N / s.S; n < (part+1)*s.N/s.S; n++ {
 			for group := range s.Groups {
-				unfold(cols, a.Input, &s, n, group)
 				to := (part*s.OutChannels + group*s.filters) * s.patch
 				blas.Gemm(a.Parts.Out(to, s.filters, s.patch, mode), 1,
-					gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels), cols.Mat(0, s.patch, s.pixels).T())
+					gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels), patches(cols, a.Input, &s, n, group).T())
 			}
 			mode = tensor.Accumulate
 		}
