@@ -42,62 +42,19 @@ func (s *convShape) direct() bool {
 	return s.KernelH*s.KernelW == 1 && s.StrideH*s.StrideW == 1 && s.PaddingH == 0 && s.PaddingW == 0
 }
 
-// within returns the elements of a row of the output for which column j of the filter lies within columns lo to hi-1 of the image, and the
-// column of the image for the first one.
-func (s *convShape) within(j, lo, hi int) (first, end, column int) {
-	shift := j*s.DilationW - s.PaddingW
-	first = max(0, (lo-shift+s.StrideW-1)/s.StrideW)
-	if lo <= shift {
-		first = 0
-	}
-	if hi > shift {
-		end = min(s.Q, (hi-1-shift)/s.StrideW+1)
-	}
-	return first, max(first, end), first*s.StrideW + shift
-}
-
-// unfold writes the patches of an image and group into the columns of cols.
-func unfold[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) {
-	from, to := s.image(n, group), 0
-	for c := range s.channels {
-		for i := range s.KernelH {
-			for j := range s.KernelW {
-				first, end, column := s.within(j, 0, s.W)
-				for p := range s.P {
-					h := p*s.StrideH - s.PaddingH + i*s.DilationH
-					if h < 0 || h >= s.H || first == end {
-						vec.Fill(cols.Span(to, to+s.Q).WO(), 0)
-						to += s.Q
-						continue
-					}
-					if first > 0 {
-						vec.Fill(cols.Span(to, to+first).WO(), 0)
-					}
-					if end < s.Q {
-						vec.Fill(cols.Span(to+end, to+s.Q).WO(), 0)
-					}
-					at := from + (c*s.H+h)*s.W + column
-					if s.StrideW == 1 {
-						vec.Copy(cols.Span(to+first, to+end).WO(), input.Span(at, at+end-first))
-					} else {
-						for q := first; q < end; q++ {
-							cols.Set(to+q, input.At(at))
-							at += s.StrideW
-						}
-					}
-					to += s.Q
-				}
-			}
-		}
-	}
+// windows returns how filters lie on images.
+func (s *convShape) windows() *vec.Windows {
+	return &vec.Windows{Height: s.H, Width: s.W, KernelH: s.KernelH, KernelW: s.KernelW, StrideH: s.StrideH, StrideW: s.StrideW,
+		PaddingH: s.PaddingH, PaddingW: s.PaddingW, DilationH: s.DilationH, DilationW: s.DilationW, Rows: s.P, Cols: s.Q}
 }
 
 // patches returns the patches of an image and group as the columns of a matrix: the image itself, or a copy in cols.
 func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) tensor.ROMat[T] {
+	first := s.image(n, group)
 	if s.direct() {
-		return input.Mat(s.image(n, group), s.patch, s.pixels)
+		return input.Mat(first, s.patch, s.pixels)
 	}
-	unfold(cols, input, s, n, group)
+	vec.Unfold(cols.Span(0, s.patch*s.pixels).WO(), input.Span(first, first+s.channels*s.H*s.W), s.channels, s.windows())
 	return cols.Mat(0, s.patch, s.pixels)
 }
 
@@ -135,49 +92,10 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 		n, group := i/s.Groups, i%s.Groups
 		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1,
 			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels))
-		to := s.image(n, group)
-		for c := range s.channels {
-			for h := range s.H {
-				for w := 0; w < s.W; w += foldLength {
-					fold(a.GradInput, cols.RO(), &s, to+(c*s.H+h)*s.W, c, h, w, min(w+foldLength, s.W))
-				}
-			}
-		}
+		first := s.image(n, group)
+		vec.Fold(a.GradInput.Span(first, first+s.channels*s.H*s.W), cols.RO().Span(0, s.patch*s.pixels), s.channels, s.windows())
 	}
 	return nil
-}
-
-// foldLength is how many pixels are summed at a time.
-const foldLength = 64
-
-// fold puts pixels lo to hi-1 of row h of channel c into the gradient, where the row begins at to: the sums of the elements of cols
-// that are these pixels.
-func fold[T dtype.Float](grad tensor.Grad[T], cols tensor.RO[T], s *convShape, to, c, h, lo, hi int) {
-	var sums [foldLength]T
-	for i := range s.KernelH {
-		p := h + s.PaddingH - i*s.DilationH
-		if p < 0 || p%s.StrideH != 0 || p/s.StrideH >= s.P {
-			continue
-		}
-		for j := range s.KernelW {
-			first, end, column := s.within(j, lo, hi)
-			if first == end {
-				continue
-			}
-			from := ((c*s.KernelH+i)*s.KernelW+j)*s.pixels + p/s.StrideH*s.Q
-			lane := cols.Span(from+first, from+end)
-			if s.StrideW == 1 {
-				vec.AddInto(sums[column-lo:], lane)
-				continue
-			}
-			for q := range lane.Len() {
-				sums[column-lo+q*s.StrideW] += lane.At(q)
-			}
-		}
-	}
-	for w := lo; w < hi; w++ {
-		grad.Put(to+w, sums[w-lo])
-	}
 }
 
 // BackwardParts computes the gradient of filter from parts of the batch.

@@ -30,6 +30,12 @@ func TestLoops(t *testing.T) {
 		"y[n, K - 1 - k] = x[n, k] * 2",
 		"u[n, k] = x[n, k] * w[n, k]\ny[n, k] = u[n, k] + u[n, K - 1 - k]\ns[n] = sum(k: y[n, k]) / u[n, 0]",
 		"y[n, k] = x[n, k] > w[n, k] && !(k == 1) || isnan(x[n, k]) ? 1 : 0",
+		"s[n] = x[n, j[n]]",
+		"s[n] = x[n, j[n]] * w[n, K - 1 - j[n]]",
+		"s[n] = (x[n, j[n] + 1] else 0.5) + (x[n, j[n] - 1] else w[n, 0])",
+		"y[n, k] = x[n, quotient(k, 2)]",
+		"y[n, k] = x[n, (3 * k + 1) % K] + x[n, quotient(K - 1 - k, 3)]",
+		"y[n, k] = convert(x[n, k], f64) + convert(w[n, k], f32)",
 		"y[n, k] = size > 3 ? x[n, k] : w[n, k]",
 	)
 	for _, size := range extentsOfTests {

@@ -61,20 +61,6 @@ func Copy[T dtype.Element](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 	}
 }
 
-// AddInto adds the elements of a to the first elements of sums.
-func AddInto[T dtype.Float](sums []T, a tensor.ROLane[T]) {
-	x, n, s := unlock.Lane(a.Sealed())
-	if s == 1 {
-		for i, v := range x[:n] {
-			sums[i] += v
-		}
-		return
-	}
-	for i := range n {
-		sums[i] += x[i*s]
-	}
-}
-
 // Fill sets every element.
 func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 	d, n, u := unlock.Lane(dst.Sealed())

@@ -110,16 +110,6 @@ func TestExpNorm(t *testing.T) {
 	}
 }
 
-func TestAddInto(t *testing.T) {
-	for kind, lane := range both[float64]([]float64{1, 2, 3}) {
-		sums := []float64{10, 20, 30, 40}
-		AddInto(sums, lane.RO())
-		if want := []float64{11, 22, 33, 40}; !slices.Equal(sums, want) {
-			t.Errorf("%s: got %v, want %v", kind, sums, want)
-		}
-	}
-}
-
 func TestCopyFill(t *testing.T) {
 	for from, src := range both[float64]([]float64{1, 2, 3}) {
 		for to, dst := range both[float64]([]float64{9, 9, 9}) {

@@ -75,6 +75,10 @@ func (c *compiler[T]) depth(s *statement) int {
 	switch {
 	case s.add:
 		return c.separate(s)
+	case c.moves(s):
+		if row, col := crossed(s, s.vars); row != nil { // a tile goes over both
+			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
+		}
 	case s.reduction() != nil:
 		if p := c.product(s); p != nil {
 			return p.outer

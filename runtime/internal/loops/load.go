@@ -21,6 +21,9 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 		scattered = scattered || a.idx[d].hidden(z.v)
 	}
 	if scattered {
+		if x, ok := z.gathered(n, a); ok {
+			return x
+		}
 		return z.lanes(n)
 	}
 	if len(a.open) > 0 || r.Which != nil {
@@ -352,7 +355,7 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 
 // scatter emits the writing of elements that are found one by one.
 func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
-	if z.addRow(st, x) {
+	if z.addRow(st, x) || z.placed(st, x) {
 		return
 	}
 	r, at := z.vector(x), z.at

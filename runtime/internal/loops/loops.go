@@ -126,6 +126,7 @@ type compiler[T simd.Float] struct {
 	registers    int         // how many registers there are
 	buffers      int         // how many strips serve them
 	wide         int         // how many strips of float64 there are
+	integers     int         // how many strips of integers there are
 	accumulators []int       // registers that have a strip of their own
 	compiled     []*strip[T] // all code of strips
 }
@@ -183,6 +184,12 @@ func (c *compiler[T]) complete(statements []*statement) {
 			most = max(most, elements(c.p.Tensors[i]))
 		}
 	}
+	multiplied := map[int]bool{} // tensors that products of matrices may take, which are of one type
+	for _, s := range statements {
+		if x, y := factors(s); x != nil {
+			multiplied[x.Tensor], multiplied[y.Tensor] = true, true
+		}
+	}
 	for i := range c.tensors {
 		if t := &c.tensors[i]; t.Local && t.Type == dtype.Invalid {
 			switch l := c.p.Tensors[i]; {
@@ -190,6 +197,8 @@ func (c *compiler[T]) complete(statements []*statement) {
 				t.Type = dtype.I64
 			case l.Kind == term.Boolean:
 				t.Type = dtype.Bool
+			case multiplied[i]:
+				t.Type = c.own
 			case elements(l)*16 <= most || elements(l) == 1:
 				t.Type = dtype.F64
 			default:

@@ -7,6 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // TestWithin compares the elements of a strip that lie inside a dimension with those found one by one.
@@ -98,6 +99,41 @@ func TestDigits(t *testing.T) {
 	}
 	if f := accessOf(s.left).offset; f.factor(s.vars[0]) != 6 || f.factor(s.vars[1]) != 1 {
 		t.Errorf("got the place %v, want 6 times the first index and the second", s.left.Idx[0])
+	}
+}
+
+// TestFewDigits leaves an innermost index whole where it would become one of few values.
+func TestFewDigits(t *testing.T) {
+	n, v := index("n", 4), index("i", 24)
+	left := &term.Read{Tensor: 0, Count: 1, Idx: []*term.Term{n.Term(), v.Term()}, Ext: []*term.Term{n.Hi, v.Hi}}
+	for d, want := range map[int]int{2: 2, 12: 2} {
+		from := &term.Read{Tensor: 1, Count: 1, Idx: []*term.Term{n.Term(), term.Arithmetic(term.Quotient, v.Term(), term.Number(d))}, Ext: left.Ext}
+		s := &statement{left: left, vars: []*term.Variable{n, v}, value: &term.Term{Op: term.Element, Kind: term.Real, Read: from}}
+		if got := len(digits(s).vars); got != want {
+			t.Errorf("divided by %d: want %d indices, got %d", d, want, got)
+		}
+		s.vars = []*term.Variable{v, n}
+		if got := len(digits(s).vars); got != 3 {
+			t.Errorf("divided by %d, not innermost: want 3 indices, got %d", d, got)
+		}
+	}
+}
+
+// TestAddDigits compares quotients and remainders of a strip with those found one by one.
+func TestAddDigits(t *testing.T) {
+	for first := -7; first <= 7; first++ {
+		for step := -5; step <= 5; step++ {
+			for d := 1; d < 5; d++ {
+				out := make([]int, 6)
+				addDigits(out, first, step, d, 100, 1)
+				for i, got := range out {
+					q := shape.FloorDiv(first+i*step, d)
+					if want := 100*q + first + i*step - q*d; got != want {
+						t.Fatalf("element %d of %d + %d*i by %d: want %d, got %d", i, first, step, d, want, got)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -14,15 +14,24 @@ type product struct {
 	outer int // how many of the leading indices may be shared: those that are not the columns of the result
 }
 
+// factors returns the elements of which a statement sums the products, if it gives a vector or a matrix of such sums.
+func factors(s *statement) (x, y *term.Read) {
+	r := s.reduction()
+	if r == nil || r.Kind != "sum" || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
+		return nil, nil
+	}
+	a, b := r.Body.Args[0], r.Body.Args[1]
+	if a.Op != term.Element || b.Op != term.Element || a.Kind != term.Real || b.Kind != term.Real {
+		return nil, nil
+	}
+	return a.Read, b.Read
+}
+
 // product returns how a statement is a product of matrices; nil if it is none.
 func (c *compiler[T]) product(s *statement) *product {
 	r := s.reduction()
-	if c.options.ByElement || r == nil || r.Kind != "sum" || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
-		return nil
-	}
-	x, y := r.Body.Args[0], r.Body.Args[1]
-	if x.Op != term.Element || y.Op != term.Element || c.tensors[x.Read.Tensor].Type != c.own || c.tensors[y.Read.Tensor].Type != c.own ||
-		x.Kind != term.Real || y.Kind != term.Real {
+	x, y := factors(s)
+	if c.options.ByElement || x == nil || c.tensors[x.Tensor].Type != c.own || c.tensors[y.Tensor].Type != c.own {
 		return nil
 	}
 	for _, v := range r.Vars {
@@ -31,7 +40,7 @@ func (c *compiler[T]) product(s *statement) *product {
 		}
 	}
 	n := s.vars[len(s.vars)-1]
-	p := &product{a: x.Read, b: y.Read}
+	p := &product{a: x, b: y}
 	if accessOf(p.a).offset.factor(n) != 0 {
 		p.a, p.b = p.b, p.a
 	}

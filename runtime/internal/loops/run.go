@@ -74,6 +74,9 @@ func (r *runner[T]) newState() *state[T] {
 	for _, reg := range c.accumulators {
 		s.regs[reg] = make([]T, stripLength)
 	}
+	for range c.integers {
+		s.integers = append(s.integers, make([]int, stripLength))
+	}
 	if c.wide > 0 {
 		s.wide = make([][]float64, c.wide)
 		for i := range s.wide {

@@ -25,6 +25,8 @@ type state[T simd.Float] struct {
 	wide   [][]float64 // sums of columns
 	wider  []float64   // a strip of them
 
+	integers [][]int // strips for places of elements
+
 	products []T // the results of products of matrices that are stored in another type
 }
 

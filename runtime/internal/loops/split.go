@@ -11,7 +11,7 @@ import (
 func digits(s *statement) *statement {
 	for i, v := range s.vars {
 		n := divisor(s, v)
-		if n == 0 {
+		if n == 0 || n < shortest && i == len(s.vars)-1 && found(s) {
 			continue
 		}
 		high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(extent(v) / n)}
@@ -36,6 +36,14 @@ func digits(s *statement) *statement {
 		return digits(out)
 	}
 	return s
+}
+
+// shortest is how many elements an innermost index goes over at least, if it comes from another one.
+const shortest = 16
+
+// found reports whether a statement only copies or adds elements of one tensor, which strips of integers can find.
+func found(s *statement) bool {
+	return s.value.Op == term.Element && s.value.Read.Else == nil && s.guard == nil
 }
 
 // mapped returns a statement with its values replaced.

@@ -20,10 +20,11 @@ type transposed[T simd.Float] struct {
 	source, goal int
 	element      dtype.Type
 	copied       func(to *block[T], at, stride int, from *block[T], start, step, n int)
+	own          bool // whether the elements are of the type in which the loops compute
 }
 
 // tileSide is the number of rows and columns of a tile.
-const tileSide = 32
+const tileSide = 64
 
 // transposed compiles a statement that only moves elements, if consecutive ones lie apart; otherwise it returns nil.
 func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
@@ -31,8 +32,20 @@ func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 		return nil
 	}
 	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
-	var row, col *term.Variable
-	for _, v := range k.free() {
+	row, col := crossed(s, k.free())
+	if row == nil {
+		return nil
+	}
+	outer := slices.DeleteFunc(slices.Clone(k.free()), func(v *term.Variable) bool { return v == row || v == col })
+	return &transposed[T]{outer: k.loops(outer, nil), row: k.loop(row), col: k.loop(col), from: k.value(from), to: k.value(to),
+		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type,
+		copied: mover[T](k.tensors[s.target].Type), own: k.tensors[s.target].Type == k.own}
+}
+
+// crossed returns the indices of elements that are consecutive in the source and in the result, if these are two of the given ones.
+func crossed(s *statement, vars []*term.Variable) (row, col *term.Variable) {
+	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
+	for _, v := range vars {
 		if from.factor(v) == 1 && to.factor(v) != 1 {
 			row = v
 		}
@@ -41,15 +54,16 @@ func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 		}
 	}
 	if row == nil || col == nil || to.factor(row) <= 0 || from.factor(col) <= 0 {
-		return nil
+		return nil, nil
 	}
-	outer := slices.DeleteFunc(slices.Clone(k.free()), func(v *term.Variable) bool { return v == row || v == col })
-	return &transposed[T]{outer: k.loops(outer, nil), row: k.loop(row), col: k.loop(col), from: k.value(from), to: k.value(to),
-		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type,
-		copied: mover[T](k.tensors[s.target].Type)}
+	return row, col
 }
 
 func (u *transposed[T]) run(s *state[T], lo, hi int) {
+	if u.own {
+		u.transpose(s, lo, hi)
+		return
+	}
 	tile := allocated[T](u.element, tileSide*tileSide)
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		a, b := u.row.limits(s, lo, hi)
@@ -65,6 +79,20 @@ func (u *transposed[T]) run(s *state[T], lo, hi int) {
 				for k := range rows {
 					u.copied(&s.mem[u.goal], to+k*u.rowTo, 1, &tile, k*tileSide, 1, cols)
 				}
+			}
+		}
+	})
+}
+
+// transpose copies elements of the type in which the loops compute.
+func (u *transposed[T]) transpose(s *state[T], lo, hi int) {
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		a, b := u.row.limits(s, lo, hi)
+		c, d := u.col.limits(s, lo, hi)
+		for i := a; i < b; i += tileSide {
+			for j := c; j < d; j += tileSide {
+				s.vars[u.row.place], s.vars[u.col.place] = i, j
+				simd.Transpose(s.mem[u.goal].same[u.to(s):], u.rowTo, s.mem[u.source].same[u.from(s):], u.colFrom, min(tileSide, d-j), min(tileSide, b-i))
 			}
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/shape"
@@ -322,6 +323,14 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	}
 	if n.Func.Name == "uniform" || n.Func.Name == "normal" {
 		return z.drawn(n)
+	}
+	if n.Func.Name == "convert" && n.Args[0].Kind == term.Real {
+		switch {
+		case n.Func.To == z.c.own, n.Func.To == dtype.F64: // strips hold no more digits than they can
+			return z.vector(z.real(n.Args[0]))
+		case n.Func.To == dtype.F32:
+			return z.each(n.Func.Real, n.Args[0])
+		}
 	}
 	if n.Func.Name == "erfinv" {
 		return z.each(n.Func.Real, n.Args[0])
