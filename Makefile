@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-maker mutate-formulas mutate-facts slips cuda tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -52,6 +52,14 @@ peers:
 	$(GO) run ./runtime/internal/peers
 	$(GO) run ./runtime/internal/peers -turns 140 -graph layered
 	$(GO) run ./runtime/internal/peers -turns 140 -graph wavefront
+
+# bench-peers measures operators, products of matrices and training steps beside PyTorch, OpenBLAS and plain C, where they are installed,
+# and rewrites docs/performance-peers.md with its plot. It takes some minutes. ROWS is a regular expression for the rows that are
+# measured; then the page is only printed. THREADS is how many threads both sides have.
+ROWS ?=
+THREADS ?= 1
+bench-peers:
+	$(GO) run ./test/benchpeers -threads $(THREADS) $(if $(ROWS),-only '$(ROWS)',-write docs)
 
 # FUZZTIME is how long each fuzz target runs.
 FUZZTIME ?= 30s
@@ -149,6 +157,15 @@ mutate-facts:
 SLIPS ?= 300
 slips:
 	$(GO) run ./test/slips -count $(SLIPS) -seed $(SEED)
+
+# tutorial does docs/tutorial.md in an empty module, with a release that a folder serves as a module proxy, and prints the processor
+# time that its commands take. It fails above two minutes.
+tutorial:
+	$(GO) test ./docs -count 1 -v -run '^TestTutorial$$' -proxy
+
+# release writes the files as they are as a release into bin/proxy, from which the go command installs it: GOPROXY=file://...
+release:
+	$(GO) run ./internal/release bin/proxy
 
 # cuda tests the CUDA backend on an emulator of the driver, and compiles device code for two architectures. It takes g++ and the CUDA
 # toolkit, which it installs from Debian's section non-free if it may. Without them, a line says what is left out, and nothing fails.

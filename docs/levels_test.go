@@ -60,7 +60,7 @@ var reaches = map[string][]string{
 	"generate":  {"generate", "internal", "runtime"},
 	"optest":    {"runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
-	"test":      {"generated", "kernels", "runtime", "generate", "internal"}, // what judges specs
+	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal"}, // what judges specs, and measures programs
 	"templates": nil,
 }
 

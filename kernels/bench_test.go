@@ -1,20 +1,15 @@
 package kernels_test
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
-	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/internal/taskbench"
 	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
-	"github.com/opgen/opgen/runtime/tensor"
 )
 
 // benchmarks are uses of operators at sizes of models: element-wise operators of 4 Mi elements, others of rows of 1024.
@@ -79,10 +74,6 @@ func BenchmarkKernels(b *testing.B) {
 	}
 	for _, x := range benchmarks {
 		o := operatorNamed(b, x.op)
-		attrs, err := o.DecodeAttrs([]byte(x.attrs))
-		if err != nil {
-			b.Fatal(err)
-		}
 		for i, s := range o.Signatures {
 			for _, k := range []struct {
 				name  string
@@ -93,10 +84,17 @@ func BenchmarkKernels(b *testing.B) {
 					size = max(size, product(dims))
 				}
 				b.Run(fmt.Sprintf("%s%s%v/%s/%s", x.op, x.attrs, size, s.Task, k.name), func(b *testing.B) {
-					steps := boundSteps(b, o, i, attrs, x.shapes, k.tasks)
+					use, err := taskbench.New(&o.Operator, x.attrs, x.shapes, 0, 1)
+					if err != nil {
+						b.Fatal(err)
+					}
+					steps, err := use.Bind(i, k.tasks)
+					if err != nil {
+						b.Fatal(err)
+					}
 					for b.Loop() {
-						for _, run := range steps {
-							if err := run(); err != nil {
+						for _, step := range steps {
+							if err := step.Run(); err != nil {
 								b.Fatal(err)
 							}
 						}
@@ -124,105 +122,4 @@ func operatorNamed(b *testing.B, name string) *graph.Operator {
 	}
 	b.Fatalf("there is no operator %s", name)
 	return nil
-}
-
-// boundSteps returns functions that run the steps of a task on values drawn at random.
-func boundSteps(b *testing.B, o *graph.Operator, number int, attrs task.Attrs, shapes map[string][]int, tasks *task.Registry) []func() error {
-	var chosen []dtype.Type
-	for _, v := range o.Types {
-		t := v.Types[0].Host()
-		for _, u := range v.Types {
-			if u == dtype.F32 {
-				t = u
-			}
-		}
-		chosen = append(chosen, t)
-	}
-	given := task.NoneGiven(&o.Operator)
-	for slot, s := range o.Slots {
-		typ, err := dtype.Parse(s.Type)
-		if err != nil {
-			typ = chosen[slices.IndexFunc(o.Types, func(v task.TypeVar) bool { return v.Name == s.Type })]
-		}
-		for _, name := range []string{s.Name, s.Name + ".0", s.Name + ".1"} {
-			if dims, ok := shapes[name]; ok {
-				given.Operands[slot] = append(given.Operands[slot], task.Operand{Type: typ, Shape: dims})
-			}
-		}
-	}
-	r, err := task.Resolve(&o.Operator, attrs, given)
-	if err != nil {
-		b.Fatal(err)
-	}
-	random := rand.New(rand.NewPCG(1, 2))
-	memory := map[[2]int][]task.Buffer{}
-	buffers := func(slot int, grad bool) []task.Buffer {
-		key := [2]int{slot, 0}
-		if grad {
-			key[1] = 1
-		}
-		if _, ok := memory[key]; !ok {
-			bound, bounded := r.Below(slot)
-			for _, operand := range r.Operands(slot) {
-				memory[key] = append(memory[key], task.Buffer{Operand: operand, Bytes: drawn(random, operand, bound, bounded), Mode: tensor.Store})
-			}
-		}
-		return memory[key]
-	}
-	registered := tasks.Task(o.Signatures[number].ID)
-	if registered == nil || len(registered.Variants) == 0 {
-		b.Skip("the catalogue has no kernel") // never: the catalogue registers all tasks
-	}
-	for _, v := range registered.Variants {
-		if dtype.Format(v.Types) != dtype.Format(chosen) {
-			continue
-		}
-		bodies, err := v.Bind(&task.Accessor{Signature: registered.Signature, Attrs: attrs, Resolved: r, Memory: buffers,
-			Workers: func(slot int) []task.Buffer {
-				var out []task.Buffer
-				for _, o := range r.Operands(slot) {
-					out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes())})
-				}
-				return out
-			}})
-		if err != nil {
-			b.Fatal(err)
-		}
-		var steps []func() error
-		for i, body := range bodies {
-			g := r.Work(number, i)
-			if g.Tiles() == 0 {
-				continue
-			}
-			spans := [][2]int{{0, g.Over}}
-			for d := 1; d < g.Rank(); d++ {
-				spans = append(spans, [2]int{0, g.Dim(d).Over})
-			}
-			steps = append(steps, func() error { return body.Run(&op.Ctx{}, op.Box(spans...)) })
-		}
-		return steps
-	}
-	b.Fatalf("%s has no kernel for %s", registered.Name, dtype.Format(chosen))
-	return nil
-}
-
-// drawn returns the memory of a tensor with values from 0 to 1, or integers below a bound.
-func drawn(random *rand.Rand, o task.Operand, bound int, bounded bool) []byte {
-	if !bounded {
-		bound = 2
-	}
-	data := make([]byte, o.Bytes())
-	for i := 0; i < len(data); i += o.Type.Size() {
-		switch o.Type {
-		case dtype.F32:
-			binary.LittleEndian.PutUint32(data[i:], math.Float32bits(random.Float32()))
-		case dtype.F64:
-			binary.LittleEndian.PutUint64(data[i:], math.Float64bits(random.Float64()))
-		case dtype.I32:
-			binary.LittleEndian.PutUint32(data[i:], uint32(random.IntN(bound)))
-		case dtype.I64:
-			binary.LittleEndian.PutUint64(data[i:], uint64(random.IntN(bound)))
-		}
-	}
-	return data
 }

@@ -45,9 +45,12 @@ func (c *command) init() int {
 	if c.op != "" {
 		w.Next = fmt.Sprintf("change specs/%s.toml, then run go tool opgen generate", c.op)
 	}
-	if err := gomod.AddTool(root, tool, gomod.Module{Path: version.Module, Version: "v" + version.Version}); err != nil {
+	own, _, _ := strings.Cut(self(), " ")
+	added, err := gomod.AddTool(root, tool, gomod.Module{Path: version.Module, Version: "v" + own})
+	if err != nil {
 		fmt.Fprintf(c.stderr, "opgen: note: go.mod does not have the tool opgen, and without downloads the go command cannot add it: %v\n", err)
 		w.Tool, w.Next = new(false), "run go get -tool "+tool+", then "+strings.TrimPrefix(w.Next, "run ")
 	}
+	w.added = added
 	return c.wrote(w)
 }

@@ -40,6 +40,8 @@ type written struct {
 	Files []string `json:"files"`
 	Tool  *bool    `json:"tool,omitempty"` // of init
 	Next  string   `json:"next"`
+
+	added bool // whether init added the tool
 }
 
 // wrote prints what was written, and returns the exit status.
@@ -50,8 +52,8 @@ func (c *command) wrote(w written) int {
 	for _, f := range w.Files {
 		fmt.Fprintln(c.stdout, "wrote", f)
 	}
-	if w.Tool != nil && *w.Tool {
-		fmt.Fprintln(c.stdout, "go.mod has the tool opgen")
+	if w.added {
+		fmt.Fprintln(c.stdout, "added the tool opgen to go.mod")
 	}
 	fmt.Fprintln(c.stdout, "next:", w.Next)
 	return clean

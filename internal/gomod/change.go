@@ -47,22 +47,22 @@ func Init(dir, path string) error {
 
 // AddTool makes a program a tool of the module at root, unless the module or its workspace has the tool. go.mod then requires the
 // program's module: in the version that it required before, or in the given one. AddTool downloads no module, so it returns an error if
-// one is not on this machine.
-func AddTool(root, program string, of Module) error {
+// one is not on this machine. It reports whether go.mod changed.
+func AddTool(root, program string, of Module) (added bool, err error) {
 	tools, err := run(root, "list", "-e", "-f", "{{if not .Error}}{{.ImportPath}}{{end}}", "tool")
 	if errors.Is(err, ErrNoGo) {
-		return err
+		return false, err
 	}
 	if err == nil && slices.Contains(strings.Fields(tools), program) {
-		return nil
+		return false, nil
 	}
 	data, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
-		return err
+		return false, err
 	}
 	f, err := modfile.ParseLax("go.mod", data, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	required := slices.IndexFunc(f.Require, func(r *modfile.Require) bool { return r.Mod.Path == of.Path })
 	switch {
@@ -72,7 +72,7 @@ func AddTool(root, program string, of Module) error {
 		program += "@" + of.Version
 	}
 	_, err = run(root, "get", "-tool", program)
-	return err
+	return err == nil, err
 }
 
 // run runs the go command in a folder, without downloads of modules, and returns what it prints.

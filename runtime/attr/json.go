@@ -2,12 +2,14 @@ package attr
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Marshal returns attributes, or a part of them, as JSON. Numbers that JSON lacks are the strings "inf", "-inf" and "nan".
@@ -80,44 +82,85 @@ type holder interface {
 	held() (value reflect.Value, ok bool)
 }
 
+// encode writes a value by the writer of its type.
 func (f *form) encode(b *bytes.Buffer, v reflect.Value) error {
 	if !v.IsValid() {
 		b.WriteString("null")
 		return nil
 	}
-	if h, ok := v.Interface().(holder); ok {
-		if v, ok = h.held(); !ok {
-			b.WriteString("null")
-			return nil
+	return f.writer(v.Type())(b, v)
+}
+
+// writer writes values of a type.
+type writer func(b *bytes.Buffer, v reflect.Value) error
+
+// writers holds the writers of types that were made before, by form and type.
+var writers sync.Map
+
+// typed is a type in a form.
+type typed struct {
+	form
+	reflect.Type
+}
+
+// writer returns what writes values of a type.
+func (f *form) writer(t reflect.Type) writer {
+	key := typed{*f, t}
+	if w, ok := writers.Load(key); ok {
+		return w.(writer)
+	}
+	w := f.newWriter(t)
+	writers.Store(key, w)
+	return w
+}
+
+func (f *form) newWriter(t reflect.Type) writer {
+	switch {
+	case t.Implements(reflect.TypeFor[holder]()):
+		return func(b *bytes.Buffer, v reflect.Value) error {
+			held, ok := v.Interface().(holder).held()
+			if !ok {
+				b.WriteString("null")
+				return nil
+			}
+			return f.encode(b, held) // it may be a list that may be absent
 		}
-		return f.encode(b, v) // it may be a list that may be absent
-	}
-	if m, ok := v.Interface().(json.Marshaler); ok {
-		data, err := m.MarshalJSON()
-		b.Write(data)
-		return err
-	} else if t, ok := v.Interface().(interface{ MarshalText() ([]byte, error) }); ok {
-		data, err := json.Marshal(t)
-		b.Write(data)
-		return err
-	}
-	switch v.Kind() {
-	case reflect.Float32, reflect.Float64:
-		if x := v.Float(); math.IsInf(x, 0) || math.IsNaN(x) {
-			text, err := json.Marshal(f.mark + strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(x, 'g', -1, 64)), "+"))
-			b.Write(text)
+	case t.Implements(reflect.TypeFor[json.Marshaler]()):
+		return func(b *bytes.Buffer, v reflect.Value) error {
+			data, err := v.Interface().(json.Marshaler).MarshalJSON()
+			b.Write(data)
 			return err
 		}
-	case reflect.Slice, reflect.Array:
-		return f.encodeList(b, v)
-	case reflect.Struct:
-		return f.encodeStruct(b, v)
-	case reflect.Interface:
-		return f.encode(b, v.Elem())
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return writeJSON
 	}
+	switch t.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return f.encodeFloat
+	case reflect.Slice, reflect.Array:
+		return f.encodeList
+	case reflect.Struct:
+		return f.structWriter(t)
+	case reflect.Interface:
+		return func(b *bytes.Buffer, v reflect.Value) error { return f.encode(b, v.Elem()) }
+	}
+	return writeJSON
+}
+
+// writeJSON writes a value as package json does.
+func writeJSON(b *bytes.Buffer, v reflect.Value) error {
 	data, err := json.Marshal(v.Interface())
 	b.Write(data)
 	return err
+}
+
+func (f *form) encodeFloat(b *bytes.Buffer, v reflect.Value) error {
+	if x := v.Float(); math.IsInf(x, 0) || math.IsNaN(x) {
+		text, err := json.Marshal(f.mark + strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(x, 'g', -1, 64)), "+"))
+		b.Write(text)
+		return err
+	}
+	return writeJSON(b, v)
 }
 
 func (f *form) encodeList(b *bytes.Buffer, v reflect.Value) error {
@@ -138,29 +181,43 @@ func (f *form) encodeList(b *bytes.Buffer, v reflect.Value) error {
 	return nil
 }
 
-// encodeStruct writes the exported fields. Plain values have no others, and what those of attributes hold is no attribute.
-func (f *form) encodeStruct(b *bytes.Buffer, v reflect.Value) error {
-	sep := byte('{')
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
+// structWriter writes the exported fields. Plain values have no others, and what those of attributes hold is no attribute.
+func (f *form) structWriter(t reflect.Type) writer {
+	type field struct {
+		index int
+		key   string // with what stands around it
+		write writer
+	}
+	var fields []field
+	var err error
+	for i := range t.NumField() {
+		x := t.Field(i)
 		switch {
-		case !field.IsExported() && f.plain:
-			return fmt.Errorf("type %v has the unexported field %s", v.Type(), field.Name)
-		case !field.IsExported():
-			continue
+		case !x.IsExported() && f.plain:
+			if err == nil {
+				err = fmt.Errorf("type %v has the unexported field %s", t, x.Name)
+			}
+		case x.IsExported():
+			fields = append(fields, field{i, fmt.Sprintf("%q:", f.name(x)), f.writer(x.Type)}) // no struct holds itself
 		}
-		b.WriteByte(sep)
-		sep = ','
-		fmt.Fprintf(b, "%q:", f.name(field))
-		if err := f.encode(b, v.Field(i)); err != nil {
+	}
+	return func(b *bytes.Buffer, v reflect.Value) error {
+		if err != nil {
 			return err
 		}
+		b.WriteByte('{')
+		for i, x := range fields {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(x.key)
+			if err := x.write(b, v.Field(x.index)); err != nil {
+				return err
+			}
+		}
+		b.WriteByte('}')
+		return nil
 	}
-	if sep == '{' {
-		b.WriteByte(sep)
-	}
-	b.WriteByte('}')
-	return nil
 }
 
 // name returns the key of a field.

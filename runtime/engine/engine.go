@@ -164,10 +164,11 @@ type Instance struct {
 	data    []Region   // per root; nil once closed
 	vars    []*variable
 	roots   map[string]region.Root
-	states  map[string]*state // per node that has one
-	order   []*state          // in the order in which they were made
-	calls   []*Call           // per call of the plan; nil where no task runs it
-	limiter *task.Limiter     // while the plan is loaded; nil afterwards
+	states  map[string]*state                        // per node that has one
+	order   []*state                                 // in the order in which they were made
+	calls   []*Call                                  // per call of the plan; nil where no task runs it
+	limiter *task.Limiter                            // while the plan is loaded; nil afterwards
+	decoded map[*task.Operator]map[string]task.Attrs // by operator and text; while the plan is loaded, as limiter
 	program Executable
 	ctx     context.Context   // of the run in progress
 	turn    *guarded          // runs the program

@@ -51,7 +51,7 @@ func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 	if have := e.backend.Devices(); p.DeviceCount() > have {
 		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
 	}
-	in = &Instance{engine: e, plan: p, limiter: &task.Limiter{}, stale: errNotRun, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+	in = &Instance{engine: e, plan: p, limiter: &task.Limiter{}, decoded: map[*task.Operator]map[string]task.Attrs{}, stale: errNotRun, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
 		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
 	var undo []func() error
 	loaded := false
@@ -176,7 +176,7 @@ func (in *Instance) bind() error {
 	if err := in.checkCalls(calls); err != nil {
 		return err
 	}
-	in.limiter = nil
+	in.limiter, in.decoded = nil, nil
 	in.calls = make([]*Call, len(calls))
 	for i := range calls {
 		in.calls[i] = calls[i].Call
@@ -325,7 +325,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 		return nil, err
 	}
 	operator := sig.Operator
-	attrs, err := operator.DecodeAttrs(c.Attrs)
+	attrs, err := in.attrs(operator, c.Attrs)
 	if err != nil {
 		return nil, err
 	}
@@ -379,6 +379,23 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 		call.State = &s.State
 	}
 	return call, nil
+}
+
+// attrs decodes the attributes of an operator. Calls whose attributes are the same text share them.
+func (in *Instance) attrs(o *task.Operator, text []byte) (task.Attrs, error) {
+	attrs, ok := in.decoded[o][string(text)]
+	if ok {
+		return attrs, nil
+	}
+	attrs, err := o.DecodeAttrs(text)
+	if err != nil || in.decoded == nil {
+		return attrs, err
+	}
+	if in.decoded[o] == nil {
+		in.decoded[o] = map[string]task.Attrs{}
+	}
+	in.decoded[o][string(text)] = attrs
+	return attrs, nil
 }
 
 // wholes returns, by slot, the partitions of the tensors of which those of a call are parts; nil if they are whole.

@@ -1,10 +1,10 @@
 package formula
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"unsafe"
 
@@ -85,17 +85,22 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b := bytes.NewBuffer(attrs)
-	fmt.Fprint(b, " ", a.Seed, ";")
+	b := attrs
+	number := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), ' ') }
+	number(a.Seed)
 	for i := range k.signature.Operator.Slots {
 		for _, o := range a.Resolved.Operands(i) {
-			fmt.Fprint(b, " ", o.Type, o.Shape)
+			b = append(b, o.Type.String()...)
+			for _, n := range o.Shape {
+				number(n)
+			}
+			b = append(b, ',')
 		}
-		b.WriteByte(';')
+		b = append(b, ';')
 	}
 	for _, p := range k.signature.Args {
 		if p.From == task.FromCall {
-			fmt.Fprint(b, " ", len(a.Passed.Values(p.Slot)))
+			number(len(a.Passed.Values(p.Slot)))
 		}
 	}
 	places := map[*byte]int{}
@@ -105,11 +110,15 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 			if _, ok := places[at]; !ok {
 				places[at] = len(places)
 			}
-			fmt.Fprint(b, " ", places[at], m.Bytes == nil, m.Mode, m.Type)
+			number(places[at])
+			b = strconv.AppendBool(b, m.Bytes == nil)
+			number(int(m.Mode))
+			b = append(b, m.Type.String()...)
+			b = append(b, ',')
 		}
-		b.WriteByte(';')
+		b = append(b, ';')
 	}
-	return b.String(), nil
+	return string(b), nil
 }
 
 // use makes the code for a use of the operator.

@@ -33,6 +33,7 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	if !o.plain {
 		b.aliases = findAliases(prog)
 	}
+	b.Calls, b.Tasks = make([]plan.Call, 0, len(prog.Steps)), make([]plan.Task, 0, len(prog.Steps)) // most steps are one of each
 	for _, t := range prog.Fed {
 		b.Roots[b.root(t)].Use = plan.Fed
 	}

@@ -159,7 +159,7 @@ func compile(dir, name, pkg string) (func(*graph, int, int, int) (result, error)
 		return nil, fmt.Errorf("pkg-config does not find %s: %w", pkg, err)
 	}
 	program := filepath.Join(dir, name+".bin")
-	args := append([]string{"-O3", "-std=c++17", "-march=native", "-o", program, filepath.Join("test", "peers", "cpp", name+".cpp")}, strings.Fields(string(flags))...)
+	args := append([]string{"-O3", "-std=c++17", "-march=native", "-o", program, filepath.Join("runtime", "internal", "peers", "cpp", name+".cpp")}, strings.Fields(string(flags))...)
 	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("g++: %w\n%s", err, out)
 	}

@@ -3,7 +3,6 @@ package validate
 import (
 	"bytes"
 	"slices"
-	"strconv"
 
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/graph"
@@ -133,7 +132,7 @@ type operand[K comparable] struct {
 
 // apply runs a call: it reads all that it reads, and then writes.
 func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
-	inputs := m.symbols.of("call", c.number, 0)
+	inputs := m.symbols.symbol(called, 0, c.number, 0)
 	for i := range c.sig.Params {
 		p := &c.sig.Params[i]
 		if p.Perm == perm.Scratch {
@@ -142,14 +141,13 @@ func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
 		for _, o := range operands[i] {
 			switch {
 			case !o.valid:
-				inputs = m.symbols.of("unused", inputs, 0)
+				inputs = m.symbols.symbol(readsUnused, i, inputs, 0)
 			case c.own(p):
-				inputs = m.symbols.of("own", inputs, 0)
+				inputs = m.symbols.symbol(readsOwn, i, inputs, 0)
 			default:
-				inputs = m.symbols.of("operand", inputs, m.get(o.tensor))
+				inputs = m.symbols.symbol(reads, i, inputs, m.get(o.tensor))
 			}
 		}
-		inputs = m.symbols.of("parameter", inputs, 0)
 	}
 	type result struct {
 		tensor K
@@ -165,7 +163,7 @@ func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
 			if !o.valid {
 				continue
 			}
-			s := m.symbols.of("result "+strconv.Itoa(i), symbol(k), inputs)
+			s := m.symbols.symbol(returns, i, symbol(k), inputs)
 			if of := c.view(i); of >= 0 && len(operands[i]) == 1 && len(operands[of]) == 1 && operands[of][0].valid {
 				s = m.get(operands[of][0].tensor)
 			}

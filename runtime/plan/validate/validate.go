@@ -4,8 +4,8 @@
 package validate
 
 import (
+	"math"
 	"slices"
-	"strconv"
 
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
@@ -28,7 +28,7 @@ func Plan(p *plan.Plan, prog *graph.Program) error {
 	if err := verify.Form(p); err != nil {
 		return err
 	}
-	v := &validator{Plan: p, symbols: symbols{}, calls: map[key]*call{}, steps: map[string][]int{}}
+	v := &validator{Plan: p, symbols: newSymbols(4 * len(prog.Steps)), calls: map[key]*call{}, steps: map[string][]int{}}
 	want := v.program(prog)
 	got, err := v.plan()
 	if err == nil {
@@ -48,58 +48,94 @@ func Plan(p *plan.Plan, prog *graph.Program) error {
 
 type validator struct {
 	*plan.Plan
-	symbols symbols
+	symbols *symbols
 	calls   map[key]*call    // of the program
 	steps   map[string][]int // of the plan: tasks of calls of forward and update, by node
 }
 
 // symbol stands for the elements of a tensor.
-type symbol int
+type symbol int64
 
 // empty stands for a tensor without elements.
 const empty symbol = -1
 
-// expression says what a symbol stands for: an operation on symbols or numbers.
+// operation says how an expression makes its symbol. Its operands are symbols, or numbers.
+type operation int32
+
+const (
+	initially   operation = iota // what the caller, or the run before, has left in tensor a of the names
+	undefined                    // what nothing has written
+	filled                       // the number with the bits a in every element
+	neutral                      // the neutral element of reduction n
+	added                        // a + b
+	reduced                      // a and b by reduction n
+	called                       // the call of number a, with nothing that it reads
+	readsUnused                  // what a call that has read a has read after an unused gradient of parameter n
+	readsOwn                     // the same after a tensor of parameter n that the call has written itself
+	reads                        // the same after elements b of parameter n
+	returns                      // what a call that has read b writes to tensor a of parameter n
+)
+
+// expression says what a symbol stands for.
 type expression struct {
-	op   string
+	op   operation
+	n    int32
 	a, b symbol
 }
 
 // symbols numbers expressions: equal ones have equal symbols.
-type symbols map[expression]symbol
+type symbols struct {
+	of    map[expression]symbol
+	names map[string]symbol // numbers of names
+}
 
-func (s symbols) of(op string, a, b symbol) symbol {
-	e := expression{op, a, b}
-	n, ok := s[e]
+// newSymbols returns symbols with room for n.
+func newSymbols(n int) *symbols {
+	return &symbols{make(map[expression]symbol, n), map[string]symbol{}}
+}
+
+func (s *symbols) symbol(op operation, n int, a, b symbol) symbol {
+	e := expression{op, int32(n), a, b}
+	x, ok := s.of[e]
 	if !ok {
-		n = symbol(len(s))
-		s[e] = n
+		x = symbol(len(s.of))
+		s.of[e] = x
 	}
-	return n
+	return x
 }
 
 // initial stands for what the caller, or the run before, has left in a tensor.
-func (s symbols) initial(name string) symbol { return s.of("initial "+name, 0, 0) }
+func (s *symbols) initial(name string) symbol {
+	n, ok := s.names[name]
+	if !ok {
+		n = symbol(len(s.names))
+		s.names[name] = n
+	}
+	return s.symbol(initially, 0, n, 0)
+}
 
-// fill stands for a number in every element.
-func (s symbols) fill(value float64) symbol {
-	return s.of("fill "+strconv.FormatFloat(value, 'g', -1, 64), 0, 0)
+// fill stands for a number in every element. All NaNs are one.
+func (s *symbols) fill(value float64) symbol {
+	if math.IsNaN(value) {
+		value = math.NaN()
+	}
+	return s.symbol(filled, 0, symbol(math.Float64bits(value)), 0)
 }
 
 // identity stands for the neutral element of a reduction.
-func (s symbols) identity(r perm.Redop) symbol { return s.of("identity", symbol(r), 0) }
+func (s *symbols) identity(r perm.Redop) symbol { return s.symbol(neutral, int(r), 0, 0) }
 
 // sum stands for a + b. A sum that begins at 0 is its second term.
-func (s symbols) sum(a, b symbol) symbol {
+func (s *symbols) sum(a, b symbol) symbol {
 	if a == s.fill(0) {
 		return b
 	}
-	return s.of("sum", a, b)
+	return s.symbol(added, 0, a, b)
 }
 
 // memory holds what tensors contain: graph.Tensor for those of a program, region.Root for those of a plan.
 type memory[K comparable] struct {
-	symbols symbols
+	symbols *symbols
 	at      map[K]symbol
 	first   func(K) (shape []int, name string) // the name is "" of a tensor that nothing has written
 }
@@ -113,7 +149,7 @@ func (m *memory[K]) get(k K) symbol {
 	case shape.Prod(dims) == 0:
 		return empty
 	case name == "":
-		return m.symbols.of("undefined", 0, 0)
+		return m.symbols.symbol(undefined, 0, 0, 0)
 	}
 	return m.symbols.initial(name)
 }
@@ -242,7 +278,7 @@ func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *pla
 func reduce[K comparable](m *memory[K], r perm.Redop, all []K) {
 	s := m.get(all[0])
 	for _, k := range all[1:] {
-		s = m.symbols.of("reduce "+r.String(), s, m.get(k))
+		s = m.symbols.symbol(reduced, int(r), s, m.get(k))
 	}
 	for _, k := range all {
 		m.set(k, s)

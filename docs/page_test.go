@@ -1,0 +1,139 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// codeBlock is a block of code between fences: the words after the opening fence, and the code.
+var codeBlock = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
+
+// follower does what pages say, in a folder.
+type follower struct {
+	t       *testing.T
+	dir     string
+	env     []string       // in addition to that of the test
+	printed string         // by the last commands
+	seconds float64        // of processor time, of all commands
+	kinds   map[string]int // how many blocks of each kind there were
+}
+
+// follow does what the blocks of a page say: it writes files, which begin with their paths in a comment, runs commands, and
+// compares what they print with the text that follows them. A block "sh fails" has commands of which the last fails; the text has
+// its errors, too. start is called with the code of each block of commands and returns what to run.
+func (f *follower) follow(page string, start func(code string) string) {
+	f.t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.kinds = map[string]int{}
+	for _, block := range codeBlock.FindAllStringSubmatchIndex(string(text), -1) {
+		kind, code := string(text[block[2]:block[3]]), string(text[block[4]:block[5]])
+		at := fmt.Sprintf("%s:%d", page, 1+strings.Count(string(text[:block[0]]), "\n"))
+		f.kinds[kind]++
+		switch kind {
+		case "go", "toml":
+			f.write(at, kind, code)
+		case "sh", "sh fails":
+			f.run(at, start(code), kind == "sh fails")
+		case "text":
+			if f.printed != code {
+				f.t.Errorf("%s: the page says\n%sgot\n%s", at, code, f.printed)
+			}
+		default:
+			f.t.Errorf("%s: a block of %q: want go, toml, sh, sh fails or text", at, kind)
+		}
+	}
+}
+
+// write writes a file that begins with its path in a comment.
+func (f *follower) write(at, kind, code string) {
+	f.t.Helper()
+	first, _, _ := strings.Cut(code, "\n")
+	name := strings.TrimSpace(strings.TrimLeft(first, "/#"))
+	if filepath.Ext(name) != "."+kind {
+		f.t.Fatalf("%s: a block of %s begins with %q, want its path in a comment", at, kind, first)
+	}
+	p := filepath.Join(f.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(p, []byte(code), 0o666); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// run runs commands with sh.
+func (f *follower) run(at, script string, fails bool) {
+	f.t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = f.dir
+	cmd.Env = append(os.Environ(), f.env...)
+	var printed, trouble strings.Builder
+	cmd.Stdout, cmd.Stderr = &printed, &trouble
+	if fails {
+		cmd.Stderr = &printed
+	}
+	if err := cmd.Run(); err != nil && !fails {
+		f.t.Fatalf("%s: %s: %v\n%s%s", at, script, err, &printed, &trouble)
+	} else if err == nil && fails {
+		f.t.Errorf("%s: %s: want an error, got\n%s", at, script, &printed)
+	}
+	seconds := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	f.seconds += seconds
+	f.t.Logf("%s: %.1f s of processor time", at, seconds)
+	f.printed = printed.String()
+}
+
+// goEnv returns a variable of the go command.
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// downloads returns a list of proxies: the downloads of the module cache, and what the go command asks else.
+func downloads(t *testing.T) string {
+	t.Helper()
+	return "file://" + filepath.ToSlash(filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download")) + "," + goEnv(t, "GOPROXY")
+}
+
+// newFollower returns a follower in an empty folder, with caches that programs of the tests share.
+func newFollower(t *testing.T, env ...string) *follower {
+	t.Helper()
+	dir := t.TempDir()
+	return &follower{t: t, dir: dir, env: append([]string{"GOWORK=off", "XDG_CACHE_HOME=" + t.TempDir(), "GOCACHE=" + goEnv(t, "GOCACHE")}, env...)}
+}
+
+// replaced returns a function that lets this repository stand for the released module, in a module that commands make.
+func (f *follower) replaced() func(code string) string {
+	f.t.Helper()
+	repository, err := filepath.Abs("..")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	sums, err := os.ReadFile("../go.sum")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.env = append(f.env, "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off")
+	return func(code string) string {
+		init, rest, _ := strings.Cut(code, "\n")
+		if !strings.HasPrefix(init, "go mod init ") {
+			return code
+		}
+		if err := os.WriteFile(filepath.Join(f.dir, "go.sum"), sums, 0o666); err != nil {
+			f.t.Fatal(err)
+		}
+		return init + "\ngo mod edit -replace github.com/opgen/opgen=" + repository + "\n" + rest
+	}
+}

@@ -1,0 +1,178 @@
+// Package taskbench binds tasks of operators to memory with random values, for benchmarks.
+package taskbench
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// Use is a use of an operator: attributes, and tensors with memory. Type variables stand for float32, for int64 where that is none of
+// their types, or else for the first one, unless attributes decide.
+type Use struct {
+	operator *task.Operator
+	attrs    task.Attrs
+	resolved *task.Resolution
+	types    []dtype.Type
+	workers  int
+	random   *rand.Rand
+	least    float64
+	memory   map[key][]task.Buffer
+}
+
+type key struct {
+	slot int
+	grad bool
+}
+
+// New returns a use of an operator, given attributes in JSON and the shapes of the inputs. The tensors of a variadic slot are named
+// after it, with ".0" and ".1" added. Numbers are from least to 1. Tasks may run on as many workers.
+func New(o *task.Operator, attrs string, shapes map[string][]int, least float64, workers int) (*Use, error) {
+	u := &Use{operator: o, workers: workers, random: rand.New(rand.NewPCG(1, 2)), least: least, memory: map[key][]task.Buffer{}}
+	var err error
+	if u.attrs, err = o.DecodeAttrs([]byte(attrs)); err != nil {
+		return nil, err
+	}
+	for _, v := range o.Types {
+		t := v.Types[0].Host()
+		for _, usual := range []dtype.Type{dtype.I64, dtype.F32} {
+			if slices.Contains(v.Types, usual) {
+				t = usual
+			}
+		}
+		u.types = append(u.types, t)
+	}
+	given := task.NoneGiven(o)
+	for slot, s := range o.Slots {
+		for _, name := range []string{s.Name, s.Name + ".0", s.Name + ".1"} {
+			dims, ok := shapes[name]
+			if !ok {
+				continue
+			}
+			typ, err := dtype.Parse(s.Type)
+			if i := slices.IndexFunc(o.Types, func(v task.TypeVar) bool { return v.Name == s.Type }); i >= 0 {
+				typ, err = u.types[i], nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			given.Operands[slot] = append(given.Operands[slot], task.Operand{Type: typ, Shape: dims})
+		}
+	}
+	if u.resolved, err = task.Resolve(o, u.attrs, given); err != nil {
+		return nil, err
+	}
+	u.types = u.resolved.Types // attributes may decide some
+	return u, nil
+}
+
+// Memory returns the tensors of a slot, or of its gradient.
+func (u *Use) Memory(slot int, grad bool) []task.Buffer {
+	k := key{slot, grad}
+	if _, ok := u.memory[k]; !ok {
+		bound, bounded := u.resolved.Below(slot)
+		for _, o := range u.resolved.Operands(slot) {
+			u.memory[k] = append(u.memory[k], task.Buffer{Operand: o, Bytes: u.drawn(o, bound, bounded), Mode: tensor.Store})
+		}
+	}
+	return u.memory[k]
+}
+
+// drawn returns the memory of a tensor with random numbers, or integers below a bound.
+func (u *Use) drawn(o task.Operand, bound int, bounded bool) []byte {
+	if !bounded {
+		bound = 2
+	}
+	data := make([]byte, o.Bytes())
+	for i := 0; i < len(data); i += o.Type.Size() {
+		switch o.Type {
+		case dtype.F32:
+			binary.LittleEndian.PutUint32(data[i:], math.Float32bits(float32(u.least+(1-u.least)*u.random.Float64())))
+		case dtype.F64:
+			binary.LittleEndian.PutUint64(data[i:], math.Float64bits(u.least+(1-u.least)*u.random.Float64()))
+		case dtype.I32:
+			binary.LittleEndian.PutUint32(data[i:], uint32(u.random.IntN(bound)))
+		case dtype.I64:
+			binary.LittleEndian.PutUint64(data[i:], uint64(u.random.IntN(bound)))
+		case dtype.Bool:
+			data[i] = byte(u.random.IntN(2))
+		}
+	}
+	return data
+}
+
+// Step is a step of a task, bound to memory.
+type Step struct {
+	body    op.Body
+	grid    op.Grid
+	workers int
+}
+
+// Bind binds a task to the memory, with the kernel of a registry. The task is named by its number among the operator's signatures.
+func (u *Use) Bind(number int, tasks *task.Registry) ([]Step, error) {
+	id := u.operator.Signatures[number].ID
+	registered := tasks.Task(id)
+	if registered == nil {
+		return nil, fmt.Errorf("%s: want a registered task %s, got none", u.operator.Name, u.operator.Signatures[number].Task)
+	}
+	for _, v := range registered.Variants {
+		if !slices.Equal(v.Types, u.types) {
+			continue
+		}
+		bodies, err := v.Bind(&task.Accessor{Signature: registered.Signature, Attrs: u.attrs, Resolved: u.resolved, Memory: u.Memory,
+			Workers: u.scratch})
+		if err != nil {
+			return nil, err
+		}
+		var steps []Step
+		for i, body := range bodies {
+			if g := u.resolved.Work(number, i); g.Tiles() > 0 {
+				steps = append(steps, Step{body, g, u.workers})
+			}
+		}
+		return steps, nil
+	}
+	return nil, fmt.Errorf("%s: want a kernel for %s, got none", registered.Name, dtype.Format(u.types))
+}
+
+// scratch returns scratch memory of a slot, for each worker.
+func (u *Use) scratch(slot int) []task.Buffer {
+	var out []task.Buffer
+	for _, o := range u.resolved.Operands(slot) {
+		for range u.workers {
+			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes())})
+		}
+	}
+	return out
+}
+
+// Run runs the step: in the calling goroutine, or in one for each worker, which share the tiles along the first dimension.
+func (s Step) Run() error {
+	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
+	n := min(s.workers, tiles)
+	if n == 1 {
+		return s.body.Run(&op.Ctx{}, s.grid.Whole())
+	}
+	var wait sync.WaitGroup
+	errs := make([]error, n)
+	for w := range n {
+		whole := s.grid.Whole()
+		spans := [][2]int{{tiles * w / n * s.grid.Grain, min(tiles*(w+1)/n*s.grid.Grain, s.grid.Over)}}
+		for d := 1; d < s.grid.Rank(); d++ {
+			lo, hi := whole.Dim(d)
+			spans = append(spans, [2]int{lo, hi})
+		}
+		wait.Go(func() { errs[w] = s.body.Run(&op.Ctx{Worker: w}, op.Box(spans...)) })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}

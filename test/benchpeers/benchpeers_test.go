@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TestUses checks that rows have names of their own, and that operators and attributes are those of the catalogue.
+func TestUses(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, u := range uses {
+		if seen[u.title()] {
+			t.Errorf("two rows are called %s", u.title())
+		}
+		seen[u.title()] = true
+		i := slices.IndexFunc(catalogue.Operators(), func(o *graph.Operator) bool { return o.Name == u.op })
+		if i < 0 {
+			t.Errorf("there is no operator %s", u.op)
+			continue
+		}
+		o := catalogue.Operators()[i]
+		if _, err := o.DecodeAttrs([]byte(u.attrs)); err != nil {
+			t.Errorf("%s: %v", u.title(), err)
+		}
+		for name := range u.shapes {
+			slot, _, _ := strings.Cut(name, ".")
+			if !slices.ContainsFunc(o.Slots, func(s task.Slot) bool { return s.Name == slot }) {
+				t.Errorf("%s has no slot %s", u.op, slot)
+			}
+		}
+	}
+}
+
+// TestLosses trains the networks, and compares the losses of their first steps with those of the workloads.
+func TestLosses(t *testing.T) {
+	t.Parallel()
+	for steps, w := range map[int]network{100: networks[0], 2: networks[1]} {
+		p, err := w.open(t.Context(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.session.Close()
+		for range steps {
+			if err := p.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.check(p.losses); err != nil {
+			t.Error(err)
+		}
+		if err := p.forward(t.Context()); err != nil {
+			t.Error(err)
+		}
+		p.losses[1] += 1e-4
+		if w.check(p.losses) == nil {
+			t.Errorf("%s: a loss of %v in step 2 is accepted", w.name, p.losses[1])
+		}
+	}
+}
+
+// TestMissing checks that a run without peers succeeds, and says so.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	o := options{threads: []int{1}, only: regexp.MustCompile("^$"), python: "/nowhere/python3", rounds: 1}
+	if err := run(&out, o); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "Left out: PyTorch and OpenBLAS: ") {
+		t.Errorf("want a line that says what is left out, got\n%s", &out)
+	}
+}
+
+// TestReport compares the page and the plot of a made-up run with what they should say.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	r := report{version: answer{Torch: "9.9", Blas: "Any"}, plainC: 1e6, sections: []section{{
+		threads:   3,
+		operators: []row{{"fast & small", figure{1e6, 4e6}, figure{}}, {"slow", figure{8e6, 2e6}, figure{1e6, 1e6}}},
+		networks:  []row{{networks[0].title, figure{1e6, 2e6}, figure{3e6, 6e6}}},
+		products:  []row{{"float32, 100", figure{1e6, 5e5}, figure{}}},
+	}}}
+	text := r.markdown()
+	for _, want := range []string{
+		"PyTorch is 9.9. ",
+		"## Threads: 3\n\n3 figures of 2 rows: geometric mean 1.00 (forward 1.00, forward and backward 1.00), worst 4.0, 1 above 1.2.",
+		"| slow | 8 | 2 | 4.00 | 1 | 1 | 1.00 |\n| fast & small | 1 | 4 | 0.25 | | | |\n",
+		"The MLP's step takes 1.000 ms in plain C on one thread, which is 3.0 times less.",
+		"| float32, 100 | 2 | 4 | 0.50 |",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+	circles := 0
+	for d := xml.NewDecoder(strings.NewReader(r.plot())); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "circle" {
+			circles++
+		}
+	}
+	if circles != 2 {
+		t.Errorf("want 2 circles, got %d", circles)
+	}
+}

@@ -1,0 +1,169 @@
+// Command benchpeers measures operators, matrix products and training steps beside [PyTorch](https://pytorch.org),
+// [OpenBLAS](https://www.openblas.net) and plain C, where they are installed, and prints a page about it. All run the same sizes in turn, round by round, so a busy machine is busy for
+// all of them. A figure is the least time of all rounds.
+//
+// In Debian, the peers are the packages python3-torch, libopenblas0-openmp and gcc. The commands of the peers are in folder programs.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/printer"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// options are the flags.
+type options struct {
+	threads []int
+	only    *regexp.Regexp
+	python  string
+	rounds  int
+	budget  time.Duration
+	write   string
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("benchpeers: ")
+	o := options{threads: []int{1}}
+	flag.Func("threads", "numbers of threads, separated by commas (default 1)", func(s string) error {
+		o.threads = nil
+		for n := range strings.SplitSeq(s, ",") {
+			v, err := strconv.Atoi(n)
+			if err != nil || v < 1 {
+				return fmt.Errorf("want numbers from 1, got %q", n)
+			}
+			o.threads = append(o.threads, v)
+		}
+		return nil
+	})
+	only := flag.String("only", "", "a regular expression for the names of rows; other rows are left out")
+	flag.StringVar(&o.python, "python", "/usr/bin/python3", "the Python that has PyTorch")
+	flag.IntVar(&o.rounds, "rounds", 5, "how often each side measures a figure")
+	flag.DurationVar(&o.budget, "budget", 40*time.Millisecond, "how long it measures in a round")
+	flag.StringVar(&o.write, "write", "", "the folder that gets the report; without it, the report is printed only")
+	flag.Parse()
+	if flag.NArg() > 0 || o.rounds < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		log.Fatal(err)
+	}
+	out := printer.New(os.Stdout)
+	if err := errors.Join(run(out, o), out.Err()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run measures, prints the report and writes it.
+func run(w io.Writer, o options) error {
+	r, err := measure(o)
+	if err != nil {
+		return err
+	}
+	text := r.markdown()
+	if _, err := io.WriteString(w, text); err != nil || o.write == "" {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(o.write, "performance-peers.md"), []byte(text), 0o666),
+		os.WriteFile(filepath.Join(o.write, "performance-peers.svg"), []byte(r.plot()), 0o666))
+}
+
+// measure measures all rows that are asked for, with each number of threads.
+func measure(o options) (r report, err error) {
+	dir, err := os.MkdirTemp("", "benchpeers")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	var tasks task.Registry
+	if err := catalogue.Register(&tasks); err != nil {
+		return r, err
+	}
+	if o.only.MatchString(networks[0].title) {
+		if r.plainC, err = plain(dir, o.budget.Seconds()*float64(o.rounds)); err != nil {
+			r.leftOut = append(r.leftOut, fmt.Sprintf("plain C: %v", err))
+			err = nil
+		}
+	}
+	for _, threads := range o.threads {
+		p, missing := start(o.python, threads, dir, cpu.X86.HasAVX512F)
+		if missing != nil {
+			r.leftOut = append(r.leftOut, fmt.Sprintf("PyTorch and OpenBLAS: %v", missing))
+			return r, nil
+		}
+		b := &bench{tasks: &tasks, peer: p, threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
+		s, err := b.all(o.only)
+		if err := errors.Join(err, p.stop()); err != nil {
+			return r, err
+		}
+		r.sections = append(r.sections, s)
+		r.version = p.version
+	}
+	if r.version.TorchMissing != "" {
+		r.leftOut = append(r.leftOut, "PyTorch: "+r.version.TorchMissing)
+	}
+	if r.version.BlasMissing != "" {
+		r.leftOut = append(r.leftOut, "OpenBLAS: "+r.version.BlasMissing)
+	}
+	return r, nil
+}
+
+// plain returns the nanoseconds of the MLP's step in C.
+func plain(dir string, seconds float64) (float64, error) {
+	program, err := compileC(dir)
+	if err != nil {
+		return 0, err
+	}
+	return runC(program, seconds)
+}
+
+// all measures the rows whose names match.
+func (b *bench) all(only *regexp.Regexp) (s section, err error) {
+	s.threads = b.threads
+	add := func(to *[]row, title string, f func() (row, error)) {
+		if err != nil || !only.MatchString(title) {
+			return
+		}
+		var r row
+		if r, err = f(); err != nil {
+			err = fmt.Errorf("%s: %w", title, err)
+			return
+		}
+		log.Printf("threads %d, %s: %.2f", b.threads, title, worst(r))
+		*to = append(*to, r)
+	}
+	if b.peer.version.Torch != "" {
+		for _, u := range uses {
+			add(&s.operators, u.title(), func() (row, error) { return b.operator(u) })
+		}
+		for _, n := range networks {
+			add(&s.networks, n.title, func() (row, error) { return b.network(n) })
+		}
+	}
+	if b.peer.version.Blas != "" {
+		for _, double := range []bool{false, true} {
+			for _, n := range products {
+				if !double || n >= 256 && n <= 1024 {
+					add(&s.products, fmt.Sprintf("product %v %d", double, n), func() (row, error) { return b.product(n, double) })
+				}
+			}
+		}
+	}
+	return s, err
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/taskbench"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// figure is a time of this module beside that of a peer, in nanoseconds.
+type figure struct{ own, peer float64 }
+
+func (f figure) ratio() float64 { return f.own / f.peer }
+
+// row is the figures of one use: forward, and forward and backward. The second is zero if there is no gradient.
+type row struct {
+	title         string
+	forward, both figure
+}
+
+// bench measures this module beside a peer with a number of threads.
+type bench struct {
+	tasks   *task.Registry
+	peer    *peer
+	threads int
+	rounds  int
+	budget  time.Duration // of a round of one figure
+	dir     string
+}
+
+// operator measures a use. The peer computes the same outputs of the same inputs first.
+func (b *bench) operator(u use) (row, error) {
+	at := slices.IndexFunc(catalogue.Operators(), func(o *graph.Operator) bool { return o.Name == u.op })
+	if at < 0 {
+		return row{}, fmt.Errorf("there is no operator %s", u.op)
+	}
+	o := catalogue.Operators()[at]
+	bound, err := taskbench.New(&o.Operator, u.attrs, u.shapes, u.least, b.threads)
+	if err != nil {
+		return row{}, err
+	}
+	c, err := b.files(o, bound)
+	if err != nil {
+		return row{}, err
+	}
+	c.Do, c.Setup, c.Torch = "operator", u.setup, u.torch
+	var forward, backward []taskbench.Step
+	for i, s := range o.Signatures {
+		switch s.Kind {
+		case task.KindForward, task.KindUpdate:
+			forward, err = bound.Bind(i, b.tasks)
+		case task.KindBackward:
+			backward, err = bound.Bind(i, b.tasks)
+		}
+		if err != nil {
+			return row{}, err
+		}
+	}
+	if backward == nil {
+		c.Trained = nil
+	}
+	peer, err := b.peer.ask(c)
+	if err != nil {
+		return row{}, err
+	}
+	if err := runAll(forward); err != nil {
+		return row{}, err
+	}
+	if sum := outputs(o, bound); !u.unequal && math.Abs(sum-peer.Sum) > 1e-3*math.Abs(peer.Sum)+1e-3 {
+		return row{}, fmt.Errorf("%s: the absolute values of the outputs sum to %v, those of the peer to %v", u.title(), sum, peer.Sum)
+	}
+	r := row{title: u.title()}
+	r.forward, err = b.pair("forward", func() error { return runAll(forward) })
+	if err != nil || len(c.Trained) == 0 {
+		return r, err
+	}
+	r.both, err = b.pair("both", func() error { return runAll(forward, backward) })
+	return r, err
+}
+
+// runAll runs tasks one after the other.
+func runAll(tasks ...[]taskbench.Step) error {
+	for _, steps := range tasks {
+		for _, s := range steps {
+			if err := s.Run(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// files writes the inputs and weights of an operator to files.
+func (b *bench) files(o *graph.Operator, u *taskbench.Use) (c command, err error) {
+	for slot, s := range o.Slots {
+		if s.Role != task.RoleInput && s.Role != task.RoleWeight {
+			continue
+		}
+		for i, m := range u.Memory(slot, false) {
+			t := tensorFile{Name: s.Name, File: filepath.Join(b.dir, fmt.Sprint(slot, "-", i)), Type: m.Type.String(), Shape: m.Shape}
+			if s.Variadic {
+				t.Name = fmt.Sprintf("%s_%d", s.Name, i)
+			}
+			c.Tensors = append(c.Tensors, t)
+			if s.Trainable && m.Type.IsFloat() {
+				c.Trained = append(c.Trained, t.Name)
+			}
+			if err := os.WriteFile(t.File, m.Bytes, 0o666); err != nil {
+				return c, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// outputs returns the sum of the absolute values of all outputs, or of the first one if others hold integers.
+func outputs(o *graph.Operator, u *taskbench.Use) (sum float64) {
+	for slot, s := range o.Slots {
+		if s.Role != task.RoleOutput {
+			continue
+		}
+		for _, m := range u.Memory(slot, false) {
+			switch m.Type {
+			case dtype.F32:
+				sum += absolute[float32](m.Bytes)
+			case dtype.F64:
+				sum += absolute[float64](m.Bytes)
+			case dtype.I64:
+				if s.Name != "indices" {
+					sum += absolute[int64](m.Bytes)
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// absolute returns the sum of the absolute values of little endian elements.
+func absolute[T float32 | float64 | int64](data []byte) (sum float64) {
+	x := make([]T, len(data)/binary.Size(T(0)))
+	if _, err := binary.Decode(data, binary.LittleEndian, x); err != nil {
+		return math.NaN()
+	}
+	for _, v := range x {
+		sum += math.Abs(float64(v))
+	}
+	return sum
+}
+
+// pair measures a function and a command of the peer in turn.
+func (b *bench) pair(do string, own func() error) (figure, error) {
+	best := figure{math.Inf(1), math.Inf(1)}
+	begin := time.Now()
+	for round := range b.rounds {
+		ns, err := fastest(own, b.budget)
+		if err != nil {
+			return best, err
+		}
+		a, err := b.peer.ask(command{Do: do, Budget: b.budget.Seconds()})
+		if err != nil {
+			return best, err
+		}
+		best = figure{min(best.own, ns), min(best.peer, a.NS)}
+		if round > 0 && time.Since(begin) > 3*time.Duration(b.rounds)*b.budget {
+			break
+		}
+	}
+	return best, nil
+}
+
+// fastest returns the least nanoseconds of as many runs as fit the time, at least one.
+func fastest(run func() error, budget time.Duration) (float64, error) {
+	best := math.Inf(1)
+	for begin := time.Now(); ; {
+		before := time.Now()
+		if err := run(); err != nil {
+			return 0, err
+		}
+		best = min(best, float64(time.Since(before).Nanoseconds()))
+		if time.Since(begin) > budget {
+			return best, nil
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/opgen/opgen/runtime/blas"
+)
+
+// product measures a product of square matrices beside OpenBLAS. The workers share the rows.
+func (b *bench) product(n int, double bool) (row, error) {
+	r := row{title: fmt.Sprintf("float32, %d", n)}
+	own := multiply[float32](n, b.threads)
+	if double {
+		r.title, own = fmt.Sprintf("float64, %d", n), multiply[float64](n, b.threads)
+	}
+	if _, err := b.peer.ask(command{Do: "product", N: n, Double: double}); err != nil {
+		return r, err
+	}
+	var err error
+	r.forward, err = b.pair("multiply", own)
+	return r, err
+}
+
+func multiply[T float32 | float64](n, workers int) func() error {
+	x, y, z := make([]T, n*n), make([]T, n*n), make([]T, n*n)
+	for i := range x {
+		x[i], y[i] = T(i%7)/7, T(i%5)/5
+	}
+	part := func(lo, hi int) { blas.Multiply(z[lo*n:], n, x[lo*n:], n, false, y, n, false, hi-lo, n, n, false) }
+	return func() error {
+		if workers == 1 {
+			part(0, n)
+			return nil
+		}
+		var wait sync.WaitGroup
+		for w := range workers {
+			wait.Go(func() { part(n*w/workers, n*(w+1)/workers) })
+		}
+		wait.Wait()
+		return nil
+	}
+}
