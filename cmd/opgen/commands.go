@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"os/signal"
@@ -97,6 +98,8 @@ func verbs() []*verb {
 		{name: "new", forms: []form{{"OP", "write a spec to begin with, and a kernel or device code by hand, if asked to"}},
 			options: []*option{optionKernel, optionCUDA}, formats: textOrJSON, min: 1, max: 1, run: (*command).new,
 			json: "An object: `files`, the paths of the files that were written, and `next`, the commands to run."},
+		{name: "schema", forms: []form{{"spec", "print the JSON Schema of specs, for editors"}, {"config", "print the JSON Schema of opgen.toml"}},
+			min: 1, max: 1, complete: func(*command) []string { return slices.Sorted(maps.Keys(schemas)) }, run: (*command).schema},
 		{name: "vet", forms: []form{{"[PACKAGE...]", "check Go code around operators: arguments are plain data and not changed, views are not kept, raw memory has a reason"}},
 			formats: textOrJSON, max: math.MaxInt, run: (*command).vet,
 			json: "An array of findings, each with `code`, the name of the check, `message`, `file`, `line` and `column`."},

@@ -22,6 +22,10 @@
 //	    show what a line of a spec becomes, or where generated code comes from
 //	opgen new [-kernel] [-cuda] [-format text|json] OP
 //	    write a spec to begin with, and a kernel or device code by hand, if asked to
+//	opgen schema spec
+//	    print the JSON Schema of specs, for editors
+//	opgen schema config
+//	    print the JSON Schema of opgen.toml
 //	opgen vet [-format text|json] [PACKAGE...]
 //	    check Go code around operators: arguments are plain data and not changed, views are not kept, raw memory has a reason
 //	opgen version [-format text|json]

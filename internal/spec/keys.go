@@ -187,18 +187,19 @@ var (
 
 // Tables of files.
 var (
-	headKeys = []keys.Key{
-		{Name: "edition", Value: integer, Required: true, Doc: "the edition of the spec language: 1"},
-		{Name: "kind", Value: words(kindNames...), Doc: "what the spec declares; by default an operator"},
-		{Name: "name", Value: text, Required: true, Doc: "the operator's name, which is also the file's"},
-	}
+	editionKey = keys.Key{Name: "edition", Value: integer, Required: true, Doc: "the edition of the spec language: 1"}
+	nameKey    = keys.Key{Name: "name", Value: text, Required: true, Doc: "the operator's name, which is also the file's"}
 	docKey     = keys.Key{Name: "doc", Value: text, Required: true, Doc: "one or more sentences about what it computes"}
 	formulaKey = keys.Key{Name: "formula", Value: text, Doc: "what each element of an output is"}
 
-	enumKeys = &keys.Table{What: "an enum spec", Keys: slices.Concat(headKeys, []keys.Key{docKey, formulaKey,
+	enumKeys = &keys.Table{What: "an enum spec", Keys: []keys.Key{editionKey,
+		{Name: "kind", Value: words(string(Enum)), Required: true, Doc: "what the spec declares"},
+		nameKey, docKey, formulaKey,
 		{Name: "values", Value: keys.Value{Type: keys.Array | keys.Object, Elem: &text, Table: named(text).Table}, Required: true, Doc: "the names, each with a sentence about it"},
-	})}
-	specKeys = &keys.Table{What: "a spec", Keys: slices.Concat(headKeys, []keys.Key{
+	}}
+	specKeys = &keys.Table{What: "a spec", Keys: []keys.Key{editionKey,
+		{Name: "kind", Value: words(string(Operator), string(Optimizer), string(Initializer)), Doc: "what the spec declares; by default an operator"},
+		nameKey,
 		{Name: "family", Value: text, Doc: "a group of operators that differ by attributes"},
 		{Name: "category", Value: text, Doc: "the group of the operator's reference page"},
 		{Name: "since", Value: text, Doc: "the version that the operator came with"},
@@ -224,8 +225,12 @@ var (
 		{Name: "numerics", Value: anything, Later: true},
 		{Name: "expand", Value: anything, Later: true},
 		{Name: "shape_func", Value: anything, Later: true},
-	})}
+	}}
 )
+
+// Tables describes the specs of all kinds: those of enums, and others.
+func Tables() []*keys.Table { return []*keys.Table{specKeys, enumKeys} }
+
 
 // constraintKeys describes the constraints of some kinds.
 func constraintKeys(kinds ...string) *keys.Table {
