@@ -11,9 +11,11 @@ export GOFLAGS += -trimpath
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
+	@echo "Go compiles the example, which takes up to a minute at the first time."
 	$(GO) run ./examples/digits
 
 generate:
+	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."
 	@$(GO) tool opgen generate
 
 # test runs all tests, after checking that what is checked in is what the specs generate.

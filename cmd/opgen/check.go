@@ -32,7 +32,9 @@ func (c *command) report(r *generate.Result) int {
 }
 
 func (c *command) check() int {
-	r, err := generate.Check(generate.Options{Dir: c.dir})
+	stage, done := c.progress()
+	r, err := generate.Check(generate.Options{Dir: c.dir, Progress: stage})
+	done()
 	if err == nil && c.fix {
 		r, err = c.fixed(r)
 	}

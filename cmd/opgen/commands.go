@@ -25,6 +25,7 @@ type command struct {
 	force, fix     bool
 	kernel, cuda   bool
 	list, diffs    bool
+	stages         bool
 	against        string
 	module, op     string
 	args           []string
@@ -48,7 +49,8 @@ type verb struct {
 	formats  []string                // values of -format; none if the command has no such flag
 	json     string                  // what -format json prints
 	min, max int                     // number of arguments
-	complete func(*command) []string // what an argument may be, besides files
+	complete func(*command) []string // what an argument may be, with a tab and an explanation behind some
+	files    bool                    // whether an argument may be a file
 	run      func(*command) int
 }
 
@@ -65,6 +67,7 @@ var (
 	optionCUDA    = &option{name: "cuda", usage: "also write device code for NVIDIA GPUs, which takes the place of the formula there", truth: func(c *command) *bool { return &c.cuda }}
 	optionList    = &option{name: "l", usage: "change nothing, and list the files that differ from their form", truth: func(c *command) *bool { return &c.list }}
 	optionDiffs   = &option{name: "d", usage: "change nothing, and print the differences", truth: func(c *command) *bool { return &c.diffs }}
+	optionStages  = &option{name: "progress", usage: "print a line for each stage, also where standard error is no terminal", truth: func(c *command) *bool { return &c.stages }}
 	optionDir     = &option{name: "C", usage: "the `FOLDER` to work in", text: func(c *command) *string { return &c.dir }}
 )
 
@@ -77,23 +80,26 @@ func verbs() []*verb {
 			options: []*option{optionModule, optionOp}, formats: textOrJSON, run: (*command).init,
 			json: "An object: `files`, the paths of the files that were written; `tool`, whether the module has the tool opgen; `next`, the commands to run."},
 		{name: "generate", forms: []form{{"", "bring the generated packages up to date; keep files that were edited by hand, unless forced"}},
-			options: []*option{optionForce}, formats: textOrJSON, run: (*command).generate,
+			options: []*option{optionForce, optionStages}, formats: textOrJSON, run: (*command).generate,
 			json: "An object: `operators`, their number; `findings`, as `check` prints them; `changes`, the files that differed, each with `path` and `kind`; `refused`, the changes that keep all from being written; `strays`, folders that opgen.toml does not name."},
 		{name: "check", forms: []form{{"", "report what is wrong with the specs, and make the edits that findings propose, if asked to"}},
-			options: []*option{optionFix}, formats: []string{"text", "json", "github"}, run: (*command).check,
+			options: []*option{optionFix, optionStages}, formats: []string{"text", "json", "github"}, run: (*command).check,
 			json: "An array of findings. Each has `code`, `rule`, `url`, `message`, and its place: `file`, `line`, `column`, `end_line` and `end_column`. Some have a `hint`, places that are `related`, and `edits`."},
 		{name: "diff", forms: []form{{"", "show what generate would change: stale, missing, orphaned and edited files"}},
-			formats: textOrJSON, run: (*command).diff,
+			options: []*option{optionStages}, formats: textOrJSON, run: (*command).diff,
 			json: "The object of `generate`. Changes also have a `diff`."},
 		{name: "fmt", forms: []form{{"[FILE...]", "write specs in their form: spaces, blank lines and the order of keys; by default all specs and opgen.toml"}},
-			options: []*option{optionDiffs, optionList}, formats: textOrJSON, max: math.MaxInt, run: (*command).fmt,
+			options: []*option{optionDiffs, optionList}, formats: textOrJSON, max: math.MaxInt, files: true, run: (*command).fmt,
 			json: "An array of the files that differ from their form, each with `path` and, with `-d`, `diff`."},
+		{name: "watch", forms: []form{{"", "generate when specs, kernels, inputs of plug-ins or opgen.toml change, until interrupted; print findings as they appear"}},
+			formats: textOrJSON, run: (*command).watch,
+			json: "For each run that changes something, the object of `generate` on a line."},
 		{name: "breaking", forms: []form{{"", "list changes since a git revision that break users' code, stored plans or files of variables"}},
 			options: []*option{optionAgainst}, formats: textOrJSON, run: (*command).breaking,
 			json: "An array of changes. Each has what it `breaks`, the `name` of the operator or enum, its spec, `source`, a `line` there, and a `message`."},
 		{name: "explain", forms: []form{{"OP", "print an operator with all that follows from its spec"}, {"CODE", "explain a diagnostic"},
 			{"FILE:LINE", "show what a line of a spec becomes, or where generated code comes from"}},
-			formats: textOrJSON, min: 1, max: 1, complete: (*command).explained, run: (*command).explain,
+			formats: textOrJSON, min: 1, max: 1, complete: (*command).explained, files: true, run: (*command).explain,
 			json: "Of an operator, the object that plug-ins get. Of a diagnostic, an object with `code`, `title`, `doc` and `url`. Of a line, an object with the line of the spec, `spec`, and an array of declarations, `declarations`: each of both has `file`, `line` and `text`."},
 		{name: "new", forms: []form{{"OP", "write a spec to begin with, and a kernel or device code by hand, if asked to"}},
 			options: []*option{optionKernel, optionCUDA}, formats: textOrJSON, min: 1, max: 1, run: (*command).new,
@@ -101,8 +107,10 @@ func verbs() []*verb {
 		{name: "schema", forms: []form{{"spec", "print the JSON Schema of specs, for editors"}, {"config", "print the JSON Schema of opgen.toml"}},
 			min: 1, max: 1, complete: func(*command) []string { return slices.Sorted(maps.Keys(schemas)) }, run: (*command).schema},
 		{name: "vet", forms: []form{{"[PACKAGE...]", "check Go code around operators: arguments are plain data and not changed, views are not kept, raw memory has a reason"}},
-			formats: textOrJSON, max: math.MaxInt, run: (*command).vet,
+			formats: textOrJSON, max: math.MaxInt, files: true, run: (*command).vet,
 			json: "An array of findings, each with `code`, the name of the check, `message`, `file`, `line` and `column`."},
+		{name: "completion", forms: []form{{"SHELL", "print a script that completes commands, flags, operators and diagnostics, for bash, zsh or fish"}},
+			min: 1, max: 1, complete: func(*command) []string { return slices.Sorted(maps.Keys(completions)) }, run: (*command).completion},
 		{name: "version", forms: []form{{"", "print the version"}}, formats: textOrJSON, run: (*command).version,
 			json: "An object: `version`, `revision`, that of the version control system if it is known, and `edition`, that of the spec language."},
 	}
@@ -154,6 +162,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		usage(w)
 		return status
+	}
+	if args[0] == complete { // completion scripts ask for candidates
+		for _, c := range candidates(args[1:]) {
+			fmt.Fprintln(stdout, c)
+		}
+		return clean
 	}
 	name, rest := splitCommand(args)
 	var names []string

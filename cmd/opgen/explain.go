@@ -109,7 +109,7 @@ func (c *command) explained() []string {
 	names := slices.Sorted(maps.Keys(diag.Rules))
 	out := make([]string, len(names))
 	for i, code := range names {
-		out[i] = string(code)
+		out[i] = string(code) + "\t" + diag.Rules[code].Title
 	}
 	root, err := config.Find(c.dir)
 	if err != nil {

@@ -15,12 +15,14 @@ import (
 func (c *command) generate() int {
 	ctx, stop := interruptible()
 	defer stop()
-	r, err := generate.Write(ctx, generate.Options{Dir: c.dir, Force: c.force})
+	stage, done := c.progress()
+	r, err := generate.Write(ctx, generate.Options{Dir: c.dir, Force: c.force, Progress: stage})
+	done()
 	if err != nil {
 		return c.fail(err)
 	}
 	if c.format == "json" {
-		return c.result(r, len(r.Findings) > 0 || len(r.Refused) > 0)
+		return c.print(c.resultOf(r), len(r.Findings) > 0 || len(r.Refused) > 0)
 	}
 	c.strays(r)
 	if len(r.Findings) > 0 {
@@ -61,12 +63,14 @@ func (c *command) strays(r *generate.Result) {
 func (c *command) diff() int {
 	ctx, stop := interruptible()
 	defer stop()
-	r, err := generate.Diff(ctx, generate.Options{Dir: c.dir})
+	stage, done := c.progress()
+	r, err := generate.Diff(ctx, generate.Options{Dir: c.dir, Progress: stage})
+	done()
 	if err != nil {
 		return c.fail(err)
 	}
 	if c.format == "json" {
-		return c.result(r, len(r.Findings) > 0 || len(r.Changes) > 0)
+		return c.print(c.resultOf(r), len(r.Findings) > 0 || len(r.Changes) > 0)
 	}
 	c.strays(r)
 	if len(r.Findings) > 0 && len(r.Changes) == 0 {
@@ -102,8 +106,17 @@ type change struct {
 	Diff string `json:"diff,omitempty"`
 }
 
-// result prints the result of generate or diff as JSON, and returns the exit status.
-func (c *command) result(r *generate.Result, found bool) int {
+// result is a result of generate, diff or watch, as JSON.
+type result struct {
+	Operators int                `json:"operators"`
+	Findings  []generate.Finding `json:"findings"`
+	Changes   []change           `json:"changes"`
+	Refused   []change           `json:"refused"`
+	Strays    []string           `json:"strays"`
+}
+
+// resultOf returns a result in its form for JSON.
+func (c *command) resultOf(r *generate.Result) *result {
 	changes := func(list []generate.Change) []change {
 		out := []change{}
 		for _, ch := range list {
@@ -115,11 +128,5 @@ func (c *command) result(r *generate.Result, found bool) int {
 		}
 		return out
 	}
-	return c.print(struct {
-		Operators int                `json:"operators"`
-		Findings  []generate.Finding `json:"findings"`
-		Changes   []change           `json:"changes"`
-		Refused   []change           `json:"refused"`
-		Strays    []string           `json:"strays"`
-	}{r.Operators, r.Findings, changes(r.Changes), changes(r.Refused), append([]string{}, r.Strays...)}, found)
+	return &result{r.Operators, r.Findings, changes(r.Changes), changes(r.Refused), append([]string{}, r.Strays...)}
 }

@@ -4,14 +4,16 @@
 //
 //	opgen init [-module PATH] [-op NAME] [-format text|json]
 //	    write what a Go module needs to begin with, and make opgen a tool of the module
-//	opgen generate [-force] [-format text|json]
+//	opgen generate [-force] [-progress] [-format text|json]
 //	    bring the generated packages up to date; keep files that were edited by hand, unless forced
-//	opgen check [-fix] [-format text|json|github]
+//	opgen check [-fix] [-progress] [-format text|json|github]
 //	    report what is wrong with the specs, and make the edits that findings propose, if asked to
-//	opgen diff [-format text|json]
+//	opgen diff [-progress] [-format text|json]
 //	    show what generate would change: stale, missing, orphaned and edited files
 //	opgen fmt [-d] [-l] [-format text|json] [FILE...]
 //	    write specs in their form: spaces, blank lines and the order of keys; by default all specs and opgen.toml
+//	opgen watch [-format text|json]
+//	    generate when specs, kernels, inputs of plug-ins or opgen.toml change, until interrupted; print findings as they appear
 //	opgen breaking -against REVISION [-format text|json]
 //	    list changes since a git revision that break users' code, stored plans or files of variables
 //	opgen explain [-format text|json] OP
@@ -28,6 +30,8 @@
 //	    print the JSON Schema of opgen.toml
 //	opgen vet [-format text|json] [PACKAGE...]
 //	    check Go code around operators: arguments are plain data and not changed, views are not kept, raw memory has a reason
+//	opgen completion SHELL
+//	    print a script that completes commands, flags, operators and diagnostics, for bash, zsh or fish
 //	opgen version [-format text|json]
 //	    print the version
 //
@@ -49,6 +53,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/opgen/opgen/internal/printer"
+	"github.com/opgen/opgen/internal/progress"
 	"github.com/opgen/opgen/internal/vet"
 )
 
@@ -71,6 +76,19 @@ func main() {
 func (c *command) fail(err error) int {
 	fmt.Fprintln(c.stderr, "opgen:", err)
 	return trouble
+}
+
+// progress returns a function that is told what the command does, and one that ends this. On a terminal, a line appears if the command takes
+// long, and goes when the command has something to print. With -progress, each stage is a line that stays.
+func (c *command) progress() (stage func(string), stop func()) {
+	if c.stages {
+		return func(what string) { fmt.Fprintln(c.stderr, "opgen:", what) }, func() {}
+	}
+	if p, ok := c.stderr.(*printer.Printer); !ok || !p.Terminal() {
+		return nil, func() {}
+	}
+	l := progress.Start(c.stderr)
+	return func(what string) { l.Stage("opgen: " + what) }, l.Stop
 }
 
 // print prints a value as JSON, and returns the exit status.

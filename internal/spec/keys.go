@@ -231,7 +231,6 @@ var (
 // Tables describes the specs of all kinds: those of enums, and others.
 func Tables() []*keys.Table { return []*keys.Table{specKeys, enumKeys} }
 
-
 // constraintKeys describes the constraints of some kinds.
 func constraintKeys(kinds ...string) *keys.Table {
 	t := &keys.Table{What: "a constraint", OneOf: kinds}

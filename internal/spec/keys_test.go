@@ -91,7 +91,7 @@ func TestTypes(t *testing.T) {
 // codes returns the codes of what is found in a spec that has a table besides its head.
 func codes(head, table string) []diag.Code {
 	body := strings.TrimSuffix(strings.TrimPrefix(table, "{ "), " }") // the table of the file is not written in braces
-	for _, line := range strings.Split(head, "\n") {                   // a key of the head gives way to the same one
+	for _, line := range strings.Split(head, "\n") {                  // a key of the head gives way to the same one
 		if key, _, ok := strings.Cut(line, " = "); ok && strings.HasPrefix(body, key+" ") {
 			head = strings.Replace(head, line+"\n", "", 1)
 		}
