@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/version"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
@@ -225,6 +226,51 @@ func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) 
 		s.counters[name].steps = steps
 	}
 	return nil
+}
+
+// CopyVariables gives variables the values that others have: the keys are names of variables, the values names of those
+// that they are copied from, of the same type and shape. A weight gets its moving average, for example. All values are those from before
+// the call, so two variables may change places. If something does not fit, the error lists all of it, and no variable has changed.
+func (s *Session) CopyVariables(from map[string]string) error {
+	if err := s.lock(); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	values := map[string][]byte{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		to, toOK := s.variables[name]
+		source, sourceOK := s.variables[from[name]]
+		switch {
+		case !toOK:
+			errs = append(errs, s.noVariable(name))
+		case !sourceOK:
+			errs = append(errs, fmt.Errorf("variable %s: %w", name, s.noVariable(from[name])))
+		case to.Type() != source.Type() || !slices.Equal(to.Shape(), source.Shape()):
+			errs = append(errs, fmt.Errorf("variable %s: want a value of %v, got %s of %v", name, to.Operand(), from[name], source.Operand()))
+		default:
+			data, err := s.engine.VariableBytes(from[name])
+			values[name], errs = data, append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("copy variables: %w", err)
+	}
+	for name, data := range values {
+		if err := s.engine.SetVariableBytes(name, data); err != nil {
+			return fmt.Errorf("copy variables: variable %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// noVariable returns the error that the session has no variable of a name.
+func (s *Session) noVariable(name string) error {
+	hint := ""
+	if n := nearest.Name(name, slices.Collect(maps.Keys(s.variables))); n != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", n)
+	}
+	return fmt.Errorf("want a variable of a loaded program, got %q%s", name, hint)
 }
 
 // countersOf returns how many steps programs had run, by the names of their counters.

@@ -51,7 +51,7 @@ var audienceOf = map[string]string{
 
 // reaches says which parts of the repository a part may import.
 var reaches = map[string][]string{
-	"opgen":     {"runtime", "internal/version"},
+	"opgen":     {"runtime", "internal/version", "internal/nearest"},
 	"examples":  {"opgen", "generated", "runtime", "generate"},
 	"kernels":   {"kernels", "generated", "runtime"},
 	"generated": {"runtime", "kernels/equation", "kernels/fourier"},                                                                         // what specs name

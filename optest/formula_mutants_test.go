@@ -185,7 +185,7 @@ func newTrials(s sample, example int, reference *task.Registry) []func() (*trial
 			if err != nil || t == nil {
 				return nil, err
 			}
-			got, err := run(t.program, t.fed, Execution{tasks: reference, Runs: runs})
+			got, err := run(t.program, t.fed, Execution{tasks: reference, Runs: runs, moves: true})
 			at := ""
 			if err == nil {
 				at = differ(got, t.want)
@@ -232,7 +232,7 @@ func newTrial(s sample, d domain, runs int) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.want, err = s.kit.run(t.program, t.fed, Execution{Runs: runs}); err != nil {
+	if t.want, err = s.kit.run(t.program, t.fed, Execution{Runs: runs, moves: true}); err != nil {
 		return nil, nil
 	}
 	return t, nil
@@ -308,7 +308,7 @@ func (j *formulaJudge) judge(m mutant) (c class, err error) {
 			if t == nil {
 				continue
 			}
-			got, err := run(t.program, t.fed, Execution{tasks: r, Runs: t.runs})
+			got, err := run(t.program, t.fed, Execution{tasks: r, Runs: t.runs, moves: true})
 			if err != nil {
 				return byProgram, nil
 			}

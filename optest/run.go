@@ -26,6 +26,7 @@ type Execution struct {
 	Checked bool                     // check what kernels do
 
 	grain int            // indices in a range; 0: as the plan says
+	moves bool           // in each run, floating-point inputs have their values one element further on
 	tasks *task.Registry // nil: those of the kit
 }
 
@@ -89,7 +90,7 @@ func runIn(e *engine.Engine, p *graph.Program, fed values, x Execution) (values,
 		return nil, err
 	}
 	defer in.Close()
-	for range max(x.Runs, 1) {
+	for number := range max(x.Runs, 1) {
 		for _, r := range filled {
 			g := make([]float64, shape.Prod(r.Shape))
 			for i := range g {
@@ -101,6 +102,9 @@ func runIn(e *engine.Engine, p *graph.Program, fed values, x Execution) (values,
 		}
 		for _, t := range slices.Concat(p.Fed, p.Variables) {
 			if v, ok := fed[t.Name()]; ok {
+				if n := len(v); x.moves && n > 0 && t.Type().IsFloat() && !t.Variable() {
+					v = slices.Concat(v[n-number%n:], v[:n-number%n])
+				}
 				if err := feed(in, t.Name(), t.Type(), v); err != nil {
 					return nil, err
 				}

@@ -39,6 +39,9 @@ type options struct {
 	plan    string
 	memory  string
 	clip    float64
+	decay   float64
+	average float64
+	chart   string
 	cost    bool
 	fuse    bool
 	plain   bool
@@ -61,7 +64,10 @@ func main() {
 	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
 	flag.StringVar(&o.rates, "schedule", "constant", "how the learning rate changes: "+strings.Join(schedules, ", "))
 	flag.Float64Var(&o.clip, "clip", 0, "the greatest norm of the gradients of all weights; 0 for any")
+	flag.Float64Var(&o.decay, "decay", 0, "how much of each weight, but not of biases, is added to its gradient")
+	flag.Float64Var(&o.average, "average", 0, "answer with moving averages of the weights, in which the values before have this share; 0 for the last weights")
 	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
+	flag.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
 	flag.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
 	flag.StringVar(&o.plan, "plan", "", "write the training plan to this `file`, in binary form")
@@ -76,7 +82,7 @@ func main() {
 	flag.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
 	flag.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
 	flag.Parse()
-	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || !slices.Contains(engines, o.engine) || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) {
+	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || !slices.Contains(engines, o.engine) || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) || !(o.decay >= 0) || !(o.average >= 0 && o.average < 1) {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -143,12 +149,16 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	optimizer, err := newOptimizer(o.rates, batches.Steps())
+	optimizer, err := decaying(o.rates, batches.Steps(), o.decay)
 	if err != nil {
 		return err
 	}
 	if o.clip > 0 {
 		optimizer = clipped(o.clip, optimizer)
+	}
+	means := averages{}
+	if o.average > 0 {
+		optimizer = means.of(o.average, optimizer)
 	}
 	s := newClassifier(session, o.seed, o.devices, optimizer)
 	fmt.Fprintf(w, "%d images to train on, %d to test; seed %d, batches of %d, workers: %d\n", train.len(), test.len(), o.seed, o.batch, o.workers)
@@ -162,6 +172,9 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	t := &training{options: o, session: session, classifier: s, batches: batches, w: w}
 	if err := t.run(ctx); err != nil {
+		return err
+	}
+	if err := session.CopyVariables(means); err != nil {
 		return err
 	}
 	if o.save != "" {
@@ -202,6 +215,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		{o.trace, recorder.WriteTrace},
 		{o.dot, func(w io.Writer) error { return draw.DOT(w, step) }},
 		{o.plan, func(w io.Writer) error { return writePlan(w, step) }},
+		{o.chart, t.chart.write},
 		{o.memory, func(w io.Writer) error { return draw.MemoryMap(w, step) }},
 	} {
 		if err := writeFile(f.path, f.write); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/safetensors"
 )
 
 var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
@@ -73,12 +75,12 @@ func TestRun(t *testing.T) {
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 80, rates: "cosine", trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), cost: true}
+	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 80, rates: "cosine", trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), chart: filepath.Join(dir, "chart"), cost: true}
 	var out bytes.Buffer
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{o.trace: `"name":"conv2: conv_2d.backward"`, o.dot: `label="conv2: conv_2d.backward`, o.memory: ">conv2.output<"} {
+	for path, want := range map[string]string{o.trace: `"name":"conv2: conv_2d.backward"`, o.dot: `label="conv2: conv_2d.backward`, o.memory: ">conv2.output<", o.chart: ">18</text>"} {
 		if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), want) {
 			t.Errorf("%s: want %s in it, got %d bytes, %v", filepath.Base(path), want, len(data), err)
 		}
@@ -256,7 +258,7 @@ func openSession(t testing.TB, workers int, opts ...opgen.Option) *opgen.Session
 // optimizerOf returns the optimizer with a schedule over 20 steps.
 func optimizerOf(t testing.TB, schedule string) graph.Optimizer {
 	t.Helper()
-	o, err := newOptimizer(schedule, 20)
+	o, err := newOptimizer(schedule, 20, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +287,7 @@ func TestSchedules(t *testing.T) {
 		seen[loss] = schedule
 	}
 	want := "schedule: want one of [constant cosine exponential linear step], got none"
-	if _, err := newOptimizer("none", 20); err == nil || err.Error() != want {
+	if _, err := newOptimizer("none", 20, 0); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -315,6 +317,100 @@ func TestClipped(t *testing.T) {
 	}
 	if !(tight[3] > free[3]) || tight[0] != free[0] {
 		t.Errorf("without a bound %v, with a small one %v, want less progress", free, tight)
+	}
+}
+
+// TestAverages takes steps with moving averages. The losses are those without. At the end weights get the averages, which the test computes by
+// itself from the weights of each step.
+func TestAverages(t *testing.T) {
+	t.Parallel()
+	training, _, err := loadDigits(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name, decay = "out.weight", 0.5
+	batch := training.pick([]int{0, 1, 2})
+	session, plain := openSession(t, 1), openSession(t, 1)
+	means := averages{}
+	c := newClassifier(session, 1, 1, means.of(decay, optimizerOf(t, "constant")))
+	same := newClassifier(plain, 1, 1, optimizerOf(t, "constant"))
+	var want []float32
+	for step := range 4 {
+		loss, _, err := c.step(t.Context(), batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, _, err := same.step(t.Context(), batch); err != nil || other != loss {
+			t.Errorf("step %d: loss %v, want %v as without averages; %v", step, loss, other, err)
+		}
+		now := weightOf(t, session, name)
+		if step == 0 {
+			want = now
+		}
+		d := float32(min(decay, float64(1+step)/float64(10+step)))
+		for i, w := range now {
+			want[i] = d*want[i] + (1-d)*w
+		}
+	}
+	if err := session.CopyVariables(means); err != nil {
+		t.Fatal(err)
+	}
+	got := weightOf(t, session, name)
+	for i := range want {
+		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
+			t.Fatalf("element %d of the averages is %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+// weightOf returns the values of a variable, which the session writes to a file.
+func weightOf(t *testing.T, s *opgen.Session, name string) []float32 {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "weights")
+	if err := s.SaveVariables(path); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, ok := f.Tensors[name]
+	if !ok || len(v.Data) == 0 {
+		t.Fatalf("there is no variable %s among %v", name, slices.Sorted(maps.Keys(f.Tensors)))
+	}
+	out := make([]float32, len(v.Data)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(v.Data[4*i:]))
+	}
+	return out
+}
+
+// TestDecaying trains a step with a decay of weights: it changes weights of products, and no biases.
+func TestDecaying(t *testing.T) {
+	t.Parallel()
+	training, _, err := loadDigits(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := func(decay float64) (product, bias []float32) {
+		s := openSession(t, 1)
+		o, err := decaying("constant", 20, decay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := newClassifier(s, 1, 1, o).step(t.Context(), training.pick([]int{0, 1, 2})); err != nil {
+			t.Fatal(err)
+		}
+		return weightOf(t, s, "out.weight"), weightOf(t, s, "out.bias")
+	}
+	product, bias := weights(0)
+	decayed, same := weights(10)
+	if slices.Equal(product, decayed) || !slices.Equal(bias, same) {
+		t.Errorf("with a decay, weights of products are the same: %v, biases: %v; want false and true", slices.Equal(product, decayed), slices.Equal(bias, same))
 	}
 }
 

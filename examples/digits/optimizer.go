@@ -7,6 +7,7 @@ import (
 	"github.com/opgen/opgen/generated/adam"
 	clip "github.com/opgen/opgen/generated/clipbyglobalnorm"
 	rate "github.com/opgen/opgen/generated/learningrate"
+	average "github.com/opgen/opgen/generated/movingaverage"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -21,14 +22,42 @@ func clipped(limit float64, next graph.Optimizer) graph.Optimizer {
 	}
 }
 
-// newOptimizer returns Adam with a learning rate that follows a schedule over the steps of training.
-func newOptimizer(schedule string, steps int) (graph.Optimizer, error) {
+// averages are the names of the moving averages of weights, by the names of the weights.
+type averages map[string]string
+
+// of returns an optimizer that also keeps a moving average of each weight behind its update.
+func (a averages) of(decay float64, next graph.Optimizer) graph.Optimizer {
+	return func(g *graph.Graph, weights, grads []graph.Tensor) {
+		next(g, weights, grads)
+		for _, w := range weights {
+			name := "average of " + w.Name()
+			average.Apply(g, average.Defaults().WithDecay(decay).WithWarmup(true), w, graph.Named(name))
+			a[w.Name()] = name + ".average"
+		}
+	}
+}
+
+// decaying returns an optimizer that makes weights of products smaller in each step, and biases not.
+func decaying(schedule string, steps int, decay float64) (graph.Optimizer, error) {
+	weights, err := newOptimizer(schedule, steps, decay)
+	if err != nil || decay == 0 {
+		return weights, err
+	}
+	biases, err := newOptimizer(schedule, steps, 0)
+	return graph.Groups(
+		graph.Group{Weights: func(w graph.Tensor) bool { return len(w.Shape()) > 1 }, Optimizer: weights},
+		graph.Group{Optimizer: biases},
+	), err
+}
+
+// newOptimizer returns Adam with a learning rate that follows a schedule over the steps of training, and a decay of weights.
+func newOptimizer(schedule string, steps int, decay float64) (graph.Optimizer, error) {
 	warmup := steps / 20
 	grows := func(kind rate.ScheduleKind) rate.Schedule { return rate.NewSchedule(kind).WithWarmup(warmup) }
 	var s rate.Schedule
 	switch schedule {
 	case "constant":
-		return adam.Optimizer(adam.Defaults()), nil
+		return adam.Optimizer(adam.Defaults().WithWeightDecay(decay)), nil
 	case "step":
 		s = grows(rate.ScheduleKindStep).WithMilestones(attr.ListOf(steps/2, steps*3/4))
 	case "exponential":
@@ -43,6 +72,6 @@ func newOptimizer(schedule string, steps int) (graph.Optimizer, error) {
 	base := adam.Defaults().Alpha
 	return func(g *graph.Graph, weights, grads []graph.Tensor) {
 		present := rate.Apply(g, rate.Defaults(2*base, s)) // twice the constant rate, since it falls
-		adam.Optimizer(adam.Defaults(), graph.With(adam.SlotRate, present))(g, weights, grads)
+		adam.Optimizer(adam.Defaults().WithWeightDecay(decay), graph.With(adam.SlotRate, present))(g, weights, grads)
 	}, nil
 }

@@ -25,6 +25,8 @@ type training struct {
 	// Of the epoch so far: the sum of the losses of all images, how many answers were right, and the number of images.
 	losses        float64
 	correct, seen int
+
+	chart chart
 }
 
 // run trains from where the checkpoints stand, or from the beginning.
@@ -55,6 +57,7 @@ func (t *training) run(ctx context.Context) (err error) {
 			return err
 		}
 		fmt.Fprintf(curve, "%d %d %x\n", b.Epoch+1, b.InEpoch+1, loss)
+		t.chart.add(b.Step+1, float64(loss))
 		t.losses += float64(loss) * float64(b.Data.len())
 		t.correct += right
 		t.seen += b.Data.len()
@@ -77,7 +80,7 @@ func (t *training) checkpoints() opgen.Checkpoints {
 func (t *training) fixed() map[string]string {
 	o := t.options
 	return map[string]string{"seed": fmt.Sprint(o.seed), "batch": fmt.Sprint(o.batch), "devices": fmt.Sprint(o.devices), "epochs": fmt.Sprint(o.epochs),
-		"schedule": o.rates, "clip": fmt.Sprint(o.clip), "load": o.load}
+		"schedule": o.rates, "clip": fmt.Sprint(o.clip), "decay": fmt.Sprint(o.decay), "average": fmt.Sprint(o.average), "load": o.load}
 }
 
 // save writes a checkpoint.

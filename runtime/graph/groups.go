@@ -1,0 +1,37 @@
+package graph
+
+import "fmt"
+
+// Group is weights that an optimizer of their own updates.
+type Group struct {
+	// Weights reports whether a weight belongs to the group; nil takes all.
+	Weights func(Tensor) bool
+	// Optimizer updates the weights; nil leaves them as they are.
+	Optimizer Optimizer
+}
+
+// Groups returns an optimizer that updates each weight as the first group says that the weight belongs to: biases without the
+// decay of other weights, for example. Training with it is an error where a weight belongs to no group, or a group has no weight.
+func Groups(groups ...Group) Optimizer {
+	return func(g *Graph, weights, grads []Tensor) {
+		members := make([]struct{ weights, grads []Tensor }, len(groups))
+	each:
+		for i, w := range weights {
+			for k := range groups {
+				if groups[k].Weights == nil || groups[k].Weights(w) {
+					members[k].weights, members[k].grads = append(members[k].weights, w), append(members[k].grads, grads[i])
+					continue each
+				}
+			}
+			g.errs = append(g.errs, fmt.Errorf("groups: want a group of weight %s, got none among %d groups", w.Name(), len(groups)))
+		}
+		for k, m := range members {
+			switch {
+			case len(m.weights) == 0:
+				g.errs = append(g.errs, fmt.Errorf("groups: want a weight in group %d of %d, got none: groups before it have all that it would take", k, len(groups)))
+			case groups[k].Optimizer != nil:
+				groups[k].Optimizer(g, m.weights, m.grads)
+			}
+		}
+	}
+}
