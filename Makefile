@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -132,6 +132,11 @@ MUTATIONS ?= 400
 ONLY ?=
 mutate-code:
 	$(GO) run ./test/mutate -code -n $(MUTATIONS) -seed $(SEED) -only '$(ONLY)'
+
+# mutate-kit changes the kernels of a module outside of the tree in 100 small ways, one at a time, and fails if package optest notices
+# less than 95 % of them. It takes some minutes.
+mutate-kit:
+	$(GO) run ./test/mutate -kit -n 100 -seed $(SEED)
 
 # mutate-maker changes what makes plans in every way that test/mutate knows, one at a time, and fails if the verifier
 # accepts a wrong plan. It takes about five minutes.
