@@ -19,17 +19,7 @@ func TestCommands(t *testing.T) {
 			call := v.call(f)
 			fmt.Fprintf(&comment, "//	%s\n//	    %s\n", call, f.does)
 			fmt.Fprintf(&table, "| `%s` | %s |\n", strings.ReplaceAll(call, "|", `\|`), f.does)
-			fmt.Fprintf(&page, "    %s\n", call)
-		}
-		for i, f := range v.forms {
-			if i == 0 {
-				page.WriteString("\n")
-			}
-			if len(v.forms) > 1 {
-				fmt.Fprintf(&page, "- `%s`: %s\n", f.args, f.does)
-			} else {
-				fmt.Fprintf(&page, "%s.\n", strings.ToUpper(f.does[:1])+f.does[1:])
-			}
+			fmt.Fprintf(&page, "- `%s`: %s\n", call, f.does)
 		}
 		page.WriteString("\n| flag | |\n|---|---|\n")
 		for _, o := range v.allOptions() {
