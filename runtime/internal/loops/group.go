@@ -75,7 +75,7 @@ func (c *compiler[T]) depth(s *statement) int {
 	switch {
 	case s.add:
 		return c.separate(s)
-	case c.moves(s):
+	case c.copies(s): // also if it adds, so that a range gives the same elements
 		if row, col := crossed(s, s.vars); row != nil { // a tile goes over both
 			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
 		}
@@ -325,9 +325,12 @@ func (c *compiler[T]) strips(s *statement) bool {
 }
 
 // moves reports whether a statement only copies elements of a tensor of the same type.
-func (c *compiler[T]) moves(s *statement) bool {
+func (c *compiler[T]) moves(s *statement) bool { return c.copies(s) && !c.tensors[s.target].Add }
+
+// copies reports whether a statement copies elements, or adds them to those of its tensor.
+func (c *compiler[T]) copies(s *statement) bool {
 	n := s.value
-	if n.Op != term.Element || n.Read.Which != nil || s.guard != nil || s.add || s.left.Which != nil || c.tensors[s.target].Add ||
+	if n.Op != term.Element || n.Read.Which != nil || s.guard != nil || s.add || s.left.Which != nil ||
 		c.tensors[n.Read.Tensor].Type != c.tensors[s.target].Type {
 		return false
 	}
