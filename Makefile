@@ -11,9 +11,11 @@ export GOFLAGS += -trimpath
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
+	@echo "Go compiles the example, which takes up to a minute at the first time."
 	$(GO) run ./examples/digits
 
 generate:
+	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."
 	@$(GO) tool opgen generate
 
 # test runs all tests, after checking that what is checked in is what the specs generate.
@@ -68,6 +70,7 @@ FUZZTIME ?= 30s
 FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 20x
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
+	$(GO) test -run '^$$' -fuzz FuzzFile $(FUZZFLAGS) ./internal/format
 	$(GO) test -run '^$$' -fuzz '^FuzzSpec$$' $(FUZZFLAGS) ./internal/driver
 	$(GO) test -run '^$$' -fuzz FuzzSpecSet $(FUZZFLAGS) ./internal/driver
 	$(GO) test -run '^$$' -fuzz FuzzExamples $(FUZZFLAGS) ./internal/driver
@@ -109,9 +112,10 @@ simd:
 ulp:
 	$(GO) test ./runtime/internal/simd -count 1 -v -timeout 3h -run '^TestAccuracy32$$' -all
 
-# lint checks the format of hand-written and generated code.
+# lint checks the format of hand-written and generated code, and of specs.
 lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)"
+	$(GO) tool opgen fmt -l
 
 # deadcode fails if there are functions that no program, no example and no test calls, and lists them.
 deadcode:

@@ -54,6 +54,7 @@ var elsewhere = []struct {
 // figures lists blocks that no test can check, by page and first line, with the reason.
 var figures = map[string]string{
 	"architecture.md specs/*.toml --read--> syntax trees --check--> findings": "a drawing of how data flows",
+	"commands.md [[rule]]": "a file of another program, Taplo",
 }
 
 // TestBlocks checks that a test claims each block of code of the pages. Blocks that no other test reads are checked here: commands
