@@ -343,14 +343,15 @@ func lines(v *source.Literal, t *keys.Table, indent string) string {
 	}
 	p.comments(v.Below)
 	p.trim()
-	out := v.Open + "\n"
+	var b strings.Builder
+	b.WriteString(v.Open + "\n")
 	for _, l := range beside(p.lines) {
 		if l != "" {
 			l = indent + "  " + l
 		}
-		out += l + "\n"
+		b.WriteString(l + "\n")
 	}
-	return out + indent + map[string]string{"[": "]", "{": "}"}[v.Open]
+	return b.String() + indent + map[string]string{"[": "]", "{": "}"}[v.Open]
 }
 
 // same reports whether two files mean the same: they have the same values, and names of the file stand in the same order.
