@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -11,9 +11,11 @@ export GOFLAGS += -trimpath
 
 # run brings generated code up to date and trains the example classifier.
 run: generate
+	@echo "Go compiles the example, which takes up to a minute at the first time."
 	$(GO) run ./examples/digits
 
 generate:
+	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."
 	@$(GO) tool opgen generate
 
 # test runs all tests, after checking that what is checked in is what the specs generate.
@@ -68,6 +70,7 @@ FUZZTIME ?= 30s
 FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 20x
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
+	$(GO) test -run '^$$' -fuzz FuzzFile $(FUZZFLAGS) ./internal/format
 	$(GO) test -run '^$$' -fuzz '^FuzzSpec$$' $(FUZZFLAGS) ./internal/driver
 	$(GO) test -run '^$$' -fuzz FuzzSpecSet $(FUZZFLAGS) ./internal/driver
 	$(GO) test -run '^$$' -fuzz FuzzExamples $(FUZZFLAGS) ./internal/driver
@@ -109,9 +112,10 @@ simd:
 ulp:
 	$(GO) test ./runtime/internal/simd -count 1 -v -timeout 3h -run '^TestAccuracy32$$' -all
 
-# lint checks the format of hand-written and generated code.
+# lint checks the format of hand-written and generated code, and of specs.
 lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)"
+	$(GO) tool opgen fmt -l
 
 # deadcode fails if there are functions that no program, no example and no test calls, and lists them.
 deadcode:
@@ -128,6 +132,11 @@ MUTATIONS ?= 400
 ONLY ?=
 mutate-code:
 	$(GO) run ./test/mutate -code -n $(MUTATIONS) -seed $(SEED) -only '$(ONLY)'
+
+# mutate-kit changes the kernels of a module outside of the tree in 100 small ways, one at a time, and fails if package optest notices
+# less than 95 % of them. It takes some minutes.
+mutate-kit:
+	$(GO) run ./test/mutate -kit -n 100 -seed $(SEED)
 
 # mutate-maker changes what makes plans in every way that test/mutate knows, one at a time, and fails if the verifier
 # accepts a wrong plan. It takes about five minutes.

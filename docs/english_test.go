@@ -120,7 +120,7 @@ func TestProse(t *testing.T) {
 }
 
 // systems are other systems that pages name, each as it is written.
-var systems = []string{"FlexFlow", "Legate", "Legion", "Mirage", "PyTorch", "ONNX", "Graphviz", "Perfetto", "oneTBB", "StarPU", "NumPy", "protobuf-go", "BurntSushi/toml", "jennifer", "gonum", "Gonum", "sqlc"}
+var systems = []string{"FlexFlow", "Legate", "Legion", "Mirage", "PyTorch", "ONNX", "Graphviz", "Perfetto", "oneTBB", "StarPU", "NumPy", "protobuf-go", "BurntSushi/toml", "jennifer", "gonum", "Gonum", "sqlc", "GoMLX", "Gorgonia"}
 
 // TestSystemsAreLinked checks that a page which names another system links to it.
 func TestSystemsAreLinked(t *testing.T) {

@@ -29,6 +29,8 @@ type Options struct {
 	Force bool
 	// Plugins run in addition to those of opgen.toml.
 	Plugins []Plugin
+	// Progress is told what the run does from now on, such as "checking specs". nil is told nothing.
+	Progress func(stage string)
 }
 
 // Plugin is a plug-in that runs within this process.
@@ -96,6 +98,9 @@ func Check(o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Progress != nil {
+		o.Progress("checking specs")
+	}
 	p, err := driver.Load(root)
 	if err != nil {
 		return nil, err
@@ -121,7 +126,7 @@ func run(ctx context.Context, o Options, do func(context.Context, string, driver
 	if err != nil {
 		return nil, err
 	}
-	d := driver.Options{Force: o.Force}
+	d := driver.Options{Force: o.Force, Progress: o.Progress}
 	for _, p := range o.Plugins {
 		options := []byte("{}")
 		if p.Options != nil {

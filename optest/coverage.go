@@ -58,7 +58,7 @@ func Checks() []Check {
 		{"Elementwise", "elementwise", "a step that is declared elementwise reads and writes only the elements of its indices", nil, func(k *Kit, t *testing.T) { k.Elementwise(t) }, elementwise},
 		{"Checked", "checked", "the task keeps to the rules of [checked mode](backend.md#checked-mode)", everyTask, (*Kit).Checked, nil},
 		{"Fusions", "fused", "a fused operator computes what the pair computes that it replaces", nil, (*Kit).Fusions, func(o *graph.Operator) bool { return len(o.Fusions) > 0 }},
-		{"KernelsComputeFormulas", "formula", "kernels compute the formula of the spec, and its gradient", nil, (*Kit).KernelsComputeFormulas, func(o *graph.Operator) bool { return len(o.Formula) > 0 }},
+		{"KernelsComputeFormulas", "formula", "kernels compute the formula of the spec, and its gradient, or what the option Reference gives", nil, (*Kit).KernelsComputeFormulas, func(o *graph.Operator) bool { return len(o.Formula) > 0 }},
 		{"Sharding", "divided", "parts of tensors, along the dimensions that the spec divides, give what the whole gives", nil, (*Kit).Sharding, func(o *graph.Operator) bool { return len(o.Shards) > 0 }},
 		{"SameTensorTwice", "same tensor", "gradients equal differences where one tensor is bound to several inputs", nil, func(k *Kit, t *testing.T) { k.SameTensorTwice(t) }, trains},
 		{"EveryGradientIsCompared", "compared", "an example compares the gradients with differences, and one in f32 with f64", nil, (*Kit).EveryGradientIsCompared, trains},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/nonzero"
 	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
@@ -45,6 +46,23 @@ func ExamplePartners() {
 	var operators []*graph.Operator         // catalogue.Operators() of the module
 	_ = func(t *testing.T) {
 		optest.All(t, register, operators, optest.Register(catalogue.Register), optest.Partners(elementunary.Operator))
+	}
+	// Output:
+}
+
+// The numbers of elements that are not zero follow from no formula, so a function of Go says what they are.
+func ExampleReference() {
+	reference := optest.Reference("nonzero", func(c optest.Call) map[string][]float64 {
+		n := 0.0
+		for _, x := range c.Tensors["input"] {
+			if x != 0 {
+				n++
+			}
+		}
+		return map[string][]float64{"number": {n}} // the output of indices is left out
+	})
+	_ = func(t *testing.T) {
+		optest.All(t, catalogue.Register, []*graph.Operator{nonzero.Operator}, reference)
 	}
 	// Output:
 }

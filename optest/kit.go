@@ -40,6 +40,7 @@ type config struct {
 	tolerances map[string]float64
 	skips      map[skip]string // with the reason
 	partners   []*graph.Operator
+	references map[string]func(Call) map[string][]float64
 	errs       []error
 }
 
@@ -110,7 +111,7 @@ func Skip(check, operator, reason string) Option {
 func New(register func(*task.Registry) error, operators []*graph.Operator, opts ...Option) (*Kit, error) {
 	c := config{
 		registers: []func(*task.Registry) error{register}, tolerances: map[string]float64{}, skips: map[skip]string{},
-		values: map[slotName]func(*rand.Rand, Input) []float64{},
+		values: map[slotName]func(*rand.Rand, Input) []float64{}, references: map[string]func(Call) map[string][]float64{},
 	}
 	for _, o := range opts {
 		o(&c)
@@ -147,6 +148,11 @@ func (k *Kit) misfits() []error {
 	for name := range k.config.tolerances {
 		if k.operator(name) == nil {
 			out = append(out, fmt.Errorf("Tolerance(%s): want an operator of the kit", name))
+		}
+	}
+	for name := range k.config.references {
+		if o := k.operator(name); o == nil || len(o.Formula) > 0 {
+			out = append(out, fmt.Errorf("Reference(%s): want an operator of the kit without a formula", name))
 		}
 	}
 	for s := range k.config.skips {

@@ -14,6 +14,7 @@ import (
 // TestMisfits gives options that do not fit the operators.
 func TestMisfits(t *testing.T) {
 	zeros := func(_ *rand.Rand, x Input) []float64 { return make([]float64, x.Shape[0]) }
+	nothing := func(Call) map[string][]float64 { return nil }
 	for _, tt := range []struct {
 		option Option
 		want   string
@@ -26,6 +27,8 @@ func TestMisfits(t *testing.T) {
 		{Tolerance("softmx", 2), "Tolerance(softmx): want an operator of the kit"},
 		{Values("softmax", "inputs", zeros), "Values(softmax, inputs): want an operator of the kit and one of its slots"},
 		{Values("softmax", "output", zeros), "Values(softmax, output): want an input or a weight, got a slot with the role output"},
+		{Reference("softmx", nothing), "Reference(softmx): want an operator of the kit without a formula"},
+		{Reference("softmax", nothing), "Reference(softmax): want an operator of the kit without a formula"},
 		{Register(catalogue.Register), "operator "},
 	} {
 		_, err := New(catalogue.Register, []*graph.Operator{softmax.Operator}, tt.option)

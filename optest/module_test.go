@@ -30,6 +30,7 @@ var mistakes = []mistake{
 	{"a gradient that is put twice", "running_total.go", "a.GradInput.Put(i, a.GradOutput.At(i))", "a.GradInput.Put(i, a.GradOutput.At(i)); a.GradInput.Put(i, a.GradOutput.At(i))", "Checked", "running_total", "want one value put"},
 	{"a write beyond the range", "running_total.go", "a.Output.Set(i, total)", "a.Output.Set(i, total); a.Output.Set((i+1)%a.Output.Len(), total)", "Checked", "running_total", "range"},
 	{"results that depend on the worker", "running_total.go", "total := a.Total.At(i) + a.Input.At(i)", "total += T(c.Worker)", "Determinism", "running_total", "workers"},
+	{"a wrong total", "running_total.go", "a.Total.Set(i, total)", "a.Total.Set(i, total+1)", "KernelsComputeFormulas", "running_total", "as the reference gives"},
 	{"results that depend on the range", "cumsum.go", "sum += in.At(k)", "sum += in.At(k) + T(i-r.Lo)", "CutsDoNotMatter", "cumsum", "ranges of at most 2 indices"},
 	{"a crash without elements", "bag_sum.go", "var grad T", "_ = a.GradOutput.At(0)", "SingleExtents", "bag_sum", "bag_sum.go"},
 	{"a read of elements that are not there", "cumsum.go", "in, out := a.Input.Lane(i), a.Output.Lane(i)", "_ = in.At(0)", "EmptyExtents", "cumsum", "cumsum.go"},

@@ -213,7 +213,8 @@ func newFixture(s sample, d domain) (*fixture, error) {
 			switch {
 			case slot.Role == task.RoleInput:
 				draw.tensor(x, f.node.Resolved, i)
-			case slot.Role == task.RoleWeight && (slot.Trainable || s.kit.config.values[slotName{s.title(), slot.Name}] != nil):
+			case slot.Role == task.RoleWeight && (slot.Trainable || !s.changes(i) || s.kit.config.values[slotName{s.title(), slot.Name}] != nil):
+				// What forward changes begins as its initializer says. A weight that is only read is not zeros where it matters.
 				draw.tensor(x, nil, i)
 			case slot.Role == task.RoleOutput && x.Type().IsFloat():
 				f.seeds[x] = f.g.Input("seed of "+x.Name(), x.Type(), x.Shape()...)

@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"maps"
 	"os"
-	"os/signal"
 	"path"
 	"slices"
 
@@ -25,7 +24,7 @@ func (c *command) breaking() int {
 	if c.against == "" {
 		return c.fail(errors.New("breaking: want -against REVISION, such as -against v0.1.0"))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := interruptible()
 	defer stop()
 	root, err := config.Find(c.dir)
 	if err != nil {
@@ -43,15 +42,12 @@ func (c *command) breaking() int {
 		return c.fail(err)
 	}
 	if c.format == "json" {
-		if err := c.printJSON(append([]breaking.Change{}, found...)); err != nil {
-			return c.fail(err)
-		}
-	} else {
-		for _, f := range found {
-			fmt.Fprintln(c.stdout, f)
-		}
-		fmt.Fprintf(c.stdout, "opgen: %s since %s\n", english.Count(len(found), "breaking change"), c.against)
+		return c.print(append([]breaking.Change{}, found...), len(found) > 0)
 	}
+	for _, f := range found {
+		fmt.Fprintln(c.stdout, f)
+	}
+	fmt.Fprintf(c.stdout, "opgen: %s since %s\n", english.Count(len(found), "breaking change"), c.against)
 	if len(found) > 0 {
 		return findings
 	}

@@ -41,21 +41,16 @@ func (c *command) init() int {
 	if c.module != "" {
 		files = append([]string{"go.mod"}, files...)
 	}
-	for _, f := range files {
-		fmt.Fprintln(c.stdout, "wrote", f)
-	}
-	next := "run go tool opgen new NAME, then go tool opgen generate"
+	w := written{Files: files, Tool: new(true), Next: "run go tool opgen new NAME, then go tool opgen generate"}
 	if c.op != "" {
-		next = fmt.Sprintf("change specs/%s.toml, then run go tool opgen generate", c.op)
+		w.Next = fmt.Sprintf("change specs/%s.toml, then run go tool opgen generate", c.op)
 	}
-	added, err := gomod.AddTool(root, tool, gomod.Module{Path: version.Module, Version: "v" + version.Version})
-	switch {
-	case err != nil:
+	own, _, _ := strings.Cut(self(), " ")
+	added, err := gomod.AddTool(root, tool, gomod.Module{Path: version.Module, Version: "v" + own})
+	if err != nil {
 		fmt.Fprintf(c.stderr, "opgen: note: go.mod does not have the tool opgen, and without downloads the go command cannot add it: %v\n", err)
-		next = "run go get -tool " + tool + ", then " + strings.TrimPrefix(next, "run ")
-	case added:
-		fmt.Fprintf(c.stdout, "go.mod requires %s, and has its tool opgen\n", version.Module)
+		w.Tool, w.Next = new(false), "run go get -tool "+tool+", then "+strings.TrimPrefix(w.Next, "run ")
 	}
-	fmt.Fprintln(c.stdout, "next:", next)
-	return clean
+	w.added = added
+	return c.wrote(w)
 }

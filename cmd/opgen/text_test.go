@@ -231,5 +231,15 @@ func TestF13LargeInput(t *testing.T) {
 		if status, out := s.inProcess("check"); status == clean || len(out) > 100000 {
 			t.Errorf("%s: status %d, %d bytes:\n%.300s", name, status, len(out), out)
 		}
+		if status, out := s.inProcess("fmt", "-l"); len(out) > 1000 {
+			t.Errorf("%s: fmt: status %d, %d bytes:\n%.300s", name, status, len(out), out)
+		}
+	}
+	// Many elements, lines, keys and comments within the limits.
+	lines := "x = [" + repeat("\n  1, # one", 9000) + "\n]\n" + repeat("# comment\n\n", 9000) + "y = [" + repeat("{ a = [1,\n2] },", 9000) + "]\n" + repeat("[[a]]\n", 9000)
+	s := newSandbox(t)
+	s.write("specs/scale.toml", lines)
+	if status, out := s.inProcess("fmt"); status != clean {
+		t.Errorf("a long file: status %d:\n%.300s", status, out)
 	}
 }

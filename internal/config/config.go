@@ -80,7 +80,7 @@ func Parse(root, name, text string, list *diag.List) (*Config, error) {
 		return nil, nil
 	}
 	fields := map[string]*string{"specs": &c.Specs, "output": &c.Output, "kernels": &c.Kernels, "runtime": &c.Runtime, "pages": &c.Pages}
-	known := []string{"edition", "specs", "output", "kernels", "runtime", "pages", "use", "plugin"}
+	known := Keys.Names()
 	var free []string // known keys that are absent
 	for _, k := range known {
 		if table.Get(k) == nil {

@@ -24,10 +24,7 @@ type Plugin struct {
 	Span    source.Span   // of its name
 }
 
-var (
-	pluginKeys = []string{"name", "command", "out", "options", "inputs", "timeout"}
-	pluginName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
-)
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
 // defaultTimeout is long enough for go run to compile a plug-in first.
 const defaultTimeout = 5 * time.Minute
@@ -59,7 +56,10 @@ func (c *Config) plugins(n source.Node, list *diag.List) {
 
 func readPlugin(t *source.Table, list *diag.List) *Plugin {
 	p := &Plugin{Options: "{}", Timeout: defaultTimeout, Span: t.Span}
-	missing := map[string]bool{"name": true, "command": true, "out": true}
+	known, missing := pluginKeys.Names(), map[string]bool{}
+	for _, k := range pluginKeys.Keys {
+		missing[k.Name] = k.Required
+	}
 	for _, e := range t.Entries {
 		missing[e.Key] = false
 		at := source.SpanOf(e.Value)
@@ -121,14 +121,14 @@ func readPlugin(t *source.Table, list *diag.List) *Plugin {
 			p.Timeout = time.Duration(seconds) * time.Second
 		default:
 			d := list.Add(diag.UnknownKey, e.KeySpan, "[[plugin]] has no key %s", e.Key)
-			if n := d.Nearest(e.Key, pluginKeys); n != "" {
+			if n := d.Nearest(e.Key, known); n != "" {
 				missing[n] = false
 			} else {
-				d.Hinted("keys are %s", strings.Join(pluginKeys, ", "))
+				d.Hinted("keys are %s", strings.Join(known, ", "))
 			}
 		}
 	}
-	for _, key := range pluginKeys {
+	for _, key := range known {
 		if missing[key] {
 			list.Add(diag.MissingKey, t.Span, "[[plugin]]: %s is missing", key)
 		}

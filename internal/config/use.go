@@ -66,8 +66,8 @@ func readUse(n source.Node, list *diag.List) *Use {
 			at := source.SpanOf(e.Value)
 			s, ok := text(e.Value)
 			switch {
-			case e.Key != "module" && e.Key != "as":
-				list.Add(diag.UnknownKey, e.KeySpan, "use has no key %s", e.Key).Hinted("keys are module, as")
+			case useKeys.Key(e.Key) == nil:
+				list.Add(diag.UnknownKey, e.KeySpan, "use has no key %s", e.Key).Hinted("keys are %s", strings.Join(useKeys.Names(), ", "))
 			case !ok:
 				list.Add(diag.WrongKind, at, "%s: want a string, got %s", e.Key, english.Article(source.Kind(e.Value)))
 			case e.Key == "module":

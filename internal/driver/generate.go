@@ -38,6 +38,14 @@ type Options struct {
 	Force bool
 	// Plugins are plug-ins of this process, besides those in opgen.toml.
 	Plugins []Plugin
+	// Progress is told what the run does from now on; nil if nothing is to be told.
+	Progress func(stage string)
+}
+
+func (o Options) progress(stage string) {
+	if o.Progress != nil {
+		o.Progress(stage)
+	}
 }
 
 // Diff returns what Generate would change. It writes nothing. The error says which file cannot be read.
@@ -62,6 +70,7 @@ func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 			return r, nil
 		}
 	}
+	o.progress("waiting for other runs")
 	release, err := lock.Acquire(ctx, root)
 	if err != nil {
 		return nil, err
@@ -79,6 +88,7 @@ func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 	if err := r.noSpecs(); err != nil && !o.Force {
 		return r, err
 	}
+	o.progress("writing files")
 	if err := write(dirs, r.Changes); err != nil {
 		return r, err
 	}
@@ -157,6 +167,7 @@ func (p *Project) makers(own []Plugin) (map[string]func(context.Context) ([]arti
 
 // compare finds what differs, and also returns the open output folders.
 func compare(ctx context.Context, root string, o Options) (*Result, []*output.Dir, error) {
+	o.progress("checking specs")
 	p, err := Load(root)
 	r := &Result{Project: p}
 	if err != nil || p.Module() == nil {
@@ -177,11 +188,13 @@ func compare(ctx context.Context, root string, o Options) (*Result, []*output.Di
 	folders := slices.Sorted(maps.Keys(makers))
 	made, errs := make([][]artifact.Artifact, len(folders)), make([]error, len(folders))
 	for i, folder := range folders {
+		o.progress("making files of " + folder)
 		made[i], errs[i] = makers[folder](ctx)
 	}
 	if err := errors.Join(errs...); err != nil || !p.Findings.Empty() {
 		return r, nil, err
 	}
+	o.progress("comparing files")
 	var dirs []*output.Dir
 	for i, folder := range folders {
 		for _, f := range made[i] {

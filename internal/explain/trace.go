@@ -15,76 +15,106 @@ import (
 	"github.com/opgen/opgen/internal/sourcemap"
 )
 
-// Line traces a line between a spec and generated code. For a line of a generated file, it prints the
-// declaration that holds the line, and the line of the spec. For a line of a spec, it prints the declarations
+// Trace connects a line of a spec with generated code.
+type Trace struct {
+	Spec         Place   `json:"spec"`
+	Declarations []Place `json:"declarations"`
+
+	from Place // which of them was asked for
+}
+
+// Place is a line of a file, which is relative to the module's root, with slashes.
+type Place struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Text string `json:"text"` // of the line of a spec, or the name of a declaration
+}
+
+func (p Place) String() string { return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text) }
+
+// Line traces a line between a spec and generated code. For a line of a generated file, it finds the
+// declaration that holds the line, and the line of the spec. For a line of a spec, it finds the declarations
 // that come from the line. root is the module's folder, output that of the generated packages below it, and
 // file is relative to root, with slashes. It returns an error if a file has changed since the code was
 // generated.
-func Line(w io.Writer, root, output, file string, line int) error {
+func Line(root, output, file string, line int) (*Trace, error) {
 	if strings.HasPrefix(file, output+"/") {
-		return generatedLine(w, root, file, line)
+		return generatedLine(root, file, line)
 	}
-	return specLine(w, root, output, file, line)
+	return specLine(root, output, file, line)
 }
 
-// generatedLine prints the declaration that holds a line of a generated file, and the line of the spec.
-func generatedLine(w io.Writer, root, file string, line int) error {
+// Print prints the line that was asked for, and below it where it leads.
+func (t *Trace) Print(w io.Writer) {
+	if t.from != t.Spec {
+		fmt.Fprintf(w, "%v\n%v\n", t.from, t.Spec)
+		return
+	}
+	fmt.Fprintln(w, t.Spec)
+	for _, d := range t.Declarations {
+		fmt.Fprintf(w, "  %v\n", d)
+	}
+}
+
+// generatedLine finds the declaration that holds a line of a generated file, and the line of the spec.
+func generatedLine(root, file string, line int) (*Trace, error) {
 	m, err := load(root, path.Dir(file))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	i := slices.IndexFunc(m.Files, func(f sourcemap.File) bool { return f.Name == path.Base(file) })
 	if i < 0 {
-		return fmt.Errorf("%s: not in the source map of its package", file)
+		return nil, fmt.Errorf("%s: not in the source map of its package", file)
 	}
 	if _, err := current(root, file, m.Files[i].Sum); err != nil {
-		return err
+		return nil, err
 	}
 	d := m.Files[i].At(line)
 	if d == nil {
-		return fmt.Errorf("%s:%d: no declaration stands here", file, line)
+		return nil, fmt.Errorf("%s:%d: no declaration stands here", file, line)
 	}
 	text, err := current(root, m.Spec, m.Sum)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = fmt.Fprintf(w, "%s:%d: %s\n%s:%d: %s\n", file, d.Line, d.Name, m.Spec, d.SpecLine, lineOf(text, d.SpecLine))
-	return err
+	from := Place{file, d.Line, d.Name}
+	return &Trace{Place{m.Spec, d.SpecLine, lineOf(text, d.SpecLine)}, []Place{from}, from}, nil
 }
 
-// specLine prints the declarations that come from a line of a spec or, if there are none, from the last line
+// specLine finds the declarations that come from a line of a spec or, if there are none, from the last line
 // before it.
-func specLine(w io.Writer, root, output, file string, line int) error {
+func specLine(root, output, file string, line int) (*Trace, error) {
 	list, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(output), "*", sourcemap.Name))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range list {
 		folder := path.Join(output, filepath.Base(filepath.Dir(p)))
 		m, err := load(root, folder)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if m.Spec != file {
 			continue
 		}
 		text, err := current(root, file, m.Sum)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		decls, from := m.From(line)
 		if from == 0 {
 			break
 		}
-		fmt.Fprintf(w, "%s:%d: %s\n", file, from, lineOf(text, from))
+		at := Place{file, from, lineOf(text, from)}
+		t := &Trace{Spec: at, from: at}
 		for _, name := range slices.Sorted(maps.Keys(decls)) {
 			for _, d := range decls[name] {
-				fmt.Fprintf(w, "  %s:%d: %s\n", path.Join(folder, name), d.Line, d.Name)
+				t.Declarations = append(t.Declarations, Place{path.Join(folder, name), d.Line, d.Name})
 			}
 		}
-		return nil
+		return t, nil
 	}
-	return fmt.Errorf("%s:%d: no declaration is generated from this line", file, line)
+	return nil, fmt.Errorf("%s:%d: no declaration is generated from this line", file, line)
 }
 
 // load reads the source map of a generated package.

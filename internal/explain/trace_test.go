@@ -16,7 +16,10 @@ const root = "../.."
 func line(t *testing.T, root, file string, n int) (string, error) {
 	t.Helper()
 	var b strings.Builder
-	err := explain.Line(&b, root, "generated", file, n)
+	found, err := explain.Line(root, "generated", file, n)
+	if err == nil {
+		found.Print(&b)
+	}
 	return b.String(), err
 }
 

@@ -5,7 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"sync"
+
+	"golang.org/x/term"
 )
 
 // trouble is the exit status of a command whose output is lost.
@@ -27,6 +30,12 @@ func (p *Printer) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)
 	p.err = cmp.Or(p.err, err)
 	return n, err
+}
+
+// Terminal reports whether what is written goes to a terminal.
+func (p *Printer) Terminal() bool {
+	f, ok := p.w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Err returns the first error of a write.

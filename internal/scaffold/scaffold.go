@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/format"
+	goformat "go/format"
 	"io/fs"
 	"os"
 	"path"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/opgen/opgen/internal/cname"
 	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/format"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/kernelfile"
@@ -120,10 +121,14 @@ func execute(name, path string, data map[string]any) ([]byte, error) {
 	if err := t.Execute(&b, data); err != nil {
 		return nil, err
 	}
-	if filepath.Ext(path) != ".go" {
-		return b.Bytes(), nil
+	switch filepath.Ext(path) {
+	case ".go":
+		return goformat.Source(b.Bytes())
+	case ".toml":
+		text, err := format.File(path, b.String())
+		return []byte(text), err
 	}
-	return format.Source(b.Bytes())
+	return b.Bytes(), nil
 }
 
 // write writes files below a module's root that do not exist, all or none, and returns their paths.

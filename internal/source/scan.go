@@ -310,14 +310,24 @@ func (s *scanner) value() (Node, error) {
 	case '{':
 		return s.inlineTable()
 	}
+	end, err := s.bare()
+	if err != nil {
+		return nil, err
+	}
+	return &Scalar{Span: Span{s.file, start, end}}, nil
+}
+
+// bare skips a value that is neither quoted nor in brackets, and returns where it ends.
+func (s *scanner) bare() (end int, err error) {
+	start := s.pos
 	for s.pos < len(s.text) && !strings.ContainsRune(",]}\n\r#", rune(s.text[s.pos])) {
 		s.pos++
 	}
-	end := start + len(strings.TrimRight(s.text[start:s.pos], " \t"))
+	end = start + len(strings.TrimRight(s.text[start:s.pos], " \t"))
 	if end == start {
-		return nil, errSyntax
+		return 0, errSyntax
 	}
-	return &Scalar{Span: Span{s.file, start, end}}, nil
+	return end, nil
 }
 
 // quoted skips a string of any of the four kinds.

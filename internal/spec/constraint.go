@@ -82,7 +82,7 @@ func (r *reader) constraints(e *source.Entry) []*Constraint {
 		return nil
 	}
 	for _, n := range a.Elems {
-		if sub := r.sub(&source.Entry{Key: e.Key, Value: n}); sub != nil {
+		if sub := r.sub(&source.Entry{Key: e.Key, Value: n}, constraintKeys(partition.Kinds()...)); sub != nil {
 			if c := r.constraint(sub); c != nil {
 				out = append(out, c)
 			}
@@ -103,7 +103,7 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	}
 	switch len(kinds) {
 	case 0:
-		t.done("a constraint")
+		t.done()
 		if r.list.Len() == before {
 			r.list.Add(diag.MissingKey, c.Span, "want one of %s", strings.Join(partition.Kinds(), ", "))
 		}
@@ -118,14 +118,15 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	c.Kind, _ = partition.ParseKind(e.Key)
 	form := c.Kind.Form()
 	fields := t
+	t.keys = constraintKeys(e.Key)
 	switch form.Terms {
 	case partition.AnyTerms:
 		c.Terms = r.strings(e)
 	case partition.SourceTarget:
-		if fields = r.sub(e); fields == nil {
+		if fields = r.sub(e, linkKeys(c.Kind)); fields == nil {
 			return nil
 		}
-		c.Terms = []Str{fields.required("from", "the tensor whose tiles are known"), fields.required("to", "the tensor whose tiles follow")}
+		c.Terms = []Str{fields.required("from"), fields.required("to")}
 	default:
 		c.Terms = []Str{r.str(e)}
 	}
@@ -142,9 +143,9 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 		}
 	}
 	if fields != t {
-		fields.done(e.Key)
+		fields.done()
 	}
-	t.done("a constraint")
+	t.done()
 	if r.list.Len() > before || slices.ContainsFunc(c.Terms, func(s Str) bool { return !s.Set() }) {
 		return nil
 	}

@@ -21,7 +21,7 @@ type CUDATask struct {
 
 // kernels reads where kernels for other targets are.
 func (r *reader) kernels(e *source.Entry) *CUDA {
-	t := r.sub(e)
+	t := r.sub(e, kernelsKeys)
 	if t == nil {
 		return nil
 	}
@@ -29,16 +29,16 @@ func (r *reader) kernels(e *source.Entry) *CUDA {
 	if e := t.take("cuda"); e != nil {
 		out = r.cuda(e)
 	}
-	t.done("kernels")
+	t.done()
 	return out
 }
 
 func (r *reader) cuda(e *source.Entry) *CUDA {
-	t := r.sub(e)
+	t := r.sub(e, cudaKeys)
 	if t == nil {
 		return nil
 	}
-	x := &CUDA{Key: e.KeySpan, File: t.required("file", "the file with the device code, in the folder of kernels")}
+	x := &CUDA{Key: e.KeySpan, File: t.required("file")}
 	tasks := 0
 	for _, task := range t.t.Entries {
 		if _, ok := task.Value.(*source.Table); !ok {
@@ -52,12 +52,12 @@ func (r *reader) cuda(e *source.Entry) *CUDA {
 	if tasks == 0 {
 		t.missing("forward", "a table for each task that the file computes")
 	}
-	x.Bad = t.done("kernels.cuda")
+	x.Bad = t.done()
 	return x
 }
 
 func (r *reader) cudaTask(e *source.Entry) *CUDATask {
-	t := r.sub(e)
+	t := r.sub(e, cudaTaskKeys)
 	if t == nil {
 		return nil
 	}
@@ -65,6 +65,6 @@ func (r *reader) cudaTask(e *source.Entry) *CUDATask {
 	if s := t.take("shared"); s != nil {
 		x.Shared = r.expression(s)
 	}
-	t.done("the launch of a task")
+	t.done()
 	return x
 }

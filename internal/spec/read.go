@@ -35,15 +35,15 @@ func read(filePath, text string, r *reader) *Spec {
 		list.Add(diag.MissingKey, source.Span{File: root.File}, "the file is empty").Hinted("opgen new %s writes a spec to begin with", s.Base)
 		return s
 	}
-	t := r.table(root)
+	t := r.table(root, specKeys)
 	t.span = source.Span{File: root.File}
 	s.Unread, s.Kind = t.unread, Operator
 	if e := t.take("edition"); e == nil {
-		t.missing("edition", fmt.Sprintf("begin the file with edition = %d", edition))
-	} else if n, ok := r.integer(e); ok && n.V != edition {
-		list.Add(diag.BadValue, n.Span, "want edition %d, the only one so far, got %d", edition, n.V)
+		t.missing("edition", fmt.Sprintf("begin the file with edition = %d", Edition))
+	} else if n, ok := r.integer(e); ok && n.V != Edition {
+		list.Add(diag.BadValue, n.Span, "want edition %d, the only one so far, got %d", Edition, n.V)
 	}
-	s.Name = t.required("name", "the operator's name, which is also the file's")
+	s.Name = t.required("name")
 	if s.KindNode = t.str("kind"); s.KindNode.Set() {
 		s.Kind = Kind(r.oneOf(s.KindNode, kindNames))
 	} else if root.Get("kind") != nil {
@@ -51,14 +51,15 @@ func read(filePath, text string, r *reader) *Spec {
 	} else if r.misspelled(root, "kind") {
 		s.Kind = ""
 	}
-	s.Doc = t.required("doc", "one or more sentences about what it computes")
+	s.Doc = t.required("doc")
 	if s.Kind == Enum {
+		t.keys = enumKeys
 		s.Formula = t.str("formula")
 		s.Values = r.enumValues(t)
 		if e := root.Get("values"); e != nil {
 			s.ValuesSpan = source.SpanOf(e.Value)
 		}
-		t.done("an enum spec")
+		t.done()
 		return s
 	}
 	if s.Kind == "" {
@@ -76,10 +77,10 @@ func read(filePath, text string, r *reader) *Spec {
 	t.each("slots", func(e *source.Entry) { s.Slots = append(s.Slots, r.slot(e)) })
 	t.each("args", func(e *source.Entry) { s.Args = append(s.Args, r.arg(e)) })
 	t.each("require", func(e *source.Entry) {
-		if sub := r.sub(e); sub != nil {
+		if sub := r.sub(e, requireKeys); sub != nil {
 			s.Requires = append(s.Requires, &Require{Name: e.Key, Key: e.KeySpan,
-				That: sub.required("that", "the condition"), Message: sub.required("message", "what to tell the user")})
-			sub.done("a requirement")
+				That: sub.required("that"), Message: sub.required("message")})
+			sub.done()
 		}
 	})
 	t.each("tasks", func(e *source.Entry) { s.Tasks = append(s.Tasks, r.task(e)) })
@@ -89,7 +90,7 @@ func read(filePath, text string, r *reader) *Spec {
 		}
 	})
 	t.each("cost", func(e *source.Entry) {
-		if sub := r.sub(e); sub != nil {
+		if sub := r.sub(e, costKeys); sub != nil {
 			s.Costs = append(s.Costs, r.cost(e, sub))
 		}
 	})
@@ -97,13 +98,13 @@ func read(filePath, text string, r *reader) *Spec {
 		s.CUDA = r.kernels(e)
 	}
 	if e := t.take("sharding"); e != nil {
-		if sub := r.sub(e); sub != nil {
+		if sub := r.sub(e, shardingKeys); sub != nil {
 			s.Shards = append(r.shards(sub, "split", false), r.shards(sub, "reduce", true)...)
-			sub.done("sharding")
+			sub.done()
 		}
 	}
 	if e := t.take("examples"); e != nil {
-		r.tables(e, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
+		r.tables(e, exampleKeys, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
 	}
 	s.Validate = t.str("validate")
 	r.rewrites(s, t)
@@ -113,7 +114,7 @@ func read(filePath, text string, r *reader) *Spec {
 			list.Add(diag.NotYet, e.KeySpan, "the key %s is not supported yet", key)
 		}
 	}
-	t.done("a spec")
+	t.done()
 	return s
 }
 
@@ -122,9 +123,8 @@ var notYet = []string{"numerics", "expand", "shape_func"}
 
 func (r *reader) enumValues(t *tableReader) []*EnumValue {
 	var values []*EnumValue
-	e := t.take("values")
+	e := t.need("values")
 	if e == nil {
-		t.missing("values", "the names, each with a sentence about it")
 		t.unread["values"] = true
 		return nil
 	}
@@ -150,11 +150,9 @@ func (r *reader) enumValues(t *tableReader) []*EnumValue {
 func (r *reader) typeVar(e *source.Entry) *TypeVar {
 	v := &TypeVar{Name: e.Key, Key: e.KeySpan}
 	if sub, ok := e.Value.(*source.Table); ok {
-		t := r.table(sub)
-		if in := t.take("in"); in != nil {
+		t := r.table(sub, dtypeKeys)
+		if in := t.need("in"); in != nil {
 			v.Types, v.TypesSpan = r.strings(in), source.SpanOf(in.Value)
-		} else {
-			t.missing("in", "the allowed element types")
 		}
 		if from := t.take("from"); from != nil {
 			if many, ok := from.Value.(*source.Array); ok {
@@ -166,7 +164,7 @@ func (r *reader) typeVar(e *source.Entry) *TypeVar {
 				v.From = []Str{one}
 			}
 		}
-		v.Bad = t.done("a dtype variable")
+		v.Bad = t.done()
 		return v
 	}
 	before := r.list.Len()
@@ -181,18 +179,22 @@ func (r *reader) let(e *source.Entry) *Let {
 		l.Expr = r.expression(e)
 		return l
 	}
-	t := r.sub(e)
-	l.Func = t.required("shape_func", "the call of a Go function that computes the dimensions")
-	t.done("a dimension")
+	t := r.sub(e, dimKeys)
+	l.Func = t.required("shape_func")
+	t.done()
 	return l
 }
 
 func (r *reader) attr(e *source.Entry, field bool) *Attr {
-	t := r.sub(e)
+	k := attrKeys
+	if field {
+		k = fieldKeys
+	}
+	t := r.sub(e, k)
 	if t == nil {
 		return &Attr{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
-	a := &Attr{Name: e.Key, Key: e.KeySpan, Span: t.t.Span, Type: t.required("type", "the attribute's type"), Doc: t.str("doc"),
+	a := &Attr{Name: e.Key, Key: e.KeySpan, Span: t.t.Span, Type: t.required("type"), Doc: t.str("doc"),
 		Optional: t.boolean("optional"), List: t.boolean("list"), Len: t.integer("len"), Enum: t.str("enum")}
 	if d := t.take("default"); d != nil {
 		a.Default = d.Value
@@ -206,24 +208,22 @@ func (r *reader) attr(e *source.Entry, field bool) *Attr {
 	if v := t.take("values"); v != nil {
 		a.Values, a.ValuesSpan = r.strings(v), source.SpanOf(v.Value)
 	}
-	what := "a field"
 	if !field {
-		what = "an attribute"
 		a.Of, a.Binds, a.End = t.str("of"), t.str("binds"), t.boolean("end")
 		t.each("fields", func(e *source.Entry) { a.Fields = append(a.Fields, r.attr(e, true)) })
 	}
-	a.Bad = t.done(what)
+	a.Bad = t.done()
 	return a
 }
 
 func (r *reader) slot(e *source.Entry) *Slot {
-	t := r.sub(e)
+	t := r.sub(e, slotKeys)
 	if t == nil {
 		return &Slot{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	s := &Slot{Name: e.Key, Key: e.KeySpan, Span: t.t.Span,
-		Role: t.required("role", "input, weight, output, saved or scratch"),
-		Type: t.required("type", "an element type or a dtype variable"),
+		Role: t.required("role"),
+		Type: t.required("type"),
 		Doc:  t.str("doc"), Trainable: t.boolean("trainable"), Per: t.str("per"), AuxLoss: t.boolean("aux_loss"),
 		Count: t.str("count")}
 	if p := t.take("present"); p != nil {
@@ -232,14 +232,12 @@ func (r *reader) slot(e *source.Entry) *Slot {
 	if b := t.take("below"); b != nil {
 		s.Below = r.expression(b)
 	}
-	if e := t.take("shape"); e != nil {
+	if e := t.need("shape"); e != nil {
 		if a, ok := e.Value.(*source.Array); ok {
 			s.Shape, s.HasShape, s.ShapeSpan = a.Elems, true, a.Span
 		} else {
 			r.wrongKind(e, "an array of dimensions")
 		}
-	} else {
-		t.missing("shape", "the dimensions, slowest first; [] for a scalar")
 	}
 	if e := t.take("saved"); e != nil {
 		s.Saved = e.Value
@@ -249,18 +247,18 @@ func (r *reader) slot(e *source.Entry) *Slot {
 		}
 	}
 	if e := t.take("variadic"); e != nil {
-		if sub := r.sub(e); sub != nil {
+		if sub := r.sub(e, slotVariadicKeys); sub != nil {
 			s.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max"), Mixed: sub.boolean("mixed")}
 			if c := sub.take("count"); c != nil {
 				s.Variadic.Count = r.expression(c)
 			}
-			sub.done("variadic")
+			sub.done()
 		}
 	}
 	if e := t.take("init"); e != nil {
 		s.Init = r.initializer(e)
 	}
-	s.Bad = t.done("a slot")
+	s.Bad = t.done()
 	return s
 }
 
@@ -290,28 +288,26 @@ func (r *reader) initializer(e *source.Entry) *Init {
 }
 
 func (r *reader) arg(e *source.Entry) *Arg {
-	t := r.sub(e)
+	t := r.sub(e, argKeys)
 	if t == nil {
 		return &Arg{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	a := &Arg{Name: e.Key, Key: e.KeySpan, Type: t.str("type"), Doc: t.str("doc"), Unchecked: t.boolean("unchecked")}
-	if f := t.take("from"); f != nil {
+	if f := t.need("from"); f != nil {
 		a.From = r.expression(f)
-	} else {
-		t.missing("from", "where its value comes from")
 	}
 	if e := t.take("variadic"); e != nil {
-		if sub := r.sub(e); sub != nil {
+		if sub := r.sub(e, argVariadicKeys); sub != nil {
 			a.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max")}
-			sub.done("variadic")
+			sub.done()
 		}
 	}
-	a.Bad = t.done("an argument")
+	a.Bad = t.done()
 	return a
 }
 
 func (r *reader) task(e *source.Entry) *Task {
-	t := r.sub(e)
+	t := r.sub(e, taskKeys)
 	if t == nil {
 		return &Task{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
@@ -327,16 +323,14 @@ func (r *reader) task(e *source.Entry) *Task {
 	t.each("access", func(e *source.Entry) { k.Access = append(k.Access, access(e)) })
 	t.each("grads", func(e *source.Entry) { k.Grads = append(k.Grads, access(e)) })
 	t.each("steps", func(e *source.Entry) {
-		sub := r.sub(e)
+		sub := r.sub(e, stepKeys)
 		if sub == nil {
 			k.Steps = append(k.Steps, &Step{Name: e.Key, Key: e.KeySpan})
 			return
 		}
 		s := &Step{Name: e.Key, Key: e.KeySpan, Doc: sub.str("doc")}
-		if o := sub.take("over"); o != nil {
+		if o := sub.need("over"); o != nil {
 			s.Over, s.Inner = r.domain(o)
-		} else {
-			sub.missing("over", "how many indices the step runs over")
 		}
 		if g := sub.take("grain"); g != nil {
 			s.Grain = r.expression(g)
@@ -345,7 +339,7 @@ func (r *reader) task(e *source.Entry) *Task {
 		if w := sub.take("when"); w != nil {
 			s.When = r.expression(w)
 		}
-		sub.done("a step")
+		sub.done()
 		k.Steps = append(k.Steps, s)
 	})
 	if e := t.take("args"); e != nil {
@@ -355,7 +349,7 @@ func (r *reader) task(e *source.Entry) *Task {
 		k.Constraints, k.Declared = r.constraints(e), true
 	}
 	k.Returns = t.str("returns")
-	k.Bad = t.done("a task")
+	k.Bad = t.done()
 	return k
 }
 
@@ -374,12 +368,12 @@ func (r *reader) shards(t *tableReader, key string, partial bool) []*Shard {
 	for _, n := range a.Elems {
 		s := &Shard{Partial: partial}
 		if sub, ok := n.(*source.Table); ok {
-			st := r.table(sub)
-			s.Dim = st.required("dim", "the dimension that may be divided")
+			st := r.table(sub, shardKeys)
+			s.Dim = st.required("dim")
 			if w := st.take("when"); w != nil {
 				s.When = r.expression(w)
 			}
-			st.done("a dimension of sharding")
+			st.done()
 		} else {
 			s.Dim = r.str(&source.Entry{Key: key, Value: n})
 		}
@@ -392,15 +386,13 @@ func (r *reader) shards(t *tableReader, key string, partial bool) []*Shard {
 
 func (r *reader) cost(e *source.Entry, t *tableReader) *Cost {
 	c := &Cost{Task: e.Key, Key: e.KeySpan}
-	if f := t.take("flops"); f != nil {
+	if f := t.need("flops"); f != nil {
 		c.Flops = r.expression(f)
-	} else {
-		t.missing("flops", "how many floating-point operations the task takes")
 	}
 	if b := t.take("bytes"); b != nil {
 		c.Bytes = r.expression(b)
 	}
-	t.done("a task's cost")
+	t.done()
 	return c
 }
 

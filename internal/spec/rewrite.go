@@ -39,9 +39,9 @@ func (r *reader) inPlace(e *source.Entry) *InPlace {
 		p.Of = r.str(e)
 		return p
 	}
-	t := r.sub(e)
-	p.Of, p.View = t.required("of", "the slot whose tensor lay there"), t.boolean("view")
-	t.done("an in-place slot")
+	t := r.sub(e, inPlaceKeys)
+	p.Of, p.View = t.required("of"), t.boolean("view")
+	t.done()
 	return p
 }
 
@@ -65,11 +65,11 @@ func (r *reader) inPlaces(s *Spec, t *tableReader) {
 }
 
 func (r *reader) fusion(e *source.Entry) *Fusion {
-	t := r.sub(e)
+	t := r.sub(e, fuseKeys)
 	if t == nil {
 		return &Fusion{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
-	f := &Fusion{Name: e.Key, Key: e.KeySpan, Doc: t.str("doc"), Other: t.required("other", "the operator whose work this one does as well")}
+	f := &Fusion{Name: e.Key, Key: e.KeySpan, Doc: t.str("doc"), Other: t.required("other")}
 	pair := func(e *source.Entry) *Access { return &Access{Slot: e.Key, Key: e.KeySpan, Value: r.str(e)} }
 	t.each("share", func(e *source.Entry) { f.Share = append(f.Share, pair(e)) })
 	t.each("make", func(e *source.Entry) { f.Make = append(f.Make, pair(e)) })
@@ -86,13 +86,10 @@ func (r *reader) fusion(e *source.Entry) *Fusion {
 			f.Tolerance = nil
 		}
 	}
-	for _, k := range [][2]string{{"share", "the other's inputs, with the slots of this operator that hold the same tensors"},
-		{"make", "the other's outputs, with the slots of this operator that make them"}} {
-		if t.t.Get(k[0]) == nil {
-			t.missing(k[0], k[1])
-		}
+	for _, k := range []string{"share", "make"} {
+		t.need(k)
 	}
-	f.Bad = t.done("a fusion")
+	f.Bad = t.done()
 	return f
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// edition is the edition of the spec language that this version reads.
-const edition = 1
+// Edition is the edition of the spec language that this version reads.
+const Edition = 1
 
 // Str is a string with its place; the zero Str is absent.
 type Str struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/keys"
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 )
@@ -21,27 +22,27 @@ type reader struct {
 // ones that are missing.
 type tableReader struct {
 	r      *reader
+	keys   *keys.Table
 	t      *source.Table
 	span   source.Span // where to report missing keys
 	before int         // findings before the table was read
 	taken  map[string]bool
-	known  []string
 	absent [][2]string     // the missing keys, and their meaning
 	unread map[string]bool // keys whose values are not tables, or that are misspelled
 }
 
-func (r *reader) table(t *source.Table) *tableReader {
-	return &tableReader{r: r, t: t, span: t.Span, before: r.list.Len(), taken: map[string]bool{}, unread: map[string]bool{}}
+func (r *reader) table(t *source.Table, k *keys.Table) *tableReader {
+	return &tableReader{r: r, keys: k, t: t, span: t.Span, before: r.list.Len(), taken: map[string]bool{}, unread: map[string]bool{}}
 }
 
 // sub returns a reader of the table that is an entry's value, or nil with a finding.
-func (r *reader) sub(e *source.Entry) *tableReader {
+func (r *reader) sub(e *source.Entry, k *keys.Table) *tableReader {
 	t, ok := e.Value.(*source.Table)
 	if !ok {
 		r.wrongKind(e, "a table")
 		return nil
 	}
-	return r.table(t)
+	return r.table(t, k)
 }
 
 func (r *reader) wrongKind(e *source.Entry, want string) {
@@ -49,7 +50,6 @@ func (r *reader) wrongKind(e *source.Entry, want string) {
 }
 
 func (t *tableReader) take(key string) *source.Entry {
-	t.known = append(t.known, key)
 	t.taken[key] = true
 	return t.t.Get(key)
 }
@@ -62,17 +62,34 @@ func (t *tableReader) str(key string) Str {
 	return t.r.str(e)
 }
 
-func (t *tableReader) required(key, what string) Str {
+func (t *tableReader) required(key string) Str {
 	e := t.take(key)
 	if e == nil {
-		t.missing(key, what)
+		t.missing(key, t.means(key))
 		return Str{}
 	}
 	s := t.r.str(e)
 	if s.Set() && strings.TrimSpace(s.V) == "" {
-		t.r.list.Add(diag.BadValue, s.Span(), "%s: want %s, got an empty string", key, what)
+		t.r.list.Add(diag.BadValue, s.Span(), "%s: want %s, got an empty string", key, t.means(key))
 	}
 	return s
+}
+
+// means returns what a key means; "" if the table has no such key.
+func (t *tableReader) means(key string) string {
+	if k := t.keys.Key(key); k != nil {
+		return k.Doc
+	}
+	return ""
+}
+
+// need takes a required key whose value is no string.
+func (t *tableReader) need(key string) *source.Entry {
+	e := t.take(key)
+	if e == nil {
+		t.missing(key, t.means(key))
+	}
+	return e
 }
 
 func (t *tableReader) missing(key, what string) { t.absent = append(t.absent, [2]string{key, what}) }
@@ -131,10 +148,11 @@ func (r *reader) misspelled(t *source.Table, key string) bool {
 
 // done reports the keys that were not taken, and the missing ones unless they are only misspelled. It
 // returns whether the table lacks something that it should say: an unknown key alone is no such error.
-func (t *tableReader) done(what string) (bad bool) {
+func (t *tableReader) done() (bad bool) {
 	bad = len(t.absent) > 0 || t.r.list.Len() > t.before
+	what, known := t.keys.What, t.keys.Names()
 	var free []string // known keys that are not there
-	for _, k := range t.known {
+	for _, k := range known {
 		if t.r.seen != nil {
 			t.r.seen(what, k, t.t.Get(k) != nil)
 		}
@@ -150,8 +168,8 @@ func (t *tableReader) done(what string) (bad bool) {
 		if n := d.Nearest(e.Key, free); n != "" {
 			t.absent = slices.DeleteFunc(t.absent, func(a [2]string) bool { return a[0] == n })
 			t.unread[n] = true
-		} else if len(t.known) <= 12 {
-			d.Hinted("keys are %s", strings.Join(t.known, ", "))
+		} else if len(known) <= 12 {
+			d.Hinted("keys are %s", strings.Join(known, ", "))
 		}
 	}
 	t.reportAbsent()
@@ -223,14 +241,14 @@ func (r *reader) strings(e *source.Entry) []Str {
 	return out
 }
 
-func (r *reader) tables(e *source.Entry, f func(*tableReader)) {
+func (r *reader) tables(e *source.Entry, k *keys.Table, f func(*tableReader)) {
 	a, ok := e.Value.(*source.Array)
 	if !ok {
 		r.wrongKind(e, "an array of tables, [["+e.Key+"]]")
 		return
 	}
 	for _, n := range a.Elems {
-		if sub := r.sub(&source.Entry{Key: e.Key, Value: n}); sub != nil {
+		if sub := r.sub(&source.Entry{Key: e.Key, Value: n}, k); sub != nil {
 			f(sub)
 		}
 	}

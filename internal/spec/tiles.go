@@ -51,20 +51,20 @@ func (r *reader) expressions(key string, a *source.Array) []Str {
 
 // tiles reads the tiles of a task.
 func (r *reader) tiles(e *source.Entry) *Tiles {
-	t := r.sub(e)
+	t := r.sub(e, tilesKeys)
 	if t == nil {
 		return nil
 	}
 	x := &Tiles{Task: e.Key, Key: e.KeySpan, Step: t.str("step")}
-	if s := t.take("size"); s == nil {
-		t.missing("size", "the extents of a tile")
-	} else if a, ok := s.Value.(*source.Array); ok {
-		x.Size, x.Span = r.expressions("size", a), a.Span
-	} else {
-		r.wrongKind(s, "a list of extents")
+	if s := t.need("size"); s != nil {
+		if a, ok := s.Value.(*source.Array); ok {
+			x.Size, x.Span = r.expressions("size", a), a.Span
+		} else {
+			r.wrongKind(s, "a list of extents")
+		}
 	}
 	t.each("slots", func(slot *source.Entry) {
-		sub := r.sub(slot)
+		sub := r.sub(slot, windowsKeys)
 		if sub == nil {
 			return
 		}
@@ -74,19 +74,19 @@ func (r *reader) tiles(e *source.Entry) *Tiles {
 				x.Windows = append(x.Windows, w)
 			}
 		}
-		sub.done("a slot's windows")
+		sub.done()
 	})
-	t.done("a task's tiles")
+	t.done()
 	return x
 }
 
 // window reads what an index touches along an axis.
 func (r *reader) window(e *source.Entry) *Window {
-	t := r.sub(e)
+	t := r.sub(e, windowKeys)
 	if t == nil {
 		return nil
 	}
-	w := &Window{Axis: e.Key, Key: e.KeySpan, Of: t.required("of", "the dimension with which the window moves")}
+	w := &Window{Axis: e.Key, Key: e.KeySpan, Of: t.required("of")}
 	for _, f := range []struct {
 		key string
 		to  *Str
@@ -95,6 +95,6 @@ func (r *reader) window(e *source.Entry) *Window {
 			*f.to = r.expression(x)
 		}
 	}
-	t.done("a window")
+	t.done()
 	return w
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/internal/loops"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -192,14 +191,10 @@ func (e elements) load(typ dtype.Type, data []byte) {
 		for i, v := range as[float64](data) {
 			e.put(i, v)
 		}
-	case dtype.I32:
-		for i, v := range as[int32](data) {
-			e.integer[i] = int64(v)
-		}
-	case dtype.I64:
-		copy(e.integer, as[int64](data))
 	case dtype.Bool:
 		copy(e.boolean, as[bool](data))
+	default:
+		integersOf(typ).load(e.integer, data)
 	}
 }
 
@@ -222,15 +217,67 @@ func (e elements) store(typ dtype.Type, data []byte) {
 		for i, out := 0, as[float64](data); i < len(out); i++ {
 			out[i] = e.at(i)
 		}
-	case dtype.I32:
-		for i, out := 0, as[int32](data); i < len(out); i++ {
-			out[i] = loops.Narrow(int(e.integer[i]))
-		}
-	case dtype.I64:
-		copy(as[int64](data), e.integer)
 	case dtype.Bool:
 		copy(as[bool](data), e.boolean)
+	default:
+		integersOf(typ).store(data, e.integer)
 	}
+}
+
+// integers reads and writes elements of a type of integers.
+type integers struct {
+	load  func(to []int64, data []byte)
+	store func(data []byte, from []int64)
+}
+
+// integersOf returns what reads and writes elements of a stored type of integers.
+func integersOf(typ dtype.Type) integers {
+	switch typ {
+	case dtype.I8:
+		return integersAs[int8]()
+	case dtype.I16:
+		return integersAs[int16]()
+	case dtype.I32:
+		return integersAs[int32]()
+	case dtype.U8:
+		return integersAs[uint8]()
+	case dtype.U16:
+		return integersAs[uint16]()
+	case dtype.U32:
+		return integersAs[uint32]()
+	case dtype.U64:
+		return integersAs[uint64]()
+	}
+	return integersAs[int64]()
+}
+
+func integersAs[T dtype.Integer]() integers {
+	return integers{
+		func(to []int64, data []byte) {
+			for i, v := range as[T](data) {
+				to[i] = int64(v)
+			}
+		},
+		func(data []byte, from []int64) {
+			for i, out := 0, as[T](data); i < len(out); i++ {
+				out[i] = narrow[T](from[i])
+			}
+		},
+	}
+}
+
+// narrow returns a whole number of type T. The bounds of 64 bits, which are the extremes of nothing, become those of a smaller type.
+func narrow[T dtype.Integer](v int64) T {
+	size, signed := 8*unsafe.Sizeof(T(0)), ^T(0) < 0
+	switch {
+	case size == 64 || v != math.MinInt64 && v != math.MaxInt64:
+		return T(v)
+	case signed:
+		return T(v >> (64 - size)) // keeps the sign: the bound of the smaller type
+	case v < 0:
+		return 0
+	}
+	return ^T(0)
 }
 
 // storeGrad puts a gradient into the memory of a task, which accumulates or not.

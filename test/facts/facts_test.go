@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestChanges looks for changes of each kind that opgen check finds.
+// TestChanges looks for changes of each kind that opgen check finds, and for those that docs/mutants.md names.
 func TestChanges(t *testing.T) {
 	j, err := newJudge("../..")
 	if err != nil {
@@ -14,6 +14,15 @@ func TestChanges(t *testing.T) {
 	}
 	defer os.RemoveAll(j.dir)
 	all := j.changes()
+	names, err := harmless("../..")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("want names of changes in docs/mutants.md, got none, %v", err)
+	}
+	for name := range names {
+		if !slices.ContainsFunc(all, func(c change) bool { return c.name == name }) {
+			t.Errorf("docs/mutants.md names %s: want a change, got none of this name", name)
+		}
+	}
 	for _, want := range []string{
 		"softmax: split has R",
 		"linear: reduce has K always, rather than when !use_bias && !has(activation)",

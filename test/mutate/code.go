@@ -117,7 +117,7 @@ func runCode(ctx context.Context, o options, w io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return summarize(w, mutants, verdicts), nil
+	return summarize(w, mutants, verdicts, enough), nil
 }
 
 // copyModule copies the files of the module that git does not ignore to a folder.

@@ -27,6 +27,12 @@
 // time that it takes without a mutant. With -within, programs that take longer without a mutant do not run, but for those of the
 // packages that have mutants. With -tests, only those run whose folder matches.
 //
+// With -kit, mutate judges package optest by mutants of the kernels of test/cookbook, a module outside of the tree that has no other tests:
+//
+//	go run ./test/mutate -kit [-n 100] [-seed 1] [-parallel 2] [-only REGEXP]
+//
+// The exit status is 0 if at least 95 % were killed.
+//
 // Mutate does not change files of the module. It compiles all mutants at once, from an overlay. An environment variable
 // selects the mutant that runs. The last line of the output is "N of M mutants killed (P%)". The lines before list the
 // mutants that survive. The exit status is 0 if at least 90 % were killed, 1 if not, and 2 for an error.
@@ -78,6 +84,7 @@ func main() {
 	tests := flag.String("tests", "", "with -code, run only tests of the packages whose folder matches this `regexp`, and of those with mutants")
 	maker := flag.Bool("maker", false, "mutate the packages that make plans, and judge the verifier")
 	code := flag.Bool("code", false, "mutate the generator and the runtime")
+	kit := flag.Bool("kit", false, "judge package optest by mutants of the kernels of a module outside of the tree")
 	flag.Parse()
 	status, err := 0, error(nil)
 	if o.only, err = regexp.Compile(*only); err == nil {
@@ -93,6 +100,9 @@ func main() {
 		}
 		if *code {
 			judged = runCode
+		}
+		if *kit {
+			judged = runKit
 		}
 		out := printer.New(os.Stdout)
 		status, err = judged(ctx, o, out)
@@ -154,11 +164,12 @@ func run(ctx context.Context, o options, w io.Writer) (int, error) {
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
 		return 0, err
 	}
-	return summarize(w, mutants, verdicts), nil
+	return summarize(w, mutants, verdicts, enough), nil
 }
 
-// summarize lists the mutants that survive and counts the mutants of each kind. It returns the exit status.
-func summarize(w io.Writer, mutants []mutant, verdicts []verdict) int {
+// summarize lists the mutants that survive and counts the mutants of each kind. It returns the exit status, which is 1 if less than
+// a share of them was killed.
+func summarize(w io.Writer, mutants []mutant, verdicts []verdict, enough float64) int {
 	killed := 0
 	made, dead := map[string]int{}, map[string]int{}
 	fmt.Fprintln(w, "\nsurvivors:")

@@ -33,8 +33,11 @@ type file struct {
 }
 
 // load reads and type-checks packages.
-func load(patterns ...string) ([]*source, error) {
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax |
+func load(patterns ...string) ([]*source, error) { return loadIn("", nil, patterns...) }
+
+// loadIn reads and type-checks packages of the module in a folder, with an environment of the go command.
+func loadIn(dir string, env []string, patterns ...string) ([]*source, error) {
+	pkgs, err := packages.Load(&packages.Config{Dir: dir, Env: env, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax |
 		packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps}, patterns...)
 	if err != nil {
 		return nil, err

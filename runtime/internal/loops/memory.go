@@ -111,7 +111,7 @@ func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) 
 	case t == dtype.I32 && add:
 		return func(b *block[T], i int, v int) { b.i32[i] += int32(v) }
 	case t == dtype.I32:
-		return func(b *block[T], i int, v int) { b.i32[i] = Narrow(v) }
+		return func(b *block[T], i int, v int) { b.i32[i] = narrow(v) }
 	case t == dtype.I64 && add:
 		return func(b *block[T], i int, v int) { b.i64[i] += int64(v) }
 	case t == dtype.I64:
@@ -121,8 +121,8 @@ func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) 
 	return func(b *block[T], i int, v int) { put(b, i, float64(v)) }
 }
 
-// Narrow returns a whole number in 32 bits. The bounds of 64 bits, which are the extremes of nothing, become those of 32.
-func Narrow(v int) int32 {
+// narrow returns a whole number in 32 bits. The bounds of 64 bits, which are the extremes of nothing, become those of 32.
+func narrow(v int) int32 {
 	switch v {
 	case math.MinInt:
 		return math.MinInt32

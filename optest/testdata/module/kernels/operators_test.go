@@ -28,5 +28,12 @@ func TestOperators(t *testing.T) {
 			}
 			return totals
 		}),
+		optest.Reference("running_total", func(c optest.Call) map[string][]float64 {
+			totals := slices.Clone(c.Tensors["total"])
+			for i, x := range c.Tensors["input"] {
+				totals[i] += x
+			}
+			return map[string][]float64{"total": totals, "output": totals}
+		}),
 		optest.Skip("Costs", "bag_sum", "a cost meter draws offsets that do not grow"))
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opgen/opgen/internal/config"
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/explain"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/nearest"
+)
+
+func (c *command) explain() int {
+	name := c.args[0]
+	code := diag.Code(strings.ToUpper(name))
+	if rule, ok := diag.Rules[code]; ok {
+		if c.format == "json" {
+			return c.print(struct {
+				Code  diag.Code `json:"code"`
+				Title string    `json:"title"`
+				Doc   string    `json:"doc"`
+				URL   string    `json:"url"`
+			}{code, rule.Title, rule.Doc, code.URL()}, false)
+		}
+		fmt.Fprintf(c.stdout, "%s: %s\n\n%s\n", code, rule.Title, rule.Doc)
+		return clean
+	}
+	root, err := config.Find(c.dir)
+	if err != nil {
+		return c.fail(err)
+	}
+	if file, line, ok := place(name); ok {
+		return c.explainLine(root, file, line)
+	}
+	p, err := driver.Load(root)
+	if err != nil {
+		return c.fail(err)
+	}
+	m := p.Module()
+	if m == nil {
+		return c.check() // which reports what is wrong
+	}
+	i := slices.IndexFunc(m.Operators, func(o *model.Operator) bool { return o.Name == name })
+	if i < 0 {
+		var names []string
+		for _, o := range m.Operators {
+			names = append(names, o.Name)
+		}
+		hint := "operators are " + strings.Join(names, ", ")
+		if n := nearest.Name(name, names); n != "" {
+			hint = fmt.Sprintf("did you mean %s?", n)
+		}
+		return c.fail(fmt.Errorf("there is no operator or diagnostic %s; %s", name, hint))
+	}
+	if c.format == "json" {
+		return c.print(m.Operators[i], false)
+	}
+	if err := explain.Operator(c.stdout, m.Operators[i]); err != nil {
+		return c.fail(err)
+	}
+	return clean
+}
+
+// place reads the name of a file and a line, file:line.
+func place(s string) (file string, line int, ok bool) {
+	file, number, _ := strings.Cut(s, ":")
+	line, err := strconv.Atoi(number)
+	return file, line, err == nil && line > 0
+}
+
+// explainLine prints the declarations that come from a line of a spec, or the line of the spec that a line of
+// generated code comes from. The file is relative to the folder to work in.
+func (c *command) explainLine(root, file string, line int) int {
+	var list diag.List
+	conf, err := config.Load(root, &list)
+	if err != nil {
+		return c.fail(err)
+	}
+	if conf == nil {
+		return c.check() // which reports what is wrong
+	}
+	full, err := filepath.Abs(filepath.Join(c.dir, file))
+	if err != nil {
+		return c.fail(err)
+	}
+	rel, err := filepath.Rel(root, full)
+	if err != nil {
+		return c.fail(err)
+	}
+	found, err := explain.Line(root, conf.Output, filepath.ToSlash(rel), line)
+	if err != nil {
+		return c.fail(err)
+	}
+	if c.format == "json" {
+		return c.print(found, false)
+	}
+	found.Print(c.stdout)
+	return clean
+}
+
+// explained lists what explain explains by a name: operators, unless the specs have findings, and diagnostics.
+func (c *command) explained() []string {
+	names := slices.Sorted(maps.Keys(diag.Rules))
+	out := make([]string, len(names))
+	for i, code := range names {
+		out[i] = string(code) + "\t" + diag.Rules[code].Title
+	}
+	root, err := config.Find(c.dir)
+	if err != nil {
+		return out
+	}
+	p, err := driver.Load(root)
+	if err != nil || p.Module() == nil {
+		return out
+	}
+	for _, o := range p.Module().Operators {
+		out = append(out, o.Name)
+	}
+	return out
+}

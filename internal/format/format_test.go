@@ -1,0 +1,150 @@
+package format_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/opgen/opgen/internal/format"
+	"github.com/opgen/opgen/internal/source"
+)
+
+// TestFile formats pieces of files.
+func TestFile(t *testing.T) {
+	tests := []struct{ name, file, text, want string }{
+		{"spaces", "s.toml", "edition=1\nname   =   'x'\n\n\n\ndoc='a'\n\n", "edition = 1\nname    = 'x'\n\ndoc = 'a'\n"},
+		{"order of keys", "s.toml", "doc = 'a' # why\nname = 'x'\nedition = 1\n", "edition = 1\nname    = 'x'\ndoc     = 'a' # why\n"},
+		{"unknown keys are last", "s.toml", "other = 2\nmore = 3\nname = 'x'\n", "name  = 'x'\nother = 2\nmore  = 3\n"},
+		{"order of sections", "s.toml", "name = 'x'\n[slots]\nb = {type='T',role=\"input\"}\na = {}\n# of attributes\n[attrs]\nz = { default = 1, type = 'int' }\n[ slots . c ]\nshape=[ 1,2 ]\n",
+			"name = 'x'\n\n# of attributes\n[attrs]\nz = { type = 'int', default = 1 }\n\n[slots]\nb = { role = \"input\", type = 'T' }\na = {}\n\n[slots.c]\nshape = [1, 2]\n"},
+		{"dotted keys", "s.toml", "[slots]\nlong_name.type = 'T'\nlong_name.role = 'input'\nb = {}\nlong = {}\n", "[slots]\nlong_name.role = 'input'\nlong_name.type = 'T'\nb    = {}\nlong = {}\n"},
+		{"names keep their order", "s.toml", "[attrs]\nb = {}\na = {}\n[dims]\nZ = 1\nA = 2\n", "[attrs]\nb = {}\na = {}\n\n[dims]\nZ = 1\nA = 2\n"},
+		{"groups", "s.toml", "\n# head\n\n#:schema x\ndoc = 'a'\nedition = 1\n\n# of name\nname = 'x'\n\n# at the end\n\n", "# head\n\n#:schema x\nedition = 1\ndoc     = 'a'\n\n# of name\nname = 'x'\n\n# at the end\n"},
+		{"comments behind", "s.toml", "edition = 1 # one\nname = 'long' # two\ndoc = 'a'\nformula = 'f' # three\n", "edition = 1      # one\nname    = 'long' # two\ndoc     = 'a'\nformula = 'f' # three\n"},
+		{"comments of sections", "s.toml", "[slots] # all\n# first\na = {}\n# last\n\n# of tasks\n[tasks]\nforward = {}\n", "[slots] # all\n# first\na = {}\n# last\n\n# of tasks\n[tasks]\nforward = {}\n"},
+		{"arrays", "s.toml", "examples=[{input=[1,2]}, # first\n{attrs={a=1},input=[]},\n\n# second\n{},{}]\n", "examples = [\n  { input = [1, 2] }, # first\n  { attrs = { a = 1 }, input = [] },\n\n  # second\n  {}, {},\n]\n"},
+		{"comment behind a bracket", "s.toml", "x = [ # c\n1\n # d\n]\n", "x = [\n  # c\n  1,\n  # d\n]\n"},
+		{"arrays of tables", "s.toml", "[[examples]]\nb=[1]\nattrs={}\n[[examples]]\nlonger=[1]\n\n[[examples]]\n", "[[examples]]\nb     = [1]\nattrs = {}\n[[examples]]\nlonger = [1]\n\n[[examples]]\n"},
+		{"lines of strings", "s.toml", "formula='''\na  =  1\n  # no comment\n'''#c\ndoc=\"\"\"x\"\"\"\n", "doc     = \"\"\"x\"\"\"\nformula = '''\na  =  1\n  # no comment\n''' #c\n"},
+		{"Windows", "s.toml", "edition=1\r\n# c\r\nname='x'\r\n", "edition = 1\r\n# c\r\nname    = 'x'\r\n"},
+		{"opgen.toml", "a/opgen.toml", "runtime='r'\nedition=1\n[[plugin]]\nout='o'\nname='n'\n", "edition = 1\nruntime = 'r'\n\n[[plugin]]\nname = 'n'\nout  = 'o'\n"},
+		{"enums", "s.toml", "values={B='b',A='a'}\nkind='enum'\nname='x'\n", "kind   = 'enum'\nname   = 'x'\nvalues = { B = 'b', A = 'a' }\n"},
+		{"nothing", "s.toml", "\n\n", ""},
+		{"comments alone", "s.toml", "# a\n\n\n# b", "# a\n\n# b\n"},
+	}
+	for _, tt := range tests {
+		got, err := format.File(tt.file, tt.text)
+		if err != nil || got != tt.want {
+			t.Errorf("%s: %v, got\n%s\nwant\n%s", tt.name, err, got, tt.want)
+		}
+		if again, err := format.File(tt.file, got); err != nil || again != got {
+			t.Errorf("%s: %v, the second time\n%s\nwant\n%s", tt.name, err, again, got)
+		}
+	}
+}
+
+// TestSyntax checks that a file which is no TOML gives an error with its place.
+func TestSyntax(t *testing.T) {
+	_, err := format.File("s.toml", "edition = 1\nname = \n")
+	if syntax, ok := errors.AsType[*source.SyntaxError](err); !ok || syntax.Span.Pos().Line != 2 {
+		t.Errorf("got %v, want an error of line 2", err)
+	}
+}
+
+// token matches strings, so that a # in one is not taken for a comment, and comments.
+var token = regexp.MustCompile(`(?s)"""(?:\\.|[^\\])*?"{3,5}|'''.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*`)
+
+// comments returns the comments of a file, sorted.
+func comments(text string) []string {
+	var out []string
+	for _, s := range token.FindAllString(text, -1) {
+		if s[0] == '#' {
+			out = append(out, strings.TrimRight(s, " \t\r"))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unchanged returns an error if a file that was formatted has other values or comments, or another form when it is formatted again.
+func unchanged(name, text, formatted string) error {
+	var before, after map[string]any
+	if _, err := toml.Decode(strings.ReplaceAll(text, "\r\n", "\n"), &before); err != nil {
+		return err
+	}
+	if _, err := toml.Decode(strings.ReplaceAll(formatted, "\r\n", "\n"), &after); err != nil {
+		return err
+	}
+	if a, b := fmt.Sprintf("%#v", before), fmt.Sprintf("%#v", after); !reflect.DeepEqual(before, after) && a != b { // a NaN equals nothing
+		return fmt.Errorf("the values were\n%s\nand are\n%s", a, b)
+	}
+	if a, b := comments(text), comments(formatted); !slices.Equal(a, b) {
+		return fmt.Errorf("the comments were %q and are %q", a, b)
+	}
+	if again, err := format.File(name, formatted); err != nil || again != formatted {
+		return fmt.Errorf("the second time: %v\n%s\nthe first time\n%s", err, again, formatted)
+	}
+	return nil
+}
+
+// TestSpecs formats all specs of the repository, also the ones of tests, which have other forms.
+func TestSpecs(t *testing.T) {
+	files := 0
+	for _, pattern := range []string{"specs/*.toml", "test/*/testdata/specs/*.toml", "optest/testdata/*/specs/*.toml"} {
+		paths, err := filepath.Glob("../../" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range paths {
+			data, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files++
+			out, err := format.File(p, string(data))
+			if err == nil {
+				err = unchanged(p, string(data), out)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", p, err)
+			}
+			if strings.HasPrefix(pattern, "specs/") && out != string(data) {
+				t.Errorf("%s: want the form that opgen fmt writes", p)
+			}
+		}
+	}
+	if files < 130 {
+		t.Errorf("found %d specs, want 130", files)
+	}
+}
+
+// FuzzFile formats any file: values and comments stay, and what is formatted stays as it is.
+func FuzzFile(f *testing.F) {
+	for _, s := range []string{
+		"a = 1 # c\n[b.c]\n# d\nd = [1, {e = 'x'}] # e\n\n[[f]]\n[[f]]\n", "[slots]\nx.role = 'a'\ny = {}\nx.type = 'b'\n# end", "x = [ # a\n 1 # b\n , # c\n 2, 3\n# d\n]\n",
+		"x = {\n a = 1, # c\n b = 2,\n}\n", "s = '''\n# no\n'''\nt = \"\"\"\\\n #\"\"\"\"\"\r\n", "z = nan\nt = 1979-05-27 07:32:00Z # t\n\"a.b\".c = -inf", "\ufeff# x\n\ndoc = 1\nname = 2\n\n\n#:schema\nkind = 'enum'",
+		"[tasks.b]\nover = 1\n[attrs]\n# x\n\n# y\n[tasks.a]\ngrain = [\n\n1]\nover = []\n", "'' = {'' = ''}\n[x.'']\n", "inplace = { a = 'b', backward = { c = 'd' } }\ndims.A = 1\ndims.B.shape_func = 'f'\ncost.x.flops = 1",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		out, err := format.File("fuzz.toml", text)
+		if _, syntax := errors.AsType[*source.SyntaxError](err); syntax {
+			return
+		}
+		if err == nil {
+			err = unchanged("fuzz.toml", text, out)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
