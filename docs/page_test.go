@@ -24,8 +24,7 @@ type follower struct {
 }
 
 // follow does what the blocks of a page say: it writes files, which begin with their paths in a comment, runs commands, and
-// compares what they print with the text that follows them. A block "sh fails" has commands of which the last fails; the text has
-// its errors, too. start is called with the code of each block of commands and returns what to run.
+// compares what they print with the text that follows them. start is called with the code of each block of commands and returns what to run.
 func (f *follower) follow(page string, start func(code string) string) {
 	f.t.Helper()
 	text, err := os.ReadFile(page)
@@ -40,14 +39,14 @@ func (f *follower) follow(page string, start func(code string) string) {
 		switch kind {
 		case "go", "toml":
 			f.write(at, kind, code)
-		case "sh", "sh fails":
-			f.run(at, start(code), kind == "sh fails")
+		case "sh":
+			f.run(at, start(code))
 		case "text":
 			if f.printed != code {
 				f.t.Errorf("%s: the page says\n%sgot\n%s", at, code, f.printed)
 			}
 		default:
-			f.t.Errorf("%s: a block of %q: want go, toml, sh, sh fails or text", at, kind)
+			f.t.Errorf("%s: a block of %q: want go, toml, sh or text", at, kind)
 		}
 	}
 }
@@ -70,20 +69,15 @@ func (f *follower) write(at, kind, code string) {
 }
 
 // run runs commands with sh.
-func (f *follower) run(at, script string, fails bool) {
+func (f *follower) run(at, script string) {
 	f.t.Helper()
 	cmd := exec.Command("sh", "-ec", script)
 	cmd.Dir = f.dir
 	cmd.Env = append(os.Environ(), f.env...)
 	var printed, trouble strings.Builder
 	cmd.Stdout, cmd.Stderr = &printed, &trouble
-	if fails {
-		cmd.Stderr = &printed
-	}
-	if err := cmd.Run(); err != nil && !fails {
+	if err := cmd.Run(); err != nil {
 		f.t.Fatalf("%s: %s: %v\n%s%s", at, script, err, &printed, &trouble)
-	} else if err == nil && fails {
-		f.t.Errorf("%s: %s: want an error, got\n%s", at, script, &printed)
 	}
 	seconds := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	f.seconds += seconds

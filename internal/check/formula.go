@@ -60,7 +60,7 @@ func (c *checker) newFormula(s *spec.Spec, sc *scope.Scope) *formula {
 // report adds an error of the formula to the findings.
 func (f *formula) report(err *expr.Error) *diag.Diagnostic {
 	code := map[expr.Code]diag.Code{expr.BadSyntax: diag.BadExpr, expr.BadType: diag.ExprType, expr.UnknownName: diag.Undefined,
-		expr.ZeroDivisor: diag.ZeroDivisor, expr.BadFormula: diag.BadFormula}[err.Code]
+		expr.ZeroDivisor: diag.ZeroDivisor, expr.BadFormula: diag.BadFormula, expr.Ambiguous: diag.SeveralModules}[err.Code]
 	message := err.Message
 	if scope.IsDimName(err.Name) {
 		code, message = diag.UnboundDim, "no input's shape binds the dimension "+err.Name

@@ -87,6 +87,11 @@ func (f *formula) evalAll(nodes []expr.Node, fr *frame, index bool) ([]value, *e
 	return out, nil
 }
 
+// ambiguous reports a call of an operator whose name specs of several modules have.
+func (f *formula) ambiguous(n *expr.Call) *expr.Error {
+	return &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.Ambiguous, Message: severalModules(n.Func), Hint: "write " + strings.Join(f.c.otherNames(n.Func), " or ")}
+}
+
 // noFunction reports a call of what is no function.
 func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	e := &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.UnknownName, Message: "there is no function " + n.Func}
@@ -95,10 +100,14 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 		e.Hint = "write " + n.Func + "(k: ...)"
 		return e
 	}
+	if q := f.c.otherNames(n.Func); len(q) > 1 {
+		return f.ambiguous(n)
+	}
 	names := append(slices.Sorted(maps.Keys(builtins)), forms...)
 	names = append(names, slices.Sorted(maps.Keys(f.functions))...)
 	names = append(names, expr.Reductions...)
 	if f.s != nil {
+		names = append(names, f.c.names(spec.Operator)...)
 		for _, a := range f.s.Attrs {
 			if a.Type.V == "enum" {
 				names = append(names, a.Name)

@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
@@ -62,9 +61,8 @@ func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
 	switch {
 	case s == nil:
 		e := failf(at, expr.UnknownName, "there is no operator %s", n.Func)
-		if q := f.c.otherNames(n.Func); len(q) > 1 {
-			e.Message, e.Hint = "operators of several modules are named "+n.Func, "write "+strings.Join(q, " or ")
-			return nil, e
+		if len(f.c.otherNames(n.Func)) > 1 {
+			return nil, f.ambiguous(n)
 		}
 		suggest(e, n.Func, f.c.names())
 		return nil, e

@@ -49,9 +49,11 @@ func (c *checker) ambiguous(name string, at source.Span) bool {
 	if c.specs[name] != nil || len(c.otherNames(name)) < 2 {
 		return false
 	}
-	c.list.Add(diag.SeveralModules, at, "specs of several modules are named %s", name).Hinted("write %s", strings.Join(c.otherNames(name), " or "))
+	c.list.Add(diag.SeveralModules, at, "%s", severalModules(name)).Hinted("write %s", strings.Join(c.otherNames(name), " or "))
 	return true
 }
+
+func severalModules(name string) string { return "specs of several modules are named " + name }
 
 // otherNames lists the qualified names of the specs of other modules that have a plain name.
 func (c *checker) otherNames(plain string) []string {

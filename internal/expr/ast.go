@@ -270,6 +270,7 @@ const (
 	UnknownName             // a name that nothing declares
 	ZeroDivisor             // a divisor that may be zero
 	BadFormula              // a wrong index or statement of a formula
+	Ambiguous               // a name that specs of several modules have
 )
 
 func (e *Error) Error() string { return e.Message }

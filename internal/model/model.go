@@ -174,13 +174,15 @@ type Slot struct {
 	DimNames []string `json:"-"`
 }
 
-// Tensors returns how many tensors a variadic slot holds, as a phrase: "2 to 8", "at least 1", "len(splits)".
+// Tensors returns how many tensors a variadic slot holds, as a phrase: "2 to 8", "one or more", "len(splits)".
 func (s *Slot) Tensors() string {
 	switch {
 	case s.Count != "":
 		return s.Count
 	case s.Max == task.Unbounded && s.Min == 0:
 		return "any number"
+	case s.Max == task.Unbounded && s.Min == 1:
+		return "one or more"
 	case s.Max == task.Unbounded:
 		return fmt.Sprintf("at least %d", s.Min)
 	case s.Max == s.Min:

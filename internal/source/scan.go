@@ -135,7 +135,7 @@ func (s *scanner) document() (*Table, error) {
 			defined[current] = true
 		default:
 			t, ok := e.Value.(*Table)
-			if !ok || defined[t] {
+			if !ok || t.inline || defined[t] {
 				return nil, s.twice(last, e)
 			}
 			t.Span, e.KeySpan = header, last.KeySpan // so far the table was only implied
@@ -163,6 +163,9 @@ func (s *scanner) descend(t *Table, keys []*Entry) (*Table, error) {
 		}
 		switch v := e.Value.(type) {
 		case *Table:
+			if v.inline {
+				return nil, s.twice(k, e)
+			}
 			t = v
 		case *Array:
 			if len(v.Elems) == 0 {
@@ -410,7 +413,7 @@ func (s *scanner) inlineTable() (Node, error) {
 		switch s.peek() {
 		case '}':
 			s.pos++
-			t.Span = Span{s.file, start, s.pos}
+			t.Span, t.inline = Span{s.file, start, s.pos}, true
 			return t, nil
 		case ',':
 			s.pos++

@@ -92,6 +92,8 @@ type Node interface{ span() Span }
 type Table struct {
 	Span
 	Entries []*Entry // in the order of the file
+
+	inline bool // a table in braces, to which nothing is added behind them
 }
 
 // Entry is a key with its value.
@@ -220,6 +222,9 @@ func Parse(path, text string) (*Table, *SyntaxError) {
 		err = fillTable(root, values)
 	}
 	if err != nil {
+		if sc.dup.File != nil { // the parser lets keys be added to a table in braces, which TOML does not
+			return nil, &SyntaxError{Span: sc.dup, First: sc.first, Message: err.Error()}
+		}
 		// Only reachable where the scanner and BurntSushi/toml disagree about valid TOML.
 		return nil, &SyntaxError{Span: Span{f, sc.pos, sc.pos}, Message: err.Error()}
 	}

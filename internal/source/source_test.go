@@ -110,6 +110,10 @@ func TestDefinedTwice(t *testing.T) {
 		{"[slots.a]\nx = 1\n[slots.b]\n[slots.a]\n", "4:8", "1:8"},
 		{"x = 1\ny = 2\nx = 3\n", "3:1", "1:1"},
 		{"a = { k = 1, k = 2 }\n", "1:14", "1:7"},
+		{"a = { k = 1 }\na.b = 2\n", "2:1", "1:1"},
+		{"a = { k = { l = 1 } }\n[a.k.m]\n", "2:2", "1:1"},
+		{"a = { k = {}, k.l = 1 }\n", "1:15", "1:7"},
+		{"a = {}\n[a]\n", "2:2", "1:1"},
 	}
 	for _, tt := range tests {
 		_, err := Parse("t.toml", tt.text)

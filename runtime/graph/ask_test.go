@@ -41,13 +41,13 @@ func TestAskErrors(t *testing.T) {
 		insert func(g *graph.Graph, x graph.Tensor)
 		want   string
 	}{
-		"none":   {func(g *graph.Graph, x graph.Tensor) { chunk.Apply(g, chunk.Defaults(), x, 0) }, "slot output: want at least 1 tensors that the caller asks for, got 0"},
-		"less":   {one(1, -1), "slot output: want at least 1 tensors that the caller asks for, got -1"},
-		"many":   {one(1, 1<<40), "slot output: want at least 1 tensors that the caller asks for, got 1099511627776"},
+		"none":   {func(g *graph.Graph, x graph.Tensor) { chunk.Apply(g, chunk.Defaults(), x, 0) }, "slot output: want one or more tensors that the caller asks for, got 0"},
+		"less":   {one(1, -1), "slot output: want one or more tensors that the caller asks for, got -1"},
+		"many":   {one(1, 1<<40), "slot output: want one or more tensors that the caller asks for, got 1099511627776"},
 		"uneven": {func(g *graph.Graph, x graph.Tensor) { chunk.Apply(g, chunk.Defaults(), x, 4) }, "want parts of one extent, got an extent of 6"},
 		"not asked": {func(g *graph.Graph, x graph.Tensor) {
 			graph.Insert[int](g, 0, chunk.Operator, chunk.Defaults()).Bind(0, x).Node()
-		}, "slot output: want at least 1 tensors that the caller asks for, got 0"},
+		}, "slot output: want one or more tensors that the caller asks for, got 0"},
 		"input":   {one(0, 2), "want the number of an output of which the caller asks for several, got 0"},
 		"no slot": {one(7, 2), "want the number of an output of which the caller asks for several, got 7"},
 		"option": {func(g *graph.Graph, x graph.Tensor) {

@@ -93,6 +93,8 @@ func (r *Resolver[S]) checkRequest(slot S, n int) {
 // arity says in words how many tensors a variadic slot holds.
 func arity(s *task.Slot) string {
 	switch {
+	case s.Max == task.Unbounded && s.Min == 1:
+		return "one or more tensors"
 	case s.Max == task.Unbounded:
 		return fmt.Sprintf("at least %d tensors", s.Min)
 	case s.Min == s.Max:
