@@ -126,3 +126,46 @@ B divides outputs
 		})
 	}
 }
+
+// TestOverAtAllExamples resolves operators whose statements share other dimensions from example to example. What a task runs over holds at
+// all of them.
+func TestOverAtAllExamples(t *testing.T) {
+	for name, c := range map[string]struct{ spec, want string }{
+		"broadcast": {`formula = "output[o] = condition[fit(o, C)] ? x[fit(o, X)] : 0"
+dims     = { O = "broadcast(C, X)" }
+examples = [{ condition = [2, 3], x = [2, 3] }, { condition = [3], x = [2, 1] }]
+slots    = { condition = { role = "input", type = "bool", shape = ["C..."] }, x = { role = "input", type = "f32", shape = ["X..."] }, output = { role = "output", type = "f32", shape = ["O..."] } }
+`, "prod(O)"},
+		"attribute": {`formula = """
+size[b]      = sum(k: x[b, k])
+output[b, k] = rows ? x[b, k] / size[b] : x[b, k]"""
+attrs    = { rows = { type = "bool", default = false } }
+examples = [{ x = [2, 3] }, { x = [2, 3], attrs = { rows = true } }]
+slots    = { x = { role = "input", type = "f32", shape = ["B", "K"], trainable = false }, output = { role = "output", type = "f32", shape = ["B", "K"] } }
+`, "B"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for path, text := range map[string]string{
+				"go.mod":        "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n",
+				"opgen.toml":    "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
+				"specs/op.toml": "edition = 1\nname = \"op\"\ndoc = \"An operator.\"\ntasks = { forward = {} }\n" + c.spec,
+			} {
+				path = filepath.Join(root, path)
+				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err := driver.Load(root)
+			if err != nil || !p.Findings.Empty() {
+				t.Fatalf("want no findings, got %v, %v", err, p.Findings.Sorted())
+			}
+			if got := p.Module().Operators[0].Tasks[0].Steps[0].Over; got != c.want {
+				t.Errorf("the task runs over %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,15 +1,17 @@
 package example
 
 import (
-	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // taskKey returns the place of a task in the spec.
@@ -71,20 +73,98 @@ func (v *view) alike(m *model.Task, n int) bool {
 	return true
 }
 
-// over returns what a task runs over: the product of the dimensions that all its statements share. size is their number in a
-// view.
+// over returns what a task runs over: the product of most dimensions that its statements share at all examples. size is their number in
+// a view.
 func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
-	size = func(v *view) int {
-		n, _ := term.Total(derive.Shared(v.statements(m.Kind))).Known()
-		return n
+	type shared struct {
+		view   *view
+		number int
+		parts  []string // nil if no product in the names of the spec is that number
 	}
-	best := -1
+	var all []shared
+	var products [][]string
 	for _, v := range f.views {
-		shared := derive.Shared(v.statements(m.Kind))
-		x, ok := v.rankFree(shared)
-		if ok && len(strings.Split(x, "*")) > best && x != "1" { // runs without dimensions leave no symbols
-			text, best = x, len(strings.Split(x, "*"))
+		statements := v.statements(m.Kind)
+		if len(statements) == 0 {
+			continue
+		}
+		s := shared{view: v}
+		factors := derive.Shared(statements)
+		s.number, _ = term.Total(factors).Known()
+		if x, ok := v.rankFree(factors); ok && x != "1" { // runs without dimensions leave no symbols
+			s.parts = strings.Split(x, " * ")
+			products = append(products, s.parts)
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(products, func(x, y []string) int { return len(y) - len(x) })
+	if m.Kind == task.KindForward {
+		products = append(products, outputs(f.op)...)
+	}
+	for _, parts := range products {
+		x := strings.Join(parts, " * ")
+		if !slices.ContainsFunc(all, func(s shared) bool { return !within(parts, s.parts) && s.view.amount(x) != s.number }) {
+			return x, func(v *view) int { return v.amount(x) }
 		}
 	}
-	return cmp.Or(text, "1"), size
+	return "1", func(*view) int { return 1 }
+}
+
+// outputs returns the products of the dimensions of outputs, such as one whose dimensions are those of two inputs that are broadcast.
+func outputs(o *model.Operator) [][]string {
+	var all [][]string
+	for i := range o.Slots {
+		s := o.Slots[i]
+		if s.Role != task.RoleOutput || s.Variadic {
+			continue
+		}
+		var parts []string
+		for _, d := range s.Dims {
+			name, named := d.Node.(*expr.Ident)
+			switch {
+			case !named:
+				parts = append(parts, "") // which is no product
+			case d.Rest:
+				parts = append(parts, "prod("+name.Name+")")
+			default:
+				parts = append(parts, name.Name)
+			}
+		}
+		if len(parts) > 0 && !slices.Contains(parts, "") {
+			all = append(all, parts)
+		}
+	}
+	return all
+}
+
+// within reports whether all factors of one product are those of another.
+func within(parts, of []string) bool {
+	of = slices.Clone(of)
+	for _, p := range parts {
+		i := slices.Index(of, p)
+		if i < 0 {
+			return false
+		}
+		of = slices.Delete(of, i, i+1)
+	}
+	return true
+}
+
+// amount returns the value of a product in the names of the spec; -1 if it has none.
+func (v *view) amount(product string) int {
+	node, err := expr.Parse(product)
+	if err != nil {
+		return -1
+	}
+	x := *v.use
+	x.evaluator = evaluator{count: x.tensorsOf, axis: x.checkedAxis, name: func(id *expr.Ident) any {
+		if d, ok := x.dims[id.Name]; ok {
+			return d
+		}
+		return x.attrs[id.Name]
+	}}
+	if n := x.integer(node); x.err == nil {
+		return n
+	}
+	return -1
 }
