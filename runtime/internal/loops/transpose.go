@@ -61,38 +61,32 @@ func crossed(s *statement, vars []*term.Variable) (row, col *term.Variable) {
 
 func (u *transposed[T]) run(s *state[T], lo, hi int) {
 	if u.own {
-		u.transpose(s, lo, hi)
+		u.tiles(s, lo, hi, func(s *state[T], rows, cols int) {
+			simd.Transpose(s.mem[u.goal].same[u.to(s):], u.rowTo, s.mem[u.source].same[u.from(s):], u.colFrom, cols, rows)
+		})
 		return
 	}
 	tile := allocated[T](u.element, tileSide*tileSide)
-	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
-		a, b := u.row.limits(s, lo, hi)
-		c, d := u.col.limits(s, lo, hi)
-		for i := a; i < b; i += tileSide {
-			for j := c; j < d; j += tileSide {
-				s.vars[u.row.place], s.vars[u.col.place] = i, j
-				from, to := u.from(s), u.to(s)
-				rows, cols := min(tileSide, b-i), min(tileSide, d-j)
-				for l := range cols {
-					u.copied(&tile, l, tileSide, &s.mem[u.source], from+l*u.colFrom, 1, rows)
-				}
-				for k := range rows {
-					u.copied(&s.mem[u.goal], to+k*u.rowTo, 1, &tile, k*tileSide, 1, cols)
-				}
-			}
+	u.tiles(s, lo, hi, func(s *state[T], rows, cols int) {
+		from, to := u.from(s), u.to(s)
+		for l := range cols {
+			u.copied(&tile, l, tileSide, &s.mem[u.source], from+l*u.colFrom, 1, rows)
+		}
+		for k := range rows {
+			u.copied(&s.mem[u.goal], to+k*u.rowTo, 1, &tile, k*tileSide, 1, cols)
 		}
 	})
 }
 
-// transpose copies elements of the type in which the loops compute.
-func (u *transposed[T]) transpose(s *state[T], lo, hi int) {
+// tiles calls visit for all tiles, with the numbers of their rows and columns. The indices stand at the first element of the tile.
+func (u *transposed[T]) tiles(s *state[T], lo, hi int, visit func(s *state[T], rows, cols int)) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		a, b := u.row.limits(s, lo, hi)
 		c, d := u.col.limits(s, lo, hi)
 		for i := a; i < b; i += tileSide {
 			for j := c; j < d; j += tileSide {
 				s.vars[u.row.place], s.vars[u.col.place] = i, j
-				simd.Transpose(s.mem[u.goal].same[u.to(s):], u.rowTo, s.mem[u.source].same[u.from(s):], u.colFrom, min(tileSide, d-j), min(tileSide, b-i))
+				visit(s, min(tileSide, b-i), min(tileSide, d-j))
 			}
 		}
 	})
