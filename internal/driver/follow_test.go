@@ -31,6 +31,34 @@ func facts(o *model.Operator) string {
 	return b.String()
 }
 
+// operatorOf loads a module with a spec, in which there are no findings, and empty kernels.
+func operatorOf(t *testing.T, spec string, kernels ...string) *model.Operator {
+	t.Helper()
+	root := t.TempDir()
+	files := map[string]string{
+		"go.mod":        "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n",
+		"opgen.toml":    "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
+		"specs/op.toml": spec,
+	}
+	for _, k := range kernels {
+		files[k] = "package kernels\n"
+	}
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := driver.Load(root)
+	if err != nil || !p.Findings.Empty() {
+		t.Fatalf("want no findings, got %v, %v", err, p.Findings.Sorted())
+	}
+	return p.Module().Operators[0]
+}
+
 // TestFacts resolves specs that state no facts, and some that refuse what follows.
 func TestFacts(t *testing.T) {
 	const head = `edition = 1
@@ -101,26 +129,8 @@ B divides outputs
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root := t.TempDir()
-			for name, text := range map[string]string{
-				"go.mod":        "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n",
-				"opgen.toml":    "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
-				"kernels/op.go": "package kernels\n",
-				"specs/op.toml": fmt.Sprintf(head, c.formula, c.header, c.task, c.tables),
-			} {
-				path := filepath.Join(root, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p, err := driver.Load(root)
-			if err != nil || !p.Findings.Empty() {
-				t.Fatalf("want no findings, got %v, %v", err, p.Findings.Sorted())
-			}
-			if got := facts(p.Module().Operators[0]); got != c.want {
+			o := operatorOf(t, fmt.Sprintf(head, c.formula, c.header, c.task, c.tables), "kernels/op.go")
+			if got := facts(o); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})
@@ -145,25 +155,8 @@ slots    = { x = { role = "input", type = "f32", shape = ["B", "K"], trainable =
 `, "B"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			for path, text := range map[string]string{
-				"go.mod":        "module example.com/m\n\nrequire github.com/opgen/opgen v0.1.0\n",
-				"opgen.toml":    "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
-				"specs/op.toml": "edition = 1\nname = \"op\"\ndoc = \"An operator.\"\ntasks = { forward = {} }\n" + c.spec,
-			} {
-				path = filepath.Join(root, path)
-				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p, err := driver.Load(root)
-			if err != nil || !p.Findings.Empty() {
-				t.Fatalf("want no findings, got %v, %v", err, p.Findings.Sorted())
-			}
-			if got := p.Module().Operators[0].Tasks[0].Steps[0].Over; got != c.want {
+			o := operatorOf(t, "edition = 1\nname = \"op\"\ndoc = \"An operator.\"\ntasks = { forward = {} }\n"+c.spec)
+			if got := o.Tasks[0].Steps[0].Over; got != c.want {
 				t.Errorf("the task runs over %s, want %s", got, c.want)
 			}
 		})

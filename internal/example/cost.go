@@ -245,12 +245,7 @@ const closeTo = 2
 // costs reports whether an expression, whose names are not resolved, is close to the leading terms of what a task takes.
 func (v *view) costs(m *model.Task, n expr.Node) bool {
 	x := v.larger()
-	x.evaluator.name = func(id *expr.Ident) any {
-		if d, ok := x.dims[id.Name]; ok {
-			return d
-		}
-		return x.attrs[id.Name]
-	}
+	x.evaluator.name = x.named
 	got, want := x.float(n), 0.0
 	symbols := x.symbolsOf()
 	for _, p := range leading(derive.Flops(v.statements(m.Kind), false)) {
@@ -261,6 +256,14 @@ func (v *view) costs(m *model.Task, n expr.Node) bool {
 		want += each
 	}
 	return x.err == nil && got <= closeTo*want && want <= closeTo*got
+}
+
+// named returns the value of a name that is not resolved: of a dimension, or else of an attribute.
+func (u *use) named(id *expr.Ident) any {
+	if d, ok := u.dims[id.Name]; ok {
+		return d
+	}
+	return u.attrs[id.Name]
 }
 
 // leading returns the products of a sum of which no other is a multiple. A number alone is nothing.

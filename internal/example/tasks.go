@@ -157,12 +157,7 @@ func (v *view) amount(product string) int {
 		return -1
 	}
 	x := *v.use
-	x.evaluator = evaluator{count: x.tensorsOf, axis: x.checkedAxis, name: func(id *expr.Ident) any {
-		if d, ok := x.dims[id.Name]; ok {
-			return d
-		}
-		return x.attrs[id.Name]
-	}}
+	x.evaluator = evaluator{count: x.tensorsOf, axis: x.checkedAxis, name: x.named}
 	if n := x.integer(node); x.err == nil {
 		return n
 	}
