@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -15,19 +14,19 @@ func terminal(t *testing.T) (reads, command *os.File) {
 	t.Helper()
 	reads, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { reads.Close() })
 	if err := unix.IoctlSetPointerInt(int(reads.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	n, err := unix.IoctlGetInt(int(reads.Fd()), unix.TIOCGPTN)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	command, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	return reads, command
 }
@@ -35,9 +34,6 @@ func terminal(t *testing.T) (reads, command *os.File) {
 // TestProgress runs a plug-in that waits until progress is shown on the terminal.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip(err)
-	}
 	reads, command := terminal(t)
 	s := newSandbox(t, "specs/scale.toml")
 	s.write("opgen.toml", "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n[[plugin]]\nname = \"slow\"\ncommand = [\"sh\", \"slow.sh\"]\nout = \"out\"\n")
