@@ -16,11 +16,13 @@ type File struct {
 }
 
 // Write writes all files, or none if one cannot be written or has changed. It follows links to files that are there, and makes
-// folders that are not.
+// folders that are not. Files take their places folder by folder, in the order of each folder's first file, so a process that is
+// killed leaves no file of a later folder without those of an earlier one.
 func Write(files []File) error {
 	areas := map[string]*Area{}
+	var order []*Area
 	defer func() {
-		for _, a := range areas {
+		for _, a := range order {
 			a.Discard()
 			a.root.Close()
 		}
@@ -36,17 +38,18 @@ func Write(files []File) error {
 				return err
 			}
 			areas[dir] = New(root)
+			order = append(order, areas[dir])
 		}
 		if err := areas[dir].Put(name, f.Old, f.New, false); err != nil {
 			return fmt.Errorf("writing %s: %w", f.Path, err)
 		}
 	}
-	for _, a := range areas {
+	for _, a := range order {
 		if err := errors.Join(a.Sync(), a.Check()); err != nil {
 			return err
 		}
 	}
-	for _, a := range areas {
+	for _, a := range order {
 		if err := a.Commit(); err != nil {
 			return err
 		}
