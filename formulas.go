@@ -5,7 +5,6 @@ import (
 
 	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -45,6 +44,6 @@ func Formulas(operators ...*graph.Operator) func(*task.Registry) error {
 				return err
 			}
 		}
-		return errors.Join(formula.Register(r, op.CPU, list...), formula.RegisterCUDA(r, list...))
+		return formula.RegisterAll(r, list...)
 	}
 }

@@ -1,0 +1,119 @@
+package opgen_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/adamw"
+	"github.com/opgen/opgen/generated/adjustscale"
+	"github.com/opgen/opgen/generated/lamb"
+	"github.com/opgen/opgen/generated/linear"
+	mse "github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/nonfinite"
+	"github.com/opgen/opgen/generated/rmsprop"
+	"github.com/opgen/opgen/generated/scaleloss"
+	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+)
+
+// TestLossScale trains with and without a scaled loss by each optimizer: the weights have the same bits, as the factor is a power of
+// two. A step whose gradients are not finite changes nothing but the factor.
+func TestLossScale(t *testing.T) {
+	t.Parallel()
+	optimizers := map[string]func(...graph.Option) graph.Optimizer{
+		"sgd": func(o ...graph.Option) graph.Optimizer {
+			return sgd.Optimizer(sgd.Defaults(0.1).WithMomentum(0.5), o...)
+		},
+		"adam":    func(o ...graph.Option) graph.Optimizer { return adam.Optimizer(adam.Defaults(), o...) },
+		"adamw":   func(o ...graph.Option) graph.Optimizer { return adamw.Optimizer(adamw.Defaults(), o...) },
+		"lamb":    func(o ...graph.Option) graph.Optimizer { return lamb.Optimizer(lamb.Defaults(), o...) },
+		"rmsprop": func(o ...graph.Option) graph.Optimizer { return rmsprop.Optimizer(rmsprop.Defaults(), 0.01, o...) },
+	}
+	withScale := map[string]func(factor, skip graph.Tensor) []graph.Option{
+		"sgd": func(f, s graph.Tensor) []graph.Option {
+			return []graph.Option{graph.With(sgd.SlotLossScale, f), graph.With(sgd.SlotSkip, s)}
+		},
+		"adam": func(f, s graph.Tensor) []graph.Option {
+			return []graph.Option{graph.With(adam.SlotLossScale, f), graph.With(adam.SlotSkip, s)}
+		},
+		"adamw": func(f, s graph.Tensor) []graph.Option {
+			return []graph.Option{graph.With(adamw.SlotLossScale, f), graph.With(adamw.SlotSkip, s)}
+		},
+		"lamb": func(f, s graph.Tensor) []graph.Option {
+			return []graph.Option{graph.With(lamb.SlotLossScale, f), graph.With(lamb.SlotSkip, s)}
+		},
+		"rmsprop": func(f, s graph.Tensor) []graph.Option {
+			return []graph.Option{graph.With(rmsprop.SlotLossScale, f), graph.With(rmsprop.SlotSkip, s)}
+		},
+	}
+	for name, optimizer := range optimizers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// train returns the losses of steps with the inputs 1, or others where a step says so, and the factors.
+			train := func(scale bool, inputs ...float32) (losses, factors []float32) {
+				g := graph.New(1)
+				x, y := g.Input("x", dtype.F32, 2, 3), g.Input("y", dtype.F32, 2, 1)
+				loss := mse.Apply(g, mse.Defaults(), mse.Logit(linear.Apply(g, linear.Defaults(1), x)), mse.Label(y))
+				root, update := loss, optimizer()
+				fetch := []graph.Tensor{loss}
+				if scale {
+					large := scaleloss.Apply(g, scaleloss.Defaults(), loss)
+					root = large.Scaled
+					fetch = append(fetch, large.Factor)
+					update = func(g *graph.Graph, weights, grads []graph.Tensor) {
+						found := nonfinite.Apply(g, nonfinite.Defaults(), grads[0])
+						for _, grad := range grads[1:] {
+							found = nonfinite.Apply(g, nonfinite.Defaults(), grad, graph.With(nonfinite.SlotBefore, found))
+						}
+						optimizer(withScale[name](large.Factor, found)...)(g, weights, grads)
+						shared := large.Factor.Node().Tensor(int(scaleloss.SlotScale))
+						adjustscale.Apply(g, adjustscale.Defaults().WithInterval(3), found, graph.Weight(adjustscale.SlotScale, shared))
+					}
+				}
+				step, err := open(t).Training(t.Context(), g, root, update, fetch...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, in := range inputs {
+					if err := step.Run(t.Context(), opgen.With(x, []float32{in, 2, 3, -1, 1, 2}), opgen.With(y, []float32{1, 0})); err != nil {
+						t.Fatal(err)
+					}
+					l, err := opgen.Fetch[float32](step, loss)
+					if err != nil {
+						t.Fatal(err)
+					}
+					losses = append(losses, l[0])
+					if scale {
+						f, err := opgen.Fetch[float32](step, fetch[1])
+						if err != nil {
+							t.Fatal(err)
+						}
+						factors = append(factors, f[0])
+					}
+				}
+				return losses, factors
+			}
+			plain, _ := train(false, 1, 1, 1, 1)
+			losses, factors := train(true, 1, 1, 1, 1)
+			if !slices.Equal(plain, losses) || plain[0] == plain[3] {
+				t.Errorf("losses with a factor are %v, without %v", losses, plain)
+			}
+			if want := []float32{1 << 16, 1 << 16, 1 << 16, 1 << 17}; !slices.Equal(factors, want) {
+				t.Errorf("factors are %v, want %v", factors, want)
+			}
+			inf := float32(math.Inf(1))
+			losses, factors = train(true, 1, inf, 1, 1, 1, 1)
+			if want := []float32{1 << 16, 1 << 16, 1 << 15, 1 << 15, 1 << 15, 1 << 16}; !slices.Equal(factors, want) {
+				t.Errorf("with an infinite input, factors are %v, want %v", factors, want)
+			}
+			// Adam and its kin count the step that is left out, and so correct less from then on.
+			if losses[2] != plain[1] || math.IsNaN(float64(losses[5])) || losses[5] == losses[2] {
+				t.Errorf("losses around an infinite input are %v, want %v and then %v", losses, plain[0], plain[1])
+			}
+		})
+	}
+}
