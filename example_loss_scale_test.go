@@ -16,10 +16,11 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// scaled returns an optimizer for gradients of a loss that is multiplied by the factor of a node of scale_loss. A step in which a
-// gradient is not finite changes no weight, and makes the factor smaller.
-func scaled(by scaleloss.Outputs, attrs sgd.Attrs) graph.Optimizer {
+// scaled returns an optimizer for gradients of a loss that a node of scale_loss has scaled. A step in which a gradient is not finite
+// changes no weight, and makes the factor smaller.
+func scaled(loss graph.Tensor, attrs sgd.Attrs) graph.Optimizer {
 	return func(g *graph.Graph, weights, grads []graph.Tensor) {
+		factor := loss.Node().Tensor(int(scaleloss.SlotScale))
 		var found graph.Tensor
 		for i, grad := range grads {
 			var before []graph.Option
@@ -28,8 +29,7 @@ func scaled(by scaleloss.Outputs, attrs sgd.Attrs) graph.Optimizer {
 			}
 			found = nonfinite.Apply(g, nonfinite.Defaults(), grad, before...)
 		}
-		sgd.Optimizer(attrs, graph.With(sgd.SlotLossScale, by.Factor), graph.With(sgd.SlotSkip, found))(g, weights, grads)
-		factor := by.Factor.Node().Tensor(int(scaleloss.SlotScale))
+		sgd.Optimizer(attrs, graph.With(sgd.SlotLossScale, factor), graph.With(sgd.SlotSkip, found))(g, weights, grads)
 		adjustscale.Apply(g, adjustscale.Defaults(), found, graph.Weight(adjustscale.SlotScale, factor))
 	}
 }
@@ -44,7 +44,7 @@ func Example_lossScale() {
 		z := linear.Apply(g, linear.Defaults(1).WithUseBias(false), half)
 		loss := mse.Apply(g, mse.Defaults(), mse.Logit(cast.Apply(g, cast.Defaults(dtype.F32), z)), mse.Label(y))
 		large := scaleloss.Apply(g, scaleloss.Defaults(), loss)
-		step, err := s.Training(ctx, g, large.Scaled, scaled(large, sgd.Defaults(2e7)), loss)
+		step, err := s.Training(ctx, g, large, scaled(large, sgd.Defaults(2e7)), loss)
 		if err != nil {
 			return err
 		}
