@@ -1,8 +1,13 @@
 package opgen_test
 
 import (
+	"bytes"
+	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen"
@@ -18,6 +23,7 @@ import (
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/safetensors"
 )
 
 // TestLossScale trains with and without a scaled loss by each optimizer: the weights have the same bits, as the factor is a power of
@@ -74,11 +80,13 @@ func TestLossScale(t *testing.T) {
 						adjustscale.Apply(g, adjustscale.Defaults().WithInterval(3), found, graph.Weight(adjustscale.SlotScale, factor))
 					}
 				}
-				step, err := open(t).Training(t.Context(), g, root, update, fetch...)
+				s := open(t)
+				step, err := s.Training(t.Context(), g, root, update, fetch...)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, in := range inputs {
+					before := variables(t, s)
 					if err := step.Run(t.Context(), opgen.With(x, []float32{in, 2, 3, -1, 1, 2}), opgen.With(y, []float32{1, 0})); err != nil {
 						t.Fatal(err)
 					}
@@ -87,6 +95,9 @@ func TestLossScale(t *testing.T) {
 						t.Fatal(err)
 					}
 					losses = append(losses, l[0])
+					if same := maps.EqualFunc(before, variables(t, s), bytes.Equal); same != math.IsInf(float64(in), 0) {
+						t.Errorf("after a step on %v, weights and what the optimizer keeps are the same: %v", in, same)
+					}
 					if scale {
 						f, err := opgen.Fetch[float32](step, fetch[1])
 						if err != nil {
@@ -116,4 +127,28 @@ func TestLossScale(t *testing.T) {
 			}
 		})
 	}
+}
+
+// variables returns the bytes of all variables of a session but those that adjust_scale changes.
+func variables(t *testing.T, s *opgen.Session) map[string][]byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "variables")
+	if err := s.SaveVariables(path); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for name, v := range f.Tensors {
+		if !strings.HasPrefix(name, "adjust_scale") && !strings.HasPrefix(name, "scale_loss") {
+			out[name] = v.Data
+		}
+	}
+	return out
 }
