@@ -205,7 +205,7 @@ func TestResume(t *testing.T) {
 	for want, change := range map[string]func(*options){
 		"has a checkpoint of step 2":                        func(*options) {},
 		"the checkpoint of step 2 has seed = 1, want 2":     func(o *options) { o.resume, o.seed = true, 2 },
-		"the checkpoint of step 2 has rate = 0.005, want 1": func(o *options) { o.resume, o.rate = true, 1 },
+		"the checkpoint of step 2 has rate = 0.006, want 1": func(o *options) { o.resume, o.rate = true, 1 },
 		"no such file": func(o *options) { o.resume, o.curve = true, filepath.Join(dir, "curve") },
 		"want characters that the text for training has, got": func(o *options) { o.prompt = "λ" },
 	} {
