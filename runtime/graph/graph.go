@@ -312,6 +312,7 @@ type options struct {
 	requests    []int
 	constraints map[task.Kind][]partition.Constraint
 	weights     map[int]Tensor
+	inits       map[int]initializer
 }
 
 // With binds an optional input, which Apply functions do not take as a parameter.
@@ -482,7 +483,7 @@ func (in *Insertion[S]) Node() *Node {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
-	if err := errors.Join(in.checkConstraints(), in.checkWeights(res)); err != nil {
+	if err := errors.Join(in.checkConstraints(), in.checkWeights(res), in.checkInits()); err != nil {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
@@ -514,7 +515,7 @@ func (in *Insertion[S]) Node() *Node {
 				t.name = g.unique(t.name)
 				if s.Role == task.RoleWeight {
 					t.kind, t.train = variable, s.Trainable && o.Type.IsFloat()
-					if t.init, err = g.initializer(op.Initializers[i], s.Init.Attrs, t.name); err != nil {
+					if t.init, err = in.initializer(i, o, t.name); err != nil {
 						g.fail(in.skip, fmt.Errorf("node %s, slot %s: %w", name, s.Name, err))
 						return nil
 					}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -35,6 +37,48 @@ func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, e
 		return nil, err
 	}
 	return &initializer{op, a, g.seedOf(weight)}, nil
+}
+
+// Init makes a weight of a node begin as an initializer says, such as normal.Operator with attributes of package normal, rather than as
+// the spec of the node's operator does. A weight that all nodes of a name share begins once, as the first program says.
+func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
+	return func(o *options) {
+		if o.inits == nil {
+			o.inits = map[int]initializer{}
+		}
+		o.inits[int(slot)] = initializer{op: op, attrs: attrs}
+	}
+}
+
+// checkInits reports an initializer for a slot that is no weight of the node's own.
+func (in *Insertion[S]) checkInits() error {
+	for _, slot := range slices.Sorted(maps.Keys(in.opts.inits)) {
+		if slot < 0 || slot >= len(in.op.Slots) {
+			return &op.Error{Operator: in.op.FullName(), Want: "the number of a weight for Init", Got: fmt.Sprint(slot)}
+		}
+		s := &in.op.Slots[slot]
+		if s.Role != task.RoleWeight {
+			return &op.Error{Operator: in.op.FullName(), Slot: s.Name, Want: "a weight for Init", Got: "one of role " + s.Role.String()}
+		}
+		if _, shared := in.opts.weights[slot]; shared {
+			return &op.Error{Operator: in.op.FullName(), Slot: s.Name, Want: "either Init or Weight", Got: "both"}
+		}
+	}
+	return nil
+}
+
+// initializer returns the initializer of a weight of the node: the one that Init gives, or else that of the spec.
+func (in *Insertion[S]) initializer(slot int, o task.Operand, weight string) (*initializer, error) {
+	given, ok := in.opts.inits[slot]
+	if !ok {
+		return in.g.initializer(in.op.Initializers[slot], in.op.Slots[slot].Init.Attrs, weight)
+	}
+	if given.op == nil {
+		return nil, errors.New("Init: want an initializer, got nil")
+	}
+	given.seed = in.g.seedOf(weight)
+	_, _, err := given.resolve(o)
+	return &given, err
 }
 
 // Initialization returns the program that gives the variables of programs their first values. Of
@@ -79,17 +123,23 @@ func Initialization(programs ...*Program) (*Program, error) {
 
 // node returns a node of the initializer whose output is the variable v.
 func (in *initializer) node(v Tensor) (*Node, error) {
-	out := slices.IndexFunc(in.op.Slots, func(s task.Slot) bool { return s.Provided })
-	if out < 0 {
-		return nil, fmt.Errorf("operator %s: want an output that the caller provides, as an initializer has", in.op.FullName())
-	}
-	given := task.NoneGiven(&in.op.Operator)
-	given.Operands[out] = []task.Operand{v.operand}
-	res, err := task.Resolve(&in.op.Operator, in.attrs, given)
+	out, res, err := in.resolve(v.operand)
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{Op: in.op, Name: v.name, Attrs: in.attrs, Resolved: res, Device: v.device, Seed: in.seed, slots: make([][]Tensor, len(in.op.Slots))}
 	n.slots[out] = []Tensor{v}
 	return n, nil
+}
+
+// resolve returns the slot of the initializer that is a variable of the given type and shape, and the resolution.
+func (in *initializer) resolve(o task.Operand) (out int, res *task.Resolution, err error) {
+	out = slices.IndexFunc(in.op.Slots, func(s task.Slot) bool { return s.Provided })
+	if out < 0 {
+		return 0, nil, fmt.Errorf("operator %s: want an output that the caller provides, as an initializer has", in.op.FullName())
+	}
+	given := task.NoneGiven(&in.op.Operator)
+	given.Operands[out] = []task.Operand{o}
+	res, err = task.Resolve(&in.op.Operator, in.attrs, given)
+	return out, res, err
 }
