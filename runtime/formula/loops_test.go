@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -125,15 +127,56 @@ func TestLoopsOfExtremes(t *testing.T) {
 	}
 }
 
-// compareLoops compares loops with the interpreter for a formula.
+// TestLoopsOfScansAndOrders compares reductions over the indices before, after and beside the present one, and orders, with what the
+// interpreter computes.
+func TestLoopsOfScansAndOrders(t *testing.T) {
+	var formulas []string
+	for _, over := range []string{"k' in 0 .. k", "k' in 0 .. k + 1", "k' in 1 .. k - 2", "k' in 0 .. min(k + 5, K)", "k' in 0 .. 2 * k", "k' in 1 .. max(k, 3)", "k' if k' <= k && k' != 1",
+		"k' in k + 1 .. K", "k' in max(k - 3, 1) .. K", "k' if k <= k'", "k' if 2 * k < k'", "k' if k < k' && w[n, k'] < 0.7", "k' if k' != k", "k' if !(k == k') && k' > 0 && w[n, k'] < 0.9"} {
+		for _, kind := range []string{"sum", "prod", "max", "min", "mean", "logsumexp"} {
+			formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(%s: 2 * x[n, k'])", kind, over))
+		}
+		formulas = append(formulas, fmt.Sprintf("b[n, k] = any(%s: x[n, k'] > 0.9)\nc[n, k] = all(%[1]s: x[n, k'] > 0.3)\ny[n, k] = b[n, k] ? 1 : c[n, k] ? 2 : 3", over),
+			fmt.Sprintf("y[n, k] = count(%s) + sum(%[1]s: k' * j[n])", over))
+		down := strings.NewReplacer("k'", "n'", "k", "n", "K", "N", "w[n, k']", "w[n', k]").Replace(over)
+		for _, kind := range []string{"sum", "prod", "max", "mean", "logsumexp"} {
+			formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(%s: x[n', k]) + w[n, k]", kind, down))
+		}
+		formulas = append(formulas, fmt.Sprintf("s[n] = %s(%s: x[n', 0])", "sum", down))
+	}
+	formulas = append(formulas,
+		"y[n, k] = argsort(k': x[n, k'])[k]", "y[n, k] = argsort(k': x[n, k'] descending)[k]", "y[n, k] = rank(k': x[n, k'])[k]",
+		"y[n, k] = rank(k': x[n, k'] descending)[k]", "s[n] = argsort(k: x[n, k])[0]", "s[n] = argsort(k: x[n, k] descending)[min(2, K - 1)]",
+		"y[n, k] = argsort(n': x[n', k])[n]", "y[n, k] = rank(n': x[n', k] descending)[n] + x[n, k]", "s[n] = argsort(n', k': x[n', k'])[n]",
+		"y[n, k] = rank(n', k': x[n', k'])[n, k]", "s[n] = argsort(n': j[n'])[n]", "y[n, k] = x[n, argsort(k': -x[n, k'])[k]]",
+		"i[n, k] = argsort(k': x[n, k'] descending)[k] for k < min(3, K)\ns[n] = sum(k < min(3, K): x[n, argsort(k': i[n, k'])[k]])")
+	for _, size := range append(extentsOfTests, [2]int{9, 21}) {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range formulas {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						return // the formula reads elements that these extents do not have
+					}
+					if err := compareProgram(t, p, typ, size[1]); err != nil && !unscanned.MatchString(err.Error()) {
+						t.Error(err)
+					}
+					if size[0]*size[1] < 1000 {
+						compareLoops(t, text, typ, size[0], size[1])
+					}
+				})
+			}
+		}
+	}
+}
+
+// unscanned are scans for which there are no loops: those whose values do not follow from folded ones.
+var unscanned = regexp.MustCompile(`(mean\(.* if .* && |(mean|logsumexp)\(.* if .*!)`)
+
+// compareLoops compares loops with the interpreter for a formula, gradients included.
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	t.Helper()
-	o, attrs, r := operatorOf(t, text, typ, rows, cols)
-	u, err := useOf(o, attrs, r, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := program.Build(u)
+	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
 	if err != nil {
 		t.Log(err) // the formula reads elements that these extents do not have
 		return
@@ -147,6 +190,24 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	if g, err := derive.Gradients(p, outputs); err == nil {
 		p = g.Program
 	}
+	if err := compareProgram(t, p, typ, cols); err != nil {
+		t.Log(err) // an order or a scan that is part of a value
+	}
+}
+
+func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *program.Use {
+	t.Helper()
+	o, attrs, r := operatorOf(t, text, typ, rows, cols)
+	u, err := useOf(o, attrs, r, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops for it.
+func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int) error {
+	t.Helper()
 	tensors := make([]loops.Tensor, len(p.Tensors))
 	for i, l := range p.Tensors {
 		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && len(l.Name) < 5}
@@ -159,8 +220,7 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	}
 	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors), loops.Options{})
 	if err != nil {
-		t.Log(err) // an order or a scan
-		return
+		return err
 	}
 	ref := (&compiled{p, compile(p)}).newMemory()
 	memory := make([][]byte, len(tensors))
@@ -185,7 +245,7 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	}
 	if err := ref.forward(); err != nil {
 		t.Log(err)
-		return
+		return nil
 	}
 	run := code.Bind(memory)
 	for g := range code.Groups() {
@@ -208,6 +268,7 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 			}
 		}
 	}
+	return nil
 }
 
 // apart returns how two numbers differ by more than the rounding of sums of a few thousand elements.

@@ -79,6 +79,11 @@ func (c *compiler[T]) depth(s *statement) int {
 		if row, col := crossed(s, s.vars); row != nil { // a tile goes over both
 			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
 		}
+	case s.scan() != nil:
+		return len(s.vars) - 1
+	case s.order() != nil:
+		_, outer := orderedFirst(s)
+		return outer
 	case s.reduction() != nil:
 		if p := c.product(s); p != nil {
 			return p.outer

@@ -58,7 +58,13 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 			return err
 		}
 		n.value, n.guard = densities(settled(n.value)), settled(n.guard)
-		if z.whole {
+		if t := n.scan(); t != nil && !z.whole {
+			n = presentLast(n, t)
+		}
+		if n.order() != nil && !z.whole {
+			n, _ = orderedFirst(n)
+		}
+		if z.whole || n.scan() != nil || n.order() != nil {
 			z.finish(n)
 			continue
 		}
@@ -152,7 +158,7 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
 	}
-	if n.Op != term.Reduce || n.Reduction.Kind == "argmax" || n.Reduction.Kind == "argmin" {
+	if n.Op != term.Reduce || n.Reduction.Kind == "argmax" || n.Reduction.Kind == "argmin" || n.Reduction.IsOrder() {
 		return n.Map(z.single)
 	}
 	to := map[*term.Variable]*term.Term{}

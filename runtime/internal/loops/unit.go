@@ -118,6 +118,14 @@ func (k *unitCompiler[T]) compile() unit[T] {
 		if p := k.product(first); p != nil && len(k.bundle.statements) == 1 {
 			return k.productUnit(first, p)
 		}
+		if r := first.order(); r != nil {
+			return k.orderUnit(first, r)
+		}
+		if t := first.scan(); t != nil {
+			k.lenient = first.lenient
+			defer func() { k.lenient = false }()
+			return k.scanUnit(first, t)
+		}
 	}
 	if !k.strips(first) {
 		return k.plain(first)
