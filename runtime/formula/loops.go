@@ -133,7 +133,7 @@ func (l *layout) use() (*use, error) {
 	}
 	statements, gradients, err := l.statements()
 	out := &use{program: l.program, gradients: gradients}
-	if err != nil || slices.ContainsFunc(statements, looksUp) {
+	if err != nil {
 		return out, nil
 	}
 	steps := l.kernel.signature.Steps

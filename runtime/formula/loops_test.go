@@ -170,6 +170,48 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 	}
 }
 
+// TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with what the interpreter computes.
+func TestLoopsOfHistograms(t *testing.T) {
+	var formulas []string
+	for _, kind := range []string{"sum", "prod", "max", "min"} {
+		for _, text := range []string{
+			"s[n] = %s(n' if j[n'] == n: x[n', 0])",
+			"s[n] = %s(n' if n == j[n'] && x[n', 0] > 0.5: x[n', 0] * w[n, 0])",
+			"s[n] = %s(n' if j[n'] - 1 == n: x[n', 0])",
+			"y[n, k] = %s(n' if j[n'] == n: x[n', k])",
+			"y[n, k] = %s(n' if j[n'] == n && x[n', k] > w[n, k]: x[n', k] + w[n, 0])",
+			"y[n, k] = %s(n' if j[n'] == k: x[n, n' % K])",
+			"i[n, k] = quotient(3 * j[n] + k * k, 2) % (K + 1)\ny[n, k] = %s(k' if i[n, k'] == k: x[n, k'] * w[n, k'])",
+			"i[n, k] = quotient(3 * j[n] + k * k, 2) %% (N + 1)\ny[n, k] = %s(n' if i[n', k] == n: x[n', k])",
+			"i[n, k] = quotient(3 * j[n] + k * k, 2) %% (K + 1)\nt[n, k] = %s(k' if i[n, k'] == k: x[n, k'])\ny[n, k] = t[n, k] + w[n, k]",
+			"t[n] = %s(n' if j[n'] == n: x[n', 0])\ns[n] = max(t[n], x[n, 0])",
+			"t[n] = %s(n' if j[n'] == n: x[n', 0])\ns[n] = x[n, 0] * t[n]",
+		} {
+			formulas = append(formulas, strings.Replace(strings.ReplaceAll(text, "%%", "%"), "%s", kind, 1))
+		}
+	}
+	formulas = append(formulas, "s[n] = count(n' if j[n'] == n)", "s[n] = count(n' if j[n'] == n && x[n', 0] > 0.5)", "s[n] = max(n' if j[n'] == n: n')",
+		"s[n] = sum(n', k if j[n'] == n && j[n'] < K: x[n', k])", "y[n, k] = sum(n', k' if j[n'] == n && j[k' % N] == k: x[n', k'])")
+	for _, size := range append(extentsOfTests, [2]int{9, 21}) {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range formulas {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := compareProgram(t, p, typ, size[1]); err != nil {
+						t.Error(err)
+					}
+					if size[0]*size[1] < 1000 {
+						compareLoops(t, text, typ, size[0], size[1])
+					}
+				})
+			}
+		}
+	}
+}
+
 // unscanned are scans for which there are no loops: those whose values do not follow from folded ones.
 var unscanned = regexp.MustCompile(`(mean\(.* if .* && |(mean|logsumexp)\(.* if .*!)`)
 
@@ -275,7 +317,7 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int) 
 func apart(got, want float64, typ dtype.Type) string {
 	tolerance := 1e-10
 	if typ == dtype.F32 {
-		tolerance = 3e-4
+		tolerance, want = 3e-4, float64(float32(want))
 	}
 	if math.IsNaN(got) && math.IsNaN(want) || got == want || math.Abs(got-want) <= tolerance*max(1, math.Abs(want)) {
 		return ""

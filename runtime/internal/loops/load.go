@@ -325,7 +325,7 @@ func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 // if each element has a place of its own.
 func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if t.Type != z.c.own || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 || st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
+	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 || st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
 		return false
 	}
 	for _, d := range a.open {
@@ -333,21 +333,34 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 			return false
 		}
 	}
-	find, r, sum, add := z.c.target(st), z.vector(x), simd.BinaryOf[T](simd.Add), t.Add || st.add
+	op := simd.Add
+	if st.joined() {
+		op = scanFold[st.fold]
+	}
+	find, r, join, add := z.c.target(st), z.vector(x), simd.BinaryOf[T](op), t.Add || st.add
 	holds := func(*state[T]) bool { return true }
 	if st.guard != nil {
 		holds = z.c.condition(st.guard)
+	}
+	wide, joinWide := t.Type != z.c.own, simd.BinaryOf[float64](op)
+	if wide {
+		z.c.wide = max(z.c.wide, 1)
 	}
 	z.emit(-1, func(s *state[T], n int) {
 		if !holds(s) {
 			return
 		}
-		id, i := find(s)
-		row := s.mem[id].same[i : i+n]
-		if add {
-			sum(row, row, s.regs[r][:n])
-		} else {
-			copy(row, s.regs[r][:n])
+		id, i, inside := find(s)
+		switch {
+		case !inside:
+		case wide:
+			row := s.mem[id].f64[i : i+n]
+			joinWide(row, row, widened(s.regs[r][:n], s.wider))
+		case add:
+			row := s.mem[id].same[i : i+n]
+			join(row, row, s.regs[r][:n])
+		default:
+			copy(s.mem[id].same[i:i+n], s.regs[r][:n])
 		}
 	}, r)
 	return true

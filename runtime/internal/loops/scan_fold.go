@@ -164,8 +164,9 @@ func (c *compiler[T]) integerWriter(st *statement) func(*state[T], int) {
 	find, t := c.target(st), c.tensors[st.target]
 	put := putInteger[T](t.Type, t.Add)
 	return func(s *state[T], v int) {
-		id, at := find(s)
-		put(&s.mem[id], at, v)
+		if id, at, inside := find(s); inside {
+			put(&s.mem[id], at, v)
+		}
 	}
 }
 
