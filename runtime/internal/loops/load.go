@@ -70,6 +70,11 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	if r.Else != nil && other.scalar == nil {
 		uses = append(uses, other.reg)
 	}
+	direct := x // where the strip is, if all of it lies inside
+	if k == 1 && r.Which == nil && z.c.tensors[r.Tensor].Type == z.c.own {
+		direct = z.register(true)
+		z.views = append(z.views, view{direct, z.c.tensors[r.Tensor].Memory})
+	}
 	z.emit(x, func(s *state[T], n int) {
 		lo, hi, w := 0, n, which(s)
 		if w < 0 || w >= r.Count {
@@ -81,6 +86,14 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 		}
 		if lo >= hi {
 			lo, hi = n, n
+		}
+		if direct != x {
+			if lo == 0 && hi == n {
+				i := at(s)
+				s.regs[direct] = s.mem[r.Tensor].same[i : i+n]
+				return
+			}
+			s.regs[direct] = s.regs[x]
 		}
 		if !lenient && (lo > 0 || hi < n) {
 			fail("%s is read outside its shape %s", name, shape.Format(a.ext))
@@ -104,7 +117,10 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 			read(&s.mem[r.Tensor+w], out[lo:hi], at(s)+lo*k, k)
 		}
 	}, uses...)
-	return x
+	if direct != x {
+		z.strip.lasting = append(z.strip.lasting, x)
+	}
+	return direct
 }
 
 // within returns for which of n elements first, first+factor, ... lies in 0 to ext-1.

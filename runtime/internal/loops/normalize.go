@@ -114,9 +114,25 @@ func (z *normalizer) statement(s *program.Statement) error {
 		return nil
 	}
 	for _, piece := range pieces(digits(n)) {
+		if piece.add {
+			piece = consecutiveLast(piece)
+		}
 		z.finish(piece)
 	}
 	return nil
+}
+
+// consecutiveLast returns a statement that adds to elements with the index of consecutive elements as the last one, if there is one. Each
+// element gets what is added in the same order.
+func consecutiveLast(s *statement) *statement {
+	f := accessOf(s.left).offset
+	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return f.factor(v) == 1 && !f.hidden(v) && extent(v) >= shortest })
+	if i < 0 {
+		return s
+	}
+	out := *s
+	out.vars = append(slices.Delete(slices.Clone(s.vars), i, i+1), s.vars[i])
+	return &out
 }
 
 // number notes the value of a local tensor of one element, if it needs no loop. Such a value is computed wherever it is

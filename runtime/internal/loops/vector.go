@@ -124,6 +124,9 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	}
 	f := linear(n)
 	if f.hidden(z.v) {
+		if r, ok := z.convertEach(f); ok {
+			return r
+		}
 		return z.lanes(n)
 	}
 	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
@@ -403,6 +406,9 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
 	if f.hidden(z.v) {
+		if r, ok := z.compareEach(n.Op, f); ok {
+			return r
+		}
 		return z.lanes(n)
 	}
 	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
