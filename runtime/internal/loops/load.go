@@ -328,6 +328,16 @@ func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 		z.emit(-1, func(s *state[T], n int) { simd.Scatter(s.mem[t].same, s.regs[r][:n], at(s), k) }, r)
 		return
 	}
+	if typ := z.c.tensors[t].Type; k == 1 && typ.IsFloat() && typ != z.c.own {
+		z.emit(-1, func(s *state[T], n int) {
+			if i := at(s); typ == dtype.F32 {
+				given(s.mem[t].f32[i:i+n], s.regs[r][:n], add)
+			} else {
+				given(s.mem[t].f64[i:i+n], s.regs[r][:n], add)
+			}
+		}, r)
+		return
+	}
 	z.emit(-1, func(s *state[T], n int) {
 		i, b := at(s), &s.mem[t]
 		for _, v := range s.regs[r][:n] {
@@ -335,6 +345,17 @@ func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 			i += k
 		}
 	}, r)
+}
+
+// given sets z to x, or adds x to it in float64.
+func given[T, U simd.Float](z []U, x []T, add bool) {
+	if !add {
+		convert(z, x)
+		return
+	}
+	for i, v := range x {
+		z[i] = U(float64(z[i]) + float64(v))
+	}
 }
 
 // addRow emits the adding of a strip to consecutive elements, whose place depends on values of tensors. It returns false

@@ -52,6 +52,9 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
 		z.written[z.tensors[s.Target].Memory] = true
 	}
+	if !z.whole {
+		statements = z.inlinedOnce(statements)
+	}
 	for i, s := range statements {
 		if z.whole || !z.join(statements, i) {
 			if err := z.statement(s); err != nil {
