@@ -202,6 +202,9 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	if r.Which != nil || z.c.tensors[r.Tensor].Type != z.c.own || r.Else != nil && r.Else.Uses(z.v) {
 		return 0, false
 	}
+	if x, ok := z.repeated(r.Tensor, a); ok {
+		return x, true
+	}
 	f := z.found(a)
 	if f == nil {
 		return 0, false
@@ -239,6 +242,56 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 		}
 	})
 	return x, true
+}
+
+// repeated compiles elements of which each is repeated some times: their places are those of the quotient of an index by a number. It
+// returns false for others.
+func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
+	same, times, factor := form{base: a.offset.base, vars: a.offset.vars}, 0, 0
+	var of form
+	for _, p := range a.offset.rest {
+		d := 0
+		if p.of.Op == term.Quotient {
+			d, _ = p.of.Args[1].Known()
+		}
+		switch {
+		case !p.of.Uses(z.v):
+			same.rest = append(same.rest, p)
+		case times > 0 || d <= 1:
+			return 0, false
+		default:
+			of, times, factor = linear(p.of.Args[0]), d, p.factor
+		}
+	}
+	if times == 0 || len(a.open) > 0 || a.offset.factor(z.v) != 0 || of.hidden(z.v) || of.factor(z.v) != 1 {
+		return 0, false
+	}
+	at, first, x := z.c.value(same), z.c.value(of), z.register(false)
+	z.emit(x, func(s *state[T], n int) {
+		i := first(s)
+		q := shape.FloorDiv(i, times)
+		repeat(s.regs[x][:n], s.mem[tensor].same, at(s)+factor*q, factor, times, i-q*times)
+	})
+	return x, true
+}
+
+// repeat sets z to elements at equal distances, each of which it repeats. Of the first one, some repetitions are done.
+func repeat[T simd.Float](z, x []T, at, step, times, done int) {
+	for len(z) > 0 {
+		for ; times == 2 && done == 0 && len(z) >= 2; z = z[2:] {
+			v := x[at]
+			z[0], z[1] = v, v
+			at += step
+		}
+		n, v := min(times-done, len(z)), T(0)
+		if n > 0 {
+			v = x[at]
+		}
+		for i := range z[:n] {
+			z[i] = v
+		}
+		z, at, done = z[n:], at+step, 0
+	}
 }
 
 // lookup is the usual way in which elements are found: a multiple of an index that a tensor holds for each of them, and a part that is

@@ -361,6 +361,16 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 		return z.lanes(n)
 	}
 	seed, step, at, k, r := z.c.real(n.Args[0]), z.c.real(n.Args[1]), z.c.value(f), f.factor(z.v), z.register(false)
+	if k == 1 {
+		z.c.words = true
+		normal := n.Func.Name == "normal"
+		z.emit(r, func(s *state[T], n int) {
+			x := s.random[0][:n]
+			s.draw(x, uint64(int64(seed(s))), uint64(step(s)), uint64(at(s)), normal)
+			narrowed(s.regs[r][:n], x)
+		})
+		return r
+	}
 	draw := rng.Source.Uniform
 	if n.Func.Name == "normal" {
 		draw = rng.Source.Normal
