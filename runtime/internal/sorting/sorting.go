@@ -26,8 +26,11 @@ func First[K Key](to []int64, keys []K, descending bool) {
 		flip = math.MaxUint64
 	}
 	if narrow[K]() && len(keys) <= math.MaxUint32 { // the number of a key follows it in one word
-		b.words = least(b.words[:0], keys, len(to), descending, func(i int) uint64 { return (code(keys[i])^flip)&^math.MaxUint32 | uint64(i) },
-			slices.Sort, func(w uint64) int { return int(w & math.MaxUint32) })
+		if len(to) <= few && len(to) < len(keys) {
+			b.words = fewest(b.words[:0], keys, len(to), descending, flip)
+		} else {
+			b.words = least(b.words[:0], keys, len(to), descending, func(i int) uint64 { return word(keys, i, flip) }, slices.Sort, placeOf)
+		}
 		for i, w := range b.words {
 			to[i] = int64(w & math.MaxUint32)
 		}
@@ -89,6 +92,42 @@ func code[K Key](x K) uint64 {
 		return x
 	}
 	return uint64(int64(x)) ^ sign
+}
+
+// word returns the code of a key with its place in the lower half.
+func word[K Key](keys []K, i int, flip uint64) uint64 {
+	return (code(keys[i])^flip)&^math.MaxUint32 | uint64(i)
+}
+
+func placeOf(word uint64) int { return int(word & math.MaxUint32) }
+
+// few is of how many elements each is put at its place among the ones before.
+const few = 32
+
+// fewest is like least for few elements, which it keeps in their order.
+func fewest[K Key](out []uint64, keys []K, n int, descending bool, flip uint64) []uint64 {
+	for i := 0; i < len(keys); i++ {
+		if len(out) == n {
+			if i = next(keys, i, keys[placeOf(out[n-1])], descending); i == len(keys) {
+				break
+			}
+		}
+		w := word(keys, i, flip)
+		switch {
+		case len(out) < n:
+			out = append(out, w)
+		case w < out[n-1]:
+			out[n-1] = w
+		default:
+			continue
+		}
+		at := len(out) - 1
+		for ; at > 0 && out[at-1] > w; at-- {
+			out[at] = out[at-1]
+		}
+		out[at] = w
+	}
+	return out
 }
 
 // least appends the n elements that come first to out, in their order. item makes an element of the place of its key, and place returns it.
