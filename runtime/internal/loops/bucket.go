@@ -183,18 +183,12 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	if !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil || s.Value.Op != term.Reduce || s.Value.Kind != term.Real {
 		return false
 	}
-	reader, uses := -1, 0
-	for j, o := range statements {
-		for _, n := range append([]*term.Term{o.Value, o.Guard, o.Left.Which}, o.Left.Idx...) {
-			n.Walk(func(m *term.Term) {
-				if m.Op == term.Element && m.Read.Tensor <= s.Target && s.Target < m.Read.Tensor+m.Read.Count {
-					reader = j
-					uses++
-				}
-			})
-		}
+	reader := slices.IndexFunc(statements, func(o *program.Statement) bool { return uses(o, s.Target) > 0 })
+	n := 0
+	for _, o := range z.p.Statements { // all that there are, so that the values do not depend on which ones a task needs
+		n += uses(o, s.Target)
 	}
-	if uses != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil {
+	if n != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil {
 		return false
 	}
 	early := false // whether what is folded is written between the two
@@ -210,6 +204,19 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	}
 	z.joined[statements[reader]] = s
 	return true
+}
+
+// uses returns at how many places a statement reads a tensor.
+func uses(s *program.Statement, t int) int {
+	count := 0
+	for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
+		n.Walk(func(m *term.Term) {
+			if m.Op == term.Element && m.Read.Tensor <= t && t < m.Read.Tensor+m.Read.Count {
+				count++
+			}
+		})
+	}
+	return count
 }
 
 // joinedWith returns what is joined with an element of a tensor, if a value is both joined in the way of a kind of reductions.

@@ -63,11 +63,7 @@ func replaced(o, s *program.Statement) *program.Statement {
 		}
 		return n.Map(replace)
 	}
-	reads := false
-	for _, n := range append([]*term.Term{o.Value, o.Guard, o.Left.Which}, o.Left.Idx...) {
-		n.Walk(func(m *term.Term) { reads = reads || m.Op == term.Element && m.Read.Tensor == s.Target })
-	}
-	if !reads {
+	if uses(o, s.Target) == 0 {
 		return o
 	}
 	m, left := *o, *o.Left
