@@ -122,7 +122,7 @@ func (z *normalizer) histogram(n *statement) bool {
 	if wide && t.Local && t.Type == dtype.Invalid {
 		t.Type, wide = dtype.F64, false
 	}
-	if adds := into.fold == "sum" || into.fold == "count"; wide || t.Add && !adds {
+	if adds := into.fold == "sum" || into.fold == "count"; wide || t.Add && !adds || z.readsTarget(into) {
 		z.aside(n, into)
 		return true
 	}
@@ -133,6 +133,17 @@ func (z *normalizer) histogram(n *statement) bool {
 	}
 	z.finish(into)
 	return true
+}
+
+// readsTarget reports whether what a statement folds is in the memory into which it folds.
+func (z *normalizer) readsTarget(s *statement) bool {
+	found := false
+	s.walk(func(n *term.Term) {
+		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+			found = found || z.tensors[n.Read.Tensor+i].Memory == z.tensors[s.target].Memory
+		}
+	})
+	return found
 }
 
 // foldedOf returns what is folded of nothing.

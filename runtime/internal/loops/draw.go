@@ -11,7 +11,7 @@ func (s *state[T]) draw(z []float64, seed, stream, index uint64, normal bool) {
 	n := len(z)
 	all := (n + 7) &^ 7 // words are drawn in groups
 	high, low := s.words[0][:all], s.words[1][:all]
-	simd.Draw(high, low, seed, stream, index)
+	s.drawer.Draw(high, low, seed, stream, index)
 	const unit = 1.0 / (1 << 53)
 	if !normal {
 		for i, w := range high[:n] {

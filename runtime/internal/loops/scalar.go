@@ -32,6 +32,7 @@ type state[T simd.Float] struct {
 
 	orders orders[T]
 
+	drawer simd.Drawer
 	words  [2][]uint64  // random ones
 	random [2][]float64 // numbers that are made of them
 

@@ -187,7 +187,7 @@ func TestDraw(t *testing.T) {
 			for _, index := range []uint64{0, 7, 1<<32 - 5, math.MaxUint64 - 3} {
 				for n := 0; n <= 48; n += 8 {
 					high, low := make([]uint64, n), make([]uint64, n)
-					Draw(high, low, seed, seed*3+1<<40, index)
+					new(Drawer).Draw(high, low, seed, seed*3+1<<40, index)
 					for i := range n {
 						w := rng.New(seed, seed*3+1<<40).Block(index + uint64(i))
 						if high[i] != uint64(w[0])<<32|uint64(w[1]) || low[i] != uint64(w[2])<<32|uint64(w[3]) {
