@@ -50,7 +50,8 @@ func histogram(s *statement) *statement {
 			return nil
 		}
 	}
-	out := &statement{target: s.target, left: &left, value: &term.Term{Op: term.Constant, Kind: s.value.Kind, Int: 1, Float: 1}, add: true, fold: r.Kind, skip: true}
+	out := &statement{target: s.target, left: &left, value: &term.Term{Op: term.Constant, Kind: s.value.Kind, Int: 1, Float: 1},
+		add: true, fold: r.Kind, skip: true}
 	if r.Body != nil {
 		out.value = r.Body.Substitute(to)
 	}
@@ -102,7 +103,8 @@ func scattered(s *statement) bool {
 	_, folds := foldedInto[r.Kind]
 	return folds && slices.ContainsFunc(term.Conjuncts(r.Guard), func(g *term.Term) bool {
 		for i := range g.Args {
-			if a := g.Args[i]; g.Op == term.Equal && a.Op == term.Index && slices.Contains(s.vars, a.Var) && g.Args[1-i].Kind == term.Integer && g.Args[1-i].Reads() && !g.Args[1-i].Uses(a.Var) {
+			a, x := g.Args[i], g.Args[len(g.Args)-1-i]
+			if g.Op == term.Equal && a.Op == term.Index && slices.Contains(s.vars, a.Var) && x.Kind == term.Integer && x.Reads() && !x.Uses(a.Var) {
 				return true
 			}
 		}

@@ -362,7 +362,8 @@ func given[T, U simd.Float](z []U, x []T, add bool) {
 // if each element has a place of its own.
 func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 || st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
+	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 ||
+		st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
 		return false
 	}
 	for _, d := range a.open {

@@ -44,7 +44,8 @@ type normalizer struct {
 }
 
 func newNormalizer(p *program.Program, tensors []Tensor) *normalizer {
-	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}, joined: map[*program.Statement]*program.Statement{}}
+	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{},
+		joined: map[*program.Statement]*program.Statement{}}
 }
 
 // normalize returns the statements of a program in the form from which loops are made.

@@ -61,7 +61,8 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	if st.value.Kind == term.Integer {
 		return k.integerScanUnit(st, t)
 	}
-	u := scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo), hi: k.integer(t.Hi)}
+	u := scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
+		lo: k.integer(t.Lo), hi: k.integer(t.Hi)}
 	plain := *r
 	plain.Guard = t.Guard
 	v := k.scanColumn(st, t)
