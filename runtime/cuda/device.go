@@ -29,9 +29,9 @@ type device struct {
 	opened   bool
 }
 
-// openDevice opens a device. After an error, what it returns must be closed, unless it is nil.
-func openDevice(number, queues int) (*device, error) {
-	dev, err := cu.GetDevice(number)
+// openDevice opens a GPU as the device of a number. After an error, what it returns must be closed, unless it is nil.
+func openDevice(number, gpu, queues int) (*device, error) {
+	dev, err := cu.GetDevice(gpu)
 	if err != nil {
 		return nil, cudadriver.Wrap("cuDeviceGet", err)
 	}

@@ -225,6 +225,7 @@ void fail(Context *c, int code, const std::string &what) {
 }
 
 constexpr size_t page = 4096, align = 64;
+constexpr size_t large = 64 << 20;  // bytes of memory that is not filled when it is allocated
 constexpr char canary = (char)0xFB;
 
 // check_slack looks behind the blocks of a context: what lies between the end of one and the page that cannot be touched.
@@ -446,7 +447,7 @@ API cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
 	if (m == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
 	mprotect(m + page, body, PROT_READ | PROT_WRITE);
 	char *at = m + page + body - (n + align - 1) / align * align;
-	memset(at, 0xCB, n); // reads of what was not written stand out
+	if (n < large) memset(at, 0xCB, n); // reads of what was not written stand out
 	memset(at + n, canary, size_t(m + page + body - (at + n)));
 	blocks[(uintptr_t)at] = {n, m, mapped, c};
 	used[c->device] += n;
@@ -494,7 +495,20 @@ API cuMemcpyDtoH_v2(void *d, CUdeviceptr s, size_t n) {
 	CUresult r = enqueue(c, nullptr, [=] { memcpy(d, (void *)s, n); });
 	return r ? r : finish(c, c->null);
 }
-API cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream s) { CONTEXT DEVICE(d, n) return enqueue(c, s, [=] { memset((void *)d, v, n); }); }
+// fill fills memory. Pages of large zeros are given back, so that memory that a program never uses takes none of this machine.
+static void fill(char *p, unsigned char v, size_t n) {
+	if (n >= large && v == 0) {
+		char *first = (char *)(((uintptr_t)p + page - 1) / page * page);
+		size_t whole = size_t(p + n - first) / page * page;
+		if (madvise(first, whole, MADV_DONTNEED) == 0) {
+			memset(p, 0, size_t(first - p));
+			n -= size_t(first - p) + whole;
+			p = first + whole;
+		}
+	}
+	memset(p, v, n);
+}
+API cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream s) { CONTEXT DEVICE(d, n) return enqueue(c, s, [=] { fill((char *)d, v, n); }); }
 
 // ---- Streams and events
 
