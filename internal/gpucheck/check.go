@@ -175,7 +175,8 @@ func (c *check) environment() []string {
 	if c.emulator == "" {
 		return append(env, "OPGEN_LIBCUDA="+libcuda())
 	}
-	return append(env, "OPGEN_CUDA_AHEAD=", "OPGEN_LIBCUDA="+filepath.Join(c.emulator, "libcuda.so.1"), "OPGEN_CUDA_COMPILER="+filepath.Join(c.emulator, "compile.sh")+" {in} {out}",
+	return append(env, "OPGEN_CUDA_AHEAD=", "OPGEN_LIBCUDA="+filepath.Join(c.emulator, "libcuda.so.1"), "OPGEN_LIBCUBLAS="+filepath.Join(c.emulator, "libcublas.so.12"),
+		"OPGEN_CUDA_COMPILER="+filepath.Join(c.emulator, "compile.sh")+" {in} {out}",
 		"OPGEN_EMULATOR_MEMORY=17179869184")
 }
 

@@ -20,7 +20,7 @@ type example struct {
 
 // examples are the programs of the folder examples that train on a GPU. Each is run on the CPU and on the GPU, and the losses of all steps
 // are compared.
-var examples = []example{{"digits", "-epochs 1 -batch 64", "-epochs 3", 1e-3}}
+var examples = []example{{"digits", "-epochs 1 -batch 64", "-epochs 3", 5e-3}}
 
 // examples returns the steps of all examples.
 func (c *check) examples() (list []step) {

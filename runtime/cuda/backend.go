@@ -23,6 +23,7 @@ type Backend struct {
 	devices  []*device
 	queues   int
 	compiler *compiler
+	blas     blas
 	locates  bool // whether streams can leave how far they are
 
 	mu   sync.Mutex
@@ -57,6 +58,9 @@ func open(c Config) (_ *Backend, err error) {
 		}
 	}()
 	if b.compiler, err = findCompiler(); err != nil {
+		return nil, err
+	}
+	if b.blas, err = findBLAS(); err != nil {
 		return nil, err
 	}
 	for i := range n {

@@ -40,7 +40,7 @@ type job interface {
 	enqueue(x *execution) error
 }
 
-// kernels launches device code.
+// kernels launches device code, or products of a library in its place.
 type kernels struct{ launches []kernel }
 
 // kernel is a launch, with arguments. Those of steps are the number of the training step.
@@ -50,11 +50,18 @@ type kernel struct {
 	shared      uint32
 	args        []uint64
 	steps       []int
+	product     *product // that takes the place of the launch; nil if none does
 }
 
 func (k *kernels) enqueue(x *execution) error {
 	for i := range k.launches {
 		l := &k.launches[i]
+		if library := x.products[x.stream]; l.product != nil && library != nil {
+			if err := l.product.enqueue(library); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, a := range l.steps {
 			l.args[a] = x.step
 		}

@@ -47,6 +47,7 @@ struct Control {
 	std::atomic<int64_t> launches;
 	std::atomic<int64_t> busy, most_busy;  // streams that run something
 	std::atomic<int64_t> fail_name;        // what fail_at says counts only calls of this hash; 0: all
+	std::atomic<int64_t> handles, products;  // of cuBLAS: that are alive, and multiplications so far
 };
 
 Control *control = [] {
@@ -695,6 +696,22 @@ API cuLaunchKernel(CUfunction cf, unsigned gx, unsigned gy, unsigned gz, unsigne
 		std::string report;
 		if (int code = cuemu::run(*l, &report)) fail(c, code, report);
 	});
+}
+
+// ---- What the emulator of cuBLAS needs
+
+extern "C" {
+__attribute__((visibility("default"))) int cuemu_called(const char *name) { return injected(name); }
+__attribute__((visibility("default"))) int cuemu_inside(unsigned long long p, size_t n) { return inside(p, n); }
+__attribute__((visibility("default"))) int cuemu_enqueue(CUstream s, void (*call)(void *), void *of) {
+	Context *c = current();
+	if (!c) return CUDA_ERROR_INVALID_CONTEXT;
+	return enqueue(c, s, [=] { call(of); });
+}
+__attribute__((visibility("default"))) void cuemu_count(int handles, int products) {
+	control->handles += handles;
+	control->products += products;
+}
 }
 
 // ---- Errors
