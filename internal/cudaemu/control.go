@@ -101,6 +101,7 @@ type Control struct {
 	Busy, MostBusy                                     atomic.Int64 // streams that run something at the same time
 	failName                                           atomic.Int64
 	Handles, Products                                  atomic.Int64 // of cuBLAS: that are alive, and multiplications so far
+	Graphs, Replays                                    atomic.Int64 // that are alive, and launches of them
 }
 
 var open *Control
@@ -139,6 +140,6 @@ func (c *Control) Fail(n int64, name string, code int64) {
 
 // Alive describes what is alive.
 func (c *Control) Alive() string {
-	return fmt.Sprintf("%d blocks of memory, %d of pinned memory, %d streams, %d events, %d modules, %d contexts, %d handles of cuBLAS",
-		c.Memory.Load(), c.Pinned.Load(), c.Streams.Load(), c.Events.Load(), c.Modules.Load(), c.Contexts.Load(), c.Handles.Load())
+	return fmt.Sprintf("%d blocks of memory, %d of pinned memory, %d streams, %d events, %d modules, %d contexts, %d handles of cuBLAS, %d graphs",
+		c.Memory.Load(), c.Pinned.Load(), c.Streams.Load(), c.Events.Load(), c.Modules.Load(), c.Contexts.Load(), c.Handles.Load(), c.Graphs.Load())
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -209,6 +210,10 @@ func (c *check) steps() []step {
 	}
 	list = append(list, c.examples()...)
 	list = append(list, step{name: "measurements", program: "gpubench", args: measure, limit: 2 * time.Minute, judge: c.measured(&c.figures)},
+		step{name: "products of device code", program: "gpubench", args: append(slices.Clip(measure), "-groups", "product", "-suffix", ", device code"), env: []string{"OPGEN_LIBCUBLAS=none"},
+			limit: time.Minute, judge: c.measured(&c.figures)},
+		step{name: "launches without graphs", program: "gpubench", args: append(slices.Clip(measure), "-groups", "launch", "-suffix", ", without graphs"), env: []string{"OPGEN_CUDA_GRAPHS=none"},
+			limit: time.Minute, judge: c.measured(&c.figures)},
 		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "torch.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
 	return append(list, c.tools()...)
 }

@@ -54,7 +54,8 @@ func (c *check) table(s *strings.Builder) {
 		case f.Flops > 0:
 			rate = fmt.Sprintf("%.2f TFLOP/s", f.Flops/f.Seconds/1e12)
 		}
-		if p := peers[f.Name]; p > 0 {
+		of, _, _ := strings.Cut(f.Name, ",") // the use, without how it was run
+		if p := peers[of]; p > 0 {
 			peer, ratio = fmt.Sprintf("%.1f", p*1e6), fmt.Sprintf("%.2f", f.Seconds/p)
 		}
 		fmt.Fprintf(s, "| %s | %.1f | %s | %s | %s | %s |\n", cell(f.Name), f.Seconds*1e6, rate, share, peer, ratio)

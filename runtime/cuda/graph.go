@@ -39,7 +39,7 @@ func (c *capturing) note(s cu.Stream, k *kernel) error {
 	return err
 }
 
-// graphable reports whether a graph can run the tasks: all are on one device, none is on the host, and nobody looks at their times.
+// graphable reports whether a graph can run the tasks: all are on one device, none is on the host, and the run is not observed.
 func (p *program) graphable() bool {
 	if os.Getenv(graphsVariable) == "none" || p.queues.Observe != nil || len(p.lanes) == 0 {
 		return false

@@ -37,6 +37,10 @@ type program struct {
 	free       []func() error   // what frees what the program holds
 	marks      []byte           // of 4 bytes for each lane: how far it is; nil if streams do not say so
 	timing     *timing          // nil unless the runs are observed
+	graphs     bool             // whether a graph runs the tasks, after a run that launched them one by one
+	runs       int              // that succeeded
+	graph      *replay          // nil until it is captured
+	forked     cu.Event         // of the first stream, for which the others wait in a graph
 	exited     error            // of the run in which a kernel ended its goroutine
 	unclean    bool             // whether records may hold something
 }
@@ -106,6 +110,12 @@ func (p *program) build(tasks []launchable) error {
 	}
 	if err := p.makeRecords(); err != nil {
 		return err
+	}
+	if p.graphs = p.graphable(); p.graphs && len(p.lanes) > 1 {
+		var err error
+		if p.forked, err = p.event(p.lanes[0].device, cu.DisableTiming); err != nil {
+			return err
+		}
 	}
 	if p.queues.Observe != nil {
 		return p.makeTiming()

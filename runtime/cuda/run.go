@@ -32,7 +32,9 @@ type execution struct {
 	grid    op.Grid
 	tile    int
 	observe func(engine.Event)
-	body    *kernelError // where a Go kernel is that runs; nil if none does
+	// captured is not nil while the streams of the run are captured.
+	captured *capturing
+	body     *kernelError // where a Go kernel is that runs; nil if none does
 }
 
 // job is what a task does. Its error is of the driver, a *kernelError, or the cause of the context.
@@ -67,6 +69,11 @@ func (k *kernels) enqueue(x *execution) error {
 		}
 		if err := cudadriver.Launch(l.function, l.grid, l.block, l.shared, x.stream, l.args); err != nil {
 			return err
+		}
+		if x.captured != nil {
+			if err := x.captured.note(x.stream, l); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -107,9 +114,13 @@ type run struct {
 	at      execution
 	done    int  // commands
 	entered bool // whether a context was pushed
+
+	captured *capturing // nil unless the streams are captured
+	replayed bool       // whether a graph ran the tasks
 }
 
-// Run runs the plan once. The context is looked at before each task, and at the end: what devices do cannot be interrupted.
+// Run runs the plan once. The context is looked at before each task that is launched by itself, or before all tasks, and at the end: what
+// devices do cannot be interrupted.
 func (p *program) Run(ctx context.Context, step uint64) (err error) {
 	if err := p.backend.working(); err != nil {
 		return err
@@ -171,14 +182,12 @@ func (r *run) run() error {
 	if err := r.prepare(); err != nil {
 		return r.failed(err)
 	}
-	for i := range r.steps {
-		if r.ctx.Err() != nil {
-			r.settle()
-			return context.Cause(r.ctx)
-		}
-		r.done = i
-		if err := r.command(i); err != nil {
-			return r.failed(err)
+	if done, err := r.replay(); err != nil {
+		r.done = len(r.steps)
+		return r.failed(err)
+	} else if !done {
+		if err := r.launch(); err != nil {
+			return err
 		}
 	}
 	r.done = len(r.steps)
@@ -195,6 +204,22 @@ func (r *run) run() error {
 	}
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
+	}
+	r.runs++
+	return nil
+}
+
+// launch launches the tasks one by one.
+func (r *run) launch() error {
+	for i := range r.steps {
+		if r.ctx.Err() != nil {
+			r.settle()
+			return context.Cause(r.ctx)
+		}
+		r.done = i
+		if err := r.command(i); err != nil {
+			return r.failed(err)
+		}
 	}
 	return nil
 }
@@ -290,7 +315,7 @@ func (r *run) command(i int) error {
 // task runs the task of command i.
 func (r *run) task(i int, c *command) error {
 	t := &r.queues.Plan.Tasks[c.task]
-	r.at = execution{program: r.program, ctx: r.ctx, step: r.step, stream: c.lane.stream, task: c.task, worker: c.lane.queue, grid: t.Grid(), tile: t.Tile, observe: r.queues.Observe}
+	r.at = execution{program: r.program, ctx: r.ctx, step: r.step, stream: c.lane.stream, task: c.task, worker: c.lane.queue, grid: t.Grid(), tile: t.Tile, observe: r.queues.Observe, captured: r.captured}
 	job := r.jobs[c.task]
 	_, host := job.(*hostStep)
 	if r.timing != nil && !host {
@@ -306,7 +331,7 @@ func (r *run) task(i int, c *command) error {
 			return err
 		}
 	}
-	if r.marks != nil {
+	if r.marks != nil && r.captured == nil {
 		return cudadriver.Store(c.lane.stream, c.lane.mark, uint32(i+1))
 	}
 	return nil
@@ -426,6 +451,9 @@ func (r *run) failed(err error) error {
 // located returns the error of device code, with its task: the first of a lane that is not done. If several lanes were at work, it
 // may be of any of them.
 func (r *run) located(err error) error {
+	if r.replayed { // which leaves no marks
+		return fmt.Errorf("%w; %s=none tells which task was at fault", err, graphsVariable)
+	}
 	var tasks []int
 	for i, l := range r.lanes {
 		from := 0

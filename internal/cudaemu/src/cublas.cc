@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #define API extern "C" __attribute__((visibility("default")))
 
@@ -12,7 +11,7 @@
 extern "C" {
 int cuemu_called(const char *name);
 int cuemu_inside(unsigned long long p, size_t n);
-int cuemu_enqueue(struct CUstream_st *s, void (*call)(void *), void *of);
+int cuemu_enqueue(struct CUstream_st *s, void (*call)(void *), void *of, void (*release)(void *));
 void cuemu_count(int handles, int products);
 }
 
@@ -90,7 +89,7 @@ struct Product {
 	int m, n, k, batch;
 	Matrix x, y, z;
 	static void run(void *of) {
-		std::unique_ptr<Product> p((Product *)of);
+		auto *p = (Product *)of;
 		for (int b = 0; b < p->batch; b++)
 			for (int j = 0; j < p->n; j++)
 				for (int i = 0; i < p->m; i++) {
@@ -108,7 +107,7 @@ cublasStatus_t multiply(Handle *h, Product p, cublasComputeType_t compute) {
 	if (compute != (p.z.type == CUDA_R_64F ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F)) return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (p.m < 1 || p.n < 1 || p.k < 1 || !p.x.fits(p.m, p.k, p.batch) || !p.y.fits(p.k, p.n, p.batch) || !p.z.fits(p.m, p.n, p.batch)) return CUBLAS_STATUS_INVALID_VALUE;
 	cuemu_count(0, 1);
-	return cuemu_enqueue(h->stream, Product::run, new Product(p)) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+	return cuemu_enqueue(h->stream, Product::run, new Product(p), [](void *of) { delete (Product *)of; }) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
 }  // namespace
