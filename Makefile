@@ -87,12 +87,13 @@ fuzz:
 
 # kill kills KILLS runs of opgen generate, and runs as many on full disks; half as many of opgen new. In OVERLAPS rounds it lets two
 # or three runs overlap. No file may be torn, lost or stale. It also kills KILLS trainings with checkpoints, which must go on to the same
-# bits. It takes some seconds for ten rounds.
+# bits, and KILLS of which half are interrupted by a signal that they catch. It takes some seconds for ten rounds.
 KILLS ?= 500
 OVERLAPS ?= 300
 kill:
 	$(GO) test ./cmd/opgen -count 1 -timeout 60m -run '^(TestKill|TestOverlap)$$' -kill $(KILLS) -two $(OVERLAPS)
 	$(GO) test ./examples/digits -count 1 -timeout 60m -run '^TestKill$$' -kills $(KILLS)
+	$(GO) test ./examples/charlm -count 1 -timeout 60m -run '^TestInterrupt$$' -interrupts $(KILLS)
 
 # CASES is a folder of conformance cases.
 CASES ?= runtime/conform/testdata

@@ -52,7 +52,7 @@ var audienceOf = map[string]string{
 // reaches says which parts of the repository a part may import.
 var reaches = map[string][]string{
 	"opgen":     {"runtime", "internal/version", "internal/nearest"},
-	"examples":  {"opgen", "generated", "runtime", "generate"},
+	"examples":  {"opgen", "generated", "runtime", "generate", "examples"},
 	"kernels":   {"kernels", "generated", "runtime"},
 	"generated": {"runtime", "kernels/equation", "kernels/fourier"},                                                                         // what specs name
 	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive"}, // names of attributes; formulas

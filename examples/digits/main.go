@@ -6,7 +6,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -20,6 +19,8 @@ import (
 	"time"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/profile"
@@ -82,7 +83,7 @@ func main() {
 	flag.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
 	flag.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
 	flag.Parse()
-	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || !slices.Contains(engines, o.engine) || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) || !(o.decay >= 0) || !(o.average >= 0 && o.average < 1) {
+	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || !slices.Contains(engines.Names, o.engine) || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) || !(o.decay >= 0) || !(o.average >= 0 && o.average < 1) {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -96,20 +97,8 @@ func main() {
 
 // run trains and tests the classifier, and prints what it does. It returns an error if not all can be printed.
 func run(ctx context.Context, o options, w io.Writer) error {
-	out := &output{w: w}
-	return errors.Join(trainAndTest(ctx, o, out), out.err)
-}
-
-// output passes on what is written, and keeps the first error in mind.
-type output struct {
-	w   io.Writer
-	err error
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	n, err := o.w.Write(b)
-	o.err = cmp.Or(o.err, err)
-	return n, err
+	out := &trainlog.Output{W: w}
+	return errors.Join(trainAndTest(ctx, o, out), out.Err)
 }
 
 func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
@@ -121,7 +110,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
-	register, engine, err := o.choose()
+	register, engine, err := engines.Choose(o.engine, o.workers, o.devices)
 	if err != nil {
 		return err
 	}
@@ -198,7 +187,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	step := usual.Plan()
-	writeTimes(w, usual.Timings())
+	trainlog.WriteTimes(w, usual.Timings())
 	writeMemory(w, session.Memory(), usual.Program)
 	if o.trace != "" {
 		writeSpread(w, recorder.Tasks(step))
@@ -215,10 +204,10 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		{o.trace, recorder.WriteTrace},
 		{o.dot, func(w io.Writer) error { return draw.DOT(w, step) }},
 		{o.plan, func(w io.Writer) error { return writePlan(w, step) }},
-		{o.chart, t.chart.write},
+		{o.chart, t.chart.Write},
 		{o.memory, func(w io.Writer) error { return draw.MemoryMap(w, step) }},
 	} {
-		if err := writeFile(f.path, f.write); err != nil {
+		if err := trainlog.WriteFile(f.path, f.write); err != nil {
 			return err
 		}
 	}
@@ -233,20 +222,4 @@ func writePlan(w io.Writer, p interface{ EncodeBinary() ([]byte, error) }) error
 		_, err = w.Write(data)
 	}
 	return err
-}
-
-// writeFile creates a file and lets write fill it; without a path it does nothing.
-func writeFile(path string, write func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }

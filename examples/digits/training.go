@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
+	"time"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/loader"
 )
 
@@ -26,7 +25,7 @@ type training struct {
 	losses        float64
 	correct, seen int
 
-	chart chart
+	chart trainlog.Chart
 }
 
 // run trains from where the checkpoints stand, or from the beginning.
@@ -35,16 +34,16 @@ func (t *training) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	curve, err := openCurve(t.options.curve, at.Step)
+	curve, err := trainlog.OpenCurve(t.options.curve, at.Step)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, curve.close()) }()
+	defer func() { err = errors.Join(err, curve.Close()) }()
 	steps, every := t.batches.StepsPerEpoch(), t.options.every
 	if every == 0 {
 		every = steps
 	}
-	bar := newProgress(t.w, t.options.epochs, steps)
+	bar, start, samples := trainlog.NewProgress(t.w, t.batches.Steps()), time.Now(), 0
 	for b, err := range t.batches.From(ctx, at.Step) {
 		if err != nil {
 			return err
@@ -57,13 +56,15 @@ func (t *training) run(ctx context.Context) (err error) {
 			return err
 		}
 		fmt.Fprintf(curve, "%d %d %x\n", b.Epoch+1, b.InEpoch+1, loss)
-		t.chart.add(b.Step+1, float64(loss))
+		t.chart.Add(b.Step+1, float64(loss))
 		t.losses += float64(loss) * float64(b.Data.len())
 		t.correct += right
 		t.seen += b.Data.len()
-		bar.update(b.Epoch+1, b.InEpoch+1, b.Data.len(), t.losses/float64(t.seen), float64(t.correct)/float64(t.seen))
+		samples += b.Data.len()
+		bar.Update(b.Step+1, b.InEpoch+1 == steps, fmt.Sprintf("epoch %2d/%d  loss %.4f  accuracy %.4f  %6.0f samples/s", b.Epoch+1, t.options.epochs,
+			t.losses/float64(t.seen), float64(t.correct)/float64(t.seen), float64(samples)/time.Since(start).Seconds()))
 		if step := b.Step + 1; t.options.checkpoints != "" && (step%every == 0 || step == t.batches.Steps()) {
-			if err := errors.Join(curve.flush(), t.save(step)); err != nil {
+			if err := errors.Join(curve.Sync(), t.save(step)); err != nil {
 				return err
 			}
 		}
@@ -121,63 +122,4 @@ func (t *training) resume(ctx context.Context) (at opgen.Position, err error) {
 	}
 	fmt.Fprintf(t.w, "going on after step %d of %d\n", at.Step, t.batches.Steps())
 	return at, errors.Join(err, errCorrect, errSeen)
-}
-
-// curve is the file with the loss of every step; without a path it is nowhere.
-type curve struct {
-	*bufio.Writer
-	file *os.File
-}
-
-// openCurve opens the file. If the training goes on, it keeps the lines of the steps before the first one, which stay on the disk all the
-// time: the next training may have to go on from the same checkpoint.
-func openCurve(path string, first int) (_ *curve, err error) {
-	if path == "" {
-		return &curve{Writer: bufio.NewWriter(io.Discard)}, nil
-	}
-	flags := os.O_RDWR
-	if first == 0 {
-		flags |= os.O_CREATE
-	}
-	f, err := os.OpenFile(path, flags, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return nil, err
-	}
-	lines := bytes.SplitAfter(text, []byte("\n"))
-	if len(lines) <= first {
-		return nil, fmt.Errorf("%s: want the losses of %d steps, got %d", path, first, len(lines)-1)
-	}
-	end := int64(len(bytes.Join(lines[:first], nil)))
-	if err := f.Truncate(end); err != nil {
-		return nil, err
-	}
-	if _, err := f.Seek(end, io.SeekStart); err != nil {
-		return nil, err
-	}
-	return &curve{bufio.NewWriter(f), f}, nil
-}
-
-// flush writes the losses so far to the disk.
-func (c *curve) flush() error {
-	if err := c.Flush(); err != nil || c.file == nil {
-		return err
-	}
-	return c.file.Sync()
-}
-
-// close writes the rest and closes the file.
-func (c *curve) close() error {
-	if c.file == nil {
-		return nil
-	}
-	return errors.Join(c.Flush(), c.file.Close())
 }

@@ -40,6 +40,7 @@ esac`,
 		"opconform": `[ "$OPGEN_CUDA_AHEAD" ] || exit 3; echo line; echo "504 passed, 0 failed, 0 skipped"`,
 		"cuda.test": `[ "$OPGEN_CUDA_DEVICES" = 0,0 ] && [ "$OPGEN_LIBCUDA" ] && echo PASS`,
 		"compile":   "exit 1",
+		"charlm":    `for last; do :; done; echo 2 0x1p-1 >"$last"`,
 		"digits":    `for last; do :; done; printf '1 1 0x1p-1\n1 2 0x1p-2\n' >"$last"; echo test_accuracy=0.9`,
 	}
 }

@@ -20,7 +20,12 @@ type example struct {
 
 // examples are the programs of the folder examples that train on a GPU. Each is run on the CPU and on the GPU, and the losses of all steps
 // are compared.
-var examples = []example{{"digits", "-epochs 1 -batch 64", "-epochs 3", 5e-3}}
+var examples = []example{
+	{"digits", "-epochs 1 -batch 64", "-epochs 3", 5e-3},
+	{"charlm", characters + "-steps 4", characters + "-steps 60", 5e-3},
+}
+
+const characters = "-context 16 -width 32 -heads 2 -layers 2 -batch 16 -sample 0 "
 
 // examples returns the steps of all examples.
 func (c *check) examples() (list []step) {

@@ -35,7 +35,7 @@ func runC(program string, seconds float64) (ns float64, err error) {
 		return 0, fmt.Errorf("%s: %w", program, err)
 	}
 	for i, got := range losses {
-		if want := networks[0].losses[i+1]; math.Abs(got-want) > 1e-5 {
+		if want := networks[0].losses[i+1]; !(math.Abs(got-want) <= 1e-5) {
 			return 0, fmt.Errorf("plain C: want loss %v in step %d, got %v", want, i+1, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package trainlog
 
 import (
 	"bufio"
@@ -7,13 +7,14 @@ import (
 	"math"
 )
 
-// chart draws losses over steps: those of each step, and a running mean.
-type chart struct {
+// Chart draws losses over steps: those of each step, and a running mean.
+type Chart struct {
 	first  int // step
 	losses []float64
 }
 
-func (c *chart) add(step int, loss float64) {
+// Add notes the loss of a step. Steps follow each other.
+func (c *Chart) Add(step int, loss float64) {
 	if len(c.losses) == 0 {
 		c.first = step
 	}
@@ -30,9 +31,9 @@ const (
 	dotColor, meanColor, gridLine = "#9db7d5", "#1f4e8c", "#dddddd"
 )
 
-// write writes the chart as SVG. The axis of losses is logarithmic, since losses fall fast at first. Losses that are not above 0 and finite are
+// Write writes the chart as SVG. The axis of losses is logarithmic, since losses fall fast at first. Losses that are not above 0 and finite are
 // left out.
-func (c *chart) write(out io.Writer) error {
+func (c *Chart) Write(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, l := range c.losses {

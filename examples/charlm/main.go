@@ -1,0 +1,229 @@
+// Charlm trains a language model on Newton's Opticks, a transformer that predicts one character after the other, on the CPU or on a GPU, with
+// operators that opgen generated from specs. It compares the model with a trigram model of the same text, and lets it write some lines.
+//
+// The last line of its output is "transformer=b.bbbb trigram=b.bbbb seconds=ss.s", with the bits that a character of the text for validation
+// takes. The same seed gives the same losses, bit for bit, for any number of workers.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/trainlog"
+)
+
+type options struct {
+	seed    uint64
+	workers int
+	engine  string
+	// The sizes of the network, and of a batch.
+	context, width, heads, layers, batch int
+	// Training: the number of steps, the greatest learning rate, and what else changes gradients and weights.
+	steps                      int
+	rate, clip, decay, dropout float64
+	// Files.
+	curve, chart, save, load string
+	// checkpoints is a folder, every the steps between two of them.
+	checkpoints string
+	every       int
+	resume      bool
+	// What the model writes.
+	sample      int
+	temperature float64
+	prompt      string
+	times       bool
+}
+
+// register makes flags of the options, with their defaults.
+func (o *options) register(f *flag.FlagSet) {
+	f.Uint64Var(&o.seed, "seed", 1, "decides the first weights, the order of the text and what is drawn")
+	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
+	f.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
+	f.IntVar(&o.context, "context", 32, "how many characters a prediction may depend on")
+	f.IntVar(&o.width, "width", 128, "features of a character")
+	f.IntVar(&o.heads, "heads", 4, "heads of attention, a divisor of the width")
+	f.IntVar(&o.layers, "layers", 3, "layers of attention and of the MLP behind it")
+	f.IntVar(&o.batch, "batch", 32, "pieces of text in a training step")
+	f.IntVar(&o.steps, "steps", 2600, "training steps; 0 with -load only writes a sample")
+	f.Float64Var(&o.rate, "rate", 5e-3, "the greatest learning rate, which grows at first and then falls to 0")
+	f.Float64Var(&o.clip, "clip", 1, "the greatest norm of the gradients of all weights; 0 for any")
+	f.Float64Var(&o.decay, "decay", 0.1, "how fast weights, but not biases, are drawn towards 0")
+	f.Float64Var(&o.dropout, "dropout", 0, "the share of features that are dropped in training, which helps if the text is seen often")
+	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
+	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
+	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
+	f.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
+	f.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, as -every says and when the training is interrupted")
+	f.IntVar(&o.every, "every", 100, "how many `steps` lie between two checkpoints")
+	f.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
+	f.IntVar(&o.sample, "sample", 400, "how many `characters` the model writes at the end")
+	f.Float64Var(&o.temperature, "temperature", 0.7, "how freely it writes them: 1 as often as it predicts, below 1 more likely ones, at 0 the most likely")
+	f.StringVar(&o.prompt, "prompt", "The Rays of Light ", "what they follow")
+	f.BoolVar(&o.times, "times", false, "measure the time of each task")
+}
+
+// check returns an error for options that do not fit together.
+func (o *options) check() error {
+	for _, c := range []struct {
+		bad  bool
+		want string
+	}{
+		{o.workers < 1, "-workers of at least 1"},
+		{!slices.Contains(engines.Names, o.engine), "-engine of " + strings.Join(engines.Names, ", ")},
+		{o.context < 1 || o.width < 1 || o.heads < 1 || o.layers < 0 || o.batch < 1, "-context, -width, -heads and -batch of at least 1 and no negative -layers"},
+		{o.heads > 0 && o.width%o.heads != 0, "-width that -heads divides"},
+		{o.steps < 0 || o.steps == 0 && o.load == "", "-steps of at least 1, or 0 with -load"},
+		{!(o.rate >= 0 && o.clip >= 0 && o.decay >= 0), "no negative -rate, -clip or -decay"},
+		{!(o.dropout >= 0 && o.dropout < 1), "-dropout of at least 0 and below 1"},
+		{o.steps == 0 && (o.checkpoints+o.curve+o.chart != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart and -times"},
+		{o.every < 1, "-every of at least 1"},
+		{o.resume && o.checkpoints == "", "-checkpoint with -resume"},
+		{o.resume && o.load != "", "either -load or -resume"},
+		{o.sample < 0 || !(o.temperature >= 0), "no negative -sample or -temperature"},
+		{o.sample > 0 && o.prompt == "", "a -prompt, which the sample follows"},
+	} {
+		if c.bad {
+			return fmt.Errorf("want %s", c.want)
+		}
+	}
+	return nil
+}
+
+// fixed returns the options that a training must have again when it goes on.
+func (o *options) fixed() map[string]string {
+	return map[string]string{"seed": fmt.Sprint(o.seed), "context": fmt.Sprint(o.context), "width": fmt.Sprint(o.width), "heads": fmt.Sprint(o.heads),
+		"layers": fmt.Sprint(o.layers), "batch": fmt.Sprint(o.batch), "steps": fmt.Sprint(o.steps), "rate": fmt.Sprint(o.rate), "clip": fmt.Sprint(o.clip),
+		"decay": fmt.Sprint(o.decay), "dropout": fmt.Sprint(o.dropout), "load": o.load}
+}
+
+// sizes returns the sizes of the network for a text.
+func (o *options) sizes(c *corpus) sizes {
+	return sizes{alphabet: len(c.alphabet), context: o.context, width: o.width, heads: o.heads, layers: o.layers, dropout: o.dropout}
+}
+
+// interruptedStatus is the exit status of shells for a program that a user interrupts.
+const interruptedStatus = 130
+
+func main() {
+	var o options
+	o.register(flag.CommandLine)
+	flag.Parse()
+	err := o.check()
+	if flag.NArg() > 0 {
+		err = fmt.Errorf("want no arguments but flags, got %q", flag.Args())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "charlm:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	switch err := run(ctx, o, os.Stdout); {
+	case errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "charlm:", err)
+		os.Exit(interruptedStatus)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "charlm:", err)
+		os.Exit(1)
+	}
+}
+
+// run trains and compares the models, and prints what it does. It returns an error if not all can be printed.
+func run(ctx context.Context, o options, w io.Writer) error {
+	out := &trainlog.Output{W: w}
+	return errors.Join(trainAndCompare(ctx, o, out), out.Err)
+}
+
+func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
+	start := time.Now()
+	c, err := loadCorpus()
+	if err != nil {
+		return err
+	}
+	prompt, err := c.encode(o.prompt)
+	if err != nil {
+		return fmt.Errorf("the prompt: %w", err)
+	}
+	register, opts, err := engines.Choose(o.engine, o.workers, 1)
+	if err != nil {
+		return err
+	}
+	opts = append(opts, opgen.Fuse())
+	if o.times {
+		opts = append(opts, opgen.Profile())
+	}
+	session, err := opgen.Open(register, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+
+	const windows = 64 // of a batch for validation
+	test, writer := newNetwork(o.sizes(c), windows, o.seed), newNetwork(o.sizes(c), 1, o.seed)
+	if test.lead() > len(c.train) {
+		return fmt.Errorf("want a context of less than twice the %d characters to train on, got %d", len(c.train), o.context)
+	}
+	fmt.Fprintf(w, "%d characters to train on, %d for validation, of %d kinds; %d weights; seed %d, workers: %d\n",
+		len(c.train), len(c.valid), len(c.alphabet), test.weights(), o.seed, o.workers)
+	answer, err := session.Inference(ctx, test.graph, test.logits)
+	if err != nil {
+		return err
+	}
+	write, err := session.Inference(ctx, writer.graph, writer.logits)
+	if err != nil {
+		return err
+	}
+	var t *training
+	if o.steps > 0 {
+		if t, err = newTraining(ctx, o, c, session, w); err != nil {
+			return err
+		}
+	}
+	if o.load != "" {
+		if err := session.LoadVariables(o.load); err != nil {
+			return err
+		}
+	}
+	if t != nil {
+		if err := t.run(ctx); err != nil {
+			return err
+		}
+	}
+	if o.save != "" {
+		if err := session.SaveVariables(o.save); err != nil {
+			return err
+		}
+	}
+	own, err := test.bits(ctx, answer, slices.Concat(c.train[len(c.train)-test.lead():], c.valid))
+	if err != nil {
+		return err
+	}
+	counted := newTrigram(len(c.alphabet), c.train).bits(slices.Concat(c.train[len(c.train)-2:], c.valid))
+	if o.sample > 0 {
+		text, err := writer.continued(ctx, write, prompt, o.sample, o.temperature, o.seed)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\n%s\n", c.decode(text))
+	}
+	if t != nil {
+		if err := t.report(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "\nbits a character of the text for validation takes; less is better\ntransformer=%.4f trigram=%.4f seconds=%.1f\n",
+		own, counted, time.Since(start).Seconds())
+	return nil
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/examples/internal/interrupt"
+)
+
+// interrupts is how many times TestInterrupt interrupts a training.
+var interrupts = flag.Int("interrupts", 4, "how many times to interrupt a training")
+
+var program = interrupt.Program{
+	Variable: "OPGEN_TEST_CHARLM",
+	Args: func(dir string) []string {
+		return []string{"-workers", "1", "-context", "16", "-width", "16", "-heads", "2", "-layers", "2", "-batch", "8", "-steps", "40", "-dropout", "0.1",
+			"-every", "7", "-sample", "20", "-checkpoint", filepath.Join(dir, "checkpoints"), "-resume", "-curve", filepath.Join(dir, "curve"),
+			"-save", filepath.Join(dir, "end")}
+	},
+	Files: []string{"curve", "end"},
+}
+
+func TestMain(m *testing.M) { program.Main(m, main) }
+
+// TestInterrupt kills trainings and interrupts them as users do, at random moments. Each goes on from its checkpoints until it ends, with the
+// losses and the variables of one that nothing interrupts, bit for bit.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	program.Interrupt(t, *interrupts, os.Kill, os.Interrupt)
+}
+
+// small returns the options of a small network.
+func small(t *testing.T, args ...string) options {
+	t.Helper()
+	var o options
+	f := flag.NewFlagSet("charlm", flag.ContinueOnError)
+	o.register(f)
+	if err := f.Parse(append([]string{"-workers", "2", "-context", "16", "-width", "32", "-heads", "2", "-layers", "2", "-batch", "16", "-steps", "60",
+		"-sample", "0"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.check(); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// curveOf returns the losses in a file.
+func curveOf(t *testing.T, path string) (out []float64) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		v, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil || fields[0] != strconv.Itoa(len(out)+1) {
+			t.Fatalf("%s: %q after %d losses, %v", path, line, len(out), err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+var lastLine = regexp.MustCompile(`\ntransformer=(\d\.\d{4}) trigram=(\d\.\d{4}) seconds=\d+\.\d\n$`)
+
+// figures returns the figures of both models that a run has printed.
+func figures(t *testing.T, out string) (own, counted float64) {
+	t.Helper()
+	m := lastLine.FindStringSubmatch(out)
+	if m == nil {
+		t.Fatalf("the last line has no figures:\n%s", out)
+	}
+	own, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err = strconv.ParseFloat(m[2], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own, counted
+}
+
+// TestRun trains a small network, with one and with two workers: the losses are the same, and fall. It checks what is printed and written.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var out bytes.Buffer
+	o := small(t, "-curve", filepath.Join(dir, "curve"), "-chart", filepath.Join(dir, "chart"), "-save", filepath.Join(dir, "end"), "-sample", "30", "-times")
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	losses := curveOf(t, o.curve)
+	if len(losses) != o.steps {
+		t.Fatalf("the curve has %d losses, want %d", len(losses), o.steps)
+	}
+	first, last := losses[0], losses[len(losses)-1]
+	if math.Abs(first-math.Log(91)) > 1 || !(last < 0.8*first) {
+		t.Errorf("losses go from %g to %g; want about %g at first, and less than 0.8 of it at last", first, last, math.Log(91))
+	}
+	if own, counted := figures(t, out.String()); !(own > 3 && own < 5) || math.Abs(counted-2.8396) > 1e-4 {
+		t.Errorf("%g and %g bits; want 3 to 5 after some steps, and 2.8396 for trigrams", own, counted)
+	}
+	for _, part := range []string{"509991 characters to train on, 56665 for validation, of 91 kinds", "\nstep    60/60  ", "adamw.update", "\nThe Rays of Light "} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the output does not say %q:\n%s", part, &out)
+		}
+	}
+	if chart, err := os.ReadFile(o.chart); err != nil || !strings.Contains(string(chart), ">60</text>") {
+		t.Errorf("the chart: %v, %s", err, chart)
+	}
+
+	again := small(t, "-workers", "1", "-curve", filepath.Join(dir, "again"))
+	if err := run(t.Context(), again, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := curveOf(t, again.curve); !slices.Equal(got, losses) {
+		t.Errorf("with one worker the losses are %v, with two %v", got, losses)
+	}
+
+	var loaded bytes.Buffer
+	if err := run(t.Context(), small(t, "-steps", "0", "-load", o.save, "-sample", "30"), &loaded); err != nil {
+		t.Fatal(err)
+	}
+	sample := func(out string) string { return out[strings.Index(out, "The Rays"):][:len("The Rays of Light ")+30] }
+	if got, want := sample(loaded.String()), sample(out.String()); got != want {
+		t.Errorf("the loaded model writes %q, want %q", got, want)
+	}
+	own, _ := figures(t, out.String())
+	if got, _ := figures(t, loaded.String()); got != own {
+		t.Errorf("the loaded model takes %g bits, want %g", got, own)
+	}
+}
+
+// TestStops ends the context of a training before its first step: it writes a checkpoint, and says that it was interrupted.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	o := small(t, "-checkpoint", filepath.Join(t.TempDir(), "checkpoints"))
+	var out stopper
+	out.stop = cancel
+	err := run(ctx, o, &out)
+	if !errors.Is(err, errInterrupted) || !strings.Contains(err.Error(), "interrupted after ") {
+		t.Fatalf("got %v, want %v", err, errInterrupted)
+	}
+	files, err := os.ReadDir(o.checkpoints)
+	if err != nil || len(files) != 1 {
+		t.Errorf("got %d checkpoints, %v, want 1", len(files), err)
+	}
+}
+
+// stopper calls a function when the first step is done.
+type stopper struct {
+	bytes.Buffer
+	stop func()
+}
+
+func (s *stopper) Write(b []byte) (int, error) {
+	if strings.HasPrefix(string(b), "step ") {
+		s.stop()
+	}
+	return s.Buffer.Write(b)
+}
+
+// TestResume checks what -resume demands.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	o := small(t, "-steps", "2", "-checkpoint", dir)
+	if err := run(t.Context(), o, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*options){
+		"has a checkpoint of step 2":                        func(*options) {},
+		"the checkpoint of step 2 has seed = 1, want 2":     func(o *options) { o.resume, o.seed = true, 2 },
+		"the checkpoint of step 2 has rate = 0.005, want 1": func(o *options) { o.resume, o.rate = true, 1 },
+		"no such file": func(o *options) { o.resume, o.curve = true, filepath.Join(dir, "curve") },
+		"want characters that the text for training has, got": func(o *options) { o.prompt = "λ" },
+	} {
+		o := o
+		change(&o)
+		if err := run(t.Context(), o, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestCheck refuses options that do not fit together.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*options){
+		"-workers of at least 1":          func(o *options) { o.workers = 0 },
+		"-engine of auto, cpu, cuda":      func(o *options) { o.engine = "tpu" },
+		"-context, -width":                func(o *options) { o.context = 0 },
+		"-width that -heads divides":      func(o *options) { o.heads = 3 },
+		"-steps of at least 1":            func(o *options) { o.steps = 0 },
+		"-steps of at least 1 with -ch":   func(o *options) { o.steps, o.load, o.chart = 0, "a", "b" },
+		"no negative -rate":               func(o *options) { o.rate = math.NaN() },
+		"-dropout of at least 0":          func(o *options) { o.dropout = 1 },
+		"-every of at least 1":            func(o *options) { o.every = 0 },
+		"-checkpoint with -resume":        func(o *options) { o.resume = true },
+		"either -load or -resume":         func(o *options) { o.resume, o.checkpoints, o.load = true, "a", "b" },
+		"no negative -sample":             func(o *options) { o.temperature = -1 },
+		"a -prompt, which the sample fol": func(o *options) { o.sample, o.prompt = 1, "" },
+	} {
+		o := small(t)
+		change(&o)
+		if err := o.check(); err == nil || !strings.HasPrefix(err.Error(), "want "+want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// full is a disk without any space.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestFullOutput checks that a training of which the output is lost ends with an error.
+func TestFullOutput(t *testing.T) {
+	t.Parallel()
+	if err := run(t.Context(), small(t, "-steps", "1"), full{}); !errors.Is(err, errFull) {
+		t.Errorf("error %v, want %v", err, errFull)
+	}
+}

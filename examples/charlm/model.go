@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/batchmatmul"
+	"github.com/opgen/opgen/generated/dropout"
+	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/embedding"
+	"github.com/opgen/opgen/generated/layernorm"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/reshape"
+	"github.com/opgen/opgen/generated/softmax"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/generated/transpose"
+	"github.com/opgen/opgen/generated/weight"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+)
+
+// sizes are those of a network.
+type sizes struct {
+	alphabet int // characters
+	context  int // characters that a prediction may depend on
+	width    int // features of a character
+	heads    int // of attention
+	layers   int
+	dropout  float64
+}
+
+// network is a transformer for batches of one size: it predicts each next character from those before.
+type network struct {
+	sizes
+	batch int
+	graph *graph.Graph
+	// The characters i32[batch, context], those that follow each of them i32[batch, context, 1], and what attention adds to its scores
+	// f32[context, context].
+	text, next, mask graph.Tensor
+	logits, loss     graph.Tensor
+}
+
+// newNetwork builds the network. Its nodes have names, so that networks for different batches share their weights within a session.
+func newNetwork(s sizes, batch int, seed uint64) *network {
+	n := &network{sizes: s, batch: batch, graph: graph.New(seed)}
+	g := n.graph
+	n.text = g.Input("text", dtype.I32, batch, s.context)
+	n.next = g.Input("next", dtype.I32, batch, s.context, 1)
+	n.mask = g.Input("mask", dtype.F32, s.context, s.context)
+	// The table is a weight by itself, since weights of embeddings begin with greater numbers than those of positions.
+	table := weight.Apply(g, weight.Defaults(attr.ListOf(s.alphabet, s.width)), graph.Named("table"))
+	shared := table.Node().Tensor(int(weight.SlotWeight))
+	characters := embedding.Apply(g, embedding.Defaults(s.alphabet, s.width), n.text, graph.Weight(embedding.SlotWeight, shared), graph.Named("characters"))
+	positions := weight.Apply(g, weight.Defaults(attr.ListOf(s.context, s.width)), graph.Named("positions"))
+	x := n.drop(n.add(characters, positions, "embedded"), "embedded dropout")
+	for i := range s.layers {
+		layer := fmt.Sprintf("layer%d ", i+1)
+		x = n.add(x, n.attention(n.norm(x, layer+"norm1"), layer), layer+"sum1")
+		x = n.add(x, n.mlp(n.norm(x, layer+"norm2"), layer), layer+"sum2")
+	}
+	n.logits = linear.Apply(g, linear.Defaults(s.alphabet), n.norm(x, "norm"), graph.Named("logits"))
+	n.loss = scce.Apply(g, scce.Defaults().WithScaleFactor(1/float64(batch*s.context)), scce.Logit(n.logits), scce.Label(n.next), graph.Named("loss"))
+	return n
+}
+
+// attention lets each character gather features of itself and of those before it.
+func (n *network) attention(x graph.Tensor, layer string) graph.Tensor {
+	g, depth := n.graph, n.width/n.heads
+	heads := func(name string, permutation ...int) graph.Tensor {
+		y := linear.Apply(g, linear.Defaults(n.width), x, graph.Named(layer+name))
+		y = reshape.Apply(g, reshape.Defaults(attr.ListOf(n.batch, n.context, n.heads, depth)), y, graph.Named(layer+name+" heads"))
+		return transpose.Apply(g, transpose.Defaults(attr.ListOf(permutation...)), y, graph.Named(layer+name+" by head"))
+	}
+	query, key, value := heads("query", 0, 2, 1, 3), heads("key", 0, 2, 3, 1), heads("value", 0, 2, 1, 3)
+	scale := elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(1 / math.Sqrt(float64(depth)))
+	query = elementunary.Apply(g, scale, query, graph.Named(layer+"scaled"))
+	scores := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(query), batchmatmul.RhsInput(key), graph.Named(layer+"scores"))
+	probs := softmax.Apply(g, softmax.Defaults(), n.add(scores, n.mask, layer+"masked"), graph.Named(layer+"probabilities"))
+	probs = n.drop(probs, layer+"probabilities dropout")
+	y := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(probs), batchmatmul.RhsInput(value), graph.Named(layer+"gathered"))
+	y = transpose.Apply(g, transpose.Defaults(attr.ListOf(0, 2, 1, 3)), y, graph.Named(layer+"by character"))
+	y = reshape.Apply(g, reshape.Defaults(attr.ListOf(n.batch, n.context, n.width)), y, graph.Named(layer+"joined"))
+	y = linear.Apply(g, linear.Defaults(n.width), y, graph.Named(layer+"output"))
+	return n.drop(y, layer+"output dropout")
+}
+
+// mlp computes new features of each character by itself.
+func (n *network) mlp(x graph.Tensor, layer string) graph.Tensor {
+	x = linear.Apply(n.graph, linear.Defaults(4*n.width).WithActivation(activation.Gelu), x, graph.Named(layer+"wide"))
+	x = linear.Apply(n.graph, linear.Defaults(n.width), x, graph.Named(layer+"narrow"))
+	return n.drop(x, layer+"narrow dropout")
+}
+
+func (n *network) norm(x graph.Tensor, name string) graph.Tensor {
+	return layernorm.Apply(n.graph, layernorm.Defaults(attr.ListOf(-1)), x, graph.Named(name))
+}
+
+func (n *network) drop(x graph.Tensor, name string) graph.Tensor {
+	if n.dropout == 0 {
+		return x
+	}
+	return dropout.Apply(n.graph, dropout.Defaults(n.dropout), x, graph.Named(name))
+}
+
+func (n *network) add(x, y graph.Tensor, name string) graph.Tensor {
+	return elementbinary.Apply(n.graph, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(y), graph.Named(name))
+}
+
+// weights returns the number of weights.
+func (n *network) weights() int {
+	elements := map[string]int{} // by name, since nodes share weights
+	for _, node := range n.graph.Nodes() {
+		for slot := range node.Op.Slots {
+			for _, t := range node.Tensors(slot) {
+				if t.Variable() {
+					elements[t.Name()] = int(t.Operand().Bytes()) / t.Type().Size()
+				}
+			}
+		}
+	}
+	sum := 0
+	for _, count := range elements {
+		sum += count
+	}
+	return sum
+}
+
+// past returns what attention adds to its scores: 0 where a character looks at one that is not behind it, and elsewhere so little that nothing
+// of its probability remains.
+func (s *sizes) past() []float32 {
+	mask := make([]float32, s.context*s.context)
+	for i := range s.context {
+		for j := i + 1; j < s.context; j++ {
+			mask[i*s.context+j] = -1e9
+		}
+	}
+	return mask
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
+)
+
+// answering returns a network for so many windows with its first weights, and the program that answers with it.
+func answering(t *testing.T, windows int) (*network, *opgen.Program) {
+	t.Helper()
+	s, err := opgen.Open(catalogue.Register, opgen.Workers(1), opgen.Fuse())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	n := newNetwork(sizes{alphabet: 7, context: 6, width: 8, heads: 2, layers: 2, dropout: 0.5}, windows, 1)
+	p, err := s.Inference(t.Context(), n.graph, n.logits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, p
+}
+
+// TestCausal changes one character after the other: predictions before it keep their bits, that behind it changes.
+func TestCausal(t *testing.T) {
+	t.Parallel()
+	n, p := answering(t, 1)
+	text := []int32{3, 1, 4, 1, 5, 2}
+	want, err := n.predict(t.Context(), p, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range text {
+		changed := slices.Clone(text)
+		changed[at] = 6
+		got, err := n.predict(t.Context(), p, changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got[:at*n.alphabet], want[:at*n.alphabet]) {
+			t.Errorf("character %d changes predictions before it", at)
+		}
+		for i := at; i < len(text); i++ {
+			if slices.Equal(got[i*n.alphabet:(i+1)*n.alphabet], want[i*n.alphabet:(i+1)*n.alphabet]) {
+				t.Errorf("character %d does not change the prediction behind character %d", at, i)
+			}
+		}
+	}
+}
+
+// TestBits compares the bits of texts of several lengths with those of a window for each prediction.
+func TestBits(t *testing.T) {
+	t.Parallel()
+	n, p := answering(t, 2)
+	lead := n.lead()
+	r := uint32(1)
+	var text []int32
+	for len(text) < 31 {
+		r = r*1664525 + 1013904223
+		text = append(text, int32(r>>16)%int32(n.alphabet))
+	}
+	for length := lead + 1; length <= len(text); length++ {
+		got, err := n.bits(t.Context(), p, text[:length])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, stride := 0.0, n.context-lead+1
+		for at := lead; at < length; at++ {
+			begin := (at - lead) / stride * stride // of the window that predicts the character
+			input := make([]int32, n.batch*n.context)
+			copy(input, text[begin:at])
+			logits, err := n.predict(t.Context(), p, input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want -= math.Log2(probabilities(logits[(at-begin-1)*n.alphabet:][:n.alphabet], 1)[text[at]]) / float64(length-lead)
+		}
+		if math.Abs(got-want) > 1e-6 {
+			t.Errorf("%d characters: %g bits, want %g", length, got, want)
+		}
+	}
+}
+
+// TestContinued continues texts shorter and longer than the context: the same seed draws the same characters, and without temperature the seed
+// does not matter.
+func TestContinued(t *testing.T) {
+	t.Parallel()
+	n, p := answering(t, 1)
+	for _, prompt := range [][]int32{{2}, {3, 1, 4, 1, 5, 2, 6, 0}} {
+		outcomes := map[string]bool{}
+		for _, seed := range []uint64{1, 1, 2} {
+			for _, temperature := range []float64{0, 1} {
+				got, err := n.continued(t.Context(), p, prompt, 12, temperature, seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(got) != len(prompt)+12 || !slices.Equal(got[:len(prompt)], prompt) {
+					t.Errorf("%v continued is %v", prompt, got)
+				}
+				outcomes[fmt.Sprint(got)] = true
+			}
+		}
+		if len(outcomes) != 3 {
+			t.Errorf("%v has %d continuations, want one without temperature and one for each of 2 seeds", prompt, len(outcomes))
+		}
+	}
+}
+
+// TestDraw draws from known probabilities.
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	logits := []float32{float32(math.Log(1)), float32(math.Log(4)), float32(math.Log(4))} // 1/9, 4/9, 4/9; at temperature 0.5 1/33, 16/33, 16/33
+	for _, c := range []struct {
+		temperature, u float64
+		want           int32
+	}{{1, 0, 0}, {1, 0.111, 0}, {1, 0.112, 1}, {1, 0.555, 1}, {1, 0.556, 2}, {1, 1, 2}, {0.5, 0.030, 0}, {0.5, 0.031, 1}, {0.5, 0.515, 1}, {0.5, 0.516, 2}, {0, 0.9, 1}} {
+		if got := draw(logits, c.temperature, c.u); got != c.want {
+			t.Errorf("temperature %g, %g: drew %d, want %d", c.temperature, c.u, got, c.want)
+		}
+	}
+}
+
+// TestWeights counts the weights of a network.
+func TestWeights(t *testing.T) {
+	t.Parallel()
+	const v, c, d, layers = 7, 6, 8, 2
+	n := newNetwork(sizes{alphabet: v, context: c, width: d, heads: 2, layers: layers}, 3, 1)
+	layer := 2*d + 2*d + 4*(d*d+d) + (4*d*d + 4*d) + (4*d*d + d)
+	if got, want := n.weights(), v*d+c*d+layers*layer+2*d+v*d+v; got != want {
+		t.Errorf("%d weights, want %d", got, want)
+	}
+}

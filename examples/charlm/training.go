@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/trainlog"
+	"github.com/opgen/opgen/runtime/loader"
+)
+
+// errInterrupted says that a training stopped before its end since the user wished so.
+var errInterrupted = errors.New("interrupted")
+
+// training trains a network on pieces of the text, with checkpoints.
+type training struct {
+	options options
+	corpus  *corpus
+	session *opgen.Session
+	net     *network
+	step    *opgen.Program
+	batches *loader.Loader[batch]
+	w       io.Writer
+	chart   trainlog.Chart
+}
+
+// batch holds pieces of the text, and for each of their characters the one that follows.
+type batch struct{ text, next []int32 }
+
+// newTraining loads the program of a training step.
+func newTraining(ctx context.Context, o options, c *corpus, s *opgen.Session, w io.Writer) (*training, error) {
+	pieces := len(c.train) - o.context // a piece begins at each character that has enough behind it
+	if pieces < o.batch {
+		return nil, fmt.Errorf("want a text for training of at least %d characters, got %d", o.context+o.batch, len(c.train))
+	}
+	read := func(_ context.Context, samples []int) (b batch, err error) {
+		for _, at := range samples {
+			b.text = append(b.text, c.train[at:at+o.context]...)
+			b.next = append(b.next, c.train[at+1:at+1+o.context]...)
+		}
+		return b, nil
+	}
+	perEpoch := pieces / o.batch
+	batches, err := loader.New(loader.Config{Samples: pieces, Batch: o.batch, Epochs: (o.steps + perEpoch - 1) / perEpoch, Seed: o.seed, DropLast: true, Ahead: 1}, read)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{options: o, corpus: c, session: s, net: newNetwork(o.sizes(c), o.batch, o.seed), batches: batches, w: w}
+	t.step, err = s.Training(ctx, t.net.graph, t.net.loss, o.optimizer())
+	return t, err
+}
+
+// run trains from where the checkpoints stand, or from the beginning. If the context ends, it makes the present step and writes a checkpoint first.
+func (t *training) run(ctx context.Context) (err error) {
+	o := t.options
+	at, err := t.resume()
+	if err != nil {
+		return err
+	}
+	curve, err := trainlog.OpenCurve(o.curve, at.Step)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, curve.Close()) }()
+	save := func(step int) error {
+		if o.checkpoints == "" {
+			return nil
+		}
+		if err := curve.Sync(); err != nil {
+			return err
+		}
+		return t.checkpoints().Save(t.session, opgen.Position{Step: step, Notes: o.fixed()})
+	}
+	bar, start := trainlog.NewProgress(t.w, o.steps), time.Now()
+	sum, seen := 0.0, 0 // of the losses since the last line
+	for b, err := range t.batches.From(context.WithoutCancel(ctx), at.Step) {
+		if err != nil {
+			return err
+		}
+		if b.Step == o.steps {
+			break
+		}
+		if ctx.Err() != nil {
+			return errors.Join(fmt.Errorf("%w after %d of %d steps", errInterrupted, b.Step, o.steps), save(b.Step))
+		}
+		loss, err := t.take(b.Data)
+		if err != nil {
+			return err
+		}
+		step := b.Step + 1
+		fmt.Fprintf(curve, "%d %x\n", step, loss)
+		t.chart.Add(step, float64(loss))
+		sum, seen = sum+float64(loss), seen+1
+		mark := step%max(o.steps/20, 1) == 0 || step == o.steps
+		bar.Update(step, mark, fmt.Sprintf("step %5d/%d  %.4f bits/character  %6.0f characters/s", step, o.steps, sum/float64(seen)/math.Ln2,
+			float64((step-at.Step)*o.batch*o.context)/time.Since(start).Seconds()))
+		if mark {
+			sum, seen = 0, 0
+		}
+		if step%o.every == 0 || step == o.steps {
+			if err := save(step); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// take makes a training step and returns its loss. Nothing interrupts it, since that would leave some weights updated and others not.
+func (t *training) take(b batch) (float32, error) {
+	n := t.net
+	if err := t.step.Run(context.Background(), opgen.With(n.text, b.text), opgen.With(n.next, b.next), opgen.With(n.mask, n.past())); err != nil {
+		return 0, err
+	}
+	losses, err := opgen.Fetch[float32](t.step, n.loss)
+	if err != nil {
+		return 0, err
+	}
+	return losses[0], nil
+}
+
+// report prints the times of tasks and draws the losses, if the options say so.
+func (t *training) report() error {
+	if t.options.times {
+		trainlog.WriteTimes(t.w, t.step.Timings())
+	}
+	return trainlog.WriteFile(t.options.chart, t.chart.Write)
+}
+
+// checkpoints returns the checkpoints of the training.
+func (t *training) checkpoints() opgen.Checkpoints {
+	return opgen.Checkpoints{Dir: t.options.checkpoints}
+}
+
+// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so that they are not lost.
+func (t *training) resume() (at opgen.Position, err error) {
+	o := t.options
+	if o.checkpoints == "" {
+		return at, nil
+	}
+	if !o.resume {
+		steps, err := t.checkpoints().Steps()
+		if err == nil && len(steps) > 0 {
+			err = fmt.Errorf("%s has a checkpoint of step %d: go on from it with -resume, or give another folder", o.checkpoints, steps[0])
+		}
+		return at, err
+	}
+	if at, err = t.checkpoints().Resume(t.session); err != nil || at.Step == 0 {
+		return at, err
+	}
+	if err := at.Differs(o.fixed()); err != nil {
+		return at, err
+	}
+	if at.Damaged != nil {
+		fmt.Fprintln(t.w, at.Damaged)
+	}
+	fmt.Fprintf(t.w, "going on after step %d of %d\n", at.Step, o.steps)
+	return at, nil
+}
