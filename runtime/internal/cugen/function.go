@@ -31,6 +31,7 @@ type function struct {
 	steps    bool            // whether it uses the number of the training step
 	lenient  bool            // whether elements outside of tensors are 0
 	barriers bool            // whether all threads of a block must reach its lines
+	rooms    []room          // buffers besides local tensors
 	library  *gpu.Product    // what the function computes, if a library can do so; nil otherwise
 	err      error
 }
@@ -211,6 +212,9 @@ func (f *function) finish() {
 			a = gpu.Arg{Kind: gpu.Scratch, Index: f.buffer(p.tensor)}
 		}
 		args = append(args, a)
+	}
+	for _, r := range f.rooms {
+		list, args = append(list, r.param), append(args, r.arg)
 	}
 	if f.steps {
 		list, args = append(list, "unsigned long long step"), append(args, gpu.Arg{Kind: gpu.Step})
