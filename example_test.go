@@ -6,7 +6,6 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/activation"
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
@@ -38,7 +37,7 @@ func train(s *opgen.Session) error {
 }
 
 func Example() {
-	if err := opgen.Do(catalogue.Register, train); err != nil {
+	if err := opgen.Do(opgen.Formulas(linear.Operator, mse.Operator, sgd.Operator), train); err != nil {
 		fmt.Println(err)
 	} // Output: 0^0, 0^1, 1^0, 1^1 = [0.00 1.00 1.00 0.00]
 }

@@ -16,11 +16,13 @@ const (
 	overAll    = "an output depends on all elements, and not as a sum"
 	valueSized = "values decide which elements there are"
 	neighbors  = "a part needs an element of its neighbor, as constraints say"
+	scalars    = "it has no tensor with a dimension"
 	lookedUp   = "the index may be smaller than the tensor that it refers to, so that no name stands for the axes of both"
 )
 
 // undivided lists the operators that cannot be divided, as far as names of dimensions say.
 var undivided = map[string]string{
+	"adjust_scale":           scalars,
 	"broadcast":              repeats,
 	"cache":                  overAll,
 	"checksum":               overAll,
@@ -41,7 +43,7 @@ var undivided = map[string]string{
 	"kaiming_uniform":        random,
 	"lamb":                   overAll,
 	"layer_norm":             byAxes,
-	"learning_rate":          "it has no tensor with a dimension",
+	"learning_rate":          scalars,
 	"nonfinite":              overAll,
 	"nonzero":                valueSized,
 	"normal":                 random,
@@ -49,6 +51,7 @@ var undivided = map[string]string{
 	"reduce_arg":             byAxes,
 	"reshape":                byNumber,
 	"rms_norm":               byAxes,
+	"scale_loss":             scalars,
 	"scatter":                lookedUp,
 	"sparse_matvec":          neighbors,
 	"squeeze":                byAxes,

@@ -66,6 +66,8 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	case t.Type().IsFloat():
 		d.floats = append(d.floats, t.Name())
 		d.total += len(v)
+	case t.Type() == dtype.Bool && len(v) == 1: // so that two examples have both
+		v[0] = float64(d.example % 2)
 	case t.Type() == dtype.Bool:
 		for i := range v {
 			v[i] = float64(d.rng.IntN(2))

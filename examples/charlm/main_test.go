@@ -14,7 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/interrupt"
+	"github.com/opgen/opgen/generated/catalogue"
 )
 
 // interrupts is how many times TestInterrupt interrupts a training.
@@ -144,20 +146,38 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestStops ends the context of a training before its first step: it writes a checkpoint, and says that it was interrupted.
+// TestStops ends the context of a training when its first line is printed: it writes a checkpoint, and says that it was interrupted. From there
+// another training goes on to the losses and the variables of one that nothing interrupts.
 func TestStops(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	o := small(t, "-checkpoint", filepath.Join(t.TempDir(), "checkpoints"))
-	var out stopper
-	out.stop = cancel
-	err := run(ctx, o, &out)
-	if !errors.Is(err, errInterrupted) || !strings.Contains(err.Error(), "interrupted after ") {
-		t.Fatalf("got %v, want %v", err, errInterrupted)
+	files := func(args ...string) options {
+		dir := t.TempDir()
+		return small(t, append(args, "-dropout", "0.1", "-curve", filepath.Join(dir, "curve"), "-save", filepath.Join(dir, "end"))...)
 	}
-	files, err := os.ReadDir(o.checkpoints)
-	if err != nil || len(files) != 1 {
-		t.Errorf("got %d checkpoints, %v, want 1", len(files), err)
+	whole := files()
+	if err := run(t.Context(), whole, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o := files("-checkpoint", filepath.Join(t.TempDir(), "checkpoints"))
+	err := run(ctx, o, &stopper{stop: cancel})
+	if !errors.Is(err, errInterrupted) || err.Error() != "interrupted after 3 of 60 steps" {
+		t.Fatalf("got %v, want %v after 3 of 60 steps", err, errInterrupted)
+	}
+	o.resume = true
+	var out bytes.Buffer
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "going on after step 3 of 60\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("got %s, want %s in it", &out, want)
+	}
+	for _, pair := range [][2]string{{o.curve, whole.curve}, {o.save, whole.save}} {
+		got, err := os.ReadFile(pair[0])
+		want, errWant := os.ReadFile(pair[1])
+		if err := errors.Join(err, errWant); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs from that of a training without interruption, %v", filepath.Base(pair[0]), err)
+		}
 	}
 }
 
@@ -185,7 +205,7 @@ func TestResume(t *testing.T) {
 	for want, change := range map[string]func(*options){
 		"has a checkpoint of step 2":                        func(*options) {},
 		"the checkpoint of step 2 has seed = 1, want 2":     func(o *options) { o.resume, o.seed = true, 2 },
-		"the checkpoint of step 2 has rate = 0.005, want 1": func(o *options) { o.resume, o.rate = true, 1 },
+		"the checkpoint of step 2 has rate = 0.006, want 1": func(o *options) { o.resume, o.rate = true, 1 },
 		"no such file": func(o *options) { o.resume, o.curve = true, filepath.Join(dir, "curve") },
 		"want characters that the text for training has, got": func(o *options) { o.prompt = "λ" },
 	} {
@@ -235,5 +255,32 @@ func TestFullOutput(t *testing.T) {
 	t.Parallel()
 	if err := run(t.Context(), small(t, "-steps", "1"), full{}); !errors.Is(err, errFull) {
 		t.Errorf("error %v, want %v", err, errFull)
+	}
+}
+
+// BenchmarkStep measures a training step of the usual size.
+func BenchmarkStep(b *testing.B) {
+	c, err := loadCorpus()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var o options
+	o.register(flag.NewFlagSet("charlm", flag.ContinueOnError))
+	err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		t, err := newTraining(b.Context(), o, c, s, &bytes.Buffer{})
+		if err != nil {
+			return err
+		}
+		characters := c.train[:o.batch*o.context]
+		for b.Loop() {
+			if _, err := t.take(batch{characters, characters}); err != nil {
+				return err
+			}
+		}
+		b.ReportMetric(float64(len(t.step.Plan().Tasks)), "tasks")
+		return nil
+	}, opgen.Workers(1), opgen.Fuse())
+	if err != nil {
+		b.Fatal(err)
 	}
 }

@@ -41,11 +41,12 @@ type network struct {
 	// f32[context, context].
 	text, next, mask graph.Tensor
 	logits, loss     graph.Tensor
+	past             []float32 // the elements of mask
 }
 
 // newNetwork builds the network. Its nodes have names, so that networks for different batches share their weights within a session.
 func newNetwork(s sizes, batch int, seed uint64) *network {
-	n := &network{sizes: s, batch: batch, graph: graph.New(seed)}
+	n := &network{sizes: s, batch: batch, graph: graph.New(seed), past: s.past()}
 	g := n.graph
 	n.text = g.Input("text", dtype.I32, batch, s.context)
 	n.next = g.Input("next", dtype.I32, batch, s.context, 1)

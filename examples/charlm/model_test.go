@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"testing"
@@ -137,5 +138,45 @@ func TestWeights(t *testing.T) {
 	layer := 2*d + 2*d + 4*(d*d+d) + (4*d*d + 4*d) + (4*d*d + d)
 	if got, want := n.weights(), v*d+c*d+layers*layer+2*d+v*d+v; got != want {
 		t.Errorf("%d weights, want %d", got, want)
+	}
+}
+
+// TestChecked takes training steps in checked mode, and with memory of its own for every tensor. The losses are those without.
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	c, err := newCorpus("It is the business of this Book to explain the Properties of Light. It is the bus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := small(t, "-context", "4", "-width", "8", "-batch", "3", "-steps", "2", "-dropout", "0.2")
+	var want []float32
+	for name, opts := range map[string][]opgen.Option{"": nil, "checked": {opgen.Checked()}, "plain": {opgen.Plain()}} {
+		var losses []float32
+		err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+			tr, err := newTraining(t.Context(), o, c, s, io.Discard)
+			if err != nil {
+				return err
+			}
+			for b, err := range tr.batches.From(t.Context(), 0) {
+				if err != nil || b.Step == o.steps {
+					return err
+				}
+				loss, err := tr.take(b.Data)
+				if err != nil {
+					return err
+				}
+				losses = append(losses, loss)
+			}
+			return nil
+		}, append(opts, opgen.Workers(2), opgen.Fuse())...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if want == nil {
+			want = losses
+		}
+		if len(losses) != o.steps || !slices.Equal(losses, want) {
+			t.Errorf("%s: the losses are %v, in another mode %v", name, losses, want)
+		}
 	}
 }

@@ -83,8 +83,8 @@ func main() {
 	flag.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
 	flag.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
 	flag.Parse()
-	if flag.NArg() > 0 || o.every < 0 || o.checkpoints == "" && (o.resume || o.every > 0) || o.load != "" && o.resume || o.workers < 1 || !slices.Contains(engines.Names, o.engine) || o.devices < 1 || o.epochs < 1 || o.batch < 1 || !(o.clip >= 0) || !(o.decay >= 0) || !(o.average >= 0 && o.average < 1) {
-		flag.Usage()
+	if err := o.check(flag.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "digits: %v\nFlag -help lists the flags.\n", err)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -93,6 +93,41 @@ func main() {
 		fmt.Fprintln(os.Stderr, "digits:", err)
 		os.Exit(1)
 	}
+}
+
+// check returns an error that names the first flag whose value is none, or that does not go with another.
+func (o *options) check(args []string) error {
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("want flags only, got the argument %q", args[0])
+	case o.workers < 1:
+		return fmt.Errorf("-workers: want at least 1, got %d", o.workers)
+	case !slices.Contains(engines.Names, o.engine):
+		return fmt.Errorf("-engine: want one of %s, got %q", strings.Join(engines.Names, ", "), o.engine)
+	case o.devices < 1:
+		return fmt.Errorf("-devices: want at least 1, got %d", o.devices)
+	case o.epochs < 1:
+		return fmt.Errorf("-epochs: want at least 1, got %d", o.epochs)
+	case o.batch < 1:
+		return fmt.Errorf("-batch: want at least 1, got %d", o.batch)
+	case !slices.Contains(schedules, o.rates):
+		return fmt.Errorf("-schedule: want one of %s, got %q", strings.Join(schedules, ", "), o.rates)
+	case !(o.clip >= 0): // so that NaN is refused, too
+		return fmt.Errorf("-clip: want at least 0, got %v", o.clip)
+	case !(o.decay >= 0):
+		return fmt.Errorf("-decay: want at least 0, got %v", o.decay)
+	case !(o.average >= 0 && o.average < 1):
+		return fmt.Errorf("-average: want at least 0 and less than 1, got %v", o.average)
+	case o.every < 0:
+		return fmt.Errorf("-every: want at least 0, got %d", o.every)
+	case o.checkpoints == "" && o.every > 0:
+		return errors.New("-every: want -checkpoint, too, which says where checkpoints go")
+	case o.checkpoints == "" && o.resume:
+		return errors.New("-resume: want -checkpoint, too, which says where checkpoints are")
+	case o.load != "" && o.resume:
+		return errors.New("-load, -resume: want one of them, as both say which weights to begin with")
+	}
+	return nil
 }
 
 // run trains and tests the classifier, and prints what it does. It returns an error if not all can be printed.

@@ -526,3 +526,36 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// TestFlags checks that what is wrong with a flag is said by its name.
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	good := options{workers: 1, devices: 1, epochs: 1, batch: 1, engine: "cpu", rates: "constant"}
+	if err := good.check(nil); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(*options){
+		"-workers: want at least 1, got 0":                                           func(o *options) { o.workers = 0 },
+		`-engine: want one of auto, cpu, cuda, got "gpu"`:                            func(o *options) { o.engine = "gpu" },
+		"-devices: want at least 1, got -1":                                          func(o *options) { o.devices = -1 },
+		"-epochs: want at least 1, got 0":                                            func(o *options) { o.epochs = 0 },
+		"-batch: want at least 1, got 0":                                             func(o *options) { o.batch = 0 },
+		`-schedule: want one of constant, step, exponential, linear, cosine, got ""`: func(o *options) { o.rates = "" },
+		"-clip: want at least 0, got NaN":                                            func(o *options) { o.clip = math.NaN() },
+		"-decay: want at least 0, got -1":                                            func(o *options) { o.decay = -1 },
+		"-average: want at least 0 and less than 1, got 1":                           func(o *options) { o.average = 1 },
+		"-every: want at least 0, got -1":                                            func(o *options) { o.every = -1 },
+		"-every: want -checkpoint, too, which says where checkpoints go":             func(o *options) { o.every = 1 },
+		"-resume: want -checkpoint, too, which says where checkpoints are":           func(o *options) { o.resume = true },
+		"-load, -resume: want one of them, as both say which weights to begin with":  func(o *options) { o.load, o.resume, o.checkpoints = "w", true, "c" },
+	} {
+		o := good
+		change(&o)
+		if err := o.check(nil); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if err := good.check([]string{"20"}); err == nil || err.Error() != `want flags only, got the argument "20"` {
+		t.Errorf("an argument: got %v", err)
+	}
+}

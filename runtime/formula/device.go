@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,6 +22,11 @@ func RegisterCUDA(r *task.Registry, operators ...*task.Operator) error {
 		k := loopKernel{s, &uses{}}
 		return deviceKernel{k, folded(s, k)}
 	})
+}
+
+// RegisterAll registers the tasks of operators for CPUs, as Register does, and for NVIDIA GPUs, as RegisterCUDA does.
+func RegisterAll(r *task.Registry, operators ...*task.Operator) error {
+	return errors.Join(Register(r, op.CPU, operators...), RegisterCUDA(r, operators...))
 }
 
 // stored lists element types as they are.
