@@ -20,20 +20,6 @@ type bucket struct {
 // bucketKinds are the kinds of reductions that buckets fold.
 var bucketKinds = []string{"sum", "count", "prod", "max", "min"}
 
-// looksUp reports whether a statement is such a histogram, where elements of tensors say what belongs to which index.
-func looksUp(s *program.Statement) bool {
-	n := s.Value
-	return n.Op == term.Reduce && plainLoops(s) && slices.Contains(bucketKinds, n.Reduction.Kind) &&
-		slices.ContainsFunc(term.Conjuncts(n.Reduction.Guard), func(g *term.Term) bool {
-			v, x := assigned(g, s.Vars)
-			reads := false
-			if v != nil {
-				x.Walk(func(n *term.Term) { reads = reads || n.Op == term.Element })
-			}
-			return reads
-		})
-}
-
 // bucketOf returns the code of such a statement; nil if it is another one.
 func (c *code) bucketOf(s *program.Statement) *bucket {
 	n := s.Value

@@ -133,7 +133,7 @@ func (l *layout) use() (*use, error) {
 	}
 	statements, gradients, err := l.statements()
 	out := &use{program: l.program, gradients: gradients}
-	if err != nil || slices.ContainsFunc(statements, onePass) {
+	if err != nil {
 		return out, nil
 	}
 	steps := l.kernel.signature.Steps
@@ -475,18 +475,38 @@ type indices struct {
 // total parts.
 func (x *indices) check(lo, hi, total int) error {
 	n := len(x.narrow) + len(x.wide)
-	for i := n * lo / total; i < n*hi/total; i++ {
-		v := 0
-		if x.narrow != nil {
-			v = int(x.narrow[i])
-		} else {
-			v = int(x.wide[i])
-		}
-		if v < 0 || v >= x.bound {
-			return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(shape.Index(i, x.shape)), x.bound-1, v)
-		}
+	lo, hi = n*lo/total, n*hi/total
+	i, v := -1, 0
+	if x.narrow != nil {
+		i, v = beyond(x.narrow[lo:hi], x.bound)
+	} else if x.wide != nil {
+		i, v = beyond(x.wide[lo:hi], x.bound)
+	}
+	if i >= 0 {
+		return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(shape.Index(lo+i, x.shape)), x.bound-1, v)
 	}
 	return nil
+}
+
+// beyond returns the first of integers that is not below a bound, and its place, which is -1 if there is none.
+func beyond[U int32 | int64](x []U, bound int) (at, v int) {
+	var most [4]uint64 // negative integers are great ones
+	n := len(x) &^ 3
+	for i := 0; i < n; i += 4 {
+		y := x[i : i+4 : i+4]
+		most[0] = max(most[0], uint64(y[0]))
+		most[1] = max(most[1], uint64(y[1]))
+		most[2] = max(most[2], uint64(y[2]))
+		most[3] = max(most[3], uint64(y[3]))
+	}
+	for _, v := range x[n:] {
+		most[0] = max(most[0], uint64(v))
+	}
+	if len(x) == 0 || max(most[0], most[1], most[2], most[3]) < uint64(bound) {
+		return -1, 0
+	}
+	i := slices.IndexFunc(x, func(v U) bool { return uint64(v) >= uint64(bound) })
+	return i, int(x[i])
 }
 
 // divided divides groups of loops among at most as many steps, in order: it returns the first group of each step, and the

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -125,15 +127,102 @@ func TestLoopsOfExtremes(t *testing.T) {
 	}
 }
 
-// compareLoops compares loops with the interpreter for a formula.
+// TestLoopsOfScansAndOrders compares reductions over the indices before, after and beside the present one, and orders, with what the
+// interpreter computes.
+func TestLoopsOfScansAndOrders(t *testing.T) {
+	var formulas []string
+	for _, over := range []string{"k' in 0 .. k", "k' in 0 .. k + 1", "k' in 1 .. k - 2", "k' in 0 .. min(k + 5, K)", "k' in 0 .. 2 * k", "k' in 1 .. max(k, 3)", "k' if k' <= k && k' != 1",
+		"k' in k + 1 .. K", "k' in max(k - 3, 1) .. K", "k' if k <= k'", "k' if 2 * k < k'", "k' if k < k' && w[n, k'] < 0.7", "k' if k' != k", "k' if !(k == k') && k' > 0 && w[n, k'] < 0.9"} {
+		for _, kind := range []string{"sum", "prod", "max", "min", "mean", "logsumexp"} {
+			formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(%s: 2 * x[n, k'])", kind, over))
+		}
+		formulas = append(formulas, fmt.Sprintf("b[n, k] = any(%s: x[n, k'] > 0.9)\nc[n, k] = all(%[1]s: x[n, k'] > 0.3)\ny[n, k] = b[n, k] ? 1 : c[n, k] ? 2 : 3", over),
+			fmt.Sprintf("y[n, k] = count(%s) + sum(%[1]s: k' * j[n])", over))
+		down := strings.NewReplacer("k'", "n'", "k", "n", "K", "N", "w[n, k']", "w[n', k]").Replace(over)
+		for _, kind := range []string{"sum", "prod", "max", "mean", "logsumexp"} {
+			formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(%s: x[n', k]) + w[n, k]", kind, down))
+		}
+		formulas = append(formulas, fmt.Sprintf("s[n] = %s(%s: x[n', 0])", "sum", down))
+	}
+	formulas = append(formulas,
+		"y[n, k] = argsort(k': x[n, k'])[k]", "y[n, k] = argsort(k': x[n, k'] descending)[k]", "y[n, k] = rank(k': x[n, k'])[k]",
+		"y[n, k] = rank(k': x[n, k'] descending)[k]", "s[n] = argsort(k: x[n, k])[0]", "s[n] = argsort(k: x[n, k] descending)[min(2, K - 1)]",
+		"y[n, k] = argsort(n': x[n', k])[n]", "y[n, k] = rank(n': x[n', k] descending)[n] + x[n, k]", "s[n] = argsort(n', k': x[n', k'])[n]",
+		"y[n, k] = rank(n', k': x[n', k'])[n, k]", "s[n] = argsort(n': j[n'])[n]", "y[n, k] = x[n, argsort(k': -x[n, k'])[k]]",
+		"i[n, k] = argsort(k': x[n, k'] descending)[k] for k < min(3, K)\ns[n] = sum(k < min(3, K): x[n, argsort(k': i[n, k'])[k]])")
+	for _, size := range append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}) {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range formulas {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						return // the formula reads elements that these extents do not have
+					}
+					for _, special := range []bool{false, true} {
+						if err := compareProgram(t, p, typ, size[1], special); err != nil && !unscanned.MatchString(err.Error()) {
+							t.Error(err)
+						}
+					}
+					if size[0]*size[1] < 1000 {
+						compareLoops(t, text, typ, size[0], size[1])
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with what the interpreter computes.
+func TestLoopsOfHistograms(t *testing.T) {
+	var formulas []string
+	for _, kind := range []string{"sum", "prod", "max", "min"} {
+		for _, text := range []string{
+			"s[n] = %s(n' if j[n'] == n: x[n', 0])",
+			"s[n] = %s(n' if n == j[n'] && x[n', 0] > 0.5: x[n', 0] * w[n, 0])",
+			"s[n] = %s(n' if j[n'] - 1 == n: x[n', 0])",
+			"y[n, k] = %s(n' if j[n'] == n: x[n', k])",
+			"y[n, k] = %s(n' if j[n'] == n && x[n', k] > w[n, k]: x[n', k] + w[n, 0])",
+			"y[n, k] = %s(n' if j[n'] == k: x[n, n' % K])",
+			"i[n, k] = quotient(3 * j[n] + k * k, 2) % (K + 1)\ny[n, k] = %s(k' if i[n, k'] == k: x[n, k'] * w[n, k'])",
+			"i[n, k] = quotient(3 * j[n] + k * k, 2) %% (N + 1)\ny[n, k] = %s(n' if i[n', k] == n: x[n', k])",
+			"i[n, k] = quotient(3 * j[n] + k * k, 2) %% (K + 1)\nt[n, k] = %s(k' if i[n, k'] == k: x[n, k'])\ny[n, k] = t[n, k] + w[n, k]",
+			"t[n] = %s(n' if j[n'] == n: x[n', 0])\ns[n] = max(t[n], x[n, 0])",
+			"t[n] = %s(n' if j[n'] == n: x[n', 0])\ns[n] = x[n, 0] * t[n]",
+		} {
+			formulas = append(formulas, strings.Replace(strings.ReplaceAll(text, "%%", "%"), "%s", kind, 1))
+		}
+	}
+	formulas = append(formulas, "s[n] = count(n' if j[n'] == n)", "s[n] = count(n' if j[n'] == n && x[n', 0] > 0.5)", "s[n] = max(n' if j[n'] == n: n')",
+		"s[n] = sum(n', k if j[n'] == n && j[n'] < K: x[n', k])", "y[n, k] = sum(n', k' if j[n'] == n && j[k' % N] == k: x[n', k'])")
+	for _, size := range append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}) {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range formulas {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						return // the formula divides by an extent of 0
+					}
+					for _, special := range []bool{false, true} {
+						if err := compareProgram(t, p, typ, size[1], special); err != nil {
+							t.Error(err)
+						}
+					}
+					if size[0]*size[1] < 1000 {
+						compareLoops(t, text, typ, size[0], size[1])
+					}
+				})
+			}
+		}
+	}
+}
+
+// unscanned are scans for which there are no loops: those whose values do not follow from folded ones.
+var unscanned = regexp.MustCompile(`(mean\(.* if .* && |(mean|logsumexp)\(.* if .*!)`)
+
+// compareLoops compares loops with the interpreter for a formula, gradients included.
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	t.Helper()
-	o, attrs, r := operatorOf(t, text, typ, rows, cols)
-	u, err := useOf(o, attrs, r, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := program.Build(u)
+	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
 	if err != nil {
 		t.Log(err) // the formula reads elements that these extents do not have
 		return
@@ -144,9 +233,39 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 			outputs = append(outputs, i)
 		}
 	}
-	if g, err := derive.Gradients(p, outputs); err == nil {
+	if g, err := derive.Gradients(p, outputs); err == nil && !(rows*cols > 1000 && scans(p)) { // the interpreter takes a minute for them
 		p = g.Program
 	}
+	if err := compareProgram(t, p, typ, cols, false); err != nil {
+		t.Log(err) // an order or a scan that is part of a value
+	}
+}
+
+// scans reports whether a program has a scan.
+func scans(p *program.Program) bool {
+	found := false
+	for _, s := range p.Statements {
+		s.Value.Walk(func(n *term.Term) { found = found || n.Op == term.Reduce && n.Reduction.Scan() != nil })
+	}
+	return found
+}
+
+// useOfTest returns the use of a formula with the slots of these tests.
+func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *program.Use {
+	t.Helper()
+	o, attrs, r := operatorOf(t, text, typ, rows, cols)
+	u, err := useOf(o, attrs, r, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops for it.
+//
+// With special values, many real numbers are equal, and some are NaN or infinite.
+func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, special bool) error {
+	t.Helper()
 	tensors := make([]loops.Tensor, len(p.Tensors))
 	for i, l := range p.Tensors {
 		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && len(l.Name) < 5}
@@ -159,8 +278,7 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	}
 	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors), loops.Options{})
 	if err != nil {
-		t.Log(err) // an order or a scan
-		return
+		return err
 	}
 	ref := (&compiled{p, compile(p)}).newMemory()
 	memory := make([][]byte, len(tensors))
@@ -171,10 +289,16 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 		for k := range e.real {
 			if !l.Given || l.Slot < 0 {
 				e.real[k] = float64(float32(0.1 + random.Float64()))
+				if special {
+					e.real[k] = math.Round(4*e.real[k]) / 4
+				}
+				if special && random.IntN(9) == 0 {
+					e.real[k] = []float64{math.NaN(), math.Inf(1), 0}[random.IntN(3)]
+				}
 			}
 		}
 		for k := range e.integer {
-			e.integer[k] = int64(random.IntN(cols))
+			e.integer[k] = int64(random.IntN(max(cols, 1)))
 		}
 		data := make([]uint64, count(l))
 		memory[i] = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*tensors[i].Type.Size())
@@ -185,7 +309,7 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	}
 	if err := ref.forward(); err != nil {
 		t.Log(err)
-		return
+		return nil
 	}
 	run := code.Bind(memory)
 	for g := range code.Groups() {
@@ -208,13 +332,14 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 			}
 		}
 	}
+	return nil
 }
 
 // apart returns how two numbers differ by more than the rounding of sums of a few thousand elements.
 func apart(got, want float64, typ dtype.Type) string {
 	tolerance := 1e-10
 	if typ == dtype.F32 {
-		tolerance = 3e-4
+		tolerance, want = 3e-4, float64(float32(want))
 	}
 	if math.IsNaN(got) && math.IsNaN(want) || got == want || math.Abs(got-want) <= tolerance*max(1, math.Abs(want)) {
 		return ""

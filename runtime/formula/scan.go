@@ -28,12 +28,6 @@ type counted struct {
 	i  int
 }
 
-// onePass reports whether a statement gives an order, a scan, or a histogram by what elements of tensors say.
-func onePass(s *program.Statement) bool {
-	n := s.Value
-	return n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil || looksUp(s))
-}
-
 // scanOf returns the code of a statement's scan; nil if the statement is none. Without values, the elements are all 0, and
 // the tensors of which they are made need not be there.
 func (c *code) scanOf(s *program.Statement, values bool) *scan {

@@ -5,11 +5,11 @@
 package vec
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/sorting"
 	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -94,20 +94,15 @@ func Largest[T dtype.Number](order tensor.RWLane[int64], a tensor.ROLane[T], n i
 	if u != 1 {
 		panic("vec: Largest needs neighboring elements")
 	}
-	to = to[:count]
-	for i := range to {
-		to[i] = int64(i)
-	}
-	slices.SortStableFunc(to, func(i, j int64) int {
-		x, y := a.At(int(i)), a.At(int(j))
-		switch {
-		case x != x && y == y:
-			return -1
-		case y != y && x == x:
-			return 1
+	x, _, s := unlock.Lane(a.Sealed())
+	if s != 1 {
+		near := make([]T, count)
+		for i := range near {
+			near[i] = x[i*s]
 		}
-		return cmp.Compare(y, x)
-	})
+		x = near
+	}
+	sorting.First(to[:n], x[:count], true)
 	if !sorted {
 		slices.Sort(to[:n])
 	}

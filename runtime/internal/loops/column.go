@@ -133,6 +133,8 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	case simd.Min:
 		p.first = T(math.Inf(1))
 	}
+	r, begin, end := z.around(r)
+	begin()
 	b := body(r)
 	if op == simd.Add && r.Guard == nil && r.Kind != "variance" && r.Kind != "logsumexp" && b.Op == term.Multiply && b.Args[0].Uses(v) {
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
@@ -142,6 +144,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 		fold := simd.BinaryOf[T](op)
 		z.emit(-1, func(s *state[T], n int) { fold(s.regs[p.acc][:n], s.regs[p.acc][:n], s.regs[x][:n]) }, x)
 	}
+	end()
 	p.code = z.strip
 	return p
 }

@@ -216,12 +216,32 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	return out
 }
 
+// around returns a reduction without a condition that is the same in all of a strip, and what leaves out the code that follows where the
+// condition fails.
+func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin func(), end func()) {
+	if r.Guard == nil || r.Guard.Uses(z.v) || argument(r) {
+		return r, func() {}, func() {}
+	}
+	out := *r
+	out.Guard = nil
+	holds, start := z.c.condition(r.Guard), 0
+	return &out, func() {
+			start = len(z.strip.code)
+			z.strip.code = append(z.strip.code, instruction[T]{when: holds, def: -1})
+		}, func() {
+			z.strip.code[start].skip = len(z.strip.code) - start - 1
+		}
+}
+
 // pass compiles a way through the elements.
 func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*state[T], []T), first T, last func(*simd.Lanes[T]) T,
 	both func(a, b float64) float64, unit float64) *rowPass[T] {
 	z := newVectorizer(k.compiler, v)
+	r, begin, end := z.around(r)
+	begin()
 	x := z.vector(z.real(body(r)))
 	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
+	end()
 	k.finish(&z.strip)
 	return &rowPass[T]{code: z.strip, first: first, last: last, both: both, unit: unit}
 }

@@ -167,7 +167,7 @@ func boundsOf(n *term.Term) interval {
 	return interval{}
 }
 
-// settled returns a condition in which comparisons that hold, or fail, for all values of the indices are known.
+// settled returns a value in which comparisons that hold, or fail, for all values of the indices are known, and so are extremes of integers.
 func settled(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -177,7 +177,17 @@ func settled(n *term.Term) *term.Term {
 			return term.Condition(holds)
 		}
 	}
-	return n.Map(settled)
+	m := n.Map(settled)
+	if m.Op == term.Apply && m.Kind == term.Integer && (m.Func.Name == "min" || m.Func.Name == "max") && m.Args[0].Kind == term.Integer && m.Args[1].Kind == term.Integer {
+		d := linear(m.Args[0]).plus(linear(m.Args[1]), -1).bounds()
+		switch {
+		case d.known && (d.hi <= 0 && m.Func.Name == "min" || d.lo >= 0 && m.Func.Name == "max"):
+			return m.Args[0]
+		case d.known && (d.lo >= 0 && m.Func.Name == "min" || d.hi <= 0 && m.Func.Name == "max"):
+			return m.Args[1]
+		}
+	}
+	return m
 }
 
 // compared tells whether a comparison of integers holds, if that follows from the ranges of the indices.

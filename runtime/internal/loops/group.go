@@ -28,6 +28,7 @@ type touch struct {
 	writes bool
 	simple bool // whether at is linear
 	vars   []*term.Variable
+	access *access
 }
 
 // touches lists the uses of memory by a statement.
@@ -36,7 +37,7 @@ func (c *compiler[T]) touches(s *statement) []touch {
 	add := func(r *term.Read, writes bool) {
 		a := accessOf(r)
 		for i := range r.Count {
-			out = append(out, touch{c.tensors[r.Tensor+i].Memory, a.offset, writes, len(a.offset.rest) == 0 && r.Which == nil, s.vars})
+			out = append(out, touch{c.tensors[r.Tensor+i].Memory, a.offset, writes, len(a.offset.rest) == 0 && r.Which == nil, s.vars, a})
 		}
 	}
 	for _, n := range append([]*term.Term{s.value, s.guard, s.left.Which}, s.left.Idx...) {
@@ -79,6 +80,11 @@ func (c *compiler[T]) depth(s *statement) int {
 		if row, col := crossed(s, s.vars); row != nil { // a tile goes over both
 			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
 		}
+	case s.scan() != nil:
+		return len(s.vars) - 1
+	case s.order() != nil:
+		_, outer := orderedFirst(s)
+		return outer
 	case s.reduction() != nil:
 		if p := c.product(s); p != nil {
 			return p.outer
@@ -90,15 +96,34 @@ func (c *compiler[T]) depth(s *statement) int {
 // separate returns how many leading indices keep the elements apart to which a statement adds.
 func (c *compiler[T]) separate(s *statement) int {
 	a := accessOf(s.left)
-	if len(a.offset.rest) > 0 || s.left.Which != nil {
+	if s.left.Which != nil {
 		return 0
 	}
 	for d := len(s.vars); d > 0; d-- {
-		if apart(s.vars[:d], s.vars[:d], a.offset, a.offset) {
+		if len(a.offset.rest) == 0 && apart(s.vars[:d], s.vars[:d], a.offset, a.offset) || ownDimensions(s.vars[:d], s.vars[:d], a, a) {
 			return d
 		}
 	}
 	return 0
+}
+
+// ownDimensions reports whether each of the indices v, and the same of w, has a dimension of its own. Elements are then different ones
+// wherever the indices have different values.
+func ownDimensions(v, w []*term.Variable, x, y *access) bool {
+	for i := range v {
+		own := false
+		for d := range x.idx {
+			if d < len(y.idx) && len(x.idx) == len(y.idx) && slices.Equal(x.ext, y.ext) {
+				f := x.idx[d].factor(v[i])
+				rest := x.idx[d].plus(form{vars: []multiple{{v[i], 1}}}, -f)
+				own = own || f != 0 && f == y.idx[d].factor(w[i]) && rest.constant() && rest.same(y.idx[d].plus(form{vars: []multiple{{w[i], 1}}}, -f))
+			}
+		}
+		if !own {
+			return false
+		}
+	}
+	return true
 }
 
 // join adds a statement to a group if the statement may run whenever the values of shared indices are done, and if that
@@ -148,7 +173,7 @@ func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
 			for _, x := range c.touches(o) {
 				for _, y := range mine {
 					if x.memory == y.memory && (x.writes || y.writes) &&
-						!(x.simple && y.simple && apart(b.vars[:d], s.vars[:d], x.at, y.at)) {
+						!(x.simple && y.simple && apart(b.vars[:d], s.vars[:d], x.at, y.at)) && !ownDimensions(b.vars[:d], s.vars[:d], x.access, y.access) {
 						return false
 					}
 				}
@@ -192,7 +217,8 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 		for _, b := range g.bundles {
 			for _, o := range b.statements {
 				for _, x := range c.touches(o) {
-					if x.memory == y.memory && x.simple && y.simple && alike(b.vars[:d], s.vars[:d], x.at, y.at) {
+					if x.memory == y.memory && (x.simple && y.simple && alike(b.vars[:d], s.vars[:d], x.at, y.at) ||
+						ownDimensions(b.vars[:d], s.vars[:d], x.access, y.access)) {
 						return true
 					}
 				}

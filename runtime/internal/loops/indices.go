@@ -3,6 +3,7 @@ package loops
 import (
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -36,6 +37,61 @@ func (z *vectorizer[T]) indices(f form) adder[T] {
 			add(s, out)
 		}
 	}
+}
+
+// convertEach compiles an integer as a real number; false if strips of integers do not hold it.
+func (z *vectorizer[T]) convertEach(f form) (reg int, ok bool) {
+	fill := z.indices(f)
+	if fill == nil {
+		return 0, false
+	}
+	r := z.register(false)
+	z.c.integers = max(z.c.integers, 1)
+	z.emit(r, func(s *state[T], n int) {
+		x, out := s.integers[0][:n], s.regs[r][:n]
+		fill(s, x)
+		for i, v := range x {
+			out[i] = T(v)
+		}
+	})
+	return r, true
+}
+
+// compareEach compiles a comparison of an integer with 0 as 1 or 0; false if strips of integers do not hold it.
+func (z *vectorizer[T]) compareEach(op term.Op, f form) (reg int, ok bool) {
+	fill := z.indices(f)
+	if fill == nil {
+		return 0, false
+	}
+	r := z.register(false)
+	z.c.integers = max(z.c.integers, 1)
+	z.emit(r, func(s *state[T], n int) {
+		x, out := s.integers[0][:n], s.regs[r][:n]
+		fill(s, x)
+		switch op {
+		case term.Equal, term.Unequal:
+			for i, v := range x {
+				out[i] = T(truth(uint(v|-v)>>63 == 1) ^ truth(op == term.Equal))
+			}
+		case term.Less:
+			for i, v := range x {
+				out[i] = T(uint(v) >> 63)
+			}
+		default:
+			for i, v := range x {
+				out[i] = T(uint(v-1) >> 63)
+			}
+		}
+	})
+	return r, true
+}
+
+// truth returns 1 for what holds, otherwise 0.
+func truth(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 // part returns code that adds a multiple of an integer that is not linear in the variable; nil if there is none for it.
@@ -119,7 +175,7 @@ func (z *vectorizer[T]) found(a *access) *finder[T] {
 		}
 		f.tests = append(f.tests, outside[T]{index, a.ext[d]})
 	}
-	z.c.integers = 2
+	z.c.integers = max(z.c.integers, 2)
 	return f
 }
 
@@ -146,6 +202,9 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	if r.Which != nil || z.c.tensors[r.Tensor].Type != z.c.own || r.Else != nil && r.Else.Uses(z.v) {
 		return 0, false
 	}
+	if x, ok := z.repeated(r.Tensor, a); ok {
+		return x, true
+	}
 	f := z.found(a)
 	if f == nil {
 		return 0, false
@@ -156,9 +215,13 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 		z.fromMemory(r.Else)
 		other = z.c.real(r.Else)
 	}
+	direct := z.lookup(a)
 	z.emit(x, func(s *state[T], n int) {
-		at, inside := f.places(s, n)
 		out, from := s.regs[x][:n], s.mem[t].same
+		if direct != nil && direct.gather(s, out, from) {
+			return
+		}
+		at, inside := f.places(s, n)
 		if inside {
 			for i, k := range at {
 				out[i] = from[k]
@@ -181,34 +244,209 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	return x, true
 }
 
+// repeated compiles elements of which each is repeated some times: their places are those of the quotient of an index by a number. It
+// returns false for others.
+func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
+	same, times, factor := form{base: a.offset.base, vars: a.offset.vars}, 0, 0
+	var of form
+	for _, p := range a.offset.rest {
+		d := 0
+		if p.of.Op == term.Quotient {
+			d, _ = p.of.Args[1].Known()
+		}
+		switch {
+		case !p.of.Uses(z.v):
+			same.rest = append(same.rest, p)
+		case times > 0 || d <= 1:
+			return 0, false
+		default:
+			of, times, factor = linear(p.of.Args[0]), d, p.factor
+		}
+	}
+	if times == 0 || len(a.open) > 0 || a.offset.factor(z.v) != 0 || of.hidden(z.v) || of.factor(z.v) != 1 {
+		return 0, false
+	}
+	at, first, x := z.c.value(same), z.c.value(of), z.register(false)
+	z.emit(x, func(s *state[T], n int) {
+		i := first(s)
+		q := shape.FloorDiv(i, times)
+		repeat(s.regs[x][:n], s.mem[tensor].same, at(s)+factor*q, factor, times, i-q*times)
+	})
+	return x, true
+}
+
+// repeat sets z to elements at equal distances, each of which it repeats. Of the first one, some repetitions are done.
+func repeat[T simd.Float](z, x []T, at, step, times, done int) {
+	for len(z) > 0 {
+		for ; times == 2 && done == 0 && len(z) >= 2; z = z[2:] {
+			v := x[at]
+			z[0], z[1] = v, v
+			at += step
+		}
+		n, v := min(times-done, len(z)), T(0)
+		if n > 0 {
+			v = x[at]
+		}
+		for i := range z[:n] {
+			z[i] = v
+		}
+		z, at, done = z[n:], at+step, 0
+	}
+}
+
+// lookup is the usual way in which elements are found: a multiple of an index that a tensor holds for each of them, and a part that is
+// linear in the variable.
+type lookup[T float32 | float64] struct {
+	base   func(*state[T]) int
+	step   int
+	tensor int // that holds the indices
+	first  func(*state[T]) int
+	wide   bool // whether the indices have 64 bits
+	factor int
+	extent int // what the indices are below
+}
+
+// lookup returns how elements are found; nil if it is in another way.
+func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
+	var one *addend
+	same := form{base: a.offset.base, vars: a.offset.vars}
+	for i, p := range a.offset.rest {
+		switch {
+		case !p.of.Uses(z.v):
+			same.rest = append(same.rest, p)
+		case one != nil || p.of.Op != term.Element:
+			return nil
+		default:
+			one = &a.offset.rest[i]
+		}
+	}
+	if one == nil || len(a.open) != 1 {
+		return nil
+	}
+	r, idx := one.of.Read, a.idx[a.open[0]]
+	at, typ := accessOf(r), z.c.tensors[r.Tensor].Type
+	if len(at.open) > 0 || r.Which != nil || at.offset.factor(z.v) != 1 || typ != dtype.I32 && typ != dtype.I64 ||
+		!idx.same(form{rest: []addend{{one.of, 1}}}) {
+		return nil
+	}
+	return &lookup[T]{base: z.c.value(same), step: a.offset.factor(z.v), tensor: r.Tensor, first: z.c.value(at.offset), wide: typ == dtype.I64,
+		factor: one.factor, extent: a.ext[a.open[0]]}
+}
+
+// gather sets z to elements. It returns false if one lies outside.
+func (l *lookup[T]) gather(s *state[T], z, x []T) bool {
+	base, first := l.base(s), l.first(s)
+	if l.wide {
+		return gatherBy(z, x, s.mem[l.tensor].i64[first:], base, l.step, l.factor, l.extent)
+	}
+	return gatherBy(z, x, s.mem[l.tensor].i32[first:], base, l.step, l.factor, l.extent)
+}
+
+func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) bool {
+	index = index[:len(z)]
+	if step == 0 && factor == 1 {
+		x = x[at : at+extent]
+		for i, k := range index {
+			if uint(k) >= uint(len(x)) {
+				return false
+			}
+			z[i] = x[k]
+		}
+		return true
+	}
+	for i, k := range index {
+		if uint(k) >= uint(extent) {
+			return false
+		}
+		z[i] = x[at+int(k)*factor]
+		at += step
+	}
+	return true
+}
+
+// add adds x to elements, in their order. It returns how many it added before one that lies outside.
+func (l *lookup[T]) add(s *state[T], z, x []T) int {
+	base, first := l.base(s), l.first(s)
+	if l.wide {
+		return addBy(z, x, s.mem[l.tensor].i64[first:], base, l.step, l.factor, l.extent)
+	}
+	return addBy(z, x, s.mem[l.tensor].i32[first:], base, l.step, l.factor, l.extent)
+}
+
+func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) int {
+	index = index[:len(x)]
+	if step == 0 && factor == 1 {
+		z = z[at : at+extent]
+		for i, k := range index {
+			if uint(k) >= uint(len(z)) {
+				return i
+			}
+			z[k] += x[i]
+		}
+		return len(x)
+	}
+	for i, k := range index {
+		if uint(k) >= uint(extent) {
+			return i
+		}
+		z[at+int(k)*factor] += x[i]
+		at += step
+	}
+	return len(x)
+}
+
 // placed emits the writing of a strip to elements whose places are not linear in the variable, in their order. It returns false where
-// strips of integers do not hold the places, and where the statement has a condition.
+// strips of integers do not hold the places, and where the statement chooses among tensors.
 func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if st.guard != nil || st.left.Which != nil || t.Type != z.c.own || !a.offset.hidden(z.v) {
+	if st.left.Which != nil || st.guard != nil && !st.skip || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
 		return false
 	}
 	f := z.found(a)
 	if f == nil {
 		return false
 	}
-	r, target, one, add := z.vector(x), st.target, z.c.target(st), t.Add || st.add
+	var direct *lookup[T]
+	add := t.Add || st.add
+	if add && !st.joined() && st.guard == nil && t.Type == z.c.own {
+		direct = z.lookup(a)
+	}
+	r, target, one := z.vector(x), st.target, z.c.target(st)
+	uses, mask := []int{r}, -1
+	if st.guard != nil {
+		mask = z.vector(z.real(st.guard))
+		uses = append(uses, mask)
+	}
+	join, wide := joins["sum"], t.Type != z.c.own
+	if st.joined() {
+		join = joins[st.fold]
+	}
+	plain := add && !st.joined() && !wide
 	z.emit(-1, func(s *state[T], n int) {
-		at, inside := f.places(s, n)
-		to := s.mem[target].same
-		for i, v := range s.regs[r][:n] {
-			if !inside && at[i] < 0 {
-				z.single(s, i, func(s *state[T]) (int, int, bool) {
-					t, k := one(s)
-					return t, k, true
-				})
+		to, from, done := s.mem[target].same, s.regs[r][:n], 0
+		if direct != nil {
+			if done = direct.add(s, to, from); done == n {
+				return
 			}
-			if add {
-				v += to[at[i]]
-			}
-			to[at[i]] = v
 		}
-	}, r)
+		at, _ := f.places(s, n)
+		for i := done; i < n; i++ {
+			k, v := at[i], from[i]
+			switch {
+			case k < 0:
+				z.single(s, i, one) // fails unless elements outside are left out
+			case mask >= 0 && s.regs[mask][i] == 0:
+			case plain:
+				to[k] += v
+			case wide:
+				s.mem[target].f64[k] = join(s.mem[target].f64[k], float64(v))
+			case add:
+				to[k] = T(join(float64(to[k]), float64(v)))
+			default:
+				to[k] = v
+			}
+		}
+	}, uses...)
 	return true
 }
 

@@ -70,6 +70,11 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	if r.Else != nil && other.scalar == nil {
 		uses = append(uses, other.reg)
 	}
+	direct := x // where the strip is, if all of it lies inside
+	if k == 1 && r.Which == nil && z.c.tensors[r.Tensor].Type == z.c.own {
+		direct = z.register(true)
+		z.views = append(z.views, view{direct, z.c.tensors[r.Tensor].Memory})
+	}
 	z.emit(x, func(s *state[T], n int) {
 		lo, hi, w := 0, n, which(s)
 		if w < 0 || w >= r.Count {
@@ -81,6 +86,14 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 		}
 		if lo >= hi {
 			lo, hi = n, n
+		}
+		if direct != x {
+			if lo == 0 && hi == n {
+				i := at(s)
+				s.regs[direct] = s.mem[r.Tensor].same[i : i+n]
+				return
+			}
+			s.regs[direct] = s.regs[x]
 		}
 		if !lenient && (lo > 0 || hi < n) {
 			fail("%s is read outside its shape %s", name, shape.Format(a.ext))
@@ -104,7 +117,10 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 			read(&s.mem[r.Tensor+w], out[lo:hi], at(s)+lo*k, k)
 		}
 	}, uses...)
-	return x
+	if direct != x {
+		z.strip.lasting = append(z.strip.lasting, x)
+	}
+	return direct
 }
 
 // within returns for which of n elements first, first+factor, ... lies in 0 to ext-1.
@@ -312,6 +328,16 @@ func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 		z.emit(-1, func(s *state[T], n int) { simd.Scatter(s.mem[t].same, s.regs[r][:n], at(s), k) }, r)
 		return
 	}
+	if typ := z.c.tensors[t].Type; k == 1 && typ.IsFloat() && typ != z.c.own {
+		z.emit(-1, func(s *state[T], n int) {
+			if i := at(s); typ == dtype.F32 {
+				given(s.mem[t].f32[i:i+n], s.regs[r][:n], add)
+			} else {
+				given(s.mem[t].f64[i:i+n], s.regs[r][:n], add)
+			}
+		}, r)
+		return
+	}
 	z.emit(-1, func(s *state[T], n int) {
 		i, b := at(s), &s.mem[t]
 		for _, v := range s.regs[r][:n] {
@@ -321,11 +347,23 @@ func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 	}, r)
 }
 
+// given sets z to x, or adds x to it in float64.
+func given[T, U simd.Float](z []U, x []T, add bool) {
+	if !add {
+		convert(z, x)
+		return
+	}
+	for i, v := range x {
+		z[i] = U(float64(z[i]) + float64(v))
+	}
+}
+
 // addRow emits the adding of a strip to consecutive elements, whose place depends on values of tensors. It returns false
 // if each element has a place of its own.
 func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if t.Type != z.c.own || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 || st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
+	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 ||
+		st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
 		return false
 	}
 	for _, d := range a.open {
@@ -333,21 +371,34 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 			return false
 		}
 	}
-	find, r, sum, add := z.c.target(st), z.vector(x), simd.BinaryOf[T](simd.Add), t.Add || st.add
+	op := simd.Add
+	if st.joined() {
+		op = scanFold[st.fold]
+	}
+	find, r, join, add := z.c.target(st), z.vector(x), simd.BinaryOf[T](op), t.Add || st.add
 	holds := func(*state[T]) bool { return true }
 	if st.guard != nil {
 		holds = z.c.condition(st.guard)
+	}
+	wide, joinWide := t.Type != z.c.own, simd.BinaryOf[float64](op)
+	if wide {
+		z.c.wide = max(z.c.wide, 1)
 	}
 	z.emit(-1, func(s *state[T], n int) {
 		if !holds(s) {
 			return
 		}
-		id, i := find(s)
-		row := s.mem[id].same[i : i+n]
-		if add {
-			sum(row, row, s.regs[r][:n])
-		} else {
-			copy(row, s.regs[r][:n])
+		id, i, inside := find(s)
+		switch {
+		case !inside:
+		case wide:
+			row := s.mem[id].f64[i : i+n]
+			joinWide(row, row, widened(s.regs[r][:n], s.wider))
+		case add:
+			row := s.mem[id].same[i : i+n]
+			join(row, row, s.regs[r][:n])
+		default:
+			copy(s.mem[id].same[i:i+n], s.regs[r][:n])
 		}
 	}, r)
 	return true

@@ -54,7 +54,7 @@ type Options struct {
 }
 
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
-// The program gets further tensors. It is an error if a statement orders elements or scans them, or if the range of an
+// The program gets further tensors. It is an error if an order or a scan is only a part of a value, or if the range of an
 // index on the left side depends on other indices.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
@@ -71,11 +71,24 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 // types are the element types of tensors.
 var types = []dtype.Type{dtype.F32, dtype.F64, dtype.I32, dtype.I64, dtype.Bool}
 
-// supported returns an error if a statement takes more than loops: an order, or a scan, which would go through all elements
-// for each of them.
+// supported returns an error if a statement takes more than loops: an order or a scan that is part of a value, which would go through all
+// elements for each of its places, or a scan whose values do not follow from those of fewer elements.
 func supported(s *program.Statement) error {
+	if r := s.Value.Reduction; s.Value.Op == term.Reduce && !s.Add && s.Guard == nil {
+		switch t := r.Scan(); {
+		case r.IsOrder():
+			return unordered(s, r.Body)
+		case t != nil && slices.Contains(s.Vars, t.Present) && scannable(t, r.Kind):
+			return unordered(s, r.Body)
+		}
+	}
+	return unordered(s, s.Value)
+}
+
+// unordered returns an error if a part of a statement has an order or a scan.
+func unordered(s *program.Statement, part *term.Term) error {
 	var err error
-	s.Value.Walk(func(n *term.Term) {
+	part.Walk(func(n *term.Term) {
 		if n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil) {
 			err = fmt.Errorf("%s: there are no loops for %s", s, n.Reduction.Kind)
 		}
@@ -127,6 +140,7 @@ type compiler[T simd.Float] struct {
 	buffers      int         // how many strips serve them
 	wide         int         // how many strips of float64 there are
 	integers     int         // how many strips of integers there are
+	words        bool        // whether random words are drawn
 	accumulators []int       // registers that have a strip of their own
 	compiled     []*strip[T] // all code of strips
 }

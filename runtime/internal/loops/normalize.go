@@ -15,7 +15,10 @@ type statement struct {
 	vars   []*term.Variable
 	value  *term.Term
 	add    bool // the value is added to the element, of which there may be several for an index
-	guard  *term.Term
+	// fold says in which other way the value is joined with the element: prod, max or min. With skip, elements outside are left out.
+	fold  string
+	skip  bool
+	guard *term.Term
 	// lenient says that the value is computed where it is not needed, since a condition around it was left out. Elements
 	// outside tensors are then 0.
 	lenient bool
@@ -34,13 +37,15 @@ type normalizer struct {
 	p       *program.Program
 	tensors []Tensor
 	out     []*statement
-	written map[int]bool       // the memory that statements write
-	numbers map[int]*term.Term // the values of local tensors of one element that need no loop
-	whole   bool               // whether statements stay whole where conditions change
+	written map[int]bool                              // the memory that statements write
+	numbers map[int]*term.Term                        // the values of local tensors of one element that need no loop
+	joined  map[*program.Statement]*program.Statement // histograms that are folded into what other statements give, by these
+	whole   bool                                      // whether statements stay whole where conditions change
 }
 
 func newNormalizer(p *program.Program, tensors []Tensor) *normalizer {
-	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}}
+	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{},
+		joined: map[*program.Statement]*program.Statement{}}
 }
 
 // normalize returns the statements of a program in the form from which loops are made.
@@ -48,25 +53,90 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
 		z.written[z.tensors[s.Target].Memory] = true
 	}
-	for _, s := range statements {
-		n := &statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
-		if z.number(n) {
-			continue
-		}
-		var err error
-		if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err != nil {
-			return err
-		}
-		n.value, n.guard = densities(settled(n.value)), settled(n.guard)
-		if z.whole {
-			z.finish(n)
-			continue
-		}
-		for _, piece := range pieces(digits(n)) {
-			z.finish(piece)
+	if !z.whole {
+		statements = z.withConstants(statements)
+	}
+	for i, s := range statements {
+		if z.whole || !z.join(statements, i) {
+			if err := z.statement(s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// read returns a statement of a program with indices from 0 on.
+func (z *normalizer) read(s *program.Statement) (*statement, error) {
+	n := &statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
+	var err error
+	if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err != nil {
+		return nil, err
+	}
+	n.value, n.guard = densities(settled(n.value)), settled(n.guard)
+	return n, nil
+}
+
+// statement adds a statement of a program.
+func (z *normalizer) statement(s *program.Statement) error {
+	if z.number(&statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}) {
+		return nil
+	}
+	n, err := z.read(s)
+	if err != nil {
+		return err
+	}
+	if h := z.joined[s]; h != nil {
+		into, err := z.read(h)
+		if err != nil {
+			return err
+		}
+		if z.folded(n, into) {
+			return nil
+		}
+		if !z.histogram(into) {
+			z.finish(into)
+		}
+	}
+	if z.whole {
+		z.finish(n)
+		return nil
+	}
+	if z.histogram(n) {
+		return nil
+	}
+	if scattered(n) {
+		return fmt.Errorf("%s: there are no loops for the places that it looks up", s)
+	}
+	if t := n.scan(); t != nil {
+		z.finish(presentLast(n, t))
+		return nil
+	}
+	if n.order() != nil {
+		n, _ = orderedFirst(n)
+		z.finish(n)
+		return nil
+	}
+	for _, piece := range pieces(digits(n)) {
+		if piece.add {
+			piece = consecutiveLast(piece)
+		}
+		z.finish(piece)
+	}
+	return nil
+}
+
+// consecutiveLast returns a statement that adds to elements with the index of consecutive elements as the last one, if there is one. Each
+// element gets what is added in the same order.
+func consecutiveLast(s *statement) *statement {
+	f := accessOf(s.left).offset
+	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return f.factor(v) == 1 && !f.hidden(v) && extent(v) >= shortest })
+	if i < 0 {
+		return s
+	}
+	out := *s
+	out.vars = append(slices.Delete(slices.Clone(s.vars), i, i+1), s.vars[i])
+	return &out
 }
 
 // number notes the value of a local tensor of one element, if it needs no loop. Such a value is computed wherever it is
@@ -152,7 +222,7 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
 	}
-	if n.Op != term.Reduce || n.Reduction.Kind == "argmax" || n.Reduction.Kind == "argmin" {
+	if n.Op != term.Reduce || n.Reduction.Kind == "argmax" || n.Reduction.Kind == "argmin" || n.Reduction.IsOrder() {
 		return n.Map(z.single)
 	}
 	to := map[*term.Variable]*term.Term{}

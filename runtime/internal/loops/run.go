@@ -77,6 +77,10 @@ func (r *runner[T]) newState() *state[T] {
 	for range c.integers {
 		s.integers = append(s.integers, make([]int, stripLength))
 	}
+	if c.words {
+		s.words = [2][]uint64{make([]uint64, stripLength), make([]uint64, stripLength)}
+		s.random = [2][]float64{make([]float64, stripLength), make([]float64, stripLength)}
+	}
 	if c.wide > 0 {
 		s.wide = make([][]float64, c.wide)
 		for i := range s.wide {

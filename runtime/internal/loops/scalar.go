@@ -27,6 +27,15 @@ type state[T simd.Float] struct {
 
 	integers [][]int // strips for places of elements
 
+	row   []float64 // what was folded of the elements of a scan
+	whole []int     // the same of whole numbers
+
+	orders orders[T]
+
+	drawer simd.Drawer
+	words  [2][]uint64  // random ones
+	random [2][]float64 // numbers that are made of them
+
 	products []T // the results of products of matrices that are stored in another type
 }
 

@@ -118,6 +118,14 @@ func (k *unitCompiler[T]) compile() unit[T] {
 		if p := k.product(first); p != nil && len(k.bundle.statements) == 1 {
 			return k.productUnit(first, p)
 		}
+		if r := first.order(); r != nil {
+			return k.orderUnit(first, r)
+		}
+		if t := first.scan(); t != nil {
+			k.lenient = first.lenient
+			defer func() { k.lenient = false }()
+			return k.scanUnit(first, t)
+		}
 	}
 	if !k.strips(first) {
 		return k.plain(first)
@@ -125,7 +133,7 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	if u := k.transposed(first); u != nil {
 		return u
 	}
-	k.lenient = first.lenient || first.guard != nil
+	k.lenient = first.lenient || first.guard != nil || first.skip
 	defer func() { k.lenient = false }()
 	if k.bundle.folds != nil {
 		return k.fold(first)
@@ -221,7 +229,7 @@ type plain[T simd.Float] struct {
 }
 
 func (k *unitCompiler[T]) plain(st *statement) unit[T] {
-	k.lenient = st.lenient
+	k.lenient = st.lenient || st.skip
 	defer func() { k.lenient = false }()
 	give := k.giver(st)
 	return &plain[T]{k.loops(k.free(), nil), give}
@@ -236,55 +244,71 @@ func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 		holds = c.condition(st.guard)
 	}
 	find, t := c.target(st), c.tensors[st.target]
-	add := t.Add || st.add
 	if st.value.Kind == term.Integer && !t.Type.IsFloat() {
-		x, put := c.integer(st.value), putInteger[T](t.Type, add)
+		x, put := c.integer(st.value), putWhole[T](st, t)
 		return func(s *state[T]) {
 			if holds(s) {
 				v := x(s)
-				id, at := find(s)
+				if id, at, inside := find(s); inside {
+					put(&s.mem[id], at, v)
+				}
+			}
+		}
+	}
+	x, put := c.real(st.value), putNumber[T](st, t)
+	return func(s *state[T]) {
+		if holds(s) {
+			v := x(s)
+			if id, at, inside := find(s); inside {
 				put(&s.mem[id], at, v)
 			}
 		}
 	}
-	x, put := c.real(st.value), putReal[T](t.Type, add)
-	return func(s *state[T]) {
-		if holds(s) {
-			v := x(s)
-			id, at := find(s)
-			put(&s.mem[id], at, v)
-		}
-	}
 }
 
-// target returns code that finds the element that a statement gives.
-func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int) {
+// joined reports whether a statement folds values into elements in another way than by adding.
+func (s *statement) joined() bool { return s.fold != "" && s.fold != "sum" && s.fold != "count" }
+
+// putNumber returns code that gives a number to an element, or folds it into it.
+func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float64) {
+	if !st.joined() {
+		return putReal[T](t.Type, t.Add || st.add)
+	}
+	get, put, join := realAt[T](t.Type), putReal[T](t.Type, false), joins[st.fold]
+	return func(b *block[T], i int, v float64) { put(b, i, join(get(b, i), v)) }
+}
+
+// putWhole is putNumber for whole numbers.
+func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
+	if !st.joined() {
+		return putInteger[T](t.Type, t.Add || st.add)
+	}
+	get, put, join := integerAt[T](t.Type), putInteger[T](t.Type, false), integerJoins[st.fold]
+	return func(b *block[T], i int, v int) { put(b, i, join(get(b, i), v)) }
+}
+
+// target returns code that finds the element that a statement gives. It reports whether there is one.
+func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, inside bool) {
 	left := *st.left
 	left.Tensor, left.Count, left.Else = st.target, max(left.Count, 1), nil
 	was := c.lenient
-	c.lenient = false
-	find := c.reached(&left)
-	c.lenient = was
-	return func(s *state[T]) (int, int) {
-		t, at, _ := find(s)
-		return t, at
-	}
+	c.lenient = st.skip
+	defer func() { c.lenient = was }()
+	return c.reached(&left)
 }
 
 // writer returns code that writes a number to the element that a statement gives, if its guard holds.
 func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
-	find, t := c.target(st), c.tensors[st.target]
-	put := putReal[T](t.Type, t.Add || st.add)
-	if st.guard == nil {
-		return func(s *state[T], v float64) {
-			id, at := find(s)
-			put(&s.mem[id], at, v)
-		}
+	find, put := c.target(st), putNumber[T](st, c.tensors[st.target])
+	holds := func(*state[T]) bool { return true }
+	if st.guard != nil {
+		holds = c.condition(st.guard)
 	}
-	holds := c.condition(st.guard)
 	return func(s *state[T], v float64) {
-		if holds(s) {
-			id, at := find(s)
+		if !holds(s) {
+			return
+		}
+		if id, at, inside := find(s); inside {
 			put(&s.mem[id], at, v)
 		}
 	}

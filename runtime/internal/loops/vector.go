@@ -124,6 +124,9 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	}
 	f := linear(n)
 	if f.hidden(z.v) {
+		if r, ok := z.convertEach(f); ok {
+			return r
+		}
 		return z.lanes(n)
 	}
 	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
@@ -358,6 +361,16 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 		return z.lanes(n)
 	}
 	seed, step, at, k, r := z.c.real(n.Args[0]), z.c.real(n.Args[1]), z.c.value(f), f.factor(z.v), z.register(false)
+	if k == 1 {
+		z.c.words = true
+		normal := n.Func.Name == "normal"
+		z.emit(r, func(s *state[T], n int) {
+			x := s.random[0][:n]
+			s.draw(x, uint64(int64(seed(s))), uint64(step(s)), uint64(at(s)), normal)
+			narrowed(s.regs[r][:n], x)
+		})
+		return r
+	}
 	draw := rng.Source.Uniform
 	if n.Func.Name == "normal" {
 		draw = rng.Source.Normal
@@ -403,6 +416,9 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
 	if f.hidden(z.v) {
+		if r, ok := z.compareEach(n.Op, f); ok {
+			return r
+		}
 		return z.lanes(n)
 	}
 	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)

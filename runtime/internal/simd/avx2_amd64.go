@@ -794,6 +794,11 @@ func widenAVX2(z []float64, x []float32)
 //go:noescape
 func narrowAVX2(z []float32, x []float64)
 
+// drawAVX2 draws words at consecutive positions.
+//
+//go:noescape
+func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
+
 // table32AVX2 returns the functions of a table with those of this set.
 func table32AVX2() *table[float32] {
 	t := portable[float32]()

@@ -13931,6 +13931,148 @@ end:
 	VZEROUPPER
 	RET
 
+// func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
+// Requires: AVX, AVX2
+TEXT ·drawAVX2(SB), NOSPLIT, $0-56
+	MOVQ         high_base+0(FP), AX
+	MOVQ         low_base+24(FP), CX
+	MOVQ         high_len+8(FP), DX
+	MOVQ         at+48(FP), BX
+	VPBROADCASTQ 40(BX), Y0
+	VPBROADCASTQ 48(BX), Y1
+	VPBROADCASTQ 56(BX), Y2
+	VPBROADCASTQ 64(BX), Y3
+	VPBROADCASTQ 72(BX), Y4
+	MOVQ         (BX), SI
+	VMOVDQU      80(BX), Y5
+	XORQ         DI, DI
+
+vectors:
+	CMPQ         DX, $+4
+	JLT          end
+	VPBROADCASTQ 8(BX), Y8
+	VPBROADCASTQ 16(BX), Y9
+	VPBROADCASTQ 24(BX), Y10
+	VPBROADCASTQ 32(BX), Y11
+	VMOVQ        SI, X6
+	VPBROADCASTQ X6, Y6
+	VPADDQ       Y5, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y7
+	VPMULUDQ     Y6, Y0, Y12
+	VPMULUDQ     Y8, Y1, Y13
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y11, Y9, Y9
+	VPSRLQ       $0x20, Y13, Y6
+	VPSRLQ       $0x20, Y12, Y8
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y9, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y7
+	VPMULUDQ     Y8, Y1, Y9
+	VPXOR        Y10, Y13, Y13
+	VPXOR        Y11, Y12, Y12
+	VPSRLQ       $0x20, Y9, Y6
+	VPSRLQ       $0x20, Y7, Y8
+	VPXOR        Y13, Y6, Y6
+	VPXOR        Y12, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y12
+	VPMULUDQ     Y8, Y1, Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y11, Y7, Y7
+	VPSRLQ       $0x20, Y13, Y6
+	VPSRLQ       $0x20, Y12, Y8
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y7, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y7
+	VPMULUDQ     Y8, Y1, Y9
+	VPXOR        Y10, Y13, Y13
+	VPXOR        Y11, Y12, Y12
+	VPSRLQ       $0x20, Y9, Y6
+	VPSRLQ       $0x20, Y7, Y8
+	VPXOR        Y13, Y6, Y6
+	VPXOR        Y12, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y12
+	VPMULUDQ     Y8, Y1, Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y11, Y7, Y7
+	VPSRLQ       $0x20, Y13, Y6
+	VPSRLQ       $0x20, Y12, Y8
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y7, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y7
+	VPMULUDQ     Y8, Y1, Y9
+	VPXOR        Y10, Y13, Y13
+	VPXOR        Y11, Y12, Y12
+	VPSRLQ       $0x20, Y9, Y6
+	VPSRLQ       $0x20, Y7, Y8
+	VPXOR        Y13, Y6, Y6
+	VPXOR        Y12, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y12
+	VPMULUDQ     Y8, Y1, Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y11, Y7, Y7
+	VPSRLQ       $0x20, Y13, Y6
+	VPSRLQ       $0x20, Y12, Y8
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y7, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y7
+	VPMULUDQ     Y8, Y1, Y9
+	VPXOR        Y10, Y13, Y13
+	VPXOR        Y11, Y12, Y12
+	VPSRLQ       $0x20, Y9, Y6
+	VPSRLQ       $0x20, Y7, Y8
+	VPXOR        Y13, Y6, Y6
+	VPXOR        Y12, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y12
+	VPMULUDQ     Y8, Y1, Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y11, Y7, Y7
+	VPSRLQ       $0x20, Y13, Y6
+	VPSRLQ       $0x20, Y12, Y8
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y7, Y8, Y8
+	VPADDQ       Y2, Y10, Y10
+	VPADDQ       Y3, Y11, Y11
+	VPMULUDQ     Y6, Y0, Y7
+	VPMULUDQ     Y8, Y1, Y9
+	VPXOR        Y10, Y13, Y13
+	VPXOR        Y11, Y12, Y12
+	VPSRLQ       $0x20, Y9, Y6
+	VPSRLQ       $0x20, Y7, Y8
+	VPXOR        Y13, Y6, Y6
+	VPXOR        Y12, Y8, Y8
+	VPSLLQ       $0x20, Y6, Y6
+	VPAND        Y4, Y9, Y9
+	VPOR         Y9, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*8)
+	VPSLLQ       $0x20, Y8, Y8
+	VPAND        Y4, Y7, Y7
+	VPOR         Y7, Y8, Y8
+	VMOVDQU      Y8, (CX)(DI*8)
+	ADDQ         $+4, SI
+	ADDQ         $+4, DI
+	SUBQ         $+4, DX
+	JMP          vectors
+
+end:
+	VZEROUPPER
+	RET
+
 DATA constantsAVX2<>+0(SB)/4, $0x80000000
 DATA constantsAVX2<>+4(SB)/4, $0x80000000
 DATA constantsAVX2<>+8(SB)/4, $0x80000000

@@ -794,6 +794,11 @@ func widenAVX512(z []float64, x []float32)
 //go:noescape
 func narrowAVX512(z []float32, x []float64)
 
+// drawAVX512 draws words at consecutive positions.
+//
+//go:noescape
+func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
+
 // table32AVX512 returns the functions of a table with those of this set.
 func table32AVX512() *table[float32] {
 	t := portable[float32]()

@@ -14108,6 +14108,148 @@ end:
 	VZEROUPPER
 	RET
 
+// func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
+// Requires: AVX, AVX512F
+TEXT ·drawAVX512(SB), NOSPLIT, $0-56
+	MOVQ         high_base+0(FP), AX
+	MOVQ         low_base+24(FP), CX
+	MOVQ         high_len+8(FP), DX
+	MOVQ         at+48(FP), BX
+	VPBROADCASTQ 40(BX), Z0
+	VPBROADCASTQ 48(BX), Z1
+	VPBROADCASTQ 56(BX), Z2
+	VPBROADCASTQ 64(BX), Z3
+	VPBROADCASTQ 72(BX), Z4
+	MOVQ         (BX), SI
+	VMOVDQU64    80(BX), Z5
+	XORQ         DI, DI
+
+vectors:
+	CMPQ         DX, $+8
+	JLT          end
+	VPBROADCASTQ 8(BX), Z8
+	VPBROADCASTQ 16(BX), Z9
+	VPBROADCASTQ 24(BX), Z10
+	VPBROADCASTQ 32(BX), Z11
+	VMOVQ        SI, X6
+	VPBROADCASTQ X6, Z6
+	VPADDQ       Z5, Z6, Z6
+	VPSRLQ       $0x20, Z6, Z7
+	VPMULUDQ     Z6, Z0, Z12
+	VPMULUDQ     Z8, Z1, Z13
+	VPXORQ       Z10, Z7, Z7
+	VPXORQ       Z11, Z9, Z9
+	VPSRLQ       $0x20, Z13, Z6
+	VPSRLQ       $0x20, Z12, Z8
+	VPXORQ       Z7, Z6, Z6
+	VPXORQ       Z9, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z7
+	VPMULUDQ     Z8, Z1, Z9
+	VPXORQ       Z10, Z13, Z13
+	VPXORQ       Z11, Z12, Z12
+	VPSRLQ       $0x20, Z9, Z6
+	VPSRLQ       $0x20, Z7, Z8
+	VPXORQ       Z13, Z6, Z6
+	VPXORQ       Z12, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z12
+	VPMULUDQ     Z8, Z1, Z13
+	VPXORQ       Z10, Z9, Z9
+	VPXORQ       Z11, Z7, Z7
+	VPSRLQ       $0x20, Z13, Z6
+	VPSRLQ       $0x20, Z12, Z8
+	VPXORQ       Z9, Z6, Z6
+	VPXORQ       Z7, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z7
+	VPMULUDQ     Z8, Z1, Z9
+	VPXORQ       Z10, Z13, Z13
+	VPXORQ       Z11, Z12, Z12
+	VPSRLQ       $0x20, Z9, Z6
+	VPSRLQ       $0x20, Z7, Z8
+	VPXORQ       Z13, Z6, Z6
+	VPXORQ       Z12, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z12
+	VPMULUDQ     Z8, Z1, Z13
+	VPXORQ       Z10, Z9, Z9
+	VPXORQ       Z11, Z7, Z7
+	VPSRLQ       $0x20, Z13, Z6
+	VPSRLQ       $0x20, Z12, Z8
+	VPXORQ       Z9, Z6, Z6
+	VPXORQ       Z7, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z7
+	VPMULUDQ     Z8, Z1, Z9
+	VPXORQ       Z10, Z13, Z13
+	VPXORQ       Z11, Z12, Z12
+	VPSRLQ       $0x20, Z9, Z6
+	VPSRLQ       $0x20, Z7, Z8
+	VPXORQ       Z13, Z6, Z6
+	VPXORQ       Z12, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z12
+	VPMULUDQ     Z8, Z1, Z13
+	VPXORQ       Z10, Z9, Z9
+	VPXORQ       Z11, Z7, Z7
+	VPSRLQ       $0x20, Z13, Z6
+	VPSRLQ       $0x20, Z12, Z8
+	VPXORQ       Z9, Z6, Z6
+	VPXORQ       Z7, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z7
+	VPMULUDQ     Z8, Z1, Z9
+	VPXORQ       Z10, Z13, Z13
+	VPXORQ       Z11, Z12, Z12
+	VPSRLQ       $0x20, Z9, Z6
+	VPSRLQ       $0x20, Z7, Z8
+	VPXORQ       Z13, Z6, Z6
+	VPXORQ       Z12, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z12
+	VPMULUDQ     Z8, Z1, Z13
+	VPXORQ       Z10, Z9, Z9
+	VPXORQ       Z11, Z7, Z7
+	VPSRLQ       $0x20, Z13, Z6
+	VPSRLQ       $0x20, Z12, Z8
+	VPXORQ       Z9, Z6, Z6
+	VPXORQ       Z7, Z8, Z8
+	VPADDQ       Z2, Z10, Z10
+	VPADDQ       Z3, Z11, Z11
+	VPMULUDQ     Z6, Z0, Z7
+	VPMULUDQ     Z8, Z1, Z9
+	VPXORQ       Z10, Z13, Z13
+	VPXORQ       Z11, Z12, Z12
+	VPSRLQ       $0x20, Z9, Z6
+	VPSRLQ       $0x20, Z7, Z8
+	VPXORQ       Z13, Z6, Z6
+	VPXORQ       Z12, Z8, Z8
+	VPSLLQ       $0x20, Z6, Z6
+	VPANDQ       Z4, Z9, Z9
+	VPORQ        Z9, Z6, Z6
+	VMOVDQU64    Z6, (AX)(DI*8)
+	VPSLLQ       $0x20, Z8, Z8
+	VPANDQ       Z4, Z7, Z7
+	VPORQ        Z7, Z8, Z8
+	VMOVDQU64    Z8, (CX)(DI*8)
+	ADDQ         $+8, SI
+	ADDQ         $+8, DI
+	SUBQ         $+8, DX
+	JMP          vectors
+
+end:
+	VZEROUPPER
+	RET
+
 DATA constantsAVX512<>+0(SB)/4, $0x80000000
 DATA constantsAVX512<>+4(SB)/4, $0x80000000
 DATA constantsAVX512<>+8(SB)/4, $0x7fffffff

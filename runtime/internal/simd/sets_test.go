@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/opgen/opgen/runtime/rng"
 )
 
 // others calls f with the functions of each set of instructions but Go in use, and those of Go to compare with.
@@ -176,6 +178,28 @@ func agreeOnSpecials[T Float](t *testing.T, want, got *table[T]) {
 	for _, c := range calls[T]() {
 		compare(t, c, want, got, y, x, y, 0, len(x)-1)
 	}
+}
+
+// TestDraw compares random words with those that package rng draws one by one, with all sets of instructions.
+func TestDraw(t *testing.T) {
+	check := func(name string) {
+		for _, seed := range []uint64{0, 1, 1<<63 + 12345, math.MaxUint64} {
+			for _, index := range []uint64{0, 7, 1<<32 - 5, math.MaxUint64 - 3} {
+				for n := 0; n <= 48; n += 8 {
+					high, low := make([]uint64, n), make([]uint64, n)
+					new(Drawer).Draw(high, low, seed, seed*3+1<<40, index)
+					for i := range n {
+						w := rng.New(seed, seed*3+1<<40).Block(index + uint64(i))
+						if high[i] != uint64(w[0])<<32|uint64(w[1]) || low[i] != uint64(w[2])<<32|uint64(w[3]) {
+							t.Fatalf("%s, seed %d, position %d + %d: want %x, got %x and %x", name, seed, index, i, w, high[i], low[i])
+						}
+					}
+				}
+			}
+		}
+	}
+	check("best")
+	others(t, check)
 }
 
 func TestConversionsAgree(t *testing.T) {

@@ -24,10 +24,11 @@ type table[T Float] struct {
 	side      int
 }
 
-// conversionTable holds the conversions between element types.
+// conversionTable holds the functions that are not for one element type: conversions, and random words.
 type conversionTable struct {
 	widen  func(z []float64, x []float32)
 	narrow func(z []float32, x []float64)
+	draw   func(high, low []uint64, at *[18]uint64)
 }
 
 // The functions in use.

@@ -56,6 +56,7 @@ func (s *set) write(folder string) error {
 		m.tiles()
 	}
 	s.conversions()
+	s.draws()
 	s.writePool()
 	if !s.wide() {
 		s.writeTails()

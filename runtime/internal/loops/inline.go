@@ -1,0 +1,76 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/term"
+)
+
+// withConstants returns statements in which the elements of local tensors that are all the same number are replaced by it. Such tensors need
+// no memory.
+func (z *normalizer) withConstants(statements []*program.Statement) []*program.Statement {
+	out := slices.Clone(statements)
+	for i := 0; i < len(out); i++ {
+		if s := out[i]; z.constant(out, i) {
+			out = slices.Delete(out, i, i+1)
+			for j, o := range out {
+				out[j] = replaced(o, s)
+			}
+			i--
+		}
+	}
+	return out
+}
+
+// constant reports whether a statement gives all elements of a local tensor a number, and no other one gives any.
+func (z *normalizer) constant(statements []*program.Statement, i int) bool {
+	s := statements[i]
+	if t := z.tensors[s.Target]; !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil || s.Value.Op != term.Constant ||
+		s.Left.ByNumber || s.Left.Which != nil || len(s.Left.Idx) != len(s.Vars) {
+		return false
+	}
+	for d, x := range s.Left.Idx {
+		if x.Op != term.Index || x.Var != s.Vars[d] || !x.Var.Lo.Is(0) || !term.SameInteger(x.Var.Hi, s.Left.Ext[d]) {
+			return false
+		}
+	}
+	for j, o := range statements {
+		again := j != i && o.Target == s.Target
+		for _, n := range append([]*term.Term{o.Value, o.Guard, o.Left.Which}, o.Left.Idx...) {
+			n.Walk(func(m *term.Term) { // one of several tensors, or an element that may lie outside
+				if m.Op == term.Element && m.Read.Tensor <= s.Target && s.Target < m.Read.Tensor+m.Read.Count {
+					again = again || m.Read.Count > 1 || m.Read.Which != nil || len(accessOf(m.Read).open) > 0
+				}
+			})
+		}
+		if again {
+			return false
+		}
+	}
+	return true
+}
+
+// replaced returns a statement in which the elements that another one gives are its constant.
+func replaced(o, s *program.Statement) *program.Statement {
+	var replace func(n *term.Term) *term.Term
+	replace = func(n *term.Term) *term.Term {
+		switch {
+		case n == nil:
+			return nil
+		case n.Op == term.Element && n.Read.Tensor == s.Target:
+			return s.Value
+		}
+		return n.Map(replace)
+	}
+	if uses(o, s.Target) == 0 {
+		return o
+	}
+	m, left := *o, *o.Left
+	m.Value, m.Guard, m.Left = replace(o.Value), replace(o.Guard), &left
+	left.Idx, left.Which = nil, replace(o.Left.Which)
+	for _, x := range o.Left.Idx {
+		left.Idx = append(left.Idx, replace(x))
+	}
+	return &m
+}

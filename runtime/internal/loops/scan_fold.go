@@ -1,0 +1,209 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// joins are the functions that fold two values.
+var joins = map[string]func(a, b float64) float64{"sum": plus, "count": plus, "mean": plus, "prod": times,
+	"max": func(a, b float64) float64 { return max(a, b) }, "any": func(a, b float64) float64 { return max(a, b) },
+	"min": func(a, b float64) float64 { return min(a, b) }, "all": func(a, b float64) float64 { return min(a, b) }}
+
+// foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the last. Sums of four elements
+// are added at once, so that a sum does not wait for the last one four times.
+func foldOn[T simd.Float](kind string, acc float64, x, z []T) float64 {
+	switch kind {
+	case "sum", "count":
+		for len(x) >= 4 && len(z) >= 4 {
+			a := float64(x[0])
+			b := a + float64(x[1])
+			c := b + float64(x[2])
+			d := b + (float64(x[2]) + float64(x[3]))
+			z[0], z[1], z[2] = T(acc+a), T(acc+b), T(acc+c)
+			acc += d
+			z[3] = T(acc)
+			x, z = x[4:], z[4:]
+		}
+		for i, v := range x {
+			acc += float64(v)
+			z[i] = T(acc)
+		}
+	case "prod":
+		for i, v := range x {
+			acc *= float64(v)
+			z[i] = T(acc)
+		}
+	case "max", "any":
+		for i, v := range x {
+			acc = max(acc, float64(v))
+			z[i] = T(acc)
+		}
+	default:
+		for i, v := range x {
+			acc = min(acc, float64(v))
+			z[i] = T(acc)
+		}
+	}
+	return acc
+}
+
+// foldBack is like foldOn from the last element to the first.
+func foldBack[T simd.Float](kind string, acc float64, x, z []T) float64 {
+	n := len(x)
+	z = z[:n]
+	switch kind {
+	case "sum", "count":
+		for ; n >= 4; n -= 4 {
+			p, q := x[n-4:n:n], z[n-4:n:n]
+			a := float64(p[3])
+			b := a + float64(p[2])
+			c := b + float64(p[1])
+			d := b + (float64(p[1]) + float64(p[0]))
+			q[3], q[2], q[1] = T(acc+a), T(acc+b), T(acc+c)
+			acc += d
+			q[0] = T(acc)
+		}
+		for i := n - 1; i >= 0; i-- {
+			acc += float64(x[i])
+			z[i] = T(acc)
+		}
+	case "prod":
+		for i := n - 1; i >= 0; i-- {
+			acc *= float64(x[i])
+			z[i] = T(acc)
+		}
+	case "max", "any":
+		for i := n - 1; i >= 0; i-- {
+			acc = max(acc, float64(x[i]))
+			z[i] = T(acc)
+		}
+	default:
+		for i := n - 1; i >= 0; i-- {
+			acc = min(acc, float64(x[i]))
+			z[i] = T(acc)
+		}
+	}
+	return acc
+}
+
+// folder folds numbers one after the other.
+type folder struct {
+	kind string
+	join func(a, b float64) float64 // nil for logsumexp
+	v    float64
+	sum  float64 // of exponentials relative to v, for logsumexp
+	n    int
+}
+
+func newFolder(kind string) folder { return folder{kind: kind, join: joins[kind], v: identities[kind]} }
+
+func (f *folder) add(x float64) {
+	f.n++
+	switch {
+	case f.join != nil:
+		f.v = f.join(f.v, x)
+	case x <= f.v:
+		if !math.IsInf(f.v, 0) {
+			f.sum += math.Exp(x - f.v)
+		}
+	default:
+		f.sum = f.sum*math.Exp(f.v-x) + 1
+		f.v = max(f.v, x)
+	}
+}
+
+// value returns what was folded.
+func (f *folder) value() float64 {
+	switch {
+	case f.kind == "mean":
+		return f.v / float64(f.n)
+	case f.kind == "logsumexp" && !math.IsInf(f.v, 0) && !math.IsNaN(f.v):
+		return f.v + math.Log(f.sum)
+	}
+	return f.v
+}
+
+// integerScan is a scan of whole numbers.
+type integerScan[T simd.Float] struct {
+	scan[T]
+	guard func(*state[T]) bool
+	value func(*state[T]) int
+	give  func(*state[T], int)
+	join  func(a, b int) int
+	first int
+}
+
+// integerJoins are the functions that fold two whole numbers, and integerIdentities what is folded of none.
+var (
+	integerJoins = map[string]func(a, b int) int{"sum": func(a, b int) int { return a + b }, "count": func(a, b int) int { return a + b },
+		"prod": func(a, b int) int { return a * b }, "max": func(a, b int) int { return max(a, b) }, "min": func(a, b int) int { return min(a, b) }}
+	integerIdentities = map[string]int{"prod": 1, "max": math.MinInt, "min": math.MaxInt}
+)
+
+// integerScanUnit compiles a scan of whole numbers.
+func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
+	r := k.bundle.folds[0]
+	u := &integerScan[T]{scan: scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo),
+		hi: k.integer(t.Hi), outer: k.loops(k.free(), t.Present)}, join: integerJoins[r.Kind], first: integerIdentities[r.Kind], give: k.integerWriter(st)}
+	u.value = func(*state[T]) int { return 1 }
+	if r.Body != nil {
+		u.value = k.integer(r.Body)
+	}
+	u.guard = func(*state[T]) bool { return true }
+	if t.Guard != nil {
+		u.guard = k.condition(t.Guard)
+	}
+	return u
+}
+
+// integerWriter returns code that writes a whole number to the element that a statement gives.
+func (c *compiler[T]) integerWriter(st *statement) func(*state[T], int) {
+	find, t := c.target(st), c.tensors[st.target]
+	put := putInteger[T](t.Type, t.Add)
+	return func(s *state[T], v int) {
+		if id, at, inside := find(s); inside {
+			put(&s.mem[id], at, v)
+		}
+	}
+}
+
+func (u *integerScan[T]) run(s *state[T], lo, hi int) {
+	u.outer.each(s, 0, lo, hi, u.row)
+}
+
+// row computes the results for all present indices.
+func (u *integerScan[T]) row(s *state[T]) {
+	lo, hi := u.bounds(s)
+	m := hi - lo
+	if cap(s.whole) < 2*m+2 {
+		s.whole = make([]int, 2*m+2)
+	}
+	before, behind := s.whole[:m+1], s.whole[m+1:2*m+2] // of as many elements, and from an element on
+	before[0], behind[m] = u.first, u.first
+	for i := range m {
+		v := u.first
+		if s.vars[u.over] = lo + i; u.guard(s) {
+			v = u.value(s)
+		}
+		before[i+1], behind[i] = u.join(before[i], v), v
+	}
+	for i := m - 1; i >= 0; i-- {
+		behind[i] = u.join(behind[i], behind[i+1])
+	}
+	for p := range u.count {
+		s.vars[u.present] = p
+		switch i := p - lo; {
+		case u.Where == term.Before:
+			u.give(s, before[min(max(u.hi(s)-lo, 0), m)])
+		case u.Where == term.After:
+			u.give(s, behind[min(max(u.lo(s)-lo, 0), m)])
+		case i < 0 || i >= m:
+			u.give(s, before[m])
+		default:
+			u.give(s, u.join(before[i], behind[i+1]))
+		}
+	}
+}
