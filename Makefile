@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules.
@@ -180,6 +180,12 @@ release:
 # toolkit, which it installs from Debian's section non-free if it may. Without them, a line says what is left out, and nothing fails.
 cuda:
 	GO=$(GO) .ci/cuda
+
+# gpu-check makes bin/opgen-gpu-check.sh, an archive that unpacks itself and checks the CUDA backend on a machine with a GPU: it needs neither
+# Go nor a network nor the CUDA toolkit there, and takes at most 8 minutes. Making it takes what make cuda takes, some minutes on the emulator
+# and a quarter of an hour to compile device code ahead for two architectures. Later ones compile only what changed.
+gpu-check:
+	$(GO) run ./internal/gpucheck make
 
 # Builds, verifies and loads plans of a million tiles on one processor, as grids and as tasks. Fails over 10 s of
 # processor time or 1 GiB.

@@ -17,6 +17,7 @@ import (
 // Variables of the environment that choose the driver and the compiler.
 const (
 	libraryVariable  = "OPGEN_LIBCUDA"
+	blasVariable     = "OPGEN_LIBCUBLAS"
 	compilerVariable = "OPGEN_CUDA_COMPILER"
 	controlVariable  = "OPGEN_EMULATOR_CONTROL"
 	cacheVariable    = "OPGEN_CUDA_CACHE"
@@ -84,7 +85,7 @@ func again(args ...string) (int, error) {
 
 // environment returns the environment of this process, with the emulator in a folder as driver and compiler.
 func environment(dir string) []string {
-	return append(os.Environ(), libraryVariable+"="+filepath.Join(dir, "libcuda.so.1"), compilerVariable+"="+filepath.Join(dir, "compile.sh")+" {in} {out}")
+	return append(os.Environ(), libraryVariable+"="+filepath.Join(dir, "libcuda.so.1"), blasVariable+"="+filepath.Join(dir, "libcublas.so.12"), compilerVariable+"="+filepath.Join(dir, "compile.sh")+" {in} {out}")
 }
 
 // Control is what tests tell the emulator, and what it counts.
@@ -99,6 +100,8 @@ type Control struct {
 	Launches                                           atomic.Int64
 	Busy, MostBusy                                     atomic.Int64 // streams that run something at the same time
 	failName                                           atomic.Int64
+	Handles, Products                                  atomic.Int64 // of cuBLAS: that are alive, and multiplications so far
+	Graphs, Replays                                    atomic.Int64 // that are alive, and launches of them
 }
 
 var open *Control
@@ -137,6 +140,6 @@ func (c *Control) Fail(n int64, name string, code int64) {
 
 // Alive describes what is alive.
 func (c *Control) Alive() string {
-	return fmt.Sprintf("%d blocks of memory, %d of pinned memory, %d streams, %d events, %d modules, %d contexts",
-		c.Memory.Load(), c.Pinned.Load(), c.Streams.Load(), c.Events.Load(), c.Modules.Load(), c.Contexts.Load())
+	return fmt.Sprintf("%d blocks of memory, %d of pinned memory, %d streams, %d events, %d modules, %d contexts, %d handles of cuBLAS, %d graphs",
+		c.Memory.Load(), c.Pinned.Load(), c.Streams.Load(), c.Events.Load(), c.Modules.Load(), c.Contexts.Load(), c.Handles.Load(), c.Graphs.Load())
 }

@@ -21,7 +21,7 @@ var sources embed.FS
 // step over the page that ends it.
 const flags = "-x c++ -std=c++17 -O1 -w -fPIC -fno-gnu-unique -fvisibility=hidden -fwrapv -fno-strict-aliasing -fno-math-errno -ffp-contract=off -fstack-clash-protection"
 
-// Build writes the emulator to a folder: libcuda.so.1, and compile.sh with what it needs.
+// Build writes the emulator to a folder: libcuda.so.1, libcublas.so.12, and compile.sh with what it needs.
 func Build(dir string) error {
 	cxx := os.Getenv("CXX")
 	if cxx == "" {
@@ -47,9 +47,13 @@ func Build(dir string) error {
 		return err
 	}
 	library := []string{"-std=c++17", "-O2", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-pthread", "-shared", "-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "block.cc", "driver.cc", "-ldl", "-o", "libcuda.so.1"}
+	blas := []string{"-std=c++17", "-O2", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared", "cublas.cc", "-L.", "-l:libcuda.so.1", "-Wl,-rpath,$ORIGIN", "-o", "libcublas.so.12"}
 	header := append(strings.Fields(flags), "cuemu.h", "-o", "cuemu.h.gch") // compiled once for all device code
 	header[1] = "c++-header"
-	return errors.Join(run(dir, cxx, library...), run(dir, cxx, header...))
+	if err := run(dir, cxx, library...); err != nil {
+		return err
+	}
+	return errors.Join(run(dir, cxx, blas...), run(dir, cxx, header...))
 }
 
 // run runs a command in a folder. The error has what it printed.

@@ -5,6 +5,9 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 
 	"gorgonia.org/cu"
@@ -20,6 +23,7 @@ type Backend struct {
 	devices  []*device
 	queues   int
 	compiler *compiler
+	blas     blas
 	locates  bool // whether streams can leave how far they are
 
 	mu   sync.Mutex
@@ -39,13 +43,13 @@ func open(c Config) (_ *Backend, err error) {
 	if reason := cudadriver.Reason(); reason != "" {
 		return nil, fmt.Errorf("there is no driver: %s", reason)
 	}
-	have, err := cu.NumDevices()
+	numbers, err := gpus()
 	if err != nil {
-		return nil, cudadriver.Wrap("cuDeviceGetCount", err)
+		return nil, err
 	}
 	n := max(c.Devices, 1)
-	if n > have {
-		return nil, fmt.Errorf("want %d devices, the machine has %d", n, have)
+	if n > len(numbers) {
+		return nil, fmt.Errorf("want %d devices, the machine has %d", n, len(numbers))
 	}
 	b := &Backend{queues: max(c.Queues, 1)}
 	defer func() {
@@ -56,8 +60,11 @@ func open(c Config) (_ *Backend, err error) {
 	if b.compiler, err = findCompiler(); err != nil {
 		return nil, err
 	}
+	if b.blas, err = findBLAS(); err != nil {
+		return nil, err
+	}
 	for i := range n {
-		d, err := openDevice(i, b.queues)
+		d, err := openDevice(i, numbers[i], b.queues)
 		if d != nil {
 			b.devices = append(b.devices, d)
 		}
@@ -70,6 +77,34 @@ func open(c Config) (_ *Backend, err error) {
 	}
 	b.locates = b.devices[0].locates()
 	return b, nil
+}
+
+// devicesVariable is the variable of the environment that holds the numbers of the GPUs that are devices, such as 0,1. With 0,0, one GPU
+// is two devices, which tests of several devices need on a machine with one.
+const devicesVariable = "OPGEN_CUDA_DEVICES"
+
+// gpus returns the numbers of the GPUs that are devices.
+func gpus() ([]int, error) {
+	have, err := cu.NumDevices()
+	if err != nil {
+		return nil, cudadriver.Wrap("cuDeviceGetCount", err)
+	}
+	var numbers []int
+	list := os.Getenv(devicesVariable)
+	if list == "" {
+		for i := range have {
+			numbers = append(numbers, i)
+		}
+		return numbers, nil
+	}
+	for text := range strings.SplitSeq(list, ",") {
+		i, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || i < 0 || i >= have {
+			return nil, fmt.Errorf("%s: want numbers of GPUs, of which the machine has %d, got %q", devicesVariable, have, list)
+		}
+		numbers = append(numbers, i)
+	}
+	return numbers, nil
 }
 
 // Target returns the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some microseconds to launch.

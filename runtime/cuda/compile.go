@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/opgen/opgen/runtime/gpu"
+	"github.com/opgen/opgen/runtime/internal/ahead"
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
 )
 
@@ -26,6 +26,10 @@ const (
 	compilerVariable = "OPGEN_CUDA_COMPILER"
 	// cacheVariable holds the folder of compiled code.
 	cacheVariable = "OPGEN_CUDA_CACHE"
+	// aheadVariable holds a folder of code that was compiled ahead, which is looked at first.
+	aheadVariable = "OPGEN_CUDA_AHEAD"
+	// sourcesVariable holds a folder to which all sources are written, to be compiled ahead.
+	sourcesVariable = "OPGEN_CUDA_SOURCES"
 )
 
 //go:embed builtins.cu
@@ -52,6 +56,11 @@ func findCompiler() (*compiler, error) {
 		}
 		return &compiler{"nvcc " + string(version), func(source, arch string) ([]byte, error) {
 			return compileWith([]string{path, "-std=c++17", "-arch={arch}", "-cubin", "-o", "{out}", "{in}"}, source, arch)
+		}}, nil
+	}
+	if dir := os.Getenv(aheadVariable); dir != "" {
+		return &compiler{"none", func(string, string) ([]byte, error) {
+			return nil, fmt.Errorf("%s has no code for it, and there is no compiler of device code: want NVRTC or nvcc", dir)
 		}}, nil
 	}
 	return nil, fmt.Errorf("there is no compiler of device code: want the library NVRTC or the program nvcc, which the CUDA toolkit has (for Debian: nvidia-cuda-toolkit), or a command in %s", compilerVariable)
@@ -101,6 +110,16 @@ var images sync.Map
 
 // image returns the code of a source for an architecture. It is compiled once, and kept in a folder.
 func (c *compiler) image(source, arch string) ([]byte, error) {
+	if dir := os.Getenv(sourcesVariable); dir != "" {
+		if err := ahead.Keep(dir, source); err != nil {
+			return nil, err
+		}
+	}
+	if dir := os.Getenv(aheadVariable); dir != "" {
+		if image := ahead.Find(dir, source, arch); image != nil {
+			return image, nil
+		}
+	}
 	sum := sha256.Sum256([]byte(c.name + "\x00" + arch + "\x00" + source))
 	key := hex.EncodeToString(sum[:])
 	if v, ok := images.Load(key); ok {
@@ -157,19 +176,8 @@ func store(key string, image []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "new")
-	if err != nil {
-		return err
-	}
 	sum := sha256.Sum256(image)
-	_, err = f.Write(append(sum[:], image...))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return ahead.Write(path, append(sum[:], image...))
 }
 
 // unitsSource returns the source of units, each once. Messages of the compiler name the operator and the task of a unit.

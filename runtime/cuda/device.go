@@ -26,12 +26,13 @@ type device struct {
 	transfer cu.Stream   // for what the host waits for at once
 	streams  []cu.Stream // of each queue
 	library  any
+	products map[cu.Stream]*cudadriver.Products // of streams; nil for those on which device code multiplies
 	opened   bool
 }
 
-// openDevice opens a device. After an error, what it returns must be closed, unless it is nil.
-func openDevice(number, queues int) (*device, error) {
-	dev, err := cu.GetDevice(number)
+// openDevice opens a GPU as the device of a number. After an error, what it returns must be closed, unless it is nil.
+func openDevice(number, gpu, queues int) (*device, error) {
+	dev, err := cu.GetDevice(gpu)
 	if err != nil {
 		return nil, cudadriver.Wrap("cuDeviceGet", err)
 	}
@@ -152,6 +153,11 @@ func (d *device) close() error {
 	d.opened = false
 	err := d.release(func() error {
 		var errs []error
+		for _, p := range d.products {
+			if p != nil {
+				errs = append(errs, p.Close())
+			}
+		}
 		if d.transfer != cu.NoStream {
 			errs = append(errs, cudadriver.Wrap("cuStreamDestroy", d.transfer.Destroy()))
 		}

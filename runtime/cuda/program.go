@@ -31,11 +31,18 @@ type program struct {
 	constants map[constantKey]cu.DevicePtr
 	records   []*recordList
 	scratch   map[*binding][]cu.DevicePtr
-	free      []func() error // what frees what the program holds
-	marks     []byte         // of 4 bytes for each lane: how far it is; nil if streams do not say so
-	timing    *timing        // nil unless the runs are observed
-	exited    error          // of the run in which a kernel ended its goroutine
-	unclean   bool           // whether records may hold something
+	products  map[cu.Stream]*cudadriver.Products // what multiplies matrices on a stream, where a library does
+
+	multiplies map[*device]bool // whether it multiplies matrices there
+	free       []func() error   // what frees what the program holds
+	marks      []byte           // of 4 bytes for each lane: how far it is; nil if streams do not say so
+	timing     *timing          // nil unless the runs are observed
+	graphs     bool             // whether a graph runs the tasks, after a run that launched them one by one
+	runs       int              // that succeeded
+	graph      *replay          // nil until it is captured
+	forked     cu.Event         // of the first stream, for which the others wait in a graph
+	exited     error            // of the run in which a kernel ended its goroutine
+	unclean    bool             // whether records may hold something
 }
 
 // moduleKey says which device code a module has: that of built-in operations, or that of the plan.
@@ -73,7 +80,8 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 }
 
 func (b *Backend) newProgram(q *engine.Queues) *program {
-	return &program{backend: b, queues: q, modules: map[moduleKey]*module{}, constants: map[constantKey]cu.DevicePtr{}, scratch: map[*binding][]cu.DevicePtr{}}
+	return &program{backend: b, queues: q, modules: map[moduleKey]*module{}, constants: map[constantKey]cu.DevicePtr{}, scratch: map[*binding][]cu.DevicePtr{},
+		products: map[cu.Stream]*cudadriver.Products{}, multiplies: map[*device]bool{}}
 }
 
 // build loads the device code of tasks, and makes their jobs and the commands that run them.
@@ -89,6 +97,11 @@ func (p *program) build(tasks []launchable) error {
 		p.jobs = append(p.jobs, j)
 	}
 	p.order()
+	for _, l := range p.lanes {
+		if err := p.open(l.device, l.stream); err != nil {
+			return err
+		}
+	}
 	if err := p.makeEvents(); err != nil {
 		return err
 	}
@@ -97,6 +110,12 @@ func (p *program) build(tasks []launchable) error {
 	}
 	if err := p.makeRecords(); err != nil {
 		return err
+	}
+	if p.graphs = p.graphable(); p.graphs && len(p.lanes) > 1 {
+		var err error
+		if p.forked, err = p.event(p.lanes[0].device, cu.DisableTiming); err != nil {
+			return err
+		}
 	}
 	if p.queues.Observe != nil {
 		return p.makeTiming()
@@ -374,6 +393,10 @@ func (p *program) resolve(b *binding, l *gpu.Launch) (kernel, error) {
 		}
 		k.args[i] = uint64(at)
 	}
+	if l.Product != nil {
+		k.product = productOf(l.Product, k.args)
+		p.multiplies[b.device] = true
+	}
 	return k, nil
 }
 
@@ -478,6 +501,9 @@ func (p *program) launch(s *unitStep) error {
 		return err
 	}
 	j, err := s.job(p)
+	if err == nil {
+		err = p.open(d, d.transfer)
+	}
 	if err == nil {
 		err = p.makeRecords()
 	}

@@ -32,7 +32,9 @@ type execution struct {
 	grid    op.Grid
 	tile    int
 	observe func(engine.Event)
-	body    *kernelError // where a Go kernel is that runs; nil if none does
+	// captured is not nil while the streams of the run are captured.
+	captured *capturing
+	body     *kernelError // where a Go kernel is that runs; nil if none does
 }
 
 // job is what a task does. Its error is of the driver, a *kernelError, or the cause of the context.
@@ -40,7 +42,7 @@ type job interface {
 	enqueue(x *execution) error
 }
 
-// kernels launches device code.
+// kernels launches device code, or products of a library in its place.
 type kernels struct{ launches []kernel }
 
 // kernel is a launch, with arguments. Those of steps are the number of the training step.
@@ -50,16 +52,28 @@ type kernel struct {
 	shared      uint32
 	args        []uint64
 	steps       []int
+	product     *product // that takes the place of the launch; nil if none does
 }
 
 func (k *kernels) enqueue(x *execution) error {
 	for i := range k.launches {
 		l := &k.launches[i]
+		if library := x.products[x.stream]; l.product != nil && library != nil {
+			if err := l.product.enqueue(library); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, a := range l.steps {
 			l.args[a] = x.step
 		}
 		if err := cudadriver.Launch(l.function, l.grid, l.block, l.shared, x.stream, l.args); err != nil {
 			return err
+		}
+		if x.captured != nil {
+			if err := x.captured.note(x.stream, l); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -100,9 +114,13 @@ type run struct {
 	at      execution
 	done    int  // commands
 	entered bool // whether a context was pushed
+
+	captured *capturing // nil unless the streams are captured
+	replayed bool       // whether a graph ran the tasks
 }
 
-// Run runs the plan once. The context is looked at before each task, and at the end: what devices do cannot be interrupted.
+// Run runs the plan once. The context is looked at before each task that is launched by itself, or before all tasks, and at the end: what
+// devices do cannot be interrupted.
 func (p *program) Run(ctx context.Context, step uint64) (err error) {
 	if err := p.backend.working(); err != nil {
 		return err
@@ -164,14 +182,12 @@ func (r *run) run() error {
 	if err := r.prepare(); err != nil {
 		return r.failed(err)
 	}
-	for i := range r.steps {
-		if r.ctx.Err() != nil {
-			r.settle()
-			return context.Cause(r.ctx)
-		}
-		r.done = i
-		if err := r.command(i); err != nil {
-			return r.failed(err)
+	if done, err := r.replay(); err != nil {
+		r.done = len(r.steps)
+		return r.failed(err)
+	} else if !done {
+		if err := r.launch(); err != nil {
+			return err
 		}
 	}
 	r.done = len(r.steps)
@@ -188,6 +204,22 @@ func (r *run) run() error {
 	}
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
+	}
+	r.runs++
+	return nil
+}
+
+// launch launches the tasks one by one.
+func (r *run) launch() error {
+	for i := range r.steps {
+		if r.ctx.Err() != nil {
+			r.settle()
+			return context.Cause(r.ctx)
+		}
+		r.done = i
+		if err := r.command(i); err != nil {
+			return r.failed(err)
+		}
 	}
 	return nil
 }
@@ -283,7 +315,7 @@ func (r *run) command(i int) error {
 // task runs the task of command i.
 func (r *run) task(i int, c *command) error {
 	t := &r.queues.Plan.Tasks[c.task]
-	r.at = execution{program: r.program, ctx: r.ctx, step: r.step, stream: c.lane.stream, task: c.task, worker: c.lane.queue, grid: t.Grid(), tile: t.Tile, observe: r.queues.Observe}
+	r.at = execution{program: r.program, ctx: r.ctx, step: r.step, stream: c.lane.stream, task: c.task, worker: c.lane.queue, grid: t.Grid(), tile: t.Tile, observe: r.queues.Observe, captured: r.captured}
 	job := r.jobs[c.task]
 	_, host := job.(*hostStep)
 	if r.timing != nil && !host {
@@ -299,7 +331,7 @@ func (r *run) task(i int, c *command) error {
 			return err
 		}
 	}
-	if r.marks != nil {
+	if r.marks != nil && r.captured == nil {
 		return cudadriver.Store(c.lane.stream, c.lane.mark, uint32(i+1))
 	}
 	return nil
@@ -419,6 +451,9 @@ func (r *run) failed(err error) error {
 // located returns the error of device code, with its task: the first of a lane that is not done. If several lanes were at work, it
 // may be of any of them.
 func (r *run) located(err error) error {
+	if r.replayed { // which leaves no marks
+		return fmt.Errorf("%w; %s=none tells which task was at fault", err, graphsVariable)
+	}
 	var tasks []int
 	for i, l := range r.lanes {
 		from := 0

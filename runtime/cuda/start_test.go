@@ -35,6 +35,8 @@ func TestStart(t *testing.T) {
 		{[]string{"OPGEN_LIBCUDA=libm.so.6"}, "opened: cuda: there is no driver: libm.so.6 has no cuInit"},
 		{[]string{"OPGEN_EMULATOR_INIT=100"}, "opened: cuda: there is no driver: cuInit failed: CUDA_ERROR_NO_DEVICE (100)"},
 		{[]string{"OPGEN_EMULATOR_DEVICES=0"}, "opened: cuda: want 1 devices, the machine has 0"},
+		{[]string{"OPGEN_CUDA_DEVICES=0,2"}, "opened: cuda: OPGEN_CUDA_DEVICES: want numbers of GPUs, of which the machine has 2, got \"0,2\""},
+		{[]string{"OPGEN_EMULATOR_DEVICES=1", "OPGEN_CUDA_DEVICES=0,0"}, "opened: <nil>\n<nil> 1"},
 		{[]string{"OPGEN_CUDA_COMPILER=cc"}, "want a command with {in} and {out}"},
 		{[]string{"OPGEN_CUDA_COMPILER=/nowhere/cc {in} {out}"}, "/nowhere/cc"},
 		{nil, "opened: <nil>\n<nil> 1"},

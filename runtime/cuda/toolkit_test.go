@@ -73,12 +73,12 @@ func (n noted) Lower(a *task.Accessor) (*gpu.Unit, error) {
 
 // compile compiles the device code of all operators for two architectures, if there is a toolkit.
 func (l *sourceSet) compile(t *testing.T) {
+	if os.Getenv("OPGEN_CUDA_ORDER") != "" {
+		return // which says how the emulator runs threads, and that another run compiles
+	}
 	operators := slices.Sorted(maps.Keys(l.sources))
 	if len(operators) < 60 {
 		t.Errorf("want device code of at least 60 operators, got %d", len(operators))
-	}
-	if os.Getenv("OPGEN_CUDA_ORDER") != "" {
-		return // which says how the emulator runs threads
 	}
 	nvcc, err := exec.LookPath("nvcc")
 	if err != nil {

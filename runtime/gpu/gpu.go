@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -61,6 +62,22 @@ type Launch struct {
 	Block  [3]int // threads of a block
 	Shared int    // bytes of dynamic shared memory
 	Args   []Arg  // of 8 bytes each
+	// Product, unless nil, says that the launch computes products of matrices and nothing else, so that a library may do it instead.
+	Product *Product
+}
+
+// Product is products of matrices, one for each of a batch: C[i][j] is the sum of A[i][k] * B[k][j] over all k.
+type Product struct {
+	Rows, Cols, Sum, Batch int // how many values i, j and k have, and how many products there are
+	A, B, C                Matrix
+}
+
+// Matrix says where the elements of matrices lie: element (i, j) of matrix b is element Offset + i*Down + j*Right + b*Next of its memory.
+// Right or Down is 1; of C, Right is.
+type Matrix struct {
+	Arg                       int // the argument of the launch that is the address of the memory
+	Type                      dtype.Type
+	Offset, Down, Right, Next int
 }
 
 // ArgKind says what an argument of a function is.

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -47,6 +48,8 @@ struct Control {
 	std::atomic<int64_t> launches;
 	std::atomic<int64_t> busy, most_busy;  // streams that run something
 	std::atomic<int64_t> fail_name;        // what fail_at says counts only calls of this hash; 0: all
+	std::atomic<int64_t> handles, products;  // of cuBLAS: that are alive, and multiplications so far
+	std::atomic<int64_t> graphs, replays;    // that are alive, and launches of them
 };
 
 Control *control = [] {
@@ -93,6 +96,33 @@ struct Latch {
 
 struct Context;
 
+// Node is what a stream was given while it was captured. It runs after the nodes of some numbers.
+struct Node {
+	std::function<void()> job;
+	std::shared_ptr<cuemu::Launch> launch;  // of a kernel; otherwise null
+	std::vector<int> after;
+};
+
+// Graph is the nodes of a capture. Handles of nodes are their numbers, plus 1.
+struct Graph {
+	std::vector<Node> nodes;
+	Graph() { control->graphs++; }
+	Graph(const Graph &g) : nodes(g.nodes) { control->graphs++; }
+	~Graph() { control->graphs--; }
+};
+
+// Capture is a capture that goes on.
+struct Capture {
+	std::unique_ptr<Graph> graph{new Graph};
+	class Stream *origin;
+	std::set<class Stream *> streams;
+	bool broken = false;
+	int add(Node n) {
+		graph->nodes.push_back(std::move(n));
+		return int(graph->nodes.size()) - 1;
+	}
+};
+
 // Stream runs functions in their order, on a thread that begins with the first.
 class Stream {
 	std::mutex m;
@@ -119,6 +149,8 @@ class Stream {
 
 public:
 	Context *const context;
+	std::shared_ptr<Capture> capture;  // null unless the stream is captured
+	std::vector<int> tail;             // the nodes after which the next one runs
 	explicit Stream(Context *x) : context(x) { control->streams++; }
 	~Stream() {
 		{
@@ -160,6 +192,8 @@ public:
 struct Event {
 	std::mutex m;
 	std::shared_ptr<Latch> last;  // where it was recorded
+	std::shared_ptr<Capture> capture;  // null unless a captured stream recorded it
+	std::vector<int> nodes;
 	Event() { control->events++; }
 	~Event() { control->events--; }
 	std::shared_ptr<Latch> get() {
@@ -225,6 +259,7 @@ void fail(Context *c, int code, const std::string &what) {
 }
 
 constexpr size_t page = 4096, align = 64;
+constexpr size_t large = 64 << 20;  // bytes of memory that is not filled when it is allocated
 constexpr char canary = (char)0xFB;
 
 // check_slack looks behind the blocks of a context: what lies between the end of one and the page that cannot be touched.
@@ -319,6 +354,10 @@ Stream *stream_of(Context *c, CUstream s) { return s ? (Stream *)s : c->null; }
 CUresult enqueue(Context *c, CUstream s, std::function<void()> job) {
 	Stream *x = stream_of(c, s);
 	if (x->context != c) return CUDA_ERROR_INVALID_HANDLE;
+	if (x->capture) {
+		x->tail = {x->capture->add({job, nullptr, x->tail})};
+		return CUDA_SUCCESS;
+	}
 	x->put([c, job] {
 		int64_t busy = ++control->busy, most = control->most_busy;
 		while (most < busy && !control->most_busy.compare_exchange_weak(most, busy)) {}
@@ -329,6 +368,10 @@ CUresult enqueue(Context *c, CUstream s, std::function<void()> job) {
 }
 
 CUresult finish(Context *c, Stream *s) {
+	if (s->capture) {
+		s->capture->broken = true;
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	}
 	s->sync();
 	check_slack(c);
 	return CUresult(c->sticky.load());
@@ -446,7 +489,7 @@ API cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
 	if (m == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
 	mprotect(m + page, body, PROT_READ | PROT_WRITE);
 	char *at = m + page + body - (n + align - 1) / align * align;
-	memset(at, 0xCB, n); // reads of what was not written stand out
+	if (n < large) memset(at, 0xCB, n); // reads of what was not written stand out
 	memset(at + n, canary, size_t(m + page + body - (at + n)));
 	blocks[(uintptr_t)at] = {n, m, mapped, c};
 	used[c->device] += n;
@@ -494,7 +537,20 @@ API cuMemcpyDtoH_v2(void *d, CUdeviceptr s, size_t n) {
 	CUresult r = enqueue(c, nullptr, [=] { memcpy(d, (void *)s, n); });
 	return r ? r : finish(c, c->null);
 }
-API cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream s) { CONTEXT DEVICE(d, n) return enqueue(c, s, [=] { memset((void *)d, v, n); }); }
+// fill fills memory. Pages of large zeros are given back, so that memory that a program never uses takes none of this machine.
+static void fill(char *p, unsigned char v, size_t n) {
+	if (n >= large && v == 0) {
+		char *first = (char *)(((uintptr_t)p + page - 1) / page * page);
+		size_t whole = size_t(p + n - first) / page * page;
+		if (madvise(first, whole, MADV_DONTNEED) == 0) {
+			memset(p, 0, size_t(first - p));
+			n -= size_t(first - p) + whole;
+			p = first + whole;
+		}
+	}
+	memset(p, v, n);
+}
+API cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream s) { CONTEXT DEVICE(d, n) return enqueue(c, s, [=] { fill((char *)d, v, n); }); }
 
 // ---- Streams and events
 
@@ -543,17 +599,37 @@ API cuEventRecord(CUevent e, CUstream s) {
 	auto *event = (Event *)e;
 	{
 		std::lock_guard<std::mutex> l(event->m);
-		event->last = latch;
+		event->capture = x->capture;
+		event->nodes = x->tail;
+		if (!x->capture) event->last = latch;
 	}
+	if (x->capture) return CUDA_SUCCESS;
 	x->put([latch] { latch->reach(); }); // also after a fault
 	return CUDA_SUCCESS;
 }
 API cuStreamWaitEvent(CUstream s, CUevent e, unsigned) {
 	CONTEXT
-	auto latch = ((Event *)e)->get();
-	if (!latch) return CUDA_SUCCESS; // as the driver does with an event that was never recorded
+	auto *event = (Event *)e;
 	Stream *x = stream_of(c, s);
 	if (x->context != c) return CUDA_ERROR_INVALID_HANDLE;
+	{
+		std::lock_guard<std::mutex> l(event->m);
+		if (event->capture) { // the stream is captured from now on
+			if (x->capture && x->capture != event->capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+			if (!event->capture->graph) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+			if (!x->capture) x->tail.clear();
+			x->capture = event->capture;
+			x->capture->streams.insert(x);
+			x->tail.insert(x->tail.end(), event->nodes.begin(), event->nodes.end());
+			return CUDA_SUCCESS;
+		}
+		if (x->capture) { // what comes from outside of a capture cannot be waited for in it
+			x->capture->broken = true;
+			return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+		}
+	}
+	auto latch = event->get();
+	if (!latch) return CUDA_SUCCESS; // as the driver does with an event that was never recorded
 	x->put([latch] { latch->await(); });
 	return CUDA_SUCCESS;
 }
@@ -659,6 +735,10 @@ API cuFuncGetAttribute(int *v, CUfunction_attribute a, CUfunction f) {
 	*v = a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? ((Function *)f)->most_dynamic : 0;
 	return CUDA_SUCCESS;
 }
+static void run_kernel(Context *c, const cuemu::Launch &l) {
+	std::string report;
+	if (int code = cuemu::run(l, &report)) fail(c, code, report);
+}
 API cuLaunchKernel(CUfunction cf, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned dynamic, CUstream s, void **parameters, void **) {
 	CONTEXT
 	auto *f = (Function *)cf;
@@ -677,10 +757,159 @@ API cuLaunchKernel(CUfunction cf, unsigned gx, unsigned gy, unsigned gz, unsigne
 	for (size_t i = 0; i < f->kernel->count; i++) l->values.emplace_back((char *)parameters[i], (char *)parameters[i] + f->kernel->sizes[i]);
 	for (auto &v : l->values) l->parameters.push_back(v.data());
 	control->launches++;
+	if (Stream *x = stream_of(c, s); x->capture) {
+		x->tail = {x->capture->add({nullptr, l, x->tail})};
+		return CUDA_SUCCESS;
+	}
+	return enqueue(c, s, [=] { run_kernel(c, *l); });
+}
+
+// ---- Graphs
+
+API cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode) {
+	CONTEXT
+	Stream *x = stream_of(c, s);
+	if (x == c->null || x->capture) return CUDA_ERROR_ILLEGAL_STATE;
+	x->capture = std::make_shared<Capture>();
+	x->capture->origin = x;
+	x->capture->streams = {x};
+	x->tail.clear();
+	return CUDA_SUCCESS;
+}
+// joined reports whether the last nodes of a stream come after all nodes.
+static bool joined(const Graph &g, const std::vector<int> &tail) {
+	std::vector<bool> seen(g.nodes.size());
+	std::vector<int> todo = tail;
+	while (!todo.empty()) {
+		int i = todo.back();
+		todo.pop_back();
+		if (seen[i]) continue;
+		seen[i] = true;
+		todo.insert(todo.end(), g.nodes[i].after.begin(), g.nodes[i].after.end());
+	}
+	for (bool b : seen)
+		if (!b) return false;
+	return true;
+}
+// The capture ends also if the call fails.
+API cuStreamEndCapture(CUstream s, CUgraph *g) {
+	if (!initialized) return CUDA_ERROR_NOT_INITIALIZED;
+	CUresult result = injected(__func__);
+	Context *c = current();
+	if (!c) return CUDA_ERROR_INVALID_CONTEXT;
+	Stream *x = stream_of(c, s);
+	auto capture = x->capture;
+	if (!capture || capture->origin != x) return CUDA_ERROR_ILLEGAL_STATE;
+	bool whole = joined(*capture->graph, x->tail);
+	for (Stream *y : capture->streams) {
+		y->capture = nullptr;
+		y->tail.clear();
+	}
+	*g = nullptr;
+	auto graph = std::move(capture->graph);
+	if (result) return result;
+	if (capture->broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	if (!whole) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+	*g = (CUgraph)graph.release();
+	return CUDA_SUCCESS;
+}
+API cuStreamGetCaptureInfo_v2(CUstream s, CUstreamCaptureStatus *status, cuuint64_t *, CUgraph *, const CUgraphNode **nodes, size_t *n) {
+	CONTEXT
+	static thread_local std::vector<CUgraphNode> handles;
+	Stream *x = stream_of(c, s);
+	handles.clear();
+	for (int i : x->tail) handles.push_back((CUgraphNode)(uintptr_t)(i + 1));
+	*status = x->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	*nodes = handles.data();
+	*n = handles.size();
+	return CUDA_SUCCESS;
+}
+API cuGraphInstantiateWithFlags(CUgraphExec *e, CUgraph g, unsigned long long) {
+	CONTEXT
+	(void)c;
+	*e = (CUgraphExec) new Graph(*(Graph *)g);
+	return CUDA_SUCCESS;
+}
+API cuGraphDestroy(CUgraph g) {
+	RELEASE
+	(void)c;
+	delete (Graph *)g;
+	return result;
+}
+API cuGraphExecDestroy(CUgraphExec e) {
+	RELEASE
+	c->sync();
+	delete (Graph *)e;
+	return result;
+}
+// What a launch has copied stays as it was.
+API cuGraphExecKernelNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p) {
+	CONTEXT
+	(void)c;
+	auto *g = (Graph *)e;
+	size_t i = (uintptr_t)node - 1;
+	if (i >= g->nodes.size() || !g->nodes[i].launch || ((Function *)p->func)->kernel != g->nodes[i].launch->kernel) return CUDA_ERROR_INVALID_VALUE;
+	auto l = std::make_shared<cuemu::Launch>(*g->nodes[i].launch);
+	l->blocks = dim3(p->gridDimX, p->gridDimY, p->gridDimZ);
+	l->threads = dim3(p->blockDimX, p->blockDimY, p->blockDimZ);
+	l->dynamic = p->sharedMemBytes;
+	l->parameters.clear();
+	for (size_t k = 0; k < l->values.size(); k++) {
+		memcpy(l->values[k].data(), p->kernelParams[k], l->values[k].size());
+		l->parameters.push_back(l->values[k].data());
+	}
+	g->nodes[i].launch = l;
+	return CUDA_SUCCESS;
+}
+// The nodes run in an order that their edges permit: that of the capture, or another one if threads of a block run in another order.
+API cuGraphLaunch(CUgraphExec e, CUstream s) {
+	CONTEXT
+	auto nodes = ((Graph *)e)->nodes;
+	long way = order();
+	control->replays++;
 	return enqueue(c, s, [=] {
-		std::string report;
-		if (int code = cuemu::run(*l, &report)) fail(c, code, report);
+		std::vector<int> open(nodes.size()), ready;
+		std::vector<std::vector<int>> next(nodes.size());
+		for (size_t i = 0; i < nodes.size(); i++) {
+			std::set<int> after(nodes[i].after.begin(), nodes[i].after.end());
+			open[i] = int(after.size());
+			for (int k : after) next[k].push_back(int(i));
+			if (after.empty()) ready.push_back(int(i));
+		}
+		uint64_t seed = uint64_t(way);
+		while (!ready.empty() && !c->sticky) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			auto at = way == 0 ? std::min_element(ready.begin(), ready.end()) : way == 1 ? std::max_element(ready.begin(), ready.end()) : ready.begin() + (seed >> 33) % ready.size();
+			int i = *at;
+			ready.erase(at);
+			if (nodes[i].launch) {
+				auto l = std::make_shared<cuemu::Launch>(*nodes[i].launch);
+				l->parameters.clear();
+				for (auto &v : l->values) l->parameters.push_back(v.data());
+				l->order = way;
+				run_kernel(c, *l);
+			} else nodes[i].job();
+			for (int k : next[i])
+				if (--open[k] == 0) ready.push_back(k);
+		}
 	});
+}
+
+// ---- What the emulator of cuBLAS needs
+
+extern "C" {
+__attribute__((visibility("default"))) int cuemu_called(const char *name) { return injected(name); }
+__attribute__((visibility("default"))) int cuemu_inside(unsigned long long p, size_t n) { return inside(p, n); }
+__attribute__((visibility("default"))) int cuemu_enqueue(CUstream s, void (*call)(void *), void *of, void (*release)(void *)) {
+	std::shared_ptr<void> held(of, release); // graphs call several times
+	Context *c = current();
+	if (!c) return CUDA_ERROR_INVALID_CONTEXT;
+	return enqueue(c, s, [=] { call(held.get()); });
+}
+__attribute__((visibility("default"))) void cuemu_count(int handles, int products) {
+	control->handles += handles;
+	control->products += products;
+}
 }
 
 // ---- Errors

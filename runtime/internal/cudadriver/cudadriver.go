@@ -31,14 +31,21 @@ import (
 // Reason says why there is no driver; "" if there is one.
 func Reason() string { return C.GoString(C.opgen_driver_reason()) }
 
-// Error is the error of a call of the driver.
+// Error is the error of a call of the driver, or of another library.
 type Error struct {
-	Call string // what was called
-	Code int    // of the driver
-	Text string // as the driver describes the code
+	Call    string // what was called
+	Library string // "" for the driver
+	Code    int    // of the library
+	Text    string // as the library describes the code
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s (CUDA error %d)", e.Call, e.Text, e.Code) }
+func (e *Error) Error() string {
+	library := e.Library
+	if library == "" {
+		library = "CUDA"
+	}
+	return fmt.Sprintf("%s: %s (%s error %d)", e.Call, e.Text, library, e.Code)
+}
 
 // Wrap returns an error of package cu as an *Error; nil if there is none.
 func Wrap(call string, err error) error {

@@ -111,14 +111,28 @@ func (v *NVRTC) Compile(source, arch string) ([]byte, error) {
 		return nil, fmt.Errorf("want an architecture such as sm_90, got %q", arch)
 	}
 	k, exact := slices.BinarySearch(v.archs, number)
-	form, what := "--gpu-architecture=sm_%d", C.int(1)
-	if !exact {
-		if k == 0 {
-			return nil, fmt.Errorf("%s does not compile for %s", v.Version, arch)
-		}
-		number, form, what = v.archs[k-1], "--gpu-architecture=compute_%d", 2
+	if exact {
+		return v.run(source, fmt.Sprintf("--gpu-architecture=sm_%d", number), cubin)
 	}
-	text, option := C.CString(source), C.CString(fmt.Sprintf(form, number))
+	if k == 0 {
+		return nil, fmt.Errorf("%s does not compile for %s", v.Version, arch)
+	}
+	return v.PTX(source, v.archs[k-1])
+}
+
+// PTX returns the code of a program that drivers compile, for architectures of a number and above.
+func (v *NVRTC) PTX(source string, number int) ([]byte, error) {
+	return v.run(source, fmt.Sprintf("--gpu-architecture=compute_%d", number), ptx)
+}
+
+// What NVRTC gives, by the numbers of opgen_nvrtc_get.
+const (
+	cubin = 1
+	ptx   = 2
+)
+
+func (v *NVRTC) run(source, architecture string, what C.int) ([]byte, error) {
+	text, option := C.CString(source), C.CString(architecture)
 	defer C.free(unsafe.Pointer(text))
 	defer C.free(unsafe.Pointer(option))
 	var p C.opgen_program

@@ -195,9 +195,11 @@ func (g *generator) nest(n *loops.Nest) error {
 		f.order(n)
 	case first.Add:
 		f.scatter(n)
-	case first.Value.Op == term.Reduce && f.product(n):
+	case first.Value.Op == term.Reduce && (f.product(n) || f.scan(n)):
 	case first.Value.Op == term.Reduce && foldable(r):
-		f.fold(n)
+		if !f.spread(n) {
+			f.fold(n)
+		}
 	default:
 		f.each(n.Vars, n.Statements)
 	}

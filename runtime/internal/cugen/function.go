@@ -31,6 +31,8 @@ type function struct {
 	steps    bool            // whether it uses the number of the training step
 	lenient  bool            // whether elements outside of tensors are 0
 	barriers bool            // whether all threads of a block must reach its lines
+	rooms    []room          // buffers besides local tensors
+	library  *gpu.Product    // what the function computes, if a library can do so; nil otherwise
 	err      error
 }
 
@@ -211,6 +213,9 @@ func (f *function) finish() {
 		}
 		args = append(args, a)
 	}
+	for _, r := range f.rooms {
+		list, args = append(list, r.param), append(args, r.arg)
+	}
 	if f.steps {
 		list, args = append(list, "unsigned long long step"), append(args, gpu.Arg{Kind: gpu.Step})
 	}
@@ -230,7 +235,10 @@ func (f *function) finish() {
 		f.text.WriteString(l + "\n")
 	}
 	f.text.WriteString("}\n\n")
-	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Grid: f.grid, Block: f.block, Args: args})
+	if guarded {
+		f.library = nil // which does not look for faults
+	}
+	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Grid: f.grid, Block: f.block, Args: args, Product: f.library})
 }
 
 // indices writes declarations of indices, of which the number that is in a variable is the place in their box.

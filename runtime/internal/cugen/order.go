@@ -7,7 +7,13 @@ import (
 	"github.com/opgen/opgen/runtime/internal/loops"
 )
 
-// An order is found by counting: the place of an element is the number of those before it.
+// An order of few elements is found by counting: the place of an element is the number of those before it. Blocks sort more of them.
+
+// leastSort is how many elements blocks sort at least, and mostSort at most.
+const (
+	leastSort = 64
+	mostSort  = 1 << 29
+)
 
 // order writes a statement whose value is an order.
 func (f *function) order(n *loops.Nest) {
@@ -20,6 +26,10 @@ func (f *function) order(n *loops.Nest) {
 	i := slices.IndexFunc(n.Vars, func(v *term.Variable) bool { return at.Op == term.Index && at.Var == v && !r.Body.Uses(v) })
 	if i < 0 {
 		f.each(n.Vars, n.Statements)
+		return
+	}
+	if m := box(r.Vars); m >= leastSort && m <= mostSort {
+		f.sort(n, i)
 		return
 	}
 	// A thread finds the place of an element and gives the element's name there.
@@ -35,6 +45,71 @@ func (f *function) order(n *loops.Nest) {
 	f.open("if (%s < %d) {", f.names[v], loops.Extent(v))
 	f.give(s, name)
 	f.close()
+	f.close()
+}
+
+// sort writes an order whose places are an index of the result. A block sorts a row by exchanges of elements whose distances are powers of
+// 2, which are the same for all rows. What fills a row up to a power of 2 comes last.
+func (f *function) sort(n *loops.Nest, place int) {
+	s, r := n.Statements[0], n.Statements[0].Value.Reduction
+	v := n.Vars[place]
+	others := slices.Concat(n.Vars[:place], n.Vars[place+1:])
+	rows, have := box(others), box(r.Vars)
+	size := 1
+	for size < have {
+		size *= 2
+	}
+	typ, write, before := f.real(), f.number, "opgen_before"
+	if r.Body.Kind == term.Integer {
+		typ, write = "long long", f.integer
+	}
+	if r.Descending {
+		before = "opgen_behind"
+	}
+	blocks := min(blocksFor(rows, 1), 1<<12) // each has room of its own
+	keys, ids := f.room(typ, int64(blocks)*int64(size)*8), f.room("int", int64(blocks)*int64(size)*4)
+	for _, name := range []string{"row", "keys", "ids", "e", "width", "distance", "i", "a", "b", "forth", "back", "key", "id", "chosen"} {
+		f.taken[name] = true
+	}
+	f.barriers = true
+	f.grid = [3]int{blocks, 1, 1}
+	f.line("// A block sorts a row.")
+	f.line("%s *keys = %s + (long long)blockIdx.x * %d;", typ, keys, size)
+	f.line("int *ids = %s + (long long)blockIdx.x * %d;", ids, size)
+	f.open("for (long long row = blockIdx.x; row < %d; row += gridDim.x) {", rows)
+	f.indices(others, "row")
+	f.open("for (int e = threadIdx.x; e < %d; e += %d) {", size, threads)
+	f.line("ids[e] = e;")
+	f.open("if (e < %d) {", have)
+	f.indices(r.Vars, "e")
+	f.line("keys[e] = %s;", write(r.Body))
+	f.close()
+	f.close()
+	f.line("__syncthreads();")
+	f.open("for (int width = 2; width <= %d; width *= 2) {", size)
+	f.open("for (int distance = width / 2; distance > 0; distance /= 2) {")
+	f.open("for (int i = threadIdx.x; i < %d; i += %d) {", size/2, threads)
+	f.line("const int a = 2 * i - (i & (distance - 1)), b = a + distance;")
+	f.line("const bool forth = ids[a] < %d && (ids[b] >= %d || %s(keys[a], keys[b], ids[a] < ids[b]));", have, have, before)
+	f.line("const bool back = ids[b] < %d && (ids[a] >= %d || %s(keys[b], keys[a], ids[b] < ids[a]));", have, have, before)
+	f.open("if ((a & width) == 0 ? back : forth) {")
+	f.line("const %s key = keys[a];", typ)
+	f.line("const int id = ids[a];")
+	f.line("keys[a] = keys[b], ids[a] = ids[b];")
+	f.line("keys[b] = key, ids[b] = id;")
+	f.close()
+	f.close()
+	f.line("__syncthreads();")
+	f.close()
+	f.close()
+	at := f.unique(v.Name)
+	f.names[v] = at
+	f.open("for (int %s = threadIdx.x; %s < %d; %s += %d) {", at, at, min(have, loops.Extent(v)), at, threads)
+	f.line("const int chosen = ids[%s];", at)
+	f.indices(r.Vars, "chosen")
+	f.give(s, f.name("long long", "element", f.numbered(r)))
+	f.close()
+	f.line("__syncthreads();")
 	f.close()
 }
 

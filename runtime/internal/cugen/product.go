@@ -1,7 +1,11 @@
 package cugen
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/loops"
 )
 
@@ -92,7 +96,63 @@ func (f *function) product(n *loops.Nest) bool {
 	f.close()
 	f.close()
 	f.close()
+	f.library = f.matrices(s, p, r.Vars)
 	return true
+}
+
+// matrices returns a product that a library can compute as well; nil if it cannot. The factors are elements of tensors, and the numbers of
+// rows, columns and so on are those of single indices, or of several that go through memory as one does.
+func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *gpu.Product {
+	if s.Add || f.tensors[s.Target].Add || s.Left.Which != nil || p.x.Op != term.Element || p.y.Op != term.Element {
+		return nil
+	}
+	out := &gpu.Product{Rows: box(p.rows), Cols: box(p.cols), Sum: box(sum), Batch: box(p.batch)}
+	left := *s.Left
+	left.Tensor = s.Target
+	ok := f.matrix(&out.A, p.x.Read, p.rows, sum, p.batch) && f.matrix(&out.B, p.y.Read, sum, p.cols, p.batch) && f.matrix(&out.C, &left, p.rows, p.cols, p.batch)
+	pair := [2]dtype.Type{out.A.Type, out.C.Type}
+	if !ok || out.C.Right != 1 || out.A.Type != out.B.Type || !libraryTypes[pair] || f.shared(f.params[out.C.Arg]) {
+		return nil
+	}
+	return out
+}
+
+// libraryTypes are the types of factors and results that libraries multiply, with sums in the greater of both and in f32 at least.
+var libraryTypes = map[[2]dtype.Type]bool{
+	{dtype.F32, dtype.F32}: true, {dtype.F64, dtype.F64}: true,
+	{dtype.F16, dtype.F16}: true, {dtype.F16, dtype.F32}: true,
+	{dtype.BF16, dtype.BF16}: true, {dtype.BF16, dtype.F32}: true,
+}
+
+// matrix says where the elements of a tensor lie as matrices. It is false if they are none, or if rows and columns both have gaps.
+func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term.Variable) bool {
+	linear, known := true, [3]bool{}
+	m.Offset, linear = loops.Offset(r)
+	m.Down, known[0] = strideOf(r, down)
+	m.Right, known[1] = strideOf(r, right)
+	m.Next, known[2] = strideOf(r, next)
+	m.Type = f.tensors[r.Tensor].Type
+	m.Arg = slices.IndexFunc(f.params, func(p param) bool { return p.tensor == r.Tensor })
+	beside := m.Right == 1 && m.Down >= box(right) || m.Down == 1 && m.Right >= box(down)
+	return linear && known == [3]bool{true, true, true} && m.Arg >= 0 && m.Next >= 0 && beside && max(m.Down, m.Right) < 1<<31
+}
+
+// strideOf returns by how many elements the place of an element moves with indices that are taken as one. It is false if it moves otherwise.
+func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
+	after := 1 // the extent of the indices behind
+	for i := len(vars) - 1; i >= 0; i-- {
+		s, known := loops.Stride(r, vars[i])
+		switch {
+		case !known:
+			return 0, false
+		case i == len(vars)-1:
+			elements = s
+		case s != elements*after && loops.Extent(vars[i]) > 1:
+			return 0, false
+		}
+		after *= loops.Extent(vars[i])
+	}
+	return elements, true
 }
 
 // tile writes a copy of a part of a factor to shared memory.

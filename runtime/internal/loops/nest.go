@@ -68,6 +68,13 @@ func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {
 	return f.factor(v), !f.hidden(v)
 }
 
+// Offset returns the place of the element at which all indices are 0. It is false if the place is not a linear function of the indices, or
+// if the element may lie outside.
+func Offset(r *term.Read) (elements int, linear bool) {
+	a := accessOf(r)
+	return a.offset.base, len(a.offset.rest) == 0 && len(a.open) == 0 && r.Which == nil
+}
+
 // Bounds returns the least and the greatest value of an integer, if they are known.
 func Bounds(n *term.Term) (lo, hi int, known bool) {
 	b := linear(n).bounds()
