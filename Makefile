@@ -167,8 +167,8 @@ slips:
 	$(GO) run ./test/slips -count $(SLIPS) -seed $(SEED)
 
 # tutorial does docs/tutorial.md in an empty module, with a release that a folder serves as a module proxy, and prints the processor
-# time that its commands take. It fails above two minutes. The build cache is that of the machine: with an empty one, the standard library
-# and all operators are compiled first, which takes about three minutes more.
+# time that its commands take. It fails above two minutes. The build cache is that of the machine: with an empty one, what the tutorial
+# uses is compiled first, which takes about half a minute more.
 tutorial:
 	$(GO) test ./docs -count 1 -v -run '^TestTutorial$$' -proxy
 

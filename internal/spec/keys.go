@@ -71,7 +71,7 @@ var (
 	}}
 	slotVariadicKeys = &keys.Table{What: "variadic", Keys: slices.Concat(argVariadicKeys.Keys, []keys.Key{
 		{Name: "count", Value: expression, Doc: "the number of an output's tensors"},
-		{Name: "mixed", Value: boolean, Doc: "whether tensors may have different element types"},
+		{Name: "mixed", Value: boolean, Later: true, Doc: "whether tensors may have different element types"},
 	})}
 	argVariadicKeys = &keys.Table{What: "variadic", Keys: []keys.Key{
 		{Name: "min", Value: integer, Doc: "the least number"},
