@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/adamw"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/full"
 	"github.com/opgen/opgen/generated/learningrate"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
@@ -154,6 +156,29 @@ func TestRateOfNode(t *testing.T) {
 		if got := train(way); !slices.Equal(got, want) {
 			t.Errorf("with a rate %s the losses are %v, want %v", way, got, want)
 		}
+	}
+}
+
+// TestRateOfBothPrograms fetches a rate from micro-batches: their number of the run differs from that of the update, so this is refused.
+func TestRateOfBothPrograms(t *testing.T) {
+	g := graph.New(1)
+	x, y := g.Input("x", dtype.F64, 2, 3), g.Input("y", dtype.F64, 2, 2)
+	loss := mse.Apply(g, mse.Defaults(), mse.Logit(linear.Apply(g, linear.Defaults(2), x)), mse.Label(y))
+	rate := learningrate.Apply(g, learningrate.Defaults(0.1, learningrate.NewSchedule(learningrate.ScheduleKindCosine).WithSteps(8)).WithDataType(dtype.F64), graph.Named("rate"))
+	optimizer := sgd.Optimizer(sgd.Defaults(9), graph.With(sgd.SlotRate, rate))
+	_, _, err := graph.Accumulation(g, loss, graph.Share{Loss: 1, Aux: 1}, optimizer, rate)
+	const want = "node rate: want a node that either micro-batches or the update run, got one that both run, and that depends on the number of the run"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("want %q, got %v", want, err)
+	}
+	if _, _, err := graph.Accumulation(g, loss, graph.Share{Loss: 1, Aux: 1}, optimizer); err != nil {
+		t.Errorf("not fetched: %v", err)
+	}
+	// A fixed number is the same in both.
+	fixed := full.Apply(g, full.Defaults(attr.ListOf[int]()).WithValue(0.1).WithDataType(dtype.F64))
+	optimizer = sgd.Optimizer(sgd.Defaults(9), graph.With(sgd.SlotRate, fixed))
+	if _, _, err := graph.Accumulation(g, loss, graph.Share{Loss: 1, Aux: 1}, optimizer, fixed); err != nil {
+		t.Errorf("a fixed rate: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/vec"
 )
 
 // activate applies an activation to an element.
@@ -83,6 +84,15 @@ func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep te
 	if hasBias {
 		shift = b.At(channel)
 	}
+	if !keepPre && (f == 0 || f == activation.Relu) {
+		if hasBias {
+			vec.Shift(output.Span(lo, hi), shift)
+		}
+		if f == activation.Relu {
+			vec.AtLeast(output.Span(lo, hi), 0)
+		}
+		return
+	}
 	for i := lo; i < hi; i++ {
 		y := output.At(i)
 		if hasBias {
@@ -91,16 +101,17 @@ func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep te
 		if keepPre {
 			pre.Set(i, y)
 		}
-		if f != 0 {
-			y = activate(f, y)
-		}
-		output.Set(i, y)
+		output.Set(i, activate(f, y))
 	}
 }
 
 // before writes elements lo to hi-1 of the gradient before the activation to pre, if pre is present.
 func (d derivative[T]) before(pre tensor.Opt[tensor.RW[T]], grad tensor.RO[T], lo, hi int) {
 	if to, ok := pre.Get(); ok {
+		if out, _ := d.output.Get(); d.f == activation.Relu {
+			vec.Gate(to.Span(lo, hi).WO(), grad.Span(lo, hi), out.Span(lo, hi))
+			return
+		}
 		for i := lo; i < hi; i++ {
 			to.Set(i, d.times(i, grad.At(i)))
 		}

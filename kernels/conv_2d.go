@@ -90,10 +90,15 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 	cols := a.Columns.Of(ctx.Worker)
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
+		first := s.image(n, group)
+		if s.direct() {
+			blas.Gemm(a.GradInput.Mat(first, s.patch, s.pixels), 1,
+				a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels))
+			continue
+		}
 		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1,
 			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels))
-		first := s.image(n, group)
-		vec.Fold(a.GradInput.Span(first, first+s.channels*s.H*s.W), cols.RO().Span(0, s.patch*s.pixels), s.channels, s.windows())
+		vec.Fold(a.GradInput.Span(first, first+s.channels*s.H*s.W), cols.Span(0, s.patch*s.pixels), s.channels, s.windows())
 	}
 	return nil
 }
@@ -123,12 +128,15 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 func (Conv2d[T]) BackwardFilter(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
 	s := convBackward(a)
 	if a.GradFilter.Wanted() {
-		for i := r.Lo * s.patch; i < r.Hi*s.patch; i++ {
-			var sum T
-			for part := range s.S {
-				sum += a.Parts.At(part*s.OutChannels*s.patch + i)
-			}
-			a.GradFilter.Put(i, sum)
+		lo, hi, size := r.Lo*s.patch, r.Hi*s.patch, s.OutChannels*s.patch
+		for i := lo; i < hi && s.S == 0; i++ { // there are no images
+			a.GradFilter.Put(i, 0)
+		}
+		for part := 1; part < s.S; part++ {
+			vec.Add(a.Parts.Span(lo, hi), a.Parts.RO().Span(part*size+lo, part*size+hi))
+		}
+		if s.S > 0 {
+			vec.Put(a.GradFilter.Span(lo, hi), a.Parts.RO().Span(lo, hi))
 		}
 	}
 	grad := gradBefore(a.GradPre, a.GradOutput)

@@ -1,93 +1,63 @@
 package kernels
 
 import (
-	"math"
-
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/vec"
 )
 
-// window is the part of an image that an element of the output sees.
-type window struct{ top, bottom, left, right int }
-
-// size returns the number of its elements.
-func (w window) size() float64 { return float64((w.bottom - w.top) * (w.right - w.left)) }
-
 // pooling is the geometry of a pooling operator. A plane is an image of one channel.
-type pooling struct {
-	height, width int // of images
-	rows, cols    int // of the output
-	mean          bool
-	activation    activation.Activation
-	window        func(p, q int) window  // of an element of the output
-	divisor       func(w window) float64 // of a mean
+type pooling[T dtype.Float] struct {
+	windows    vec.Pool[T]
+	mean       bool
+	activation activation.Activation
 }
 
-// each calls f for every element of rows lo to hi-1 of a plane of the output: its number, that of the first element
-// of its image, and its window.
-func (s *pooling) each(plane, lo, hi int, f func(i, image int, w window)) {
-	for p := lo; p < hi; p++ {
-		for q := range s.cols {
-			f((plane*s.rows+p)*s.cols+q, plane*s.height*s.width, s.window(p, q))
+// image returns the numbers of the first element of a plane's image and of the next one.
+func (s *pooling[T]) image(plane int) (lo, hi int) {
+	size := s.windows.Down.Extent * s.windows.Right.Extent
+	return plane * size, (plane + 1) * size
+}
+
+// output returns the number of the first element of row p of a plane of the output.
+func (s *pooling[T]) output(plane, p int) int {
+	return (plane*s.windows.Down.Windows + p) * s.windows.Right.Windows
+}
+
+// forward computes rows lo to hi-1 of a plane of the output.
+func (s *pooling[T]) forward(input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], plane, lo, hi int) {
+	var finish func(int, T) T
+	if s.activation != 0 {
+		pre, keepPre := keep.Get()
+		first := s.output(plane, 0)
+		finish = func(i int, y T) T {
+			if keepPre {
+				pre.Set(first+i, y)
+			}
+			return activate(s.activation, y)
 		}
+	}
+	to, from := output.Span(s.output(plane, lo), s.output(plane, hi)), input.Span(s.image(plane))
+	if s.mean {
+		s.windows.Mean(to, from, lo, hi, finish)
+	} else {
+		s.windows.Max(to, from, lo, hi, finish)
 	}
 }
 
-// largest returns the number of the first largest element of an image within the window. A NaN
-// counts as largest.
-func largest[T dtype.Float](input tensor.RO[T], image, width int, w window) int {
-	best := -1
-	top := math.Inf(-1)
-	for h := w.top; h < w.bottom; h++ {
-		for x := w.left; x < w.right; x++ {
-			i := image + h*width + x
-			if v := float64(input.At(i)); best < 0 || v > top || math.IsNaN(v) && !math.IsNaN(top) {
-				best, top = i, v
-			}
-		}
-	}
-	return best
-}
-
-// poolForward computes rows lo to hi-1 of a plane of the output.
-func poolForward[T dtype.Float](s *pooling, input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], plane, lo, hi int) {
-	pre, keepPre := keep.Get()
-	s.each(plane, lo, hi, func(i, image int, w window) {
-		var y T
-		if s.mean {
-			var sum float64
-			for h := w.top; h < w.bottom; h++ {
-				for x := w.left; x < w.right; x++ {
-					sum += float64(input.At(image + h*s.width + x))
-				}
-			}
-			y = T(sum / s.divisor(w))
-		} else {
-			y = input.At(largest(input, image, s.width, w))
-		}
-		if keepPre {
-			pre.Set(i, y)
-		}
-		output.Set(i, activate(s.activation, y))
-	})
-}
-
-// poolBackward adds to a plane of the gradient of the input, which is there unless the operator takes
+// backward adds to a plane of the gradient of the input, which is there unless the operator takes
 // means. der is the activation's derivative.
-func poolBackward[T dtype.Float](s *pooling, input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], plane int) {
-	x, _ := input.Get()
-	s.each(plane, 0, s.rows, func(i, image int, w window) {
-		g := der.times(i, grad.At(i))
-		if !s.mean {
-			to.Add(largest(x, image, s.width, w), g)
-			return
-		}
-		g = T(float64(g) / s.divisor(w))
-		for h := w.top; h < w.bottom; h++ {
-			for x := w.left; x < w.right; x++ {
-				to.Add(image+h*s.width+x, g)
-			}
-		}
-	})
+func (s *pooling[T]) backward(input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], plane int) {
+	first := s.output(plane, 0)
+	var finish func(int, T) T
+	if der.f != 0 {
+		finish = func(i int, g T) T { return der.times(first+i, g) }
+	}
+	image, of := to.Span(s.image(plane)), grad.Span(first, s.output(plane+1, 0))
+	if x, ok := input.Get(); ok && !s.mean {
+		s.windows.MaxGrad(image, x.Span(s.image(plane)), of, finish)
+	} else {
+		s.windows.MeanGrad(image, of, finish)
+	}
 }

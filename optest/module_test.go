@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generate"
+	"github.com/opgen/opgen/test/outside"
 )
 
 // mistake is a kernel of testdata/module with one wrong statement.
@@ -32,6 +33,7 @@ var mistakes = []mistake{
 	{"results that depend on the worker", "running_total.go", "total := a.Total.At(i) + a.Input.At(i)", "total += T(c.Worker)", "Determinism", "running_total", "workers"},
 	{"a wrong total", "running_total.go", "a.Total.Set(i, total)", "a.Total.Set(i, total+1)", "KernelsComputeFormulas", "running_total", "as the reference gives"},
 	{"results that depend on the range", "cumsum.go", "sum += in.At(k)", "sum += in.At(k) + T(i-r.Lo)", "CutsDoNotMatter", "cumsum", "ranges of at most 2 indices"},
+	{"a value that is folded twice", "farthest.go", "a.Below.Fold(0, 1)", "a.Below.Fold(0, 1); a.Below.Fold(0, 1)", "KernelsComputeFormulas", "farthest", "as the reference gives"},
 	{"a crash without elements", "bag_sum.go", "var grad T", "_ = a.GradOutput.At(0)", "SingleExtents", "bag_sum", "bag_sum.go"},
 	{"a read of elements that are not there", "cumsum.go", "in, out := a.Input.Lane(i), a.Output.Lane(i)", "_ = in.At(0)", "EmptyExtents", "cumsum", "cumsum.go"},
 }
@@ -101,8 +103,11 @@ func module(t *testing.T) (dir, program string) {
 	}
 	program = filepath.Join(dir, "kernels.test")
 	cmd := exec.Command("go", "test", "-c", "-o", program, "./kernels")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off", "GOCACHE="+strings.TrimSpace(string(cache)))
+	env, err := outside.Env(filepath.Join(t.TempDir(), "go.work"), repository, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir, cmd.Env = dir, append(env, "GOCACHE="+strings.TrimSpace(string(cache)))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go test -c: %v\n%s", err, out)
 	}

@@ -41,7 +41,7 @@ func (s *sizes) lead() int { return s.context/2 + 1 }
 
 // predict returns the logits of all characters behind each of the text.
 func (n *network) predict(ctx context.Context, p *opgen.Program, text []int32) ([]float32, error) {
-	if err := p.Run(ctx, opgen.With(n.text, text), opgen.With(n.mask, n.past)); err != nil {
+	if err := p.Run(ctx, opgen.With(n.text, text)); err != nil {
 		return nil, err
 	}
 	return opgen.Fetch[float32](p, n.logits)

@@ -2,20 +2,15 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/opgen/opgen/generated/activation"
-	"github.com/opgen/opgen/generated/batchmatmul"
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/generated/elementbinary"
-	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/generated/layernorm"
 	"github.com/opgen/opgen/generated/linear"
-	"github.com/opgen/opgen/generated/reshape"
-	"github.com/opgen/opgen/generated/softmax"
+	attention "github.com/opgen/opgen/generated/multiheadattention"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
-	"github.com/opgen/opgen/generated/transpose"
 	"github.com/opgen/opgen/generated/weight"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -37,20 +32,17 @@ type network struct {
 	sizes
 	batch int
 	graph *graph.Graph
-	// The characters i32[batch, context], those that follow each of them i32[batch, context, 1], and what attention adds to its scores
-	// f32[context, context].
-	text, next, mask graph.Tensor
-	logits, loss     graph.Tensor
-	past             []float32 // the elements of mask
+	// The characters i32[batch, context], and those that follow each of them i32[batch, context, 1].
+	text, next   graph.Tensor
+	logits, loss graph.Tensor
 }
 
 // newNetwork builds the network. Its nodes have names, so that networks for different batches share their weights within a session.
 func newNetwork(s sizes, batch int, seed uint64) *network {
-	n := &network{sizes: s, batch: batch, graph: graph.New(seed), past: s.past()}
+	n := &network{sizes: s, batch: batch, graph: graph.New(seed)}
 	g := n.graph
 	n.text = g.Input("text", dtype.I32, batch, s.context)
 	n.next = g.Input("next", dtype.I32, batch, s.context, 1)
-	n.mask = g.Input("mask", dtype.F32, s.context, s.context)
 	// The table is a weight by itself, since weights of embeddings begin with greater numbers than those of positions.
 	table := weight.Apply(g, weight.Defaults(attr.ListOf(s.alphabet, s.width)), graph.Named("table"))
 	shared := table.Node().Tensor(int(weight.SlotWeight))
@@ -69,22 +61,8 @@ func newNetwork(s sizes, batch int, seed uint64) *network {
 
 // attention lets each character gather features of itself and of those before it.
 func (n *network) attention(x graph.Tensor, layer string) graph.Tensor {
-	g, depth := n.graph, n.width/n.heads
-	heads := func(name string, permutation ...int) graph.Tensor {
-		y := linear.Apply(g, linear.Defaults(n.width), x, graph.Named(layer+name))
-		y = reshape.Apply(g, reshape.Defaults(attr.ListOf(n.batch, n.context, n.heads, depth)), y, graph.Named(layer+name+" heads"))
-		return transpose.Apply(g, transpose.Defaults(attr.ListOf(permutation...)), y, graph.Named(layer+name+" by head"))
-	}
-	query, key, value := heads("query", 0, 2, 1, 3), heads("key", 0, 2, 3, 1), heads("value", 0, 2, 1, 3)
-	scale := elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(1 / math.Sqrt(float64(depth)))
-	query = elementunary.Apply(g, scale, query, graph.Named(layer+"scaled"))
-	scores := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(query), batchmatmul.RhsInput(key), graph.Named(layer+"scores"))
-	probs := softmax.Apply(g, softmax.Defaults(), n.add(scores, n.mask, layer+"masked"), graph.Named(layer+"probabilities"))
-	probs = n.drop(probs, layer+"probabilities dropout")
-	y := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(probs), batchmatmul.RhsInput(value), graph.Named(layer+"gathered"))
-	y = transpose.Apply(g, transpose.Defaults(attr.ListOf(0, 2, 1, 3)), y, graph.Named(layer+"by character"))
-	y = reshape.Apply(g, reshape.Defaults(attr.ListOf(n.batch, n.context, n.width)), y, graph.Named(layer+"joined"))
-	y = linear.Apply(g, linear.Defaults(n.width), y, graph.Named(layer+"output"))
+	a := attention.Defaults(n.width, n.heads).WithCausal(true).WithDropout(n.dropout)
+	y := attention.Apply(n.graph, a, attention.Query(x), attention.Key(x), attention.Value(x), graph.Named(layer+"attention"))
 	return n.drop(y, layer+"output dropout")
 }
 
@@ -127,16 +105,4 @@ func (n *network) weights() int {
 		sum += count
 	}
 	return sum
-}
-
-// past returns what attention adds to its scores: 0 where a character looks at one that is not behind it, and elsewhere so little that nothing
-// of its probability remains.
-func (s *sizes) past() []float32 {
-	mask := make([]float32, s.context*s.context)
-	for i := range s.context {
-		for j := i + 1; j < s.context; j++ {
-			mask[i*s.context+j] = -1e9
-		}
-	}
-	return mask
 }

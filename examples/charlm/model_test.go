@@ -4,11 +4,24 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/batchmatmul"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/linear"
+	mse "github.com/opgen/opgen/generated/meansquarederror"
+	attention "github.com/opgen/opgen/generated/multiheadattention"
+	"github.com/opgen/opgen/generated/reshape"
+	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/generated/transpose"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
 )
 
 // answering returns a network for so many windows with its first weights, and the program that answers with it.
@@ -179,4 +192,107 @@ func TestChecked(t *testing.T) {
 			t.Errorf("%s: the losses are %v, in another mode %v", name, losses, want)
 		}
 	}
+}
+
+// TestAttention trains attention beside the same of separate operators and a mask that is fed: from the same weights, losses are equal up to rounding.
+func TestAttention(t *testing.T) {
+	t.Parallel()
+	n := &network{sizes: sizes{context: 5, width: 8, heads: 2}, batch: 3}
+	mask := make([]float32, n.context*n.context)
+	for i := range n.context {
+		for j := i + 1; j < n.context; j++ {
+			mask[i*n.context+j] = -1e9
+		}
+	}
+	joined := losses(t, n, mask, func(x, _ graph.Tensor) (graph.Tensor, []graph.Tensor) {
+		y := n.attention(x, "")
+		var weights []graph.Tensor
+		for _, s := range []attention.Slot{attention.SlotQProj, attention.SlotKProj, attention.SlotVProj, attention.SlotOutProj} {
+			weights = append(weights, y.Node().Tensor(int(s)))
+		}
+		return y, weights
+	})
+	separate := losses(t, n, mask, n.separate)
+	for i := range joined {
+		if math.Abs(joined[i]-separate[i]) > 1e-6 {
+			t.Errorf("step %d: the loss is %g, of separate operators %g", i+1, joined[i], separate[i])
+		}
+	}
+	if !(joined[len(joined)-1] < 0.9*joined[0]) {
+		t.Errorf("losses %v do not fall", joined)
+	}
+}
+
+// losses trains a part of a network, which takes characters and a mask, and returns what it makes and its weights of products.
+func losses(t *testing.T, n *network, mask []float32, part func(x, mask graph.Tensor) (graph.Tensor, []graph.Tensor)) []float64 {
+	t.Helper()
+	n.graph = graph.New(1)
+	g := n.graph
+	x, y := g.Input("x", dtype.F32, n.batch, n.context, n.width), g.Input("y", dtype.F32, n.batch, n.context, n.width)
+	m := g.Input("mask", dtype.F32, n.context, n.context)
+	made, weights := part(x, m)
+	loss := mse.Apply(g, mse.Defaults(), mse.Logit(made), mse.Label(y))
+	// The mask is fed, so something has to read it in both networks.
+	masked := reshape.Apply(g, reshape.Defaults(attr.ListOf(len(mask))), m)
+	s, err := opgen.Open(catalogue.Register, opgen.Workers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := s.Training(t.Context(), g, loss, sgd.Optimizer(sgd.Defaults(0.5)), masked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	random := func(n int) []float32 {
+		out := make([]float32, n)
+		for i := range out {
+			out[i] = float32(r.NormFloat64() / 2)
+		}
+		return out
+	}
+	values := []opgen.Value{opgen.With(x, random(n.batch*n.context*n.width)), opgen.With(y, random(n.batch*n.context*n.width)), opgen.With(m, mask)}
+	first := values
+	for _, w := range weights {
+		first = append(first, opgen.With(w, random(n.width*n.width)))
+	}
+	var out []float64
+	for range 20 {
+		if err := p.Run(t.Context(), first...); err != nil {
+			t.Fatal(err)
+		}
+		first = values
+		v, err := opgen.Fetch[float32](p, loss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, float64(v[0]))
+	}
+	return out
+}
+
+// separate is attention of separate operators.
+func (n *network) separate(x, mask graph.Tensor) (graph.Tensor, []graph.Tensor) {
+	g, depth := n.graph, n.width/n.heads
+	var weights []graph.Tensor
+	project := func(x graph.Tensor) graph.Tensor {
+		y := linear.Apply(g, linear.Defaults(n.width), x)
+		weights = append(weights, y.Node().Tensor(int(linear.SlotWeight)))
+		return y
+	}
+	heads := func(permutation ...int) graph.Tensor {
+		y := reshape.Apply(g, reshape.Defaults(attr.ListOf(n.batch, n.context, n.heads, depth)), project(x))
+		return transpose.Apply(g, transpose.Defaults(attr.ListOf(permutation...)), y)
+	}
+	query, key, value := heads(0, 2, 1, 3), heads(0, 2, 3, 1), heads(0, 2, 1, 3)
+	query = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(1/math.Sqrt(float64(depth))), query)
+	scores := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(query), batchmatmul.RhsInput(key))
+	probs := softmax.Apply(g, softmax.Defaults(), n.add(scores, mask, "masked"))
+	y := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(probs), batchmatmul.RhsInput(value))
+	y = transpose.Apply(g, transpose.Defaults(attr.ListOf(0, 2, 1, 3)), y)
+	return project(reshape.Apply(g, reshape.Defaults(attr.ListOf(n.batch, n.context, n.width)), y)), weights
 }

@@ -113,7 +113,7 @@ func (t *training) run(ctx context.Context) (err error) {
 // take makes a training step and returns its loss. Nothing interrupts it, since that would leave some weights updated and others not.
 func (t *training) take(b batch) (float32, error) {
 	n := t.net
-	if err := t.step.Run(context.Background(), opgen.With(n.text, b.text), opgen.With(n.next, b.next), opgen.With(n.mask, n.past)); err != nil {
+	if err := t.step.Run(context.Background(), opgen.With(n.text, b.text), opgen.With(n.next, b.next)); err != nil {
 		return 0, err
 	}
 	losses, err := opgen.Fetch[float32](t.step, n.loss)

@@ -38,7 +38,7 @@ var comments = map[string]comment{
 	".py": hash, ".pyi": hash, ".sh": hash, ".toml": hash, ".yaml": hash, ".yml": hash, ".cmake": hash, ".mk": hash, ".jl": hash,
 	".sums": hash,
 	".sql":  dashes, ".lua": dashes, ".hs": dashes,
-	".md": markup, ".html": markup,
+	".md": markup, ".html": markup, ".svg": markup,
 }
 
 // Known reports whether opgen can sign files with a path's extension: whether it knows the form of their comments.

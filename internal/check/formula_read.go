@@ -11,7 +11,7 @@ import (
 func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 	t := f.tensors[n.Name]
 	_, isParam := fr.param(n.Name)
-	switch field := f.listField(n); {
+	switch field := f.listOf(n); {
 	case field != nil:
 		if len(n.Groups) > 1 || len(n.Groups[0]) != 1 || n.Else != nil || n.Old {
 			return value{}, failf(n, expr.BadFormula, "%s is a list, so one number or one range in brackets picks from it", n.Name)
@@ -45,10 +45,16 @@ func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 	return f.readTensor(n, t, fr)
 }
 
-// listField returns the field of a record that stands before brackets; nil if something else does.
-func (f *formula) listField(n *expr.Read) expr.Node {
+// listOf returns the attribute that is a list, or the field of a record, that stands before brackets; nil if something else does.
+func (f *formula) listOf(n *expr.Read) expr.Node {
 	record, field, ok := strings.Cut(n.Name, ".")
-	if !ok || f.sc == nil {
+	if f.sc == nil {
+		return nil
+	}
+	if !ok {
+		if s, ok := f.sc.Lookup(n.Name); ok && s.Type.Kind == expr.OtherList {
+			return expr.NewIdent(n.Name, n.NameEnd-len(n.Name), n.NameEnd)
+		}
 		return nil
 	}
 	if s, ok := f.sc.Lookup(record); !ok || s.Type.Kind != expr.Record {

@@ -216,7 +216,7 @@ func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string)
 	redop, err := perm.ParseRedop(op)
 	if err != nil {
 		at := len("reduce(")
-		o.list.Add(diag.BadValue, a.Value.Node.Within(at, at+len(op)), "there is no reduction operator %q", op).Hinted("operators are %s", strings.Join(perm.Redops(), ", "))
+		o.list.Add(diag.BadValue, a.Value.Node.Within(at, at+len(op)), "there is no reduction operator %q", op).Hinted("operators are %s; and functions in Go with their identities, such as example.com/nn/folds.Farthest, 0", strings.Join(perm.Redops(), ", "))
 		return
 	}
 	switch {
@@ -225,7 +225,11 @@ func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string)
 	case t.Name != "forward":
 		o.list.Add(diag.BadPerm, a.Value.Span(), "%s may not reduce into %s: only forward makes outputs", t.Name, s.Name)
 	default:
-		o.reducible(a, s, redop)
+		if _, _, _, own := redop.Own(); !own {
+			o.reducible(a, s, redop)
+		} else if o.s.Formula.Set() {
+			o.list.Add(diag.BadPerm, a.Value.Span(), "%s is folded with a function in Go, and a formula folds with no such function", s.Name).See(o.s.Formula.Span(), "the formula")
+		}
 	}
 	for _, g := range append([]spec.Str{t.Grain}, grains(t)...) {
 		if g.Set() {

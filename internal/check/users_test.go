@@ -37,11 +37,8 @@ func TestWordsHaveUsers(t *testing.T) {
 	used.add(prefixed("source ", rules.SourceWords())...)
 	used.add(prefixed("argument ", slices.Collect(maps.Keys(rules.ExprKinds)))...)
 	used.add(prefixed("access ", perm.Names())...)
-	for op := perm.Sum; ; op++ {
-		if _, err := perm.ParseRedop(op.String()); err != nil {
-			break
-		}
-		used.add("access reduce(" + op.String() + ")")
+	for _, op := range perm.Redops() {
+		used.add("access reduce(" + op + ")")
 	}
 	delete(used, "access reduce") // without an operation
 	used.add(prefixed("constraint ", partition.Kinds())...)

@@ -157,8 +157,8 @@ func number(n source.Node) (float64, bool) {
 // outside checks that a number lies within an attribute's bounds.
 func outside(a *spec.Attr, n source.Node) *flaw {
 	v, _ := number(n)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return flawf(n, "want a finite number")
+	if math.IsNaN(v) { // attributes are compared with ==
+		return flawf(n, "want a number, got nan, which does not equal itself")
 	}
 	if lo, ok := number(a.Min); ok && v < lo {
 		return flawf(n, "%v is below min = %v", v, lo)

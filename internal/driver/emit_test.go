@@ -8,9 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/opgen/opgen/test/outside"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -31,7 +34,10 @@ func TestEmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off") // and the user's build cache
+	cache, err := exec.Command("go", "env", "GOCACHE").Output() // of the user
+	if err != nil {
+		t.Fatal(err)
+	}
 	ownCache(t)
 	for _, stored := range folders {
 		name := filepath.Base(stored)
@@ -48,9 +54,12 @@ func TestEmit(t *testing.T) {
 			})
 			generateAll(t, root)
 			compare(t, stored, readFiles(t, root, "generated"))
+			env, err := outside.Env(filepath.Join(t.TempDir(), "go.work"), opgen, root)
+			if err != nil {
+				t.Fatal(err)
+			}
 			cmd := exec.Command("go", "test", "./...")
-			cmd.Dir = root
-			cmd.Env = env
+			cmd.Dir, cmd.Env = root, append(env, "GOCACHE="+strings.TrimSpace(string(cache)))
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("go test: %v\n%s", err, out)
 			}

@@ -169,6 +169,13 @@ func (e *emitter) attrValue(a *model.Attr, v any) string {
 		return "dtype." + dtypeConst(t)
 	case "string":
 		return strconv.Quote(v.(string))
+	case "float":
+		switch v { // JSON lacks them
+		case "inf":
+			return "math.Inf(1)"
+		case "-inf":
+			return "math.Inf(-1)"
+		}
 	case "record":
 		return e.recordValue(a, v.(map[string]any))
 	}

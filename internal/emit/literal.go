@@ -48,6 +48,11 @@ var permissions = map[perm.Perm]string{
 // literal returns v as Go. Its first line begins at a column, and its other lines are indented by at least indent
 // columns. With named, composite literals have a type. Elements have none, since Go infers it.
 func (l *literals) literal(v reflect.Value, named bool, indent, column int) string {
+	if r, ok := v.Interface().(perm.Redop); ok {
+		if _, _, _, own := r.Own(); own {
+			return "perm.Redop(" + strconv.Quote(string(r)) + ")"
+		}
+	}
 	if e, ok := enums[v.Type()]; ok {
 		return e.prefix + goname.Exported(fmt.Sprint(v))
 	}

@@ -261,6 +261,13 @@ func (e *emitter) get(p *model.Param) string {
 	_, get, optional := view(p)
 	slot := "Slot" + p.Slot.GoName
 	get = "opimpl." + get + "[" + e.element(p.Slot) + "]"
+	if pkg, function, _, own := p.Redop.Own(); own {
+		fold := e.use(pkg) + "." + function
+		if p.Slot.Var >= 0 {
+			fold += "[" + e.element(p.Slot) + "]"
+		}
+		get = "opimpl.ReduceBy[" + e.element(p.Slot) + ", Slot](" + fold + ")"
+	}
 	v := get + "(b, " + slot + ")"
 	switch {
 	case p.Slot.Variadic && p.OnlyIf != nil:

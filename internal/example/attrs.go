@@ -79,9 +79,12 @@ func plainOne(a *model.Attr, v any) (any, error) {
 		_, err := x.Int64()
 		return x, err
 	case string:
-		if a.Type == "dtype" {
+		switch a.Type {
+		case "dtype":
 			t, err := dtype.Parse(x)
 			return t.String(), err
+		case "float": // an infinity, which JSON lacks
+			return json.Number(x), nil
 		}
 	case map[string]any:
 		given, _ := a.Complete(x).(map[string]any)

@@ -105,7 +105,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, p := range t.Params {
 			perm, group := p.Perm.String(), "-"
-			if p.Redop != 0 {
+			if p.Redop != "" {
 				perm += "(" + p.Redop.String() + ")"
 			}
 			if g, ok := task.GroupOf(p.Perm); ok {

@@ -191,7 +191,7 @@ func libcuda() string {
 
 // steps lists the steps. The first one says which device there is, and later ones depend on it.
 func (c *check) steps() []step {
-	tests := "^(TestBackend|TestHalves|TestLaunch|TestGroup|TestTiles|TestFault|TestCanceled|TestCodeErrors|TestMemoryOfDevice)$"
+	tests := "^(TestBackend|TestHalves|TestLaunch|TestGroup|TestTiles|TestFault|TestCanceled|TestMemoryOfDevice)$"
 	conformance := []string{"-engine", "cuda", filepath.Join(c.dir, "cases")}
 	measure := []string{"measure"}
 	if c.quick {

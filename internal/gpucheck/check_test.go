@@ -167,3 +167,20 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestPrune removes code whose source is gone.
+func TestPrune(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.cu", "a.ptx", "a.sm_90", "b.ptx", "b.sm_80"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := prune(dir); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 3 || filepath.Base(left[2]) != "a.sm_90" {
+		t.Errorf("got %v, %v, want the files of a", left, err)
+	}
+}

@@ -117,6 +117,9 @@ func (m *maker) carry(ctx context.Context, c *check) error {
 	if err == nil {
 		err = m.do(ctx, filepath.Join(m.dir, "bin", "compile"), append([]string{c.sources}, forms...)...)
 	}
+	if err == nil {
+		err = prune(c.sources)
+	}
 	if err != nil || m.file == "" {
 		return err
 	}
@@ -126,6 +129,18 @@ func (m *maker) carry(ctx context.Context, c *check) error {
 	info, err := os.Stat(m.file)
 	if err == nil {
 		fmt.Fprintf(m.out, "%s has %d MiB\n", m.file, info.Size()>>20)
+	}
+	return err
+}
+
+// prune removes code from a folder whose source is no longer there.
+func prune(dir string) error {
+	files, err := os.ReadDir(dir)
+	for _, f := range files {
+		source := strings.TrimSuffix(f.Name(), filepath.Ext(f.Name())) + ".cu"
+		if _, absent := os.Stat(filepath.Join(dir, source)); errors.Is(absent, fs.ErrNotExist) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
+		}
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func CalleeOf(o *Operator, name string, by *Operator) task.Callee {
 	for _, a := range o.Attrs {
 		x := task.CalleeAttr{Name: a.Name, Optional: a.Optional}
 		if a.Default != nil {
-			text, _ := json.Marshal(a.Default) // it was read from JSON
+			text, _ := json.Marshal(a.number(a.Default)) // it was read from JSON
 			x.Default = string(text)
 		}
 		if a.Axis != nil {

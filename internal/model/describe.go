@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -224,42 +223,13 @@ func exampleArgs(o *task.Operator, args []*source.Entry) string {
 	}
 	t := &source.Table{}
 	for _, e := range args {
-		v := finite(e.Value)
+		v := e.Value
 		if !o.Slots[o.SlotNamed(e.Key)].Variadic {
 			v = &source.Array{Elems: []source.Node{v}}
 		}
 		t.Entries = append(t.Entries, &source.Entry{Key: e.Key, Value: v})
 	}
 	return source.JSON(t)
-}
-
-// finite returns a value in which numbers that JSON lacks are the strings that plans hold in their place.
-func finite(n source.Node) source.Node {
-	switch n := n.(type) {
-	case *source.Array:
-		out := &source.Array{}
-		for _, e := range n.Elems {
-			out.Elems = append(out.Elems, finite(e))
-		}
-		return out
-	case *source.Table:
-		out := &source.Table{}
-		for _, e := range n.Entries {
-			out.Entries = append(out.Entries, &source.Entry{Key: e.Key, Value: finite(e.Value)})
-		}
-		return out
-	case *source.Scalar:
-		f, _ := n.Value.(float64)
-		switch {
-		case math.IsInf(f, 1):
-			return &source.Scalar{Span: n.Span, Value: "inf"}
-		case math.IsInf(f, -1):
-			return &source.Scalar{Span: n.Span, Value: "-inf"}
-		case math.IsNaN(f):
-			return &source.Scalar{Span: n.Span, Value: "nan"}
-		}
-	}
-	return n
 }
 
 // extents returns the extents of a shape.

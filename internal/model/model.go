@@ -4,6 +4,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -124,6 +125,32 @@ func (a *Attr) Complete(v any) any {
 		}
 	}
 	return out
+}
+
+// number returns a value in which infinities are numbers of JSON that are out of the range of float64, since readers of the
+// value do not know the type of the attribute.
+func (a *Attr) number(v any) any {
+	switch v := v.(type) {
+	case string:
+		if a.Type == "float" {
+			return json.Number(map[string]string{"inf": "1e999", "-inf": "-1e999"}[v])
+		}
+	case []any:
+		out := []any{}
+		for _, x := range v {
+			out = append(out, a.number(x))
+		}
+		return out
+	case map[string]any:
+		out := maps.Clone(v)
+		for _, f := range a.Fields {
+			if x, ok := out[f.Name]; ok {
+				out[f.Name] = f.number(x)
+			}
+		}
+		return out
+	}
+	return v
 }
 
 // Axis says what an axis attribute names.

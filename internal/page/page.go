@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/typeset"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/templates"
 )
@@ -27,6 +28,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"text":       text,
 	"code":       code,
 	"indent":     explain.Indent,
+	"math":       math,
 	"brief":      brief,
 	"join":       strings.Join,
 }).ParseFS(templates.FS, "*.md.tmpl"))
@@ -35,11 +37,15 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 func Files(m *model.Module, specs string) ([]artifact.Artifact, error) {
 	var files []artifact.Artifact
 	for _, o := range m.Operators {
-		data, err := render("operator.md.tmpl", view{o})
+		v := view{o, draw(o)}
+		data, err := render("operator.md.tmpl", v)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, artifact.Artifact{Path: o.Name + ".md", Source: o.Source, Data: data})
+		if v.Picture != nil {
+			files = append(files, artifact.Artifact{Path: o.Name + ".svg", Source: o.Source, Data: []byte(v.Picture.svg)})
+		}
 	}
 	data, err := render("index.md.tmpl", struct {
 		Specs      string
@@ -58,7 +64,10 @@ func render(name string, data any) ([]byte, error) {
 }
 
 // view is an operator as its page shows it.
-type view struct{ *model.Operator }
+type view struct {
+	*model.Operator
+	Picture *picture // or nil
+}
 
 // Saved lists the tensors that forward keeps for backward.
 func (v view) Saved() []string {
@@ -115,6 +124,15 @@ func text(s string) string {
 // code returns a text for a code span in a cell of a table.
 func code(s string) string {
 	return strings.NewReplacer("|", `\|`, "`", "'").Replace(strings.Join(strings.Fields(s), " "))
+}
+
+// math returns a formula as a block of mathematics, or as it is if it cannot be set so.
+func math(s string) string {
+	set, ok := typeset.Lines(s)
+	if !ok {
+		return explain.Indent("    ", s)
+	}
+	return "```math\n" + set + "\n```"
 }
 
 // brief returns the first sentence of a text.

@@ -146,8 +146,14 @@ func plain(n Node) any {
 		}
 		return l
 	case *Scalar:
-		if f, ok := n.Value.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			return nil
+		f, _ := n.Value.(float64)
+		switch {
+		case math.IsInf(f, 1):
+			return "inf"
+		case math.IsInf(f, -1):
+			return "-inf"
+		case math.IsNaN(f):
+			return "nan"
 		}
 		return n.Value
 	}

@@ -19,6 +19,10 @@ const (
 // few is up to how many rows of a are multiplied without a copy of b.
 const few = 24
 
+// flipped is from which k on, for each row of a, the transpose of a product takes less time than a copy of b. It stores the elements of the
+// product one by one.
+const flipped = 8
+
 // Multiply stores the product of a and b in c, or adds it to c. a is m x k and b is k x n; both are stored by rows, of
 // lda and ldb elements from one to the next, or by columns if ta and tb say so. c is m x n, by rows.
 func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, add bool) {
@@ -32,7 +36,7 @@ func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb
 	defer workspaces[T]().Put(w)
 	w.rows, w.cols = simd.TileSizes[T]()
 	w.c, w.ldc, w.add = c, ldc, add
-	w.flip = tb && m <= w.cols[1] && n > m
+	w.flip = tb && m <= w.cols[1] && n > m && k > flipped*m
 	if w.flip { // the transpose of the product, from the rows of b, so that b needs no copy
 		a, b, lda, ldb, ta, tb, m, n = b, a, ldb, lda, !tb, !ta, n, m
 	}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/opgen/opgen/runtime/cpu"
@@ -20,6 +21,7 @@ import (
 	"github.com/opgen/opgen/runtime/internal/goroutine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
 )
 
 // Backend runs and checks kernels that are written in Go.
@@ -209,12 +211,25 @@ func guarded(body op.Body, ctx *op.Ctx, r op.Range) (err error) {
 	return body.Run(ctx, r)
 }
 
+// divided returns a task of one range, which small tasks have, with two of them, unless a constraint demands more: a kernel that confuses ranges is
+// then found with small tensors, too.
+func divided(t *plan.Task) *plan.Task {
+	demands := slices.ContainsFunc(t.Access, func(a region.Access) bool { return len(a.Least) > 0 })
+	if t.Tile > 0 || len(t.Inner) > 0 || t.Over < 2 || t.Grain < t.Over || demands {
+		return t
+	}
+	d := *t
+	d.Grain = (t.Over + 1) / 2
+	return &d
+}
+
 // check runs and judges the ranges of a step of a call.
 func (p *program) check(ctx context.Context, number uint64, t *plan.Task, s *step) error {
 	c := s.call
 	if err := c.load(p.backend); err != nil {
 		return err
 	}
+	t = divided(t)
 	j := &judge{call: c, step: s.number, tile: t.Tile, grid: t.Grid(), ranges: rangesOf(t)}
 	for k, r := range j.ranges {
 		if ctx.Err() != nil {

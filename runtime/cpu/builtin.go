@@ -31,7 +31,10 @@ func builtin(t *engine.Builtin) (op.Body, error) {
 	switch t.Op {
 	case "identity":
 		v, ok := identities[t.Redop]
+		_, _, own, isOwn := t.Redop.Own()
 		switch {
+		case isOwn:
+			v = own
 		case !ok:
 			return nil, fmt.Errorf("want a reduction operator, got %q", t.Redop)
 		case t.Redop.Bitwise() && !typ.IsInteger() && typ != dtype.Bool:

@@ -88,7 +88,10 @@ func (t *builtinTask) fill(v float64) {
 // identity returns the identity element of a reduction of a type.
 func identity(r perm.Redop, typ dtype.Type) (float64, error) {
 	v, ok := identities[r]
+	_, _, own, isOwn := r.Own()
 	switch {
+	case isOwn:
+		return own, nil
 	case !ok:
 		return 0, fmt.Errorf("want a reduction operator, got %q", r)
 	case r.Bitwise() && !typ.IsInteger() && typ != dtype.Bool:

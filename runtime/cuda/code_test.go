@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -212,8 +213,10 @@ extern "C" __global__ void turns(const float *in, float *out) {
 	}
 }
 
-// TestCodeErrors loads plans whose device code does not compile or does not fit the device.
+// TestCodeErrors loads plans whose device code does not compile or does not fit the device. Only what compiles is kept to be compiled ahead.
 func TestCodeErrors(t *testing.T) {
+	sources := t.TempDir()
+	t.Setenv("OPGEN_CUDA_SOURCES", sources)
 	good := "\nextern \"C\" __global__ void copies(const float *in, float *out) { out[threadIdx.x] = in[threadIdx.x]; }\n"
 	other := wide("copies", 128, in, out)
 	large, shared, index := other, other, other
@@ -233,6 +236,10 @@ func TestCodeErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "unary") {
 			t.Errorf("%s: got %v", want, err)
 		}
+	}
+	kept, err := filepath.Glob(filepath.Join(sources, "*"))
+	if err != nil || len(kept) != 1 {
+		t.Errorf("want that a source is kept, got %v, %v", kept, err)
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 	cacheVariable = "OPGEN_CUDA_CACHE"
 	// aheadVariable holds a folder of code that was compiled ahead, which is looked at first.
 	aheadVariable = "OPGEN_CUDA_AHEAD"
-	// sourcesVariable holds a folder to which all sources are written, to be compiled ahead.
+	// sourcesVariable holds a folder to which all sources that compile are written, to be compiled ahead.
 	sourcesVariable = "OPGEN_CUDA_SOURCES"
 )
 
@@ -108,13 +108,17 @@ func compileWith(command []string, source, arch string) ([]byte, error) {
 // images holds what this process has compiled or read, by key.
 var images sync.Map
 
-// image returns the code of a source for an architecture. It is compiled once, and kept in a folder.
+// image returns the code of a source for an architecture, and keeps the source if a folder is there for sources.
 func (c *compiler) image(source, arch string) ([]byte, error) {
-	if dir := os.Getenv(sourcesVariable); dir != "" {
-		if err := ahead.Keep(dir, source); err != nil {
-			return nil, err
-		}
+	image, err := c.find(source, arch)
+	if dir := os.Getenv(sourcesVariable); dir != "" && err == nil {
+		err = ahead.Keep(dir, source)
 	}
+	return image, err
+}
+
+// find returns the code of a source for an architecture. It is compiled once, and kept in a folder.
+func (c *compiler) find(source, arch string) ([]byte, error) {
 	if dir := os.Getenv(aheadVariable); dir != "" {
 		if image := ahead.Find(dir, source, arch); image != nil {
 			return image, nil

@@ -16,7 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestScans compares scans that blocks share with those of CPUs, with rows of several lengths and on either side of an element.
+// TestScans compares scans that blocks share with those of CPUs, with rows of several lengths and on either side of an element, and with
+// more rows than blocks.
 func TestScans(t *testing.T) {
 	control := controls(t)
 	defer control.Order.Store(0)
@@ -37,7 +38,11 @@ func TestScans(t *testing.T) {
 		return cumprod.Apply(g, cumprod.Defaults().WithAxis(1), x)
 	}})
 	for k, s := range scans {
-		for _, shape := range [][]int{{3, 40, 2}, {2, 700, 1}, {1, 256, 3}} {
+		shapes := [][]int{{3, 40, 2}, {2, 700, 1}, {1, 256, 3}}
+		if k == 0 {
+			shapes = append(shapes, []int{4100, 33, 1})
+		}
+		for _, shape := range shapes {
 			control.Order.Store(int64(k % 4))
 			var values [2][]float32
 			for i, register := range []func(*task.Registry) error{catalogue.Register, catalogue.RegisterCUDA} {

@@ -37,5 +37,5 @@ func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *tas
 			stores[i] = append(stores[i], s)
 		}
 	}
-	return in.limiter.Limits(sig, res, stores, passed.All(), c.Added)
+	return in.loading.limits(sig, res, stores, passed, c.Added)
 }

@@ -16,10 +16,11 @@ func (in *Instance) root(name string) (region.Root, *plan.Root, error) {
 	if in == nil {
 		return 0, nil, errors.New("engine: want an instance, got nil")
 	}
-	r, ok := in.roots[name]
+	n, ok := in.names.Find(name)
 	if !ok {
 		return 0, nil, fmt.Errorf("engine: plan %s has no tensor %s", in.plan.Name, name)
 	}
+	r := in.roots[n]
 	return r, &in.plan.Roots[r], nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/runtime/internal/goroutine"
+	"github.com/opgen/opgen/runtime/internal/numbering"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
@@ -163,12 +164,12 @@ type Instance struct {
 	scratch [][]Region // per device and worker
 	data    []Region   // per root; nil once closed
 	vars    []*variable
-	roots   map[string]region.Root
-	states  map[string]*state                        // per node that has one
-	order   []*state                                 // in the order in which they were made
-	calls   []*Call                                  // per call of the plan; nil where no task runs it
-	limiter *task.Limiter                            // while the plan is loaded; nil afterwards
-	decoded map[*task.Operator]map[string]task.Attrs // by operator and text; while the plan is loaded, as limiter
+	names   *numbering.Numbering[string] // of roots
+	roots   []region.Root                // per name
+	states  map[string]*state            // per node that has one
+	order   []*state                     // in the order in which they were made
+	calls   []*Call                      // per call of the plan; nil where no task runs it
+	loading *loading                     // while the plan is loaded; nil afterwards
 	program Executable
 	ctx     context.Context   // of the run in progress
 	turn    *guarded          // runs the program
@@ -297,7 +298,7 @@ func (in *Instance) Plan() *plan.Plan { return in.plan }
 
 // Uses reports whether the plan has a tensor of this name.
 func (in *Instance) Uses(name string) bool {
-	_, ok := in.roots[name]
+	_, ok := in.names.Find(name)
 	return ok
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/internal/arena"
+	"github.com/opgen/opgen/runtime/internal/numbering"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -51,8 +53,8 @@ func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 	if have := e.backend.Devices(); p.DeviceCount() > have {
 		return nil, fmt.Errorf("engine: plan %s: want a backend with %d devices, got one with %d", p.Name, p.DeviceCount(), have)
 	}
-	in = &Instance{engine: e, plan: p, limiter: &task.Limiter{}, decoded: map[*task.Operator]map[string]task.Attrs{}, stale: errNotRun, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
-		roots: map[string]region.Root{}, fed: make([]bool, len(p.Roots))}
+	in = &Instance{engine: e, plan: p, loading: &loading{decoded: map[*task.Operator]map[string]task.Attrs{}}, stale: errNotRun, data: make([]Region, len(p.Roots)), vars: make([]*variable, len(p.Roots)),
+		names: numbering.New[string](len(p.Roots)), fed: make([]bool, len(p.Roots))}
 	var undo []func() error
 	loaded := false
 	defer func() {
@@ -79,7 +81,11 @@ func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 	}
 	for i := range p.Roots {
 		r := &p.Roots[i]
-		in.roots[r.Name] = region.Root(i)
+		if n, added := in.names.Add(r.Name); added {
+			in.roots = append(in.roots, region.Root(i))
+		} else {
+			in.roots[n] = region.Root(i)
+		}
 		if r.Use == plan.Fed && r.Last >= 0 && r.Place.Bytes > 0 {
 			in.inputs = append(in.inputs, region.Root(i))
 		}
@@ -176,7 +182,7 @@ func (in *Instance) bind() error {
 	if err := in.checkCalls(calls); err != nil {
 		return err
 	}
-	in.limiter, in.decoded = nil, nil
+	in.loading = nil
 	in.calls = make([]*Call, len(calls))
 	for i := range calls {
 		in.calls[i] = calls[i].Call
@@ -329,7 +335,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	given := task.NoneGiven(operator)
+	given := in.loading.none(operator)
 	for name, operands := range c.Given {
 		if s := operator.SlotNamed(name); s >= 0 {
 			given.Operands[s] = operands
@@ -345,7 +351,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 			given.Values[s] = n
 		}
 	}
-	res, err := task.Resolve(operator, attrs, given)
+	res, err := in.loading.resolve(operator, attrs, given)
 	if err != nil {
 		return nil, err
 	}
@@ -383,19 +389,66 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 
 // attrs decodes the attributes of an operator. Calls whose attributes are the same text share them.
 func (in *Instance) attrs(o *task.Operator, text []byte) (task.Attrs, error) {
-	attrs, ok := in.decoded[o][string(text)]
+	if in.loading == nil {
+		return o.DecodeAttrs(text)
+	}
+	decoded := in.loading.decoded
+	attrs, ok := decoded[o][string(text)]
 	if ok {
 		return attrs, nil
 	}
 	attrs, err := o.DecodeAttrs(text)
-	if err != nil || in.decoded == nil {
+	if err != nil {
 		return attrs, err
 	}
-	if in.decoded[o] == nil {
-		in.decoded[o] = map[string]task.Attrs{}
+	if decoded[o] == nil {
+		decoded[o] = map[string]task.Attrs{}
 	}
-	in.decoded[o][string(text)] = attrs
+	decoded[o][string(text)] = attrs
 	return attrs, nil
+}
+
+// loading is what calls share while a plan is loaded. A nil loading keeps nothing.
+type loading struct {
+	limiter     task.Limiter
+	resolutions task.Resolutions
+	decoded     map[*task.Operator]map[string]task.Attrs // by operator and text
+	given       task.Given                               // of the last call, for its memory
+	tensors     arena.Arena[Tensor]
+	params      arena.Arena[[]Tensor]
+}
+
+// none returns a Given for an operator in which every slot is left out.
+func (l *loading) none(o *task.Operator) task.Given {
+	if l == nil {
+		return task.NoneGiven(o)
+	}
+	n := len(o.Slots)
+	if len(l.given.Operands) < n {
+		l.given = task.NoneGiven(o)
+	}
+	given := task.Given{Operands: l.given.Operands[:n], Requested: l.given.Requested[:n], Values: l.given.Values[:n]}
+	clear(given.Operands)
+	clear(given.Requested)
+	clear(given.Values)
+	return given
+}
+
+// resolve applies an operator to what is given, whose memory the next call uses again.
+func (l *loading) resolve(o *task.Operator, attrs task.Attrs, given task.Given) (*task.Resolution, error) {
+	if l == nil {
+		return task.Resolve(o, attrs, given)
+	}
+	return l.resolutions.Resolve(o, attrs, given)
+}
+
+// limits checks a launch against its constraints.
+func (l *loading) limits(sig *task.Signature, res *task.Resolution, stores [][]*partition.Store, passed *task.Passed, added []partition.Constraint) (*partition.Limits, error) {
+	var limiter *task.Limiter
+	if l != nil {
+		limiter = &l.limiter
+	}
+	return limiter.Limits(sig, res, stores, passed.All(), added)
 }
 
 // wholes returns, by slot, the partitions of the tensors of which those of a call are parts; nil if they are whole.
@@ -412,15 +465,20 @@ func wholes(c *plan.Call, o *task.Operator) [][]partition.Partition {
 
 // tensors returns the memory of a call's parameters.
 func (in *Instance) tensors(c *plan.Call, sig *task.Signature, res *task.Resolution) [][]Tensor {
-	out := make([][]Tensor, len(sig.Params))
+	memory := in.loading
+	if memory == nil {
+		memory = &loading{}
+	}
+	out := memory.params.Make(len(sig.Params))
 	var off int64 // within each worker's scratch memory
 	for i, p := range sig.Params {
-		for _, b := range c.Params[i] {
-			var t Tensor // of an unused gradient
-			if b.Root != plan.NoRoot {
-				t = Tensor{in.plan.Operand(b), in.data[b.Root], b.Mode}
+		if len(c.Params[i]) > 0 {
+			out[i] = memory.tensors.Make(len(c.Params[i]))
+		}
+		for k, b := range c.Params[i] {
+			if b.Root != plan.NoRoot { // else an unused gradient
+				out[i][k] = Tensor{in.plan.Operand(b), in.data[b.Root], b.Mode}
 			}
-			out[i] = append(out[i], t)
 		}
 		if !sig.Operator.Slots[p.Slot].PerWorker {
 			continue
@@ -428,7 +486,7 @@ func (in *Instance) tensors(c *plan.Call, sig *task.Signature, res *task.Resolut
 		for _, o := range res.Operands(p.Slot) {
 			o = in.engine.target.Operand(o)
 			for _, s := range in.scratch[c.Device] {
-				t := Tensor{Operand: o} // without bytes, if the plan asks for too few
+				t := Tensor{Operand: task.Operand{Type: o.Type, Shape: slices.Clone(o.Shape)}} // without bytes, if the plan asks for too few
 				if off+o.Bytes() <= s.Size {
 					t.Region = Region{s.Memory, s.Off + off, o.Bytes()}
 				}

@@ -131,7 +131,7 @@ func passedNames(s *task.Signature) (names []string) {
 
 // decodePassed returns the values of the arguments that the caller of a task passed, as the plan holds them.
 func decodePassed(c *plan.Call, sig *task.Signature) (*task.Passed, error) {
-	values := map[int][]any{}
+	var values map[int][]any
 	for i := range sig.Args {
 		a := &sig.Args[i]
 		if a.From != task.FromCall {
@@ -141,10 +141,14 @@ func decodePassed(c *plan.Call, sig *task.Signature) (*task.Passed, error) {
 		if !ok {
 			data = []byte("[]")
 		}
-		var err error
-		if values[a.Slot], err = a.Decode(sig, data); err != nil {
+		list, err := a.Decode(sig, data)
+		if err != nil {
 			return nil, err
 		}
+		if values == nil {
+			values = map[int][]any{}
+		}
+		values[a.Slot] = list
 	}
 	return task.NewPassed(values), nil
 }

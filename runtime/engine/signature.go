@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
@@ -22,10 +23,33 @@ func misfit(sig *task.Signature, slot, want, got string) error {
 func slotName(sig *task.Signature, param int) string {
 	p := &sig.Params[param]
 	if p.Grad {
-		return "grad of " + sig.Operator.Slots[p.Slot].Name
+		return gradOf + sig.Operator.Slots[p.Slot].Name
 	}
 	return sig.Operator.Slots[p.Slot].Name
 }
+
+// namesSlots reports whether a call names the slots of the parameters of its task.
+func namesSlots(c *plan.Call, sig *task.Signature) bool {
+	if len(c.Slots) != len(sig.Params) {
+		return false
+	}
+	for i, name := range c.Slots {
+		p := &sig.Params[i]
+		if p.Grad {
+			var ok bool
+			if name, ok = strings.CutPrefix(name, gradOf); !ok {
+				return false
+			}
+		}
+		if name != sig.Operator.Slots[p.Slot].Name {
+			return false
+		}
+	}
+	return true
+}
+
+// gradOf begins the name of the slot of a gradient, as plans write it.
+const gradOf = "grad of "
 
 // checkNames checks that a call names its operator and its task as they are registered, and no other slots than those of the
 // operator.
@@ -34,11 +58,11 @@ func checkNames(c *plan.Call, sig *task.Signature) error {
 	if c.Operator != operator.FullName() || c.Task != sig.Task {
 		return misfit(sig, "", "a call of this task", "one of "+c.Operator+"."+c.Task)
 	}
-	slots := make([]string, len(sig.Params))
-	for i := range sig.Params {
-		slots[i] = slotName(sig, i)
-	}
-	if len(c.Slots) > 0 && !slices.Equal(c.Slots, slots) {
+	if len(c.Slots) > 0 && !namesSlots(c, sig) {
+		slots := make([]string, len(sig.Params))
+		for i := range sig.Params {
+			slots[i] = slotName(sig, i)
+		}
 		return misfit(sig, "", fmt.Sprintf("the slots %q", slots), fmt.Sprintf("%q", c.Slots))
 	}
 	known := func(name string) error {
@@ -200,6 +224,9 @@ func (in *Instance) checkState(c *plan.Call, sig *task.Signature) error {
 // checkStates checks the nodes with state by themselves: each has one state, made by the init task of its operator and freed by
 // its cleanup task, and a call that uses it.
 func (in *Instance) checkStates() error {
+	if len(in.plan.States) == 0 {
+		return nil
+	}
 	calls := map[string]*plan.Call{}
 	for i := range in.plan.Calls {
 		calls[in.plan.Calls[i].Node] = &in.plan.Calls[i]

@@ -132,6 +132,9 @@ func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 
 // demands reports whether an access demands from tiles what constraints say of tensor k of a parameter, or more.
 func (c *bound) demands(param, k int, a *region.Access, view bool) bool {
+	if c.limits == nil {
+		return true
+	}
 	limit := c.limits.Of(c.Signature.ParamName(param), k)
 	if limit.Extents == nil {
 		return true
@@ -150,5 +153,5 @@ func (c *bound) demands(param, k int, a *region.Access, view bool) bool {
 
 // declares reports whether an access is one to all of a root, with a permission and a reduction.
 func (in *Instance) declares(a *region.Access, root region.Root, p perm.Perm, r perm.Redop) bool {
-	return a.Root == root && a.Perm == p && a.Redop == r && a.Contains(region.Whole(root, in.plan.Roots[root].Shape))
+	return a.Root == root && a.Perm == p && a.Redop == r && a.Covers(in.plan.Roots[root].Shape)
 }

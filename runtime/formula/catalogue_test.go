@@ -77,6 +77,18 @@ func TestDerivedGradients(t *testing.T) {
 	forEachUse(t, formula.CompareGradients)
 }
 
+// TestReach compares what elements of results are computed from with what changes them, at all examples of the catalogue.
+func TestReach(t *testing.T) {
+	results, changing := 0, 0
+	forEachUse(t, func(t *testing.T, _ *task.Operator, u *program.Use, r *task.Resolution) {
+		n, m := formula.CompareReach(t, u, r)
+		results, changing = results+n, changing+m
+	})
+	if results < 300 || changing < 250 {
+		t.Errorf("want 300 results, of which 250 change, got %d and %d", results, changing)
+	}
+}
+
 // TestScatterFollows checks what specs say of gradients that are written once. Three operators say so of what they look up,
 // since no two of their indices are equal; formulas cannot tell.
 func TestScatterFollows(t *testing.T) {

@@ -45,9 +45,6 @@ func (k deviceKernel) bind(a *task.Accessor) ([]op.Body, error) { return k.host.
 // Lower returns the device code of the task for a use.
 func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	s := k.signature
-	if slices.ContainsFunc(s.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }) {
-		return nil, fmt.Errorf("%w that folds into what a tensor holds", gpu.ErrHost)
-	}
 	if err := complete(s, a); err != nil {
 		return nil, err
 	}
@@ -63,7 +60,7 @@ func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
 	}
-	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.bounded())
+	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.bounded(), l.folds())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
 	}
@@ -89,6 +86,21 @@ func (l *layout) bounded() []cugen.Bounded {
 			if t.Slot == p.Slot && !l.tensors[i].Local {
 				out = append(out, cugen.Bounded{Tensor: i, Bound: bound})
 			}
+		}
+	}
+	return out
+}
+
+// folds lists the tensors into which the task folds values.
+func (l *layout) folds() []cugen.Into {
+	var out []cugen.Into
+	for i, t := range l.program.Tensors {
+		at, ok := l.places[i]
+		if !ok || t.Old >= 0 {
+			continue
+		}
+		if p := l.kernel.signature.Params[at.param]; p.Perm == perm.Reduce {
+			out = append(out, cugen.Into{Tensor: i, Redop: p.Redop})
 		}
 	}
 	return out

@@ -5,3 +5,6 @@ var UseOf = useOf
 
 // CompareGradients is compareGradients, for tests of the catalogue, which imports this package.
 var CompareGradients = compareGradients
+
+// CompareReach is compareReach, for tests of the catalogue, too.
+var CompareReach = compareReach

@@ -163,7 +163,7 @@ func (g *Graph) constant(name string, o task.Operand, value float64) Tensor {
 // that all programs of a graph name their gradients alike.
 func (g *Graph) free(name string) string {
 	free := name
-	for i := 1; g.names[free] > 0; i++ {
+	for i := 1; g.names.asked(free) > 0; i++ {
 		free = fmt.Sprintf("%s_%d", name, i)
 	}
 	return free

@@ -7,7 +7,6 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -225,7 +224,7 @@ func (b *Binding[S]) Invocation() (*Invocation, error) {
 			if !got[k].Valid() && !wanted {
 				continue
 			}
-			if w, g := want[k], got[k].Operand(); w.Type != g.Type || !shape.Equal(w.Shape, g.Shape) {
+			if w := want[k]; w.Type != got[k].Type() || !got[k].ShapeIs(w.Shape) {
 				b.fail(p.Slot, w.String(), got[k].String())
 			}
 		}

@@ -9,11 +9,10 @@ package graph
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -42,16 +41,16 @@ const (
 )
 
 type info struct {
-	id      int
+	number  uint64 // that no other tensor has
 	name    string
 	operand task.Operand
+	id      int32 // in its graph
 	kind    kind
-	node    *Node // the node that makes it, or owns it as a weight
-	slot    int
+	train   bool // of a variable: it gets a gradient and an update
 	device  int
+	node    *Node                // the node that makes it, or owns it as a weight
 	init    *initializer         // of a variable
 	source  Tensor               // of a variable: one on another device that gives its first value; none if init does
-	train   bool                 // of a variable: it gets a gradient and an update
 	value   float64              // of a constant
 	whole   *partition.Partition // of the tensor of which it is a part; nil if it is whole
 }
@@ -113,6 +112,17 @@ func (t Tensor) Operand() task.Operand {
 	return task.Operand{Type: t.operand.Type, Shape: slices.Clone(t.operand.Shape)}
 }
 
+// ShapeIs reports whether the tensor has these extents.
+func (t Tensor) ShapeIs(dims []int) bool { return t.Valid() && shape.Equal(t.operand.Shape, dims) }
+
+// Elements returns the number of elements; of none, 0.
+func (t Tensor) Elements() int {
+	if !t.Valid() {
+		return 0
+	}
+	return shape.Prod(t.operand.Shape)
+}
+
 // String formats the tensor as name f32[2, 3].
 func (t Tensor) String() string {
 	if !t.Valid() {
@@ -129,17 +139,19 @@ type Graph struct {
 	mark    string // ends the names of nodes and inputs, and so is a part of all names
 	nodes   []*Node
 	tensors []*info
-	names   map[string]int    // how often a name was asked for
-	places  map[string]string // of a node or an input, by name: the file and line that inserted it
+	names   names
 	errs    []error
 	base    *Graph // another graph whose tensors this one may use; nil if none
 	limiter task.Limiter
+	// resolutions are those of its nodes. known is what the caller passes for the node that is inserted.
+	resolutions task.Resolutions
+	known       task.Given
 }
 
 // New returns an empty graph. The seed decides, together with the names of weights and nodes, the first values of weights and
 // what nodes draw at random.
 func New(seed uint64) *Graph {
-	return &Graph{seed: seed, names: map[string]int{}, places: map[string]string{}}
+	return &Graph{seed: seed, names: newNames()}
 }
 
 // OnDevice returns an empty graph like New, whose tensors lie on a device and whose operators run there. Names of
@@ -155,7 +167,7 @@ func OnDevice(seed uint64, device int) *Graph {
 
 // Err returns all mistakes made so far, joined, or nil.
 func (g *Graph) Err() error {
-	if g == nil || g.names == nil {
+	if g == nil || g.names.numbers == nil {
 		return errNoGraph
 	}
 	return errors.Join(g.errs...)
@@ -165,7 +177,7 @@ var errNoGraph = errors.New("graph: want a graph that New has made, got none")
 
 // must panics for a nil or zero graph: there is nothing that could keep the error.
 func (g *Graph) must() {
-	if g == nil || g.names == nil {
+	if g == nil || g.names.numbers == nil {
 		panic(errNoGraph.Error())
 	}
 }
@@ -196,20 +208,30 @@ func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
 		return Tensor{}
 	}
 	in := g.tensor(info{name: g.unique(name + g.mark), operand: o, kind: input})
-	g.places[in.name] = place(2)
+	g.names.put(in.name, caller(2))
 	return in
 }
 
 func (g *Graph) tensor(in info) Tensor {
-	in.id, in.device = len(g.tensors), g.device
-	g.tensors = append(g.tensors, &in)
+	in.id, in.device = int32(len(g.tensors)), g.device
+	t := numbered(in)
+	g.tensors = append(g.tensors, t.info)
+	return t
+}
+
+// tensors counts the tensors that were made.
+var tensors atomic.Uint64
+
+// numbered returns a new tensor.
+func numbered(in info) Tensor {
+	in.number = tensors.Add(1) - 1
 	return Tensor{info: &in}
 }
 
 // has reports whether t is a tensor of g.
 func (g *Graph) has(t Tensor) bool {
 	for ; g != nil; g = g.base {
-		if t.id < len(g.tensors) && g.tensors[t.id] == t.info {
+		if int(t.id) < len(g.tensors) && g.tensors[t.id] == t.info {
 			return true
 		}
 	}
@@ -218,12 +240,11 @@ func (g *Graph) has(t Tensor) bool {
 
 // unique returns name, or name_1, name_2, ... if it is taken.
 func (g *Graph) unique(name string) string {
-	n := g.names[name]
-	g.names[name]++
+	n := g.names.ask(name)
 	if n == 0 {
 		return name
 	}
-	return g.unique(fmt.Sprintf("%s_%d", name, n))
+	return g.unique(name + "_" + strconv.Itoa(n))
 }
 
 // marked returns a name with the mark of the graph. A name that was made from that of a tensor may have it already.
@@ -239,11 +260,11 @@ func (g *Graph) claim(name string) error {
 	if !utf8.ValidString(name) {
 		return fmt.Errorf("want a name in UTF-8, as plans and files hold names, got %q", name)
 	}
-	if g.names[name] == 0 {
+	if g.names.asked(name) == 0 {
 		return nil
 	}
 	got := "that of a tensor"
-	if at, ok := g.places[name]; ok {
+	if at := g.names.place(name); at != "" {
 		got = "one that " + at + " gave already"
 	}
 	return fmt.Errorf("want a name that nothing else in the graph has, got %s", got)
@@ -251,19 +272,10 @@ func (g *Graph) claim(name string) error {
 
 // fail keeps err with the source position skip frames above the caller of fail's caller.
 func (g *Graph) fail(skip int, err error) {
-	if at := place(skip + 2); at != "" {
+	if at := place(caller(skip + 2)); at != "" {
 		err = fmt.Errorf("%s: %w", at, err)
 	}
 	g.errs = append(g.errs, err)
-}
-
-// place returns the file and line skip calls above place itself, or nothing if they are not known.
-func place(skip int) string {
-	_, file, line, ok := runtime.Caller(skip)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
 }
 
 // Node is an operator applied to tensors.
@@ -357,7 +369,7 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 	for _, o := range opts {
 		o(&in.opts)
 	}
-	for _, slot := range slices.Sorted(maps.Keys(in.opts.optional)) {
+	for _, slot := range sorted(in.opts.optional) {
 		if slot < 0 || slot >= len(op.Slots) || op.Slots[slot].Role != task.RoleInput || !op.Slots[slot].Optional {
 			in.fail("the number of an optional input for With", fmt.Sprint(slot))
 			continue
@@ -426,23 +438,41 @@ func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
 
 // checkArgs checks the values that the caller passes to the operator's tasks.
 func (in *Insertion[S]) checkArgs() error {
-	taken := map[int]bool{}
 	for _, sig := range in.op.Signatures {
 		for i := range sig.Args {
 			if a := &sig.Args[i]; a.From == task.FromCall {
-				taken[a.Slot] = true
 				if err := a.Check(sig, in.args[a.Slot]); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	for _, slot := range slices.Sorted(maps.Keys(in.args)) {
-		if !taken[slot] {
+	for _, slot := range sorted(in.args) {
+		taken := func(sig *task.Signature) bool {
+			a := sig.Arg(slot)
+			return a != nil && a.From == task.FromCall
+		}
+		if !slices.ContainsFunc(in.op.Signatures, taken) {
 			return &op.Error{Operator: in.op.FullName(), Slot: in.op.Slots[slot].Name, Want: "an argument that the caller passes", Got: "one that no caller does"}
 		}
 	}
 	return nil
+}
+
+// passes returns what the caller passes, but for the values of arguments. The next node of the graph uses its memory again.
+func (in *Insertion[S]) passes() task.Given {
+	known := &in.g.known
+	for len(known.Operands) < len(in.given) {
+		known.Operands, known.Values = append(known.Operands, nil), append(known.Values, 0)
+	}
+	given := task.Given{Operands: known.Operands[:len(in.given)], Requested: in.wants, Values: known.Values[:len(in.given)]}
+	for i, ts := range in.given {
+		given.Operands[i], given.Values[i] = given.Operands[i][:0], 0
+		for _, t := range ts {
+			given.Operands[i] = append(given.Operands[i], t.operand)
+		}
+	}
+	return given
 }
 
 // Node resolves shapes, makes the node's outputs and weights, and adds it to the graph. It returns
@@ -465,20 +495,14 @@ func (in *Insertion[S]) Node() *Node {
 		}
 		return nil
 	}
-	given := task.NoneGiven(&op.Operator)
-	given.Requested = in.wants
-	for i, ts := range in.given {
-		for _, t := range ts {
-			given.Operands[i] = append(given.Operands[i], t.operand)
-		}
-	}
+	given := in.passes()
 	err := in.checkArgs()
 	if err != nil {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
 	given.Pass(in.args)
-	res, err := task.Resolve(&op.Operator, in.attrs, given)
+	res, err := g.resolutions.Resolve(&op.Operator, in.attrs, given)
 	if err != nil {
 		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
 		return nil
@@ -493,10 +517,10 @@ func (in *Insertion[S]) Node() *Node {
 			return nil
 		}
 	}
-	n := &Node{Op: op, Name: g.unique(g.marked(name)), Attrs: in.attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
+	n := &Node{Op: op, Name: g.unique(g.marked(name)), Attrs: res.Attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
 		constraints: in.opts.constraints}
 	n.Seed = g.seedOf(n.Name)
-	g.places[n.Name] = place(in.skip + 1)
+	g.names.put(n.Name, caller(in.skip+1))
 	for i := range op.Slots {
 		s := &op.Slots[i]
 		switch s.Role {
@@ -508,7 +532,7 @@ func (in *Insertion[S]) Node() *Node {
 				continue
 			}
 			for k, o := range res.Operands(i) {
-				t := info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: n, slot: i}
+				t := info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: n}
 				if s.Variadic {
 					t.name += fmt.Sprintf(".%d", k)
 				}

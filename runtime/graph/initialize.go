@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"math"
 	"slices"
 
@@ -52,7 +51,7 @@ func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
 
 // checkInits reports an initializer for a slot that is no weight of the node's own.
 func (in *Insertion[S]) checkInits() error {
-	for _, slot := range slices.Sorted(maps.Keys(in.opts.inits)) {
+	for _, slot := range sorted(in.opts.inits) {
 		if slot < 0 || slot >= len(in.op.Slots) {
 			return &op.Error{Operator: in.op.FullName(), Want: "the number of a weight for Init", Got: fmt.Sprint(slot)}
 		}

@@ -1,9 +1,6 @@
 package graph
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
@@ -65,7 +62,7 @@ func Constrain(kind task.Kind, c partition.Constraint) Option {
 
 // checkConstraints reports a constraint on a task that the operator does not have, or that its launches cannot have.
 func (in *Insertion[S]) checkConstraints() error {
-	for _, kind := range slices.Sorted(maps.Keys(in.opts.constraints)) {
+	for _, kind := range sorted(in.opts.constraints) {
 		sig := in.op.Signature(kind)
 		if sig == nil {
 			return &op.Error{Operator: in.op.FullName(), Want: "a constraint on a task of the operator", Got: "one on " + kind.String()}

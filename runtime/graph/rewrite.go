@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -35,8 +34,12 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 			}
 		}
 	}
+	var resolutions *task.Resolutions
+	if g := n.Origin().graph; g != nil {
+		resolutions = &g.resolutions
+	}
 	var err error
-	if c.Resolved, err = task.Resolve(&n.Op.Operator, attrs, given); err != nil {
+	if c.Resolved, err = resolutions.Resolve(&n.Op.Operator, attrs, given); err != nil {
 		return nil, err
 	}
 	for slot := range c.slots {
@@ -44,7 +47,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 		want := c.Resolved.Operands(slot)
 		if s.Role == task.RoleSaved {
 			for _, o := range want {
-				c.slots[slot] = append(c.slots[slot], Tensor{info: &info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: c, slot: slot}})
+				c.slots[slot] = append(c.slots[slot], numbered(info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: c}))
 			}
 		}
 		if s.Role == task.RoleScratch || s.Role == task.RoleArgument {
@@ -57,7 +60,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 			return nil, &op.Error{Operator: n.Op.FullName(), Slot: s.Name, Want: count(len(want)), Got: count(len(c.slots[slot]))}
 		}
 		for k, t := range c.slots[slot] {
-			if want[k].Type != t.Type() || !shape.Equal(want[k].Shape, t.Shape()) {
+			if want[k].Type != t.Type() || !t.ShapeIs(want[k].Shape) {
 				return nil, &op.Error{Operator: n.Op.FullName(), Slot: s.Name, Want: want[k].String(), Got: t.String()}
 			}
 		}
@@ -86,7 +89,7 @@ func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
 // NoGradient returns a step that provides a gradient of zeros for an output on which nothing depends,
 // and the gradient.
 func NoGradient(of Tensor) (Step, Tensor) {
-	t := Tensor{info: &info{name: "grad of " + of.name, operand: of.operand, kind: constant, device: of.device}}
+	t := numbered(info{name: "grad of " + of.name, operand: of.operand, kind: constant, device: of.device})
 	return Step{Phase: Backward, Fill: &Fill{Tensor: t}}, t
 }
 

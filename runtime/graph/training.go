@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/task"
@@ -42,6 +41,10 @@ type Share struct{ Loss, Aux float64 }
 // clears them. Micro-batches of several sizes have programs of their own graphs, with shares of their
 // own. The update of any of them serves all, since weights and sums have the same names. The step equals that of Training
 // with a batch of all samples, except for rounding and for operators that depend on the whole batch.
+//
+// A node whose output the optimizer takes, such as a learning rate, is run by the second program. The first one runs it, too, if it is fetched
+// or the loss depends on it. This is an error unless both compute the same: the node, and those that it depends on, change no weight and depend
+// neither on the number of the run nor on random numbers.
 func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch ...Tensor) (micro, update *Program, err error) {
 	micro, update = &Program{Name: "micro-batch"}, &Program{Name: "update"}
 	sums := func(w Tensor) Tensor {
@@ -64,6 +67,9 @@ func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch
 	if err := update.update(g, loss, optimizer, weights, grads); err != nil {
 		return nil, nil, err
 	}
+	if err := update.repeats(micro); err != nil {
+		return nil, nil, err
+	}
 	for _, w := range weights {
 		if sum, ok := grads[w]; ok {
 			update.Steps = append(update.Steps, Step{Phase: Update, Fill: &Fill{Tensor: sum}})
@@ -71,6 +77,46 @@ func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch
 	}
 	update.collect()
 	return micro, update, nil
+}
+
+// repeats returns an error if the program runs a node that the program of micro-batches runs, too, and that does not give the same there.
+func (p *Program) repeats(micro *Program) error {
+	runs := map[*Node]bool{}
+	for _, s := range micro.Steps {
+		if s.Invocation != nil {
+			runs[s.Invocation.Node] = true
+		}
+	}
+	for _, s := range p.Steps {
+		if s.Invocation == nil || !runs[s.Invocation.Node] {
+			continue
+		}
+		if why := s.Invocation.differs(); why != "" {
+			return fmt.Errorf("graph: node %s: want a node that either micro-batches or the update run, got one that both run, and that %s; fetch nothing that depends on it, and "+
+				"give the optimizer a node of its own", s.Invocation.Node.Name, why)
+		}
+	}
+	return nil
+}
+
+// differs says why an invocation may give something else each time that it runs with the same inputs; "" if it does not.
+func (inv *Invocation) differs() string {
+	for _, a := range inv.Signature.Args {
+		switch a.From {
+		case task.FromIteration:
+			return "depends on the number of the run"
+		case task.FromSeed:
+			return "draws random numbers"
+		}
+	}
+	for i, p := range inv.Signature.Params {
+		for _, t := range inv.Operands[i] {
+			if t.Valid() && p.Perm.Writes() && t.kind == variable {
+				return "changes the weight " + t.name
+			}
+		}
+	}
+	return ""
 }
 
 // differentiate appends forward and backward from a loss. It returns the trainable weights that the
@@ -122,7 +168,7 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []Tensor, grads map[Tensor]Tensor) error {
 	// The updates have a graph of their own, so that another program of g names its optimizer's
 	// state alike.
-	u := &Graph{seed: g.seed, device: g.device, mark: g.mark, names: maps.Clone(g.names), places: maps.Clone(g.places), base: g}
+	u := &Graph{seed: g.seed, device: g.device, mark: g.mark, names: g.names.clone(), base: g}
 	if len(grads) == 0 {
 		return fmt.Errorf("graph: %s depends on no trainable weight", loss.name)
 	}

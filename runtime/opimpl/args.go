@@ -2,6 +2,7 @@ package opimpl
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
@@ -20,6 +21,9 @@ func Argument[T any, S ~int](a *Binder[S], slot S) T {
 	}
 	value := a.acc.Value(int(slot), arg)
 	v, ok := value.(T)
+	if arg.From == task.FromExpression {
+		own(reflect.ValueOf(&v).Elem())
+	}
 	if !ok {
 		a.fail(slot, whole, fmt.Sprintf("a value of type %T from %v", zero, arg.From), fmt.Sprintf("%T", value))
 	}

@@ -2,6 +2,8 @@ package opimpl
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -37,8 +39,34 @@ func (a *Binder[S]) fail(slot S, i int, want, got string) {
 // AttrsOf returns the attributes of the task's node.
 func AttrsOf[A task.Attrs, S ~int](a *Binder[S]) A { return a.acc.Attrs.(A) }
 
-// DimsOf returns the dimensions of the task's node.
-func DimsOf[D any, S ~int](a *Binder[S]) D { return *a.acc.Resolved.Dims.(*D) }
+// DimsOf returns the dimensions of the task's node. They share no memory with those of other nodes.
+func DimsOf[D any, S ~int](a *Binder[S]) D {
+	d := *a.acc.Resolved.Dims.(*D)
+	own(reflect.ValueOf(&d).Elem())
+	return d
+}
+
+// own gives a value slices of its own.
+func own(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			own(v.Field(i))
+		}
+	case reflect.Slice:
+		if v.IsNil() || !v.CanSet() {
+			return
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		v.Set(c)
+		if v.Type().Elem().Kind() == reflect.Slice {
+			for i := range v.Len() {
+				own(v.Index(i))
+			}
+		}
+	}
+}
 
 // elements returns the memory of b as a slice of T, after checking type and size.
 func elements[T dtype.Element, S ~int](a *Binder[S], slot S, i int, b task.Buffer) []T {
@@ -137,7 +165,7 @@ func (a *Binder[S]) contribution(slot S, i int) (b task.Buffer, used bool) {
 		return m[i], true
 	}
 	if o := a.acc.Resolved.Operands(int(slot)); i < len(o) {
-		b.Operand = o[i]
+		b.Operand = task.Operand{Type: o[i].Type, Shape: slices.Clone(o[i].Shape)}
 	}
 	return b, false
 }
@@ -196,17 +224,46 @@ func ReduceTo[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.Re
 	if !ok {
 		return tensor.Reduction[T]{}
 	}
-	op := perm.NoRedop
-	for _, p := range a.acc.Signature.Params {
-		if p.Slot == int(slot) && !p.Grad {
-			op = p.Redop
-		}
-	}
+	op := a.redop(slot)
 	v, ok := tensor.MakeReduction(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, op)
 	if !ok {
 		a.fail(slot, at(i), "elements that "+op.String()+" folds", b.Type.String())
 	}
 	return v
+}
+
+// redop returns the reduction operator of a slot.
+func (a *Binder[S]) redop(slot S) perm.Redop {
+	for _, p := range a.acc.Signature.Params {
+		if p.Slot == int(slot) && !p.Grad {
+			return p.Redop
+		}
+	}
+	return perm.NoRedop
+}
+
+// ReduceBy returns what returns the tensor of a slot into which the task folds values with a function of the module's own. The identity
+// that the spec gives must be one, which the function shows by folding two of them.
+func ReduceBy[T dtype.Element, S ~int](fold func(x, y T) T) func(a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
+	return func(a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
+		b, ok := a.one(slot, false, at(i))
+		if !ok {
+			return tensor.Reduction[T]{}
+		}
+		pkg, name, identity, _ := a.redop(slot).Own()
+		x := number[T](identity)
+		if y := fold(x, x); y != x {
+			a.fail(slot, at(i), fmt.Sprintf("an identity of %s.%s: that of two of them is the same", pkg, name), fmt.Sprintf("%v, which gives %v", x, y))
+		}
+		return tensor.MakeOwnReduction(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, fold)
+	}
+}
+
+// number returns a number as an element, in the way in which engines fill tensors with it.
+func number[T dtype.Element](v float64) T {
+	var x T
+	dtype.Of[T]().PutFloat64(unsafe.Slice((*byte)(unsafe.Pointer(&x)), unsafe.Sizeof(x)), v)
+	return x
 }
 
 // Optional returns a slot's tensor, read with get, if the slot has one.

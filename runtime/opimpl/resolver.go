@@ -17,6 +17,8 @@ type Resolver[S ~int] struct {
 	op  *task.Operator
 	res *task.Resolution
 	err error
+
+	usual [][2]int // tasks and steps with usual grains
 }
 
 // Resolve returns the function that applies an operator's rules, written for its attributes A and dimensions
@@ -36,6 +38,7 @@ func Resolve[S ~int, A task.Attrs, D any](rules func(r *Resolver[S], a A, d *D))
 		if r.err != nil {
 			return nil, r.err
 		}
+		r.keepSmall()
 		return r.res, nil
 	}
 }

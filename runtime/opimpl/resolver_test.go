@@ -103,7 +103,7 @@ func TestResolve(t *testing.T) {
 		}
 		r.Step(0, "a", 100)
 		r.StepBy(0, "b", 3, 5)
-		r.Cost(0, 20)
+		r.Cost(0, 1e6)
 	})
 	g := given(o)
 	g.Requested[slotAsked] = 1
@@ -132,7 +132,7 @@ func TestResolve(t *testing.T) {
 	if got := r.Work(0, 1); !got.Equal(op.Line(5, 3)) {
 		t.Errorf("task.Work = %v", got)
 	}
-	if got := r.Cost(0); got != (task.Cost{Known: true, Flops: 20}) {
+	if got := r.Cost(0); got != (task.Cost{Known: true, Flops: 1e6}) {
 		t.Errorf("task.Cost = %v", got)
 	}
 }
@@ -158,13 +158,46 @@ func TestWork(t *testing.T) {
 		{1, 0, []int{0}, flat(op.Axis{Over: 1, Grain: 1}, op.Axis{Over: 0, Grain: 1})},
 	}
 	for _, tt := range tests {
-		o := operator(func(r *Resolver[int]) { r.StepBy(0, "a", tt.grain, append([]int{tt.over}, tt.inner...)...) })
+		o := operator(func(r *Resolver[int]) {
+			r.StepBy(0, "a", tt.grain, append([]int{tt.over}, tt.inner...)...)
+			r.Cost(0, 1e6)
+		})
 		r, err := task.Resolve(o, anyAttrs{}, given(o))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := r.Work(0, 0); !got.Equal(tt.want) {
 			t.Errorf("StepBy(%d, %d, %v) = %v; want %v", tt.over, tt.grain, tt.inner, &got, tt.want)
+		}
+	}
+}
+
+// TestSmallTasks checks that tasks of few operations and elements stay whole unless their grains are given.
+func TestSmallTasks(t *testing.T) {
+	const taken = 20 // elements of what the caller gives
+	for _, tt := range []struct {
+		extent int
+		flops  float64
+		want   string
+	}{
+		{0, 0, "40 x 50 x 3 by 40 x 50 x 3, 40 by 7"},
+		{100, smallTask - 100 - taken, "40 x 50 x 3 by 40 x 50 x 3, 40 by 7"},
+		{100, smallTask - 99 - taken, "40 x 50 x 3 by 3 x 50 x 3, 40 by 7"},
+		{smallTask, 0, "40 x 50 x 3 by 3 x 50 x 3, 40 by 7"},
+	} {
+		o := operator(func(r *Resolver[int]) {
+			r.Set(slotOut, dtype.F32, tt.extent)
+			r.Step(0, "a", 40, 50, 3)
+			r.StepBy(0, "b", 7, 40)
+			r.Cost(0, tt.flops)
+		})
+		r, err := task.Resolve(o, anyAttrs{}, given(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := r.Work(0, 0), r.Work(0, 1)
+		if got := fmt.Sprintf("%v, %v", &a, &b); got != tt.want {
+			t.Errorf("%d elements and %v operations: want %s, got %s", tt.extent, tt.flops, tt.want, got)
 		}
 	}
 }

@@ -12,8 +12,12 @@ import (
 // usualTiles is the number of tiles into which the usual grains cut a grid, about.
 const usualTiles = 16
 
+// smallTask is up to how many operations and elements of tensors a task stays whole, with usual grains. It takes some microseconds, so a worker
+// spends more on taking its tiles than it saves.
+const smallTask = 1 << 16
+
 // Work gives the only step of a task its extents, and usual grains: they cut as many dimensions, from the first on, as
-// make some sixteen tiles. They leave the last of several dimensions whole, as kernels are fastest along it.
+// make some sixteen tiles. They leave the last of several dimensions whole, as kernels are fastest along it. A small task stays whole.
 func (r *Resolver[S]) Work(id task.ID, over ...int) { r.setWork(id, "", 0, over) }
 
 // WorkBy is Work with a grain for the first dimension.
@@ -37,6 +41,8 @@ func (r *Resolver[S]) setWork(id task.ID, name string, grain int, over []int) {
 	var g op.Grid
 	if g.Axis = usual(over[0]); grain > 0 {
 		g.Grain, left = grain, 1
+	} else {
+		r.usual = append(r.usual, r.step(id, name))
 	}
 	for i, n := range over[1:] {
 		if i == len(over)-2 {
@@ -46,6 +52,24 @@ func (r *Resolver[S]) setWork(id task.ID, name string, grain int, over []int) {
 	}
 	at := r.step(id, name)
 	r.res.Grids[at[0]][at[1]] = g
+}
+
+// keepSmall leaves the steps of small tasks whole, if they have usual grains.
+func (r *Resolver[S]) keepSmall() {
+	elements := 0
+	for _, operands := range r.res.Slots {
+		for _, o := range operands {
+			elements += shape.Prod(o.Shape)
+		}
+	}
+	for _, at := range r.usual {
+		if g := &r.res.Grids[at[0]][at[1]]; float64(elements)+r.res.Costs[at[0]].Flops <= smallTask {
+			g.Grain = max(g.Over, 1)
+			for d := range g.Inner {
+				g.Inner[d].Grain = max(g.Inner[d].Over, 1)
+			}
+		}
+	}
 }
 
 // step returns the numbers of a task and of one of its steps.

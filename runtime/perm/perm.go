@@ -4,7 +4,14 @@
 // of the view a kernel gets, the dependencies between tasks and which memory may be reused.
 package perm
 
-import "fmt"
+import (
+	"fmt"
+	"go/token"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Perm is a permission. The zero value None means that a task does not touch the tensor.
 type Perm uint8
@@ -60,50 +67,58 @@ func (p Perm) Reads() bool { return p == Read || p == ReadWrite }
 // Writes reports whether a task with permission p changes what later tasks see.
 func (p Perm) Writes() bool { return p == Write || p == ReadWrite || p == Reduce }
 
-// Redop is the operator of a reduction.
-type Redop uint8
+// Redop is the operator of a reduction: one of those below, or one of a module's own, such as "example.com/nn/folds.Farthest, 0": a
+// function in Go, fold(x, y), and its identity, for which fold(identity, x) is x.
+type Redop string
 
 const (
-	NoRedop Redop = iota
-	Sum
-	Prod
-	Min
-	Max
-	Or  // of integers bit by bit
-	And // of integers bit by bit
-	Xor // of integers bit by bit
+	NoRedop Redop = ""
+	Sum     Redop = "sum"
+	Prod    Redop = "prod"
+	Min     Redop = "min"
+	Max     Redop = "max"
+	Or      Redop = "or"  // of integers bit by bit
+	And     Redop = "and" // of integers bit by bit
+	Xor     Redop = "xor" // of integers bit by bit
 )
 
-var redops = [...]string{NoRedop: "", Sum: "sum", Prod: "prod", Min: "min", Max: "max", Or: "or", And: "and", Xor: "xor"}
+var redops = []string{string(Sum), string(Prod), string(Min), string(Max), string(Or), string(And), string(Xor)}
 
-// Redops returns the names of the reduction operators.
-func Redops() []string { return redops[1:] }
+// Redops returns the names of the reduction operators that every engine has.
+func Redops() []string { return slices.Clone(redops) }
 
-// Bitwise reports whether the operator folds bits: those of integers, or single ones of bool. The others fold numbers.
-func (r Redop) Bitwise() bool { return r >= Or }
+// Bitwise reports whether the operator folds bits: those of integers, or single ones of bool. Sums, products and extremes fold numbers.
+func (r Redop) Bitwise() bool { return r == Or || r == And || r == Xor }
 
-// String returns the name that specs use, "" for NoRedop.
-func (r Redop) String() string {
-	if int(r) < len(redops) {
-		return redops[r]
+// String returns the text that specs use, "" for NoRedop.
+func (r Redop) String() string { return string(r) }
+
+// Own returns the parts of an operator of a module's own: the import path and the name of the function, and its identity. In an integer
+// type, an infinity stands for the bound of the type; in bool, 0 stands for false. ok is false for other operators.
+func (r Redop) Own() (pkg, function string, identity float64, ok bool) {
+	call, number, two := strings.Cut(string(r), ", ")
+	dot := strings.LastIndexByte(call, '.')
+	if !two || dot <= 0 || strings.ContainsFunc(call, func(c rune) bool { return c <= ' ' || strings.ContainsRune(`"\\,()`, c) }) ||
+		dot < strings.LastIndexByte(call, '/') || !token.IsExported(call[dot+1:]) || !token.IsIdentifier(call[dot+1:]) {
+		return "", "", 0, false
 	}
-	return fmt.Sprintf("perm.Redop(%d)", uint8(r))
+	identity, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsNaN(identity) {
+		return "", "", 0, false
+	}
+	return call[:dot], call[dot+1:], identity, true
 }
 
-// ParseRedop returns the reduction operator of a name.
-func ParseRedop(name string) (Redop, error) {
-	for i, n := range redops[1:] {
-		if n == name {
-			return Redop(i + 1), nil
-		}
+// ParseRedop returns the reduction operator of a text.
+func ParseRedop(text string) (Redop, error) {
+	r := Redop(text)
+	if _, _, _, own := r.Own(); own || slices.Contains(redops, text) {
+		return r, nil
 	}
-	return NoRedop, fmt.Errorf("unknown reduction operator %q", name)
+	return NoRedop, fmt.Errorf("unknown reduction operator %q", text)
 }
 
-// MarshalText writes the name that specs use.
-func (r Redop) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads a name, or nothing for NoRedop.
+// UnmarshalText reads what ParseRedop accepts, or nothing for NoRedop.
 func (r *Redop) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*r = NoRedop

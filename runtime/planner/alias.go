@@ -13,22 +13,25 @@ import (
 // aliases lists the tensors of a program that share memory with others, and the steps that need not run for that
 // reason.
 type aliases struct {
-	of    map[graph.Tensor]graph.Tensor // per tensor: the one in whose memory it lies
-	pairs map[int][]plan.Pair           // per step: the parameters that share memory
-	idle  map[int]bool                  // steps whose outputs are all views
+	of    graph.Table[graph.Tensor] // per tensor: the one in whose memory it lies; none if it has its own
+	pairs [][]plan.Pair             // per step: the parameters that share memory
+	idle  []bool                    // per step: whether its outputs are all views
 }
 
 // root returns the tensor in whose memory t lies: itself, unless it is an alias.
 func (a *aliases) root(t graph.Tensor) graph.Tensor {
 	t = t.Root()
-	if m, ok := a.of[t]; ok {
+	if m := *a.of.At(t); m.Valid() {
 		return m
 	}
 	return t
 }
 
-// span is the steps that access a memory.
-type span struct{ first, last, lastWrite int }
+// span is the steps that access a memory, counted from 1; 0 stands for none.
+type span struct {
+	first, last, lastWrite int32
+	pinned                 bool // fed, or a variable
+}
 
 // findAliases decides which tensors share memory.
 //
@@ -36,24 +39,22 @@ type span struct{ first, last, lastWrite int }
 // neither is fed, fetched or a variable. A view has the same elements, so both may be read as long as no step
 // writes either. Accesses to shared memory are accesses to one root, so dependencies follow as for any other.
 func findAliases(prog *graph.Program) *aliases {
-	a := &aliases{of: map[graph.Tensor]graph.Tensor{}, pairs: map[int][]plan.Pair{}, idle: map[int]bool{}}
+	a := &aliases{pairs: make([][]plan.Pair, len(prog.Steps)), idle: make([]bool, len(prog.Steps))}
 	spans := spansOf(prog)
-	pinned := map[graph.Tensor]bool{}
-	for _, t := range slices.Concat(prog.Fed, prog.Variables) {
-		pinned[t.Root()] = true
-	}
 	explicit := map[*graph.Node]bool{} // nodes in an explicit order
-	for _, s := range prog.Steps {
-		if s.Invocation == nil {
+	for i := range prog.Steps {
+		inv := prog.Steps[i].Invocation
+		if inv == nil {
 			continue
 		}
-		for _, m := range s.Invocation.Node.Preceding() {
-			explicit[m.Origin()], explicit[s.Invocation.Node.Origin()] = true, true
+		for _, m := range inv.Node.Preceding() {
+			explicit[m.Origin()], explicit[inv.Node.Origin()] = true, true
 		}
 	}
-	for i, s := range prog.Steps {
-		inv := s.Invocation
-		if inv == nil {
+	end := int32(len(prog.Steps)) + 1 // behind the last step
+	for i := range prog.Steps {
+		inv, now := prog.Steps[i].Invocation, int32(i)+1
+		if inv == nil || len(inv.Signature.InPlace) == 0 {
 			continue
 		}
 		views := 0
@@ -68,22 +69,22 @@ func findAliases(prog *graph.Program) *aliases {
 			}
 			to = to.Root()
 			mem := a.root(from)
-			if to.Type() != from.Type() || to.Operand().Bytes() != from.Operand().Bytes() ||
-				pinned[to] || spans[to].last == len(prog.Steps) || spans[to].first < i || a.accesses(inv, mem) != 1 {
+			m, t := spans.At(mem), spans.At(to)
+			if to.Type() != from.Type() || to.Elements() != from.Elements() ||
+				t.pinned || t.last == end || t.first < now || a.accesses(inv, mem) != 1 {
 				continue
 			}
-			view := p.View && onlyViews(inv) && !explicit[inv.Node.Origin()] && spans[mem].lastWrite < i && spans[to].lastWrite == i
-			if !view && (pinned[mem] || spans[mem].last > i) {
+			view := p.View && onlyViews(inv) && !explicit[inv.Node.Origin()] && m.lastWrite < now && t.lastWrite == now
+			if !view && (m.pinned || m.last > now) {
 				continue
 			}
-			a.of[to] = mem
+			*a.of.At(to) = mem
 			a.pairs[i] = append(a.pairs[i], pair)
 			if p.View {
 				views++
 			}
-			m, t := spans[mem], spans[to]
 			m.last = max(m.last, t.last)
-			if !view || t.lastWrite > i {
+			if !view || t.lastWrite > now {
 				m.lastWrite = max(m.lastWrite, t.lastWrite)
 			}
 		}
@@ -118,39 +119,57 @@ func pairOf(inv *graph.Invocation, p task.InPlace) (pair plan.Pair, ok bool) {
 
 // onlyViews reports whether everything that an invocation writes may be a view.
 func onlyViews(inv *graph.Invocation) bool {
-	views := map[int]bool{}
-	for _, p := range inv.Signature.InPlace {
-		if pair, ok := pairOf(inv, p); ok && p.View {
-			views[pair.Param] = true
-		}
-	}
+	views := 0
 	for i, p := range inv.Signature.Params {
-		if p.Perm.Writes() && p.Perm != perm.Scratch && len(inv.Operands[i]) > 0 && !views[i] {
+		if view(inv, i) {
+			views++
+			continue
+		}
+		if p.Perm.Writes() && p.Perm != perm.Scratch && len(inv.Operands[i]) > 0 {
 			return false
 		}
 	}
-	return len(views) > 0
+	return views > 0
+}
+
+// view reports whether the tensor of a parameter may be a view of that of another.
+func view(inv *graph.Invocation, param int) bool {
+	return slices.ContainsFunc(inv.Signature.InPlace, func(p task.InPlace) bool {
+		if !p.View {
+			return false
+		}
+		pair, ok := pairOf(inv, p)
+		return ok && pair.Param == param
+	})
 }
 
 // spansOf returns the steps that access each tensor. A fetched tensor is read after the last.
-func spansOf(prog *graph.Program) map[graph.Tensor]*span {
-	spans := map[graph.Tensor]*span{}
-	note := func(t graph.Tensor, step int, writes bool) {
-		s := spans[t]
-		if s == nil {
-			s = &span{first: step, last: step, lastWrite: -1}
-			spans[t] = s
-		}
-		s.last = max(s.last, step)
-		if writes {
-			s.lastWrite = max(s.lastWrite, step)
-		}
-	}
+func spansOf(prog *graph.Program) *graph.Table[span] {
+	spans := &graph.Table[span]{}
 	for i := range prog.Steps {
-		prog.Steps[i].Each(func(t graph.Tensor, writes bool) { note(t, i, writes) })
+		step := int32(i) + 1
+		prog.Steps[i].Each(func(t graph.Tensor, writes bool) {
+			s := spans.At(t)
+			if s.first == 0 {
+				s.first = step
+			}
+			s.last = step
+			if writes {
+				s.lastWrite = step
+			}
+		})
 	}
 	for _, t := range prog.Fetched {
-		note(t.Root(), len(prog.Steps), false)
+		s := spans.At(t)
+		if s.last = int32(len(prog.Steps)) + 1; s.first == 0 {
+			s.first = s.last
+		}
+	}
+	for _, t := range prog.Fed {
+		spans.At(t).pinned = true
+	}
+	for _, t := range prog.Variables {
+		spans.At(t).pinned = true
 	}
 	return spans
 }

@@ -10,21 +10,54 @@ import (
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/region"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// call returns a call of a node's task without tensors.
+// likeCall is what calls have in common that differ in their nodes and tensors.
+type likeCall struct {
+	signature *task.Signature
+	resolved  *task.Resolution
+}
+
+// call returns a call of a node's task without tensors. Calls that are alike share what depends on the use of the operator.
 func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
+	key := likeCall{sig, n.Resolved}
+	like, same := b.like[key], n.Attrs == n.Resolved.Attrs
+	if like == nil || !same {
+		like = &plan.Call{}
+		if err := describe(like, n, sig); err != nil {
+			return plan.Call{}, err
+		}
+	}
+	if same {
+		b.like[key] = like
+	}
+	c := *like
+	c.Node, c.Phase, c.Device = n.Name, phase.String(), n.Device
+	c.Params = b.params.Make(len(sig.Params))
+	for i, wholes := range n.Wholes() {
+		if len(wholes) > 0 {
+			if c.Wholes == nil {
+				c.Wholes = map[string][]partition.Partition{}
+			}
+			c.Wholes[sig.Operator.Slots[i].Name] = wholes
+		}
+	}
+	for i := range c.Params {
+		c.Params[i] = []plan.Bound{}
+	}
+	return c, nil
+}
+
+// describe fills in what a call says of the use of an operator.
+func describe(c *plan.Call, n *graph.Node, sig *task.Signature) error {
 	op, res := sig.Operator, n.Resolved
 	attrs, err := attr.Marshal(n.Attrs)
 	if err != nil {
-		return plan.Call{}, fmt.Errorf("node %s: %w", n.Name, err)
+		return fmt.Errorf("node %s: %w", n.Name, err)
 	}
-	c := plan.Call{Node: n.Name, Operator: op.FullName(), Task: sig.Task, ID: sig.ID, Phase: phase.String(), Device: n.Device,
-		Attrs: attrs, Types: res.Types, Params: make([][]plan.Bound, len(sig.Params)), Slots: make([]string, len(sig.Params))}
+	*c = plan.Call{Operator: op.FullName(), Task: sig.Task, ID: sig.ID, Attrs: attrs, Types: res.Types, Slots: make([]string, len(sig.Params))}
 	given := res.Given()
 	for i := range op.Slots {
 		if len(given.Operands[i]) > 0 {
@@ -43,28 +76,19 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 			c.Values[op.Slots[i].Name] = given.Values[i]
 		}
 	}
-	for i, wholes := range n.Wholes() {
-		if len(wholes) > 0 {
-			if c.Wholes == nil {
-				c.Wholes = map[string][]partition.Partition{}
-			}
-			c.Wholes[op.Slots[i].Name] = wholes
-		}
-	}
 	for i, p := range sig.Params {
-		c.Params[i] = []plan.Bound{}
 		c.Slots[i] = op.Slots[p.Slot].Name
 		if p.Grad {
 			c.Slots[i] = "grad of " + c.Slots[i]
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // state adds the node's per-device state to the plan at its first call.
 func (b *builder) state(n *graph.Node) error {
 	init := n.Op.Signature(task.KindInit)
-	if init == nil || slices.ContainsFunc(b.States, func(s plan.State) bool { return s.Node == n.Name }) {
+	if init == nil || b.stated[n.Name] {
 		return nil
 	}
 	s := plan.State{Node: n.Name}
@@ -80,6 +104,7 @@ func (b *builder) state(n *graph.Node) error {
 		s.Cleanup = &c
 	}
 	b.States = append(b.States, s)
+	b.stated[n.Name] = true
 	return nil
 }
 
@@ -111,10 +136,9 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			tensors += len(res.Operands(p.Slot))
 		}
 	}
-	access := make([]region.Access, 0, tensors)
-	slots := make([]int, 0, tensors)               // per access, for its footprint; -1 for a view
-	demands := make([]partition.Limit, 0, tensors) // per access
-	var made []int                                 // accesses of tensors that the call makes and reads
+	access := b.accesses.Make(tensors)[:0]
+	slots, demands := b.slots[:0], b.demands[:0] // per access: the slot for its footprint, or -1 for a view, and what constraints demand
+	var made []int                               // accesses of tensors that the call makes and reads
 	var worker int64
 	var conv conversions
 	for i, p := range sig.Params {
@@ -132,6 +156,9 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			}
 			continue
 		}
+		if n := len(inv.Operands[i]); n > 0 {
+			c.Params[i] = b.bounds.Make(n)[:0]
+		}
 		role := op.Slots[p.Slot].Role
 		makes := p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved)
 		passed := 0 // tensors
@@ -145,7 +172,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 				bound = b.convert(&conv, &c, inv, i, k, t, makes)
 			} else {
 				bound.Root = b.root(t)
-				if !shape.Equal(b.Roots[bound.Root].Shape, t.Shape()) {
+				if !t.ShapeIs(b.Roots[bound.Root].Shape) {
 					bound.Shape = append([]int{}, t.Shape()...)
 				}
 				if p.Grad && p.Perm.Writes() {
@@ -156,7 +183,11 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			a := b.all(bound.Root, effective(p, bound.Mode))
 			a.Redop = p.Redop
 			access, slots = append(access, a), append(slots, p.Slot)
-			demands = append(demands, limits.Of(sig.ParamName(i), passed))
+			demand := partition.Limit{}
+			if limits != nil {
+				demand = limits.Of(sig.ParamName(i), passed)
+			}
+			demands = append(demands, demand)
 			passed++
 			if bound.Shape != nil {
 				slots[len(slots)-1] = -1
@@ -166,10 +197,11 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			}
 		}
 	}
+	b.slots, b.demands = slots, demands
 	later := access // of all steps but the first
 	if len(made) > 0 {
 		// The first step writes these. Only later steps of its call read what it leaves there.
-		access = slices.Clone(access)
+		access = b.accesses.Copy(access)
 		for _, k := range made {
 			access[k].Perm = perm.Write
 		}
@@ -197,10 +229,13 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	return nil
 }
 
-// note records that the tasks from number first on are those of a node.
+// note records that the tasks from number first on are those of a node, if others explicitly run after it.
 func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
-	if phase != graph.Backward {
-		b.tasks[n.Origin()] = [2]int{first, len(b.Tasks)}
+	if phase == graph.Backward || len(b.tasks) == 0 {
+		return
+	}
+	if _, ok := b.tasks[n.Origin()]; ok {
+		b.tasks[n.Origin()] = interval{first, len(b.Tasks)}
 	}
 }
 
@@ -212,10 +247,10 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	var after []int
 	for _, m := range n.Preceding() {
 		tasks, ok := b.tasks[m.Origin()]
-		if !ok {
+		if !ok || tasks.first < 0 {
 			return nil, fmt.Errorf("plan %s: node %s (operator %s): want to run after an earlier node, got %s", b.Name, n.Name, n.Op.FullName(), m.Name)
 		}
-		for t := tasks[0]; t < tasks[1]; t++ {
+		for t := tasks.first; t < tasks.end; t++ {
 			after = append(after, t)
 		}
 	}

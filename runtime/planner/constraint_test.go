@@ -8,8 +8,10 @@ import (
 
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/pool2d"
+	"github.com/opgen/opgen/generated/reshape"
 	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/generated/stencil"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
@@ -18,6 +20,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan/validate"
 	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -106,7 +109,7 @@ func forward(t *testing.T, p *plan.Plan) *plan.Task {
 func TestMinExtents(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ rows, least, want int }{{64, 1, 4}, {64, 16, 16}, {65, 16, 22}, {20, 16, 20}, {64, 100, 64}} {
-		prog := softmaxProgram(t, tt.rows, 3, graph.Constrain(task.KindForward, leastOf("input", tt.least, 3)))
+		prog := softmaxProgram(t, tt.rows, 8192, graph.Constrain(task.KindForward, leastOf("input", tt.least, 3)))
 		p, err := planner.Build(prog)
 		if err != nil {
 			t.Fatal(err)
@@ -151,6 +154,32 @@ func TestMinExtentsOfWindows(t *testing.T) {
 	}
 	if got := forward(t, p); len(p.Tasks) != 2*3*2 || got.Inner[1].Grain != 8 {
 		t.Errorf("got %d tasks, %v", len(p.Tasks), got.Grid())
+	}
+}
+
+// TestMinExtentsOfViews constrains views, whose roots have more or fewer axes: the task is not cut.
+func TestMinExtentsOfViews(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ root, view, least []int }{{[]int{8, 8, 3}, []int{64, 3}, []int{16, 3}}, {[]int{64, 3}, []int{8, 8, 3}, []int{4, 1, 3}}} {
+		g := graph.New(1)
+		attrs := reshape.Defaults(attr.ListOf(tt.view...))
+		root := softmax.Apply(g, softmax.Defaults(), g.Input("x", dtype.F32, tt.root...))
+		y := softmax.Apply(g, softmax.Defaults(), reshape.Apply(g, attrs, root), graph.Constrain(task.KindForward, leastOf("input", tt.least...)))
+		prog, err := graph.Inference(g, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := planner.Build(prog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := &p.Tasks[len(p.Tasks)-1]
+		if last.Ranges() != 1 || !slices.ContainsFunc(last.Access, func(a region.Access) bool { return slices.Equal(a.Least, tt.root) }) {
+			t.Errorf("a view %v of %v: want one range on all of the root, got %d, %v", tt.view, tt.root, last.Ranges(), last.Access)
+		}
+		if err := errors.Join(verify.Plan(p), validate.Plan(p, prog)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/internal/arena"
+	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/validate"
@@ -26,12 +28,20 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		draft:   draft{&plan.Plan{Format: plan.Format, Name: prog.Name, Target: o.target.Name}},
 		target:  &o.target,
 		tiled:   o.tiled,
-		roots:   map[graph.Tensor]region.Root{},
-		tasks:   map[*graph.Node][2]int{},
-		aliases: &aliases{},
+		tasks:   map[*graph.Node]interval{},
+		like:    map[likeCall]*plan.Call{},
+		stated:  map[string]bool{},
+		aliases: &aliases{pairs: make([][]plan.Pair, len(prog.Steps)), idle: make([]bool, len(prog.Steps))},
 	}
 	if !o.plain {
 		b.aliases = findAliases(prog)
+	}
+	for i := range prog.Steps {
+		if inv := prog.Steps[i].Invocation; inv != nil {
+			for _, m := range inv.Node.Preceding() {
+				b.tasks[m.Origin()] = interval{-1, -1}
+			}
+		}
 	}
 	b.Calls, b.Tasks = make([]plan.Call, 0, len(prog.Steps)), make([]plan.Task, 0, len(prog.Steps)) // most steps are one of each
 	for _, t := range prog.Fed {
@@ -102,28 +112,42 @@ type builder struct {
 	draft
 	target  *target.Target
 	tiled   bool
-	roots   map[graph.Tensor]region.Root
-	tasks   map[*graph.Node][2]int // per node: the first of its tasks and the end; without backward
+	roots   graph.Table[region.Root] // per tensor: the number of its root, plus 1; 0 if it has none yet
+	tasks   map[*graph.Node]interval // of the nodes after which others explicitly run; without backward
+	like    map[likeCall]*plan.Call  // a call of each use of a task
+	stated  map[string]bool          // nodes in States
 	aliases *aliases
+	// Memory of the plan's calls and tasks.
+	extents  arena.Arena[int]
+	bounds   arena.Arena[plan.Bound]
+	params   arena.Arena[[]plan.Bound]
+	accesses arena.Arena[region.Access]
+	// Of the accesses of one call: slots of footprints, and what constraints demand.
+	slots   []int
+	demands []partition.Limit
 }
+
+// interval is the first of some tasks and the end; both are -1 if the tasks are not known yet.
+type interval struct{ first, end int }
 
 // root returns the root of a tensor, which is made at its first use.
 func (b *builder) root(t graph.Tensor) region.Root {
 	t = b.aliases.root(t)
-	if r, ok := b.roots[t]; ok {
-		return r
+	at := b.roots.At(t)
+	if *at > 0 {
+		return *at - 1
 	}
 	r := b.add(plan.Root{Name: t.Name(), Type: t.Type(), Shape: t.Shape(), Device: t.Device()})
 	if t.Variable() {
 		b.Roots[r].Use = plan.Variable
 	}
-	b.roots[t] = r
+	*at = r + 1
 	return r
 }
 
-// add adds a root to the plan.
+// add adds a root to the plan, which keeps a copy of the shape.
 func (b *builder) add(r plan.Root) region.Root {
-	r.Shape = append([]int{}, r.Shape...) // never null in JSON
+	r.Shape = b.extents.Copy(r.Shape) // never null in JSON
 	r.Place.Bytes = r.Operand().Bytes()
 	if r.Device > 0 {
 		b.Devices = max(b.Devices, r.Device+1)
@@ -134,7 +158,8 @@ func (b *builder) add(r plan.Root) region.Root {
 
 // all returns an access to all elements of a root.
 func (b *builder) all(r region.Root, p perm.Perm) region.Access {
-	return region.Access{Region: region.Whole(r, b.Roots[r].Shape), Perm: p}
+	to := b.Roots[r].Shape
+	return region.Access{Region: region.Region{Root: r, Box: region.Box{Lo: b.extents.Make(len(to)), Hi: b.extents.Copy(to)}}, Perm: p}
 }
 
 // builtinGrain is the number of elements of a range of a built-in operation.

@@ -328,10 +328,10 @@ func TestContents(t *testing.T) {
 5 fc.pre f32[4, 2] internal arena 0..3
 6 fc.backward.grad_pre f32[4, 2] internal arena 1..3
 7 grad of fc.weight f32[2, 6] fetched arena 1..4
-fc: linear.forward step 0 over 4 by 1: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 3[0:2] write 4[0:4, 0:2] write 5[0:4, 0:2]
-fc: linear.backward step 0 over 4 by 1: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
-fc: linear.backward step 1 over 4 by 1: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
-fc: linear.backward step 2 over 2 by 1: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
+fc: linear.forward step 0 over 4 by 4: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 3[0:2] write 4[0:4, 0:2] write 5[0:4, 0:2]
+fc: linear.backward step 0 over 4 by 4: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
+fc: linear.backward step 1 over 4 by 4: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
+fc: linear.backward step 2 over 2 by 2: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &b, want)

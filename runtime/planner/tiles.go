@@ -57,7 +57,9 @@ func (b *builder) constrain(t *plan.Task, demands []partition.Limit) []region.Ac
 			continue
 		}
 		a := t.Access[i]
-		if a.Least = a.Footprint.Least(d.Extents, d.Whole, a.Hi); len(d.Extents) != len(a.Hi) {
+		if len(d.Extents) == len(a.Hi) {
+			a.Least = a.Footprint.Least(d.Extents, d.Whole, a.Hi)
+		} else {
 			a.Least = slices.Clone(a.Hi)
 		}
 		if a.Least == nil {

@@ -7,6 +7,7 @@ package region
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,6 +85,19 @@ func (b Box) contains(c Box) bool {
 	}
 	for d := range b.Lo {
 		if c.Lo[d] < b.Lo[d] || b.Hi[d] < c.Hi[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// Covers reports whether every index of a tensor of a shape, of the same rank, is one of the box.
+func (b Box) Covers(shape []int) bool {
+	if slices.Contains(shape, 0) {
+		return true
+	}
+	for d, n := range shape {
+		if b.Lo[d] > 0 || b.Hi[d] < n {
 			return false
 		}
 	}

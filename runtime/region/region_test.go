@@ -172,3 +172,18 @@ func TestJSON(t *testing.T) {
 		t.Errorf("disk: %v", err)
 	}
 }
+
+// TestCovers compares with Region.Contains.
+func TestCovers(t *testing.T) {
+	for _, shape := range [][]int{{}, {3}, {2, 3}, {0, 3}, {2, 0}} {
+		for _, grow := range [][2]int{{0, 0}, {1, 0}, {0, -1}, {0, 1}} {
+			a := Whole(1, shape)
+			for d := range shape {
+				a.Lo[d], a.Hi[d] = a.Lo[d]+grow[0], a.Hi[d]+grow[1]
+			}
+			if got, want := a.Covers(shape), a.Contains(Whole(1, shape)); got != want {
+				t.Errorf("%v covers %v: %v, want %v", a.Box, shape, got, want)
+			}
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"encoding/binary"
 	"sync"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -72,7 +71,7 @@ func (s *Signature) limits(res *Resolution, stores [][]*partition.Store, passed 
 	return limits, s.about(err)
 }
 
-// A Limiter finds the limits of launches, and keeps those of launches that are alike. The zero Limiter is ready to use, and nil keeps
+// A Limiter finds the limits of launches, and keeps those of launches that are alike: of uses that share a Resolution. The zero Limiter is ready to use, and nil keeps
 // nothing.
 // It is safe for concurrent use, since several planners may read one program.
 type Limiter struct {
@@ -83,8 +82,8 @@ type Limiter struct {
 // alike is what launches without added constraints have in common that have the same limits.
 type alike struct {
 	signature *Signature
-	attrs     Attrs
-	tensors   string // types and shapes, which of them are the same tensor, and numbers of values that the caller passes
+	resolved  *Resolution // that uses share which are alike
+	tensors   string      // types and shapes, which of them are the same tensor, and numbers of values that the caller passes
 }
 
 // Limits checks a launch of a task against its constraints and returns what they demand from tiles; nil if there are no
@@ -93,7 +92,7 @@ func (l *Limiter) Limits(s *Signature, res *Resolution, stores [][]*partition.St
 	if l == nil || len(s.Constraints.List) == 0 || len(added) > 0 {
 		return s.limits(res, stores, passed, added)
 	}
-	key := alike{s, res.Attrs, tensorsOf(s, res, stores, passed)}
+	key := alike{s, res, tensorsOf(s, stores, passed)}
 	l.mu.Lock()
 	limits, ok := l.known[key]
 	l.mu.Unlock()
@@ -113,38 +112,26 @@ func (l *Limiter) Limits(s *Signature, res *Resolution, stores [][]*partition.St
 	return limits, nil
 }
 
-// tensorsOf describes the tensors that the operator is applied to and those of a launch.
-func tensorsOf(s *Signature, res *Resolution, stores [][]*partition.Store, passed map[int][]any) string {
+// tensorsOf describes the tensors of a launch.
+func tensorsOf(s *Signature, stores [][]*partition.Store, passed map[int][]any) string {
 	var key []byte
-	extents := func(list []int) {
-		key = binary.AppendUvarint(key, uint64(len(list)))
-		for _, n := range list {
-			key = binary.AppendVarint(key, int64(n))
-		}
-	}
-	for i, list := range res.Inputs.Operands {
-		extents([]int{len(list), res.Inputs.Requested[i], res.Inputs.Values[i]})
-		for _, o := range list {
-			key = append(key, byte(o.Type))
-			extents(o.Shape)
-		}
-	}
+	extents := func(list ...int) { key = appendExtents(key, list) }
 	first := map[*partition.Store]int{}
 	for _, list := range stores {
-		extents([]int{len(list)})
+		extents(len(list))
 		for _, x := range list {
 			n, ok := first[x]
 			if !ok {
 				n = len(first)
 				first[x] = n
 			}
-			extents([]int{n, len(x.Element.Name)})
+			extents(n, len(x.Element.Name))
 			key = append(key, x.Element.Name...)
-			extents(x.Shape)
+			extents(x.Shape...)
 		}
 	}
 	for i := range s.Args {
-		extents([]int{len(passed[s.Args[i].Slot])})
+		extents(len(passed[s.Args[i].Slot]))
 	}
 	return string(key)
 }

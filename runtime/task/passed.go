@@ -8,7 +8,7 @@ type Passed struct {
 
 // NewPassed returns a Passed with values by slot.
 func NewPassed(values map[int][]any) *Passed {
-	return &Passed{values, map[int][]func([]any){}}
+	return &Passed{values: values}
 }
 
 // Values returns the values of a slot.
@@ -24,12 +24,18 @@ func (p *Passed) All() map[int][]any { return p.values }
 
 // Follow calls f with the values of a slot, now and each time that they are set.
 func (p *Passed) Follow(slot int, f func(values []any)) {
+	if p.follow == nil {
+		p.follow = map[int][]func([]any){}
+	}
 	p.follow[slot] = append(p.follow[slot], f)
 	f(p.values[slot])
 }
 
 // Set sets the values of a slot, of the types and the number of those that it has. No task of the node runs meanwhile.
 func (p *Passed) Set(slot int, values []any) {
+	if p.values == nil {
+		p.values = map[int][]any{}
+	}
 	p.values[slot] = values
 	for _, f := range p.follow[slot] {
 		f(values)

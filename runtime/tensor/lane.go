@@ -83,6 +83,23 @@ func (l GradLane[T]) Put(i int, x T) {
 	}
 }
 
+// PutAll contributes the elements of x to element i and those that follow it.
+func (l GradLane[T]) PutAll(i int, x []T) {
+	switch {
+	case l.mode == Store && l.s == 1:
+		copy(l.data[i:i+len(x)], x)
+	case l.mode == Accumulate && l.s == 1:
+		to := l.data[i : i+len(x)]
+		for k, v := range x {
+			to[k] += v
+		}
+	default:
+		for k, v := range x {
+			l.Put(i+k, v)
+		}
+	}
+}
+
 // ScatterLane is a one-dimensional strided part of a Scatter.
 type ScatterLane[T dtype.Number] struct {
 	_    [0]asScatter
@@ -98,4 +115,9 @@ func (l ScatterLane[T]) Add(i int, x T) {
 	if l.data != nil {
 		l.data[i*l.s] += x
 	}
+}
+
+// Sealed returns the lane in a form that only the runtime's own packages can open. There are no elements if the gradient is not used.
+func (l ScatterLane[T]) Sealed() (p unlock.Part[T], n, stride int) {
+	return unlock.SealPart(l.data), l.n, l.s
 }

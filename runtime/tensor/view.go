@@ -279,6 +279,15 @@ func (v Scatter[T]) Lane(i int) ScatterLane[T] {
 	return ScatterLane[T]{data: v.data[lo:hi], n: v.lane, s: v.stride}
 }
 
+// Span returns elements lo to hi-1 in row-major order as a lane.
+func (v Scatter[T]) Span(lo, hi int) ScatterLane[T] {
+	l := ScatterLane[T]{n: hi - lo, s: 1}
+	if v.data != nil {
+		l.data = v.data[lo:hi:hi]
+	}
+	return l
+}
+
 // Opt is a tensor, or a group of them, that may be absent.
 type Opt[V any] struct {
 	v  V

@@ -22,3 +22,15 @@ func Example() {
 	// 15 5
 	// [0.090 0.665 0.245 0.333 0.333 0.333]
 }
+
+// Windows of three elements, two apart, with one element of padding: the first and the last see less.
+func ExampleAxis_Window() {
+	a := vec.Axis{Extent: 5, Windows: 3, Size: 3, Stride: 2, Padding: 1}
+	for i := range a.Windows {
+		fmt.Println(a.Window(i))
+	}
+	// Output:
+	// 0 2
+	// 1 4
+	// 3 5
+}

@@ -1,6 +1,6 @@
 // Package vec offers vector code over lanes: the loops that kernels share.
 //
-// Sums of float32 are carried in float64, in the order of the elements, so results do not depend on
+// Sums of float32 are carried in float64, in an order that depends on the number of elements only, so results do not depend on
 // how work is split among workers.
 package vec
 
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/internal/sorting"
 	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -28,14 +29,110 @@ func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
 // Sum returns the sum of the elements.
 func Sum[T dtype.Float](a tensor.ROLane[T]) T { return T(Total(a)) }
 
-// Total returns the sum of the elements in float64, without the rounding of Sum.
+// Total returns the sum of the elements in float64, without the rounding of Sum. Elements whose numbers are the same modulo 4 are added in
+// their order, and then the four sums: a processor adds to one while the last addition to another one is not done.
 func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := unlock.Lane(a.Sealed())
-	var sum float64
-	for i := range n {
-		sum += float64(x[i*s])
+	var sums [4]float64
+	i := 0
+	for ; i+4 <= n && s == 1; i += 4 {
+		part := x[i : i+4 : i+4]
+		sums[0] += float64(part[0])
+		sums[1] += float64(part[1])
+		sums[2] += float64(part[2])
+		sums[3] += float64(part[3])
 	}
-	return sum
+	for ; i < n; i++ {
+		sums[i%4] += float64(x[i*s])
+	}
+	return (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
+// Add adds the elements of src to those of dst, which has the same length.
+func Add[T dtype.Float](dst tensor.RWLane[T], src tensor.ROLane[T]) {
+	d, n, u := unlock.Lane(dst.WO().Sealed())
+	x, _, s := unlock.Lane(src.Sealed())
+	if u == 1 && s == 1 {
+		addLists(d[:n], x[:n])
+		return
+	}
+	for i := range n {
+		d[i*u] += x[i*s]
+	}
+}
+
+// addLists adds the elements of x to those of z.
+func addLists[T dtype.Float](z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) }
+
+// Shift adds x to every element.
+func Shift[T dtype.Float](dst tensor.RWLane[T], x T) {
+	d, n, u := unlock.Lane(dst.WO().Sealed())
+	if u == 1 {
+		simd.BinaryScalarOf[T](simd.Add)(d[:n], d[:n], x)
+		return
+	}
+	for i := range n {
+		d[i*u] += x
+	}
+}
+
+// AtLeast makes every element that is less than x equal to x. A NaN stays one.
+func AtLeast[T dtype.Float](dst tensor.RWLane[T], x T) {
+	d, n, u := unlock.Lane(dst.WO().Sealed())
+	if u == 1 {
+		simd.BinaryScalarOf[T](simd.Max)(d[:n], d[:n], x)
+		return
+	}
+	for i := range n {
+		d[i*u] = max(d[i*u], x)
+	}
+}
+
+// Gate writes the elements of src to dst where those of open are above 0, and else 0: the gradient before max(x, 0), whose result is open. All have
+// the same length. dst overlaps with none of the others.
+func Gate[T dtype.Float](dst tensor.WOLane[T], src, open tensor.ROLane[T]) {
+	d, n, u := unlock.Lane(dst.Sealed())
+	x, _, s := unlock.Lane(src.Sealed())
+	y, _, v := unlock.Lane(open.Sealed())
+	if u != 1 || s != 1 || v != 1 {
+		for i := range n {
+			if d[i*u] = 0; y[i*v] > 0 {
+				d[i*u] = x[i*s]
+			}
+		}
+		return
+	}
+	none := zeros[T]()
+	for lo := 0; lo < n; lo += len(none) {
+		hi := min(lo+len(none), n)
+		simd.ScalarBinaryOf[T](simd.Less)(d[lo:hi], 0, y[lo:hi])
+		simd.Select(d[lo:hi], d[lo:hi], x[lo:hi], none[:hi-lo])
+	}
+}
+
+var (
+	zeros32 [256]float32
+	zeros64 [256]float64
+)
+
+// zeros returns elements that are 0 and stay so.
+func zeros[T dtype.Float]() []T {
+	if z, ok := any(zeros32[:]).([]T); ok {
+		return z
+	}
+	return any(zeros64[:]).([]T)
+}
+
+// Put contributes the elements of src to those of dst, which has the same length.
+func Put[T dtype.Float](dst tensor.GradLane[T], src tensor.ROLane[T]) {
+	x, n, s := unlock.Lane(src.Sealed())
+	if s == 1 {
+		dst.PutAll(0, x[:n])
+		return
+	}
+	for i := range n {
+		dst.Put(i, x[i*s])
+	}
 }
 
 // Max returns the largest element, NaN if one is NaN, and -Inf for an empty lane.

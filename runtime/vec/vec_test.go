@@ -172,3 +172,63 @@ func TestLargest(t *testing.T) {
 		}
 	}
 }
+
+// TestArithmetic checks functions that change lanes.
+func TestArithmetic(t *testing.T) {
+	x := tensor.MakeRO(unlock.Seal([]float64{1, 10, 100, 1000, 10000, nan}), []int{6}).Lane(0)
+	for kind, l := range both[float64]([]float64{1, 2, -inf, 4, 5, 6}) {
+		Add(l, x)
+		Shift(l, 0.5)
+		AtLeast(l, 3)
+		for i, want := range []float64{3, 12.5, 3, 1004.5, 10005.5, nan} {
+			if !same(l.At(i), want) {
+				t.Errorf("%s: element %d: want %v, got %v", kind, i, want, l.At(i))
+			}
+		}
+		stored, added := []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6}
+		Put(tensor.MakeGrad(unlock.Seal(stored), []int{6}, 6, tensor.Store).Span(0, 6), l.RO())
+		Put(tensor.MakeGrad(unlock.Seal(added), []int{6}, 6, tensor.Accumulate).Span(0, 6), l.RO())
+		Put(tensor.MakeGrad(unlock.Seal[float64](nil), []int{6}, 6, tensor.Discard).Span(0, 6), l.RO())
+		for i := range stored {
+			if !same(stored[i], l.At(i)) || !same(added[i], float64(i+1)+l.At(i)) {
+				t.Errorf("%s: element %d: want %v stored and %v added, got %v and %v", kind, i, l.At(i), float64(i+1)+l.At(i), stored[i], added[i])
+			}
+		}
+	}
+	for kind, l := range both[float64]([]float64{1e17, 1, 1, 1, -1e17, 1, 1}) { // 0+4 first
+		if got := Total(l.RO()); got != 5 {
+			t.Errorf("%s: want the sum 5 of parts that are added apart, got %v", kind, got)
+		}
+	}
+	columns := make([]float64, 6)
+	grad := tensor.MakeGrad(unlock.Seal(columns), []int{3, 2}, 6, tensor.Accumulate).Along(0).Lane(1)
+	grad.PutAll(1, []float64{7, 8})
+	if want := []float64{0, 0, 0, 7, 0, 8}; !slices.Equal(columns, want) {
+		t.Errorf("elements apart: want %v, got %v", want, columns)
+	}
+}
+
+// TestGate checks lanes of which elements are left out, longer than the lists that Gate goes by.
+func TestGate(t *testing.T) {
+	values, open := make([]float64, 601), make([]float64, 601)
+	for i := range values {
+		values[i] = []float64{1, nan, -inf, 4, 5}[i%5] + float64(i)
+		open[i] = []float64{0.5, 0, -1, nan, inf, math.Copysign(0, -1), 1e-300}[i%7]
+	}
+	for kind, l := range both[float64](values) {
+		for gate, y := range both[float64](open) {
+			for to, d := range both[float64](open) {
+				Gate(d.WO(), l.RO(), y.RO())
+				for i, v := range values {
+					want := 0.0
+					if open[i] > 0 {
+						want = v
+					}
+					if !same(d.At(i), want) {
+						t.Fatalf("%s by %s to %s: element %d: want %v, got %v", kind, gate, to, i, want, d.At(i))
+					}
+				}
+			}
+		}
+	}
+}

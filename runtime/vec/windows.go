@@ -1,6 +1,8 @@
 package vec
 
 import (
+	"sync"
+
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -37,6 +39,10 @@ func Unfold[T dtype.Float](dst tensor.WOLane[T], image tensor.ROLane[T], planes 
 	}
 	for c := range planes {
 		plane := from[c*w.Height*w.Width : (c+1)*w.Height*w.Width]
+		if w.same() {
+			to = unfoldSame(to, plane, w)
+			continue
+		}
 		for i := range w.KernelH {
 			for j := range w.KernelW {
 				first, end, column := w.span(j, 0, w.Width)
@@ -64,16 +70,79 @@ func Unfold[T dtype.Float](dst tensor.WOLane[T], image tensor.ROLane[T], planes 
 	}
 }
 
-// foldLength is how many pixels Fold sums at a time.
-const foldLength = 64
+// same reports whether there is a window for each pixel of a plane. What a place in the windows sees is then the plane, shifted.
+func (w *Windows) same() bool {
+	return w.StrideH == 1 && w.StrideW == 1 && w.Rows == w.Height && w.Cols == w.Width
+}
 
-// Fold puts sums into the gradient of an image: of each pixel, the elements of cols that Unfold sets to it.
-func Fold[T dtype.Float](image tensor.GradLane[T], cols tensor.ROLane[T], planes int, w *Windows) {
-	from, n, apart := unlock.Lane(cols.Sealed())
+// shifted returns what element i, j of the windows sees: of the pixels, taken as a list, window k sees pixel k+shift, if it lies in rows top to
+// bottom-1 and columns left to right-1 of the windows.
+func (w *Windows) shifted(i, j int) (shift, top, bottom, left, right int) {
+	down, across := i*w.DilationH-w.PaddingH, j*w.DilationW-w.PaddingW
+	top, bottom = min(max(-down, 0), w.Height), max(min(w.Height, w.Height-down), 0)
+	left, right = min(max(-across, 0), w.Width), max(min(w.Width, w.Width-across), 0)
+	return down*w.Width + across, top, max(bottom, top), left, max(right, left)
+}
+
+// unfoldSame is Unfold for a plane that has a window for each pixel. It returns what follows in dst.
+func unfoldSame[T dtype.Float](to, plane []T, w *Windows) []T {
+	size := len(plane)
+	for i := range w.KernelH {
+		for j := range w.KernelW {
+			part := to[:size]
+			to = to[size:]
+			shift, top, bottom, left, right := w.shifted(i, j)
+			if top == bottom || left == right {
+				clear(part)
+				continue
+			}
+			lo, hi := top*w.Width+left, (bottom-1)*w.Width+right
+			clear(part[:lo])
+			clear(part[hi:])
+			copy(part[lo:hi], plane[lo+shift:])
+			for p := top; p < bottom && left > 0; p++ {
+				clear(part[p*w.Width : p*w.Width+left])
+			}
+			for p := top; p < bottom && right < w.Width; p++ {
+				clear(part[p*w.Width+right : (p+1)*w.Width])
+			}
+		}
+	}
+	return to
+}
+
+// foldLength is how many pixels Fold sums at a time.
+const foldLength = 512
+
+var (
+	foldBuffers32 = sync.Pool{New: func() any { return new([foldLength]float32) }}
+	foldBuffers64 = sync.Pool{New: func() any { return new([foldLength]float64) }}
+)
+
+// foldBuffers returns idle memory for sums of an element type.
+func foldBuffers[T dtype.Float]() *sync.Pool {
+	if _, wide := any(T(0)).(float64); wide {
+		return &foldBuffers64
+	}
+	return &foldBuffers32
+}
+
+// Fold puts sums into the gradient of an image: of each pixel, the elements of cols that Unfold sets to it. It may set elements of cols to 0
+// that Unfold sets to no pixel.
+func Fold[T dtype.Float](image tensor.GradLane[T], cols tensor.RWLane[T], planes int, w *Windows) {
+	from, n, apart := unlock.Lane(cols.WO().Sealed())
 	if apart != 1 || n != planes*w.KernelH*w.KernelW*w.Rows*w.Cols || image.Len() != planes*w.Height*w.Width {
 		panic("vec: Fold needs neighboring elements, as many as windows and planes have")
 	}
-	var sums [foldLength]T
+	buffers := foldBuffers[T]()
+	sums := buffers.Get().(*[foldLength]T)
+	defer buffers.Put(sums)
+	if w.same() {
+		for c := range planes {
+			foldSame(image, from, sums, c, w)
+		}
+		return
+	}
 	for c := range planes {
 		for h := range w.Height {
 			for lo := 0; lo < w.Width; lo += foldLength {
@@ -94,22 +163,49 @@ func Fold[T dtype.Float](image tensor.GradLane[T], cols tensor.ROLane[T], planes
 						addApart(part[column-lo:], from[row+first:row+end], w.StrideW)
 					}
 				}
-				at := (c*w.Height+h)*w.Width + lo
-				for k, v := range part {
-					image.Put(at+k, v)
+				image.PutAll((c*w.Height+h)*w.Width+lo, part)
+			}
+		}
+	}
+}
+
+// foldSame is Fold for plane c where there is a window for each pixel. What windows at the edges see beside the plane becomes 0 first, so that
+// shifted lists are added as a whole.
+func foldSame[T dtype.Float](image tensor.GradLane[T], cols []T, sums *[foldLength]T, c int, w *Windows) {
+	size := w.Height * w.Width
+	cols = cols[c*w.KernelH*w.KernelW*size:]
+	for i := range w.KernelH {
+		for j := range w.KernelW {
+			part := cols[(i*w.KernelW+j)*size:]
+			_, top, bottom, left, right := w.shifted(i, j)
+			for p := top; p < bottom; p++ {
+				clear(part[p*w.Width : p*w.Width+left])
+				clear(part[p*w.Width+right : (p+1)*w.Width])
+			}
+		}
+	}
+	for first := 0; first < size; first += foldLength {
+		sum := sums[:min(foldLength, size-first)]
+		clear(sum)
+		for i := range w.KernelH {
+			for j := range w.KernelW {
+				shift, top, bottom, left, right := w.shifted(i, j)
+				lo := max(top*w.Width+left+shift, first) // of the pixels
+				hi := min((bottom-1)*w.Width+right+shift, first+len(sum))
+				if top < bottom && left < right && lo < hi {
+					at := (i*w.KernelW+j)*size - shift
+					addLists(sum[lo-first:hi-first], cols[at+lo:at+hi])
 				}
 			}
 		}
+		image.PutAll(c*size+first, sum)
 	}
 }
 
 // addApart adds the elements of x to every step-th of sums.
 func addApart[T dtype.Float](sums, x []T, step int) {
 	if step == 1 {
-		sums = sums[:len(x)]
-		for k, v := range x {
-			sums[k] += v
-		}
+		addLists(sums[:len(x)], x)
 		return
 	}
 	for k, v := range x {

@@ -18,6 +18,8 @@ func TestWindows(t *testing.T) {
 		{Height: 5, Width: 6, KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, PaddingH: 1, PaddingW: 1, DilationH: 1, DilationW: 1},
 		{Height: 7, Width: 9, KernelH: 2, KernelW: 3, StrideH: 2, StrideW: 3, PaddingH: 1, PaddingW: 2, DilationH: 3, DilationW: 2},
 		{Height: 2, Width: 130, KernelH: 2, KernelW: 5, StrideH: 1, StrideW: 2, PaddingW: 7, DilationH: 1, DilationW: 3},
+		{Height: 9, Width: 150, KernelH: 3, KernelW: 5, StrideH: 1, StrideW: 1, PaddingH: 2, PaddingW: 4, DilationH: 2, DilationW: 2},
+		{Height: 2, Width: 3, KernelH: 7, KernelW: 9, StrideH: 1, StrideW: 1, PaddingH: 3, PaddingW: 4, DilationH: 1, DilationW: 1},
 		{Height: 1, Width: 1, KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, PaddingH: 4, PaddingW: 4, DilationH: 1, DilationW: 1},
 	} {
 		w.Rows = (w.Height+2*w.PaddingH-(w.KernelH-1)*w.DilationH-1)/w.StrideH + 1
@@ -46,7 +48,7 @@ func TestWindows(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("unfolded: got %v, want %v", got, want)
 			}
-			vec.Fold(tensortest.Grad(tensor.Accumulate, sums, size).Span(0, size), tensortest.RO(values, n).Span(0, n), planes, &w)
+			vec.Fold(tensortest.Grad(tensor.Accumulate, sums, size).Span(0, size), tensortest.RW(values, n).Span(0, n), planes, &w)
 			if !slices.Equal(sums, folded) {
 				t.Errorf("folded: got %v, want %v", sums, folded)
 			}

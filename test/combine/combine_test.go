@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generate"
+	"github.com/opgen/opgen/test/outside"
 )
 
 const (
@@ -87,12 +88,15 @@ func edit(t *testing.T, file, old, now string) {
 	}
 }
 
-// goTest runs the tests of a module.
-func goTest(t *testing.T, dir string, env ...string) {
+// goTest runs the tests of a module that uses others.
+func goTest(t *testing.T, dir string, uses ...string) {
 	t.Helper()
+	env, err := outside.Env(filepath.Join(t.TempDir(), "go.work"), "../..", append(uses, dir)...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command("go", "test", "./...")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), append([]string{"GOFLAGS=-trimpath", "GOCACHE=" + buildCache}, env...)...)
+	cmd.Dir, cmd.Env = dir, append(env, "GOCACHE="+buildCache)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test in %s: %v\n%s", dir, err, out)
 	}
@@ -113,7 +117,7 @@ func TestModules(t *testing.T) {
 			t.Errorf("nets: want the package %s of another module, got a copy", name)
 		}
 	}
-	goTest(t, ofNets, "GOFLAGS=-mod=mod -trimpath")
+	goTest(t, ofNets, ofLayers)
 }
 
 // TestWorkspace generates modules of a workspace, whose go.mod files do not say where the others are.

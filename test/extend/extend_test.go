@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/opgen/opgen/test/outside"
 )
 
 const repository = "../.."
@@ -95,9 +97,12 @@ func changed(before, after map[string]string) []string {
 	return paths
 }
 
+// alone is an environment in which a module finds others by itself.
+var alone = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off")
+
 // goTool runs the go command in a folder, offline, and returns its output. The build cache is that of the test. The
 // cache of opgen is an empty folder.
-func goTool(t *testing.T, dir string, args ...string) string {
+func goTool(t *testing.T, env []string, dir string, args ...string) string {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -105,8 +110,7 @@ func goTool(t *testing.T, dir string, args ...string) string {
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off",
-		"GOCACHE="+strings.TrimSpace(string(cache)), "XDG_CACHE_HOME="+filepath.Join(t.TempDir(), "cache"))
+	cmd.Env = append(slices.Clone(env), "GOCACHE="+strings.TrimSpace(string(cache)), "XDG_CACHE_HOME="+filepath.Join(t.TempDir(), "cache"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -132,7 +136,7 @@ func TestAddOperator(t *testing.T) {
 	}
 	generate := func(want string) {
 		t.Helper()
-		if out := goTool(t, root, "run", "./cmd/opgen", "generate"); !strings.HasSuffix(out, want+"\n") {
+		if out := goTool(t, alone, root, "run", "./cmd/opgen", "generate"); !strings.HasSuffix(out, want+"\n") {
 			t.Errorf("opgen generate: want %s, got %s", want, out)
 		}
 	}
@@ -145,7 +149,7 @@ func TestAddOperator(t *testing.T) {
 		t.Errorf("changed %v, want %v", got, want)
 	}
 	copyTree(t, "testdata/inside", filepath.Join(root, "train"), []string{"main.go"})
-	losses, slopes := trained(t, goTool(t, root, "run", "./train"))
+	losses, slopes := trained(t, goTool(t, alone, root, "run", "./train"))
 	if len(losses) != 8 {
 		t.Fatalf("got %d losses, want 8", len(losses))
 	}
@@ -161,7 +165,7 @@ func TestAddOperator(t *testing.T) {
 	// A kernel takes the place of the formula. The training is the same, up to rounding.
 	add("kernels/sloped_relu.go")
 	generate(": 1 file updated")
-	byKernel, _ := trained(t, goTool(t, root, "run", "./train"))
+	byKernel, _ := trained(t, goTool(t, alone, root, "run", "./train"))
 	for i, l := range byKernel {
 		if math.Abs(l-losses[i]) > 1e-5 {
 			t.Errorf("step %d: got loss %v with the kernel, want %v as with the formula", i, l, losses[i])
@@ -169,7 +173,7 @@ func TestAddOperator(t *testing.T) {
 	}
 
 	// The tests of all operators also test the new one.
-	out := goTool(t, root, "test", "./kernels", "-v", "-run", "(TestGradients|TestDeterminism)/^sloped_relu")
+	out := goTool(t, alone, root, "test", "./kernels", "-v", "-run", "(TestGradients|TestDeterminism)/^sloped_relu")
 	for _, pass := range []string{"TestGradients/sloped_relu/0/f64", "TestGradients/sloped_relu/1/f64", "TestGradientsInSinglePrecision/sloped_relu/0/f32", "TestDeterminism/sloped_relu/1/f32"} {
 		if !strings.Contains(out, "--- PASS: "+pass) {
 			t.Errorf("want that %s passes, got\n%s", pass, out)
@@ -222,17 +226,21 @@ func TestOtherModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	goTool(t, root, "get", "-tool", "github.com/opgen/opgen/cmd/opgen")
-	if out := goTool(t, root, "tool", "opgen", "generate"); out != "opgen: 2 operators: 11 files created\n" {
+	goTool(t, alone, root, "get", "-tool", "github.com/opgen/opgen/cmd/opgen")
+	workspace, err := outside.Env(filepath.Join(t.TempDir(), "go.work"), repository, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := goTool(t, workspace, root, "tool", "opgen", "generate"); out != "opgen: 2 operators: 11 files created\n" {
 		t.Errorf("opgen generate: want 2 operators and 11 files created, got %s", out)
 	}
-	out := goTool(t, root, "test", "-v", "./...")
+	out := goTool(t, workspace, root, "test", "-v", "./...")
 	for _, pass := range []string{"TestTraining", "TestGradient"} {
 		if !strings.Contains(out, "--- PASS: "+pass+" ") {
 			t.Errorf("want that %s passes, got\n%s", pass, out)
 		}
 	}
-	if out := goTool(t, root, "tool", "opgen", "diff"); out != "opgen: 2 operators, up to date\n" {
+	if out := goTool(t, workspace, root, "tool", "opgen", "diff"); out != "opgen: 2 operators, up to date\n" {
 		t.Errorf("opgen diff: want 2 operators, up to date, got %s", out)
 	}
 	files := snapshot(t, filepath.Join(root, "ops"))

@@ -143,7 +143,7 @@ func look(t *testing.T, m mistake, files map[string]string) said {
 // compile returns what the compiler says about a module, and what opgen vet says if that is nothing.
 func compile(t *testing.T, root string) said {
 	t.Helper()
-	c := &compiler{root: root, outside: outside(t), files: token.NewFileSet(), done: map[string]*types.Package{}}
+	c := &compiler{root: root, outside: importer(t), files: token.NewFileSet(), done: map[string]*types.Package{}}
 	for _, p := range []string{"use", "kernels", "generated/catalogue"} {
 		if _, err := c.Import("example.com/mist/" + p); err != nil {
 			c.errs = append(c.errs, err.Error())
@@ -220,8 +220,8 @@ func (c *compiler) plain(s string) string {
 
 var exports map[string]string
 
-// outside imports packages that are not the module's.
-func outside(t *testing.T) types.Importer {
+// importer imports packages that are not the module's.
+func importer(t *testing.T) types.Importer {
 	t.Helper()
 	if exports == nil {
 		var err error
@@ -234,4 +234,4 @@ func outside(t *testing.T) types.Importer {
 }
 
 // goEnv is the environment of the go command, without the cache folder that the test gives opgen.
-var goEnv = os.Environ()
+var goEnv, cacheHome = os.Environ(), os.Getenv("XDG_CACHE_HOME")

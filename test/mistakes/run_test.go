@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generate"
+	"github.com/opgen/opgen/test/outside"
 )
 
 // runAll runs mistakes that nothing was said about, all of them in one module and one program: each has an operator of its
@@ -50,8 +51,11 @@ func runAll(t *testing.T, which []int, changed []map[string]string) map[int]said
 		t.Errorf("finding: %s", f.Text())
 	}
 	cmd := exec.Command("go", "run", ".")
-	cmd.Dir = root
-	cmd.Env = append(goEnv, "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off")
+	env, err := outside.Env(filepath.Join(t.TempDir(), "go.work"), repository, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir, cmd.Env = root, append(env, "XDG_CACHE_HOME="+cacheHome) // where the build cache is
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -14,7 +14,10 @@ import (
 )
 
 // Module is a module outside of the tree.
-type Module struct{ Dir string }
+type Module struct {
+	Dir string
+	env []string
+}
 
 // Make copies a folder with specs and Go code to the empty folder dir, makes a module of it and generates the packages of its operators.
 // The module uses the one in the folder repository.
@@ -43,18 +46,39 @@ func Make(ctx context.Context, dir, path, source, repository string) (*Module, e
 	for _, f := range r.Findings {
 		err = errors.Join(err, errors.New(f.Text()))
 	}
-	return &Module{Dir: dir}, err
+	if err != nil {
+		return nil, err
+	}
+	env, err := Env(dir+".work", repository, dir)
+	return &Module{dir, append(env, "PWD="+dir)}, err
 }
 
-// Env returns the environment of the go command in the module: downloads are off, and go.mod may get what is missing.
-func (m *Module) Env() []string {
-	return append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off", "PWD="+m.Dir)
+// Env returns an environment in which the go command compiles modules offline, which a replacement lets use the module in the folder
+// repository. It writes file, whose name ends in ".work": in a workspace with the module, the go command shares its compiled packages,
+// whereas it would compile those of a replaced module again.
+func Env(file, repository string, modules ...string) ([]string, error) {
+	text := "go 1.26.0\n"
+	for _, dir := range append(modules, repository) {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		text += fmt.Sprintf("\nuse %q\n", dir)
+	}
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	return append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off", "GOWORK="+file), os.WriteFile(file, []byte(text), 0o666)
 }
+
+// Env returns the environment of the go command in the module.
+func (m *Module) Env() []string { return m.env }
 
 // Go runs the go command in the module and returns what it prints.
 func (m *Module) Go(ctx context.Context, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "go", args...)
-	c.Dir, c.Env = m.Dir, m.Env()
+	c.Dir, c.Env = m.Dir, m.env
 	out, err := c.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)

@@ -33,6 +33,35 @@ def scatter(dim, reduction="NONE"):
     return compute
 
 
+def gather_nd(batch_dims=0):
+    def compute(data, index):
+        places, size = index.shape[:-1], index.shape[-1]
+        rest = data.shape[batch_dims + size:]
+        out = np.zeros(places + rest, data.dtype)
+        for at in np.ndindex(*places):
+            to = at[:batch_dims]
+            for i, extent in zip(index[at], data.shape[batch_dims:]):
+                to += (int(i) + extent if i < 0 else int(i),)
+            if all(0 <= i < extent for i, extent in zip(to, data.shape)):
+                out[at] = data[to]
+        return {"output": out}
+    return compute
+
+
+def places_of_parts():
+    """ONNX gives no result for an index that is out of range."""
+    like = "onnx GatherND"
+    case("gather_nd", "elements", gather_nd(), {}, {"data": draw(2, 3), "index": np.array([[0, 2], [1, 0], [0, 2]])}, wrt=["data"], like=like)
+    case("gather_nd", "rows", gather_nd(), {}, {"data": draw(3, 2, 2), "index": np.array([[[0, 1]], [[2, 0]]], np.int32)}, wrt=["data"], like=like)
+    case("gather_nd", "parts", gather_nd(), {}, {"data": draw(3, 2, 2), "index": np.array([[[2], [0]], [[1], [2]]])}, wrt=["data"], like=like)
+    case("gather_nd", "negative", gather_nd(), {}, {"data": draw(3, 2), "index": np.array([[-1, 0], [-3, -2], [2, -1]])}, wrt=["data"], like=like)
+    case("gather_nd", "batch_1", gather_nd(1), {"batch_dims": 1}, {"data": draw(2, 3, 2), "index": np.array([[[1], [1]], [[0], [2]]])}, wrt=["data"], like=like)
+    case("gather_nd", "batch_2", gather_nd(2), {"batch_dims": 2}, {"data": draw(2, 2, 3, 2), "index": np.array([[[1, 1], [0, 1]], [[2, 0], [1, -1]]])}, wrt=["data"], like=like)
+    case("gather_nd", "integers", gather_nd(), {}, {"data": np.arange(6, dtype=np.int8).reshape(3, 2), "index": np.array([[2], [0]])}, like=like)
+    case("gather_nd", "no_places", gather_nd(), {}, {"data": draw(2, 3), "index": np.zeros((0, 2), int)}, grad={"data": np.zeros((2, 3))}, like=like)
+    case("gather_nd", "outside", gather_nd(), {}, {"data": draw(2, 3), "index": np.array([[0, 3], [1, 2], [-3, 1]])}, wrt=["data"], like="tensorflow.gather_nd on a GPU", tags=["edge"])
+
+
 def segment_rows(fold, first):
     def compute(data, segment, segments):
         out = np.full((segments,) + data.shape[1:], first, data.dtype)
@@ -125,6 +154,7 @@ def bags():
 
 def generate():
     bags()
+    places_of_parts()
     case("chunk", "first", chunk(0, 2), {"axis": 0}, {"input": draw(4, 3)}, wrt=["input"], like="numpy.split")
     case("chunk", "middle", chunk(1, 3), {"axis": 1}, {"input": draw(2, 6, 2)}, wrt=["input"], like="numpy.split")
     case("chunk", "one", chunk(-1, 1), {"axis": -1}, {"input": draw(2, 5)}, wrt=["input"], like="numpy.split")

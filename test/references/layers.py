@@ -64,7 +64,69 @@ def conv_transpose_2d(stride_h=1, stride_w=1, padding_h=0, padding_w=0, output_p
     return compute
 
 
+def attention(num_heads, causal):
+    def compute(query, key, value, q_proj, k_proj, v_proj, out_proj, in_proj_bias, out_proj_bias, bias_k=None, bias_v=None):
+        width = len(out_proj)
+        bias_q, bias_key, bias_value = np.split(in_proj_bias, 3)
+        q, k, v = query @ q_proj.T + bias_q, key @ k_proj.T + bias_key, value @ v_proj.T + bias_value
+        batch, queries, keys = len(q), q.shape[1], k.shape[1]
+        if bias_k is not None:
+            k, v = (np.concatenate([x, np.broadcast_to(b, (batch, 1, width))], 1) for x, b in ((k, bias_k), (v, bias_v)))
+        q, k, v = (x.reshape(batch, -1, num_heads, width // num_heads).transpose(0, 2, 1, 3) for x in (q, k, v))
+        score = q @ k.transpose(0, 1, 3, 2) / np.sqrt(WIDE(width // num_heads))
+        if causal:  # the trained position is never hidden
+            at = np.arange(score.shape[3])
+            score[:, :, (np.arange(queries)[:, None] < at) & (at < keys)] = -np.inf
+        e = np.exp(score - score.max(3, keepdims=True))
+        y = (e / e.sum(3, keepdims=True)) @ v
+        return {"output": y.transpose(0, 2, 1, 3).reshape(batch, queries, width) @ out_proj.T + out_proj_bias}
+    return compute
+
+
+def quantized_linear(output_type=None):
+    def compute(input, input_scale, input_zero, weight, weight_scale, weight_zero, bias=0, output_scale=None, output_zero=None):
+        x, w = input.astype(int) - int(input_zero), weight.astype(int) - weight_zero.astype(int)[:, None]
+        y = (x @ w.T) * (input_scale * weight_scale) + bias
+        if output_type is None:
+            return {"output": y}
+        ends = np.iinfo(output_type)
+        return {"output": np.clip(np.rint(y / output_scale) + int(output_zero), ends.min, ends.max).astype(output_type)}
+    return compute
+
+
+def integers(type, *shape):
+    """Returns numbers that cover the range of a type."""
+    ends = np.iinfo(type)
+    return np.rint(draw(*shape, low=ends.min - 0.5, high=ends.max + 0.5)).clip(ends.min, ends.max).astype(type)
+
+
+def attentions():
+    like = "torch.nn.MultiheadAttention with attn_mask"
+    for name, heads, queries, keys, more in (("causal", 2, 4, 4, {}), ("causal_more_keys", 1, 2, 5, {}), ("causal_more_queries", 4, 5, 2, {}),
+                                             ("causal_bias_kv", 2, 3, 3, {"bias_k": draw(1, 1, 4), "bias_v": draw(1, 1, 4)})):
+        weights = {"q_proj": draw(4, 4), "k_proj": draw(4, 2), "v_proj": draw(4, 5), "out_proj": draw(4, 4), "in_proj_bias": draw(12), "out_proj_bias": draw(4), **more}
+        inputs = {"query": draw(2, queries, 4), "key": draw(2, keys, 2), "value": draw(2, keys, 5)}
+        case("multihead_attention", name, attention(heads, True), {"embed_dim": 4, "num_heads": heads, "causal": True, "add_bias_kv": bool(more)}, inputs, weights,
+             wrt=[*inputs, *weights], like=like, rtol=2e-5, atol=1e-5)
+
+
+def quantized():
+    """Scales are powers of two where the output is quantized, so float32 rounds nothing that decides about an integer."""
+    like = "onnx QLinearMatMul"
+    one = lambda x: np.array(x, np.float32)
+    for name, kinds, rows in (("numbers", (np.int8, np.int8), 1), ("rows", (np.uint8, np.int8), 5), ("unsigned", (np.uint8, np.uint8), 5)):
+        scale, zero = draw(rows, low=0.01, high=0.1), integers(kinds[1], rows)
+        case("quantized_linear", name, quantized_linear(), {}, {"input": integers(kinds[0], 2, 3, 4), "input_scale": one(0.037), "input_zero": integers(kinds[0]),
+             "weight": integers(kinds[1], 5, 4), "weight_scale": scale, "weight_zero": zero, "bias": draw(5)}, like="torch.nn.functional.linear of dequantized tensors")
+    for name, kind, output, rows in (("to_i8", np.int8, np.int8, 1), ("to_u8", np.uint8, np.uint8, 5), ("to_other", np.int8, np.uint8, 1)):
+        case("quantized_linear", name, quantized_linear(output), {"output_type": "i8" if output == np.int8 else "u8"},
+             {"input": integers(kind, 4, 6), "input_scale": one(0.25), "input_zero": integers(kind), "weight": integers(kind, 5, 6), "weight_scale": np.full(rows, 0.5, np.float32),
+              "weight_zero": integers(kind, rows), "output_scale": one(16), "output_zero": integers(output)}, like=like, rtol=0, atol=0)
+
+
 def generate():
+    attentions()
+    quantized()
     affine = {"gamma": draw(4), "beta": draw(4)}
     like = "torch.nn.functional.group_norm"
     case("group_norm", "two", group_norm(2, 1e-5), {"groups": 2}, {"input": draw(2, 4, 3)}, affine, wrt=["input", "gamma", "beta"], like=like)

@@ -10,7 +10,9 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +35,12 @@ func main() {
 	workers := flag.Int("workers", 2, "number of queues")
 	memory := flag.Int64("memory", 7, "GiB of memory near which garbage is collected more often")
 	child := flag.Bool("child", false, "measure one shape of one size in this process")
+	cpuprofile := flag.String("cpuprofile", "", "with child: the file to which a profile of processor time is written")
+	memprofile := flag.String("memprofile", "", "with child: the file to which a profile of memory is written")
 	flag.Parse()
 	if *child {
 		debug.SetMemoryLimit(*memory << 30)
-		if err := printRow(*only, *sizes, *workers); err != nil {
+		if err := profiled(*cpuprofile, *memprofile, func() error { return printRow(*only, *sizes, *workers) }); err != nil {
 			log.Fatal(err)
 		}
 		return
@@ -89,6 +93,31 @@ func printRow(name, size string, workers int) error {
 	_, peak := usage()
 	_, err = fmt.Printf("| %s | %d |%s %.1f | %.1f |\n", name, n, row, all.Seconds(), float64(peak)/(1<<30))
 	return err
+}
+
+// profiled calls f and writes profiles of it to the files that have a name.
+func profiled(cpu, memory string, f func() error) error {
+	if cpu != "" {
+		w, err := os.Create(cpu)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		if err := pprof.StartCPUProfile(w); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	if err := f(); err != nil || memory == "" {
+		return err
+	}
+	runtime.GC() // the profile is that of the last collection
+	w, err := os.Create(memory)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return pprof.Lookup("allocs").WriteTo(w, 0)
 }
 
 // measure returns how long each stage takes: graph, program, plan, schedule, verify and load. It stops after the program of

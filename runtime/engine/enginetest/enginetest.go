@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(workers int) engine.Backend, register func(*tas
 		{"BuiltinTypes", s.testBuiltinTypes},
 		{"Scratch", s.testScratchMemory},
 		{"Reductions", s.testReductions},
+		{"OwnReduction", s.testOwnReduction},
 		{"LoadErrors", s.testLoadErrors},
 		{"FeedAndFetch", s.testFeedAndFetchErrors},
 		{"InputsMustBeFed", s.testInputsMustBeFed},

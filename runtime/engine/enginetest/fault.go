@@ -18,8 +18,9 @@ var errFault = errors.New("injected fault")
 
 // faults makes one task fail: the step of the call that was bound at a number.
 type faults struct {
-	// bound numbers the calls that were bound since the last reset. A backend may bind a call several times.
-	bound  map[*task.Resolution]int64
+	// bound numbers the calls that were bound since the last reset, by what is passed to them, of which each has its own. A backend may
+	// bind a call several times.
+	bound  map[*task.Passed]int64
 	call   atomic.Int64
 	step   atomic.Int64
 	panics atomic.Bool
@@ -45,7 +46,7 @@ func (b *faultyBody) Run(ctx *op.Ctx, r op.Range) error {
 func (s *suite) faulty(t *testing.T, f *faults) *task.Registry {
 	t.Helper()
 	f.call.Store(-1)
-	f.bound = map[*task.Resolution]int64{}
+	f.bound = map[*task.Passed]int64{}
 	all := s.catalogue(t)
 	var r task.Registry
 	for _, o := range all.Operators() {
@@ -60,11 +61,11 @@ func (s *suite) faulty(t *testing.T, f *faults) *task.Registry {
 				variants[i].Kernel = f // rather than device code, which does not run what Bind gives
 				variants[i].Bind = func(a *task.Accessor) ([]op.Body, error) {
 					bodies, err := bind(a)
-					if _, ok := f.bound[a.Resolved]; !ok {
-						f.bound[a.Resolved] = int64(len(f.bound))
+					if _, ok := f.bound[a.Passed]; !ok {
+						f.bound[a.Passed] = int64(len(f.bound))
 					}
 					for step, b := range bodies {
-						bodies[step] = &faultyBody{b, f, f.bound[a.Resolved], int64(step)}
+						bodies[step] = &faultyBody{b, f, f.bound[a.Passed], int64(step)}
 					}
 					return bodies, err
 				}

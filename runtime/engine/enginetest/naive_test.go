@@ -193,6 +193,9 @@ func (b *builtin) Run(_ *op.Ctx, r op.Range) error {
 		v := b.Value
 		if b.Op == "identity" {
 			v = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1), perm.And: -1}[b.Redop]
+			if _, _, own, ok := b.Redop.Own(); ok {
+				v = own
+			}
 		}
 		to, stored := at(0, i)
 		if to == dtype.Bool {

@@ -122,6 +122,55 @@ func (s *suite) testReductions(t *testing.T) {
 	}
 }
 
+// fading is a reduction of one's own, of which the order of values matters: each takes half of what was there.
+const fading perm.Redop = "github.com/opgen/opgen/runtime/engine/enginetest.Fade, 0"
+
+func fade[T dtype.Float](x, y T) T { return x/2 + y }
+
+// bindFading binds the kernel of tally with a reduction of one's own.
+func bindFading[T dtype.Float](a *task.Accessor) ([]op.Body, error) {
+	b := opimpl.NewBinder[int](a)
+	return []op.Body{&tallyBody[T]{opimpl.ReadOnly[T](b, 0), opimpl.ReduceBy[T, int](fade[T])(b, 1)}}, b.Err()
+}
+
+// testOwnReduction folds values with a function of one's own. Any number of workers folds them in one order, so the result has the same bits.
+func (s *suite) testOwnReduction(t *testing.T) {
+	const n, tasks = 100, 4
+	o := tally(fading)
+	r := s.catalogue(t)
+	sig := o.Signatures[0]
+	for typ, bind := range map[dtype.Type]func(*task.Accessor) ([]op.Body, error){dtype.F32: bindFading[float32], dtype.F64: bindFading[float64]} {
+		v := task.Variant{Target: s.target.Name, Types: []dtype.Type{typ}, Kernel: bind, Bind: bind}
+		if err := r.RegisterTask(sig.ID, "tally forward", sig, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values, want := make([]float64, n), 0.0
+	for i := range values {
+		values[i] = float64(i%7 - 3)
+	}
+	for range tasks {
+		for _, v := range values {
+			want = fade(want, v)
+		}
+	}
+	p, total := tallies(t, o, dtype.F64, n, tasks)
+	for _, workers := range []int{1, 2, 5} {
+		in := s.load(t, s.engine(t, r, workers, engine.Config{}), p)
+		if err := feedNumbers(in, "x", dtype.F64, values); err != nil {
+			t.Fatal(err)
+		}
+		run(t, in)
+		data, err := in.FetchBytes(total.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dtype.F64.Float64(data); got != want {
+			t.Errorf("%d workers: got %v, want %v", workers, got, want)
+		}
+	}
+}
+
 // tallies returns a program in which several tasks fold one input into one tensor.
 func tallies(t *testing.T, o *graph.Operator, typ dtype.Type, n, tasks int) (*graph.Program, graph.Tensor) {
 	t.Helper()

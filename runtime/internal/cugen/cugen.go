@@ -61,8 +61,9 @@ type Bounded struct {
 }
 
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
-// The program gets further tensors. name begins the names of functions.
-func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, bounded []Bounded) (*Code, error) {
+// The program gets further tensors. What statements give for tensors of folds is folded into what these hold. name begins the
+// names of functions.
+func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, bounded []Bounded, folds []Into) (*Code, error) {
 	nests, all, own, err := loops.Nests(p, statements, tensors)
 	if err != nil {
 		return nil, err
@@ -74,6 +75,9 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 		}
 	}
 	g.widen(nests)
+	if err := g.apart(folds); err != nil {
+		return nil, err
+	}
 	for _, b := range bounded {
 		g.below(b)
 	}
@@ -81,6 +85,9 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 		if err := g.nest(n); err != nil {
 			return nil, err
 		}
+	}
+	for _, x := range folds {
+		g.into(x)
 	}
 	g.seal()
 	return g.code, nil
@@ -210,11 +217,13 @@ func (g *generator) nest(n *loops.Nest) error {
 	return nil
 }
 
-// box is the number of values of indices.
+// box is the number of values of indices of known ranges.
 func box(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
-		n *= loops.Extent(v)
+		if !loops.IsOpen(v) {
+			n *= loops.Extent(v)
+		}
 	}
 	return n
 }

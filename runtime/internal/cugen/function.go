@@ -321,12 +321,13 @@ func (f *function) give(s *loops.Nested, v string) {
 }
 
 // scatter writes a statement that adds to elements which other values of indices may share. Threads share the indices
-// that keep elements apart. The others are loops, so that what is added to an element has one order.
+// that keep elements apart. The others are loops, so that what is added to an element has one order. Where this gives few threads,
+// more of them go through the loops, and each adds to the elements of its own.
 func (f *function) scatter(n *loops.Nest) {
 	s := n.Statements[0]
 	var own, inner []*term.Variable
 	for _, v := range n.Vars {
-		if slices.ContainsFunc(s.Left.Idx, func(x *term.Term) bool { return x.Op == term.Index && x.Var == v }) {
+		if !loops.IsOpen(v) && slices.ContainsFunc(s.Left.Idx, func(x *term.Term) bool { return x.Op == term.Index && x.Var == v }) {
 			own = append(own, v)
 		} else {
 			inner = append(inner, v)
@@ -336,20 +337,64 @@ func (f *function) scatter(n *loops.Nest) {
 		f.each(n.Vars, n.Statements)
 		return
 	}
-	total := box(own)
+	parts := min(f.elements(s.Target), fewThreads/max(box(own), 1), turns(inner)/threads)
+	total := box(own) * max(parts, 1)
 	f.grid = [3]int{blocksFor(total, threads), 1, 1}
 	i := f.unique("thread")
 	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", i, i, total, i)
-	f.indices(own, i)
+	from, part := i, ""
+	if parts > 1 { // neighboring threads read the same
+		part = f.name("int", "part", fmt.Sprintf("(int)(%s %% %d)", i, parts))
+		from = f.name("long long", "rest", fmt.Sprintf("%s / %d", i, parts))
+	}
+	f.indices(own, from)
 	for _, v := range inner {
 		f.loop(v)
 	}
 	for _, s := range n.Statements {
-		f.statement(s)
+		if parts > 1 {
+			f.owned(s, part, parts)
+		} else {
+			f.statement(s)
+		}
 	}
 	for range inner {
 		f.close()
 	}
+	f.close()
+}
+
+// fewThreads is how many threads a statement should have at least that adds to elements.
+const fewThreads = 1 << 12
+
+// turns returns how many turns loops have at most; it takes a range for long whose end is not known.
+func turns(vars []*term.Variable) int {
+	n := 1
+	for _, v := range vars {
+		_, most, known := loops.Bounds(v.Hi)
+		if !known {
+			most = fewThreads
+		}
+		n = min(n*max(min(most, fewThreads), 0), fewThreads*threads)
+	}
+	return n
+}
+
+// owned writes what adds to an element, if it is of the thread's part of all elements.
+func (f *function) owned(s *loops.Nested, part string, parts int) {
+	rest := *s
+	if rest.Guard != nil {
+		f.open("if (%s) {", f.condition(rest.Guard))
+		defer f.close()
+		rest.Guard = nil
+	}
+	at, inside := f.place(s.Left)
+	own := fmt.Sprintf("(%s) %% %d == %s", at, parts, part)
+	if inside != "" {
+		own = inside + " && " + own
+	}
+	f.open("if (%s) {", own)
+	f.statement(&rest)
 	f.close()
 }
 

@@ -66,7 +66,7 @@ func (f *function) sort(n *loops.Nest, place int) {
 	if r.Descending {
 		before = "opgen_behind"
 	}
-	blocks := min(blocksFor(rows, 1), 1<<12) // each has room of its own
+	blocks := min(blocksFor(rows, 1), mostRooms)
 	keys, ids := f.room(typ, int64(blocks)*int64(size)*8), f.room("int", int64(blocks)*int64(size)*4)
 	for _, name := range []string{"row", "keys", "ids", "e", "width", "distance", "i", "a", "b", "forth", "back", "key", "id", "chosen"} {
 		f.taken[name] = true

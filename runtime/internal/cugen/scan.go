@@ -35,17 +35,18 @@ func (f *function) scan(n *loops.Nest) bool {
 		return false
 	}
 	f.barriers = true
-	f.grid = [3]int{blocksFor(rows, 1), 1, 1}
-	space := f.room(how.typ, int64(rows)*int64(size)*8)
+	blocks := min(blocksFor(rows, 1), mostRooms)
+	f.grid = [3]int{blocks, 1, 1}
+	space := f.room(how.typ, int64(blocks)*int64(size)*8)
 	for _, name := range []string{"row", "part", "folds", "begin", "end", "carry", "first", "number", "element", "own", "before", "distance", "has"} {
 		f.taken[name] = true
 	}
 	into := func(x, y string) string { return fmt.Sprintf(how.into, x, y) }
 	f.line("// A block scans a row.")
 	f.line("__shared__ %s part[%d];", how.typ, threads)
+	f.line("%s *folds = %s + (long long)blockIdx.x * %d;", how.typ, space, size)
 	f.open("for (long long row = blockIdx.x; row < %d; row += gridDim.x) {", rows)
 	f.indices(others, "row")
-	f.line("%s *folds = %s + row * %d;", how.typ, space, size)
 	f.names[t.Present] = "0" // the bounds grow with the present index
 	if t.Where == term.Before {
 		f.names[t.Present] = fmt.Sprint(loops.Extent(t.Present) - 1)
@@ -100,6 +101,9 @@ func (f *function) scan(n *loops.Nest) bool {
 	f.close()
 	return true
 }
+
+// mostRooms is how many blocks have room of their own in a buffer at most. Each computes several rows where there are more.
+const mostRooms = 1 << 12
 
 // room returns the name of the address of a buffer of so many bytes, for elements of a type.
 func (f *function) room(typ string, bytes int64) string {

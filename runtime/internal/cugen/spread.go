@@ -39,15 +39,15 @@ func (f *function) spread(n *loops.Nest) bool {
 	if parts < 2 {
 		return false
 	}
-	spaces := f.fold1(n, how, parts, results, elements)
+	spaces := f.foldParts(n, how, parts, results, elements)
 	f.finish()
 	*f = *f.generator.function(n) // which has the same buffers
-	f.fold2(n, how, parts, results, elements, spaces)
+	f.foldRest(n, how, parts, results, elements, spaces)
 	return true
 }
 
-// fold1 writes the function that folds parts, and returns the buffers of statements.
-func (f *function) fold1(n *loops.Nest, how []fold, parts, results, elements int) (spaces []gpu.Arg) {
+// foldParts writes the function that folds parts, and returns the buffers of statements.
+func (f *function) foldParts(n *loops.Nest, how []fold, parts, results, elements int) (spaces []gpu.Arg) {
 	f.begin(results * parts)
 	each := (elements + parts - 1) / parts
 	f.line("// %d blocks share each reduction.", parts)
@@ -70,8 +70,8 @@ func (f *function) fold1(n *loops.Nest, how []fold, parts, results, elements int
 	return spaces
 }
 
-// fold2 writes the function that folds what parts gave.
-func (f *function) fold2(n *loops.Nest, how []fold, parts, results, elements int, spaces []gpu.Arg) {
+// foldRest writes the function that folds what parts gave.
+func (f *function) foldRest(n *loops.Nest, how []fold, parts, results, elements int, spaces []gpu.Arg) {
 	f.begin(results)
 	f.line("const long long result = blockIdx.x;")
 	values := make([]string, len(n.Statements))

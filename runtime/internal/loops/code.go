@@ -17,10 +17,12 @@ type instruction[T simd.Float] struct {
 
 // strip is code for a strip of elements.
 type strip[T simd.Float] struct {
-	code    []instruction[T]
-	views   map[int]bool // registers that are parts of tensors' memory
-	lasting []int        // registers that keep their values while the code runs several times
-	buffer  map[int]int  // the buffer of each other register
+	code  []instruction[T]
+	views map[int]bool // registers that are parts of tensors' memory
+	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a processor cannot know them before.
+	ahead   []func(s *state[T], n int)
+	lasting []int       // registers that keep their values while the code runs several times
+	buffer  map[int]int // the buffer of each other register
 }
 
 // exec runs the code on n elements from where the variables of a state stand.

@@ -33,6 +33,15 @@ type columnPass[T simd.Float] struct {
 	wide  int  // in which strip of float64
 	// search says that the pass looks for extremes, whose indices are in the strip of float64: -1 before there is one.
 	search bool
+	// direct says where the rows of a tensor are whose elements a pass only adds; nil if it adds other values.
+	direct *directRows[T]
+}
+
+// directRows are rows of a tensor. They are added without running the code of a strip for each of them.
+type directRows[T simd.Float] struct {
+	tensor int
+	at     func(*state[T]) int // where the first row begins
+	apart  int                 // how far rows lie apart
 }
 
 // flushed is how many terms are added in T before the sum is added to one in float64.
@@ -133,6 +142,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	case simd.Min:
 		p.first = T(math.Inf(1))
 	}
+	whole := r
 	r, begin, end := z.around(r)
 	begin()
 	b := body(r)
@@ -146,7 +156,23 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	}
 	end()
 	p.code = z.strip
+	if op == simd.Add && r.Kind != "variance" && r.Kind != "logsumexp" {
+		p.direct = k.directRows(whole, b, v)
+	}
 	return p
+}
+
+// directRows returns where the rows are that a reduction over one index adds, if they are parts of a tensor.
+func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Variable) *directRows[T] {
+	if len(r.Vars) != 1 || r.Guard != nil || b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
+		return nil
+	}
+	a, w := accessOf(b.Read), r.Vars[0]
+	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.open) > 0 || len(a.offset.rest) > 0 || a.offset.factor(v) != 1 {
+		return nil
+	}
+	apart := a.offset.factor(w)
+	return &directRows[T]{b.Read.Tensor, k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart}
 }
 
 // argumentColumns compiles the search for extremes. NaN is more extreme than all numbers.
@@ -242,12 +268,16 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 	if !any {
 		return -1
 	}
+	if p := u.sums[0].passes[0]; len(u.sums) == 1 && i == 0 && p.direct != nil {
+		return p.addRows(s, n, u.inner.loops[0].hi(s))
+	}
 	count := 0
 	u.inner.each(s, 0, 0, 0, func(s *state[T]) {
 		count++
 		for _, f := range u.sums {
 			if i < len(f.passes) {
 				p := f.passes[i]
+				u.inner.ahead(s, &p.code, n, 0, 0)
 				p.code.exec(s, n)
 				if p.sums && count%flushed == 0 {
 					p.flush(s, n)
@@ -256,6 +286,19 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 		}
 	})
 	return count
+}
+
+// addRows adds the first n elements of rows that are parts of a tensor. It returns how many rows there are.
+func (p *columnPass[T]) addRows(s *state[T], n, rows int) int {
+	acc, x, at, add := s.regs[p.acc][:n], s.mem[p.direct.tensor].same, p.direct.at(s), simd.BinaryOf[T](simd.Add)
+	for i := range rows {
+		add(acc, acc, x[at:at+n])
+		at += p.direct.apart
+		if (i+1)%flushed == 0 {
+			p.flush(s, n)
+		}
+	}
+	return rows
 }
 
 func (p *columnPass[T]) begin(s *state[T], n int) {

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/term"
@@ -31,6 +32,7 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 	}
 	t, at, k := r.Tensor, z.c.value(a.offset), a.offset.factor(z.v)
 	if k == 1 && z.c.tensors[t].Type == z.c.own {
+		z.fetched(t, a, at)
 		x := z.register(true)
 		z.views = append(z.views, view{x, z.c.tensors[t].Memory})
 		z.emit(x, func(s *state[T], n int) {
@@ -42,6 +44,25 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 	x, read := z.register(false), strided[T](z.c.tensors[t].Type)
 	z.emit(x, func(s *state[T], n int) { read(&s.mem[t], s.regs[x][:n], at(s), k) })
 	return x
+}
+
+// fetched notes that memory may be asked for ahead if its place depends on values of tensors.
+func (z *vectorizer[T]) fetched(tensor int, a *access, at func(*state[T]) int) {
+	surely := func(p addend) bool { // whether the value is there for all values of the indices
+		if p.of.Op != term.Element || p.of.Read.Which != nil {
+			return false
+		}
+		b := accessOf(p.of.Read)
+		return len(b.open) == 0 && len(b.offset.rest) == 0
+	}
+	if len(a.offset.rest) == 0 || slices.ContainsFunc(a.offset.rest, func(p addend) bool { return !surely(p) }) {
+		return
+	}
+	z.strip.ahead = append(z.strip.ahead, func(s *state[T], n int) {
+		if x, i := s.mem[tensor].same, at(s); i >= 0 && i+n <= len(x) {
+			simd.Fetch(x[i : i+n])
+		}
+	})
 }
 
 // clipped compiles elements of which some may lie outside, in dimensions that are linear in the variable.
@@ -74,6 +95,7 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	if k == 1 && r.Which == nil && z.c.tensors[r.Tensor].Type == z.c.own {
 		direct = z.register(true)
 		z.views = append(z.views, view{direct, z.c.tensors[r.Tensor].Memory})
+		z.fetched(r.Tensor, a, at)
 	}
 	z.emit(x, func(s *state[T], n int) {
 		lo, hi, w := 0, n, which(s)

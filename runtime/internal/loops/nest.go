@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -9,7 +11,7 @@ import (
 // Nest is statements that share all of their loops. Within a nest, a statement uses what another one of it gives only for
 // the same values of the indices.
 type Nest struct {
-	Vars       []*term.Variable // from 0 on, of known extents
+	Vars       []*term.Variable // from 0 on, of known extents, but for those of which IsOpen is true
 	Statements []*Nested
 }
 
@@ -25,8 +27,8 @@ type Nested struct {
 }
 
 // Nests returns the statements of a program as nests, which run one after the other, and how all tensors are kept. Tensors
-// that it adds to the program are local. own is the type of real numbers. It is an error if the range of an index on the left side depends
-// on other indices.
+// that it adds to the program are local. own is the type of real numbers. If the range of an index depends on others, the statement must be
+// one that adds to elements.
 func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor) (nests []*Nest, all []Tensor, own dtype.Type, err error) {
 	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}}
 	z := newNormalizer(p, tensors)
@@ -44,7 +46,9 @@ func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 		bundles = append(bundles, newBundle(s))
 	}
 	for _, b := range bundles {
-		collapse(&bundleGroup{bundles: []*bundle{b}})
+		if !slices.ContainsFunc(b.vars, IsOpen) {
+			collapse(&bundleGroup{bundles: []*bundle{b}})
+		}
 		n := &Nest{Vars: b.vars}
 		for i, s := range b.statements {
 			x := &Nested{Target: s.target, Left: s.left, Value: s.value, Add: s.add, Guard: s.guard, Lenient: s.lenient}
@@ -79,6 +83,13 @@ func Offset(r *term.Read) (elements int, linear bool) {
 func Bounds(n *term.Term) (lo, hi int, known bool) {
 	b := linear(n).bounds()
 	return b.lo, b.hi, b.known
+}
+
+// IsOpen reports whether the range of an index depends on others, which are before it.
+func IsOpen(v *term.Variable) bool {
+	_, lo := v.Lo.Known()
+	_, hi := v.Hi.Known()
+	return !lo || !hi
 }
 
 // Extent returns how many values an index that starts at 0 has.

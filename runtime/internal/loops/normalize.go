@@ -66,29 +66,31 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 	return nil
 }
 
-// read returns a statement of a program with indices from 0 on.
-func (z *normalizer) read(s *program.Statement) (*statement, error) {
-	n := &statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
-	var err error
-	if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err != nil {
-		return nil, err
+// read returns a statement of a program.
+func (z *normalizer) read(s *program.Statement) *statement {
+	return &statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
+}
+
+// fromZero makes the indices of a statement begin at 0.
+func (z *normalizer) fromZero(n *statement) (err error) {
+	if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err == nil {
+		n.value, n.guard = densities(settled(n.value)), settled(n.guard)
 	}
-	n.value, n.guard = densities(settled(n.value)), settled(n.guard)
-	return n, nil
+	return err
 }
 
 // statement adds a statement of a program.
 func (z *normalizer) statement(s *program.Statement) error {
-	if z.number(&statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}) {
+	n := z.read(s)
+	if z.number(n) {
 		return nil
 	}
-	n, err := z.read(s)
-	if err != nil {
+	if err := z.fromZero(n); err != nil {
 		return err
 	}
 	if h := z.joined[s]; h != nil {
-		into, err := z.read(h)
-		if err != nil {
+		into := z.read(h)
+		if err := z.fromZero(into); err != nil {
 			return err
 		}
 		if z.folded(n, into) {
@@ -195,7 +197,12 @@ func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Re
 		hi, both := v.Hi.Known()
 		switch {
 		case !known || !both:
-			return nil, nil, nil, nil, fmt.Errorf("the range of %s depends on other indices", v.Name)
+			if !z.whole || !s.add {
+				return nil, nil, nil, nil, fmt.Errorf("the range of %s depends on other indices", v.Name)
+			}
+			w := &term.Variable{Name: v.Name, Lo: z.single(z.inlined(v.Lo).Substitute(to)), Hi: z.single(z.inlined(v.Hi).Substitute(to))}
+			to[v] = w.Term()
+			vars = append(vars, w)
 		case hi == lo+1:
 			to[v] = term.Number(lo)
 		case lo != 0:

@@ -2,6 +2,7 @@ package loops
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
@@ -35,12 +36,17 @@ type runner[T simd.Float] struct {
 	code *code[T]
 	mem  []block[T]
 
-	mu   sync.Mutex
-	idle []*state[T] // one for each part that ran at the same time
+	// spare is a state that no part uses. One part after the other takes it without a lock, which costs as much as a small tensor.
+	spare atomic.Pointer[state[T]]
+	mu    sync.Mutex
+	idle  []*state[T] // of further parts that ran at the same time
 }
 
 // take returns a state that no other part uses.
 func (r *runner[T]) take() *state[T] {
+	if s := r.spare.Swap(nil); s != nil {
+		return s
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.idle); n > 0 {
@@ -52,6 +58,9 @@ func (r *runner[T]) take() *state[T] {
 }
 
 func (r *runner[T]) give(s *state[T]) {
+	if r.spare.CompareAndSwap(nil, s) {
+		return
+	}
 	r.mu.Lock()
 	r.idle = append(r.idle, s)
 	r.mu.Unlock()
@@ -166,6 +175,31 @@ func (l *loop[T]) limits(s *state[T], lo, hi int) (int, int) {
 		return lo * l.factor, hi * l.factor
 	}
 	return l.lo(s), l.hi(s)
+}
+
+// distance is how many rows ahead memory is asked for.
+const distance = 8
+
+// ahead asks for the memory of strips of n elements that a strip's code uses some values of the last loop later. At the first value it asks for
+// that of all values between, too.
+func (p *nest[T]) ahead(s *state[T], code *strip[T], n, lo, hi int) {
+	if len(code.ahead) == 0 || len(p.loops) == 0 {
+		return
+	}
+	l := &p.loops[len(p.loops)-1]
+	now := s.vars[l.place]
+	first, end := l.limits(s, lo, hi)
+	next := now + distance
+	if now == first {
+		next = now
+	}
+	for ; next <= now+distance && next < end; next++ {
+		s.vars[l.place] = next
+		for _, f := range code.ahead {
+			f(s, n)
+		}
+	}
+	s.vars[l.place] = now
 }
 
 // each calls visit for all values of the loops from number k on.

@@ -218,7 +218,9 @@ func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 	a, b := u.inner.limits(s, lo, hi)
 	for i := a; i < b; i += stripLength {
 		s.vars[u.inner.place] = i
-		u.code.exec(s, min(stripLength, b-i))
+		n := min(stripLength, b-i)
+		u.outer.ahead(s, &u.code, n, lo, hi)
+		u.code.exec(s, n)
 	}
 }
 

@@ -794,6 +794,11 @@ func widenAVX2(z []float64, x []float32)
 //go:noescape
 func narrowAVX2(z []float32, x []float64)
 
+// fetchAVX2 asks for the lines of the cache that hold x, and does not wait for them.
+//
+//go:noescape
+func fetchAVX2(x []byte)
+
 // drawAVX2 draws words at consecutive positions.
 //
 //go:noescape

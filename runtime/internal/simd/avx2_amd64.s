@@ -13931,6 +13931,24 @@ end:
 	VZEROUPPER
 	RET
 
+// func fetchAVX2(x []byte)
+// Requires: AVX, MMX+
+TEXT ·fetchAVX2(SB), NOSPLIT, $0-24
+	MOVQ x_base+0(FP), AX
+	MOVQ x_len+8(FP), CX
+
+lines:
+	CMPQ       CX, $+0
+	JLE        end
+	PREFETCHT0 (AX)
+	ADDQ       $+64, AX
+	SUBQ       $+64, CX
+	JMP        lines
+
+end:
+	VZEROUPPER
+	RET
+
 // func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
 // Requires: AVX, AVX2
 TEXT ·drawAVX2(SB), NOSPLIT, $0-56

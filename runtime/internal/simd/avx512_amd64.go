@@ -794,6 +794,11 @@ func widenAVX512(z []float64, x []float32)
 //go:noescape
 func narrowAVX512(z []float32, x []float64)
 
+// fetchAVX512 asks for the lines of the cache that hold x, and does not wait for them.
+//
+//go:noescape
+func fetchAVX512(x []byte)
+
 // drawAVX512 draws words at consecutive positions.
 //
 //go:noescape

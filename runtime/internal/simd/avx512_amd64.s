@@ -14108,6 +14108,24 @@ end:
 	VZEROUPPER
 	RET
 
+// func fetchAVX512(x []byte)
+// Requires: AVX, MMX+
+TEXT ·fetchAVX512(SB), NOSPLIT, $0-24
+	MOVQ x_base+0(FP), AX
+	MOVQ x_len+8(FP), CX
+
+lines:
+	CMPQ       CX, $+0
+	JLE        end
+	PREFETCHT0 (AX)
+	ADDQ       $+64, AX
+	SUBQ       $+64, CX
+	JMP        lines
+
+end:
+	VZEROUPPER
+	RET
+
 // func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
 // Requires: AVX, AVX512F
 TEXT ·drawAVX512(SB), NOSPLIT, $0-56

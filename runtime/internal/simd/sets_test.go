@@ -266,3 +266,28 @@ func FuzzSetsAgree(f *testing.F) {
 }
 
 var portable32, portable64 = portable[float32](), portable[float64]()
+
+// TestFetch checks that a request for memory changes nothing, for no elements and for lists that end within a line of the cache.
+func TestFetch(t *testing.T) {
+	defer chosen.use()
+	for _, s := range sets {
+		if !s.available {
+			continue
+		}
+		s.use()
+		for n := range 70 {
+			x, y := make([]float32, n+2), make([]float64, n+2)
+			for i := range x {
+				x[i], y[i] = float32(i), float64(i)
+			}
+			Fetch(x[1 : n+1])
+			Fetch(y[1 : n+1])
+			for i := range x {
+				if x[i] != float32(i) || y[i] != float64(i) {
+					t.Fatalf("%s, %d elements: element %d became %v and %v", s.name, n, i, x[i], y[i])
+				}
+			}
+		}
+		Fetch[float32](nil)
+	}
+}

@@ -11,7 +11,10 @@
 // overlap with one.
 package simd
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // Float is an element type.
 type Float interface{ float32 | float64 }
@@ -113,6 +116,11 @@ func Widen(z []float64, x []float32) {
 func Narrow(z []float32, x []float64) {
 	check(len(z), len(x), len(x), len(x))
 	conversions.narrow(z, x)
+}
+
+// Fetch asks for the memory of x, which is used soon, and does not wait for it. Nothing else happens.
+func Fetch[T Float](x []T) {
+	conversions.fetch(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(T(0)))))
 }
 
 // Gather sets every z[i] to x[start+i*stride].

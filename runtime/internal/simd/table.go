@@ -24,11 +24,12 @@ type table[T Float] struct {
 	side      int
 }
 
-// conversionTable holds the functions that are not for one element type: conversions, and random words.
+// conversionTable holds the functions that are not for one element type: conversions, random words, and requests for memory.
 type conversionTable struct {
 	widen  func(z []float64, x []float32)
 	narrow func(z []float32, x []float64)
 	draw   func(high, low []uint64, at *[18]uint64)
+	fetch  func(x []byte)
 }
 
 // The functions in use.

@@ -60,20 +60,20 @@ func TestDOT(t *testing.T) {
 	want := `digraph "training" {
   node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11, color="#888888"];
   edge [fontname="Helvetica", fontsize=9, color="#666666", fontcolor="#666666"];
-  t0 [label="a\"b: linear.forward\nranges: 14", fillcolor="#dbe9f6"];
-  t1 [label="fc: linear.forward\nranges: 14", fillcolor="#dbe9f6"];
+  t0 [label="a\"b: linear.forward\nranges: 1", fillcolor="#dbe9f6"];
+  t1 [label="fc: linear.forward\nranges: 1", fillcolor="#dbe9f6"];
   t0 -> t1 [label="a\"b.output f32[40, 5]"];
-  t2 [label="loss: sparse_categorical_crossentropy.forward\nranges: 14, 1", fillcolor="#dbe9f6"];
+  t2 [label="loss: sparse_categorical_crossentropy.forward\nranges: 1, 1", fillcolor="#dbe9f6"];
   t1 -> t2 [label="fc.output f32[40, 5]"];
   t4 [label="fill grad of loss.loss\nranges: 1", fillcolor="#eeeeee"];
-  t5 [label="loss: sparse_categorical_crossentropy.backward\nranges: 14", fillcolor="#fce5cd"];
+  t5 [label="loss: sparse_categorical_crossentropy.backward\nranges: 1", fillcolor="#fce5cd"];
   t1 -> t5 [label="fc.output f32[40, 5]"];
   t2 -> t5 [label="loss.lse f64[40]"];
   t4 -> t5 [label="grad of loss.loss f32[]"];
-  t6 [label="fc: linear.backward\nranges: 14, 5", fillcolor="#fce5cd"];
+  t6 [label="fc: linear.backward\nranges: 1, 1", fillcolor="#fce5cd"];
   t0 -> t6 [label="a\"b.output f32[40, 5]"];
   t5 -> t6 [label="grad of fc.output f32[40, 5]"];
-  t8 [label="a\"b: linear.backward\nranges: 14, 14, 5", fillcolor="#fce5cd"];
+  t8 [label="a\"b: linear.backward\nranges: 1, 1, 1", fillcolor="#fce5cd"];
   t0 -> t8 [label="a\"b.output f32[40, 5]"];
   t6 -> t8 [label="grad of a\"b.output f32[40, 5]"];
   t11 [label="a\"b.weight.sgd, 3 others: sgd.update\nranges: 1", fillcolor="#dcefdc"];

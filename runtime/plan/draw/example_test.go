@@ -32,8 +32,8 @@ func ExampleDOT() {
 	// digraph "inference" {
 	//   node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11, color="#888888"];
 	//   edge [fontname="Helvetica", fontsize=9, color="#666666", fontcolor="#666666"];
-	//   t0 [label="first: softmax.forward\nranges: 4", fillcolor="#dbe9f6"];
-	//   t1 [label="second: softmax.forward\nranges: 2", fillcolor="#dbe9f6"];
+	//   t0 [label="first: softmax.forward\nranges: 1", fillcolor="#dbe9f6"];
+	//   t1 [label="second: softmax.forward\nranges: 1", fillcolor="#dbe9f6"];
 	//   t0 -> t1 [label="first.output f32[4, 2]"];
 	// }
 }

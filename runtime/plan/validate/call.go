@@ -26,37 +26,71 @@ func keyOf(c *plan.Call) key { return key{c.Node, c.Phase, c.ID} }
 // call is an invocation of a program.
 type call struct {
 	number symbol
-	want   plan.Call // what the plan's call must say; without tensors
+	phase  string
 	inv    *graph.Invocation
 	sig    *task.Signature
-	work   []op.Grid     // of each step
-	tiles  []*task.Tiles // of each step
+	index  int    // of the task among those of its operator
+	attrs  []byte // in JSON
 	limits *partition.Limits
 }
 
-func newCall(s graph.Step, number int) *call {
+func (v *validator) newCall(s graph.Step, number int) call {
 	inv := s.Invocation
-	c := &call{number: symbol(number), inv: inv, sig: inv.Signature}
+	n := inv.Node
+	c := call{number: symbol(number), phase: s.Phase.String(), inv: inv, sig: inv.Signature}
 	c.limits, _ = inv.Limits() // without an error, or there is no plan
-	res := inv.Node.Resolved
-	index := slices.Index(c.sig.Operator.Signatures, c.sig)
-	for step := range c.sig.Steps {
-		c.work = append(c.work, res.Work(index, step))
-		c.tiles = append(c.tiles, res.Tiles(index, step))
+	c.index = slices.Index(c.sig.Operator.Signatures, c.sig)
+	// A resolution serves for all nodes with its attributes.
+	same := n.Attrs == n.Resolved.Attrs
+	if c.attrs = v.attrs[n.Resolved]; c.attrs == nil || !same {
+		c.attrs, _ = attr.Marshal(n.Attrs) // plain data
 	}
-	c.want = plan.Call{
-		Node: inv.Node.Name, Operator: c.sig.Operator.FullName(), Task: c.sig.Task, ID: c.sig.ID,
-		Phase: s.Phase.String(), Types: res.Types, Device: inv.Node.Device,
+	if same {
+		v.attrs[n.Resolved] = c.attrs
 	}
-	c.want.Attrs, _ = attr.Marshal(inv.Node.Attrs) // plain data
 	return c
+}
+
+func (c *call) key() key { return key{c.inv.Node.Name, c.phase, c.sig.ID} }
+
+// work returns what a step runs over.
+func (c *call) work(step int) op.Grid { return c.inv.Node.Resolved.Work(c.index, step) }
+
+// tiles returns how a step is cut into tiles.
+func (c *call) tiles(step int) *task.Tiles { return c.inv.Node.Resolved.Tiles(c.index, step) }
+
+// find returns the call of the program that a call of the plan stands for, or nil. Those of a plan mostly have the order of the
+// program.
+func (v *validator) find(number int) *call {
+	if n := v.found[number]; n > 0 {
+		return &v.calls[n-1]
+	}
+	k := keyOf(&v.Calls[number])
+	n := int32(v.next)
+	for int(n) < len(v.calls) && v.calls[n].idle() {
+		n++
+	}
+	if int(n) >= len(v.calls) || v.calls[n].key() != k {
+		if v.numbers == nil {
+			v.numbers = make(map[key]int32, len(v.calls))
+			for i := range v.calls {
+				v.numbers[v.calls[i].key()] = int32(i)
+			}
+		}
+		var ok bool
+		if n, ok = v.numbers[k]; !ok {
+			return nil
+		}
+	}
+	v.found[number], v.next = n+1, int(n)+1
+	return &v.calls[n]
 }
 
 // fits reports whether a call of the plan says all that results depend on, besides the tensors, as the
 // program does.
 func (c *call) fits(got *plan.Call) bool {
-	want := &c.want
-	if got.Operator != want.Operator || got.Task != want.Task || got.Device != want.Device || got.Seed != c.inv.Seed() || !c.sameAttrs(got.Attrs) || !slices.Equal(got.Types, want.Types) ||
+	if got.Operator != c.sig.Operator.FullName() || got.Task != c.sig.Task || got.Device != c.inv.Node.Device || got.Seed != c.inv.Seed() || !c.sameAttrs(got.Attrs) ||
+		!slices.Equal(got.Types, c.inv.Node.Resolved.Types) ||
 		len(got.Params) != len(c.sig.Params) || len(got.Passed) != len(c.inv.Passed) || !slices.EqualFunc(got.Added, c.inv.Added, partition.Constraint.Equal) {
 		return false
 	}
@@ -82,7 +116,7 @@ func (c *call) fits(got *plan.Call) bool {
 
 // sameAttrs reports whether attributes in JSON are those of the program. The order of their names does not matter.
 func (c *call) sameAttrs(data []byte) bool {
-	if bytes.Equal(data, c.want.Attrs) {
+	if bytes.Equal(data, c.attrs) {
 		return true
 	}
 	attrs, err := c.sig.Operator.DecodeAttrs(data)
@@ -90,7 +124,7 @@ func (c *call) sameAttrs(data []byte) bool {
 		return false
 	}
 	again, err := attr.Marshal(attrs)
-	return err == nil && bytes.Equal(again, c.want.Attrs)
+	return err == nil && bytes.Equal(again, c.attrs)
 }
 
 // at returns the partitions of a slot.
@@ -103,7 +137,12 @@ func at(wholes [][]partition.Partition, slot int) []partition.Partition {
 
 // idle reports whether no step of the call has anything to do.
 func (c *call) idle() bool {
-	return !slices.ContainsFunc(c.work, func(g op.Grid) bool { return g.Tiles() > 0 })
+	for step := range c.sig.Steps {
+		if g := c.work(step); g.Tiles() > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // own reports whether a call reads of a parameter only what it has written itself.
@@ -124,21 +163,49 @@ func (c *call) view(i int) int {
 }
 
 // operand is a tensor of a call. One that is not valid is an unused gradient.
-type operand[K comparable] struct {
+type operand[K any] struct {
 	tensor K
 	valid  bool
 	mode   tensor.Mode
 }
 
+// operands lists the tensors of each parameter of a call. The next call uses its memory again.
+type operands[K any] struct {
+	list    []operand[K]
+	ends    []int // per parameter
+	results []result[K]
+}
+
+// result is what a call writes to a tensor.
+type result[K any] struct {
+	tensor K
+	symbol symbol
+}
+
+func (o *operands[K]) reset() { o.list, o.ends = o.list[:0], o.ends[:0] }
+
+// add adds a tensor to the parameter whose list is open, and end ends the list.
+func (o *operands[K]) add(x operand[K]) { o.list = append(o.list, x) }
+func (o *operands[K]) end()             { o.ends = append(o.ends, len(o.list)) }
+
+// of returns the tensors of a parameter.
+func (o *operands[K]) of(param int) []operand[K] {
+	from := 0
+	if param > 0 {
+		from = o.ends[param-1]
+	}
+	return o.list[from:o.ends[param]]
+}
+
 // apply runs a call: it reads all that it reads, and then writes.
-func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
+func apply[K any](m *memory[K], c *call, operands *operands[K]) {
 	inputs := m.symbols.symbol(called, 0, c.number, 0)
 	for i := range c.sig.Params {
 		p := &c.sig.Params[i]
 		if p.Perm == perm.Scratch {
 			continue
 		}
-		for _, o := range operands[i] {
+		for _, o := range operands.of(i) {
 			switch {
 			case !o.valid:
 				inputs = m.symbols.symbol(readsUnused, i, inputs, 0)
@@ -149,23 +216,19 @@ func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
 			}
 		}
 	}
-	type result struct {
-		tensor K
-		symbol symbol
-	}
-	var results []result
+	results := operands.results[:0]
 	for i := range c.sig.Params {
 		p := &c.sig.Params[i]
 		if p.Perm == perm.Read || p.Perm == perm.Scratch || p.Perm == perm.None {
 			continue
 		}
-		for k, o := range operands[i] {
+		for k, o := range operands.of(i) {
 			if !o.valid {
 				continue
 			}
 			s := m.symbols.symbol(returns, i, symbol(k), inputs)
-			if of := c.view(i); of >= 0 && len(operands[i]) == 1 && len(operands[of]) == 1 && operands[of][0].valid {
-				s = m.get(operands[of][0].tensor)
+			if of := c.view(i); of >= 0 && len(operands.of(i)) == 1 && len(operands.of(of)) == 1 && operands.of(of)[0].valid {
+				s = m.get(operands.of(of)[0].tensor)
 			}
 			if p.Grad {
 				switch o.mode {
@@ -175,32 +238,31 @@ func apply[K comparable](m *memory[K], c *call, operands [][]operand[K]) {
 					s = m.symbols.sum(m.get(o.tensor), s)
 				}
 			}
-			results = append(results, result{o.tensor, s})
+			results = append(results, result[K]{o.tensor, s})
 		}
 	}
 	for _, r := range results {
 		m.set(r.tensor, r.symbol)
 	}
+	operands.results = results
 }
 
 // running is a call of which some steps have run.
 type running struct {
-	call int // of the plan
-	next int // step
-	left int // steps
-	step int // the last
-	tile int // of it
+	call     int // of the plan
+	next     int // step
+	left     int // steps
+	step     int // the last
+	tile     int // of it
+	operands operands[region.Root]
 }
 
 // step runs a step of a call. The call has its effect at the first.
 func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan.Task) *plan.Error {
 	bound := &v.Calls[part.Call]
-	c := v.calls[keyOf(bound)]
+	c := v.find(part.Call)
 	if c == nil {
 		return v.TaskErrorf(t, "want a call of the program, got another")
-	}
-	if bound.Phase != graph.Backward.String() {
-		v.steps[bound.Node] = append(v.steps[bound.Node], t)
 	}
 	if part.Tile > 1 { // the tiles of a step stand one behind the other
 		if now.call != part.Call || now.step != part.Step || now.tile != part.Tile-1 {
@@ -213,24 +275,28 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 		if !c.fits(bound) {
 			return v.TaskErrorf(t, "want the attributes and tensors that the program gives it, got others")
 		}
-		*now = running{call: part.Call}
-		for _, w := range c.work {
-			if w.Tiles() > 0 {
+		*now = running{call: part.Call, operands: now.operands}
+		for step := range c.sig.Steps {
+			if w := c.work(step); w.Tiles() > 0 {
 				now.left++
 			}
 		}
-		operands := make([][]operand[region.Root], len(bound.Params))
-		for i, list := range bound.Params {
+		now.operands.reset()
+		for _, list := range bound.Params {
 			for _, b := range list {
-				operands[i] = append(operands[i], operand[region.Root]{b.Root, b.Root != plan.NoRoot, b.Mode})
+				now.operands.add(operand[region.Root]{b.Root, b.Root != plan.NoRoot, b.Mode})
 			}
+			now.operands.end()
 		}
 		if err := v.arity(t, c, bound); err != nil {
 			return err
 		}
-		apply(m, c, operands)
+		apply(m, c, &now.operands)
 	}
-	for now.next < len(c.work) && c.work[now.next].Tiles() == 0 {
+	for now.next < len(c.sig.Steps) {
+		if w := c.work(now.next); w.Tiles() > 0 {
+			break
+		}
 		now.next++
 	}
 	if now.call != part.Call || now.next != part.Step || now.left == 0 {
@@ -244,9 +310,9 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 
 // extents checks what a step runs over, and what it accesses.
 func (v *validator) extents(t int, c *call, bound *plan.Call, part *plan.Task) *plan.Error {
-	step, w := &c.sig.Steps[part.Step], c.work[part.Step]
+	step, w := &c.sig.Steps[part.Step], c.work(part.Step)
 	grid := part.Grid()
-	same := grid.Rank() == w.Rank() && (part.Tile == 0 || c.tiles[part.Step] != nil)
+	same := grid.Rank() == w.Rank() && (part.Tile == 0 || c.tiles(part.Step) != nil)
 	for d := 0; same && d < w.Rank(); d++ {
 		same = grid.Dim(d).Over == w.Dim(d).Over
 	}
@@ -302,6 +368,9 @@ func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) 
 
 // least returns what constraints demand from the tiles of tensor k of a parameter.
 func (c *call) least(part *plan.Task, param, k int, a *region.Access, view bool) []int {
+	if c.limits == nil {
+		return nil
+	}
 	limit := c.limits.Of(c.sig.ParamName(param), k)
 	switch {
 	case limit.Extents == nil:
@@ -314,22 +383,26 @@ func (c *call) least(part *plan.Task, param, k int, a *region.Access, view bool)
 
 // touches reports whether tiles touch what an access says: what the operator says, or all of the tensor.
 func (c *call) touches(part *plan.Task, p *task.Param, a *region.Access) bool {
-	return len(a.Footprint) == 0 || slices.Equal(a.Footprint, c.tiles[part.Step].Footprints[p.Slot])
+	return len(a.Footprint) == 0 || slices.Equal(a.Footprint, c.tiles(part.Step).Footprints[p.Slot])
 }
 
 // explicit checks that every task of a node waits for the tasks of the nodes after which it explicitly runs.
 func (v *validator) explicit(prog *graph.Program) *plan.Error {
+	var steps map[string][]int // tasks of calls of forward and update, by node
 	for _, s := range prog.Steps {
 		if s.Invocation == nil || s.Phase == graph.Backward || len(s.Invocation.Node.Preceding()) == 0 {
 			continue
 		}
-		for _, t := range v.steps[s.Invocation.Node.Name] {
+		if steps == nil {
+			steps = v.stepsOf()
+		}
+		for _, t := range steps[s.Invocation.Node.Name] {
 			after := map[int]bool{}
 			for _, before := range v.Tasks[t].After {
 				after[before] = true
 			}
 			for _, m := range s.Invocation.Node.Preceding() {
-				for _, before := range v.steps[m.Name] {
+				for _, before := range steps[m.Name] {
 					if !after[before] {
 						return v.TaskErrorf(t, "want it to run explicitly after %s, got no such order", v.Label(before))
 					}
@@ -340,15 +413,41 @@ func (v *validator) explicit(prog *graph.Program) *plan.Error {
 	return nil
 }
 
+// stepsOf returns the tasks of calls of forward and update, by node.
+func (v *validator) stepsOf() map[string][]int {
+	steps := make(map[string][]int, len(v.Calls))
+	for t := range v.Tasks {
+		parts := v.Tasks[t : t+1]
+		if g := v.Tasks[t].Group; g != nil {
+			parts = g.Parts
+		}
+		for i := range parts {
+			if parts[i].Builtin != nil {
+				continue
+			}
+			if c := &v.Calls[parts[i].Call]; c.Phase != graph.Backward.String() {
+				steps[c.Node] = append(steps[c.Node], t)
+			}
+		}
+	}
+	return steps
+}
+
 // states checks that the plan makes the states of the nodes whose operators have some, in the order of the program, and no others.
 func (v *validator) states(prog *graph.Program) *plan.Error {
 	var want []*graph.Node
-	open := map[string]bool{} // nodes with calls whose state is not listed yet
-	for i := range v.Calls {
-		open[v.Calls[i].Node] = true
-	}
+	var open map[string]bool // nodes with calls whose state is not listed yet
 	for _, s := range prog.Steps {
-		if s.Invocation == nil || s.Invocation.Node.Op.Signature(task.KindInit) == nil || !open[s.Invocation.Node.Name] {
+		if s.Invocation == nil || s.Invocation.Node.Op.Signature(task.KindInit) == nil {
+			continue
+		}
+		if open == nil {
+			open = make(map[string]bool, len(v.Calls))
+			for i := range v.Calls {
+				open[v.Calls[i].Node] = true
+			}
+		}
+		if !open[s.Invocation.Node.Name] {
 			continue
 		}
 		open[s.Invocation.Node.Name] = false
@@ -372,7 +471,7 @@ func (v *validator) makes(got *plan.Call, n *graph.Node, kind task.Kind) bool {
 	if sig == nil {
 		return false
 	}
-	c := newCall(graph.Step{Invocation: &graph.Invocation{Node: n, Signature: sig, Operands: make([][]graph.Tensor, len(sig.Params))}}, 0)
+	c := v.newCall(graph.Step{Invocation: &graph.Invocation{Node: n, Signature: sig, Operands: make([][]graph.Tensor, len(sig.Params))}}, 0)
 	return got.Node == n.Name && c.fits(got)
 }
 

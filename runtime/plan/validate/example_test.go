@@ -29,5 +29,5 @@ func ExamplePlan() {
 	fmt.Println(validate.Plan(p, program))
 	// Output:
 	// <nil>
-	// plan inference, second: softmax.forward: want a step over 2 by 1, elementwise: false, got 1 by 1, false
+	// plan inference, second: softmax.forward: want a step over 2 by 2, elementwise: false, got 1 by 2, false
 }

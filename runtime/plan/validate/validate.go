@@ -8,11 +8,13 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/internal/numbering"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // Plan proves that the tasks of a plan, one after the other, leave in every fetched tensor and every variable
@@ -28,7 +30,7 @@ func Plan(p *plan.Plan, prog *graph.Program) error {
 	if err := verify.Form(p); err != nil {
 		return err
 	}
-	v := &validator{Plan: p, symbols: newSymbols(4 * len(prog.Steps)), calls: map[key]*call{}, steps: map[string][]int{}}
+	v := &validator{Plan: p, symbols: newSymbols(4 * len(prog.Steps)), calls: make([]call, 0, len(prog.Steps)), found: make([]int32, len(p.Calls)), attrs: map[*task.Resolution][]byte{}}
 	want := v.program(prog)
 	got, err := v.plan()
 	if err == nil {
@@ -49,8 +51,11 @@ func Plan(p *plan.Plan, prog *graph.Program) error {
 type validator struct {
 	*plan.Plan
 	symbols *symbols
-	calls   map[key]*call    // of the program
-	steps   map[string][]int // of the plan: tasks of calls of forward and update, by node
+	calls   []call                      // of the program
+	numbers map[key]int32               // of calls of the program; made when calls of the plan are found to have another order
+	next    int                         // the call of the program that is expected next
+	found   []int32                     // per call of the plan: the number of that of the program, plus 1; 0 if it was not looked for yet
+	attrs   map[*task.Resolution][]byte // attributes in JSON
 }
 
 // symbol stands for the elements of a tensor.
@@ -66,9 +71,9 @@ const (
 	initially   operation = iota // what the caller, or the run before, has left in tensor a of the names
 	undefined                    // what nothing has written
 	filled                       // the number with the bits a in every element
-	neutral                      // the neutral element of reduction n
+	neutral                      // the neutral element of reduction a of the names
 	added                        // a + b
-	reduced                      // a and b by reduction n
+	reduced                      // a and b by reduction n of the names
 	called                       // the call of number a, with nothing that it reads
 	readsUnused                  // what a call that has read a has read after an unused gradient of parameter n
 	readsOwn                     // the same after a tensor of parameter n that the call has written itself
@@ -85,33 +90,23 @@ type expression struct {
 
 // symbols numbers expressions: equal ones have equal symbols.
 type symbols struct {
-	of    map[expression]symbol
+	of    *numbering.Numbering[expression]
 	names map[string]symbol // numbers of names
 }
 
 // newSymbols returns symbols with room for n.
 func newSymbols(n int) *symbols {
-	return &symbols{make(map[expression]symbol, n), map[string]symbol{}}
+	return &symbols{numbering.New[expression](n), map[string]symbol{}}
 }
 
 func (s *symbols) symbol(op operation, n int, a, b symbol) symbol {
-	e := expression{op, int32(n), a, b}
-	x, ok := s.of[e]
-	if !ok {
-		x = symbol(len(s.of))
-		s.of[e] = x
-	}
-	return x
+	x, _ := s.of.Add(expression{op, int32(n), a, b})
+	return symbol(x)
 }
 
 // initial stands for what the caller, or the run before, has left in a tensor.
 func (s *symbols) initial(name string) symbol {
-	n, ok := s.names[name]
-	if !ok {
-		n = symbol(len(s.names))
-		s.names[name] = n
-	}
-	return s.symbol(initially, 0, n, 0)
+	return s.symbol(initially, 0, s.name(name), 0)
 }
 
 // fill stands for a number in every element. All NaNs are one.
@@ -123,7 +118,19 @@ func (s *symbols) fill(value float64) symbol {
 }
 
 // identity stands for the neutral element of a reduction.
-func (s *symbols) identity(r perm.Redop) symbol { return s.symbol(neutral, int(r), 0, 0) }
+func (s *symbols) identity(r perm.Redop) symbol { return s.symbol(neutral, 0, s.reduction(r), 0) }
+
+// reduction numbers reduction operators among the names of tensors, of which none begins like that.
+func (s *symbols) reduction(r perm.Redop) symbol { return s.name("reduce\x00" + string(r)) }
+
+func (s *symbols) name(name string) symbol {
+	n, ok := s.names[name]
+	if !ok {
+		n = symbol(len(s.names))
+		s.names[name] = n
+	}
+	return n
+}
 
 // sum stands for a + b. A sum that begins at 0 is its second term.
 func (s *symbols) sum(a, b symbol) symbol {
@@ -134,19 +141,19 @@ func (s *symbols) sum(a, b symbol) symbol {
 }
 
 // memory holds what tensors contain: graph.Tensor for those of a program, region.Root for those of a plan.
-type memory[K comparable] struct {
+type memory[K any] struct {
 	symbols *symbols
-	at      map[K]symbol
-	first   func(K) (shape []int, name string) // the name is "" of a tensor that nothing has written
+	at      func(K) *symbol                     // the symbol plus 2; 0 if nothing has been written
+	first   func(K) (elements int, name string) // the name is "" of a tensor that nothing has written
 }
 
 func (m *memory[K]) get(k K) symbol {
-	if s, ok := m.at[k]; ok {
-		return s
+	if s := *m.at(k); s > 0 {
+		return s - 2
 	}
-	dims, name := m.first(k)
+	elements, name := m.first(k)
 	switch {
-	case shape.Prod(dims) == 0:
+	case elements == 0:
 		return empty
 	case name == "":
 		return m.symbols.symbol(undefined, 0, 0, 0)
@@ -155,23 +162,25 @@ func (m *memory[K]) get(k K) symbol {
 }
 
 func (m *memory[K]) set(k K, s symbol) {
-	if dims, _ := m.first(k); shape.Prod(dims) > 0 {
-		m.at[k] = s
+	if elements, _ := m.first(k); elements > 0 {
+		*m.at(k) = s + 2
 	}
 }
 
 // program runs the steps of a program.
 func (v *validator) program(prog *graph.Program) *memory[graph.Tensor] {
-	fed := map[graph.Tensor]bool{}
+	var fed graph.Table[bool]
 	for _, t := range prog.Fed {
-		fed[t.Root()] = true
+		*fed.At(t) = true
 	}
-	m := &memory[graph.Tensor]{v.symbols, map[graph.Tensor]symbol{}, func(t graph.Tensor) ([]int, string) {
-		if fed[t] || t.Variable() {
-			return t.Shape(), t.Name()
+	var contents graph.Table[symbol]
+	m := &memory[graph.Tensor]{v.symbols, contents.At, func(t graph.Tensor) (int, string) {
+		if t.Variable() || *fed.At(t) {
+			return t.Elements(), t.Name()
 		}
-		return t.Shape(), ""
+		return t.Elements(), ""
 	}}
+	var operands operands[graph.Tensor]
 	for _, s := range prog.Steps {
 		switch {
 		case s.Fill != nil && s.Fill.Identity != perm.NoRedop:
@@ -190,20 +199,19 @@ func (v *validator) program(prog *graph.Program) *memory[graph.Tensor] {
 			}
 			reduce(m, perm.Sum, all)
 		case s.Invocation != nil:
-			c := newCall(s, len(v.calls))
-			v.calls[keyOf(&c.want)] = c
+			v.calls = append(v.calls, v.newCall(s, len(v.calls)))
+			c := &v.calls[len(v.calls)-1]
 			if c.idle() {
 				continue
 			}
-			var operands [][]operand[graph.Tensor]
+			operands.reset()
 			for _, ts := range s.Invocation.Operands {
-				var list []operand[graph.Tensor]
 				for _, t := range ts {
-					list = append(list, operand[graph.Tensor]{t.Root(), t.Valid(), t.Mode()})
+					operands.add(operand[graph.Tensor]{t.Root(), t.Valid(), t.Mode()})
 				}
-				operands = append(operands, list)
+				operands.end()
 			}
-			apply(m, c, operands)
+			apply(m, c, &operands)
 		}
 	}
 	return m
@@ -211,12 +219,14 @@ func (v *validator) program(prog *graph.Program) *memory[graph.Tensor] {
 
 // plan runs the tasks of the plan.
 func (v *validator) plan() (*memory[region.Root], *plan.Error) {
-	m := &memory[region.Root]{v.symbols, map[region.Root]symbol{}, func(r region.Root) ([]int, string) {
+	contents := make([]symbol, len(v.Roots))
+	at := func(r region.Root) *symbol { return &contents[r] }
+	m := &memory[region.Root]{v.symbols, at, func(r region.Root) (int, string) {
 		root := &v.Roots[r]
 		if root.Use == plan.Fed || root.Use == plan.Variable {
-			return root.Shape, root.Name
+			return shape.Prod(root.Shape), root.Name
 		}
-		return root.Shape, ""
+		return shape.Prod(root.Shape), ""
 	}}
 	var now running
 	for t := range v.Tasks {
@@ -245,7 +255,15 @@ func (v *validator) plan() (*memory[region.Root], *plan.Error) {
 // builtin runs a built-in operation.
 func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *plan.Error {
 	b := part.Builtin
-	want := map[string]int{"fill": 1, "identity": 1, "add": 2, "convert": 2, "copy": 2, "all_reduce": max(len(part.Access), 1)}[b.Op]
+	want := 0 // tensors
+	switch b.Op {
+	case "fill", "identity":
+		want = 1
+	case "add", "convert", "copy":
+		want = 2
+	case "all_reduce":
+		want = max(len(part.Access), 1)
+	}
 	if want == 0 || len(part.Access) != want {
 		return v.TaskErrorf(t, "want a built-in operation with its tensors, got %q with %d", b.Op, len(part.Access))
 	}
@@ -275,10 +293,10 @@ func (v *validator) builtin(m *memory[region.Root], t int, part *plan.Task) *pla
 }
 
 // reduce sets all of some tensors to their reduction in this order.
-func reduce[K comparable](m *memory[K], r perm.Redop, all []K) {
+func reduce[K any](m *memory[K], r perm.Redop, all []K) {
 	s := m.get(all[0])
 	for _, k := range all[1:] {
-		s = m.symbols.symbol(reduced, int(r), s, m.get(k))
+		s = m.symbols.symbol(reduced, int(m.symbols.reduction(r)), s, m.get(k))
 	}
 	for _, k := range all {
 		m.set(k, s)
@@ -287,7 +305,7 @@ func reduce[K comparable](m *memory[K], r perm.Redop, all []K) {
 
 // permits reports whether an access covers a root and permits to read and to write it, if asked.
 func (v *validator) permits(a *region.Access, r region.Root, reads, writes bool) bool {
-	if a.Root != r || !a.Contains(region.Whole(r, v.Roots[r].Shape)) {
+	if a.Root != r || !a.Covers(v.Roots[r].Shape) {
 		return false
 	}
 	switch a.Perm {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/internal/intset"
+	"github.com/opgen/opgen/runtime/internal/numbering"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
@@ -43,13 +44,17 @@ func (c checker) checkRoots() *plan.Error {
 // checkNames checks that no other root has the name of one that the caller feeds or fetches: the caller tells them apart by
 // name, and variables of one name are one memory.
 func (c checker) checkNames() *plan.Error {
-	seen := make(map[string]region.Root, len(c.Roots))
+	names := numbering.New[string](len(c.Roots))
+	uses := make([]plan.Use, 0, len(c.Roots)) // per name: of its first root
 	for i := range c.Roots {
 		r := &c.Roots[i]
-		if other, twice := seen[r.Name]; twice && (r.Use != plan.Internal || c.Roots[other].Use != plan.Internal) {
+		n, first := names.Add(r.Name)
+		switch {
+		case first:
+			uses = append(uses, r.Use)
+		case r.Use != plan.Internal || uses[n] != plan.Internal:
 			return c.RootErrorf(region.Root(i), "want a name of its own for each tensor that the caller sees, got two of one name")
 		}
-		seen[r.Name] = region.Root(i)
 	}
 	return nil
 }

@@ -165,12 +165,15 @@ func (c checker) undeclared(t *plan.Task) *region.Access {
 	if t.Builtin != nil {
 		return nil
 	}
-	call := &c.Calls[t.Call]
-	params := accessed(call)
 	for j := range t.Access {
 		b := &t.Access[j]
-		for i, a := range t.Access[:j] {
-			if a.Root == b.Root && (a.Perm != perm.Read || b.Perm != perm.Read) && (j >= len(params) || !inPlace(call, params[i], params[j])) {
+		for i := range t.Access[:j] {
+			a := &t.Access[i]
+			if a.Root != b.Root || a.Perm == perm.Read && b.Perm == perm.Read {
+				continue
+			}
+			call := &c.Calls[t.Call]
+			if params := accessed(call); j >= len(params) || !inPlace(call, params[i], params[j]) {
 				return b
 			}
 		}

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -34,6 +35,18 @@ func TestOperators(t *testing.T) {
 				totals[i] += x
 			}
 			return map[string][]float64{"total": totals, "output": totals}
+		}),
+		optest.Reference("farthest", func(c optest.Call) map[string][]float64 {
+			farthest, below := 0.0, 0.0
+			for _, x := range c.Tensors["input"] {
+				if math.Abs(x) > math.Abs(farthest) || x == -farthest && x > 0 {
+					farthest = x
+				}
+				if x < 0 {
+					below++
+				}
+			}
+			return map[string][]float64{"output": {farthest}, "below": {min(below, 100)}}
 		}),
 		optest.Skip("Costs", "bag_sum", "a cost meter draws offsets that do not grow"))
 }

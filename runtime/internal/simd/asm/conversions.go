@@ -78,3 +78,21 @@ func (s *set) conversions() {
 			s.VMOVSS(v, write)
 		})
 }
+
+// line is how many bytes a line of the cache has.
+const line = 64
+
+// fetch emits the function that asks for the lines of the cache that hold bytes.
+func (s *set) fetch() {
+	s.begin("fetch"+s.title, "func(x []byte)", "asks for the lines of the cache that hold x, and does not wait for them.")
+	x, left := s.Load(s.Param("x").Base(), s.GP64()), s.Load(s.Param("x").Len(), s.GP64())
+	s.Label("lines")
+	s.CMPQ(left, operand.I32(0))
+	s.jump("JLE", "end")
+	s.PREFETCHT0(operand.Mem{Base: x})
+	s.ADDQ(operand.I32(line), x)
+	s.SUBQ(operand.I32(line), left)
+	s.jump("JMP", "lines")
+	s.Label("end")
+	s.end()
+}

@@ -56,6 +56,7 @@ func (s *set) write(folder string) error {
 		m.tiles()
 	}
 	s.conversions()
+	s.fetch()
 	s.draws()
 	s.writePool()
 	if !s.wide() {

@@ -12,6 +12,8 @@ import (
 	own "example.com/formulas/generated/catalogue"
 	"example.com/formulas/generated/exactlyone"
 	"example.com/formulas/generated/layerwise"
+	"example.com/formulas/generated/limited"
+	"example.com/formulas/generated/limitedtwice"
 	"example.com/formulas/generated/normofgroups"
 	"example.com/formulas/generated/rms"
 	"example.com/formulas/generated/rotaryattention"
@@ -24,6 +26,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -170,6 +173,37 @@ var uses = []use{
 			rows[i] += v
 		}
 		return rows
+	}},
+	{"limited", []int{5}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		return limited.Apply(g, limited.Defaults(), x)
+	}, nil, func(in [][]float64) []float64 {
+		var out []float64
+		for _, v := range in[0] { // the last step is below everything
+			out = append(out, v+2)
+		}
+		return out
+	}},
+	{"limited below", []int{5}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		a := limited.Defaults().WithHigh(0.25).WithSteps(attr.ListOf(math.Inf(-1), -0.5, math.Inf(1))).WithSigned(attr.ListOf(true, false))
+		return limited.Apply(g, a, x)
+	}, nil, func(in [][]float64) []float64 {
+		var out []float64
+		for _, v := range in[0] {
+			if v = min(v, 0.25); v > -0.5 {
+				v -= 1
+			}
+			out = append(out, v-0.5)
+		}
+		return out
+	}},
+	{"limited_twice", []int{5}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+		return limitedtwice.Apply(g, limitedtwice.Defaults(), x)
+	}, nil, func(in [][]float64) []float64 {
+		var out []float64
+		for _, v := range in[0] {
+			out = append(out, min(v+2, 1)+2)
+		}
+		return out
 	}},
 	{"softplus", []int{5}, func(g *graph.Graph, x graph.Tensor) graph.Tensor {
 		return softplus.Apply(g, softplus.Defaults(), x)

@@ -1,0 +1,189 @@
+package vec
+
+import (
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/tensor"
+)
+
+// Axis says how windows lie along a dimension of an image. With stride 0 they divide it into equal parts, of which neighbors may share an element.
+type Axis struct {
+	Extent  int // of the image
+	Windows int
+	Size    int // of a window
+	Stride  int
+	Padding int // how many elements before the first one windows see; they count for nothing
+}
+
+// Window returns the elements lo to hi-1 that window i sees.
+func (a *Axis) Window(i int) (lo, hi int) {
+	if a.Stride == 0 {
+		return i * a.Extent / a.Windows, shape.CeilDiv((i+1)*a.Extent, a.Windows)
+	}
+	lo = i*a.Stride - a.Padding
+	return max(lo, 0), min(lo+a.Size, a.Extent)
+}
+
+// Pool is windows on an image: one for each window of its rows and each of its columns. A function that is given to a method returns what becomes of
+// the result of window i, or of the gradient of that result. Without one they stay as they are.
+type Pool[T dtype.Float] struct {
+	Down, Right Axis
+	// Divisor is the divisor of a mean; 0 says that it is the number of the window's elements.
+	Divisor float64
+}
+
+// finished returns what becomes of x at window i.
+func finished[T dtype.Float](finish func(int, T) T, i int, x T) T {
+	if finish != nil {
+		return finish(i, x)
+	}
+	return x
+}
+
+// mean returns the mean of height x width elements with a sum.
+func (w *Pool[T]) mean(sum float64, height, width int) T {
+	if w.Divisor != 0 {
+		return T(sum / w.Divisor)
+	}
+	return T(sum / float64(height*width))
+}
+
+// check panics unless an image has size elements and rows of windows have as many as windows says.
+func (w *Pool[T]) check(size, windows, rows int) {
+	if size != w.Down.Extent*w.Right.Extent || windows != rows*w.Right.Windows {
+		panic("vec: Pool needs as many elements as the image and the rows of windows have")
+	}
+}
+
+// Max writes the greatest elements that windows of rows lo to hi-1 see to dst. It is a NaN if one is.
+func (w *Pool[T]) Max(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int, finish func(int, T) T) {
+	to, n, step := unlock.Lane(dst.Sealed())
+	from, size, apart := unlock.Lane(image.Sealed())
+	neighbors(step, apart)
+	w.check(size, n, hi-lo)
+	for p := lo; p < hi; p++ {
+		top, bottom := w.Down.Window(p)
+		rows := from[top*w.Right.Extent : bottom*w.Right.Extent]
+		for q := range w.Right.Windows {
+			left, right := w.Right.Window(q)
+			to[(p-lo)*w.Right.Windows+q] = finished(finish, p*w.Right.Windows+q, greatest(rows, w.Right.Extent, left, right))
+		}
+	}
+}
+
+// Mean writes the means of the elements that windows of rows lo to hi-1 see to dst. Sums are carried in float64.
+func (w *Pool[T]) Mean(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int, finish func(int, T) T) {
+	to, n, step := unlock.Lane(dst.Sealed())
+	from, size, apart := unlock.Lane(image.Sealed())
+	neighbors(step, apart)
+	w.check(size, n, hi-lo)
+	for p := lo; p < hi; p++ {
+		top, bottom := w.Down.Window(p)
+		rows := from[top*w.Right.Extent : bottom*w.Right.Extent]
+		for q := range w.Right.Windows {
+			left, right := w.Right.Window(q)
+			var sum float64
+			for h := 0; h < len(rows); h += w.Right.Extent {
+				for _, v := range rows[h+left : h+right] {
+					sum += float64(v)
+				}
+			}
+			to[(p-lo)*w.Right.Windows+q] = finished(finish, p*w.Right.Windows+q, w.mean(sum, bottom-top, right-left))
+		}
+	}
+}
+
+// greatest returns the greatest element in columns left to right-1 of rows of a width, or a NaN if one is.
+func greatest[T dtype.Float](rows []T, width, left, right int) T {
+	y := rows[left]
+	for h := 0; h < len(rows); h += width {
+		for _, v := range rows[h+left : h+right] {
+			y = max(y, v)
+		}
+	}
+	return y
+}
+
+// MaxGrad adds the gradient of each window's greatest element to that of the image: to the first one of equal elements. A NaN counts as
+// greatest.
+func (w *Pool[T]) MaxGrad(image tensor.ScatterLane[T], of, grad tensor.ROLane[T], finish func(int, T) T) {
+	to, size, step := unlock.Lane(image.Sealed())
+	x, _, apart := unlock.Lane(of.Sealed())
+	g, n, between := unlock.Lane(grad.Sealed())
+	if to == nil {
+		return
+	}
+	neighbors(step, apart, between)
+	w.check(size, n, w.Down.Windows)
+	width := w.Right.Extent
+	for p := range w.Down.Windows {
+		top, bottom := w.Down.Window(p)
+		rows := x[top*width : bottom*width]
+		for q := range w.Right.Windows {
+			left, right := w.Right.Window(q)
+			i := p*w.Right.Windows + q
+			to[top*width+first(rows, greatest(rows, width, left, right), width, left, right)] += finished(finish, i, g[i])
+		}
+	}
+}
+
+// first returns the number of the first element of columns left to right-1 that equals y, or the first NaN if y is one. It goes over all
+// elements from the last to the first: a branch that ends the search would be mispredicted for most windows.
+func first[T dtype.Float](rows []T, y T, width, left, right int) int {
+	at := left
+	if y != y {
+		for h := len(rows) - width; h >= 0; h -= width {
+			for i := h + right - 1; i >= h+left; i-- {
+				if v := rows[i]; v != v {
+					at = i
+				}
+			}
+		}
+		return at
+	}
+	for h := len(rows) - width; h >= 0; h -= width {
+		for i := h + right - 1; i >= h+left; i-- {
+			if rows[i] == y {
+				at = i
+			}
+		}
+	}
+	return at
+}
+
+// MeanGrad adds the gradient of each window's mean to those of its elements.
+func (w *Pool[T]) MeanGrad(image tensor.ScatterLane[T], grad tensor.ROLane[T], finish func(int, T) T) {
+	to, size, step := unlock.Lane(image.Sealed())
+	g, n, between := unlock.Lane(grad.Sealed())
+	if to == nil {
+		return
+	}
+	neighbors(step, between)
+	w.check(size, n, w.Down.Windows)
+	width := w.Right.Extent
+	for p := range w.Down.Windows {
+		top, bottom := w.Down.Window(p)
+		rows := to[top*width : bottom*width]
+		for q := range w.Right.Windows {
+			left, right := w.Right.Window(q)
+			i := p*w.Right.Windows + q
+			share := w.mean(float64(finished(finish, i, g[i])), bottom-top, right-left)
+			for h := 0; h < len(rows); h += width {
+				part := rows[h+left : h+right]
+				for k := range part {
+					part[k] += share
+				}
+			}
+		}
+	}
+}
+
+// neighbors panics if elements of a lane are apart.
+func neighbors(steps ...int) {
+	for _, s := range steps {
+		if s != 1 {
+			panic("vec: Pool needs neighboring elements")
+		}
+	}
+}
