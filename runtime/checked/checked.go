@@ -20,6 +20,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/internal/goroutine"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 )
@@ -211,11 +212,11 @@ func guarded(body op.Body, ctx *op.Ctx, r op.Range) (err error) {
 	return body.Run(ctx, r)
 }
 
-// divided returns a task of one range, which small tasks have, with two of them, unless a constraint demands more: a kernel that confuses ranges is
-// then found with small tensors, too.
+// divided returns a task of one range, which small tasks have, with two of them: a kernel that confuses ranges is then found with small
+// tensors, too. A task that reduces, and one of which a constraint demands more, stays whole.
 func divided(t *plan.Task) *plan.Task {
-	demands := slices.ContainsFunc(t.Access, func(a region.Access) bool { return len(a.Least) > 0 })
-	if t.Tile > 0 || len(t.Inner) > 0 || t.Over < 2 || t.Grain < t.Over || demands {
+	whole := slices.ContainsFunc(t.Access, func(a region.Access) bool { return len(a.Least) > 0 || a.Perm == perm.Reduce })
+	if t.Tile > 0 || len(t.Inner) > 0 || t.Over < 2 || t.Grain < t.Over || whole {
 		return t
 	}
 	d := *t

@@ -17,11 +17,13 @@ const (
 	nets   = "example.com/nets"
 )
 
-// buildCache is the build cache of the go command, which XDG_CACHE_HOME would move.
-var buildCache = func() string {
-	dir, _ := exec.Command("go", "env", "GOCACHE").Output() // goTest fails without it
-	return strings.TrimSpace(string(dir))
-}()
+// goTest needs the build cache of the go command, which XDG_CACHE_HOME would move, and its proxy, which opgen does without here.
+var buildCache, proxy = goEnv("GOCACHE"), goEnv("GOPROXY")
+
+func goEnv(name string) string {
+	value, _ := exec.Command("go", "env", name).Output() // goTest fails without it
+	return strings.TrimSpace(string(value))
+}
 
 // modules copies the modules of testdata, and returns their folders. nets finds layers by a replacement or, in a workspace, by go.work.
 func modules(t *testing.T, workspace bool) (ofLayers, ofNets string) {
@@ -96,7 +98,7 @@ func goTest(t *testing.T, dir string, uses ...string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "test", "./...")
-	cmd.Dir, cmd.Env = dir, append(env, "GOCACHE="+buildCache)
+	cmd.Dir, cmd.Env = dir, append(env, "GOCACHE="+buildCache, "GOPROXY="+proxy)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test in %s: %v\n%s", dir, err, out)
 	}

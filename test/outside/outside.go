@@ -53,7 +53,7 @@ func Make(ctx context.Context, dir, path, source, repository string) (*Module, e
 	return &Module{dir, append(env, "PWD="+dir)}, err
 }
 
-// Env returns an environment in which the go command compiles modules offline, which a replacement lets use the module in the folder
+// Env returns an environment in which the go command compiles modules that a replacement lets use the module in the folder
 // repository. It writes file, whose name ends in ".work": in a workspace with the module, the go command shares its compiled packages,
 // whereas it would compile those of a replaced module again.
 func Env(file, repository string, modules ...string) ([]string, error) {
@@ -69,7 +69,7 @@ func Env(file, repository string, modules ...string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off", "GOWORK="+file), os.WriteFile(file, []byte(text), 0o666)
+	return append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK="+file), os.WriteFile(file, []byte(text), 0o666)
 }
 
 // Env returns the environment of the go command in the module.

@@ -22,12 +22,6 @@ func New[K comparable](n int) *Numbering[K] {
 	return &Numbering[K]{maphash.MakeSeed(), make([]K, 0, n), make([]slot, size)}
 }
 
-// Len returns the number of keys.
-func (x *Numbering[K]) Len() int { return len(x.keys) }
-
-// Key returns the key of a number.
-func (x *Numbering[K]) Key(n int) K { return x.keys[n] }
-
 // Add returns the number of a key, and whether the key is new.
 func (x *Numbering[K]) Add(k K) (n int, added bool) {
 	h := uint32(maphash.Comparable(x.seed, k) >> 32)

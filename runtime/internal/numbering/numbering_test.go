@@ -28,8 +28,8 @@ func TestAgainstMap(t *testing.T) {
 				n = len(want)
 				want[k] = n
 			}
-			if got, added := x.Add(k); got != n || added == known || x.Key(n) != k || x.Len() != len(want) {
-				t.Fatalf("room for %d, key %v: added %d, %v of %d, want %d, %v of %d", room, k, got, added, x.Len(), n, !known, len(want))
+			if got, added := x.Add(k); got != n || added == known || x.keys[n] != k || len(x.keys) != len(want) {
+				t.Fatalf("room for %d, key %v: added %d, %v of %d, want %d, %v of %d", room, k, got, added, len(x.keys), n, !known, len(want))
 			}
 		}
 		for k := range want {
