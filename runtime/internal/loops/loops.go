@@ -136,6 +136,8 @@ type compiler[T simd.Float] struct {
 
 	users map[int]map[*bundle]bool // the bundles that use a tensor
 
+	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
+
 	registers    int         // how many registers there are
 	buffers      int         // how many strips serve them
 	wide         int         // how many strips of float64 there are
