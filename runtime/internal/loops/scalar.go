@@ -18,6 +18,7 @@ type state[T simd.Float] struct {
 
 	past   bool // whether results are written past the caches
 	beside []T  // a strip that is copied there next
+	tile   []T  // a tile of which rows are
 
 	lanes  simd.Lanes[T] // of the reduction that is computed
 	folded [2]float64    // what its passes gave

@@ -33,7 +33,9 @@ func (m *machine) moves() {
 	m.truths()
 }
 
-func (m *machine) typed(signature string) string { return strings.ReplaceAll(signature, "T", m.element()) }
+func (m *machine) typed(signature string) string {
+	return strings.ReplaceAll(signature, "T", m.element())
+}
 
 // one returns the move of an element through a register of 16 bytes.
 func (m *machine) one(from, to operand.Mem) {
