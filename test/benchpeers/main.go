@@ -22,6 +22,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/printer"
+	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -81,7 +82,8 @@ func run(w io.Writer, o options) error {
 		return err
 	}
 	return errors.Join(os.WriteFile(filepath.Join(o.write, "performance-peers.md"), []byte(text), 0o666),
-		os.WriteFile(filepath.Join(o.write, "performance-peers.svg"), []byte(r.plot()), 0o666))
+		os.WriteFile(filepath.Join(o.write, "performance-peers.svg"), []byte(r.plot()), 0o666),
+		os.WriteFile(filepath.Join(o.write, "performance-roofline.svg"), []byte(r.roofline()), 0o666))
 }
 
 // measure measures all rows that are asked for, with each number of threads.
@@ -107,7 +109,7 @@ func measure(o options) (r report, err error) {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("PyTorch and OpenBLAS: %v", missing))
 			return r, nil
 		}
-		b := &bench{tasks: &tasks, peer: p, threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
+		b := &bench{tasks: &tasks, peer: p, machine: cost.MeasureMachine(threads), threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
 		s, err := b.all(o.only)
 		if err := errors.Join(err, p.stop()); err != nil {
 			return r, err
@@ -135,7 +137,7 @@ func plain(dir string, seconds float64) (float64, error) {
 
 // all measures the rows whose names match.
 func (b *bench) all(only *regexp.Regexp) (s section, err error) {
-	s.threads = b.threads
+	s.threads, s.machine = b.threads, b.machine
 	add := func(to *[]row, title string, f func() (row, error)) {
 		if err != nil || !only.MatchString(title) {
 			return

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/runtime/cost"
 )
 
 // report is what a run measured.
@@ -21,6 +23,7 @@ type report struct {
 // section is the figures with a number of threads.
 type section struct {
 	threads                       int
+	machine                       cost.Machine
 	operators, networks, products []row
 }
 
@@ -52,7 +55,7 @@ func (r *report) markdown() string {
 		fmt.Fprintf(&w, "Left out: %s\n\n", l)
 	}
 	if slices.ContainsFunc(r.sections, func(s section) bool { return len(s.operators) > 0 }) {
-		fmt.Fprint(&w, "![ratios of all operators](performance-peers.svg)\n\n")
+		fmt.Fprint(&w, "![ratios of all operators](performance-peers.svg)\n\n![shares of rooflines](performance-roofline.svg)\n\n")
 	}
 	for _, s := range r.sections {
 		s.print(&w, r.plainC)
@@ -78,6 +81,7 @@ func (s *section) print(w *bytes.Buffer, plainC float64) {
 		}
 		fmt.Fprintf(w, "), worst %.1f, %d above %.1f.\n\n", slices.Max(all), above, aim)
 		table(w, "operator", "PyTorch", s.operators)
+		s.printLimits(w)
 	}
 	if len(s.networks) > 0 {
 		fmt.Fprint(w, "Networks: forward, and a training step.\n\n")
