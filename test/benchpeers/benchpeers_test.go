@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/taskbench"
 	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/test/networks"
 )
 
 // TestUses checks that rows have names of their own, and that operators and attributes are those of the catalogue.
@@ -50,38 +50,36 @@ func TestUses(t *testing.T) {
 // TestLosses trains the networks, and compares the losses of all steps that the workloads name, and the outputs before the first step.
 func TestLosses(t *testing.T) {
 	t.Parallel()
-	for _, w := range networks {
-		p, err := w.open(t.Context(), 2)
+	for i := range networks.All {
+		w := &networks.All[i]
+		p, err := open(t.Context(), w, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer p.session.Close()
-		if err := p.answer.Run(t.Context(), append(p.values, p.input(p.x, "x"))...); err != nil {
+		defer p.Close()
+		if err := p.Forward(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		first, err := opgen.Fetch[float32](p.answer, p.output)
+		first, err := p.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, want := range w.outputs {
-			if !(math.Abs(float64(first[i])-want) <= 1e-5) {
-				t.Errorf("%s: element %d of the output is %v, want %v", w.name, i, first[i], want)
+		for i, want := range w.Outputs {
+			if !(math.Abs(float64(first[i])-want) <= accuracy) {
+				t.Errorf("%s: element %d of the output is %v, want %v", w.Name, i, first[i], want)
 			}
 		}
-		for range slices.Max(slices.Collect(maps.Keys(w.losses))) {
-			if err := p.step(t.Context()); err != nil {
+		for range slices.Max(slices.Collect(maps.Keys(w.Losses))) {
+			if err := p.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.check(p.losses); err != nil {
+		if err := w.Check(p.Losses, accuracy); err != nil {
 			t.Error(err)
 		}
-		if err := p.forward(t.Context()); err != nil {
-			t.Error(err)
-		}
-		p.losses[1] += 1e-4
-		if w.check(p.losses) == nil {
-			t.Errorf("%s: a loss of %v in step 2 is accepted", w.name, p.losses[1])
+		p.Losses[1] += 1e-4
+		if w.Check(p.Losses, accuracy) == nil {
+			t.Errorf("%s: a loss of %v in step 2 is accepted", w.Name, p.Losses[1])
 		}
 	}
 }
@@ -106,7 +104,7 @@ func TestReport(t *testing.T) {
 		threads:   3,
 		machine:   cost.Machine{F32: 2e11, Bandwidth: 4e10},
 		operators: []row{{title: "fast & small", forward: figure{1e6, 4e6}, limits: [2]limit{{1e5, 5e5}}}, {title: "slow", forward: figure{8e6, 2e6}, both: figure{1e6, 1e6}, limits: [2]limit{{2e6, 1e6}, {1e5, 9e5}}}},
-		networks:  []row{{title: networks[0].title, forward: figure{1e6, 2e6}, both: figure{3e6, 6e6}}},
+		networks:  []row{{title: networks.All[0].Title, forward: figure{1e6, 2e6}, both: figure{3e6, 6e6}}},
 		products:  []row{{title: "float32, 100", forward: figure{1e6, 5e5}}},
 	}}}
 	text := r.markdown()

@@ -24,6 +24,7 @@ import (
 	"github.com/opgen/opgen/internal/printer"
 	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/test/networks"
 )
 
 // options are the flags.
@@ -97,7 +98,7 @@ func measure(o options) (r report, err error) {
 	if err := catalogue.Register(&tasks); err != nil {
 		return r, err
 	}
-	if o.only.MatchString(networks[0].title) {
+	if o.only.MatchString(networks.All[0].Title) {
 		if r.plainC, err = plain(dir, o.budget.Seconds()*float64(o.rounds)); err != nil {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("plain C: %v", err))
 			err = nil
@@ -154,8 +155,9 @@ func (b *bench) all(only *regexp.Regexp) (s section, err error) {
 		for _, u := range uses {
 			add(&s.operators, u.title(), func() (row, error) { return b.operator(u) })
 		}
-		for _, n := range networks {
-			add(&s.networks, n.title, func() (row, error) { return b.network(n) })
+		for i := range networks.All {
+			n := &networks.All[i]
+			add(&s.networks, n.Title, func() (row, error) { return b.network(n) })
 		}
 	}
 	if b.peer.version.Blas != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/runtime/cost"
+	"github.com/opgen/opgen/test/networks"
 )
 
 // report is what a run measured.
@@ -87,7 +88,7 @@ func (s *section) print(w *bytes.Buffer, plainC float64) {
 		fmt.Fprint(w, "Networks: forward, and a training step.\n\n")
 		table(w, "network", "PyTorch", s.networks)
 		for _, n := range s.networks {
-			if n.title == networks[0].title && plainC > 0 {
+			if n.title == networks.All[0].Title && plainC > 0 {
 				fmt.Fprintf(w, "The MLP's step takes %.3f ms in plain C on one thread, which is %.1f times less.\n\n", plainC/1e6, n.both.own/plainC)
 			}
 		}
