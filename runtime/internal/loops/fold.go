@@ -135,8 +135,11 @@ type rowSum[T simd.Float] struct {
 // rowPass is one way through the elements: code that computes them, and how they are folded.
 type rowPass[T simd.Float] struct {
 	code  strip[T]
-	into  func(s *state[T], n int) // folds a strip into the lanes
-	first T
+	first simd.Lanes[T] // the lanes before anything is folded
+	// at says where the first element of a strip is, which into folds into the lanes, if the elements are those of a tensor; else it is nil.
+	at     func(*state[T]) int
+	into   func(s *state[T], x []T)
+	tensor int
 	last  func(*simd.Lanes[T]) T
 	both  func(a, b float64) float64 // folds the results of strips
 	unit  float64
@@ -243,7 +246,14 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
 	end()
 	k.finish(&z.strip)
-	return &rowPass[T]{code: z.strip, first: first, last: last, both: both, unit: unit}
+	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
+	p.first.Fill(first)
+	if b := body(r); b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
+		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 && a.offset.factor(v) == 1 {
+			p.at, p.into, p.tensor = k.value(a.offset), into, b.Read.Tensor
+		}
+	}
+	return p
 }
 
 // sumPass compiles a sum; that of products needs no strip for them.
@@ -320,9 +330,14 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 		row := func(s *state[T]) {
 			for at := lo; at < hi; at += stripLength {
 				s.vars[u.last.place] = at
-				s.lanes.Fill(p.first)
+				s.lanes = p.first
 				m := min(stripLength, hi-at)
-				p.code.exec(s, m)
+				if p.at != nil {
+					i := p.at(s)
+					p.into(s, s.mem[p.tensor].same[i:i+m])
+				} else {
+					p.code.exec(s, m)
+				}
 				total = p.both(total, float64(p.last(&s.lanes)))
 				n += m
 			}

@@ -270,7 +270,7 @@ func (z *vectorizer[T]) keep(reg int) {
 
 // storeSame emits the writing of consecutive elements of the type in which the loops compute.
 func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], add bool) {
-	past := z.c.past[t]
+	past := z.c.past[t] && !z.heavy
 	if f := x.scalar; f != nil {
 		sum := simd.BinaryScalarOf[T](simd.Add)
 		z.emit(-1, func(s *state[T], n int) {
@@ -334,7 +334,7 @@ func (z *vectorizer[T]) direct(t int, at func(*state[T]) int, reg int) bool {
 	z.strip.views[reg] = true
 	in := z.strip.code[last]
 	beside := -1 // the buffer of what is written past the caches
-	if z.c.past[t] {
+	if z.c.past[t] && !z.heavy {
 		beside = z.register(false)
 		z.strip.lasting = append(z.strip.lasting, beside)
 	}

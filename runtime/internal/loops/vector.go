@@ -20,6 +20,8 @@ type vectorizer[T simd.Float] struct {
 	known  map[string]operand[T] // values that the code has computed, by what they are
 	views  []view                // strips that are parts of tensors
 	loaded map[int]bool          // the tensors of which elements are read from memory
+	// heavy says that the code computes for longer than memory takes. Ordinary stores go on meanwhile, and those past the caches do not.
+	heavy bool
 }
 
 // operand is a value: a number, which is the same in all of a strip, or a register.
@@ -169,6 +171,7 @@ func fill[T simd.Float](z []T, v T) {
 func (z *vectorizer[T]) unary(op simd.Unary, n *term.Term) int { return z.unaryOf(op, z.real(n)) }
 
 func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
+	z.heavy = z.heavy || heavy[op]
 	f, a, r := simd.UnaryOf[T](op), z.vector(x), z.register(false)
 	z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n]) }, a)
 	return r
@@ -176,6 +179,7 @@ func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
 
 // binary emits a function of two operands, of which one at least is a register.
 func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
+	z.heavy = z.heavy || op == simd.Pow
 	r := z.register(false)
 	switch {
 	case y.scalar != nil && x.scalar == nil:
@@ -307,6 +311,10 @@ func (z *vectorizer[T]) power(n *term.Term) int {
 	return z.binary(simd.Pow, z.real(n.Args[0]), z.real(n.Args[1]))
 }
 
+// heavy are the functions that take a series of operations.
+var heavy = map[simd.Unary]bool{simd.Exp: true, simd.Log: true, simd.Expm1: true, simd.Sin: true, simd.Cos: true, simd.Tanh: true, simd.Sigmoid: true,
+	simd.Phi: true, simd.Density: true}
+
 var unaries = map[string]simd.Unary{"exp": simd.Exp, "log": simd.Log, "sqrt": simd.Sqrt, "rsqrt": simd.Rsqrt, "sin": simd.Sin,
 	"cos": simd.Cos, "tanh": simd.Tanh, "sigmoid": simd.Sigmoid, "Phi": simd.Phi, "expm1": simd.Expm1, "abs": simd.Abs, "ceil": simd.Ceil,
 	"floor": simd.Floor, "round": simd.Round, "sign": simd.Sign, "isnan": simd.IsNaN, "density": simd.Density}
@@ -362,7 +370,7 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 	}
 	seed, step, at, k, r := z.c.real(n.Args[0]), z.c.real(n.Args[1]), z.c.value(f), f.factor(z.v), z.register(false)
 	if k == 1 {
-		z.c.words = true
+		z.c.words, z.heavy = true, true
 		normal := n.Func.Name == "normal"
 		z.emit(r, func(s *state[T], n int) {
 			x := s.random[0][:n]

@@ -1,5 +1,7 @@
 package simd
 
+import "unsafe"
+
 // table holds the functions for one element type and one set of instructions. The functions in the fields unary to
 // scalarBinary check the lengths of their operands, and those in the other fields rely on their callers for that.
 type table[T Float] struct {
@@ -54,9 +56,8 @@ func use(t32 *table[float32], t64 *table[float64], c conversionTable) {
 
 // functions returns the functions in use for element type T.
 func functions[T Float]() *table[T] {
-	var t any = functions32
-	if _, wide := any(T(0)).(float64); wide {
-		t = functions64
+	if unsafe.Sizeof(T(0)) == 8 { // float64: a type assertion would take as long as some vectors
+		return (*table[T])(unsafe.Pointer(functions64))
 	}
-	return t.(*table[T])
+	return (*table[T])(unsafe.Pointer(functions32))
 }
