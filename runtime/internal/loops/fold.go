@@ -140,9 +140,9 @@ type rowPass[T simd.Float] struct {
 	at     func(*state[T]) int
 	into   func(s *state[T], x []T)
 	tensor int
-	last  func(*simd.Lanes[T]) T
-	both  func(a, b float64) float64 // folds the results of strips
-	unit  float64
+	last   func(*simd.Lanes[T]) T
+	both   func(a, b float64) float64 // folds the results of strips
+	unit   float64
 }
 
 func plus(a, b float64) float64  { return a + b }
