@@ -20,6 +20,7 @@ type vectorizer[T simd.Float] struct {
 	known  map[string]operand[T] // values that the code has computed, by what they are
 	views  []view                // strips that are parts of tensors
 	loaded map[int]bool          // the tensors of which elements are read from memory
+	affine map[int]affine[T]     // the operations with numbers that lead to registers
 }
 
 // operand is a value: a number, which is the same in all of a strip, or a register.
@@ -34,7 +35,8 @@ type operand[T simd.Float] struct {
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
-	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}}, loaded: map[int]bool{}}
+	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}, replaced: map[int]bool{}},
+		loaded: map[int]bool{}, affine: map[int]affine[T]{}}
 }
 
 // register returns a new register. That of a view has no buffer of its own.
@@ -176,6 +178,20 @@ func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
 
 // binary emits a function of two operands, of which one at least is a register.
 func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
+	number, vector := y, x
+	if op != simd.Sub && x.scalar != nil {
+		number, vector = x, y
+	}
+	if number.scalar != nil && vector.scalar == nil {
+		switch op {
+		case simd.Add:
+			return z.plus(vector, number)
+		case simd.Sub:
+			return z.minus(vector, number)
+		case simd.Mul:
+			return z.times(vector, number)
+		}
+	}
 	r := z.register(false)
 	switch {
 	case y.scalar != nil && x.scalar == nil:
@@ -270,20 +286,14 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 		}, w, q, a)
 		return r
 	}
-	a, b := z.real(x), z.real(y)
-	if b.scalar == nil || !b.split || a.scalar != nil {
-		return z.binary(simd.Sub, a, b)
+	if w, q, ok := z.factors(x); ok && y.Uses(z.v) {
+		b, r := z.real(y).reg, z.register(false)
+		z.emit(r, func(s *state[T], n int) {
+			simd.MulSub(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[b][:n])
+		}, w, q, b)
+		return r
 	}
-	f, v, w, r := simd.BinaryScalarOf[T](simd.Sub), b.scalar, a.reg, z.register(false)
-	z.emit(r, func(s *state[T], n int) {
-		y := v(s)
-		high := T(y)
-		f(s.regs[r][:n], s.regs[w][:n], high)
-		if low := T(y - float64(high)); low != 0 && !math.IsInf(float64(high), 0) {
-			f(s.regs[r][:n], s.regs[r][:n], low)
-		}
-	}, w)
-	return r
+	return z.binary(simd.Sub, z.real(x), z.real(y))
 }
 
 // power compiles a power. Small whole exponents are products.

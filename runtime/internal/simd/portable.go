@@ -5,7 +5,7 @@ import "math"
 // portable returns the functions in Go. They define the results that all instructions give.
 func portable[T Float]() *table[T] {
 	t := &table[T]{
-		mulAdd: mulAdd[T], mulSubFrom: mulSubFrom[T], choose: choose[T], mulAddScalar: mulAddScalar[T],
+		mulAdd: mulAdd[T], mulSub: mulSub[T], mulSubFrom: mulSubFrom[T], choose: choose[T], mulAddScalar: mulAddScalar[T], affine: affine[T],
 		sumInto: sumInto[T], prodInto: prodInto[T], maxInto: maxInto[T], minInto: minInto[T],
 		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
 		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],

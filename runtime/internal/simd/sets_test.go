@@ -61,6 +61,10 @@ func calls[T Float]() []call[T] {
 	}
 	add("mulAdd", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAdd(z, w, x, y) })
 	add("mulSubFrom", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSubFrom(z, w, x, y) })
+	add("mulSub", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSub(z, w, x, y) })
+	add("affine", func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) {
+		t.affine(z, x, w[0], w[len(w)/2], w[len(w)/3], w[len(w)-1])
+	})
 	add("mulAddScalar", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAddScalar(z, w, x[0], y) })
 	add("choose", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.choose(z, w, x, y) })
 	add("sumInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.sumInto(a, x) })
