@@ -440,17 +440,38 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 		if op == term.Unequal {
 			inside, outside = 0, 1
 		}
-		for i := range out[:lo] {
-			out[i] = outside
-		}
-		for i := lo; i < hi; i++ {
-			out[i] = inside
-		}
-		for i := hi; i < n; i++ {
-			out[i] = outside
-		}
+		fillStretch(out, lo, hi, inside, outside)
 	})
 	return r
+}
+
+// fillStretch sets the elements from lo to hi-1 to inside, and the others to outside.
+func fillStretch[T simd.Float](z []T, lo, hi int, inside, outside T) {
+	fill(z[:lo], outside)
+	fill(z[lo:hi], inside)
+	fill(z[hi:], outside)
+}
+
+// chooseStretch compiles a choice between two numbers by a comparison of integers that are linear in the variable: false if it is another one.
+func (z *vectorizer[T]) chooseStretch(c *term.Term, x, y operand[T]) (reg int, ok bool) {
+	if x.scalar == nil || y.scalar == nil || len(c.Args) != 2 || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
+		return 0, false
+	}
+	switch c.Op {
+	case term.Equal, term.Less, term.AtMost:
+	default:
+		return 0, false
+	}
+	f := linear(c.Args[0]).plus(linear(c.Args[1]), -1)
+	if f.hidden(z.v) {
+		return 0, false
+	}
+	at, k, r, op := z.c.value(f), f.factor(z.v), z.register(false), c.Op
+	z.emit(r, func(s *state[T], n int) {
+		lo, hi := stretch(op, at(s), k, n)
+		fillStretch(s.regs[r][:n], lo, hi, T(x.scalar(s)), T(y.scalar(s)))
+	})
+	return r, true
 }
 
 // stretch returns for which of n integers first, first+step, ... a comparison with 0 holds; those for which Unequal fails.
@@ -480,11 +501,14 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 	if !n.Args[0].Uses(z.v) {
 		return z.branch(n)
 	}
-	w := z.real(n.Args[0])
 	was := z.c.lenient
 	z.c.lenient = true
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
+	if r, ok := z.chooseStretch(n.Args[0], x, y); ok {
+		return r
+	}
+	w := z.real(n.Args[0])
 	a, b, r := z.vector(x), z.vector(y), z.register(false)
 	z.emit(r, func(s *state[T], n int) {
 		simd.Select(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
