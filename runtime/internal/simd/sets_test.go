@@ -184,6 +184,24 @@ func agreeOnSpecials[T Float](t *testing.T, want, got *table[T]) {
 	}
 }
 
+// TestAffine checks the operands that change nothing, for special values, too.
+func TestAffine(t *testing.T) {
+	check := func(name string) {
+		for _, v := range specials {
+			for _, x := range []float64{v, -v} {
+				wide, narrow := []float64{x}, []float32{float32(x)}
+				Affine(wide, wide, 0, 0, 1, math.Copysign(0, -1))
+				Affine(narrow, narrow, 0, 0, 1, float32(math.Copysign(0, -1)))
+				if !same(wide[0], x) || !same(narrow[0], float32(x)) {
+					t.Errorf("%s: %v became %v and %v", name, x, wide[0], narrow[0])
+				}
+			}
+		}
+	}
+	check("best")
+	others(t, check)
+}
+
 // TestDraw compares random words with those that package rng draws one by one, with all sets of instructions.
 func TestDraw(t *testing.T) {
 	check := func(name string) {
