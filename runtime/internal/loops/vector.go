@@ -453,8 +453,9 @@ func fillStretch[T simd.Float](z []T, lo, hi int, inside, outside T) {
 }
 
 // chooseStretch compiles a choice between two numbers by a comparison of integers that are linear in the variable: false if it is another one.
-func (z *vectorizer[T]) chooseStretch(c *term.Term, x, y operand[T]) (reg int, ok bool) {
-	if x.scalar == nil || y.scalar == nil || len(c.Args) != 2 || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
+func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
+	c := n.Args[0]
+	if n.Args[1].Uses(z.v) || n.Args[2].Uses(z.v) || len(c.Args) != 2 || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
 		return 0, false
 	}
 	switch c.Op {
@@ -466,6 +467,10 @@ func (z *vectorizer[T]) chooseStretch(c *term.Term, x, y operand[T]) (reg int, o
 	if f.hidden(z.v) {
 		return 0, false
 	}
+	was := z.c.lenient
+	z.c.lenient = true
+	x, y := z.real(n.Args[1]), z.real(n.Args[2])
+	z.c.lenient = was
 	at, k, r, op := z.c.value(f), f.factor(z.v), z.register(false), c.Op
 	z.emit(r, func(s *state[T], n int) {
 		lo, hi := stretch(op, at(s), k, n)
@@ -501,19 +506,34 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 	if !n.Args[0].Uses(z.v) {
 		return z.branch(n)
 	}
+	if r, ok := z.chooseStretch(n); ok {
+		return r
+	}
+	test, positive := positiveOf(n.Args[0])
+	w := z.real(test)
 	was := z.c.lenient
 	z.c.lenient = true
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
-	if r, ok := z.chooseStretch(n.Args[0], x, y); ok {
-		return r
-	}
-	w := z.real(n.Args[0])
 	a, b, r := z.vector(x), z.vector(y), z.register(false)
 	z.emit(r, func(s *state[T], n int) {
+		if positive {
+			simd.SelectPositive(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
+			return
+		}
 		simd.Select(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
 	}, w.reg, a, b)
 	return r
+}
+
+// positiveOf returns the number of which a condition says that it is above 0, and true; for other conditions itself, and false.
+func positiveOf(n *term.Term) (*term.Term, bool) {
+	if n.Op == term.Less && n.Args[1].Kind == term.Real {
+		if v, known := n.Args[0].Settled(); known && v == 0 {
+			return n.Args[1], true
+		}
+	}
+	return n, false
 }
 
 // branch compiles a choice between strips.
