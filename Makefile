@@ -18,11 +18,14 @@ generate:
 	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."
 	@$(GO) tool opgen generate
 
-# test runs all tests, after checking that what is checked in is what the specs generate.
+# Compilers and tests allocate much that dies soon. Fewer collections take a quarter less time, and some hundred MiB more.
+test mutate-kit mutate-maker mutate-formulas mutate-facts slips: export GOGC := 400
+
+# test runs all tests, after checking that what is checked in is what the specs generate. Vet has seen the tests by then.
 test:
 	$(GO) tool opgen diff
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) test -vet=off ./...
 
 # coverage-table prints which tests run which tasks of the catalogue, in which element types.
 coverage-table:

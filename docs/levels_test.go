@@ -60,7 +60,7 @@ var reaches = map[string][]string{
 	"generate":  {"generate", "internal", "runtime"},
 	"optest":    {"runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
-	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal", "test/outside"}, // what judges specs, and measures programs
+	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal", "test/outside", "test/networks"}, // what judges specs, and measures programs
 	"templates": nil,
 }
 

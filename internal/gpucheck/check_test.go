@@ -35,7 +35,8 @@ func good() map[string]string {
 device) echo '{"name":"a GPU","arch":"sm_90","memory":1048576,"driver":12040}' ;;
 *) echo '{"group":"copy","name":"copy","seconds":0.001,"bytes":2e9}
 {"group":"memory","name":"relu | f32","seconds":0.002,"bytes":2e9}
-{"group":"product","name":"matmul","seconds":0.5,"flops":1e12}' ;;
+{"group":"product","name":"matmul","seconds":0.5,"flops":1e12}
+{"group":"network","name":"MLP forward","seconds":0.003}' ;;
 esac`,
 		"opconform": `[ "$OPGEN_CUDA_AHEAD" ] || exit 3; echo line; echo "504 passed, 0 failed, 0 skipped"`,
 		"cuda.test": `[ "$OPGEN_CUDA_DEVICES" = 0,0 ] && [ "$OPGEN_LIBCUDA" ] && echo PASS`,
@@ -87,6 +88,27 @@ func TestPasses(t *testing.T) {
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("want %q in the report\n%s", want, report)
+		}
+	}
+}
+
+// TestTable compares the table of made-up figures with what it should say. Figures of PyTorch stand beside those of the same use.
+func TestTable(t *testing.T) {
+	c := &check{
+		figures: []figure{{Group: "copy", Name: "copy", Seconds: 1e-3, Bytes: 2e9}, {Group: "network", Name: "MLP step", Seconds: 3e-3},
+			{Group: "network", Name: "MLP step, without graphs", Seconds: 6e-3}, {Group: "product", Name: "product", Seconds: 1, Flops: 3e12}},
+		torch: []figure{{Name: "MLP step", Seconds: 4e-3}, {Name: "MLP step, CUDA graph", Seconds: 2e-3}, {Name: "product", Seconds: 0.5}},
+	}
+	var s strings.Builder
+	c.table(&s)
+	for _, want := range []string{
+		"| copy | 1000.0 | 2000 GB/s | 100 % | | | | |\n",
+		"| MLP step | 3000.0 |  |  | 4000.0 | 0.75 | 2000.0 | 1.50 |\n",
+		"| MLP step, without graphs | 6000.0 |  |  | 4000.0 | 1.50 | 2000.0 | 3.00 |\n",
+		"| product | 1000000.0 | 3.00 TFLOP/s |  | 500000.0 | 2.00 | | |\n",
+	} {
+		if !strings.Contains(s.String(), want) {
+			t.Errorf("want %q in\n%s", want, &s)
 		}
 	}
 }

@@ -39,12 +39,12 @@ func (c *check) table(s *strings.Builder) {
 		peers[f.Name] = f.Seconds
 	}
 	copied := 0.0
-	fmt.Fprintf(s, "\n| use | µs | rate | share of a copy | PyTorch, µs | times PyTorch |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
+	fmt.Fprintf(s, "\n| use | µs | rate | share of a copy | PyTorch, µs | times PyTorch | its CUDA graph, µs | times its graph |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, f := range c.figures {
 		if f.Group == "copy" {
 			copied = f.Bytes / f.Seconds
 		}
-		rate, share, peer, ratio := "", "", "", ""
+		rate, share := "", ""
 		switch {
 		case f.Bytes > 0:
 			rate = fmt.Sprintf("%.0f GB/s", f.Bytes/f.Seconds/1e9)
@@ -55,10 +55,15 @@ func (c *check) table(s *strings.Builder) {
 			rate = fmt.Sprintf("%.2f TFLOP/s", f.Flops/f.Seconds/1e12)
 		}
 		of, _, _ := strings.Cut(f.Name, ",") // the use, without how it was run
-		if p := peers[of]; p > 0 {
-			peer, ratio = fmt.Sprintf("%.1f", p*1e6), fmt.Sprintf("%.2f", f.Seconds/p)
+		fmt.Fprintf(s, "| %s | %.1f | %s | %s |", cell(f.Name), f.Seconds*1e6, rate, share)
+		for _, name := range []string{of, of + ", CUDA graph"} {
+			if p := peers[name]; p > 0 {
+				fmt.Fprintf(s, " %.1f | %.2f |", p*1e6, f.Seconds/p)
+			} else {
+				fmt.Fprint(s, " | |")
+			}
 		}
-		fmt.Fprintf(s, "| %s | %.1f | %s | %s | %s | %s |\n", cell(f.Name), f.Seconds*1e6, rate, share, peer, ratio)
+		fmt.Fprintln(s)
 	}
 	fmt.Fprintf(s, "\nOperators on 4M elements read and write what the second-level cache of large GPUs holds, so they may be faster than a copy.\n")
 }

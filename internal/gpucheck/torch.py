@@ -56,6 +56,92 @@ def main():
         measure("product", name, lambda: torch.bmm(x, x), 4)
     x = torch.rand(32, device="cuda")
     measure("launch", "a task of 32 elements", lambda: torch.relu(x), 1000)
+    for name, make in (("MLP of 50 layers", mlp), ("encoder layer", encoder)):
+        network(torch, measure, name, *make(torch))
+
+
+def mlp(torch):
+    """Layers of 32 features, with ReLU between them; the shape of a batch; and the rate of the training."""
+    layers = []
+    for _ in range(50):
+        layers += [torch.nn.Linear(32, 32), torch.nn.ReLU()]
+    return torch.nn.Sequential(*layers[:-1]), (8, 32), 0.001
+
+
+def encoder(torch):
+    """A layer of a transformer's encoder with the norms behind; the shape of a batch; and the rate of the training."""
+    class Encoder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = torch.nn.Linear(512, 1536), torch.nn.Linear(512, 512)
+            self.wide, self.narrow = torch.nn.Linear(512, 2048), torch.nn.Linear(2048, 512)
+            self.first, self.second = torch.nn.LayerNorm(512), torch.nn.LayerNorm(512)
+
+        def forward(self, x):
+            f = torch.nn.functional
+            q, k, v = (t.reshape(8, 128, 8, 64).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+            if hasattr(f, "scaled_dot_product_attention"):
+                mixed = f.scaled_dot_product_attention(q, k, v)
+            else:
+                mixed = torch.softmax(q @ k.transpose(2, 3) / 8, -1) @ v
+            y = self.first(x + self.out(mixed.transpose(1, 2).reshape(8, 128, 512)))
+            return self.second(y + self.narrow(f.gelu(self.wide(y))))
+
+    return Encoder(), (8, 128, 512), 0.01
+
+
+def network(torch, measure, name, model, shape, rate):
+    """Measures a network and its training step, eagerly and in a CUDA graph. Batches come from the host each time."""
+    model = model.cuda()
+    optimizer = torch.optim.SGD(model.parameters(), rate)
+    host = [(torch.rand(shape) * 2 - 1).pin_memory() for _ in range(2)]
+    x, target = (t.cuda() for t in host)
+
+    def give(tensors):
+        for to, batch in zip(tensors, host):
+            to.copy_(batch, non_blocking=True)
+
+    def compute():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.enable_grad():
+            loss = torch.nn.functional.mse_loss(model(x), target)
+            loss.backward()
+        optimizer.step()
+        return loss
+
+    def train():
+        give((x, target))
+        return compute().item()
+
+    def forward():
+        give((x,))
+        model(x)
+        torch.cuda.synchronize()
+
+    measure("network", name + " training step", train, 1)
+    measure("network", name + " forward", forward, 1)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            compute()
+    torch.cuda.current_stream().wait_stream(stream)
+    step, ahead = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    optimizer.zero_grad(set_to_none=True)
+    with torch.cuda.graph(step):
+        loss = compute()
+    with torch.cuda.graph(ahead), torch.no_grad():
+        model(x)
+
+    def replay(graph, tensors, result):
+        give(tensors)
+        graph.replay()
+        if result is not None:
+            result.item()
+        torch.cuda.synchronize()
+
+    measure("network", name + " training step, CUDA graph", lambda: replay(step, (x, target), loss), 1)
+    measure("network", name + " forward, CUDA graph", lambda: replay(ahead, (x,), None), 1)
 
 
 main()

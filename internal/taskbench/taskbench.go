@@ -110,6 +110,30 @@ func (u *Use) drawn(o task.Operand, bound int, bounded bool) []byte {
 	return data
 }
 
+// Cost returns the floating-point operations of a task, and the least bytes that it moves: those that the spec gives, or else all of the
+// tensors that it reads and writes. What forward reads of its own results counts once. The task is named by its number among the operator's
+// signatures.
+func (u *Use) Cost(number int) (flops, bytes float64) {
+	c := u.resolved.Cost(number)
+	if c.Bytes > 0 {
+		return c.Flops, c.Bytes
+	}
+	s := u.operator.Signatures[number]
+	for _, p := range s.Params {
+		role := u.operator.Slots[p.Slot].Role
+		made := s.Kind == task.KindForward && (role == task.RoleOutput || role == task.RoleSaved)
+		for _, o := range u.resolved.Operands(p.Slot) {
+			if p.Perm.Reads() && !made {
+				bytes += float64(o.Bytes())
+			}
+			if p.Perm.Writes() {
+				bytes += float64(o.Bytes())
+			}
+		}
+	}
+	return c.Flops, bytes
+}
+
 // Step is a step of a task, bound to memory.
 type Step struct {
 	body    op.Body

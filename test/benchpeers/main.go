@@ -22,7 +22,9 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/printer"
+	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/test/networks"
 )
 
 // options are the flags.
@@ -81,7 +83,8 @@ func run(w io.Writer, o options) error {
 		return err
 	}
 	return errors.Join(os.WriteFile(filepath.Join(o.write, "performance-peers.md"), []byte(text), 0o666),
-		os.WriteFile(filepath.Join(o.write, "performance-peers.svg"), []byte(r.plot()), 0o666))
+		os.WriteFile(filepath.Join(o.write, "performance-peers.svg"), []byte(r.plot()), 0o666),
+		os.WriteFile(filepath.Join(o.write, "performance-roofline.svg"), []byte(r.roofline()), 0o666))
 }
 
 // measure measures all rows that are asked for, with each number of threads.
@@ -95,7 +98,7 @@ func measure(o options) (r report, err error) {
 	if err := catalogue.Register(&tasks); err != nil {
 		return r, err
 	}
-	if o.only.MatchString(networks[0].title) {
+	if o.only.MatchString(networks.All[0].Title) {
 		if r.plainC, err = plain(dir, o.budget.Seconds()*float64(o.rounds)); err != nil {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("plain C: %v", err))
 			err = nil
@@ -107,7 +110,7 @@ func measure(o options) (r report, err error) {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("PyTorch and OpenBLAS: %v", missing))
 			return r, nil
 		}
-		b := &bench{tasks: &tasks, peer: p, threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
+		b := &bench{tasks: &tasks, peer: p, machine: cost.MeasureMachine(threads), threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
 		s, err := b.all(o.only)
 		if err := errors.Join(err, p.stop()); err != nil {
 			return r, err
@@ -135,7 +138,7 @@ func plain(dir string, seconds float64) (float64, error) {
 
 // all measures the rows whose names match.
 func (b *bench) all(only *regexp.Regexp) (s section, err error) {
-	s.threads = b.threads
+	s.threads, s.machine = b.threads, b.machine
 	add := func(to *[]row, title string, f func() (row, error)) {
 		if err != nil || !only.MatchString(title) {
 			return
@@ -152,8 +155,9 @@ func (b *bench) all(only *regexp.Regexp) (s section, err error) {
 		for _, u := range uses {
 			add(&s.operators, u.title(), func() (row, error) { return b.operator(u) })
 		}
-		for _, n := range networks {
-			add(&s.networks, n.title, func() (row, error) { return b.network(n) })
+		for i := range networks.All {
+			n := &networks.All[i]
+			add(&s.networks, n.Title, func() (row, error) { return b.network(n) })
 		}
 	}
 	if b.peer.version.Blas != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/taskbench"
+	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
@@ -25,12 +26,15 @@ func (f figure) ratio() float64 { return f.own / f.peer }
 type row struct {
 	title         string
 	forward, both figure
+	// limits are what the machine allows at best: forward, and forward and backward.
+	limits [2]limit
 }
 
 // bench measures this module beside a peer with a number of threads.
 type bench struct {
 	tasks   *task.Registry
 	peer    *peer
+	machine cost.Machine // for these threads
 	threads int
 	rounds  int
 	budget  time.Duration // of a round of one figure
@@ -54,12 +58,15 @@ func (b *bench) operator(u use) (row, error) {
 	}
 	c.Do, c.Setup, c.Torch = "operator", u.setup, u.torch
 	var forward, backward []taskbench.Step
+	var limits [2]limit
 	for i, s := range o.Signatures {
 		switch s.Kind {
 		case task.KindForward, task.KindUpdate:
 			forward, err = bound.Bind(i, b.tasks)
+			limits[0] = newLimit(b.machine, bound, i)
 		case task.KindBackward:
 			backward, err = bound.Bind(i, b.tasks)
+			limits[1] = newLimit(b.machine, bound, i)
 		}
 		if err != nil {
 			return row{}, err
@@ -78,7 +85,8 @@ func (b *bench) operator(u use) (row, error) {
 	if sum := outputs(o, bound); !u.unequal && math.Abs(sum-peer.Sum) > 1e-3*math.Abs(peer.Sum)+1e-3 {
 		return row{}, fmt.Errorf("%s: the absolute values of the outputs sum to %v, those of the peer to %v", u.title(), sum, peer.Sum)
 	}
-	r := row{title: u.title()}
+	limits[1] = limits[0].and(limits[1])
+	r := row{title: u.title(), limits: limits}
 	r.forward, err = b.pair("forward", func() error { return runAll(forward) })
 	if err != nil || len(c.Trained) == 0 {
 		return r, err

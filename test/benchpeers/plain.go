@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/opgen/opgen/test/networks"
 )
 
 //go:embed programs/mlp.c
@@ -35,7 +37,7 @@ func runC(program string, seconds float64) (ns float64, err error) {
 		return 0, fmt.Errorf("%s: %w", program, err)
 	}
 	for i, got := range losses {
-		if want := networks[0].losses[i+1]; !(math.Abs(got-want) <= 1e-5) {
+		if want := networks.All[0].Losses[i+1]; !(math.Abs(got-want) <= 1e-5) {
 			return 0, fmt.Errorf("plain C: want loss %v in step %d, got %v", want, i+1, got)
 		}
 	}

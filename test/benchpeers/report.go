@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/runtime/cost"
+	"github.com/opgen/opgen/test/networks"
 )
 
 // report is what a run measured.
@@ -21,6 +24,7 @@ type report struct {
 // section is the figures with a number of threads.
 type section struct {
 	threads                       int
+	machine                       cost.Machine
 	operators, networks, products []row
 }
 
@@ -52,7 +56,7 @@ func (r *report) markdown() string {
 		fmt.Fprintf(&w, "Left out: %s\n\n", l)
 	}
 	if slices.ContainsFunc(r.sections, func(s section) bool { return len(s.operators) > 0 }) {
-		fmt.Fprint(&w, "![ratios of all operators](performance-peers.svg)\n\n")
+		fmt.Fprint(&w, "![ratios of all operators](performance-peers.svg)\n\n![shares of rooflines](performance-roofline.svg)\n\n")
 	}
 	for _, s := range r.sections {
 		s.print(&w, r.plainC)
@@ -78,12 +82,13 @@ func (s *section) print(w *bytes.Buffer, plainC float64) {
 		}
 		fmt.Fprintf(w, "), worst %.1f, %d above %.1f.\n\n", slices.Max(all), above, aim)
 		table(w, "operator", "PyTorch", s.operators)
+		s.printLimits(w)
 	}
 	if len(s.networks) > 0 {
 		fmt.Fprint(w, "Networks: forward, and a training step.\n\n")
 		table(w, "network", "PyTorch", s.networks)
 		for _, n := range s.networks {
-			if n.title == networks[0].title && plainC > 0 {
+			if n.title == networks.All[0].Title && plainC > 0 {
 				fmt.Fprintf(w, "The MLP's step takes %.3f ms in plain C on one thread, which is %.1f times less.\n\n", plainC/1e6, n.both.own/plainC)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/test/networks"
 )
 
 func main() {
@@ -51,7 +52,7 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("measure", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "measure small sizes only")
 	load := flags.Bool("load", false, "only load the programs, which compiles their device code")
-	groups := flags.String("groups", "copy,memory,product,launch", "what to measure")
+	groups := flags.String("groups", "copy,memory,product,launch,network", "what to measure")
 	suffix := flags.String("suffix", "", "ends the names of figures")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -75,8 +76,23 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("%s: %w", u.name, err)
 		}
 	}
+	if !want("network") {
+		return nil
+	}
+	for i := range networks.All {
+		w := &networks.All[i]
+		if *quick && w.Name != "mlp" {
+			continue
+		}
+		if err := m.network(w, titles[w.Name]); err != nil {
+			return fmt.Errorf("%s: %w", w.Title, err)
+		}
+	}
 	return nil
 }
+
+// titles are the names of networks in figures.
+var titles = map[string]string{"mlp": "MLP of 50 layers", "encoder": "encoder layer"}
 
 // all returns the uses that are measured.
 func all(quick bool) []use {

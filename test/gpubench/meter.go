@@ -46,6 +46,11 @@ func (m *meter) use(u *use) error {
 	if err != nil {
 		return err
 	}
+	if u.group == "launch" { // what a run takes besides its tasks
+		if err := m.out.Encode(figure{u.group, "a run of one task" + m.suffix, few, 0, 0}); err != nil {
+			return err
+		}
+	}
 	return m.out.Encode(figure{u.group, u.name + m.suffix, (many - few) / float64(u.more), u.bytes, u.flops})
 }
 

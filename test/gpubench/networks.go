@@ -1,0 +1,54 @@
+//go:build cuda
+
+package main
+
+import (
+	"errors"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/cuda"
+	"github.com/opgen/opgen/test/networks"
+)
+
+// losses is how many steps are compared with the losses of a network.
+const losses = 10
+
+// network measures a network, forward and a training step. Inputs come from the host each time, as they do in training. The first steps
+// have to have the losses of the network.
+func (m *meter) network(w *networks.Network, name string) (err error) {
+	b, err := cuda.New(cuda.Config{})
+	if err != nil {
+		return err
+	}
+	s, err := opgen.Open(catalogue.RegisterCUDA, opgen.Backend(b))
+	if err != nil {
+		return err
+	}
+	p, err := w.Open(m.ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if m.load {
+		return nil
+	}
+	for range losses {
+		if err := p.Step(m.ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.Check(p.Losses, 1e-4); err != nil {
+		return err
+	}
+	step, err := m.median(func() error { return p.Step(m.ctx) })
+	if err != nil {
+		return err
+	}
+	forward, err := m.median(func() error { return p.Forward(m.ctx) })
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.out.Encode(figure{Group: "network", Name: name + " forward" + m.suffix, Seconds: forward}),
+		m.out.Encode(figure{Group: "network", Name: name + " training step" + m.suffix, Seconds: step}))
+}
