@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/loops"
+	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -243,6 +244,9 @@ func (l *layout) place(gradients map[int]int) {
 				t = g
 			}
 			l.tensors[t] = loops.Tensor{Type: b.Type, Memory: t, Add: p.Grad && p.Perm.Writes() && b.Mode == tensor.Accumulate}
+			if bound, bounded := l.accessor.Resolved.Below(p.Slot); bounded && !p.Grad && !p.Perm.Writes() {
+				l.tensors[t].Below = bound
+			}
 			l.memory[t], l.places[t] = b.Bytes, bufferPlace{param, number}
 			l.given[t], l.wanted[t] = p.Perm.Reads() && !(p.Grad && p.Perm.Writes()), p.Perm.Writes()
 		}
@@ -490,19 +494,7 @@ func (x *indices) check(lo, hi, total int) error {
 
 // beyond returns the first of integers that is not below a bound, and its place, which is -1 if there is none.
 func beyond[U int32 | int64](x []U, bound int) (at, v int) {
-	var most [4]uint64 // negative integers are great ones
-	n := len(x) &^ 3
-	for i := 0; i < n; i += 4 {
-		y := x[i : i+4 : i+4]
-		most[0] = max(most[0], uint64(y[0]))
-		most[1] = max(most[1], uint64(y[1]))
-		most[2] = max(most[2], uint64(y[2]))
-		most[3] = max(most[3], uint64(y[3]))
-	}
-	for _, v := range x[n:] {
-		most[0] = max(most[0], uint64(v))
-	}
-	if len(x) == 0 || max(most[0], most[1], most[2], most[3]) < uint64(bound) {
+	if simd.Below(x, bound) {
 		return -1, 0
 	}
 	i := slices.IndexFunc(x, func(v U) bool { return uint64(v) >= uint64(bound) })

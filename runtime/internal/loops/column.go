@@ -40,8 +40,20 @@ type columnPass[T simd.Float] struct {
 // directRows are rows of a tensor. They are added without running the code of a strip for each of them.
 type directRows[T simd.Float] struct {
 	tensor int
-	at     func(*state[T]) int // where the first row begins
+	at     func(*state[T]) int // where the first row begins, or row 0 of those that are looked up
 	apart  int                 // how far rows lie apart
+	number *lookedUp[T]        // how their numbers are looked up; nil if rows follow one another
+}
+
+// lookedUp is numbers of rows, which a tensor holds.
+type lookedUp[T simd.Float] struct {
+	tensor int
+	wide   bool // whether they have 64 bits
+	first  func(*state[T]) int
+	apart  int
+	rows   int  // how many rows there are
+	some   bool // whether a number stands for no row, and which
+	none   int
 }
 
 // flushed is how many terms are added in T before the sum is added to one in float64.
@@ -164,15 +176,48 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 
 // directRows returns where the rows are that a reduction over one index adds, if they are parts of a tensor.
 func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Variable) *directRows[T] {
-	if len(r.Vars) != 1 || r.Guard != nil || b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
+	if len(r.Vars) != 1 || b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
 		return nil
 	}
 	a, w := accessOf(b.Read), r.Vars[0]
+	if len(a.offset.rest) > 0 {
+		return k.lookedUp(r, b, a, v)
+	}
+	if r.Guard != nil {
+		return nil
+	}
 	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.open) > 0 || len(a.offset.rest) > 0 || a.offset.factor(v) != 1 {
 		return nil
 	}
 	apart := a.offset.factor(w)
-	return &directRows[T]{b.Read.Tensor, k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart}
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart: apart}
+}
+
+// lookedUp returns where the rows are that a reduction over one index adds, if a tensor holds their numbers; otherwise nil.
+func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
+	w, p := r.Vars[0], a.offset.rest[0]
+	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.offset.rest) > 1 || len(a.open) != 1 || a.offset.factor(v) != 1 || a.offset.factor(w) != 0 ||
+		p.of.Op != term.Element || p.of.Uses(v) || p.of.Read.Which != nil || b.Read.Else != nil || !a.idx[a.open[0]].same(form{rest: []addend{{p.of, 1}}}) {
+		return nil
+	}
+	at, typ := accessOf(p.of.Read), k.tensors[p.of.Read.Tensor].Type
+	if len(at.open) > 0 || len(at.offset.rest) > 0 || typ != dtype.I32 && typ != dtype.I64 {
+		return nil
+	}
+	n := &lookedUp[T]{tensor: p.of.Read.Tensor, wide: typ == dtype.I64, apart: at.offset.factor(w), rows: a.ext[a.open[0]]}
+	n.first = k.value(at.offset.plus(form{vars: []multiple{{w, 1}}}, -n.apart))
+	if g := r.Guard; g != nil {
+		if g.Op != term.Unequal || !term.Identical(g.Args[0], p.of) {
+			return nil
+		}
+		var known bool
+		if n.none, known = g.Args[1].Known(); !known {
+			return nil
+		}
+		n.some = true
+	}
+	same := form{base: a.offset.base, vars: a.offset.vars}
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(same), apart: p.factor, number: n}
 }
 
 // argumentColumns compiles the search for extremes. NaN is more extreme than all numbers.
@@ -269,7 +314,10 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 		return -1
 	}
 	if p := u.sums[0].passes[0]; len(u.sums) == 1 && i == 0 && p.direct != nil {
-		return p.addRows(s, n, u.inner.loops[0].hi(s))
+		if count := u.inner.loops[0].hi(s); p.addRows(s, n, count) {
+			return count
+		}
+		p.begin(s, n)
 	}
 	count := 0
 	u.inner.each(s, 0, 0, 0, func(s *state[T]) {
@@ -288,8 +336,14 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 	return count
 }
 
-// addRows adds the first n elements of rows that are parts of a tensor. It returns how many rows there are.
-func (p *columnPass[T]) addRows(s *state[T], n, rows int) int {
+// addRows adds the first n elements of rows that are parts of a tensor. It returns false if there is no row with a number that is looked up.
+func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
+	if l := p.direct.number; l != nil {
+		if l.wide {
+			return addLookedUp(p, s, n, rows, s.mem[l.tensor].i64[l.first(s):])
+		}
+		return addLookedUp(p, s, n, rows, s.mem[l.tensor].i32[l.first(s):])
+	}
 	acc, x, at, add := s.regs[p.acc][:n], s.mem[p.direct.tensor].same, p.direct.at(s), simd.BinaryOf[T](simd.Add)
 	for i := range rows {
 		add(acc, acc, x[at:at+n])
@@ -298,7 +352,34 @@ func (p *columnPass[T]) addRows(s *state[T], n, rows int) int {
 			p.flush(s, n)
 		}
 	}
-	return rows
+	return true
+}
+
+// addLookedUp adds the first n elements of rows whose numbers are given. Memory of rows is asked for ahead: of the next results, too.
+func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n, rows int, numbers []U) bool {
+	l := p.direct.number
+	acc, x, at, add := s.regs[p.acc][:n], s.mem[p.direct.tensor].same, p.direct.at(s), simd.BinaryOf[T](simd.Add)
+	for i := range rows {
+		if next := (i + distance) * l.apart; next < len(numbers) {
+			if k := int(numbers[next]); uint(k) < uint(l.rows) {
+				from := at + k*p.direct.apart
+				simd.Fetch(x[from : from+n])
+			}
+		}
+		k := int(numbers[i*l.apart])
+		switch {
+		case l.some && k == l.none:
+		case uint(k) >= uint(l.rows):
+			return false
+		default:
+			from := at + k*p.direct.apart
+			add(acc, acc, x[from:from+n])
+		}
+		if (i+1)%flushed == 0 {
+			p.flush(s, n)
+		}
+	}
+	return true
 }
 
 func (p *columnPass[T]) begin(s *state[T], n int) {
@@ -309,8 +390,8 @@ func (p *columnPass[T]) begin(s *state[T], n int) {
 	if p.sums {
 		clear(s.wide[p.wide][:n])
 	}
-	for i := range n {
-		if p.search {
+	if p.search {
+		for i := range n {
 			s.wide[p.wide][i] = -1
 		}
 	}
@@ -372,6 +453,9 @@ func (k *unitCompiler[T]) columnWriter(st *statement, v *term.Variable) func(s *
 		at, f, put := k.value(a.offset), a.offset.factor(v), putReal[T](t.Type, add)
 		if t.Type == dtype.F64 && f == 1 && !add {
 			return func(s *state[T], x []float64, n int) { i := at(s); copy(s.mem[id].f64[i:i+n], x[:n]) }
+		}
+		if t.Type == dtype.F32 && f == 1 && !add {
+			return func(s *state[T], x []float64, n int) { i := at(s); simd.Narrow(s.mem[id].f32[i:i+n], x[:n]) }
 		}
 		return func(s *state[T], x []float64, n int) {
 			i, b := at(s), &s.mem[id]

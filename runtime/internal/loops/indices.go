@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"unsafe"
+
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -278,10 +280,9 @@ func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
 // repeat sets z to elements at equal distances, each of which it repeats. Of the first one, some repetitions are done.
 func repeat[T simd.Float](z, x []T, at, step, times, done int) {
 	for len(z) > 0 {
-		for ; times == 2 && done == 0 && len(z) >= 2; z = z[2:] {
-			v := x[at]
-			z[0], z[1] = v, v
-			at += step
+		if n := len(z) / 2; times == 2 && step == 1 && done == 0 && n > 0 {
+			simd.Twice(z[:2*n], x[at:at+n])
+			z, at = z[2*n:], at+n
 		}
 		n, v := min(times-done, len(z)), T(0)
 		if n > 0 {
@@ -344,24 +345,33 @@ func (l *lookup[T]) gather(s *state[T], z, x []T) bool {
 
 func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) bool {
 	index = index[:len(z)]
-	if step == 0 && factor == 1 {
-		x = x[at : at+extent]
+	if !simd.Below(index, extent) {
+		return false
+	}
+	if step != 0 || factor != 1 {
 		for i, k := range index {
-			if uint(k) >= uint(len(x)) {
-				return false
-			}
-			z[i] = x[k]
+			z[i] = x[at+int(k)*factor]
+			at += step
 		}
 		return true
 	}
-	for i, k := range index {
-		if uint(k) >= uint(extent) {
-			return false
-		}
-		z[i] = x[at+int(k)*factor]
-		at += step
+	x = x[at : at+extent]
+	// All indices are below the number of elements, so nothing tests them again.
+	base, whole := unsafe.Pointer(unsafe.SliceData(x)), len(z)&^3
+	for i := 0; i < whole; i += 4 {
+		to, k := z[i:i+4:i+4], index[i:i+4:i+4]
+		to[0], to[1] = *place[T](base, uintptr(k[0])), *place[T](base, uintptr(k[1]))
+		to[2], to[3] = *place[T](base, uintptr(k[2])), *place[T](base, uintptr(k[3]))
+	}
+	for i, k := range index[whole:] {
+		z[whole+i] = x[k]
 	}
 	return true
+}
+
+// place returns the address of an element that is there.
+func place[T simd.Float](base unsafe.Pointer, k uintptr) *T {
+	return (*T)(unsafe.Add(base, k*unsafe.Sizeof(T(0))))
 }
 
 // add adds x to elements, in their order. It returns how many it added before one that lies outside.
@@ -377,6 +387,13 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 	index = index[:len(x)]
 	if step == 0 && factor == 1 {
 		z = z[at : at+extent]
+		if simd.Below(index, extent) {
+			base := unsafe.Pointer(unsafe.SliceData(z))
+			for i, k := range index {
+				*place[T](base, uintptr(k)) += x[i]
+			}
+			return len(x)
+		}
 		for i, k := range index {
 			if uint(k) >= uint(len(z)) {
 				return i

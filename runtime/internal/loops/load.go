@@ -172,6 +172,10 @@ func strided[T simd.Float](t dtype.Type) func(b *block[T], z []T, start, stride 
 		return func(b *block[T], z []T, start, stride int) { converted(z, b.i64, start, stride) }
 	}
 	return func(b *block[T], z []T, start, stride int) {
+		if stride == 1 {
+			simd.Truths(z, b.bits[start:start+len(z)])
+			return
+		}
 		for i := range z {
 			z[i] = 0
 			if b.bits[start+i*stride] {
@@ -266,16 +270,21 @@ func (z *vectorizer[T]) keep(reg int) {
 
 // storeSame emits the writing of consecutive elements of the type in which the loops compute.
 func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], add bool) {
+	past := z.c.past[t]
 	if f := x.scalar; f != nil {
 		sum := simd.BinaryScalarOf[T](simd.Add)
 		z.emit(-1, func(s *state[T], n int) {
 			i, v := at(s), T(f(s))
 			out := s.mem[t].same[i : i+n]
-			if !add {
+			switch {
+			case add:
+				sum(out, out, v)
+			case past && s.past:
+				fill(s.beside[:n], v)
+				simd.Stream(out, s.beside[:n])
+			default:
 				fill(out, v)
-				return
 			}
-			sum(out, out, v)
 		})
 		return
 	}
@@ -293,6 +302,10 @@ func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], a
 	}
 	z.emit(-1, func(s *state[T], n int) {
 		i := at(s)
+		if past && s.past {
+			simd.Stream(s.mem[t].same[i:i+n], s.regs[x.reg][:n])
+			return
+		}
 		copy(s.mem[t].same[i:i+n], s.regs[x.reg][:n])
 	}, x.reg)
 }
@@ -320,8 +333,19 @@ func (z *vectorizer[T]) direct(t int, at func(*state[T]) int, reg int) bool {
 	}
 	z.strip.views[reg] = true
 	in := z.strip.code[last]
+	beside := -1 // the buffer of what is written past the caches
+	if z.c.past[t] {
+		beside = z.register(false)
+		z.strip.lasting = append(z.strip.lasting, beside)
+	}
 	z.strip.code[last].run = func(s *state[T], n int) {
 		i := at(s)
+		if beside >= 0 && s.past {
+			s.regs[reg] = s.regs[beside][:n]
+			in.run(s, n)
+			simd.Stream(s.mem[t].same[i:i+n], s.regs[reg])
+			return
+		}
 		s.regs[reg] = s.mem[t].same[i : i+n]
 		in.run(s, n)
 	}
@@ -401,6 +425,9 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	holds := func(*state[T]) bool { return true }
 	if st.guard != nil {
 		holds = z.c.condition(st.guard)
+	}
+	if t.Type == z.c.own {
+		z.fetched(st.target, a, z.c.value(a.offset))
 	}
 	wide, joinWide := t.Type != z.c.own, simd.BinaryOf[float64](op)
 	if wide {

@@ -22,6 +22,7 @@ type Tensor struct {
 	Memory int  // the tensor whose memory this one has: another one's if they share it
 	Add    bool // whether statements add to the elements instead of giving them
 	Local  bool // whether the loops keep the tensor themselves
+	Below  int  // what the integers are below, none of which is negative; 0 if that is not known. Code that uses one as an index tests it
 }
 
 // Code is compiled statements: groups of loops, of which each needs what earlier ones give.
@@ -135,6 +136,8 @@ type compiler[T simd.Float] struct {
 	options Options
 
 	users map[int]map[*bundle]bool // the bundles that use a tensor
+
+	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
 	registers    int         // how many registers there are
 	buffers      int         // how many strips serve them

@@ -74,9 +74,39 @@ func (z *normalizer) read(s *program.Statement) *statement {
 // fromZero makes the indices of a statement begin at 0.
 func (z *normalizer) fromZero(n *statement) (err error) {
 	if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err == nil {
-		n.value, n.guard = densities(settled(n.value)), settled(n.guard)
+		n.value, n.guard = densities(settled(z.held(n.value))), settled(z.held(n.guard))
 	}
 	return err
+}
+
+// held returns a value without the conditions that hold since integers of tensors are in their ranges.
+func (z *normalizer) held(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op == term.Less || n.Op == term.AtMost {
+		if holds, known := compared(z.ranged(n)); holds && known {
+			return term.Condition(true)
+		}
+	}
+	m := n.Map(z.held)
+	switch {
+	case m.Op == term.And:
+		return term.Both(m.Args[0], m.Args[1])
+	case m.Op == term.Choose:
+		return term.Chosen(m.Args[0], m.Args[1], m.Args[2])
+	}
+	return m
+}
+
+// ranged returns an integer in which elements of tensors whose ranges are known are indices with these ranges.
+func (z *normalizer) ranged(n *term.Term) *term.Term {
+	if n.Op == term.Element && n.Kind == term.Integer && n.Read.Count == 1 && n.Read.Which == nil && z.tensors[n.Read.Tensor].Below > 0 {
+		if n.Read.Else == nil || len(accessOf(n.Read).open) == 0 {
+			return (&term.Variable{Name: "i", Lo: term.Number(0), Hi: term.Number(z.tensors[n.Read.Tensor].Below)}).Term()
+		}
+	}
+	return n.Map(z.ranged)
 }
 
 // statement adds a statement of a program.

@@ -12,12 +12,19 @@ const stripLength = 1024
 
 // loopGroup is units whose loops share the values of some indices.
 type loopGroup[T simd.Float] struct {
-	shared []shared // the outermost first
-	total  int      // how many values they have
-	block  int      // how many values of the last one units take at a time
-	units  []unit[T]
-	work   int
+	shared  []shared // the outermost first
+	total   int      // how many values they have
+	block   int      // how many values of the last one units take at a time
+	units   []unit[T]
+	work    int
+	written int // how many bytes of elements the units give
+	used    int // and how many they use, these included
 }
+
+// A part writes its results past the caches if it gives and uses as many bytes as this at least. The caches do not hold so much until it is used,
+// and memory that is written as a whole is then not read first. Parts of chains of tasks, whose results are used while they are in a cache, are
+// smaller.
+const mostWritten, mostUsed = 8 << 20, 24 << 20
 
 // shared is an index that the units of a group share.
 type shared struct {
@@ -29,6 +36,12 @@ type shared struct {
 type unit[T simd.Float] interface {
 	// run computes what the statements give where the last shared index is lo to hi-1. The other shared indices are set.
 	run(s *state[T], lo, hi int)
+}
+
+// whole is a unit that goes over all shared indices by itself.
+type whole[T simd.Float] interface {
+	// all computes what the statements give for the values lo to hi-1 of the shared indices, taken as one number.
+	all(s *state[T], lo, hi int)
 }
 
 // runner is code with memory.
@@ -69,7 +82,7 @@ func (r *runner[T]) give(s *state[T]) {
 // newState returns a state with buffers for the registers. Units use the same ones, one after the other.
 func (r *runner[T]) newState() *state[T] {
 	c := r.code
-	s := &state[T]{vars: make([]int, len(c.places)), mem: r.mem, regs: make([][]T, c.registers)}
+	s := &state[T]{vars: make([]int, len(c.places)), mem: r.mem, regs: make([][]T, c.registers), beside: make([]T, stripLength)}
 	buffers := make([][]T, c.buffers)
 	all := make([]T, c.buffers*stripLength)
 	for i := range buffers {
@@ -118,7 +131,12 @@ func (r *runner[T]) Run(group int, step uint64, lo, hi, total int) (err error) {
 		}
 	}()
 	s.step = step
+	part := float64(to-from) / float64(g.total)
+	s.past = part*float64(g.written) >= mostWritten && part*float64(g.used) >= mostUsed
 	g.run(s, from, to)
+	if s.past {
+		simd.Drain()
+	}
 	return nil
 }
 
@@ -132,18 +150,32 @@ func share(n, i, total int) int {
 
 // run runs units for the values lo to hi-1 of the shared indices, taken as one number.
 func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
-	last := 1
-	if n := len(g.shared); n > 0 {
-		last = g.shared[n-1].extent
+	n := len(g.shared)
+	if n == 0 {
+		for _, u := range g.units {
+			u.run(s, 0, 1)
+		}
+		return
 	}
+	if len(g.units) == 1 {
+		if u, ok := g.units[0].(whole[T]); ok {
+			u.all(s, lo, hi)
+			return
+		}
+	}
+	last := g.shared[n-1].extent
+	from, row := lo%last, lo/last
+	g.set(s, row)
 	for lo < hi {
-		from := lo % last
 		to := min(from+g.block, last, from+hi-lo)
-		g.set(s, lo/last)
 		for _, u := range g.units {
 			u.run(s, from, to)
 		}
 		lo += to - from
+		if from = to; from == last {
+			from, row = 0, row+1
+			g.set(s, row)
+		}
 	}
 }
 

@@ -16,6 +16,10 @@ type state[T simd.Float] struct {
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
 
+	past   bool // whether results are written past the caches
+	beside []T  // a strip that is copied there next
+	tile   []T  // a tile of which rows are
+
 	lanes  simd.Lanes[T] // of the reduction that is computed
 	folded [2]float64    // what its passes gave
 	count  int           // of how many elements

@@ -26,6 +26,10 @@ type transposed[T simd.Float] struct {
 // tileSide is the number of rows and columns of a tile.
 const tileSide = 64
 
+// pastRows and pastCols are the numbers of rows and columns of a tile that is written past the caches: of several lines of the source and of the
+// result.
+const pastRows, pastCols = 128, 64
+
 // transposed compiles a statement that only moves elements, if consecutive ones lie apart; otherwise it returns nil.
 func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || !k.moves(s) {
@@ -60,14 +64,28 @@ func crossed(s *statement, vars []*term.Variable) (row, col *term.Variable) {
 }
 
 func (u *transposed[T]) run(s *state[T], lo, hi int) {
+	if u.own && s.past {
+		if s.tile == nil {
+			s.tile = make([]T, pastRows*pastCols)
+		}
+		u.tiles(s, lo, hi, pastRows, pastCols, func(s *state[T], rows, cols int) {
+			simd.Transpose(s.tile, cols, s.mem[u.source].same[u.from(s):], u.colFrom, cols, rows)
+			to := u.to(s)
+			for k := range rows {
+				simd.Stream(s.mem[u.goal].same[to:to+cols], s.tile[k*cols:(k+1)*cols])
+				to += u.rowTo
+			}
+		})
+		return
+	}
 	if u.own {
-		u.tiles(s, lo, hi, func(s *state[T], rows, cols int) {
+		u.tiles(s, lo, hi, tileSide, tileSide, func(s *state[T], rows, cols int) {
 			simd.Transpose(s.mem[u.goal].same[u.to(s):], u.rowTo, s.mem[u.source].same[u.from(s):], u.colFrom, cols, rows)
 		})
 		return
 	}
 	tile := allocated[T](u.element, tileSide*tileSide)
-	u.tiles(s, lo, hi, func(s *state[T], rows, cols int) {
+	u.tiles(s, lo, hi, tileSide, tileSide, func(s *state[T], rows, cols int) {
 		from, to := u.from(s), u.to(s)
 		for l := range cols {
 			u.copied(&tile, l, tileSide, &s.mem[u.source], from+l*u.colFrom, 1, rows)
@@ -79,14 +97,14 @@ func (u *transposed[T]) run(s *state[T], lo, hi int) {
 }
 
 // tiles calls visit for all tiles, with the numbers of their rows and columns. The indices stand at the first element of the tile.
-func (u *transposed[T]) tiles(s *state[T], lo, hi int, visit func(s *state[T], rows, cols int)) {
+func (u *transposed[T]) tiles(s *state[T], lo, hi, height, width int, visit func(s *state[T], rows, cols int)) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		a, b := u.row.limits(s, lo, hi)
 		c, d := u.col.limits(s, lo, hi)
-		for i := a; i < b; i += tileSide {
-			for j := c; j < d; j += tileSide {
+		for i := a; i < b; i += height {
+			for j := c; j < d; j += width {
 				s.vars[u.row.place], s.vars[u.col.place] = i, j
-				visit(s, min(tileSide, b-i), min(tileSide, d-j))
+				visit(s, min(height, b-i), min(width, d-j))
 			}
 		}
 	})

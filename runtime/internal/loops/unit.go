@@ -2,6 +2,7 @@ package loops
 
 import (
 	"math"
+	"slices"
 
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -28,6 +29,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		out.total *= s.extent
 	}
 	own, products := 1, false
+	c.streams(g, out)
 	for i, b := range g.bundles {
 		k := &unitCompiler[T]{compiler: c, bundle: b, depth: g.depth, factor: factors[i]}
 		out.units = append(out.units, k.compile())
@@ -46,6 +48,47 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		}
 	}
 	return out
+}
+
+// streams notes how many bytes a group gives and uses, and which tensors may be written past the caches: those that nothing
+// else of the task uses.
+func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
+	c.past = map[int]bool{}
+	read := map[int]int{} // bytes, by memory
+	for _, b := range g.bundles {
+		all := box(b.vars)
+		if b.folds != nil {
+			for _, v := range b.folds[0].Vars {
+				all *= max(extent(v), 1)
+			}
+		}
+		for _, s := range b.statements {
+			if t := c.tensors[s.target]; !t.Local && t.Type == c.own && !t.Add && !s.add {
+				c.past[s.target] = true
+				out.written += box(b.vars) * t.Type.Size()
+			}
+			for _, x := range c.touches(s) {
+				if t := c.tensors[x.memory]; !x.writes {
+					read[x.memory] = max(read[x.memory], min(elements(c.p.Tensors[x.memory]), all)*t.Type.Size())
+				}
+			}
+		}
+	}
+	out.used = out.written
+	for t, n := range read {
+		if !c.tensors[t].Local {
+			out.used += n
+		}
+	}
+	for t := range c.past {
+		_, again := read[c.tensors[t].Memory]
+		for b := range c.users[t] {
+			again = again || !slices.Contains(g.bundles, b)
+		}
+		if again {
+			delete(c.past, t)
+		}
+	}
 }
 
 // groupElements is about how many elements units of a group compute in turn.
@@ -131,6 +174,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 		return k.plain(first)
 	}
 	if u := k.transposed(first); u != nil {
+		return u
+	}
+	if u := k.movement(first); u != nil {
 		return u
 	}
 	k.lenient = first.lenient || first.guard != nil || first.skip

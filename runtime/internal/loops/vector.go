@@ -470,16 +470,31 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 	if !n.Args[0].Uses(z.v) {
 		return z.branch(n)
 	}
-	w := z.real(n.Args[0])
+	test, positive := positiveOf(n.Args[0])
+	w := z.real(test)
 	was := z.c.lenient
 	z.c.lenient = true
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
 	a, b, r := z.vector(x), z.vector(y), z.register(false)
 	z.emit(r, func(s *state[T], n int) {
+		if positive {
+			simd.SelectPositive(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
+			return
+		}
 		simd.Select(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
 	}, w.reg, a, b)
 	return r
+}
+
+// positiveOf returns the number of which a condition says that it is above 0, and true; for other conditions itself, and false.
+func positiveOf(n *term.Term) (*term.Term, bool) {
+	if n.Op == term.Less && n.Args[1].Kind == term.Real {
+		if v, known := n.Args[0].Settled(); known && v == 0 {
+			return n.Args[1], true
+		}
+	}
+	return n, false
 }
 
 // branch compiles a choice between strips.

@@ -309,6 +309,11 @@ func mulSubFrom32AVX2(z []float32, w []float32, x []float32, y []float32)
 //go:noescape
 func choose32AVX2(z []float32, w []float32, x []float32, y []float32)
 
+// choosePositive32AVX2 sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere.
+//
+//go:noescape
+func choosePositive32AVX2(z []float32, w []float32, x []float32, y []float32)
+
 // sumFold32AVX2 adds elements to lanes.
 //
 //go:noescape
@@ -393,6 +398,21 @@ func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []flo
 //
 //go:noescape
 func transposeOf32AVX2(z []float32, zld int, x []float32, xld int, n int)
+
+// reverse32AVX2 sets z to the elements of x, the last one first.
+//
+//go:noescape
+func reverse32AVX2(z []float32, x []float32)
+
+// twice32AVX2 sets z to the elements of x, each of them two times.
+//
+//go:noescape
+func twice32AVX2(z []float32, x []float32)
+
+// truths32AVX2 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
+//
+//go:noescape
+func truths32AVX2(z []float32, x []bool)
 
 // neg64AVX2 computes Neg.
 //
@@ -699,6 +719,11 @@ func mulSubFrom64AVX2(z []float64, w []float64, x []float64, y []float64)
 //go:noescape
 func choose64AVX2(z []float64, w []float64, x []float64, y []float64)
 
+// choosePositive64AVX2 sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere.
+//
+//go:noescape
+func choosePositive64AVX2(z []float64, w []float64, x []float64, y []float64)
+
 // sumFold64AVX2 adds elements to lanes.
 //
 //go:noescape
@@ -784,6 +809,21 @@ func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []flo
 //go:noescape
 func transposeOf64AVX2(z []float64, zld int, x []float64, xld int, n int)
 
+// reverse64AVX2 sets z to the elements of x, the last one first.
+//
+//go:noescape
+func reverse64AVX2(z []float64, x []float64)
+
+// twice64AVX2 sets z to the elements of x, each of them two times.
+//
+//go:noescape
+func twice64AVX2(z []float64, x []float64)
+
+// truths64AVX2 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
+//
+//go:noescape
+func truths64AVX2(z []float64, x []bool)
+
 // widenAVX2 sets every z[i] to x[i].
 //
 //go:noescape
@@ -798,6 +838,26 @@ func narrowAVX2(z []float32, x []float64)
 //
 //go:noescape
 func fetchAVX2(x []byte)
+
+// streamAVX2 copies x, whose length is a multiple of 64, to z, which begins at a line of the cache.
+//
+//go:noescape
+func streamAVX2(z []byte, x []byte)
+
+// drainAVX2 waits until what was written past the caches can be seen.
+//
+//go:noescape
+func drainAVX2()
+
+// below32AVX2 reports whether all elements are from 0 to last, which is not negative.
+//
+//go:noescape
+func below32AVX2(x []int32, last int32) bool
+
+// below64AVX2 reports whether all elements are from 0 to last, which is not negative.
+//
+//go:noescape
+func below64AVX2(x []int64, last int64) bool
 
 // drawAVX2 draws words at consecutive positions.
 //
@@ -868,6 +928,7 @@ func table32AVX2() *table[float32] {
 	t.mulAddScalar = mulAddScalar32AVX2
 	t.mulSubFrom = mulSubFrom32AVX2
 	t.choose = choose32AVX2
+	t.choosePositive = choosePositive32AVX2
 	t.sumInto = fold1(sumFold32AVX2)
 	t.prodInto = fold1(prodFold32AVX2)
 	t.maxInto = fold1(maxFold32AVX2)
@@ -884,6 +945,9 @@ func table32AVX2() *table[float32] {
 	t.tiles[1][0] = tile[float32]{2, 16, tile2x16Of32AVX2}
 	t.tiles[1][1] = tile[float32]{2, 8, tile2x8Of32AVX2}
 	t.transpose = transposeOf32AVX2
+	t.reverse = reverse32AVX2
+	t.twice = twice32AVX2
+	t.truths = truths32AVX2
 	return t
 }
 
@@ -951,6 +1015,7 @@ func table64AVX2() *table[float64] {
 	t.mulAddScalar = mulAddScalar64AVX2
 	t.mulSubFrom = mulSubFrom64AVX2
 	t.choose = choose64AVX2
+	t.choosePositive = choosePositive64AVX2
 	t.sumInto = fold1(sumFold64AVX2)
 	t.prodInto = fold1(prodFold64AVX2)
 	t.maxInto = fold1(maxFold64AVX2)
@@ -967,5 +1032,8 @@ func table64AVX2() *table[float64] {
 	t.tiles[1][0] = tile[float64]{2, 8, tile2x8Of64AVX2}
 	t.tiles[1][1] = tile[float64]{2, 4, tile2x4Of64AVX2}
 	t.transpose = transposeOf64AVX2
+	t.reverse = reverse64AVX2
+	t.twice = twice64AVX2
+	t.truths = truths64AVX2
 	return t
 }

@@ -4830,6 +4830,79 @@ end:
 	VZEROUPPER
 	RET
 
+// func choosePositive32AVX2(z []float32, w []float32, x []float32, y []float32)
+// Requires: AVX
+TEXT ·choosePositive32AVX2(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ      SI, $+32
+	JLT       done4
+	VMOVUPS   (CX)(DI*4), Y0
+	VMOVUPS   32(CX)(DI*4), Y1
+	VMOVUPS   64(CX)(DI*4), Y2
+	VMOVUPS   96(CX)(DI*4), Y3
+	VMOVUPS   (DX)(DI*4), Y4
+	VMOVUPS   32(DX)(DI*4), Y5
+	VMOVUPS   64(DX)(DI*4), Y6
+	VMOVUPS   96(DX)(DI*4), Y7
+	VMOVUPS   (BX)(DI*4), Y8
+	VMOVUPS   32(BX)(DI*4), Y9
+	VMOVUPS   64(BX)(DI*4), Y10
+	VMOVUPS   96(BX)(DI*4), Y11
+	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y0, Y0
+	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y1, Y1
+	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y2, Y2
+	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y3, Y3
+	VBLENDVPS Y0, Y4, Y8, Y0
+	VBLENDVPS Y1, Y5, Y9, Y1
+	VBLENDVPS Y2, Y6, Y10, Y2
+	VBLENDVPS Y3, Y7, Y11, Y3
+	VMOVUPS   Y0, (AX)(DI*4)
+	VMOVUPS   Y1, 32(AX)(DI*4)
+	VMOVUPS   Y2, 64(AX)(DI*4)
+	VMOVUPS   Y3, 96(AX)(DI*4)
+	ADDQ      $+32, DI
+	SUBQ      $+32, SI
+	JMP       loop4
+
+done4:
+loop1:
+	CMPQ      SI, $+8
+	JLT       done1
+	VMOVUPS   (CX)(DI*4), Y0
+	VMOVUPS   (DX)(DI*4), Y1
+	VMOVUPS   (BX)(DI*4), Y2
+	VCMPPS    $0x1e, constantsAVX2<>+896(SB), Y0, Y0
+	VBLENDVPS Y0, Y1, Y2, Y0
+	VMOVUPS   Y0, (AX)(DI*4)
+	ADDQ      $+8, DI
+	SUBQ      $+8, SI
+	JMP       loop1
+
+done1:
+	TESTQ      SI, SI
+	JEQ        end
+	LEAQ       tails<>+32(SB), R8
+	SHLQ       $0x02, SI
+	SUBQ       SI, R8
+	VMOVDQU    (R8), Y0
+	VMASKMOVPS (CX)(DI*4), Y0, Y1
+	VMASKMOVPS (DX)(DI*4), Y0, Y2
+	VMASKMOVPS (BX)(DI*4), Y0, Y3
+	VCMPPS     $0x1e, constantsAVX2<>+896(SB), Y1, Y1
+	VBLENDVPS  Y1, Y2, Y3, Y1
+	VMASKMOVPS Y1, Y0, (AX)(DI*4)
+
+end:
+	VZEROUPPER
+	RET
+
 // func sumFold32AVX2(a *[64]float32, x []float32)
 // Requires: AVX
 TEXT ·sumFold32AVX2(SB), NOSPLIT, $0-32
@@ -6547,6 +6620,145 @@ block:
 	ADDQ       $+32, CX
 	DECQ       SI
 	JNE        block
+	VZEROUPPER
+	RET
+
+DATA order32AVX21<>+0(SB)/4, $0x00000007
+DATA order32AVX21<>+4(SB)/4, $0x00000006
+DATA order32AVX21<>+8(SB)/4, $0x00000005
+DATA order32AVX21<>+12(SB)/4, $0x00000004
+DATA order32AVX21<>+16(SB)/4, $0x00000003
+DATA order32AVX21<>+20(SB)/4, $0x00000002
+DATA order32AVX21<>+24(SB)/4, $0x00000001
+DATA order32AVX21<>+28(SB)/4, $0x00000000
+GLOBL order32AVX21<>(SB), RODATA|NOPTR, $32
+
+// func reverse32AVX2(z []float32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·reverse32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    z_len+8(FP), DX
+	VMOVDQU order32AVX21<>+0(SB), Y0
+
+vectors:
+	CMPQ    DX, $+8
+	JLT     vectorsDone
+	VPERMPS -32(CX)(DX*4), Y0, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+8, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSS -4(CX)(DX*4), X0
+	VMOVSS X0, (AX)
+	ADDQ   $+4, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+DATA order32AVX22<>+0(SB)/4, $0x00000000
+DATA order32AVX22<>+4(SB)/4, $0x00000000
+DATA order32AVX22<>+8(SB)/4, $0x00000001
+DATA order32AVX22<>+12(SB)/4, $0x00000001
+DATA order32AVX22<>+16(SB)/4, $0x00000002
+DATA order32AVX22<>+20(SB)/4, $0x00000002
+DATA order32AVX22<>+24(SB)/4, $0x00000003
+DATA order32AVX22<>+28(SB)/4, $0x00000003
+GLOBL order32AVX22<>(SB), RODATA|NOPTR, $32
+
+DATA order32AVX23<>+0(SB)/4, $0x00000004
+DATA order32AVX23<>+4(SB)/4, $0x00000004
+DATA order32AVX23<>+8(SB)/4, $0x00000005
+DATA order32AVX23<>+12(SB)/4, $0x00000005
+DATA order32AVX23<>+16(SB)/4, $0x00000006
+DATA order32AVX23<>+20(SB)/4, $0x00000006
+DATA order32AVX23<>+24(SB)/4, $0x00000007
+DATA order32AVX23<>+28(SB)/4, $0x00000007
+GLOBL order32AVX23<>(SB), RODATA|NOPTR, $32
+
+// func twice32AVX2(z []float32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·twice32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    x_len+32(FP), DX
+	VMOVDQU order32AVX22<>+0(SB), Y0
+	VMOVDQU order32AVX23<>+0(SB), Y1
+
+vectors:
+	CMPQ    DX, $+8
+	JLT     vectorsDone
+	VPERMPS (CX), Y0, Y2
+	VPERMPS (CX), Y1, Y3
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $+32, CX
+	ADDQ    $+64, AX
+	SUBQ    $+8, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSS (CX), X0
+	VMOVSS X0, (AX)
+	VMOVSS (CX), X0
+	VMOVSS X0, 4(AX)
+	ADDQ   $+4, CX
+	ADDQ   $+8, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func truths32AVX2(z []float32, x []bool)
+// Requires: AVX, AVX2
+TEXT ·truths32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	VPXOR        Y0, Y0, Y0
+	VBROADCASTSS constantsAVX2<>+64(SB), Y1
+
+vectors:
+	CMPQ      DX, $+8
+	JLT       vectorsDone
+	VPMOVZXBD (CX), Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VANDNPS   Y1, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $+8, CX
+	ADDQ      $+32, AX
+	SUBQ      $+8, DX
+	JMP       vectors
+
+vectorsDone:
+elements:
+	CMPQ    DX, $+1
+	JLT     elementsDone
+	MOVBQZX (CX), BX
+	NEGQ    BX
+	SBBQ    BX, BX
+	VMOVQ   BX, X0
+	VANDPS  X1, X0, X0
+	VMOVSS  X0, (AX)
+	INCQ    CX
+	ADDQ    $+4, AX
+	SUBQ    $+1, DX
+	JMP     elements
+
+elementsDone:
 	VZEROUPPER
 	RET
 
@@ -11077,6 +11289,79 @@ end:
 	VZEROUPPER
 	RET
 
+// func choosePositive64AVX2(z []float64, w []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·choosePositive64AVX2(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ      SI, $+16
+	JLT       done4
+	VMOVUPD   (CX)(DI*8), Y0
+	VMOVUPD   32(CX)(DI*8), Y1
+	VMOVUPD   64(CX)(DI*8), Y2
+	VMOVUPD   96(CX)(DI*8), Y3
+	VMOVUPD   (DX)(DI*8), Y4
+	VMOVUPD   32(DX)(DI*8), Y5
+	VMOVUPD   64(DX)(DI*8), Y6
+	VMOVUPD   96(DX)(DI*8), Y7
+	VMOVUPD   (BX)(DI*8), Y8
+	VMOVUPD   32(BX)(DI*8), Y9
+	VMOVUPD   64(BX)(DI*8), Y10
+	VMOVUPD   96(BX)(DI*8), Y11
+	VCMPPD    $0x1e, constantsAVX2<>+3424(SB), Y0, Y0
+	VCMPPD    $0x1e, constantsAVX2<>+3424(SB), Y1, Y1
+	VCMPPD    $0x1e, constantsAVX2<>+3424(SB), Y2, Y2
+	VCMPPD    $0x1e, constantsAVX2<>+3424(SB), Y3, Y3
+	VBLENDVPD Y0, Y4, Y8, Y0
+	VBLENDVPD Y1, Y5, Y9, Y1
+	VBLENDVPD Y2, Y6, Y10, Y2
+	VBLENDVPD Y3, Y7, Y11, Y3
+	VMOVUPD   Y0, (AX)(DI*8)
+	VMOVUPD   Y1, 32(AX)(DI*8)
+	VMOVUPD   Y2, 64(AX)(DI*8)
+	VMOVUPD   Y3, 96(AX)(DI*8)
+	ADDQ      $+16, DI
+	SUBQ      $+16, SI
+	JMP       loop4
+
+done4:
+loop1:
+	CMPQ      SI, $+4
+	JLT       done1
+	VMOVUPD   (CX)(DI*8), Y0
+	VMOVUPD   (DX)(DI*8), Y1
+	VMOVUPD   (BX)(DI*8), Y2
+	VCMPPD    $0x1e, constantsAVX2<>+3424(SB), Y0, Y0
+	VBLENDVPD Y0, Y1, Y2, Y0
+	VMOVUPD   Y0, (AX)(DI*8)
+	ADDQ      $+4, DI
+	SUBQ      $+4, SI
+	JMP       loop1
+
+done1:
+	TESTQ      SI, SI
+	JEQ        end
+	LEAQ       tails<>+32(SB), R8
+	SHLQ       $0x03, SI
+	SUBQ       SI, R8
+	VMOVDQU    (R8), Y0
+	VMASKMOVPD (CX)(DI*8), Y0, Y1
+	VMASKMOVPD (DX)(DI*8), Y0, Y2
+	VMASKMOVPD (BX)(DI*8), Y0, Y3
+	VCMPPD     $0x1e, constantsAVX2<>+3424(SB), Y1, Y1
+	VBLENDVPD  Y1, Y2, Y3, Y1
+	VMASKMOVPD Y1, Y0, (AX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
 // func sumFold64AVX2(a *[64]float64, x []float64)
 // Requires: AVX
 TEXT ·sumFold64AVX2(SB), NOSPLIT, $0-32
@@ -13855,6 +14140,112 @@ block:
 	VZEROUPPER
 	RET
 
+// func reverse64AVX2(z []float64, x []float64)
+// Requires: AVX, AVX2
+TEXT ·reverse64AVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+
+vectors:
+	CMPQ    DX, $+4
+	JLT     vectorsDone
+	VPERMPD $0x1b, -32(CX)(DX*8), Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+4, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSD -8(CX)(DX*8), X0
+	VMOVSD X0, (AX)
+	ADDQ   $+8, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func twice64AVX2(z []float64, x []float64)
+// Requires: AVX, AVX2
+TEXT ·twice64AVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ x_len+32(FP), DX
+
+vectors:
+	CMPQ    DX, $+4
+	JLT     vectorsDone
+	VPERMPD $0x50, (CX), Y0
+	VPERMPD $0xfa, (CX), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    $+32, CX
+	ADDQ    $+64, AX
+	SUBQ    $+4, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSD (CX), X0
+	VMOVSD X0, (AX)
+	VMOVSD (CX), X0
+	VMOVSD X0, 8(AX)
+	ADDQ   $+8, CX
+	ADDQ   $+16, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func truths64AVX2(z []float64, x []bool)
+// Requires: AVX, AVX2
+TEXT ·truths64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	VPXOR        Y0, Y0, Y0
+	VBROADCASTSD constantsAVX2<>+2304(SB), Y1
+
+vectors:
+	CMPQ      DX, $+4
+	JLT       vectorsDone
+	VPMOVZXBQ (CX), Y2
+	VPCMPEQQ  Y0, Y2, Y2
+	VANDNPS   Y1, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $+4, CX
+	ADDQ      $+32, AX
+	SUBQ      $+4, DX
+	JMP       vectors
+
+vectorsDone:
+elements:
+	CMPQ    DX, $+1
+	JLT     elementsDone
+	MOVBQZX (CX), BX
+	NEGQ    BX
+	SBBQ    BX, BX
+	VMOVQ   BX, X0
+	VANDPS  X1, X0, X0
+	VMOVSD  X0, (AX)
+	INCQ    CX
+	ADDQ    $+8, AX
+	SUBQ    $+1, DX
+	JMP     elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
 // func widenAVX2(z []float64, x []float32)
 // Requires: AVX
 TEXT ·widenAVX2(SB), NOSPLIT, $0-48
@@ -13946,6 +14337,206 @@ lines:
 	JMP        lines
 
 end:
+	VZEROUPPER
+	RET
+
+// func streamAVX2(z []byte, x []byte)
+// Requires: AVX
+TEXT ·streamAVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ x_len+32(FP), DX
+
+lines:
+	CMPQ     DX, $+256
+	JLT      linesDone
+	VMOVUPS  (CX), Y0
+	VMOVUPS  32(CX), Y1
+	VMOVUPS  64(CX), Y2
+	VMOVUPS  96(CX), Y3
+	VMOVUPS  128(CX), Y4
+	VMOVUPS  160(CX), Y5
+	VMOVUPS  192(CX), Y6
+	VMOVUPS  224(CX), Y7
+	VMOVNTPS Y0, (AX)
+	VMOVNTPS Y1, 32(AX)
+	VMOVNTPS Y2, 64(AX)
+	VMOVNTPS Y3, 96(AX)
+	VMOVNTPS Y4, 128(AX)
+	VMOVNTPS Y5, 160(AX)
+	VMOVNTPS Y6, 192(AX)
+	VMOVNTPS Y7, 224(AX)
+	ADDQ     $+256, CX
+	ADDQ     $+256, AX
+	SUBQ     $+256, DX
+	JMP      lines
+
+linesDone:
+line:
+	CMPQ     DX, $+64
+	JLT      lineDone
+	VMOVUPS  (CX), Y0
+	VMOVUPS  32(CX), Y1
+	VMOVNTPS Y0, (AX)
+	VMOVNTPS Y1, 32(AX)
+	ADDQ     $+64, CX
+	ADDQ     $+64, AX
+	SUBQ     $+64, DX
+	JMP      line
+
+lineDone:
+	VZEROUPPER
+	RET
+
+// func drainAVX2()
+// Requires: MMX+
+TEXT ·drainAVX2(SB), NOSPLIT, $0
+	SFENCE
+	RET
+
+// func below32AVX2(x []int32, last int32) bool
+// Requires: AVX, AVX2
+TEXT ·below32AVX2(SB), NOSPLIT, $0-33
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	MOVL         last+24(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+
+four:
+	CMPQ    CX, $+32
+	JLT     fourDone
+	VMOVDQU (AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	VMOVDQU 32(AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y2, Y2
+	VPOR    Y6, Y2, Y2
+	VMOVDQU 64(AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y3, Y3
+	VPOR    Y6, Y3, Y3
+	VMOVDQU 96(AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y4, Y4
+	VPOR    Y6, Y4, Y4
+	ADDQ    $+128, AX
+	SUBQ    $+32, CX
+	JMP     four
+
+fourDone:
+vectors:
+	CMPQ    CX, $+8
+	JLT     vectorsDone
+	VMOVDQU (AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	ADDQ    $+32, AX
+	SUBQ    $+8, CX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ        CX, $+1
+	JLT         elementsDone
+	VMOVD       (AX), X5
+	VPSUBD      X5, X0, X6
+	VPXOR       Y7, Y7, Y7
+	VPOR        X6, X5, X6
+	VINSERTI128 $0x00, X6, Y7, Y7
+	VPOR        Y7, Y1, Y1
+	ADDQ        $+4, AX
+	SUBQ        $+1, CX
+	JMP         elements
+
+elementsDone:
+	VPOR      Y2, Y1, Y1
+	VPOR      Y3, Y1, Y1
+	VPOR      Y4, Y1, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	SETEQ     AL
+	MOVB      AL, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func below64AVX2(x []int64, last int64) bool
+// Requires: AVX, AVX2
+TEXT ·below64AVX2(SB), NOSPLIT, $0-33
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	MOVQ         last+24(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+
+four:
+	CMPQ    CX, $+16
+	JLT     fourDone
+	VMOVDQU (AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	VMOVDQU 32(AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y2, Y2
+	VPOR    Y6, Y2, Y2
+	VMOVDQU 64(AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y3, Y3
+	VPOR    Y6, Y3, Y3
+	VMOVDQU 96(AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y4, Y4
+	VPOR    Y6, Y4, Y4
+	ADDQ    $+128, AX
+	SUBQ    $+16, CX
+	JMP     four
+
+fourDone:
+vectors:
+	CMPQ    CX, $+4
+	JLT     vectorsDone
+	VMOVDQU (AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	ADDQ    $+32, AX
+	SUBQ    $+4, CX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ        CX, $+1
+	JLT         elementsDone
+	VMOVQ       (AX), X5
+	VPSUBQ      X5, X0, X6
+	VPXOR       Y7, Y7, Y7
+	VPOR        X6, X5, X6
+	VINSERTI128 $0x00, X6, Y7, Y7
+	VPOR        Y7, Y1, Y1
+	ADDQ        $+8, AX
+	SUBQ        $+1, CX
+	JMP         elements
+
+elementsDone:
+	VPOR      Y2, Y1, Y1
+	VPOR      Y3, Y1, Y1
+	VPOR      Y4, Y1, Y1
+	VMOVMSKPD Y1, AX
+	TESTL     AX, AX
+	SETEQ     AL
+	MOVB      AL, ret+32(FP)
 	VZEROUPPER
 	RET
 

@@ -309,6 +309,11 @@ func mulSubFrom32AVX512(z []float32, w []float32, x []float32, y []float32)
 //go:noescape
 func choose32AVX512(z []float32, w []float32, x []float32, y []float32)
 
+// choosePositive32AVX512 sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere.
+//
+//go:noescape
+func choosePositive32AVX512(z []float32, w []float32, x []float32, y []float32)
+
 // sumFold32AVX512 adds elements to lanes.
 //
 //go:noescape
@@ -393,6 +398,21 @@ func tile4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []
 //
 //go:noescape
 func transposeOf32AVX512(z []float32, zld int, x []float32, xld int, n int)
+
+// reverse32AVX512 sets z to the elements of x, the last one first.
+//
+//go:noescape
+func reverse32AVX512(z []float32, x []float32)
+
+// twice32AVX512 sets z to the elements of x, each of them two times.
+//
+//go:noescape
+func twice32AVX512(z []float32, x []float32)
+
+// truths32AVX512 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
+//
+//go:noescape
+func truths32AVX512(z []float32, x []bool)
 
 // neg64AVX512 computes Neg.
 //
@@ -699,6 +719,11 @@ func mulSubFrom64AVX512(z []float64, w []float64, x []float64, y []float64)
 //go:noescape
 func choose64AVX512(z []float64, w []float64, x []float64, y []float64)
 
+// choosePositive64AVX512 sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere.
+//
+//go:noescape
+func choosePositive64AVX512(z []float64, w []float64, x []float64, y []float64)
+
 // sumFold64AVX512 adds elements to lanes.
 //
 //go:noescape
@@ -784,6 +809,21 @@ func tile4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []f
 //go:noescape
 func transposeOf64AVX512(z []float64, zld int, x []float64, xld int, n int)
 
+// reverse64AVX512 sets z to the elements of x, the last one first.
+//
+//go:noescape
+func reverse64AVX512(z []float64, x []float64)
+
+// twice64AVX512 sets z to the elements of x, each of them two times.
+//
+//go:noescape
+func twice64AVX512(z []float64, x []float64)
+
+// truths64AVX512 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
+//
+//go:noescape
+func truths64AVX512(z []float64, x []bool)
+
 // widenAVX512 sets every z[i] to x[i].
 //
 //go:noescape
@@ -798,6 +838,26 @@ func narrowAVX512(z []float32, x []float64)
 //
 //go:noescape
 func fetchAVX512(x []byte)
+
+// streamAVX512 copies x, whose length is a multiple of 64, to z, which begins at a line of the cache.
+//
+//go:noescape
+func streamAVX512(z []byte, x []byte)
+
+// drainAVX512 waits until what was written past the caches can be seen.
+//
+//go:noescape
+func drainAVX512()
+
+// below32AVX512 reports whether all elements are from 0 to last, which is not negative.
+//
+//go:noescape
+func below32AVX512(x []int32, last int32) bool
+
+// below64AVX512 reports whether all elements are from 0 to last, which is not negative.
+//
+//go:noescape
+func below64AVX512(x []int64, last int64) bool
 
 // drawAVX512 draws words at consecutive positions.
 //
@@ -868,6 +928,7 @@ func table32AVX512() *table[float32] {
 	t.mulAddScalar = mulAddScalar32AVX512
 	t.mulSubFrom = mulSubFrom32AVX512
 	t.choose = choose32AVX512
+	t.choosePositive = choosePositive32AVX512
 	t.sumInto = fold1(sumFold32AVX512)
 	t.prodInto = fold1(prodFold32AVX512)
 	t.maxInto = fold1(maxFold32AVX512)
@@ -884,6 +945,9 @@ func table32AVX512() *table[float32] {
 	t.tiles[1][0] = tile[float32]{4, 32, tile4x32Of32AVX512}
 	t.tiles[1][1] = tile[float32]{4, 16, tile4x16Of32AVX512}
 	t.transpose = transposeOf32AVX512
+	t.reverse = reverse32AVX512
+	t.twice = twice32AVX512
+	t.truths = truths32AVX512
 	return t
 }
 
@@ -951,6 +1015,7 @@ func table64AVX512() *table[float64] {
 	t.mulAddScalar = mulAddScalar64AVX512
 	t.mulSubFrom = mulSubFrom64AVX512
 	t.choose = choose64AVX512
+	t.choosePositive = choosePositive64AVX512
 	t.sumInto = fold1(sumFold64AVX512)
 	t.prodInto = fold1(prodFold64AVX512)
 	t.maxInto = fold1(maxFold64AVX512)
@@ -967,5 +1032,8 @@ func table64AVX512() *table[float64] {
 	t.tiles[1][0] = tile[float64]{4, 16, tile4x16Of64AVX512}
 	t.tiles[1][1] = tile[float64]{4, 8, tile4x8Of64AVX512}
 	t.transpose = transposeOf64AVX512
+	t.reverse = reverse64AVX512
+	t.twice = twice64AVX512
+	t.truths = truths64AVX512
 	return t
 }

@@ -5477,6 +5477,78 @@ end:
 	VZEROUPPER
 	RET
 
+// func choosePositive32AVX512(z []float32, w []float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·choosePositive32AVX512(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ        SI, $+64
+	JLT         done4
+	VMOVUPS     (CX)(DI*4), Z0
+	VMOVUPS     64(CX)(DI*4), Z1
+	VMOVUPS     128(CX)(DI*4), Z2
+	VMOVUPS     192(CX)(DI*4), Z3
+	VMOVUPS     (DX)(DI*4), Z4
+	VMOVUPS     64(DX)(DI*4), Z5
+	VMOVUPS     128(DX)(DI*4), Z6
+	VMOVUPS     192(DX)(DI*4), Z7
+	VMOVUPS     (BX)(DI*4), Z8
+	VMOVUPS     64(BX)(DI*4), Z9
+	VMOVUPS     128(BX)(DI*4), Z10
+	VMOVUPS     192(BX)(DI*4), Z11
+	VCMPPS.BCST $0x1e, constantsAVX512<>+224(SB), Z0, K1
+	VCMPPS.BCST $0x1e, constantsAVX512<>+224(SB), Z1, K2
+	VCMPPS.BCST $0x1e, constantsAVX512<>+224(SB), Z2, K3
+	VCMPPS.BCST $0x1e, constantsAVX512<>+224(SB), Z3, K4
+	VBLENDMPS   Z4, Z8, K1, Z0
+	VBLENDMPS   Z5, Z9, K2, Z1
+	VBLENDMPS   Z6, Z10, K3, Z2
+	VBLENDMPS   Z7, Z11, K4, Z3
+	VMOVUPS     Z0, (AX)(DI*4)
+	VMOVUPS     Z1, 64(AX)(DI*4)
+	VMOVUPS     Z2, 128(AX)(DI*4)
+	VMOVUPS     Z3, 192(AX)(DI*4)
+	ADDQ        $+64, DI
+	SUBQ        $+64, SI
+	JMP         loop4
+
+done4:
+loop1:
+	CMPQ        SI, $+16
+	JLT         done1
+	VMOVUPS     (CX)(DI*4), Z0
+	VMOVUPS     (DX)(DI*4), Z1
+	VMOVUPS     (BX)(DI*4), Z2
+	VCMPPS.BCST $0x1e, constantsAVX512<>+224(SB), Z0, K1
+	VBLENDMPS   Z1, Z2, K1, Z0
+	VMOVUPS     Z0, (AX)(DI*4)
+	ADDQ        $+16, DI
+	SUBQ        $+16, SI
+	JMP         loop1
+
+done1:
+	TESTQ       SI, SI
+	JEQ         end
+	MOVQ        $-1, R8
+	BZHIQ       SI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (CX)(DI*4), K1, Z0
+	VMOVUPS.Z   (DX)(DI*4), K1, Z1
+	VMOVUPS.Z   (BX)(DI*4), K1, Z2
+	VCMPPS.BCST $0x1e, constantsAVX512<>+224(SB), Z0, K2
+	VBLENDMPS   Z1, Z2, K2, Z0
+	VMOVUPS     Z0, K1, (AX)(DI*4)
+
+end:
+	VZEROUPPER
+	RET
+
 // func sumFold32AVX512(a *[64]float32, x []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sumFold32AVX512(SB), NOSPLIT, $0-32
@@ -6940,6 +7012,145 @@ block:
 	ADDQ       $+32, CX
 	DECQ       SI
 	JNE        block
+	VZEROUPPER
+	RET
+
+DATA order32AVX5121<>+0(SB)/4, $0x00000007
+DATA order32AVX5121<>+4(SB)/4, $0x00000006
+DATA order32AVX5121<>+8(SB)/4, $0x00000005
+DATA order32AVX5121<>+12(SB)/4, $0x00000004
+DATA order32AVX5121<>+16(SB)/4, $0x00000003
+DATA order32AVX5121<>+20(SB)/4, $0x00000002
+DATA order32AVX5121<>+24(SB)/4, $0x00000001
+DATA order32AVX5121<>+28(SB)/4, $0x00000000
+GLOBL order32AVX5121<>(SB), RODATA|NOPTR, $32
+
+// func reverse32AVX512(z []float32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·reverse32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    z_len+8(FP), DX
+	VMOVDQU order32AVX5121<>+0(SB), Y0
+
+vectors:
+	CMPQ    DX, $+8
+	JLT     vectorsDone
+	VPERMPS -32(CX)(DX*4), Y0, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+8, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSS -4(CX)(DX*4), X0
+	VMOVSS X0, (AX)
+	ADDQ   $+4, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+DATA order32AVX5122<>+0(SB)/4, $0x00000000
+DATA order32AVX5122<>+4(SB)/4, $0x00000000
+DATA order32AVX5122<>+8(SB)/4, $0x00000001
+DATA order32AVX5122<>+12(SB)/4, $0x00000001
+DATA order32AVX5122<>+16(SB)/4, $0x00000002
+DATA order32AVX5122<>+20(SB)/4, $0x00000002
+DATA order32AVX5122<>+24(SB)/4, $0x00000003
+DATA order32AVX5122<>+28(SB)/4, $0x00000003
+GLOBL order32AVX5122<>(SB), RODATA|NOPTR, $32
+
+DATA order32AVX5123<>+0(SB)/4, $0x00000004
+DATA order32AVX5123<>+4(SB)/4, $0x00000004
+DATA order32AVX5123<>+8(SB)/4, $0x00000005
+DATA order32AVX5123<>+12(SB)/4, $0x00000005
+DATA order32AVX5123<>+16(SB)/4, $0x00000006
+DATA order32AVX5123<>+20(SB)/4, $0x00000006
+DATA order32AVX5123<>+24(SB)/4, $0x00000007
+DATA order32AVX5123<>+28(SB)/4, $0x00000007
+GLOBL order32AVX5123<>(SB), RODATA|NOPTR, $32
+
+// func twice32AVX512(z []float32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·twice32AVX512(SB), NOSPLIT, $0-48
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    x_len+32(FP), DX
+	VMOVDQU order32AVX5122<>+0(SB), Y0
+	VMOVDQU order32AVX5123<>+0(SB), Y1
+
+vectors:
+	CMPQ    DX, $+8
+	JLT     vectorsDone
+	VPERMPS (CX), Y0, Y2
+	VPERMPS (CX), Y1, Y3
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $+32, CX
+	ADDQ    $+64, AX
+	SUBQ    $+8, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSS (CX), X0
+	VMOVSS X0, (AX)
+	VMOVSS (CX), X0
+	VMOVSS X0, 4(AX)
+	ADDQ   $+4, CX
+	ADDQ   $+8, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func truths32AVX512(z []float32, x []bool)
+// Requires: AVX, AVX2
+TEXT ·truths32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	VPXOR        Y0, Y0, Y0
+	VBROADCASTSS constantsAVX512<>+16(SB), Y1
+
+vectors:
+	CMPQ      DX, $+8
+	JLT       vectorsDone
+	VPMOVZXBD (CX), Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VANDNPS   Y1, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $+8, CX
+	ADDQ      $+32, AX
+	SUBQ      $+8, DX
+	JMP       vectors
+
+vectorsDone:
+elements:
+	CMPQ    DX, $+1
+	JLT     elementsDone
+	MOVBQZX (CX), BX
+	NEGQ    BX
+	SBBQ    BX, BX
+	VMOVQ   BX, X0
+	VANDPS  X1, X0, X0
+	VMOVSS  X0, (AX)
+	INCQ    CX
+	ADDQ    $+4, AX
+	SUBQ    $+1, DX
+	JMP     elements
+
+elementsDone:
 	VZEROUPPER
 	RET
 
@@ -12106,6 +12317,78 @@ end:
 	VZEROUPPER
 	RET
 
+// func choosePositive64AVX512(z []float64, w []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·choosePositive64AVX512(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ        SI, $+32
+	JLT         done4
+	VMOVUPD     (CX)(DI*8), Z0
+	VMOVUPD     64(CX)(DI*8), Z1
+	VMOVUPD     128(CX)(DI*8), Z2
+	VMOVUPD     192(CX)(DI*8), Z3
+	VMOVUPD     (DX)(DI*8), Z4
+	VMOVUPD     64(DX)(DI*8), Z5
+	VMOVUPD     128(DX)(DI*8), Z6
+	VMOVUPD     192(DX)(DI*8), Z7
+	VMOVUPD     (BX)(DI*8), Z8
+	VMOVUPD     64(BX)(DI*8), Z9
+	VMOVUPD     128(BX)(DI*8), Z10
+	VMOVUPD     192(BX)(DI*8), Z11
+	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z1, K2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z3, K4
+	VBLENDMPD   Z4, Z8, K1, Z0
+	VBLENDMPD   Z5, Z9, K2, Z1
+	VBLENDMPD   Z6, Z10, K3, Z2
+	VBLENDMPD   Z7, Z11, K4, Z3
+	VMOVUPD     Z0, (AX)(DI*8)
+	VMOVUPD     Z1, 64(AX)(DI*8)
+	VMOVUPD     Z2, 128(AX)(DI*8)
+	VMOVUPD     Z3, 192(AX)(DI*8)
+	ADDQ        $+32, DI
+	SUBQ        $+32, SI
+	JMP         loop4
+
+done4:
+loop1:
+	CMPQ        SI, $+8
+	JLT         done1
+	VMOVUPD     (CX)(DI*8), Z0
+	VMOVUPD     (DX)(DI*8), Z1
+	VMOVUPD     (BX)(DI*8), Z2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z0, K1
+	VBLENDMPD   Z1, Z2, K1, Z0
+	VMOVUPD     Z0, (AX)(DI*8)
+	ADDQ        $+8, DI
+	SUBQ        $+8, SI
+	JMP         loop1
+
+done1:
+	TESTQ       SI, SI
+	JEQ         end
+	MOVQ        $-1, R8
+	BZHIQ       SI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPD.Z   (CX)(DI*8), K1, Z0
+	VMOVUPD.Z   (DX)(DI*8), K1, Z1
+	VMOVUPD.Z   (BX)(DI*8), K1, Z2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z0, K2
+	VBLENDMPD   Z1, Z2, K2, Z0
+	VMOVUPD     Z0, K1, (AX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
 // func sumFold64AVX512(a *[64]float64, x []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sumFold64AVX512(SB), NOSPLIT, $0-32
@@ -14032,6 +14315,112 @@ block:
 	VZEROUPPER
 	RET
 
+// func reverse64AVX512(z []float64, x []float64)
+// Requires: AVX, AVX2
+TEXT ·reverse64AVX512(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+
+vectors:
+	CMPQ    DX, $+4
+	JLT     vectorsDone
+	VPERMPD $0x1b, -32(CX)(DX*8), Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	SUBQ    $+4, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSD -8(CX)(DX*8), X0
+	VMOVSD X0, (AX)
+	ADDQ   $+8, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func twice64AVX512(z []float64, x []float64)
+// Requires: AVX, AVX2
+TEXT ·twice64AVX512(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ x_len+32(FP), DX
+
+vectors:
+	CMPQ    DX, $+4
+	JLT     vectorsDone
+	VPERMPD $0x50, (CX), Y0
+	VPERMPD $0xfa, (CX), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    $+32, CX
+	ADDQ    $+64, AX
+	SUBQ    $+4, DX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSD (CX), X0
+	VMOVSD X0, (AX)
+	VMOVSD (CX), X0
+	VMOVSD X0, 8(AX)
+	ADDQ   $+8, CX
+	ADDQ   $+16, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func truths64AVX512(z []float64, x []bool)
+// Requires: AVX, AVX2
+TEXT ·truths64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	VPXOR        Y0, Y0, Y0
+	VBROADCASTSD constantsAVX512<>+576(SB), Y1
+
+vectors:
+	CMPQ      DX, $+4
+	JLT       vectorsDone
+	VPMOVZXBQ (CX), Y2
+	VPCMPEQQ  Y0, Y2, Y2
+	VANDNPS   Y1, Y2, Y2
+	VMOVUPS   Y2, (AX)
+	ADDQ      $+4, CX
+	ADDQ      $+32, AX
+	SUBQ      $+4, DX
+	JMP       vectors
+
+vectorsDone:
+elements:
+	CMPQ    DX, $+1
+	JLT     elementsDone
+	MOVBQZX (CX), BX
+	NEGQ    BX
+	SBBQ    BX, BX
+	VMOVQ   BX, X0
+	VANDPS  X1, X0, X0
+	VMOVSD  X0, (AX)
+	INCQ    CX
+	ADDQ    $+8, AX
+	SUBQ    $+1, DX
+	JMP     elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
 // func widenAVX512(z []float64, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·widenAVX512(SB), NOSPLIT, $0-48
@@ -14123,6 +14512,196 @@ lines:
 	JMP        lines
 
 end:
+	VZEROUPPER
+	RET
+
+// func streamAVX512(z []byte, x []byte)
+// Requires: AVX, AVX512F
+TEXT ·streamAVX512(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ x_len+32(FP), DX
+
+lines:
+	CMPQ     DX, $+256
+	JLT      linesDone
+	VMOVUPS  (CX), Z0
+	VMOVUPS  64(CX), Z1
+	VMOVUPS  128(CX), Z2
+	VMOVUPS  192(CX), Z3
+	VMOVNTPS Z0, (AX)
+	VMOVNTPS Z1, 64(AX)
+	VMOVNTPS Z2, 128(AX)
+	VMOVNTPS Z3, 192(AX)
+	ADDQ     $+256, CX
+	ADDQ     $+256, AX
+	SUBQ     $+256, DX
+	JMP      lines
+
+linesDone:
+line:
+	CMPQ     DX, $+64
+	JLT      lineDone
+	VMOVUPS  (CX), Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $+64, CX
+	ADDQ     $+64, AX
+	SUBQ     $+64, DX
+	JMP      line
+
+lineDone:
+	VZEROUPPER
+	RET
+
+// func drainAVX512()
+// Requires: MMX+
+TEXT ·drainAVX512(SB), NOSPLIT, $0
+	SFENCE
+	RET
+
+// func below32AVX512(x []int32, last int32) bool
+// Requires: AVX, AVX2
+TEXT ·below32AVX512(SB), NOSPLIT, $0-33
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	MOVL         last+24(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+
+four:
+	CMPQ    CX, $+32
+	JLT     fourDone
+	VMOVDQU (AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	VMOVDQU 32(AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y2, Y2
+	VPOR    Y6, Y2, Y2
+	VMOVDQU 64(AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y3, Y3
+	VPOR    Y6, Y3, Y3
+	VMOVDQU 96(AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y4, Y4
+	VPOR    Y6, Y4, Y4
+	ADDQ    $+128, AX
+	SUBQ    $+32, CX
+	JMP     four
+
+fourDone:
+vectors:
+	CMPQ    CX, $+8
+	JLT     vectorsDone
+	VMOVDQU (AX), Y5
+	VPSUBD  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	ADDQ    $+32, AX
+	SUBQ    $+8, CX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ        CX, $+1
+	JLT         elementsDone
+	VMOVD       (AX), X5
+	VPSUBD      X5, X0, X6
+	VPXOR       Y7, Y7, Y7
+	VPOR        X6, X5, X6
+	VINSERTI128 $0x00, X6, Y7, Y7
+	VPOR        Y7, Y1, Y1
+	ADDQ        $+4, AX
+	SUBQ        $+1, CX
+	JMP         elements
+
+elementsDone:
+	VPOR      Y2, Y1, Y1
+	VPOR      Y3, Y1, Y1
+	VPOR      Y4, Y1, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	SETEQ     AL
+	MOVB      AL, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func below64AVX512(x []int64, last int64) bool
+// Requires: AVX, AVX2
+TEXT ·below64AVX512(SB), NOSPLIT, $0-33
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	MOVQ         last+24(FP), DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+
+four:
+	CMPQ    CX, $+16
+	JLT     fourDone
+	VMOVDQU (AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	VMOVDQU 32(AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y2, Y2
+	VPOR    Y6, Y2, Y2
+	VMOVDQU 64(AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y3, Y3
+	VPOR    Y6, Y3, Y3
+	VMOVDQU 96(AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y4, Y4
+	VPOR    Y6, Y4, Y4
+	ADDQ    $+128, AX
+	SUBQ    $+16, CX
+	JMP     four
+
+fourDone:
+vectors:
+	CMPQ    CX, $+4
+	JLT     vectorsDone
+	VMOVDQU (AX), Y5
+	VPSUBQ  Y5, Y0, Y6
+	VPOR    Y5, Y1, Y1
+	VPOR    Y6, Y1, Y1
+	ADDQ    $+32, AX
+	SUBQ    $+4, CX
+	JMP     vectors
+
+vectorsDone:
+elements:
+	CMPQ        CX, $+1
+	JLT         elementsDone
+	VMOVQ       (AX), X5
+	VPSUBQ      X5, X0, X6
+	VPXOR       Y7, Y7, Y7
+	VPOR        X6, X5, X6
+	VINSERTI128 $0x00, X6, Y7, Y7
+	VPOR        Y7, Y1, Y1
+	ADDQ        $+8, AX
+	SUBQ        $+1, CX
+	JMP         elements
+
+elementsDone:
+	VPOR      Y2, Y1, Y1
+	VPOR      Y3, Y1, Y1
+	VPOR      Y4, Y1, Y1
+	VMOVMSKPD Y1, AX
+	TESTL     AX, AX
+	SETEQ     AL
+	MOVB      AL, ret+32(FP)
 	VZEROUPPER
 	RET
 

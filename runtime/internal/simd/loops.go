@@ -74,6 +74,16 @@ func choose[T Float](z, w, x, y []T) {
 	}
 }
 
+func choosePositive[T Float](z, w, x, y []T) {
+	for i := range z {
+		if w[i] > 0 {
+			z[i] = x[i]
+		} else {
+			z[i] = y[i]
+		}
+	}
+}
+
 func widen(z []float64, x []float32) {
 	for i, v := range x {
 		z[i] = float64(v)

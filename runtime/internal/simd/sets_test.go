@@ -63,6 +63,7 @@ func calls[T Float]() []call[T] {
 	add("mulSubFrom", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSubFrom(z, w, x, y) })
 	add("mulAddScalar", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAddScalar(z, w, x[0], y) })
 	add("choose", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.choose(z, w, x, y) })
+	add("choosePositive", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.choosePositive(z, w, x, y) })
 	add("sumInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.sumInto(a, x) })
 	add("prodInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.prodInto(a, x) })
 	add("maxInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.maxInto(a, x) })

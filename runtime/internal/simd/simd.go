@@ -106,6 +106,12 @@ func Select[T Float](z, w, x, y []T) {
 	functions[T]().choose(z, w, x, y)
 }
 
+// SelectPositive sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere, also where w[i] is a NaN.
+func SelectPositive[T Float](z, w, x, y []T) {
+	check(len(z), len(w), len(x), len(y))
+	functions[T]().choosePositive(z, w, x, y)
+}
+
 // Widen sets every z[i] to x[i].
 func Widen(z []float64, x []float32) {
 	check(len(z), len(x), len(x), len(x))
@@ -127,6 +133,10 @@ func Fetch[T Float](x []T) {
 func Gather[T any](z, x []T, start, stride int) {
 	if stride == 1 {
 		copy(z, x[start:start+len(z)])
+		return
+	}
+	if stride == -1 && len(z) > 0 {
+		backward(z, x[start+1-len(z):start+1])
 		return
 	}
 	for i := range z {

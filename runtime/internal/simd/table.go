@@ -9,6 +9,7 @@ type table[T Float] struct {
 	scalarBinary [binaries]func(z []T, x T, y []T)
 
 	mulAdd, mulSubFrom, choose func(z, w, x, y []T)
+	choosePositive             func(z, w, x, y []T)
 	mulAddScalar               func(z, w []T, x T, y []T)
 
 	sumInto, prodInto, maxInto, minInto func(a *Lanes[T], x []T)
@@ -22,14 +23,22 @@ type table[T Float] struct {
 	// transpose transposes n blocks of as many rows and columns as side says; it is nil in Go.
 	transpose func(z []T, zld int, x []T, xld, n int)
 	side      int
+
+	reverse, twice func(z, x []T)
+	truths         func(z []T, x []bool)
 }
 
-// conversionTable holds the functions that are not for one element type: conversions, random words, and requests for memory.
+// conversionTable holds the functions that are not for one element type: conversions, random words, requests for memory, and writes past the caches.
 type conversionTable struct {
 	widen  func(z []float64, x []float32)
 	narrow func(z []float32, x []float64)
 	draw   func(high, low []uint64, at *[18]uint64)
 	fetch  func(x []byte)
+
+	stream  func(z, x []byte)
+	drain   func()
+	below32 func(x []int32, last int32) bool
+	below64 func(x []int64, last int64) bool
 }
 
 // The functions in use.

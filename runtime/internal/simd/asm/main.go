@@ -54,9 +54,12 @@ func (s *set) write(folder string) error {
 		m.folds()
 		m.gathers()
 		m.tiles()
+		m.moves()
 	}
 	s.conversions()
 	s.fetch()
+	s.streams()
+	s.below()
 	s.draws()
 	s.writePool()
 	if !s.wide() {

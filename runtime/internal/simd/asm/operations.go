@@ -132,6 +132,11 @@ func (m *machine) combinations() {
 			return m.choose(m.compare(in["w"], unequal, m.number(0)), in["x"], in["y"])
 		})
 	m.enter("choose", "%s", "choose")
+	m.strip("choosePositive", "z, w, x, y []T", "sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere.", 4,
+		func(in map[string]value) value {
+			return m.choose(m.compare(in["w"], greater, m.number(0)), in["x"], in["y"])
+		})
+	m.enter("choosePositive", "%s", "choosePositive")
 }
 
 // folding emits a fold and enters it into its table.

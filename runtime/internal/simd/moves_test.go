@@ -1,0 +1,123 @@
+package simd
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// each calls f with the functions of every set of instructions in use.
+func each(f func(name string)) {
+	defer chosen.use()
+	for _, s := range sets {
+		if s.available {
+			s.use()
+			f(s.name)
+		}
+	}
+}
+
+// TestStream copies strips of many lengths between places that lie at all distances from the lines of the cache.
+func TestStream(t *testing.T) {
+	each(func(name string) { streams[float32](t, name); streams[float64](t, name) })
+}
+
+func streams[T Float](t *testing.T, name string) {
+	x := operand[T](rand.New(rand.NewPCG(1, 2)), 900)
+	for at := range 17 {
+		for n := range 301 {
+			z := make([]T, 400)
+			Stream(z[at:at+n], x[n%7:][:n])
+			Drain()
+			if first(z[at:at+n], x[n%7:][:n]) >= 0 || slices.ContainsFunc(z[:at], nonzero) || slices.ContainsFunc(z[at+n:], nonzero) {
+				t.Fatalf("%s, %T: %d elements at %d: got %v", name, z, n, at, z)
+			}
+		}
+	}
+}
+
+func nonzero[T Float](v T) bool { return v != 0 }
+
+// TestMoves reverses strips, repeats their elements, and makes numbers of conditions.
+func TestMoves(t *testing.T) {
+	each(func(name string) { moves[float32](t, name); moves[float64](t, name) })
+}
+
+func moves[T Float](t *testing.T, name string) {
+	r := rand.New(rand.NewPCG(3, 4))
+	x := operand[T](r, 400)
+	for n := range 131 {
+		const guard = 40
+		z := make([]T, guard+2*n+guard)
+		part := x[n%5:][:n]
+		check := func(what string, from, size int, want func(i int) T) {
+			for i, v := range z {
+				switch k := i - from; {
+				case k < 0 || k >= size:
+					if v != 0 {
+						t.Fatalf("%s, %s of %d elements of %T: element %d was written, beyond the result", name, what, n, z, k)
+					}
+				case !same(v, want(k)):
+					t.Fatalf("%s, %s of %d elements of %T: element %d: want %v, got %v", name, what, n, z, k, want(k), v)
+				}
+			}
+			clear(z)
+		}
+		if n > 0 {
+			Gather(z[guard:guard+n], part, n-1, -1)
+		}
+		check("reversal", guard, n, func(i int) T { return part[n-1-i] })
+		Twice(z[guard:guard+2*n], part)
+		check("repetition", guard, 2*n, func(i int) T { return part[i/2] })
+		holds := make([]bool, n)
+		for i := range holds {
+			holds[i] = r.IntN(2) == 1
+		}
+		Truths(z[guard:guard+n], holds)
+		check("numbers", guard, n, func(i int) T { return truth[T](holds[i]) })
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("two elements hold each of two elements two times")
+		}
+	}()
+	Twice(make([]T, 2), make([]T, 2))
+}
+
+// TestReverseOther reverses elements of a type that has no instructions.
+func TestReverseOther(t *testing.T) {
+	z := make([]bool, 3)
+	if Gather(z, []bool{true, false, false, true}, 2, -1); !slices.Equal(z, []bool{false, false, true}) {
+		t.Errorf("got %v", z)
+	}
+}
+
+// TestBelow puts integers around the bounds at all places of strips of many lengths.
+func TestBelow(t *testing.T) {
+	each(func(name string) {
+		belows[int32](t, name, 1<<31-1)
+		belows[int64](t, name, 1<<63-1)
+	})
+}
+
+func belows[U int32 | int64](t *testing.T, name string, most U) {
+	for n := range 71 {
+		for _, bound := range []int{1, 7, 1 << 20, 1<<31 - 1, 1 << 40, 1<<63 - 1} {
+			for at := range n + 1 {
+				for _, odd := range []U{0, U(min(bound, int(most)) - 1), U(min(bound, int(most))), -1, most, -most - 1} {
+					x := make([]U, n)
+					if at < n {
+						x[at] = odd
+					}
+					want := at == n || odd >= 0 && int(odd) < bound
+					if got := Below(x, bound); got != want {
+						t.Fatalf("%s: %d elements, %d at %d, bound %d: got %v", name, n, odd, at, bound, got)
+					}
+				}
+			}
+		}
+	}
+	if Below([]U{0}, 0) || !Below([]U(nil), 0) {
+		t.Error("no element is below 0, and all of none are")
+	}
+}
