@@ -78,6 +78,14 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 			"v[n] = sum(k if w[n, k] > 0.37 && t[n] > 0.37: max(w[n, k], u[n, K - 1]) / (2 + t[n]^2))\n" +
 			"y[n, k] = rsqrt(2 + tanh(v[n] < 0.37 ? 0.15 : variance(k': u[n, k'])))",
 		positive + "y[n, k] = t[n, k]^w[n, k] + pow(w[n, k], t[n, k]) + t[n, k]^0.5 + t[n, k]^-1",
+		signed + "y[n, k] = ((t[n, k] - w[n, 0]) * 3 + 1) * (t[n, k] - w[n, 0]) + (2 + t[n, k]) * w[n, 0] - 5 * t[n, k]",
+		signed + "u[n, k] = (t[n, k] - w[n, 0]) * x[n, 0]\ny[n, k] = (u[n, k] + w[n, 0]) * 3 - 0.5 + u[n, k] * (t[n, k] - w[n, 0])",
+		signed + "y[n, k] = size > 3 ? (t[n, k] - w[n, 0]) * 2 + 1 : (t[n, k] - w[n, 0]) / 3 - 1",
+		signed + "s[n] = sum(k: t[n, k] * w[n, k] - (t[n, k] - w[n, 0]) * 3) + sum(k: (t[n, k] - w[n, 0]) * 3)",
+		"t[n, k] = k == j[n] ? w[n, 0] * 2 : 0.5\ns[n] = sum(k: t[n, k])\ny[n, k] = t[n, k] * x[n, k] + t[n, K - 1 - k]",
+		"t[n, k] = k <= j[n] ? -w[n, 0] : 3\nu[n, k] = j[n] < k ? t[n, k] : x[n, k]\ny[n, k] = t[n, k] * u[n, k]",
+		"y[n, k] = x[n, k] - logsumexp(k': x[n, k'])\nu[n, k] = w[n, k] - mean(k': w[n, k'])",
+		"s[n] = sum(k: x[n, k] * w[0, k]) + sum(k: x[n, k] * w[0, k] * x[n, 0])",
 	}
 	for _, f := range term.Functions {
 		values := signed

@@ -23,6 +23,8 @@ type strip[T simd.Float] struct {
 	ahead   []func(s *state[T], n int)
 	lasting []int       // registers that keep their values while the code runs several times
 	buffer  map[int]int // the buffer of each other register
+	// replaced are registers whose operations other instructions compute, too.
+	replaced map[int]bool
 }
 
 // exec runs the code on n elements from where the variables of a state stand.
@@ -50,6 +52,7 @@ func (p *strip[T]) writer(i int) int {
 // finish drops what nothing reads, and gives registers buffers: one buffer serves registers that are not needed at the same
 // time. It returns how many buffers there are.
 func (p *strip[T]) finish() int {
+	p.drop()
 	last := map[int]int{}
 	for i, in := range p.code {
 		for _, r := range in.uses {

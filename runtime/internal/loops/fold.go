@@ -98,6 +98,17 @@ func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	}
 	reads(r.Body, visit)
 	reads(r.Guard, visit)
+	for _, part := range []*term.Term{r.Body, r.Guard} {
+		part.Walk(func(n *term.Term) { // one that is compared with an integer of each element is converted element by element
+			if (n.Op == term.Equal || n.Op == term.Unequal) && n.Args[0].Kind == term.Integer && n.Reads() {
+				reads(n, func(e *term.Read) {
+					if accessOf(e).offset.factor(v) != 0 {
+						score -= 2
+					}
+				})
+			}
+		})
+	}
 	return score * float64(min(extent(v), 64))
 }
 

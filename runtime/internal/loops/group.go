@@ -60,7 +60,34 @@ func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 		}
 		out = append(out, &bundleGroup{[]*bundle{newBundle(s)}, c.depth(s)})
 	}
+	for i := len(out) - 2; i >= 0; i-- {
+		if c.follow(out[i], out[i+1]) {
+			out = slices.Delete(out, i+1, i+2)
+		}
+	}
 	return out
+}
+
+// follow adds a group to the one before, if all of its statements may run whenever the values of shared indices are done, and if that saves
+// a way to memory for one of them.
+func (c *compiler[T]) follow(g, next *bundleGroup) bool {
+	if c.options.Apart {
+		return false
+	}
+	for d := min(g.depth, next.depth); d > 0; d-- {
+		matches, profits := true, false
+		for _, b := range next.bundles {
+			for _, s := range b.statements {
+				matches = matches && c.matches(g, s, d)
+				profits = profits || matches && c.profits(g, s, d)
+			}
+		}
+		if matches && profits {
+			g.bundles, g.depth = append(g.bundles, next.bundles...), d
+			return true
+		}
+	}
+	return false
 }
 
 func newBundle(s *statement) *bundle {

@@ -5,10 +5,11 @@ import (
 
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// withConstants returns statements in which the elements of local tensors that are all the same number are replaced by it. Such tensors need
-// no memory.
+// withConstants returns statements in which the elements of local tensors that are all the same number, or follow from few numbers, are
+// replaced by what gives them. Such tensors need no memory.
 func (z *normalizer) withConstants(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
@@ -23,10 +24,35 @@ func (z *normalizer) withConstants(statements []*program.Statement) []*program.S
 	return out
 }
 
-// constant reports whether a statement gives all elements of a local tensor a number, and no other one gives any.
+// mostParts is of how many parts a value consists at most that is computed wherever it is used.
+const mostParts = 16
+
+// few reports whether a value takes few operations, and reads only elements that are the same for all values of some of the indices, which
+// no statement gives.
+func (z *normalizer) few(s *program.Statement) bool {
+	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != typeOf(z.p, z.tensors) || s.Value.Kind != term.Real {
+		return false
+	}
+	parts, ok := 0, true
+	s.Value.Walk(func(n *term.Term) {
+		parts++
+		switch n.Op {
+		case term.Reduce, term.Apply, term.Power, term.Step:
+			ok = false
+		case term.Element:
+			for i := range n.Read.Count {
+				ok = ok && !z.written[z.tensors[n.Read.Tensor+i].Memory]
+			}
+			ok = ok && slices.ContainsFunc(s.Vars, func(v *term.Variable) bool { return !n.Uses(v) })
+		}
+	})
+	return ok && parts <= mostParts
+}
+
+// constant reports whether a statement gives all elements of a local tensor a number, or a value of few parts, and no other one gives any.
 func (z *normalizer) constant(statements []*program.Statement, i int) bool {
 	s := statements[i]
-	if t := z.tensors[s.Target]; !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil || s.Value.Op != term.Constant ||
+	if t := z.tensors[s.Target]; !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil || s.Value.Op != term.Constant && !z.few(s) ||
 		s.Left.ByNumber || s.Left.Which != nil || len(s.Left.Idx) != len(s.Vars) {
 		return false
 	}
@@ -51,7 +77,7 @@ func (z *normalizer) constant(statements []*program.Statement, i int) bool {
 	return true
 }
 
-// replaced returns a statement in which the elements that another one gives are its constant.
+// replaced returns a statement in which the elements that another one gives are its value.
 func replaced(o, s *program.Statement) *program.Statement {
 	var replace func(n *term.Term) *term.Term
 	replace = func(n *term.Term) *term.Term {
@@ -59,7 +85,11 @@ func replaced(o, s *program.Statement) *program.Statement {
 		case n == nil:
 			return nil
 		case n.Op == term.Element && n.Read.Tensor == s.Target:
-			return s.Value
+			to := map[*term.Variable]*term.Term{}
+			for i, v := range s.Vars {
+				to[v] = replace(n.Read.Idx[i])
+			}
+			return s.Value.Substitute(to)
 		}
 		return n.Map(replace)
 	}

@@ -61,12 +61,20 @@ func (c *compiler[T]) product(s *statement) *product {
 	if a.factor(k) != 1 && !slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return a.factor(v) == 1 }) {
 		return nil
 	}
+	// A matrix and a vector are read once, so sums share rows with other statements instead.
+	rows := func(v *term.Variable) bool { return a.factor(v) != 0 && b.factor(v) == 0 && left.factor(v) != 0 }
+	if a.factor(k) == 1 && b.factor(k) == 1 && extent(k) >= longRow && !slices.ContainsFunc(s.vars, rows) {
+		return nil
+	}
 	p.outer = len(s.vars) - 1
 	for p.outer > 0 && a.factor(s.vars[p.outer-1]) == 0 { // more columns
 		p.outer--
 	}
 	return p
 }
+
+// longRow is how many elements the rows of a matrix have at least that is multiplied by a vector row by row.
+const longRow = 64
 
 // matrices is a product of matrices for all values of outer indices.
 type matrices[T simd.Float] struct {

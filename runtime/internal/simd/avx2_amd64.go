@@ -304,6 +304,16 @@ func mulAddScalar32AVX2(z []float32, w []float32, x float32, y []float32)
 //go:noescape
 func mulSubFrom32AVX2(z []float32, w []float32, x []float32, y []float32)
 
+// mulSub32AVX2 sets every z[i] to w[i]*x[i] - y[i].
+//
+//go:noescape
+func mulSub32AVX2(z []float32, w []float32, x []float32, y []float32)
+
+// affine32AVX2 sets every z[i] to ((x[i]-a)-b)*c + d.
+//
+//go:noescape
+func affine32AVX2(z []float32, x []float32, a float32, b float32, c float32, d float32)
+
 // choose32AVX2 sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.
 //
 //go:noescape
@@ -714,6 +724,16 @@ func mulAddScalar64AVX2(z []float64, w []float64, x float64, y []float64)
 //go:noescape
 func mulSubFrom64AVX2(z []float64, w []float64, x []float64, y []float64)
 
+// mulSub64AVX2 sets every z[i] to w[i]*x[i] - y[i].
+//
+//go:noescape
+func mulSub64AVX2(z []float64, w []float64, x []float64, y []float64)
+
+// affine64AVX2 sets every z[i] to ((x[i]-a)-b)*c + d.
+//
+//go:noescape
+func affine64AVX2(z []float64, x []float64, a float64, b float64, c float64, d float64)
+
 // choose64AVX2 sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.
 //
 //go:noescape
@@ -927,6 +947,8 @@ func table32AVX2() *table[float32] {
 	t.mulAdd = mulAdd32AVX2
 	t.mulAddScalar = mulAddScalar32AVX2
 	t.mulSubFrom = mulSubFrom32AVX2
+	t.mulSub = mulSub32AVX2
+	t.affine = affine32AVX2
 	t.choose = choose32AVX2
 	t.choosePositive = choosePositive32AVX2
 	t.sumInto = fold1(sumFold32AVX2)
@@ -1014,6 +1036,8 @@ func table64AVX2() *table[float64] {
 	t.mulAdd = mulAdd64AVX2
 	t.mulAddScalar = mulAddScalar64AVX2
 	t.mulSubFrom = mulSubFrom64AVX2
+	t.mulSub = mulSub64AVX2
+	t.affine = affine64AVX2
 	t.choose = choose64AVX2
 	t.choosePositive = choosePositive64AVX2
 	t.sumInto = fold1(sumFold64AVX2)

@@ -4757,6 +4757,154 @@ end:
 	VZEROUPPER
 	RET
 
+// func mulSub32AVX2(z []float32, w []float32, x []float32, y []float32)
+// Requires: AVX
+TEXT ·mulSub32AVX2(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ    SI, $+32
+	JLT     done4
+	VMOVUPS (CX)(DI*4), Y0
+	VMOVUPS 32(CX)(DI*4), Y1
+	VMOVUPS 64(CX)(DI*4), Y2
+	VMOVUPS 96(CX)(DI*4), Y3
+	VMOVUPS (DX)(DI*4), Y4
+	VMOVUPS 32(DX)(DI*4), Y5
+	VMOVUPS 64(DX)(DI*4), Y6
+	VMOVUPS 96(DX)(DI*4), Y7
+	VMOVUPS (BX)(DI*4), Y8
+	VMOVUPS 32(BX)(DI*4), Y9
+	VMOVUPS 64(BX)(DI*4), Y10
+	VMOVUPS 96(BX)(DI*4), Y11
+	VMULPS  Y4, Y0, Y0
+	VMULPS  Y5, Y1, Y1
+	VMULPS  Y6, Y2, Y2
+	VMULPS  Y7, Y3, Y3
+	VSUBPS  Y8, Y0, Y0
+	VSUBPS  Y9, Y1, Y1
+	VSUBPS  Y10, Y2, Y2
+	VSUBPS  Y11, Y3, Y3
+	VMOVUPS Y0, (AX)(DI*4)
+	VMOVUPS Y1, 32(AX)(DI*4)
+	VMOVUPS Y2, 64(AX)(DI*4)
+	VMOVUPS Y3, 96(AX)(DI*4)
+	ADDQ    $+32, DI
+	SUBQ    $+32, SI
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    SI, $+8
+	JLT     done1
+	VMOVUPS (CX)(DI*4), Y0
+	VMOVUPS (DX)(DI*4), Y1
+	VMOVUPS (BX)(DI*4), Y2
+	VMULPS  Y1, Y0, Y0
+	VSUBPS  Y2, Y0, Y0
+	VMOVUPS Y0, (AX)(DI*4)
+	ADDQ    $+8, DI
+	SUBQ    $+8, SI
+	JMP     loop1
+
+done1:
+	TESTQ      SI, SI
+	JEQ        end
+	LEAQ       tails<>+32(SB), R8
+	SHLQ       $0x02, SI
+	SUBQ       SI, R8
+	VMOVDQU    (R8), Y0
+	VMASKMOVPS (CX)(DI*4), Y0, Y1
+	VMASKMOVPS (DX)(DI*4), Y0, Y2
+	VMASKMOVPS (BX)(DI*4), Y0, Y3
+	VMULPS     Y2, Y1, Y1
+	VSUBPS     Y3, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)(DI*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func affine32AVX2(z []float32, x []float32, a float32, b float32, c float32, d float32)
+// Requires: AVX
+TEXT ·affine32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	XORQ         BX, BX
+	VBROADCASTSS a+48(FP), Y0
+	VBROADCASTSS b+52(FP), Y1
+	VBROADCASTSS c+56(FP), Y2
+	VBROADCASTSS d+60(FP), Y3
+
+loop4:
+	CMPQ    DX, $+32
+	JLT     done4
+	VMOVUPS (CX)(BX*4), Y4
+	VMOVUPS 32(CX)(BX*4), Y5
+	VMOVUPS 64(CX)(BX*4), Y6
+	VMOVUPS 96(CX)(BX*4), Y7
+	VSUBPS  Y0, Y4, Y4
+	VSUBPS  Y0, Y5, Y5
+	VSUBPS  Y0, Y6, Y6
+	VSUBPS  Y0, Y7, Y7
+	VSUBPS  Y1, Y4, Y4
+	VSUBPS  Y1, Y5, Y5
+	VSUBPS  Y1, Y6, Y6
+	VSUBPS  Y1, Y7, Y7
+	VMULPS  Y2, Y4, Y4
+	VMULPS  Y2, Y5, Y5
+	VMULPS  Y2, Y6, Y6
+	VMULPS  Y2, Y7, Y7
+	VADDPS  Y3, Y4, Y4
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y3, Y6, Y6
+	VADDPS  Y3, Y7, Y7
+	VMOVUPS Y4, (AX)(BX*4)
+	VMOVUPS Y5, 32(AX)(BX*4)
+	VMOVUPS Y6, 64(AX)(BX*4)
+	VMOVUPS Y7, 96(AX)(BX*4)
+	ADDQ    $+32, BX
+	SUBQ    $+32, DX
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    DX, $+8
+	JLT     done1
+	VMOVUPS (CX)(BX*4), Y4
+	VSUBPS  Y0, Y4, Y4
+	VSUBPS  Y1, Y4, Y4
+	VMULPS  Y2, Y4, Y4
+	VADDPS  Y3, Y4, Y4
+	VMOVUPS Y4, (AX)(BX*4)
+	ADDQ    $+8, BX
+	SUBQ    $+8, DX
+	JMP     loop1
+
+done1:
+	TESTQ      DX, DX
+	JEQ        end
+	LEAQ       tails<>+32(SB), SI
+	SHLQ       $0x02, DX
+	SUBQ       DX, SI
+	VMOVDQU    (SI), Y4
+	VMASKMOVPS (CX)(BX*4), Y4, Y5
+	VSUBPS     Y0, Y5, Y0
+	VSUBPS     Y1, Y0, Y0
+	VMULPS     Y2, Y0, Y0
+	VADDPS     Y3, Y0, Y0
+	VMASKMOVPS Y0, Y4, (AX)(BX*4)
+
+end:
+	VZEROUPPER
+	RET
+
 // func choose32AVX2(z []float32, w []float32, x []float32, y []float32)
 // Requires: AVX
 TEXT ·choose32AVX2(SB), NOSPLIT, $0-96
@@ -11211,6 +11359,154 @@ done1:
 	VMULPD     Y2, Y1, Y1
 	VSUBPD     Y1, Y3, Y1
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulSub64AVX2(z []float64, w []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·mulSub64AVX2(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ    SI, $+16
+	JLT     done4
+	VMOVUPD (CX)(DI*8), Y0
+	VMOVUPD 32(CX)(DI*8), Y1
+	VMOVUPD 64(CX)(DI*8), Y2
+	VMOVUPD 96(CX)(DI*8), Y3
+	VMOVUPD (DX)(DI*8), Y4
+	VMOVUPD 32(DX)(DI*8), Y5
+	VMOVUPD 64(DX)(DI*8), Y6
+	VMOVUPD 96(DX)(DI*8), Y7
+	VMOVUPD (BX)(DI*8), Y8
+	VMOVUPD 32(BX)(DI*8), Y9
+	VMOVUPD 64(BX)(DI*8), Y10
+	VMOVUPD 96(BX)(DI*8), Y11
+	VMULPD  Y4, Y0, Y0
+	VMULPD  Y5, Y1, Y1
+	VMULPD  Y6, Y2, Y2
+	VMULPD  Y7, Y3, Y3
+	VSUBPD  Y8, Y0, Y0
+	VSUBPD  Y9, Y1, Y1
+	VSUBPD  Y10, Y2, Y2
+	VSUBPD  Y11, Y3, Y3
+	VMOVUPD Y0, (AX)(DI*8)
+	VMOVUPD Y1, 32(AX)(DI*8)
+	VMOVUPD Y2, 64(AX)(DI*8)
+	VMOVUPD Y3, 96(AX)(DI*8)
+	ADDQ    $+16, DI
+	SUBQ    $+16, SI
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    SI, $+4
+	JLT     done1
+	VMOVUPD (CX)(DI*8), Y0
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(DI*8)
+	ADDQ    $+4, DI
+	SUBQ    $+4, SI
+	JMP     loop1
+
+done1:
+	TESTQ      SI, SI
+	JEQ        end
+	LEAQ       tails<>+32(SB), R8
+	SHLQ       $0x03, SI
+	SUBQ       SI, R8
+	VMOVDQU    (R8), Y0
+	VMASKMOVPD (CX)(DI*8), Y0, Y1
+	VMASKMOVPD (DX)(DI*8), Y0, Y2
+	VMASKMOVPD (BX)(DI*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func affine64AVX2(z []float64, x []float64, a float64, b float64, c float64, d float64)
+// Requires: AVX
+TEXT ·affine64AVX2(SB), NOSPLIT, $0-80
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	XORQ         BX, BX
+	VBROADCASTSD a+48(FP), Y0
+	VBROADCASTSD b+56(FP), Y1
+	VBROADCASTSD c+64(FP), Y2
+	VBROADCASTSD d+72(FP), Y3
+
+loop4:
+	CMPQ    DX, $+16
+	JLT     done4
+	VMOVUPD (CX)(BX*8), Y4
+	VMOVUPD 32(CX)(BX*8), Y5
+	VMOVUPD 64(CX)(BX*8), Y6
+	VMOVUPD 96(CX)(BX*8), Y7
+	VSUBPD  Y0, Y4, Y4
+	VSUBPD  Y0, Y5, Y5
+	VSUBPD  Y0, Y6, Y6
+	VSUBPD  Y0, Y7, Y7
+	VSUBPD  Y1, Y4, Y4
+	VSUBPD  Y1, Y5, Y5
+	VSUBPD  Y1, Y6, Y6
+	VSUBPD  Y1, Y7, Y7
+	VMULPD  Y2, Y4, Y4
+	VMULPD  Y2, Y5, Y5
+	VMULPD  Y2, Y6, Y6
+	VMULPD  Y2, Y7, Y7
+	VADDPD  Y3, Y4, Y4
+	VADDPD  Y3, Y5, Y5
+	VADDPD  Y3, Y6, Y6
+	VADDPD  Y3, Y7, Y7
+	VMOVUPD Y4, (AX)(BX*8)
+	VMOVUPD Y5, 32(AX)(BX*8)
+	VMOVUPD Y6, 64(AX)(BX*8)
+	VMOVUPD Y7, 96(AX)(BX*8)
+	ADDQ    $+16, BX
+	SUBQ    $+16, DX
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    DX, $+4
+	JLT     done1
+	VMOVUPD (CX)(BX*8), Y4
+	VSUBPD  Y0, Y4, Y4
+	VSUBPD  Y1, Y4, Y4
+	VMULPD  Y2, Y4, Y4
+	VADDPD  Y3, Y4, Y4
+	VMOVUPD Y4, (AX)(BX*8)
+	ADDQ    $+4, BX
+	SUBQ    $+4, DX
+	JMP     loop1
+
+done1:
+	TESTQ      DX, DX
+	JEQ        end
+	LEAQ       tails<>+32(SB), SI
+	SHLQ       $0x03, DX
+	SUBQ       DX, SI
+	VMOVDQU    (SI), Y4
+	VMASKMOVPD (CX)(BX*8), Y4, Y5
+	VSUBPD     Y0, Y5, Y0
+	VSUBPD     Y1, Y0, Y0
+	VMULPD     Y2, Y0, Y0
+	VADDPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y4, (AX)(BX*8)
 
 end:
 	VZEROUPPER

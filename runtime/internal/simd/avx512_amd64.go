@@ -304,6 +304,16 @@ func mulAddScalar32AVX512(z []float32, w []float32, x float32, y []float32)
 //go:noescape
 func mulSubFrom32AVX512(z []float32, w []float32, x []float32, y []float32)
 
+// mulSub32AVX512 sets every z[i] to w[i]*x[i] - y[i].
+//
+//go:noescape
+func mulSub32AVX512(z []float32, w []float32, x []float32, y []float32)
+
+// affine32AVX512 sets every z[i] to ((x[i]-a)-b)*c + d.
+//
+//go:noescape
+func affine32AVX512(z []float32, x []float32, a float32, b float32, c float32, d float32)
+
 // choose32AVX512 sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.
 //
 //go:noescape
@@ -714,6 +724,16 @@ func mulAddScalar64AVX512(z []float64, w []float64, x float64, y []float64)
 //go:noescape
 func mulSubFrom64AVX512(z []float64, w []float64, x []float64, y []float64)
 
+// mulSub64AVX512 sets every z[i] to w[i]*x[i] - y[i].
+//
+//go:noescape
+func mulSub64AVX512(z []float64, w []float64, x []float64, y []float64)
+
+// affine64AVX512 sets every z[i] to ((x[i]-a)-b)*c + d.
+//
+//go:noescape
+func affine64AVX512(z []float64, x []float64, a float64, b float64, c float64, d float64)
+
 // choose64AVX512 sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.
 //
 //go:noescape
@@ -927,6 +947,8 @@ func table32AVX512() *table[float32] {
 	t.mulAdd = mulAdd32AVX512
 	t.mulAddScalar = mulAddScalar32AVX512
 	t.mulSubFrom = mulSubFrom32AVX512
+	t.mulSub = mulSub32AVX512
+	t.affine = affine32AVX512
 	t.choose = choose32AVX512
 	t.choosePositive = choosePositive32AVX512
 	t.sumInto = fold1(sumFold32AVX512)
@@ -1014,6 +1036,8 @@ func table64AVX512() *table[float64] {
 	t.mulAdd = mulAdd64AVX512
 	t.mulAddScalar = mulAddScalar64AVX512
 	t.mulSubFrom = mulSubFrom64AVX512
+	t.mulSub = mulSub64AVX512
+	t.affine = affine64AVX512
 	t.choose = choose64AVX512
 	t.choosePositive = choosePositive64AVX512
 	t.sumInto = fold1(sumFold64AVX512)

@@ -5405,6 +5405,152 @@ end:
 	VZEROUPPER
 	RET
 
+// func mulSub32AVX512(z []float32, w []float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulSub32AVX512(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ    SI, $+64
+	JLT     done4
+	VMOVUPS (CX)(DI*4), Z0
+	VMOVUPS 64(CX)(DI*4), Z1
+	VMOVUPS 128(CX)(DI*4), Z2
+	VMOVUPS 192(CX)(DI*4), Z3
+	VMOVUPS (DX)(DI*4), Z4
+	VMOVUPS 64(DX)(DI*4), Z5
+	VMOVUPS 128(DX)(DI*4), Z6
+	VMOVUPS 192(DX)(DI*4), Z7
+	VMOVUPS (BX)(DI*4), Z8
+	VMOVUPS 64(BX)(DI*4), Z9
+	VMOVUPS 128(BX)(DI*4), Z10
+	VMOVUPS 192(BX)(DI*4), Z11
+	VMULPS  Z4, Z0, Z0
+	VMULPS  Z5, Z1, Z1
+	VMULPS  Z6, Z2, Z2
+	VMULPS  Z7, Z3, Z3
+	VSUBPS  Z8, Z0, Z0
+	VSUBPS  Z9, Z1, Z1
+	VSUBPS  Z10, Z2, Z2
+	VSUBPS  Z11, Z3, Z3
+	VMOVUPS Z0, (AX)(DI*4)
+	VMOVUPS Z1, 64(AX)(DI*4)
+	VMOVUPS Z2, 128(AX)(DI*4)
+	VMOVUPS Z3, 192(AX)(DI*4)
+	ADDQ    $+64, DI
+	SUBQ    $+64, SI
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    SI, $+16
+	JLT     done1
+	VMOVUPS (CX)(DI*4), Z0
+	VMOVUPS (DX)(DI*4), Z1
+	VMOVUPS (BX)(DI*4), Z2
+	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z2, Z0, Z0
+	VMOVUPS Z0, (AX)(DI*4)
+	ADDQ    $+16, DI
+	SUBQ    $+16, SI
+	JMP     loop1
+
+done1:
+	TESTQ     SI, SI
+	JEQ       end
+	MOVQ      $-1, R8
+	BZHIQ     SI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(DI*4), K1, Z0
+	VMOVUPS.Z (DX)(DI*4), K1, Z1
+	VMOVUPS.Z (BX)(DI*4), K1, Z2
+	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z2, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(DI*4)
+
+end:
+	VZEROUPPER
+	RET
+
+// func affine32AVX512(z []float32, x []float32, a float32, b float32, c float32, d float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·affine32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	XORQ         BX, BX
+	VBROADCASTSS a+48(FP), Z0
+	VBROADCASTSS b+52(FP), Z1
+	VBROADCASTSS c+56(FP), Z2
+	VBROADCASTSS d+60(FP), Z3
+
+loop4:
+	CMPQ    DX, $+64
+	JLT     done4
+	VMOVUPS (CX)(BX*4), Z4
+	VMOVUPS 64(CX)(BX*4), Z5
+	VMOVUPS 128(CX)(BX*4), Z6
+	VMOVUPS 192(CX)(BX*4), Z7
+	VSUBPS  Z0, Z4, Z4
+	VSUBPS  Z0, Z5, Z5
+	VSUBPS  Z0, Z6, Z6
+	VSUBPS  Z0, Z7, Z7
+	VSUBPS  Z1, Z4, Z4
+	VSUBPS  Z1, Z5, Z5
+	VSUBPS  Z1, Z6, Z6
+	VSUBPS  Z1, Z7, Z7
+	VMULPS  Z2, Z4, Z4
+	VMULPS  Z2, Z5, Z5
+	VMULPS  Z2, Z6, Z6
+	VMULPS  Z2, Z7, Z7
+	VADDPS  Z3, Z4, Z4
+	VADDPS  Z3, Z5, Z5
+	VADDPS  Z3, Z6, Z6
+	VADDPS  Z3, Z7, Z7
+	VMOVUPS Z4, (AX)(BX*4)
+	VMOVUPS Z5, 64(AX)(BX*4)
+	VMOVUPS Z6, 128(AX)(BX*4)
+	VMOVUPS Z7, 192(AX)(BX*4)
+	ADDQ    $+64, BX
+	SUBQ    $+64, DX
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    DX, $+16
+	JLT     done1
+	VMOVUPS (CX)(BX*4), Z4
+	VSUBPS  Z0, Z4, Z4
+	VSUBPS  Z1, Z4, Z4
+	VMULPS  Z2, Z4, Z4
+	VADDPS  Z3, Z4, Z4
+	VMOVUPS Z4, (AX)(BX*4)
+	ADDQ    $+16, BX
+	SUBQ    $+16, DX
+	JMP     loop1
+
+done1:
+	TESTQ     DX, DX
+	JEQ       end
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z4
+	VSUBPS    Z0, Z4, Z0
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z2, Z0, Z0
+	VADDPS    Z3, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+end:
+	VZEROUPPER
+	RET
+
 // func choose32AVX512(z []float32, w []float32, x []float32, y []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·choose32AVX512(SB), NOSPLIT, $0-96
@@ -12240,6 +12386,152 @@ done1:
 	VMULPD    Z1, Z0, Z0
 	VSUBPD    Z0, Z2, Z0
 	VMOVUPD   Z0, K1, (AX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func mulSub64AVX512(z []float64, w []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulSub64AVX512(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ w_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ z_len+8(FP), SI
+	XORQ DI, DI
+
+loop4:
+	CMPQ    SI, $+32
+	JLT     done4
+	VMOVUPD (CX)(DI*8), Z0
+	VMOVUPD 64(CX)(DI*8), Z1
+	VMOVUPD 128(CX)(DI*8), Z2
+	VMOVUPD 192(CX)(DI*8), Z3
+	VMOVUPD (DX)(DI*8), Z4
+	VMOVUPD 64(DX)(DI*8), Z5
+	VMOVUPD 128(DX)(DI*8), Z6
+	VMOVUPD 192(DX)(DI*8), Z7
+	VMOVUPD (BX)(DI*8), Z8
+	VMOVUPD 64(BX)(DI*8), Z9
+	VMOVUPD 128(BX)(DI*8), Z10
+	VMOVUPD 192(BX)(DI*8), Z11
+	VMULPD  Z4, Z0, Z0
+	VMULPD  Z5, Z1, Z1
+	VMULPD  Z6, Z2, Z2
+	VMULPD  Z7, Z3, Z3
+	VSUBPD  Z8, Z0, Z0
+	VSUBPD  Z9, Z1, Z1
+	VSUBPD  Z10, Z2, Z2
+	VSUBPD  Z11, Z3, Z3
+	VMOVUPD Z0, (AX)(DI*8)
+	VMOVUPD Z1, 64(AX)(DI*8)
+	VMOVUPD Z2, 128(AX)(DI*8)
+	VMOVUPD Z3, 192(AX)(DI*8)
+	ADDQ    $+32, DI
+	SUBQ    $+32, SI
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    SI, $+8
+	JLT     done1
+	VMOVUPD (CX)(DI*8), Z0
+	VMOVUPD (DX)(DI*8), Z1
+	VMOVUPD (BX)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, (AX)(DI*8)
+	ADDQ    $+8, DI
+	SUBQ    $+8, SI
+	JMP     loop1
+
+done1:
+	TESTQ     SI, SI
+	JEQ       end
+	MOVQ      $-1, R8
+	BZHIQ     SI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (CX)(DI*8), K1, Z0
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMULPD    Z1, Z0, Z0
+	VSUBPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (AX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func affine64AVX512(z []float64, x []float64, a float64, b float64, c float64, d float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·affine64AVX512(SB), NOSPLIT, $0-80
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	XORQ         BX, BX
+	VBROADCASTSD a+48(FP), Z0
+	VBROADCASTSD b+56(FP), Z1
+	VBROADCASTSD c+64(FP), Z2
+	VBROADCASTSD d+72(FP), Z3
+
+loop4:
+	CMPQ    DX, $+32
+	JLT     done4
+	VMOVUPD (CX)(BX*8), Z4
+	VMOVUPD 64(CX)(BX*8), Z5
+	VMOVUPD 128(CX)(BX*8), Z6
+	VMOVUPD 192(CX)(BX*8), Z7
+	VSUBPD  Z0, Z4, Z4
+	VSUBPD  Z0, Z5, Z5
+	VSUBPD  Z0, Z6, Z6
+	VSUBPD  Z0, Z7, Z7
+	VSUBPD  Z1, Z4, Z4
+	VSUBPD  Z1, Z5, Z5
+	VSUBPD  Z1, Z6, Z6
+	VSUBPD  Z1, Z7, Z7
+	VMULPD  Z2, Z4, Z4
+	VMULPD  Z2, Z5, Z5
+	VMULPD  Z2, Z6, Z6
+	VMULPD  Z2, Z7, Z7
+	VADDPD  Z3, Z4, Z4
+	VADDPD  Z3, Z5, Z5
+	VADDPD  Z3, Z6, Z6
+	VADDPD  Z3, Z7, Z7
+	VMOVUPD Z4, (AX)(BX*8)
+	VMOVUPD Z5, 64(AX)(BX*8)
+	VMOVUPD Z6, 128(AX)(BX*8)
+	VMOVUPD Z7, 192(AX)(BX*8)
+	ADDQ    $+32, BX
+	SUBQ    $+32, DX
+	JMP     loop4
+
+done4:
+loop1:
+	CMPQ    DX, $+8
+	JLT     done1
+	VMOVUPD (CX)(BX*8), Z4
+	VSUBPD  Z0, Z4, Z4
+	VSUBPD  Z1, Z4, Z4
+	VMULPD  Z2, Z4, Z4
+	VADDPD  Z3, Z4, Z4
+	VMOVUPD Z4, (AX)(BX*8)
+	ADDQ    $+8, BX
+	SUBQ    $+8, DX
+	JMP     loop1
+
+done1:
+	TESTQ     DX, DX
+	JEQ       end
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (CX)(BX*8), K1, Z4
+	VSUBPD    Z0, Z4, Z0
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z2, Z0, Z0
+	VADDPD    Z3, Z0, Z0
+	VMOVUPD   Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER

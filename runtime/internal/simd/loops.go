@@ -64,6 +64,18 @@ func mulSubFrom[T Float](z, w, x, y []T) {
 	}
 }
 
+func mulSub[T Float](z, w, x, y []T) {
+	for i := range z {
+		z[i] = T(w[i]*x[i]) - y[i]
+	}
+}
+
+func affine[T Float](z, x []T, a, b, c, d T) {
+	for i := range z {
+		z[i] = T(((x[i]-a)-b)*c) + d
+	}
+}
+
 func choose[T Float](z, w, x, y []T) {
 	for i := range z {
 		if w[i] != 0 {

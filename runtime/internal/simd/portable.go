@@ -5,7 +5,8 @@ import "math"
 // portable returns the functions in Go. They define the results that all instructions give.
 func portable[T Float]() *table[T] {
 	t := &table[T]{
-		mulAdd: mulAdd[T], mulSubFrom: mulSubFrom[T], choose: choose[T], choosePositive: choosePositive[T], mulAddScalar: mulAddScalar[T],
+		mulAdd: mulAdd[T], mulSub: mulSub[T], mulSubFrom: mulSubFrom[T], mulAddScalar: mulAddScalar[T], affine: affine[T],
+		choose: choose[T], choosePositive: choosePositive[T],
 		sumInto: sumInto[T], prodInto: prodInto[T], maxInto: maxInto[T], minInto: minInto[T],
 		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
 		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],

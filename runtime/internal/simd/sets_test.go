@@ -61,6 +61,10 @@ func calls[T Float]() []call[T] {
 	}
 	add("mulAdd", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAdd(z, w, x, y) })
 	add("mulSubFrom", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSubFrom(z, w, x, y) })
+	add("mulSub", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulSub(z, w, x, y) })
+	add("affine", func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) {
+		t.affine(z, x, w[0], w[len(w)/2], w[len(w)/3], w[len(w)-1])
+	})
 	add("mulAddScalar", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.mulAddScalar(z, w, x[0], y) })
 	add("choose", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.choose(z, w, x, y) })
 	add("choosePositive", func(t *table[T], z, w, x, y []T, _ *Lanes[T]) { t.choosePositive(z, w, x, y) })
@@ -179,6 +183,24 @@ func agreeOnSpecials[T Float](t *testing.T, want, got *table[T]) {
 	for _, c := range calls[T]() {
 		compare(t, c, want, got, y, x, y, 0, len(x)-1)
 	}
+}
+
+// TestAffine checks the operands that change nothing, for special values, too.
+func TestAffine(t *testing.T) {
+	check := func(name string) {
+		for _, v := range specials {
+			for _, x := range []float64{v, -v} {
+				wide, narrow := []float64{x}, []float32{float32(x)}
+				Affine(wide, wide, 0, 0, 1, math.Copysign(0, -1))
+				Affine(narrow, narrow, 0, 0, 1, float32(math.Copysign(0, -1)))
+				if !same(wide[0], x) || !same(narrow[0], float32(x)) {
+					t.Errorf("%s: %v became %v and %v", name, x, wide[0], narrow[0])
+				}
+			}
+		}
+	}
+	check("best")
+	others(t, check)
 }
 
 // TestDraw compares random words with those that package rng draws one by one, with all sets of instructions.

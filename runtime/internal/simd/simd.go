@@ -100,6 +100,18 @@ func MulSubFrom[T Float](z, w, x, y []T) {
 	functions[T]().mulSubFrom(z, w, x, y)
 }
 
+// MulSub sets every z[i] to w[i]*x[i] - y[i], rounded twice.
+func MulSub[T Float](z, w, x, y []T) {
+	check(len(z), len(w), len(x), len(y))
+	functions[T]().mulSub(z, w, x, y)
+}
+
+// Affine sets every z[i] to ((x[i]-a)-b)*c + d, each operation rounded. Operands that change nothing are 0, 0, 1 and -0.
+func Affine[T Float](z, x []T, a, b, c, d T) {
+	check(len(z), len(x), len(x), len(x))
+	functions[T]().affine(z, x, a, b, c, d)
+}
+
 // Select sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.
 func Select[T Float](z, w, x, y []T) {
 	check(len(z), len(w), len(x), len(y))

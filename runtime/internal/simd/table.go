@@ -8,9 +8,10 @@ type table[T Float] struct {
 	binaryScalar [binaries]func(z, x []T, y T)
 	scalarBinary [binaries]func(z []T, x T, y []T)
 
-	mulAdd, mulSubFrom, choose func(z, w, x, y []T)
-	choosePositive             func(z, w, x, y []T)
-	mulAddScalar               func(z, w []T, x T, y []T)
+	mulAdd, mulSub, mulSubFrom, choose func(z, w, x, y []T)
+	choosePositive                     func(z, w, x, y []T)
+	mulAddScalar                       func(z, w []T, x T, y []T)
+	affine                             func(z, x []T, a, b, c, d T)
 
 	sumInto, prodInto, maxInto, minInto func(a *Lanes[T], x []T)
 	dotInto                             func(a *Lanes[T], x, y []T)

@@ -127,6 +127,14 @@ func (m *machine) combinations() {
 		return m.sub(in["y"], m.mul(in["w"], in["x"]))
 	})
 	m.enter("mulSubFrom", "%s", "mulSubFrom")
+	m.strip("mulSub", "z, w, x, y []T", "sets every z[i] to w[i]*x[i] - y[i].", 4, func(in map[string]value) value {
+		return m.sub(m.mul(in["w"], in["x"]), in["y"])
+	})
+	m.enter("mulSub", "%s", "mulSub")
+	m.strip("affine", "z, x []T, a, b, c, d T", "sets every z[i] to ((x[i]-a)-b)*c + d.", 4, func(in map[string]value) value {
+		return m.add(m.mul(m.sub(m.sub(in["x"], in["a"]), in["b"]), in["c"]), in["d"])
+	})
+	m.enter("affine", "%s", "affine")
 	m.strip("choose", "z, w, x, y []T", "sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.", 4,
 		func(in map[string]value) value {
 			return m.choose(m.compare(in["w"], unequal, m.number(0)), in["x"], in["y"])

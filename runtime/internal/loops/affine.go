@@ -1,0 +1,129 @@
+package loops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
+
+// affine is a register to which up to three operations with numbers lead: (x - less)*times + plus. One primitive computes all of them. Each
+// operation is rounded as it is alone, so results do not depend on how many are joined.
+type affine[T simd.Float] struct {
+	x                 int                     // the register of x
+	less, times, plus func(*state[T]) float64 // nil for what is left out
+	// split says that less is worth two numbers of T.
+	split bool
+}
+
+// negative returns the negative of a number.
+func negative[T simd.Float](f func(*state[T]) float64) func(*state[T]) float64 {
+	return func(s *state[T]) float64 { return -f(s) }
+}
+
+// affineOf returns the operations that lead to a register, for one more that needs those of which fits says that none is there. It returns
+// the register without operations if there are none, or others.
+func (z *vectorizer[T]) affineOf(reg int, fits func(affine[T]) bool) affine[T] {
+	if a, ok := z.affine[reg]; ok && fits(a) {
+		return a
+	}
+	return affine[T]{x: reg}
+}
+
+// minus emits x - y, where y is the same in all of a strip.
+func (z *vectorizer[T]) minus(x, y operand[T]) int {
+	if !y.split {
+		if a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times != nil && a.plus == nil }); a.times != nil {
+			a.plus = negative(y.scalar)
+			return z.joinedTo(x.reg, a)
+		}
+	}
+	return z.joinedTo(x.reg, affine[T]{x: x.reg, less: y.scalar, split: y.split})
+}
+
+// times emits x * y, where y is the same in all of a strip.
+func (z *vectorizer[T]) times(x, y operand[T]) int {
+	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times == nil && (a.plus == nil || a.less == nil) })
+	if a.plus != nil {
+		a.less, a.plus = negative(a.plus), nil
+	}
+	a.times = y.scalar
+	return z.joinedTo(x.reg, a)
+}
+
+// plus emits x + y, where y is the same in all of a strip.
+func (z *vectorizer[T]) plus(x, y operand[T]) int {
+	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.plus == nil })
+	a.plus = y.scalar
+	return z.joinedTo(x.reg, a)
+}
+
+// joinedTo emits the operations that lead from a register to a new one. The instruction for the operations before the last one is left
+// out if nothing else uses its result.
+func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
+	if a.x != before {
+		z.strip.replaced[before] = true
+	}
+	r := z.register(false)
+	z.emit(r, a.code(r), a.x)
+	z.affine[r] = a
+	return r
+}
+
+// code returns what computes the operations.
+func (a affine[T]) code(r int) func(s *state[T], n int) {
+	x, less, times, plus := a.x, a.less, a.times, a.plus
+	single := func(op simd.Binary, y func(*state[T]) float64) func(s *state[T], n int) {
+		f := simd.BinaryScalarOf[T](op)
+		return func(s *state[T], n int) { f(s.regs[r][:n], s.regs[x][:n], T(y(s))) }
+	}
+	switch {
+	case less != nil && times == nil && plus == nil && !a.split:
+		return single(simd.Sub, less)
+	case less == nil && times != nil && plus == nil:
+		return single(simd.Mul, times)
+	case less == nil && times == nil:
+		return single(simd.Add, plus)
+	}
+	zero, one, none := func(*state[T]) float64 { return 0 }, func(*state[T]) float64 { return 1 }, func(*state[T]) float64 { return math.Copysign(0, -1) }
+	split := a.split
+	for of, otherwise := range map[*func(*state[T]) float64]func(*state[T]) float64{&less: zero, &times: one, &plus: none} {
+		if *of == nil {
+			*of = otherwise
+		}
+	}
+	return func(s *state[T], n int) {
+		y := less(s)
+		high, low := T(y), T(0)
+		if split && !math.IsInf(float64(high), 0) {
+			low = T(y - float64(high))
+		}
+		simd.Affine(s.regs[r][:n], s.regs[x][:n], high, low, T(times(s)), T(plus(s)))
+	}
+}
+
+// drop leaves out instructions whose results nothing uses, if others replace them. Those that write to memory stay.
+func (p *strip[T]) drop() {
+	used := map[int]bool{}
+	dead := make([]bool, len(p.code))
+	for i, in := range slices.Backward(p.code) {
+		if dead[i] = p.replaced[in.def] && !used[in.def] && !p.views[in.def]; dead[i] {
+			continue
+		}
+		for _, r := range in.uses {
+			used[r] = true
+		}
+	}
+	var code []instruction[T]
+	for i, in := range p.code {
+		for _, d := range dead[i+1 : i+1+in.skip] {
+			if d {
+				in.skip--
+			}
+		}
+		if !dead[i] {
+			code = append(code, in)
+		}
+	}
+	p.code = code
+}
