@@ -100,6 +100,9 @@ func TestSet(t *testing.T) {
 		check(25)
 		_, _, foreign := shifted(1)
 		wantError(t, p.Run(t.Context(), opgen.Set(foreign, 2, 5.0)), "opgen: program inference: want a node that it runs, got node shift")
+		wantError(t, p.Run(t.Context(), opgen.Set(nil, clip.SlotLow, 5.0)), "opgen: program inference: want a node for Set of low, got nil")
+		wantError(t, p.Run(t.Context(), opgen.Set(n, weightedsum.SlotOutput, 5.0)), "node shift: operator shift, slot output: want an argument that the caller passes, got a slot of role output")
+		wantError(t, p.Run(t.Context(), opgen.Set(n, weightedsum.SlotFactor, 5.0)), "node shift: operator shift, slot factor: want an argument that the caller passes, got none of this name")
 		wantError(t, p.Run(t.Context(), opgen.Set(n, 2, 5)), "node shift: operator shift, task forward, slot by: want a value of type float64, got int")
 		return nil
 	}, opgen.Register(registerShift))

@@ -24,6 +24,7 @@ type Program struct {
 type Value struct {
 	tensor graph.Tensor
 	node   *graph.Node // of an argument
+	slot   string      // of an argument
 	feed   func(*engine.Instance) error
 	// An argument of optimizers, and its values.
 	updates string
@@ -37,9 +38,14 @@ func With[T dtype.Element](t graph.Tensor, elements []T) Value {
 }
 
 // Set gives an argument of a node, from "call" in the spec, new values, as many as the node has and of the same types.
-// They hold from this run on, for all tasks of the node. What Apply was given holds until then, and in other programs.
+// They hold from this run on, for all tasks of the node. What Apply was given holds until then, and in other programs. A slot of
+// another operator stands for the argument of its name.
 func Set[S ~int](n *graph.Node, slot S, values ...any) Value {
-	return Value{node: n, feed: func(in *engine.Instance) error { return in.SetArg(n.Name, n.Op.SlotName(int(slot)), values...) }}
+	name := fmt.Sprint(slot)
+	if _, constant := any(slot).(fmt.Stringer); !constant && n != nil {
+		name = n.Op.SlotName(int(slot)) // of a number
+	}
+	return Value{node: n, slot: name, feed: func(in *engine.Instance) error { return in.SetArg(n.Name, name, values...) }}
 }
 
 // SetUpdates gives an argument of an optimizer new values, as Set does, in the updates of all weights: a learning rate, for
@@ -117,6 +123,9 @@ func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {
 
 // takes checks that a run of the program may get a value.
 func (p *Program) takes(v Value) error {
+	if v.node == nil && v.slot != "" {
+		return fmt.Errorf("opgen: program %s: want a node for Set of %s, got nil", p.graph.Name, v.slot)
+	}
 	if v.node == nil {
 		return p.has(v.tensor, "an input or a variable", p.graph.Fed, p.graph.Variables)
 	}

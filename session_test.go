@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/movingaverage"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -310,6 +311,34 @@ func TestChecked(t *testing.T) {
 	var e *checked.Error
 	if !errors.As(err, &e) || e.Rule != checked.Below || e.Slot != "label" || !slices.Equal(e.Index, []int{3, 0}) {
 		t.Errorf("got %v, want that label [3, 0] is out of bounds", err)
+	}
+}
+
+// TestSharedState lets two nodes update one weight, in the order of the nodes: an average to which each run adds two inputs.
+func TestSharedState(t *testing.T) {
+	t.Parallel()
+	for _, options := range [][]opgen.Option{nil, {opgen.Plain(), opgen.Workers(3)}, {opgen.Checked()}} {
+		s := open(t, options...)
+		g := graph.New(1)
+		x, y := g.Input("x", dtype.F32, 2), g.Input("y", dtype.F32, 2)
+		half := movingaverage.Defaults().WithDecay(0.5).WithWarmup(false)
+		first := movingaverage.Apply(g, half, x)
+		average := first.Node().Tensor(int(movingaverage.SlotAverage))
+		second := movingaverage.Apply(g, half, y, graph.Weight(movingaverage.SlotAverage, average))
+		p, err := s.Inference(t.Context(), g, first, second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the first run takes the inputs as averages
+			if err := p.Run(t.Context(), opgen.With(x, []float32{8, 16}), opgen.With(y, []float32{4, 40})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for of, want := range map[graph.Tensor][]float32{first: {6, 28}, second: {5, 34}, average: {5, 34}} {
+			if got := fetch(t, p, of); !slices.Equal(got, want) {
+				t.Errorf("%v is %v, want %v", of, got, want)
+			}
+		}
 	}
 }
 

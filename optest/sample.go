@@ -157,16 +157,6 @@ func (s sample) apply(g *graph.Graph, name string, input func(slot, k int, o tas
 	return in.Node()
 }
 
-// draws reports whether what the operator computes depends on the name of its node, by random numbers.
-func (s sample) draws() bool {
-	given, err := task.AttrObject(s.attrs)
-	if err != nil {
-		return false
-	}
-	seed, ok := given["seed"]
-	return (!ok || string(seed) == "null") && slices.ContainsFunc(s.op.Main().Args, func(a task.Arg) bool { return a.From == task.FromSeed })
-}
-
 // fixture is a sample in a separate graph, with values for all tensors that are fed.
 type fixture struct {
 	sample

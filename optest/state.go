@@ -34,7 +34,7 @@ func newState(t *testing.T, s sample, res *task.Resolution) *task.State {
 			s.fatalf(t, "%v", err)
 		}
 		bodies, err := v.Bind(&task.Accessor{Signature: sig, Attrs: s.attrs, Resolved: res, State: func(int) *task.State { return state }, Heap: heap,
-			Memory: func(int, bool) []task.Buffer { return nil }})
+			Memory: func(slot int, _ bool) []task.Buffer { return scratchOf(sig, res, slot) }})
 		if err != nil {
 			s.fatalf(t, "%v", err)
 		}
@@ -52,4 +52,18 @@ func newState(t *testing.T, s sample, res *task.Resolution) *task.State {
 		}
 	})
 	return state
+}
+
+// scratchOf returns the tensors of a slot on which an init task tries algorithms: none if the task does not ask for them.
+func scratchOf(sig *task.Signature, res *task.Resolution, slot int) []task.Buffer {
+	var out []task.Buffer
+	for _, p := range sig.Params {
+		if p.Slot != slot {
+			continue
+		}
+		for _, o := range res.Operands(slot) {
+			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes())})
+		}
+	}
+	return out
 }

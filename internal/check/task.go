@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -225,10 +226,14 @@ func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string)
 	case t.Name != "forward":
 		o.list.Add(diag.BadPerm, a.Value.Span(), "%s may not reduce into %s: only forward makes outputs", t.Name, s.Name)
 	default:
-		if _, _, _, own := redop.Own(); !own {
+		_, _, identity, own := redop.Own()
+		switch {
+		case !own:
 			o.reducible(a, s, redop)
-		} else if o.s.Formula.Set() {
+		case o.s.Formula.Set():
 			o.list.Add(diag.BadPerm, a.Value.Span(), "%s is folded with a function in Go, and a formula folds with no such function", s.Name).See(o.s.Formula.Span(), "the formula")
+		default:
+			o.holdsIdentity(a, s, identity)
 		}
 	}
 	for _, g := range append([]spec.Str{t.Grain}, grains(t)...) {
@@ -238,15 +243,39 @@ func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string)
 	}
 }
 
-// reducible checks that a reduction folds elements of the slot's types: bits those of integers and bool, others numbers.
-func (o *operator) reducible(a *spec.Access, s *spec.Slot, redop perm.Redop) {
-	types := []spec.Str{s.Type}
-	for _, v := range o.s.Types {
-		if v.Name == s.Type.V {
-			types = v.Types
+// holdsIdentity checks that the slot's types hold the identity of a reduction: another number would stand in front of the first value.
+// An infinity stands for the bound of an integer type.
+func (o *operator) holdsIdentity(a *spec.Access, s *spec.Slot, identity float64) {
+	if math.IsInf(identity, 0) {
+		return
+	}
+	for _, t := range o.typesOf(s) {
+		d, err := dtype.Parse(t.V)
+		if err != nil || !slices.Contains(dtype.Stored(), d) {
+			continue
+		}
+		var element [8]byte
+		d.PutFloat64(element[:], identity)
+		if held := d.Float64(element[:]); held != identity && (!d.IsFloat() || math.IsInf(held, 0)) {
+			o.list.Add(diag.BadPerm, a.Value.Span(), "%s holds %s, in which the identity %v is %v", s.Name, t.V, identity, held).See(s.Type.Span(), "its type")
+			return
 		}
 	}
-	for _, t := range types {
+}
+
+// typesOf returns the types that a slot may hold.
+func (o *operator) typesOf(s *spec.Slot) []spec.Str {
+	for _, v := range o.s.Types {
+		if v.Name == s.Type.V {
+			return v.Types
+		}
+	}
+	return []spec.Str{s.Type}
+}
+
+// reducible checks that a reduction folds elements of the slot's types: bits those of integers and bool, others numbers.
+func (o *operator) reducible(a *spec.Access, s *spec.Slot, redop perm.Redop) {
+	for _, t := range o.typesOf(s) {
 		d, err := dtype.Parse(t.V)
 		switch {
 		case err != nil:

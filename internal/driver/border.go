@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/kernelcheck"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
 )
 
 // checkBorder looks for kernels that generated code could not use, and for what specs declare and neither they nor kernels use.
@@ -91,34 +91,53 @@ func (p *Project) inKernels(field string) bool {
 	return false
 }
 
-// argPackages checks the packages of the types of arguments. Generated code imports them, so they are there, and do not
-// import generated code themselves.
-func (p *Project) argPackages() {
-	c := p.Config
+// goPackages checks the packages that specs name: those of the types of arguments, and those of functions. Generated code imports them,
+// so they are there, and do not import generated code themselves.
+func (p *Project) goPackages() {
 	if !p.Findings.Empty() {
 		return
 	}
 	for _, sc := range p.checked.Scopes {
 		for _, a := range sc.Spec.Args {
 			text := strings.TrimLeft(a.Type.V, "*[]")
-			dot := strings.LastIndexByte(text, '.')
-			if dot < 0 || !strings.Contains(text, "/") {
-				continue
+			if strings.Contains(text, "/") {
+				p.goPackage(diag.BadArg, "type", a.Type, len(a.Type.V)-len(text), text)
 			}
-			at := len(a.Type.V) - len(text)
-			p.argPackage(text[:dot], a.Type.Node.Within(at, at+dot), c.KernelsImport, c.GeneratedImport)
+		}
+		p.goPackage(diag.BadValue, "function", sc.Spec.Validate, 0, calledIn(sc.Spec.Validate.V))
+		for _, d := range sc.Spec.Dims {
+			p.goPackage(diag.BadValue, "function", d.Func, 0, calledIn(d.Func.V))
+		}
+		for _, t := range sc.Spec.Tasks {
+			for _, a := range t.Access {
+				if op, ok := strings.CutPrefix(a.Value.V, "reduce("); ok && strings.Contains(op, ",") {
+					p.goPackage(diag.BadValue, "function", a.Value, len("reduce("), op[:strings.IndexByte(op, ',')])
+				}
+			}
 		}
 	}
 }
 
-func (p *Project) argPackage(pkg string, at source.Span, kernels, generated string) {
+// calledIn returns the function of a call.
+func calledIn(call string) string {
+	function, _, _ := strings.Cut(call, "(")
+	return function
+}
+
+// goPackage checks the package of a name in Go, which is a part of a text of a spec, from at on.
+func (p *Project) goPackage(code diag.Code, what string, text spec.Str, at int, name string) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return
+	}
+	c, pkg, span := p.Config, name[:dot], text.Node.Within(at, at+dot)
 	switch {
-	case pkg == kernels:
-		p.Findings.Add(diag.BadArg, at, "the package of kernels imports generated code, which would import it in turn").
-			Hinted("declare the type in a package of its own, such as %s/state", kernels)
-	case pkg == generated || strings.HasPrefix(pkg, generated+"/"):
-		p.Findings.Add(diag.BadArg, at, "%s is generated code, which cannot import itself", pkg).Hinted("declare the type in a package of its own")
-	case !p.Config.Module.Has(pkg):
-		p.Findings.Add(diag.BadArg, at, "no module of go.mod has the package %s", pkg).Hinted("run go get %s, or correct the path", pkg)
+	case pkg == c.KernelsImport:
+		p.Findings.Add(code, span, "the package of kernels imports generated code, which would import it in turn").
+			Hinted("declare the %s in a package of its own, such as %s/%s", what, pkg, map[string]string{"type": "state", "function": "rules"}[what])
+	case pkg == c.GeneratedImport || strings.HasPrefix(pkg, c.GeneratedImport+"/"):
+		p.Findings.Add(code, span, "%s is generated code, which cannot import itself", pkg).Hinted("declare the %s in a package of its own", what)
+	case !c.Module.Has(pkg):
+		p.Findings.Add(code, span, "no module of go.mod has the package %s", pkg).Hinted("run go get %s, or correct the path", pkg)
 	}
 }

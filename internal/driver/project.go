@@ -59,7 +59,7 @@ func Load(root string) (*Project, error) {
 		return p, nil
 	}
 	p.checked = readAll(p.Inputs, specModule(p.Config), p.others, p.Findings)
-	p.argPackages()
+	p.goPackages()
 	p.tryExamples()
 	p.checkBorder()
 	p.Unshown = p.Findings.Limit(maxFindings) + p.Border.Limit(maxFindings)

@@ -134,6 +134,9 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 	if b.hasRange(name, sc) {
 		return b.index(name, sc)
 	}
+	if v := sc.vars[name]; v != nil { // of a reduction whose range depends on other indices
+		return value{node: &term.Term{Op: term.Index, Kind: term.Integer, Var: v}}, nil
+	}
 	if v, ok := b.env.values[name]; ok {
 		return v, nil
 	}

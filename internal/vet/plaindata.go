@@ -56,16 +56,21 @@ func checkArg(pass *analysis.Pass, lit *ast.CompositeLit) {
 	}
 	slot := "an argument"
 	if s := fields["Slot"]; s != nil {
+		if c, ok := s.(*ast.CallExpr); ok && len(c.Args) == 1 {
+			s = c.Args[0] // of a conversion to int
+		}
 		slot = "argument " + types.ExprString(s)
 	}
+	advice := "declare it unchecked, or pass something else"
 	if from, ok := fields["From"].(*ast.SelectorExpr); ok && from.Sel.Name == "FromCall" {
+		advice = "pass something else, since plans carry what a caller passes"
 		if where, what := lost(t, "", map[types.Type]bool{}); what != "" {
 			pass.Reportf(call.Pos(), "%s is of type %s, which plans cannot carry: %s is %s; export the fields, or pass something else", slot, t, where, what)
 			return
 		}
 	}
 	if where, what := pointer(t, "", map[types.Type]bool{}); what != "" {
-		pass.Reportf(call.Pos(), "%s is of type %s, which is not plain data: %s is %s; declare it unchecked, or pass something else", slot, t, where, what)
+		pass.Reportf(call.Pos(), "%s is of type %s, which is not plain data: %s is %s; %s", slot, t, where, what, advice)
 	}
 }
 

@@ -212,6 +212,7 @@ func differentiable() []string {
 			formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(%s: x[n, k'] * w[n, k'])", kind, over),
 				fmt.Sprintf("y[n, k] = w[n, k] * %s(%s: x[n, k'])", kind, over))
 		}
+		formulas = append(formulas, fmt.Sprintf("y[n, k] = w[n, k] * %s(m in k .. K: x[n, m])", kind))
 	}
 	return append(formulas,
 		"s[n] = sum(k if x[n, k] > 0: 0.5) + count(k if w[n, k] > 1)",
@@ -219,6 +220,7 @@ func differentiable() []string {
 		"y[n, k] = sum(n' if j[n'] == k && n' != 1: x[n', n] * w[n, k])",
 		"first[n, i] = argsort(k: x[n, k])[i] for i < K\ny[n, k] = x[n, first[n, k]] * w[n, k]",
 		"place[n, k] = rank(k': x[n, k'] descending)[k]\ny[n, k] = x[n, k] * place[n, k] + w[n, place[n, k]]",
+		"y[n, k] = sum(m < k: x[n, m] * sum(o in m .. k: w[n, o]))",
 		"y[n, k] = x[n, k] / w[n, k] - w[n, k]^3 + 2^x[n, k]",
 		"y[n, k] = pow(w[n, k], x[n, k]) + max(x[n, k], 0) + min(x[n, k], w[n, k])",
 		"y[n, k] = x[n, k] > 0.1 ? x[n, k] * w[n, k] : -x[n, k]",

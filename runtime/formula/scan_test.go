@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -56,9 +57,13 @@ func TestScans(t *testing.T) {
 		"k' if k < k' && w[n, k'] < 1": nil,
 		"k' if k' != k":                func(i, k int) bool { return i != k },
 		"k' if !(k == k') && k' > 0":   func(i, k int) bool { return i != k && i > 0 },
+		"m in 0 .. k":                  func(i, k int) bool { return i < k },
+		"m < k + 1":                    func(i, k int) bool { return i <= k },
+		"m in k + 1 .. K":              func(i, k int) bool { return i > k },
 	} {
 		for kind, fold := range folds {
-			text := fmt.Sprintf("y[n, k] = %s(%s: x[n, k'])", kind, over)
+			index, _, _ := strings.Cut(over, " ")
+			text := fmt.Sprintf("y[n, k] = %s(%s: x[n, %s])", kind, over, index)
 			p, err := useFormula(t, text)
 			if err != nil {
 				t.Errorf("%s: %v", text, err)

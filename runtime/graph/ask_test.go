@@ -48,14 +48,14 @@ func TestAskErrors(t *testing.T) {
 		"not asked": {func(g *graph.Graph, x graph.Tensor) {
 			graph.Insert[int](g, 0, chunk.Operator, chunk.Defaults()).Bind(0, x).Node()
 		}, "slot output: want one or more tensors that the caller asks for, got 0"},
-		"input":   {one(0, 2), "want the number of an output of which the caller asks for several, got 0"},
-		"no slot": {one(7, 2), "want the number of an output of which the caller asks for several, got 7"},
+		"input":   {one(0, 2), "want an output of which the caller asks for several, got input"},
+		"no slot": {one(7, 2), "want an output of which the caller asks for several, got Slot(7)"},
 		"option": {func(g *graph.Graph, x graph.Tensor) {
 			graph.Insert[int](g, 0, chunk.Operator, chunk.Defaults(), graph.Request(chunk.SlotOutput)).Bind(0, x).Node()
-		}, "want the number of an output that is made on request, got 1"},
+		}, "want an output that is made on request for Request, got output"},
 		"counted": {func(g *graph.Graph, x graph.Tensor) {
 			graph.Insert[int](g, 0, split.Operator, split.Defaults(0, attr.ListOf(6))).Bind(0, x).Ask(1, 2).Node()
-		}, "want the number of an output of which the caller asks for several, got 1"},
+		}, "want an output of which the caller asks for several, got output"},
 	} {
 		g := graph.New(1)
 		tt.insert(g, g.Input("x", dtype.F32, 6))

@@ -325,11 +325,40 @@ type options struct {
 	constraints map[task.Kind][]partition.Constraint
 	weights     map[int]Tensor
 	inits       map[int]initializer
+	chosen      []choice
+}
+
+// choice is a slot that an option names: its number, and its name where it is the constant of an operator's package.
+type choice struct {
+	option string
+	slot   int
+	name   fmt.Stringer
+}
+
+// choose notes the slot that an option names.
+func choose[S ~int](o *options, option string, slot S) {
+	name, _ := any(slot).(fmt.Stringer)
+	o.chosen = append(o.chosen, choice{option, int(slot), name})
+}
+
+// checkChosen reports options that name a slot of another operator, whose number would be that of any slot here. It reports whether
+// there are none.
+func (in *Insertion[S]) checkChosen() bool {
+	for _, c := range in.opts.chosen {
+		if c.name == nil || c.slot < 0 || c.slot >= len(in.op.Slots) {
+			continue // a number, of which others say whether it fits
+		}
+		if name := c.name.String(); name != in.op.Slots[c.slot].Name {
+			in.fail(fmt.Sprintf("a slot of this operator for %s", c.option), fmt.Sprintf("%T %s", c.name, name))
+		}
+	}
+	return len(in.errs) == 0
 }
 
 // With binds an optional input, which Apply functions do not take as a parameter.
 func With[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
+		choose(o, "With", slot)
 		if o.optional == nil {
 			o.optional = map[int][]Tensor{}
 		}
@@ -339,7 +368,10 @@ func With[S ~int](slot S, t Tensor) Option {
 
 // Request asks for an output that is made on request only. The node of another output has it.
 func Request[S ~int](slot S) Option {
-	return func(o *options) { o.requests = append(o.requests, int(slot)) }
+	return func(o *options) {
+		choose(o, "Request", slot)
+		o.requests = append(o.requests, int(slot))
+	}
 }
 
 // Named gives the node a name, which no other node or input of the graph may have. Without it, the operator's name and a
@@ -369,16 +401,19 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 	for _, o := range opts {
 		o(&in.opts)
 	}
+	if !in.checkChosen() {
+		return in
+	}
 	for _, slot := range sorted(in.opts.optional) {
 		if slot < 0 || slot >= len(op.Slots) || op.Slots[slot].Role != task.RoleInput || !op.Slots[slot].Optional {
-			in.fail("the number of an optional input for With", fmt.Sprint(slot))
+			in.fail("an optional input for With", op.SlotName(slot))
 			continue
 		}
 		in.Bind(S(slot), in.opts.optional[slot]...)
 	}
 	for _, slot := range in.opts.requests {
 		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest || op.Slots[slot].Asked() {
-			in.fail("the number of an output that is made on request", fmt.Sprint(slot))
+			in.fail("an output that is made on request for Request", op.SlotName(slot))
 			continue
 		}
 		in.wants[slot] = 1
@@ -389,7 +424,7 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 // Ask asks for n tensors of a variadic output whose number the caller decides.
 func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
 	if slot < 0 || int(slot) >= len(in.op.Slots) || !in.op.Slots[slot].Asked() {
-		in.fail("the number of an output of which the caller asks for several", fmt.Sprint(int(slot)))
+		in.fail("an output of which the caller asks for several", in.op.SlotName(int(slot)))
 		return in
 	}
 	in.wants[slot] = n
@@ -404,7 +439,7 @@ func (in *Insertion[S]) fail(want, got string) {
 // of an earlier error makes the node fail silently: the earlier error is the one to read.
 func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
 	if slot < 0 || int(slot) >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleInput && !in.op.Slots[slot].Provided {
-		in.fail("the number of an input", fmt.Sprint(int(slot)))
+		in.fail("an input", in.op.SlotName(int(slot)))
 		return in
 	}
 	for _, t := range tensors {
@@ -426,7 +461,7 @@ func (n *Node) Passed(slot int) []any { return n.passed[slot] }
 // BindArg gives an argument that the caller passes its value, or a variadic one its values.
 func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
 	if slot < 0 || int(slot) >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleArgument {
-		in.fail("the number of an argument", fmt.Sprint(int(slot)))
+		in.fail("an argument", in.op.SlotName(int(slot)))
 		return in
 	}
 	if in.args == nil {

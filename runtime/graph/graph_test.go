@@ -59,16 +59,19 @@ func TestMistakes(t *testing.T) {
 	linear.Apply(g, dense(3), foreign)
 	above("node linear: operator linear: want tensors of the node's graph, got foreign f32[2, 3] of another")
 	softmax.Apply(g, softmax.Defaults(), x, graph.With(softmax.SlotOutput, x))
-	above("node softmax: operator softmax: want the number of an optional input for With, got 1")
+	above("node softmax: operator softmax: want an optional input for With, got output")
 	dropout.Apply(g, dropout.Defaults(0.5).WithTraining(false), x, graph.With(dropout.SlotMask, x), graph.Named("drop"))
 	above("node drop: operator dropout, slot mask: want element type bool, got f32")
 	dropout.Apply(g, dropout.Defaults(0.5).WithTraining(false), x, graph.With(dropout.Slot(99), x), graph.Request(dropout.SlotOutput), graph.With(dropout.Slot(-1), x))
-	above("node dropout: operator dropout: want the number of an optional input for With, got -1",
-		"node dropout: operator dropout: want the number of an optional input for With, got 99",
-		"node dropout: operator dropout: want the number of an output that is made on request, got 2")
+	above("node dropout: operator dropout: want an optional input for With, got Slot(-1)",
+		"node dropout: operator dropout: want an optional input for With, got Slot(99)",
+		"node dropout: operator dropout: want an output that is made on request for Request, got output")
+	linear.Apply(g, dense(3), x, graph.With(dropout.SlotMask, x), graph.Weight(softmax.SlotInput, x), graph.Request(dropout.SlotInput), graph.Init(softmax.SlotOutput, nil, nil))
+	above("node linear: operator linear: want a slot of this operator for With, got dropout.Slot mask",
+		"node linear: operator linear: want a slot of this operator for Init, got softmax.Slot output")
 	graph.Insert[int](g, 0, linear.Operator, dense(3)).Bind(99, x).Bind(1, x).Bind(0, x).Node()
-	above("node linear: operator linear: want the number of an input, got 99",
-		"node linear: operator linear: want the number of an input, got 1")
+	above("node linear: operator linear: want an input, got Slot(99)",
+		"node linear: operator linear: want an input, got weight")
 	graph.Insert[int](g, 0, linear.Operator, dense(3)).Bind(0, x, x).Node()
 	above("node linear: operator linear, slot input: want one tensor, got 2")
 	softmax.Apply(g, softmax.Defaults().WithDim(2), x)

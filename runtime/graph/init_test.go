@@ -18,7 +18,7 @@ func TestInitErrors(t *testing.T) {
 		"slot weight: operator linear: want an output that the caller provides":                  graph.Init(linear.SlotWeight, linear.Operator, linear.Defaults(1)),
 		"slot weight: Init: want an initializer, got nil":                                        graph.Init(linear.SlotWeight, nil, normal.Defaults()),
 		"operator linear, slot input: want a weight for Init, got one of role input":             graph.Init(linear.SlotInput, normal.Operator, normal.Defaults()),
-		"operator linear: want the number of a weight for Init, got 99":                          graph.Init(linear.Slot(99), normal.Operator, normal.Defaults()),
+		"operator linear: want a weight for Init, got Slot(99)":                                  graph.Init(linear.Slot(99), normal.Operator, normal.Defaults()),
 		"slot weight: operator normal: want attributes made by Defaults, got a literal":          graph.Init(linear.SlotWeight, normal.Operator, normal.Attrs{}),
 	} {
 		g := graph.New(1)

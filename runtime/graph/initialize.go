@@ -42,6 +42,7 @@ func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, e
 // the spec of the node's operator does. A weight that all nodes of a name share begins once, as the first program says.
 func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
 	return func(o *options) {
+		choose(o, "Init", slot)
 		if o.inits == nil {
 			o.inits = map[int]initializer{}
 		}
@@ -53,7 +54,7 @@ func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
 func (in *Insertion[S]) checkInits() error {
 	for _, slot := range sorted(in.opts.inits) {
 		if slot < 0 || slot >= len(in.op.Slots) {
-			return &op.Error{Operator: in.op.FullName(), Want: "the number of a weight for Init", Got: fmt.Sprint(slot)}
+			return &op.Error{Operator: in.op.FullName(), Want: "a weight for Init", Got: in.op.SlotName(slot)}
 		}
 		s := &in.op.Slots[slot]
 		if s.Role != task.RoleWeight {

@@ -93,6 +93,7 @@ func (n *Node) Wholes() [][]partition.Partition { return n.wholes }
 // gradient is the sum of those of all nodes that use it.
 func Weight[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
+		choose(o, "Weight", slot)
 		if o.weights == nil {
 			o.weights = map[int]Tensor{}
 		}
@@ -124,7 +125,7 @@ func (in *Insertion[S]) checkWeights(res *task.Resolution) error {
 	}
 	for slot := range in.opts.weights {
 		if slot < 0 || slot >= len(in.op.Slots) {
-			return &op.Error{Operator: in.op.FullName(), Want: "the number of a weight for Weight", Got: fmt.Sprint(slot)}
+			return &op.Error{Operator: in.op.FullName(), Want: "a weight for Weight", Got: in.op.SlotName(slot)}
 		}
 	}
 	return nil

@@ -97,7 +97,7 @@ func TestWeightErrors(t *testing.T) {
 		want string
 	}{
 		"no weight slot": {linear.SlotInput, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "slot input: want a weight for Weight, got one of role input"},
-		"no slot":        {99, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "want the number of a weight for Weight, got 99"},
+		"no slot":        {99, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "want a weight for Weight, got Slot(99)"},
 		"no weight":      {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "slot weight: want a weight of the node's graph, got x f32[2, 4]"},
 		"none":           {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return other }, "slot weight: want a weight of the node's graph, got no tensor"},
 		"shape":          {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return n.Tensor(int(linear.SlotBias)) }, "slot weight: want f32[3, 4], got linear.bias f32[3]"},

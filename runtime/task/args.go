@@ -90,7 +90,11 @@ func (a *Arg) check(s *Signature, before []Arg) error {
 	}
 	if !a.Unchecked {
 		if part := pointer(a.Type, nil); part != "" {
-			return fail("plain data, or an unchecked argument", fmt.Sprintf("%v, which holds %s", a.Type, part))
+			want := "plain data, or an unchecked argument"
+			if a.From == FromCall {
+				want = "plain data, as plans carry what a caller passes"
+			}
+			return fail(want, fmt.Sprintf("%v, which holds %s", a.Type, part))
 		}
 	}
 	if a.From == FromMemory && s.Kind != KindInit && s.Kind != KindCleanup {
@@ -116,7 +120,8 @@ func pointer(t reflect.Type, within []reflect.Type) string {
 	within = append(within, t)
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
-		return "a " + t.Kind().String()
+		return map[reflect.Kind]string{reflect.Pointer: "a pointer", reflect.Map: "a map", reflect.Chan: "a channel", reflect.Func: "a function",
+			reflect.Interface: "an interface", reflect.UnsafePointer: "an unsafe pointer"}[t.Kind()]
 	case reflect.Slice, reflect.Array:
 		return pointer(t.Elem(), within)
 	case reflect.Struct:

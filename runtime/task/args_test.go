@@ -32,7 +32,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("%v loses %q, want %q", tt.of, got, tt.want)
 		}
 	}
-	if part := pointer(reflect.TypeFor[level](), nil); part != "a ptr" { // that of its time zone
+	if part := pointer(reflect.TypeFor[level](), nil); part != "a pointer" { // that of its time zone
 		t.Errorf("a level holds %q, want a pointer", part)
 	}
 }

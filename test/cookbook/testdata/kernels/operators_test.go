@@ -39,6 +39,5 @@ func TestOperators(t *testing.T) {
 			}
 			return map[string][]float64{"output": values, "number": {float64(len(values))}}
 		}),
-		optest.Skip("Costs", "bag", "a cost meter draws offsets that do not grow"),
-		optest.Skip("TwoConsumers", "noise", "two nodes draw other numbers"))
+		optest.Skip("Costs", "bag", "a cost meter draws offsets that do not grow"))
 }

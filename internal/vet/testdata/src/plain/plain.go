@@ -50,6 +50,7 @@ var _ = []task.Arg{
 	{Slot: 11, Type: reflect.TypeFor[[]hidden](), From: task.FromCall},  // want `argument 11 is of type \[\]plain.hidden, which plans cannot carry: field level is not exported; export the fields, or pass something else`
 	{Slot: 12, Type: reflect.TypeFor[complex64](), From: task.FromCall}, // want `it is a complex number`
 	{Slot: 13, Type: reflect.TypeFor[hidden]()},
+	{Slot: int(slotConfig), Type: reflect.TypeFor[*int](), From: task.FromCall}, // want `argument slotConfig is of type \*int, which is not plain data: it is a pointer; pass something else, since plans carry what a caller passes`
 }
 
 type other struct{ Type reflect.Type }
