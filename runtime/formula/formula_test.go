@@ -220,7 +220,7 @@ func differentiable() []string {
 		"y[n, k] = sum(n' if j[n'] == k && n' != 1: x[n', n] * w[n, k])",
 		"first[n, i] = argsort(k: x[n, k])[i] for i < K\ny[n, k] = x[n, first[n, k]] * w[n, k]",
 		"place[n, k] = rank(k': x[n, k'] descending)[k]\ny[n, k] = x[n, k] * place[n, k] + w[n, place[n, k]]",
-		"y[n, k] = sum(m < k: x[n, m] * sum(o in m .. k: w[n, o]))",
+		"y[n, k] = sum(m in max(k - 3, 0) .. k: x[n, m] * sum(o in m .. k: w[n, o]))",
 		"y[n, k] = x[n, k] / w[n, k] - w[n, k]^3 + 2^x[n, k]",
 		"y[n, k] = pow(w[n, k], x[n, k]) + max(x[n, k], 0) + min(x[n, k], w[n, k])",
 		"y[n, k] = x[n, k] > 0.1 ? x[n, k] * w[n, k] : -x[n, k]",
