@@ -65,26 +65,21 @@ func Add[T dtype.Float](dst tensor.RWLane[T], src tensor.ROLane[T]) {
 func addLists[T dtype.Float](z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) }
 
 // Shift adds x to every element.
-func Shift[T dtype.Float](dst tensor.RWLane[T], x T) {
-	d, n, u := unlock.Lane(dst.WO().Sealed())
-	if u == 1 {
-		simd.BinaryScalarOf[T](simd.Add)(d[:n], d[:n], x)
-		return
-	}
-	for i := range n {
-		d[i*u] += x
-	}
-}
+func Shift[T dtype.Float](dst tensor.RWLane[T], x T) { apply(dst, simd.Add, x) }
 
 // AtLeast makes every element that is less than x equal to x. A NaN stays one.
-func AtLeast[T dtype.Float](dst tensor.RWLane[T], x T) {
+func AtLeast[T dtype.Float](dst tensor.RWLane[T], x T) { apply(dst, simd.Max, x) }
+
+// apply sets every element y to the result of an operation on y and x.
+func apply[T dtype.Float](dst tensor.RWLane[T], op simd.Binary, x T) {
 	d, n, u := unlock.Lane(dst.WO().Sealed())
+	f := simd.BinaryScalarOf[T](op)
 	if u == 1 {
-		simd.BinaryScalarOf[T](simd.Max)(d[:n], d[:n], x)
+		f(d[:n], d[:n], x)
 		return
 	}
 	for i := range n {
-		d[i*u] = max(d[i*u], x)
+		f(d[i*u:i*u+1], d[i*u:i*u+1], x)
 	}
 }
 
