@@ -85,13 +85,9 @@ func (a affine[T]) code(r int) func(s *state[T], n int) {
 	case less == nil && times == nil:
 		return single(simd.Add, plus)
 	}
-	zero, one, none := func(*state[T]) float64 { return 0 }, func(*state[T]) float64 { return 1 }, func(*state[T]) float64 { return math.Copysign(0, -1) }
 	split := a.split
-	for of, otherwise := range map[*func(*state[T]) float64]func(*state[T]) float64{&less: zero, &times: one, &plus: none} {
-		if *of == nil {
-			*of = otherwise
-		}
-	}
+	// These numbers change no x, not even a negative zero.
+	less, times, plus = orElse(less, 0), orElse(times, 1), orElse(plus, math.Copysign(0, -1))
 	return func(s *state[T], n int) {
 		y := less(s)
 		high, low := T(y), T(0)
@@ -100,6 +96,14 @@ func (a affine[T]) code(r int) func(s *state[T], n int) {
 		}
 		simd.Affine(s.regs[r][:n], s.regs[x][:n], high, low, T(times(s)), T(plus(s)))
 	}
+}
+
+// orElse returns what gives a number, or what always gives another one if there is nothing.
+func orElse[T simd.Float](f func(*state[T]) float64, otherwise float64) func(*state[T]) float64 {
+	if f != nil {
+		return f
+	}
+	return func(*state[T]) float64 { return otherwise }
 }
 
 // drop leaves out instructions whose results nothing uses, if others replace them. Those that write to memory stay.

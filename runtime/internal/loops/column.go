@@ -186,7 +186,7 @@ func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Va
 	if r.Guard != nil {
 		return nil
 	}
-	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.open) > 0 || len(a.offset.rest) > 0 || a.offset.factor(v) != 1 {
+	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.open) > 0 || a.offset.factor(v) != 1 {
 		return nil
 	}
 	apart := a.offset.factor(w)

@@ -8,12 +8,12 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// withConstants returns statements in which the elements of local tensors that are all the same number, or follow from few numbers, are
+// withoutCheap returns statements in which the elements of local tensors that are all the same number, or follow from few numbers, are
 // replaced by what gives them. Such tensors need no memory.
-func (z *normalizer) withConstants(statements []*program.Statement) []*program.Statement {
+func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
-		if s := out[i]; z.constant(out, i) {
+		if s := out[i]; z.cheap(out, i) {
 			out = slices.Delete(out, i, i+1)
 			for j, o := range out {
 				out[j] = replaced(o, s)
@@ -49,8 +49,8 @@ func (z *normalizer) few(s *program.Statement) bool {
 	return ok && parts <= mostParts
 }
 
-// constant reports whether a statement gives all elements of a local tensor a number, or a value of few parts, and no other one gives any.
-func (z *normalizer) constant(statements []*program.Statement, i int) bool {
+// cheap reports whether a statement gives all elements of a local tensor a number, or a value of few parts, and no other one gives any.
+func (z *normalizer) cheap(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	if t := z.tensors[s.Target]; !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil || s.Value.Op != term.Constant && !z.few(s) ||
 		s.Left.ByNumber || s.Left.Which != nil || len(s.Left.Idx) != len(s.Vars) {

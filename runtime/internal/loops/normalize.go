@@ -54,7 +54,7 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 		z.written[z.tensors[s.Target].Memory] = true
 	}
 	if !z.whole {
-		statements = z.withConstants(statements)
+		statements = z.withoutCheap(statements)
 	}
 	for i, s := range statements {
 		if z.whole || !z.join(statements, i) {

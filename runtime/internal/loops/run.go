@@ -24,7 +24,7 @@ type loopGroup[T simd.Float] struct {
 // A part writes its results past the caches if it gives and uses as many bytes as this at least. The caches do not hold so much until it is used,
 // and memory that is written as a whole is then not read first. Parts of chains of tasks, whose results are used while they are in a cache, are
 // smaller.
-const mostWritten, mostUsed = 8 << 20, 24 << 20
+const leastWritten, leastUsed = 8 << 20, 24 << 20
 
 // shared is an index that the units of a group share.
 type shared struct {
@@ -132,7 +132,7 @@ func (r *runner[T]) Run(group int, step uint64, lo, hi, total int) (err error) {
 	}()
 	s.step = step
 	part := float64(to-from) / float64(g.total)
-	s.past = part*float64(g.written) >= mostWritten && part*float64(g.used) >= mostUsed
+	s.past = part*float64(g.written) >= leastWritten && part*float64(g.used) >= leastUsed
 	g.run(s, from, to)
 	if s.past {
 		simd.Drain()
