@@ -129,7 +129,7 @@ type Programs struct {
 	loss          graph.Tensor
 }
 
-// Open loads a network and its training step into a session, which Close closes.
+// Open loads a network and its training step into a session, which Close closes; if it fails, it closes the session itself.
 func (w *Network) Open(ctx context.Context, s *opgen.Session) (_ *Programs, err error) {
 	n := &built{graph: graph.New(1), tensors: map[string]Tensor{}}
 	w.build(n)
