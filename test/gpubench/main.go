@@ -84,15 +84,12 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 		if *quick && w.Name != "mlp" {
 			continue
 		}
-		if err := m.network(w, titles[w.Name]); err != nil {
+		if err := m.network(w); err != nil {
 			return fmt.Errorf("%s: %w", w.Title, err)
 		}
 	}
 	return nil
 }
-
-// titles are the names of networks in figures.
-var titles = map[string]string{"mlp": "MLP of 50 layers", "encoder": "encoder layer"}
 
 // all returns the uses that are measured.
 func all(quick bool) []use {

@@ -16,7 +16,7 @@ const losses = 10
 
 // network measures a network, forward and a training step. Inputs come from the host each time, as they do in training. The first steps
 // have to have the losses of the network.
-func (m *meter) network(w *networks.Network, name string) (err error) {
+func (m *meter) network(w *networks.Network) (err error) {
 	b, err := cuda.New(cuda.Config{})
 	if err != nil {
 		return err
@@ -49,6 +49,6 @@ func (m *meter) network(w *networks.Network, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(m.out.Encode(figure{Group: "network", Name: name + " forward" + m.suffix, Seconds: forward}),
-		m.out.Encode(figure{Group: "network", Name: name + " training step" + m.suffix, Seconds: step}))
+	return errors.Join(m.out.Encode(figure{Group: "network", Name: w.Short + " forward" + m.suffix, Seconds: forward}),
+		m.out.Encode(figure{Group: "network", Name: w.Short + " training step" + m.suffix, Seconds: step}))
 }

@@ -23,7 +23,7 @@ import (
 
 // Network is a network with its training step.
 type Network struct {
-	Title, Name string
+	Title, Short, Name string
 	// Losses are those that steps compute, each before its update. The first step is step 1.
 	Losses map[int]float64
 	// Outputs are the first elements of the output with the first weights.
@@ -35,9 +35,9 @@ type Network struct {
 
 // All are the networks.
 var All = []Network{
-	{Title: "MLP: 50 layers of 32 features, batch 8", Name: "mlp", rate: 0.001, build: mlp,
+	{Title: "MLP: 50 layers of 32 features, batch 8", Short: "MLP of 50 layers", Name: "mlp", rate: 0.001, build: mlp,
 		Losses: map[int]float64{1: 0.333249, 2: 0.332925, 10: 0.331198, 100: 0.326368}},
-	{Title: "encoder layer: batch 8, sequence 128, width 512, 8 heads, inner width 2048", Name: "encoder", rate: 0.01, build: encoder,
+	{Title: "encoder layer: batch 8, sequence 128, width 512, 8 heads, inner width 2048", Short: "encoder layer", Name: "encoder", rate: 0.01, build: encoder,
 		Losses: map[int]float64{1: 1.331462, 2: 1.331376, 10: 1.330686}, Outputs: []float64{-1.15393, -1.87560, -1.19065}},
 }
 
