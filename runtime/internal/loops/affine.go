@@ -66,6 +66,7 @@ func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 	}
 	r := z.register(false)
 	z.emit(r, a.code(r), a.x)
+	z.does(a.operation())
 	z.affine[r] = a
 	return r
 }
@@ -91,11 +92,67 @@ func (a affine[T]) code(r int) func(s *state[T], n int) {
 	return func(s *state[T], n int) {
 		y := less(s)
 		high, low := T(y), T(0)
-		if split && !math.IsInf(float64(high), 0) {
-			low = T(y - float64(high))
+		if split {
+			low = lowOf(y, high)
 		}
 		simd.Affine(s.regs[r][:n], s.regs[x][:n], high, low, T(times(s)), T(plus(s)))
 	}
+}
+
+// operation returns the operations for compiled loops.
+func (a affine[T]) operation() *operation[T] {
+	less, times, plus, split := a.less, a.times, a.plus, a.split
+	count := 0
+	for _, f := range []func(*state[T]) float64{less, times, plus} {
+		if f != nil {
+			count++
+		}
+	}
+	if split {
+		count++
+	}
+	return operationOf(func(m *vectors, x, k []value) value {
+		v := x[0]
+		if less != nil {
+			v, k = m.Sub(v, k[0]), k[1:]
+			if split {
+				v, k = m.Sub(v, k[0]), k[1:]
+			}
+		}
+		if times != nil {
+			v, k = m.Mul(v, k[0]), k[1:]
+		}
+		if plus != nil {
+			v = m.Add(v, k[0])
+		}
+		return v
+	}, count, func(s *state[T], k []T) {
+		i := 0
+		if less != nil {
+			y := less(s)
+			k[0] = T(y)
+			i++
+			if split {
+				k[1] = lowOf(y, k[0])
+				i++
+			}
+		}
+		if times != nil {
+			k[i] = T(times(s))
+			i++
+		}
+		if plus != nil {
+			k[i] = T(plus(s))
+		}
+	})
+}
+
+// lowOf returns what a number has beyond its greater part.
+func lowOf[T simd.Float](y float64, high T) T {
+	if math.IsInf(float64(high), 0) {
+		return 0
+	}
+	return T(y - float64(high))
 }
 
 // orElse returns what gives a number, or what always gives another one if there is nothing.
@@ -118,14 +175,19 @@ func (p *strip[T]) drop() {
 			used[r] = true
 		}
 	}
+	p.remove(func(i int) bool { return dead[i] })
+}
+
+// remove leaves out instructions.
+func (p *strip[T]) remove(dead func(i int) bool) {
 	var code []instruction[T]
 	for i, in := range p.code {
-		for _, d := range dead[i+1 : i+1+in.skip] {
-			if d {
+		for j := i + 1; j <= i+p.code[i].skip; j++ {
+			if dead(j) {
 				in.skip--
 			}
 		}
-		if !dead[i] {
+		if !dead(i) {
 			code = append(code, in)
 		}
 	}

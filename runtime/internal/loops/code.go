@@ -6,7 +6,12 @@ import "github.com/opgen/opgen/runtime/internal/simd"
 type instruction[T simd.Float] struct {
 	run  func(s *state[T], n int) // on strips of n elements
 	uses []int
-	def  int // the register that it sets, or -1
+	def  int   // the register that it sets, or -1
+	defs []int // the registers that a compiled loop sets
+	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An instruction with a part only sets its
+	// register to a part of memory.
+	op   *operation[T]
+	part *part
 	// when and skip make a branch: where the condition fails, the next instructions are left out.
 	when func(*state[T]) bool
 	skip int
@@ -21,8 +26,9 @@ type strip[T simd.Float] struct {
 	views map[int]bool // registers that are parts of tensors' memory
 	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a processor cannot know them before.
 	ahead   []func(s *state[T], n int)
-	lasting []int       // registers that keep their values while the code runs several times
-	buffer  map[int]int // the buffer of each other register
+	lasting []int         // registers that keep their values while the code runs several times
+	buffer  map[int]int   // the buffer of each other register
+	parts   map[int]*part // which memory views are parts of
 	// replaced are registers whose operations other instructions compute, too.
 	replaced map[int]bool
 }
@@ -49,21 +55,26 @@ func (p *strip[T]) writer(i int) int {
 	return i
 }
 
-// finish drops what nothing reads, and gives registers buffers: one buffer serves registers that are not needed at the same
-// time. It returns how many buffers there are.
-func (p *strip[T]) finish() int {
-	p.drop()
+// last returns the number of the last instruction that uses a register.
+func (p *strip[T]) last() map[int]int {
 	last := map[int]int{}
 	for i, in := range p.code {
 		for _, r := range in.uses {
 			last[r] = i
 		}
 	}
-	for i := range p.code {
-		if in := &p.code[i]; in.keeps && last[in.uses[0]] <= p.writer(i) {
-			in.run = func(*state[T], int) {}
-		}
-	}
+	return last
+}
+
+// dropKept leaves out copies of memory that nothing reads after it was written.
+func (p *strip[T]) dropKept() {
+	last := p.last()
+	p.remove(func(i int) bool { return p.code[i].keeps && last[p.code[i].uses[0]] <= p.writer(i) })
+}
+
+// assign gives registers buffers: one buffer serves registers that are not needed at the same time. It returns how many buffers there are.
+func (p *strip[T]) assign() int {
+	last := p.last()
 	p.buffer = map[int]int{}
 	var free []int
 	count := 0
@@ -85,6 +96,9 @@ func (p *strip[T]) finish() int {
 	for i, in := range p.code {
 		if in.def >= 0 {
 			take(in.def)
+		}
+		for _, r := range in.defs {
+			take(r)
 		}
 		for _, r := range in.uses {
 			if b, taken := p.buffer[r]; taken && last[r] == i {

@@ -165,6 +165,10 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}))
 		fold := simd.BinaryOf[T](op)
 		z.emit(-1, func(s *state[T], n int) { fold(s.regs[p.acc][:n], s.regs[p.acc][:n], s.regs[x][:n]) }, x)
+		if o := binaryOperation[T](op, nil, nil); o != nil {
+			o.accumulator = p.acc
+			z.does(o)
+		}
 	}
 	end()
 	p.code = z.strip
@@ -263,12 +267,18 @@ func (z *vectorizer[T]) addProduct(acc int, x, y operand[T]) {
 		z.emit(-1, func(s *state[T], n int) {
 			simd.MulAddScalar(s.regs[acc][:n], s.regs[w][:n], T(f(s)), s.regs[acc][:n])
 		}, w)
+		op := operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[1], k[0]), x[0]) }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) })
+		op.accumulator = acc
+		z.does(op)
 		return
 	}
 	q := y.reg
 	z.emit(-1, func(s *state[T], n int) {
 		simd.MulAdd(s.regs[acc][:n], s.regs[w][:n], s.regs[q][:n], s.regs[acc][:n])
 	}, w, q)
+	op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[1], x[2]), x[0]) }, 0, nil)
+	op.accumulator = acc
+	z.does(op)
 }
 
 func (u *columns[T]) run(s *state[T], lo, hi int) {

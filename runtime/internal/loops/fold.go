@@ -197,19 +197,20 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			mean := k.real(r.At[0])
 			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
 				simd.SquaresInto(&s.lanes, x, T(mean(s)))
-			}, 0, (*simd.Lanes[T]).Sum, plus, 0)}
+			}, squares(func(s *state[T]) T { return T(mean(s)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
 			break
 		}
 		mean := k.sumPass(r, v)
 		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
 			simd.SquaresInto(&s.lanes, x, T(s.folded[0]/float64(s.count)))
-		}, 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		}, squares(func(s *state[T]) T { return T(s.folded[0] / float64(s.count)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
 	case "logsumexp":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max"), k.pass(r, v, func(s *state[T], x []T) {
 			simd.ExpInto(&s.lanes, x, T(s.folded[0]))
-		}, 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		}, operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], m.Exp(m.Sub(x[1], k[0]))) }, 1,
+			func(s *state[T], k []T) { k[0] = T(s.folded[0]) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 {
 			if math.IsInf(of[0], 0) || math.IsNaN(of[0]) {
 				return of[0]
@@ -217,7 +218,7 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			return of[0] + math.Log(of[1])
 		}
 	case "prod":
-		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes, x) }, 1, (*simd.Lanes[T]).Prod, times, 1)}
+		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes, x) }, folding[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
 	case "any":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max")}
 		out.passes[0].unit = 0
@@ -228,6 +229,17 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 		out.passes = []*rowPass[T]{k.extremePass(r, v, r.Kind)}
 	}
 	return out
+}
+
+// folding returns the operation that folds elements into lanes.
+func folding[T simd.Float](op simd.Binary) *operation[T] { return binaryOperation[T](op, nil, nil) }
+
+// squares returns the operation that adds the squares of differences from a mean to lanes.
+func squares[T simd.Float](mean func(*state[T]) T) *operation[T] {
+	return operationOf(func(m *vectors, x, k []value) value {
+		d := m.Sub(x[1], k[0])
+		return m.Add(x[0], m.Mul(d, d))
+	}, 1, func(s *state[T], k []T) { k[0] = mean(s) })
 }
 
 // around returns a reduction without a condition that is the same in all of a strip, and what leaves out the code that follows where the
@@ -248,13 +260,15 @@ func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin
 }
 
 // pass compiles a way through the elements.
-func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*state[T], []T), first T, last func(*simd.Lanes[T]) T,
+func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*state[T], []T), op *operation[T], first T, last func(*simd.Lanes[T]) T,
 	both func(a, b float64) float64, unit float64) *rowPass[T] {
 	z := newVectorizer(k.compiler, v)
 	r, begin, end := z.around(r)
 	begin()
 	x := z.vector(z.real(body(r)))
 	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
+	op.lanes = true
+	z.does(op)
 	end()
 	k.finish(&z.strip)
 	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
@@ -273,19 +287,22 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 		z := newVectorizer(k.compiler, v)
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes, s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
+		op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(x[0], m.Mul(x[1], x[2])) }, 0, nil)
+		op.lanes = true
+		z.does(op)
 		k.finish(&z.strip)
 		return &rowPass[T]{code: z.strip, last: (*simd.Lanes[T]).Sum, both: plus}
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes, x) }, 0, (*simd.Lanes[T]).Sum, plus, 0)
+	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes, x) }, folding[T](simd.Add), 0, (*simd.Lanes[T]).Sum, plus, 0)
 }
 
 // extremePass compiles a maximum or a minimum.
 func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
 	if kind == "min" {
-		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes, x) }, T(math.Inf(1)), (*simd.Lanes[T]).Min,
+		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes, x) }, folding[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
 			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes, x) }, T(math.Inf(-1)), (*simd.Lanes[T]).Max,
+	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes, x) }, folding[T](simd.Max), T(math.Inf(-1)), (*simd.Lanes[T]).Max,
 		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
 }
 

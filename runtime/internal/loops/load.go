@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -39,11 +40,33 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 			i := at(s)
 			s.regs[x] = s.mem[t].same[i : i+n]
 		})
+		z.seen(x, z.c.tensors[t].Memory, a)
 		return x
 	}
 	x, read := z.register(false), strided[T](z.c.tensors[t].Type)
 	z.emit(x, func(s *state[T], n int) { read(&s.mem[t], s.regs[x][:n], at(s), k) })
 	return x
+}
+
+// seen notes which memory the last instruction makes a register a part of.
+func (z *vectorizer[T]) seen(reg, memory int, a *access) {
+	w := &part{memory: memory, place: z.placeOf(a), fixed: len(a.offset.rest) == 0}
+	z.strip.parts[reg] = w
+	z.strip.code[len(z.strip.code)-1].part = w
+}
+
+// placeOf names the place of an element in memory.
+func (z *vectorizer[T]) placeOf(a *access) string {
+	var b strings.Builder
+	fmt.Fprint(&b, a.offset.base)
+	for _, m := range a.offset.vars {
+		fmt.Fprintf(&b, "+%d*v%d", m.factor, z.c.place(m.of))
+	}
+	for _, p := range a.offset.rest {
+		fmt.Fprintf(&b, "+%d*", p.factor)
+		z.c.name(&b, p.of)
+	}
+	return b.String()
 }
 
 // fetched notes that memory may be asked for ahead if its place depends on values of tensors.
@@ -244,7 +267,7 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 		z.scatter(st, x)
 		return
 	case tensor.Type == z.c.own && a.offset.factor(z.v) == 1:
-		z.storeSame(t, z.c.value(a.offset), x, add)
+		z.storeSame(t, a, x, add)
 	case tensor.Type == dtype.Bool && st.value.Kind == term.Boolean && x.scalar == nil:
 		z.storeConditions(t, a, x.reg)
 		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Boolean, Read: st.left})] = x
@@ -269,8 +292,9 @@ func (z *vectorizer[T]) keep(reg int) {
 }
 
 // storeSame emits the writing of consecutive elements of the type in which the loops compute.
-func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], add bool) {
-	past := z.c.past[t] && !z.heavy
+func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
+	at, past := z.c.value(a.offset), z.c.past[t] && !z.heavy
+	to := &stored[T]{tensor: t, memory: z.c.tensors[t].Memory, place: z.placeOf(a), at: at, past: past && !add, add: add, view: -1}
 	if f := x.scalar; f != nil {
 		sum := simd.BinaryScalarOf[T](simd.Add)
 		z.emit(-1, func(s *state[T], n int) {
@@ -286,8 +310,13 @@ func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], a
 				fill(out, v)
 			}
 		})
+		op := operationOf(func(_ *vectors, _, k []value) value { return k[0] }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) })
+		op.store = to
+		z.does(op)
 		return
 	}
+	op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }, 0, nil)
+	op.store = to
 	if add {
 		sum := simd.BinaryOf[T](simd.Add)
 		z.emit(-1, func(s *state[T], n int) {
@@ -295,9 +324,10 @@ func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], a
 			out := s.mem[t].same[i : i+n]
 			sum(out, out, s.regs[x.reg][:n])
 		}, x.reg)
+		z.does(op)
 		return
 	}
-	if z.direct(t, at, x.reg) {
+	if z.direct(to, x.reg) {
 		return
 	}
 	z.emit(-1, func(s *state[T], n int) {
@@ -308,6 +338,7 @@ func (z *vectorizer[T]) storeSame(t int, at func(*state[T]) int, x operand[T], a
 		}
 		copy(s.mem[t].same[i:i+n], s.regs[x.reg][:n])
 	}, x.reg)
+	z.does(op)
 }
 
 // storeConditions emits the writing of conditions.
@@ -323,7 +354,8 @@ func (z *vectorizer[T]) storeConditions(t int, a *access, reg int) {
 }
 
 // direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the register.
-func (z *vectorizer[T]) direct(t int, at func(*state[T]) int, reg int) bool {
+func (z *vectorizer[T]) direct(to *stored[T], reg int) bool {
+	t, at := to.tensor, to.at
 	last := len(z.strip.code) - 1
 	for last >= 0 && z.strip.code[last].keeps {
 		last--
@@ -333,6 +365,13 @@ func (z *vectorizer[T]) direct(t int, at func(*state[T]) int, reg int) bool {
 	}
 	z.strip.views[reg] = true
 	in := z.strip.code[last]
+	if in.op != nil {
+		op := *in.op
+		to.view = reg
+		op.store = to
+		z.strip.code[last].op = &op
+	}
+	z.strip.parts[reg] = &part{memory: to.memory, place: to.place}
 	beside := -1 // the buffer of what is written past the caches
 	if z.c.past[t] && !z.heavy {
 		beside = z.register(false)

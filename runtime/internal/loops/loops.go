@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -146,6 +147,7 @@ type compiler[T simd.Float] struct {
 	words        bool        // whether random words are drawn
 	accumulators []int       // registers that have a strip of their own
 	compiled     []*strip[T] // all code of strips
+	loops        []*jit.Code // loops of them that are compiled to machine code
 }
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {

@@ -96,6 +96,9 @@ func (r *runner[T]) newState() *state[T] {
 	for _, reg := range c.accumulators {
 		s.regs[reg] = make([]T, stripLength)
 	}
+	for _, l := range c.loops {
+		s.arguments = append(s.arguments, l.Arguments())
+	}
 	for range c.integers {
 		s.integers = append(s.integers, make([]int, stripLength))
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -15,6 +16,9 @@ type state[T simd.Float] struct {
 	mem  []block[T] // by tensor
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
+
+	arguments []jit.Arguments // of compiled loops
+	numbers   [mostNumbers]T  // of one of their operations
 
 	past   bool // whether results are written past the caches
 	beside []T  // a strip that is copied there next

@@ -245,9 +245,12 @@ func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *v
 	return z
 }
 
-// finish gives the registers of a strip's code buffers.
+// finish drops what nothing reads, compiles what it can to machine code, and gives the registers of a strip's code buffers.
 func (c *compiler[T]) finish(p *strip[T]) {
-	c.buffers = max(c.buffers, p.finish())
+	p.drop()
+	p.dropKept()
+	c.fuse(p)
+	c.buffers = max(c.buffers, p.assign())
 	c.compiled = append(c.compiled, p)
 }
 

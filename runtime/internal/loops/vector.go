@@ -37,7 +37,7 @@ type operand[T simd.Float] struct {
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
-	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}, replaced: map[int]bool{}},
+	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}, parts: map[int]*part{}, replaced: map[int]bool{}},
 		loaded: map[int]bool{}, affine: map[int]affine[T]{}}
 }
 
@@ -153,6 +153,7 @@ func (z *vectorizer[T]) vector(x operand[T]) int {
 	z.emit(r, func(s *state[T], n int) {
 		fill(s.regs[r][:n], T(f(s)))
 	})
+	z.does(operationOf(func(_ *vectors, _, k []value) value { return k[0] }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) }))
 	return r
 }
 
@@ -176,6 +177,7 @@ func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
 	z.heavy = z.heavy || heavy[op]
 	f, a, r := simd.UnaryOf[T](op), z.vector(x), z.register(false)
 	z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n]) }, a)
+	z.does(unaryOperation[T](op))
 	return r
 }
 
@@ -201,12 +203,15 @@ func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
 	case y.scalar != nil && x.scalar == nil:
 		f, a, v := simd.BinaryScalarOf[T](op), x.reg, y.scalar
 		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], T(v(s))) }, a)
+		z.does(binaryOperation(op, nil, v))
 	case x.scalar != nil && y.scalar == nil:
 		f, v, b := simd.ScalarBinaryOf[T](op), x.scalar, y.reg
 		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], T(v(s)), s.regs[b][:n]) }, b)
+		z.does(binaryOperation(op, v, nil))
 	default:
 		f, a, b := simd.BinaryOf[T](op), z.vector(x), z.vector(y)
 		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], s.regs[b][:n]) }, a, b)
+		z.does(binaryOperation[T](op, nil, nil))
 	}
 	return r
 }
@@ -260,12 +265,15 @@ func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
 		z.emit(r, func(s *state[T], n int) {
 			simd.MulAddScalar(s.regs[r][:n], s.regs[w][:n], T(f(s)), s.regs[c][:n])
 		}, w, c)
+		z.does(operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[0], k[0]), x[1]) }, 1,
+			func(s *state[T], k []T) { k[0] = T(f(s)) }))
 		return r, true
 	}
 	q := b.reg
 	z.emit(r, func(s *state[T], n int) {
 		simd.MulAdd(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[c][:n])
 	}, w, q, c)
+	z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[0], x[1]), x[2]) }, 0, nil))
 	return r, true
 }
 
@@ -288,6 +296,7 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 		z.emit(r, func(s *state[T], n int) {
 			simd.MulSubFrom(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[a][:n])
 		}, w, q, a)
+		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(x[2], m.Mul(x[0], x[1])) }, 0, nil))
 		return r
 	}
 	if w, q, ok := z.factors(x); ok && y.Uses(z.v) {
@@ -295,6 +304,7 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 		z.emit(r, func(s *state[T], n int) {
 			simd.MulSub(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[b][:n])
 		}, w, q, b)
+		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(m.Mul(x[0], x[1]), x[2]) }, 0, nil))
 		return r
 	}
 	return z.binary(simd.Sub, z.real(x), z.real(y))
@@ -531,6 +541,12 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 		}
 		simd.Select(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
 	}, w.reg, a, b)
+	z.does(operationOf[T](func(m *vectors, x, _ []value) value {
+		if positive {
+			return m.SelectPositive(x[0], x[1], x[2])
+		}
+		return m.Select(x[0], x[1], x[2])
+	}, 0, nil))
 	return r
 }
 
@@ -556,6 +572,7 @@ func (z *vectorizer[T]) branch(n *term.Term) int {
 		x := z.vector(z.real(n.Args[1+i]))
 		z.known = outside
 		z.emit(r, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
+		z.does(operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }, 0, nil))
 		z.strip.code[start].skip = len(z.strip.code) - start - 1
 	}
 	return r

@@ -7,12 +7,13 @@ type set struct {
 	name      string
 	available bool
 	use       func()
+	bytes     int // of a register
 }
 
 // sets are the sets of instructions of this architecture, the fastest last.
 var sets = append([]set{{"go", true, func() {
 	use(portable[float32](), portable[float64](), conversionTable{widen, narrow, draw, func([]byte) {}, nil, func() {}, below[int32], below[int64]})
-}}}, ofProcessor()...)
+}, 0}}, ofProcessor()...)
 
 // variable is the environment variable that names the set of instructions to use: go, avx2 or avx512. A value that
 // names none which the processor has is ignored, since results are the same with all sets.
@@ -22,6 +23,9 @@ const variable = "OPGEN_SIMD"
 var chosen = best(os.Getenv(variable))
 
 func init() { chosen.use() }
+
+// Vector returns how many bytes a register of the instructions in use has, or 0 if those are Go's.
+func Vector() int { return chosen.bytes }
 
 // best returns the set with a name, or the fastest that is available.
 func best(name string) set {

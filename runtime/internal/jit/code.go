@@ -1,0 +1,89 @@
+package jit
+
+import "unsafe"
+
+// Places of arguments, in words.
+const (
+	mainEnd      = iota // the offset where the main loop ends
+	singleEnd           // the offset where the loop over single vectors ends
+	tailCount           // how many elements are left then
+	tailMask            // the bits of a mask for them
+	tailLanes           // their mask as a vector of 32 bytes
+	firstPointer = tailLanes + 4
+)
+
+// Compile returns the code of a loop, or nil if there is none.
+func (b *Builder) Compile() *Code {
+	code, past, unroll, words := b.compile()
+	if code == nil {
+		return nil
+	}
+	entry := install(code)
+	if entry == 0 {
+		return nil
+	}
+	c := &Code{entry: entry, past: entry, bytes: b.bytes(), shift: 2, unroll: unroll, words: words, pointers: b.pointers}
+	if past > 0 {
+		c.past = entry + uintptr(past)
+	}
+	if b.double {
+		c.shift = 3
+	}
+	return c
+}
+
+// Code is a compiled loop.
+type Code struct {
+	entry, past     uintptr
+	bytes, unroll   int
+	shift           uint
+	words, pointers int
+}
+
+// Arguments are those of one call of a loop at a time.
+type Arguments []uint64
+
+// Arguments returns new arguments.
+func (c *Code) Arguments() Arguments { return make(Arguments, c.words) }
+
+// SetPointer sets a pointer to the address of elements, which must stay alive until the loop has run.
+func (a Arguments) SetPointer(i int, p unsafe.Pointer) { a[firstPointer+i] = uint64(uintptr(p)) }
+
+// SetSingle and SetDouble set an argument. The code's Scalar numbers begin behind its pointers.
+func (c *Code) SetSingle(a Arguments, i int, bits uint32) {
+	a[firstPointer+c.pointers+i] = uint64(bits)
+}
+func (c *Code) SetDouble(a Arguments, i int, bits uint64) { a[firstPointer+c.pointers+i] = bits }
+
+// Aligned reports whether elements at an address can be written past the caches.
+func (c *Code) Aligned(p unsafe.Pointer) bool { return uintptr(p)%uintptr(c.bytes) == 0 }
+
+// Run runs the loop on n elements. If past is true, elements are stored past the caches where the code allows it. Their pointers must
+// be aligned.
+func (c *Code) Run(a Arguments, n int, past bool) {
+	total := n << c.shift
+	step := c.bytes * c.unroll
+	a[mainEnd] = uint64(total - total%step)
+	single := total - total%c.bytes
+	a[singleEnd] = uint64(single)
+	left := (total - single) >> c.shift
+	a[tailCount] = uint64(left)
+	if left > 0 {
+		a[tailMask] = 1<<left - 1
+		if c.bytes == 32 {
+			mask := unsafe.Slice((*byte)(unsafe.Pointer(&a[tailLanes])), 32)
+			full := left << c.shift
+			for i := range mask {
+				mask[i] = 0
+				if i < full {
+					mask[i] = 0xff
+				}
+			}
+		}
+	}
+	entry := c.entry
+	if past {
+		entry = c.past
+	}
+	call(entry, &a[0])
+}

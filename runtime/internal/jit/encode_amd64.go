@@ -1,0 +1,239 @@
+package jit
+
+import "encoding/binary"
+
+// Numbers of general registers, as instructions have them. Register 14 is Go's, and 4 and 5 are those of the stack.
+const (
+	rax = 0 // the offset of the current element
+	rcx = 1
+	rdx = 2 // the offset of the current accumulator
+	rbx = 3
+	rsi = 6
+	rdi = 7 // the arguments
+)
+
+// free are the general registers that hold pointers.
+var free = []int{rcx, rbx, rsi, 8, 9, 10, 11, 12, 13, 15}
+
+// memory is the place of an operand: base + index + offset, or a constant.
+type memory struct {
+	base, index int // none if there is no index
+	offset      int
+	constant    int // the number of a constant, or none
+}
+
+func at(base, offset int) memory {
+	return memory{base: base, index: none, offset: offset, constant: none}
+}
+
+// operand is a register or a place in memory.
+type operand struct {
+	register int // none for memory
+	memory
+	repeated bool // whether one element of memory stands for all
+}
+
+func inRegister(r int) operand { return operand{register: r} }
+
+// instruction is what is the same in all uses of an instruction.
+type instruction struct {
+	prefix, table, code byte // the prefix and the table of opcodes as the encoding numbers them, and the opcode
+	wide                bool // the bit W
+	element             bool // whether memory holds one element, not a vector
+}
+
+// encoder writes machine code.
+type encoder struct {
+	code    []byte
+	zmm     bool // registers of 512 bits
+	element int  // the bytes of one
+	// constants are those of the code, and fixes are the places of offsets to them.
+	constants []uint64
+	fixes     []fix
+}
+
+// fix is a place in code that gets the distance of a constant: from the end of the instruction, which is after bytes behind it.
+type fix struct{ at, after, constant int }
+
+func (e *encoder) put(b ...byte) { e.code = append(e.code, b...) }
+
+func (e *encoder) word(v int) { e.code = binary.LittleEndian.AppendUint32(e.code, uint32(int32(v))) }
+
+// constant returns the number of a constant.
+func (e *encoder) constant(bits uint64) int {
+	for i, c := range e.constants {
+		if c == bits {
+			return i
+		}
+	}
+	e.constants = append(e.constants, bits)
+	return len(e.constants) - 1
+}
+
+func bit(v, n int) byte { return byte(v>>n) & 1 }
+
+// vector writes an instruction on vectors: z = op(x, y). Operand y may be in memory. x is none if there is none. mask is the number of a mask
+// register, or 0, and zero says that elements without the mask become 0. after is the number of bytes that follow the operands.
+func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero bool, after int) {
+	if x == none {
+		x = 0
+	}
+	r, b, i, i4 := z, y.register, 0, 0
+	if y.register == none {
+		b, i = max(y.base, 0), max(y.index, 0)
+	} else {
+		i4 = int(bit(b, 4))
+	}
+	if !e.zmm {
+		e.put(0xc4, (^bit(r, 3)&1)<<7|(^bit(i, 3)&1)<<6|(^bit(b, 3)&1)<<5|in.table, b2(in.wide)<<7|byte(^x&15)<<3|1<<2|in.prefix, in.code)
+		e.operand(r, y, 0, after)
+		return
+	}
+	xbit := bit(i, 3)
+	if y.register != none {
+		xbit = byte(i4)
+	}
+	e.put(0x62,
+		(^bit(r, 3)&1)<<7|(^xbit&1)<<6|(^bit(b, 3)&1)<<5|(^bit(r, 4)&1)<<4|in.table,
+		b2(in.wide)<<7|byte(^x&15)<<3|1<<2|in.prefix,
+		b2(zero)<<7|2<<5|b2(y.repeated)<<4|(^bit(x, 4)&1)<<3|byte(mask),
+		in.code)
+	unit := 64
+	if y.repeated || in.element {
+		unit = e.element
+	}
+	e.operand(r, y, unit, after)
+}
+
+// shortVector writes an instruction in the shorter encoding, which those on mask registers have: bit L of it is long.
+func (e *encoder) shortVector(in instruction, long bool, z, x int, y operand) {
+	b := y.register
+	if b == none {
+		b = y.base
+	}
+	e.put(0xc4, (^bit(z, 3)&1)<<7|1<<6|(^bit(b, 3)&1)<<5|in.table, b2(in.wide)<<7|byte(^x&15)<<3|b2(long)<<2|in.prefix, in.code)
+	e.operand(z, y, 0, 0)
+}
+
+func b2(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// operand writes what says which operands an instruction has. Short offsets count units, if unit is not 0.
+func (e *encoder) operand(r int, y operand, unit, after int) {
+	reg := byte(r&7) << 3
+	if y.register != none {
+		e.put(0xc0 | reg | byte(y.register&7))
+		return
+	}
+	if y.constant != none {
+		e.put(reg | 5)
+		e.fixes = append(e.fixes, fix{len(e.code), after, y.constant})
+		e.word(0)
+		return
+	}
+	base := byte(y.base & 7)
+	unit = max(unit, 1)
+	short := y.offset%unit == 0 && y.offset/unit >= -128 && y.offset/unit <= 127
+	mode, rm := byte(2), base
+	switch {
+	case y.offset == 0 && base != 5:
+		mode = 0
+	case short:
+		mode = 1
+	}
+	if y.index != none || base == 4 {
+		rm = 4
+	}
+	e.put(mode<<6 | reg | rm)
+	if rm == 4 {
+		index := byte(4) // no index
+		if y.index != none {
+			index = byte(y.index & 7)
+		}
+		e.put(index<<3 | base)
+	}
+	switch mode {
+	case 1:
+		e.put(byte(int8(y.offset / unit)))
+	case 2:
+		e.word(y.offset)
+	}
+}
+
+// loadWord sets a general register to a word of the arguments.
+func (e *encoder) loadWord(r, offset int) {
+	e.put(0x48|bit(r, 3)<<2, 0x8b)
+	e.operand(r&7, operand{register: none, memory: at(rdi, offset)}, 0, 0)
+}
+
+// addWord adds a number to a general register below 8.
+func (e *encoder) addWord(r, v int) {
+	e.put(0x48, 0x81, 0xc0|byte(r))
+	e.word(v)
+}
+
+// andWord sets rdx to rax & v.
+func (e *encoder) lane(v int) {
+	e.put(0x89, 0xc2) // mov edx, eax
+	e.put(0x81, 0xe2) // and edx, v
+	e.word(v)
+}
+
+// compareWord compares rax with a word of the arguments.
+func (e *encoder) compareWord(offset int) {
+	e.put(0x48, 0x3b)
+	e.operand(rax, operand{register: none, memory: at(rdi, offset)}, 0, 0)
+}
+
+// Conditions of jumps. They compare without signs.
+const (
+	below   = 0x82
+	atLeast = 0x83
+	equal   = 0x84
+)
+
+// jump writes a jump to a place that is not known yet, and returns where its distance goes.
+func (e *encoder) jump(condition byte) int {
+	e.put(0x0f, condition)
+	e.word(0)
+	return len(e.code) - 4
+}
+
+// land makes a jump lead to the current place.
+func (e *encoder) land(jump int) {
+	binary.LittleEndian.PutUint32(e.code[jump:], uint32(int32(len(e.code)-jump-4)))
+}
+
+// back writes a jump to an earlier place.
+func (e *encoder) back(condition byte, to int) {
+	j := e.jump(condition)
+	binary.LittleEndian.PutUint32(e.code[j:], uint32(int32(to-len(e.code))))
+}
+
+// finish writes constants behind the code. Each takes a whole vector where no instruction repeats elements.
+func (e *encoder) finish() []byte {
+	for len(e.code)%64 != 0 {
+		e.put(0xcc)
+	}
+	start, step := len(e.code), 8
+	if !e.zmm {
+		step = 32
+	}
+	for _, c := range e.constants {
+		for n := 0; n < step; n += e.element {
+			if e.element == 8 {
+				e.code = binary.LittleEndian.AppendUint64(e.code, c)
+			} else {
+				e.word(int(int32(uint32(c))))
+			}
+		}
+	}
+	for _, f := range e.fixes {
+		binary.LittleEndian.PutUint32(e.code[f.at:], uint32(int32(start+f.constant*step-(f.at+4+f.after))))
+	}
+	return e.code
+}

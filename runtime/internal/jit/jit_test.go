@@ -1,0 +1,397 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/opgen/opgen/runtime/internal/simd"
+	"github.com/opgen/opgen/runtime/internal/simd/approx"
+	"github.com/opgen/opgen/runtime/internal/simd/elementary"
+	"golang.org/x/sys/cpu"
+)
+
+// sets calls f for the sets of instructions of the processor.
+func sets(t testing.TB, f func(t testing.TB, wide bool)) {
+	if !Available() {
+		t.Fatal("the system does not let the test run code that it makes")
+	}
+	n := 0
+	for _, wide := range []bool{false, true} {
+		if wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ || !wide && cpu.X86.HasAVX2 {
+			f(t, wide)
+			n++
+		}
+	}
+	if n == 0 {
+		t.Log("the processor has neither AVX2 nor AVX-512")
+	}
+}
+
+// run runs code on slices, of which each is a pointer, with arguments.
+func run[T simd.Float](c *Code, slices [][]T, scalars []T, n int, past bool) {
+	a := c.Arguments()
+	for i, s := range slices {
+		a.SetPointer(i, unsafe.Pointer(unsafe.SliceData(s)))
+	}
+	for i, v := range scalars {
+		if unsafe.Sizeof(v) == 4 {
+			c.SetSingle(a, i, math.Float32bits(float32(v)))
+		} else {
+			c.SetDouble(a, i, math.Float64bits(float64(v)))
+		}
+	}
+	c.Run(a, n, past)
+}
+
+func double[T simd.Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
+
+// same reports whether numbers have the same bits, or are both NaN.
+func same[T simd.Float](x, y T) bool {
+	if x != x || y != y {
+		return x != x && y != y
+	}
+	return math.Float64bits(float64(x)) == math.Float64bits(float64(y))
+}
+
+// special are arguments of elementary functions, beside random ones.
+var special = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1e-45, -1e-45, 5e-324, 1e-30, 88.7, 89, -87, -103, -104, 709, 710, -745, -746, 3, -3, 13, -14,
+	38, -38, 39, math.Inf(1), math.Inf(-1), math.NaN(), 1e30, -1e30, math.MaxFloat32, 1e300, 0.7071067811865476, 1.4142135}
+
+func functions(b *Builder) *elementary.Functions[Value, Mask] {
+	m := &elementary.Functions[Value, Mask]{Machine: b, Constants: &approx.Single, Double: b.double}
+	if b.double {
+		m.Constants = &approx.Double
+	}
+	return m
+}
+
+// TestElementary compares compiled elementary functions with those of package simd, bit by bit.
+func TestElementary(t *testing.T) {
+	testElementary[float32](t)
+	testElementary[float64](t)
+}
+
+func testElementary[T simd.Float](t *testing.T) {
+	sets(t, func(t testing.TB, wide bool) {
+		of := map[simd.Unary]func(*elementary.Functions[Value, Mask], Value) Value{
+			simd.Exp: (*elementary.Functions[Value, Mask]).Exp, simd.Expm1: (*elementary.Functions[Value, Mask]).Expm1,
+			simd.Log: (*elementary.Functions[Value, Mask]).Log, simd.Tanh: (*elementary.Functions[Value, Mask]).Tanh,
+			simd.Sigmoid: (*elementary.Functions[Value, Mask]).Sigmoid, simd.Phi: (*elementary.Functions[Value, Mask]).Phi,
+			simd.Density: (*elementary.Functions[Value, Mask]).Density,
+		}
+		for op, f := range of {
+			b := NewBuilder(double[T](), wide)
+			in, out := b.Pointer(), b.Pointer()
+			b.Store(out, f(functions(b), b.Input(in)), true)
+			c := b.Compile()
+			if c == nil {
+				t.Fatalf("function %d, wide %v: no code", op, wide)
+			}
+			r := rand.New(rand.NewPCG(1, uint64(op)))
+			for n := range 200 {
+				x, z, want := make([]T, n), make([]T, n+3), make([]T, n)
+				for i := range x {
+					x[i] = T(r.NormFloat64() * 10)
+					if r.IntN(4) == 0 {
+						x[i] = T(special[r.IntN(len(special))])
+					}
+				}
+				for i := range z {
+					z[i] = 7
+				}
+				simd.UnaryOf[T](op)(want, x)
+				run(c, [][]T{x, z}, nil, n, false)
+				for i := range want {
+					if !same(z[i], want[i]) {
+						t.Fatalf("function %d of %v, wide %v, element %d of %d: got %v, want %v", op, x[i], wide, i, n, z[i], want[i])
+					}
+				}
+				for i, v := range z[n:] {
+					if v != 7 {
+						t.Fatalf("function %d, wide %v: element %d behind the %d is %v", op, wide, i, n, v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// reference computes nodes for one element.
+type reference[T simd.Float] struct {
+	b      *Builder
+	values []T
+	masks  []bool
+}
+
+func bitsOf[T simd.Float](v T) uint64 {
+	if double[T]() {
+		return math.Float64bits(float64(v))
+	}
+	return uint64(math.Float32bits(float32(v)))
+}
+
+func fromBits[T simd.Float](b uint64) T {
+	if double[T]() {
+		return T(math.Float64frombits(b))
+	}
+	return T(math.Float32frombits(uint32(b)))
+}
+
+// eval computes all nodes for element i. Stores go to slices.
+func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
+	r.values, r.masks = make([]T, len(r.b.nodes)), make([]bool, len(r.b.nodes))
+	for k, d := range r.b.nodes {
+		var x, y, z T
+		if d.a >= 0 {
+			x = r.values[d.a]
+		}
+		if d.b >= 0 {
+			y = r.values[d.b]
+		}
+		if d.c >= 0 {
+			z = r.values[d.c]
+		}
+		v, m := T(0), false
+		switch d.op {
+		case opInput:
+			v = slices[d.at][i]
+		case opLanes:
+			v = slices[d.at][i%64]
+		case opScalar:
+			v = scalars[d.at]
+		case opConstant:
+			v = fromBits[T](d.bits)
+		case opAdd:
+			v = x + y
+		case opSub:
+			v = x - y
+		case opMul:
+			v = x * y
+		case opDiv:
+			v = x / y
+		case opAbove:
+			if v = y; x > y {
+				v = x
+			}
+		case opBelow:
+			if v = y; x < y {
+				v = x
+			}
+		case opAnd:
+			v = fromBits[T](bitsOf(x) & bitsOf(y))
+		case opOr:
+			v = fromBits[T](bitsOf(x) | bitsOf(y))
+		case opXor:
+			v = fromBits[T](bitsOf(x) ^ bitsOf(y))
+		case opAddInt:
+			v = fromBits[T](bitsOf(x) + bitsOf(y))
+		case opSubInt:
+			v = fromBits[T](bitsOf(x) - bitsOf(y))
+		case opSqrt:
+			v = T(math.Sqrt(float64(x)))
+		case opRound:
+			switch d.imm {
+			case elementary.ToNearest:
+				v = T(math.RoundToEven(float64(x)))
+			case elementary.ToFloor:
+				v = T(math.Floor(float64(x)))
+			default:
+				v = T(math.Ceil(float64(x)))
+			}
+		case opUp:
+			v = fromBits[T](bitsOf(x) << d.imm)
+		case opDown:
+			v = fromBits[T](bitsOf(x) >> d.imm)
+		case opCompare:
+			switch d.imm {
+			case elementary.Equal:
+				m = x == y
+			case elementary.Unequal:
+				m = x != y
+			case elementary.Less:
+				m = x < y
+			case elementary.AtMost:
+				m = x <= y
+			case elementary.AtLeast:
+				m = x >= y
+			case elementary.Greater:
+				m = x > y
+			case elementary.Unordered:
+				m = x != x || y != y
+			}
+		case opSigns:
+			m = bitsOf(x)>>(8*unsafe.Sizeof(x)-1) == 1
+		case opBoth:
+			m = r.masks[d.a] && r.masks[d.b]
+		case opEither:
+			m = r.masks[d.a] || r.masks[d.b]
+		case opTruth:
+			if r.masks[d.a] {
+				v = 1
+			}
+		case opChoose:
+			if v = z; r.masks[d.a] {
+				v = y
+			}
+		case opStore:
+			slices[d.at][i] = x
+		case opFold:
+			slices[d.at][i%64] = x
+		default:
+			panic(fmt.Sprint("operation ", d.op))
+		}
+		r.values[k], r.masks[k] = v, m
+	}
+}
+
+// program makes a loop of random operations. Bits of NaN differ by the order of operands, so no operation on bits sees a NaN's payload.
+func program(r *rand.Rand, b *Builder, length int) (inputs, outputs int) {
+	inputs, outputs = 1+r.IntN(4), 1+r.IntN(3)
+	scalars := r.IntN(4)
+	var values []Value
+	var masks []Mask
+	for range inputs {
+		values = append(values, b.Input(b.Pointer()))
+	}
+	for range scalars {
+		values = append(values, b.Argument(b.Scalar()))
+	}
+	values = append(values, b.Number(0.75), b.Number(-3))
+	fold := -1
+	if r.IntN(2) == 0 {
+		fold = b.Pointer()
+	}
+	pick := func() Value { return values[r.IntN(len(values))] }
+	for range length {
+		x, y := pick(), pick()
+		switch r.IntN(15) {
+		case 0, 1:
+			values = append(values, b.Add(x, y))
+		case 2:
+			values = append(values, b.Sub(x, y))
+		case 3, 4:
+			values = append(values, b.Mul(x, y))
+		case 5:
+			values = append(values, b.Div(x, y))
+		case 6:
+			values = append(values, b.Above(x, y))
+		case 7:
+			values = append(values, b.Below(x, y))
+		case 8:
+			values = append(values, b.Sqrt(b.And(x, b.Word(1<<(8*b.size()-1)-1))))
+		case 9:
+			values = append(values, b.Round(x, []uint8{elementary.ToNearest, elementary.ToFloor, elementary.ToCeil}[r.IntN(3)]))
+		case 10:
+			values = append(values, b.Xor(x, b.Word(1<<(8*b.size()-1))))
+		case 11:
+			masks = append(masks, b.Compare(x, []uint8{elementary.Equal, elementary.Unequal, elementary.Less, elementary.AtMost,
+				elementary.AtLeast, elementary.Greater, elementary.Unordered}[r.IntN(7)], y))
+		case 12:
+			if len(masks) > 0 {
+				values = append(values, b.Choose(masks[len(masks)-1], x, y))
+			}
+		case 13:
+			if len(masks) > 1 {
+				n := len(masks)
+				masks = append(masks[:n-1], b.Either(masks[n-1], masks[n-2]))
+				values = append(values, b.Truth(b.Both(masks[len(masks)-1], masks[0])))
+			}
+		case 14:
+			// What is a number stays one: bits are moved of what is rounded to a small integer.
+			small := b.Below(b.Above(b.Round(x, elementary.ToNearest), b.Number(-100)), b.Number(100))
+			t := b.Add(small, b.Number(map[bool]float64{false: 0x1.8p23, true: 0x1.8p52}[b.double]))
+			t = b.AddInt(t, b.Word(3))
+			values = append(values, b.Choose(b.Signs(b.Up(t, uint(8*b.size()-1))), x, b.SubInt(b.Down(b.Up(t, 3), 3), b.Word(1))))
+		}
+	}
+	for o := range outputs {
+		b.Store(b.Pointer(), values[len(values)-1-o%len(values)], o == 0)
+	}
+	if fold >= 0 {
+		b.Fold(fold, b.Add(b.Lanes(fold), pick()))
+	}
+	return inputs, outputs
+}
+
+// FuzzLoop compares random loops with what they compute element by element.
+func FuzzLoop(f *testing.F) {
+	for seed := range uint64(60) {
+		f.Add(seed, uint8(seed*7), uint16(seed*13))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, length uint8, n uint16) {
+		compareLoop[float32](t, seed, int(length), int(n%700))
+		compareLoop[float64](t, seed, int(length), int(n%700))
+	})
+}
+
+func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
+	sets(t, func(t testing.TB, wide bool) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		b := NewBuilder(double[T](), wide)
+		program(r, b, length)
+		c := b.Compile()
+		if c == nil {
+			return // more pointers or masks than registers
+		}
+		got := make([][]T, b.pointers)
+		want := make([][]T, b.pointers)
+		for i := range got {
+			for range max(n, 64) + 5 {
+				v := T(r.NormFloat64() * 3)
+				if r.IntN(20) == 0 {
+					v = T(special[r.IntN(len(special))])
+				}
+				got[i] = append(got[i], v)
+			}
+			want[i] = append([]T(nil), got[i]...)
+		}
+		scalars := make([]T, b.scalars)
+		for i := range scalars {
+			scalars[i] = T(r.NormFloat64())
+		}
+		ref := reference[T]{b: b}
+		for i := range n {
+			ref.eval(want, scalars, i)
+		}
+		run(c, got, scalars, n, false)
+		for i := range want {
+			for j := range want[i] {
+				if !same(got[i][j], want[i][j]) {
+					t.Fatalf("seed %d, length %d, wide %v, %T: slice %d, element %d of %d: got %v, want %v", seed, length, wide, T(0), i, j, n, got[i][j], want[i][j])
+				}
+			}
+		}
+	})
+}
+
+// TestLoops compares many random loops.
+func TestLoops(t *testing.T) {
+	for seed := range uint64(3000) {
+		compareLoop[float32](t, seed, int(seed%250), int(seed*31%300))
+		compareLoop[float64](t, seed, int(seed%250), int(seed*31%300))
+	}
+}
+
+// BenchmarkCall is a loop over 16 elements, so what it takes is the call.
+func BenchmarkCall(b *testing.B) {
+	sets(b, func(_ testing.TB, wide bool) {
+		k := NewBuilder(false, wide)
+		x, z := k.Pointer(), k.Pointer()
+		k.Store(z, k.Add(k.Input(x), k.Number(1)), false)
+		c := k.Compile()
+		in, out := make([]float32, 16), make([]float32, 16)
+		a := c.Arguments()
+		b.Run(fmt.Sprint("wide=", wide), func(b *testing.B) {
+			for b.Loop() {
+				a.SetPointer(x, unsafe.Pointer(&in[0]))
+				a.SetPointer(z, unsafe.Pointer(&out[0]))
+				c.Run(a, len(in), false)
+			}
+		})
+	})
+}

@@ -1,0 +1,86 @@
+//go:build linux && amd64
+
+package jit
+
+import (
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// chunk is how many bytes of memory for code are taken from the system at a time.
+const chunk = 1 << 20
+
+// store keeps code. The same code is kept once. It is never given back, since a program has few loops.
+var store struct {
+	sync.Mutex
+	entries         map[string]uintptr
+	writable, codes []byte // two views of the same memory: nothing can be written where code is run
+	used            int
+	failed          bool
+}
+
+// Available reports whether the system lets the program run code that it makes.
+func Available() bool {
+	store.Lock()
+	defer store.Unlock()
+	return reserve(0)
+}
+
+// reserve makes room for n bytes.
+func reserve(n int) bool {
+	if store.failed || n > chunk {
+		return false
+	}
+	if store.codes != nil && store.used+n <= len(store.codes) {
+		return true
+	}
+	writable, codes, err := mapped(chunk)
+	if err != nil {
+		store.failed = store.codes == nil
+		return false
+	}
+	store.writable, store.codes, store.used = writable, codes, 0
+	return true
+}
+
+// mapped returns memory that can be written and the same memory as code.
+func mapped(n int) (writable, codes []byte, err error) {
+	file, err := unix.MemfdCreate("opgen-loops", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unix.Close(file)
+	if err := unix.Ftruncate(file, int64(n)); err != nil {
+		return nil, nil, err
+	}
+	if writable, err = unix.Mmap(file, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return nil, nil, err
+	}
+	if codes, err = unix.Mmap(file, 0, n, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED); err != nil {
+		_ = unix.Munmap(writable)
+		return nil, nil, err
+	}
+	return writable, codes, nil
+}
+
+// install returns the address of code, or 0 if there is no memory for it.
+func install(code []byte) uintptr {
+	store.Lock()
+	defer store.Unlock()
+	if at, ok := store.entries[string(code)]; ok {
+		return at
+	}
+	if !reserve(len(code)) {
+		return 0
+	}
+	copy(store.writable[store.used:], code)
+	at := uintptr(unsafe.Pointer(&store.codes[store.used]))
+	store.used += (len(code) + 63) &^ 63
+	if store.entries == nil {
+		store.entries = map[string]uintptr{}
+	}
+	store.entries[string(code)] = at
+	return at
+}

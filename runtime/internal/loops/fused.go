@@ -1,0 +1,398 @@
+package loops
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/opgen/opgen/runtime/internal/jit"
+	"github.com/opgen/opgen/runtime/internal/simd"
+	"github.com/opgen/opgen/runtime/internal/simd/approx"
+	"github.com/opgen/opgen/runtime/internal/simd/elementary"
+)
+
+// vectors writes operations on vectors of a loop that is compiled to machine code.
+type vectors = elementary.Functions[jit.Value, jit.Mask]
+
+// value is a vector of such a loop.
+type value = jit.Value
+
+// operation says what an instruction computes, element by element, so that it can be a part of a compiled loop.
+type operation[T simd.Float] struct {
+	// compute returns the value for those of the instruction's operands and for numbers.
+	compute func(m *vectors, x, k []value) value
+	// numbers sets the values that are the same in all of a strip, of which there are count.
+	numbers func(s *state[T], k []T)
+	count   int
+	store   *stored[T]
+	// accumulator is the register to which the instruction adds. It is the first of the values that compute gets, and what it returns.
+	accumulator int
+	// lanes says that the result goes to the accumulators of a fold, which are the first of the values.
+	lanes bool
+}
+
+// stored says where in memory a result goes.
+type stored[T simd.Float] struct {
+	tensor, memory int
+	place          string // names the place; elements at the same place of the same memory are the same
+	at             func(*state[T]) int
+	past           bool
+	add            bool // whether the result is added to what is there
+	view           int  // the register that is the strip in memory from then on, or -1
+}
+
+// part is what an instruction that only sets a register to a strip of memory says of it.
+type part struct {
+	memory int
+	place  string
+	fixed  bool // whether the place does not depend on values of tensors
+}
+
+// unaryCode, binaryCode are the operations of package simd that compiled loops have.
+var unaryCode = map[simd.Unary]func(m *vectors, x value) value{
+	simd.Neg: (*vectors).Neg, simd.Abs: (*vectors).Abs, simd.Square: (*vectors).Square, simd.Rsqrt: (*vectors).Rsqrt, simd.Recip: (*vectors).Recip,
+	simd.Sqrt: func(m *vectors, x value) value { return m.Sqrt(x) }, simd.Exp: (*vectors).Exp, simd.Log: (*vectors).Log, simd.Expm1: (*vectors).Expm1,
+	simd.Tanh: (*vectors).Tanh, simd.Sigmoid: (*vectors).Sigmoid, simd.Phi: (*vectors).Phi, simd.Density: (*vectors).Density,
+	simd.Floor: (*vectors).Floor, simd.Ceil: (*vectors).Ceil, simd.Round: (*vectors).Even, simd.Sign: (*vectors).Sign, simd.IsNaN: (*vectors).IsNaN,
+	simd.Not: (*vectors).Not,
+}
+
+var binaryCode = map[simd.Binary]func(m *vectors, x, y value) value{
+	simd.Add: func(m *vectors, x, y value) value { return m.Add(x, y) }, simd.Sub: func(m *vectors, x, y value) value { return m.Sub(x, y) },
+	simd.Mul: func(m *vectors, x, y value) value { return m.Mul(x, y) }, simd.Div: func(m *vectors, x, y value) value { return m.Div(x, y) },
+	simd.Max: (*vectors).Max, simd.Min: (*vectors).Min, simd.Less: (*vectors).Less, simd.AtMost: (*vectors).AtMost, simd.Equal: (*vectors).Equal,
+	simd.Unequal: (*vectors).Unequal, simd.And: (*vectors).All, simd.Or: (*vectors).Any,
+}
+
+// operationOf returns an operation on registers and count numbers.
+func operationOf[T simd.Float](compute func(m *vectors, x, k []value) value, count int, numbers func(s *state[T], k []T)) *operation[T] {
+	return &operation[T]{compute: compute, numbers: numbers, count: count, accumulator: -1}
+}
+
+// does says what the last instruction computes.
+func (z *vectorizer[T]) does(op *operation[T]) { z.strip.code[len(z.strip.code)-1].op = op }
+
+// unaryOperation and binaryOperation return operations, or nil if compiled loops do not have them.
+func unaryOperation[T simd.Float](op simd.Unary) *operation[T] {
+	f, ok := unaryCode[op]
+	if !ok {
+		return nil
+	}
+	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0]) }, 0, nil)
+}
+
+// binaryOperation takes the first operand, the second, or none from a number.
+func binaryOperation[T simd.Float](op simd.Binary, first, second func(*state[T]) float64) *operation[T] {
+	f, ok := binaryCode[op]
+	switch {
+	case !ok:
+		return nil
+	case first != nil:
+		return operationOf(func(m *vectors, x, k []value) value { return f(m, k[0], x[0]) }, 1, func(s *state[T], k []T) { k[0] = T(first(s)) })
+	case second != nil:
+		return operationOf(func(m *vectors, x, k []value) value { return f(m, x[0], k[0]) }, 1, func(s *state[T], k []T) { k[0] = T(second(s)) })
+	}
+	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0], x[1]) }, 0, nil)
+}
+
+// mostNumbers is how many numbers a compiled loop takes at most.
+const mostNumbers = 32
+
+// fewest is of how many instructions a compiled loop is made at least. Single ones are functions of package simd.
+const fewest = 2
+
+// fuser joins instructions of a strip that follow one another to compiled loops.
+type fuser[T simd.Float] struct {
+	c    *compiler[T]
+	p    *strip[T]
+	uses map[int]int // how many instructions use a register
+	out  []instruction[T]
+
+	pending []instruction[T]
+
+	numbers int
+	open    []openBranch
+}
+
+// openBranch is a branch whose instructions are not all there yet.
+type openBranch struct{ at, last int }
+
+// fuse joins what it can.
+func (c *compiler[T]) fuse(p *strip[T]) {
+	bytes := simd.Vector()
+	if bytes == 0 || !jit.Available() {
+		return
+	}
+	f := &fuser[T]{c: c, p: p, uses: map[int]int{}}
+	for _, in := range p.code {
+		for _, r := range slices.Compact(slices.Sorted(slices.Values(in.uses))) {
+			f.uses[r]++
+		}
+	}
+	for i, in := range p.code {
+		for len(f.open) > 0 && i > f.open[len(f.open)-1].last {
+			f.close()
+		}
+		switch {
+		case in.when != nil:
+			f.flush()
+			f.open = append(f.open, openBranch{len(f.out), i + in.skip})
+			f.out = append(f.out, in)
+		case in.part != nil && in.part.fixed:
+			f.out = append(f.out, in)
+		case in.op == nil:
+			f.flush()
+			f.out = append(f.out, in)
+		default:
+			f.join(in)
+		}
+	}
+	for len(f.open) > 0 {
+		f.close()
+	}
+	f.flush()
+	p.code = f.out
+}
+
+// close ends a branch.
+func (f *fuser[T]) close() {
+	f.flush()
+	b := f.open[len(f.open)-1]
+	f.open = f.open[:len(f.open)-1]
+	f.out[b.at].skip = len(f.out) - b.at - 1
+}
+
+// join adds an instruction to those that one loop will compute.
+func (f *fuser[T]) join(in instruction[T]) {
+	if f.conflicts(in) || f.numbers+in.op.count > mostNumbers {
+		f.flush()
+	}
+	f.pending = append(f.pending, in)
+	f.numbers += in.op.count
+}
+
+// partOf returns which memory a register is a part of, or nil.
+func (f *fuser[T]) partOf(r int) *part { return f.p.parts[r] }
+
+// conflicts reports whether an instruction uses memory that pending ones write, or writes what they use, at another place. A strip is written
+// after all of it was read, and a loop writes some elements before it reads others.
+func (f *fuser[T]) conflicts(in instruction[T]) bool {
+	differ := func(memory int, place string, other *part) bool {
+		return other != nil && other.memory == memory && other.place != place
+	}
+	for _, p := range f.pending {
+		if s := p.op.store; s != nil {
+			for _, r := range in.uses {
+				if differ(s.memory, s.place, f.partOf(r)) {
+					return true
+				}
+			}
+			if t := in.op.store; t != nil && t.memory == s.memory && (t.place != s.place || t.add || s.add) {
+				return true
+			}
+		}
+		if t := in.op.store; t != nil {
+			for _, r := range p.uses {
+				if differ(t.memory, t.place, f.partOf(r)) {
+					return true
+				}
+			}
+		}
+	}
+	if t := in.op.store; t != nil {
+		for _, r := range in.uses {
+			if differ(t.memory, t.place, f.partOf(r)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// flush makes a loop of the pending instructions.
+func (f *fuser[T]) flush() {
+	pending := f.pending
+	f.pending, f.numbers = nil, 0
+	for len(pending) > 0 {
+		n := len(pending) // a loop takes as many as registers allow
+		for ; n >= fewest; n /= 2 {
+			if in, ok := f.loop(pending[:n]); ok {
+				f.out = append(f.out, in)
+				break
+			}
+		}
+		if n < fewest {
+			n = 1
+			f.out = append(f.out, pending[0])
+		}
+		pending = pending[n:]
+	}
+}
+
+// fusedLoop is a compiled loop in place of instructions.
+type fusedLoop[T simd.Float] struct {
+	code     *jit.Code
+	number   int // of its arguments in a state
+	inputs   []passedRegister
+	outputs  []passedRegister
+	stores   []passedStore[T]
+	lanes    int // the pointer of the accumulators of a fold, or -1
+	setters  []func(s *state[T], k []T)
+	counts   []int
+	mayLeave bool // whether results may be written past the caches
+}
+
+// passedRegister is a register whose strip a pointer leads to.
+type passedRegister struct{ pointer, register int }
+
+// passedStore is memory that a pointer leads to.
+type passedStore[T simd.Float] struct {
+	pointer int
+	*stored[T]
+}
+
+// loop compiles instructions. It returns false if there is no code for so many.
+func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
+	double := unsafe.Sizeof(T(0)) == 8
+	b := jit.NewBuilder(double, simd.Vector() == 64)
+	m := &vectors{Machine: b, Constants: &approx.Single, Double: double}
+	if double {
+		m.Constants = &approx.Double
+	}
+	l := &fusedLoop[T]{number: len(f.c.loops), lanes: -1}
+	in := instruction[T]{def: -1}
+	values, used := map[int]value{}, map[int]int{}
+	inputs := map[int]bool{}
+	for _, p := range pending {
+		for _, r := range slices.Compact(slices.Sorted(slices.Values(p.uses))) {
+			used[r]++
+		}
+	}
+	input := func(r int) value {
+		v, ok := values[r]
+		if !ok {
+			p := b.Pointer()
+			l.inputs = append(l.inputs, passedRegister{p, r})
+			v = b.Input(p)
+			values[r] = v
+			inputs[r] = true
+		}
+		return v
+	}
+	var k []value
+	for _, p := range pending {
+		op := p.op
+		k = k[:0]
+		for range op.count {
+			k = append(k, b.Argument(b.Scalar()))
+		}
+		if op.count > 0 {
+			l.setters, l.counts = append(l.setters, op.numbers), append(l.counts, op.count)
+		}
+		var x []value
+		switch {
+		case op.accumulator >= 0:
+			x = append(x, input(op.accumulator))
+		case op.lanes:
+			if l.lanes >= 0 {
+				return in, false
+			}
+			l.lanes = b.Pointer()
+			x = append(x, b.Lanes(l.lanes))
+		}
+		for _, r := range p.uses {
+			x = append(x, input(r))
+		}
+		v := op.compute(m, x, k)
+		if p.def >= 0 {
+			values[p.def] = v
+		}
+		switch {
+		case op.accumulator >= 0:
+			values[op.accumulator] = v
+		case op.lanes:
+			b.Fold(l.lanes, v)
+		}
+		if t := op.store; t != nil {
+			pointer := b.Pointer()
+			if t.add {
+				v = b.Add(b.Input(pointer), v)
+			}
+			b.Store(pointer, v, t.past)
+			l.stores = append(l.stores, passedStore[T]{pointer, t})
+			l.mayLeave = l.mayLeave || t.past
+		}
+	}
+	done := map[int]bool{}
+	for _, p := range slices.Backward(pending) {
+		r := p.def
+		if p.op.accumulator >= 0 {
+			r = p.op.accumulator
+		} else if r >= 0 && (f.p.views[r] || f.uses[r] > 0 && used[r] == f.uses[r] && !slices.Contains(f.p.lasting, r)) {
+			r = -1 // memory has it, or only this loop uses it
+		}
+		if r < 0 || done[r] {
+			continue
+		}
+		done[r] = true
+		pointer := b.Pointer()
+		b.Store(pointer, values[r], false)
+		l.outputs = append(l.outputs, passedRegister{pointer, r})
+	}
+	if l.code = b.Compile(); l.code == nil {
+		return in, false
+	}
+	f.c.loops = append(f.c.loops, l.code)
+	in.run = l.run
+	for r := range inputs {
+		in.uses = append(in.uses, r)
+	}
+	slices.Sort(in.uses)
+	for _, o := range l.outputs {
+		in.defs = append(in.defs, o.register)
+	}
+	return in, true
+}
+
+// run runs the loop on n elements.
+func (l *fusedLoop[T]) run(s *state[T], n int) {
+	if n == 0 {
+		return
+	}
+	a := s.arguments[l.number]
+	for _, p := range l.inputs {
+		a.SetPointer(p.pointer, unsafe.Pointer(unsafe.SliceData(s.regs[p.register][:n])))
+	}
+	past := l.mayLeave && s.past
+	for i := range l.stores {
+		t := &l.stores[i]
+		at := t.at(s)
+		out := s.mem[t.tensor].same[at : at+n]
+		a.SetPointer(t.pointer, unsafe.Pointer(unsafe.SliceData(out)))
+		if t.view >= 0 {
+			s.regs[t.view] = out
+		}
+		past = past && (!t.past || l.code.Aligned(unsafe.Pointer(unsafe.SliceData(out))))
+	}
+	for _, p := range l.outputs {
+		a.SetPointer(p.pointer, unsafe.Pointer(unsafe.SliceData(s.regs[p.register][:n])))
+	}
+	if l.lanes >= 0 {
+		a.SetPointer(l.lanes, unsafe.Pointer(&s.lanes))
+	}
+	if len(l.setters) > 0 {
+		k := 0
+		for i, set := range l.setters {
+			set(s, s.numbers[:l.counts[i]])
+			for _, v := range s.numbers[:l.counts[i]] {
+				if unsafe.Sizeof(v) == 4 {
+					l.code.SetSingle(a, k, math.Float32bits(float32(v)))
+				} else {
+					l.code.SetDouble(a, k, math.Float64bits(float64(v)))
+				}
+				k++
+			}
+		}
+	}
+	l.code.Run(a, n, past)
+}
