@@ -29,6 +29,7 @@ var benchmarks = []struct {
 	{"adamw", `{}`, map[string][]int{"weight": {4 << 20}, "grad": {4 << 20}}},
 	{"sgd", `{"lr": 0.1, "momentum": 0.9}`, map[string][]int{"weight": {4 << 20}, "grad": {4 << 20}}},
 	{"layer_norm", `{"axes": [1]}`, map[string][]int{"input": {4096, 1024}}},
+	{"layer_norm", `{"axes": [1]}`, map[string][]int{"input": {16384, 256}}},
 	{"rms_norm", `{"axes": [1]}`, map[string][]int{"input": {4096, 1024}}},
 	{"softmax", `{"dim": 1}`, map[string][]int{"input": {4096, 1024}}},
 	{"softmax", `{"dim": 1}`, map[string][]int{"input": {64, 1024, 64}}},

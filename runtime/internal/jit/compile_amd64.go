@@ -1,7 +1,18 @@
 package jit
 
+import (
+	"maps"
+	"slices"
+)
+
 // longest is how many instructions the body of the main loop has at most, if it takes several vectors at a time.
 const longest = 160
+
+// accumulators is how many accumulators a fold has, as in package simd.
+const accumulators = 64
+
+// reserved is the holder of registers that a body may not take.
+const reserved = -2
 
 // mostVectors is how many vectors the main loop takes at most at a time.
 const mostVectors = 4
@@ -140,28 +151,19 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 		}
 	}
 	unroll = 1
-	for u := mostVectors; u > 1; u /= 2 {
-		if u*count > longest {
+	for u := mostVectors; u >= 1; u /= 2 {
+		if u > 1 && u*count > longest {
 			continue
 		}
-		code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
-		c.compareWord(8 * mainEnd)
-		out := c.jump(atLeast)
-		start := len(c.code)
-		if c.body(u, false, past, false) {
-			c.addWord(rax, u*c.bytes())
-			c.compareWord(8 * mainEnd)
-			c.back(below, start)
-			c.land(out)
-			unroll = u
+		if n := c.main(u, past); n > 0 {
+			unroll = n
 			break
 		}
-		c.code, c.constants, c.fixes = c.code[:code], c.constants[:constants], c.fixes[:fixes]
 	}
 	c.compareWord(8 * singleEnd)
 	out := c.jump(atLeast)
 	start := len(c.code)
-	if !c.body(1, false, past, true) {
+	if !c.body(way{unroll: 1, past: past, spills: true}) {
 		return 0, false
 	}
 	c.addWord(rax, c.bytes())
@@ -175,13 +177,65 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	} else {
 		c.vector(c.move(0x10), 15, none, operand{register: none, memory: at(rdi, 8*tailLanes)}, 0, false, 0)
 	}
-	if !c.body(1, true, false, true) {
+	if !c.body(way{unroll: 1, masked: true, spills: true}) {
 		return 0, false
 	}
 	c.land(out)
 	c.put(0xc5, 0xf8, 0x77) // vzeroupper
 	c.put(0xc3)             // ret
 	return unroll, true
+}
+
+// main writes the main loop, in which a body takes u vectors at a time. It returns how many vectors the loop takes at a time, or 0 if registers do not
+// suffice, or if the loop over single vectors does as well. Accumulators of folds stay in registers.
+func (c *compiler) main(u int, past bool) int {
+	code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
+	registers := 16
+	if c.wide {
+		registers = 32
+	}
+	lanes := map[int]int{} // the first register of the accumulators at a pointer
+	vectors := accumulators / c.width()
+	for i := range c.nodes {
+		if d := &c.nodes[i]; c.live[i] && d.op == opFold {
+			if _, ok := lanes[d.at]; !ok {
+				registers -= vectors
+				lanes[d.at] = registers
+			}
+		}
+	}
+	if registers < 6 {
+		lanes, registers = map[int]int{}, 0
+	}
+	all := u
+	if len(lanes) > 0 {
+		all = vectors
+	} else if u == 1 {
+		return 0
+	}
+	c.compareWord(8 * mainEnd)
+	out := c.jump(atLeast)
+	move := func(code byte) {
+		for _, p := range slices.Sorted(maps.Keys(lanes)) {
+			for i := range vectors {
+				c.vector(c.move(code), lanes[p]+i, none, operand{register: none, memory: at(free[p], i*c.bytes())}, 0, false, 0)
+			}
+		}
+	}
+	move(0x10)
+	start := len(c.code)
+	for first := 0; first < all; first += u {
+		if !c.body(way{unroll: min(u, all), first: first, past: past, lanes: lanes}) {
+			c.code, c.constants, c.fixes = c.code[:code], c.constants[:constants], c.fixes[:fixes]
+			return 0
+		}
+	}
+	c.addWord(rax, all*c.bytes())
+	c.compareWord(8 * mainEnd)
+	c.back(below, start)
+	move(0x11)
+	c.land(out)
+	return all
 }
 
 // real returns an instruction that has a form for each element type.
@@ -212,12 +266,18 @@ func (c *compiler) maskedMove(code byte) instruction {
 	return instruction{prefix: 1, table: 2, code: code + b2(c.double)}
 }
 
+// way says how a body goes through the nodes.
+type way struct {
+	unroll, first int         // how many vectors it takes, and how many ones before them the loop has taken already
+	masked, past  bool        // whether it takes the elements of the mask only, and stores past the caches
+	spills        bool        // whether values may be kept in memory
+	lanes         map[int]int // the first registers of accumulators, by pointer; those of others are in memory
+}
+
 // body is the code of one way through the nodes.
 type body struct {
 	*compiler
-	unroll       int
-	masked, past bool
-	spills       bool // whether values may be kept in memory
+	way
 
 	holders [32]int      // what registers hold, or none
 	masks   [8]int       // what mask registers hold, or none
@@ -237,11 +297,15 @@ func (b *body) value(i int32, u int) int {
 }
 
 // body writes the code for some vectors, and reports whether there are enough registers.
-func (c *compiler) body(unroll int, masked, past, spills bool) bool {
-	b := &body{compiler: c, unroll: unroll, masked: masked, past: past, spills: spills, where: map[int]int{}, kept: map[int]int{},
-		left: make([][]int32, len(c.nodes))}
+func (c *compiler) body(w way) bool {
+	b := &body{compiler: c, way: w, where: map[int]int{}, kept: map[int]int{}, left: make([][]int32, len(c.nodes))}
 	for i := range b.holders {
 		b.holders[i] = none
+	}
+	for _, r := range w.lanes {
+		for i := range accumulators / c.width() {
+			b.holders[r+i] = reserved
+		}
 	}
 	for i := range b.masks {
 		b.masks[i] = none
@@ -251,14 +315,14 @@ func (c *compiler) body(unroll int, masked, past, spills bool) bool {
 		if !c.live[i] {
 			continue
 		}
-		lanes = lanes || c.nodes[i].op == opLanes || c.nodes[i].op == opFold
+		lanes = lanes || len(w.lanes) == 0 && (c.nodes[i].op == opLanes || c.nodes[i].op == opFold)
 		registers, last := c.operandsOf(i)
 		for _, o := range registers {
 			if o != none {
 				b.left[o] = append(b.left[o], int32(i))
 			}
 		}
-		if last != none && !c.inMemory(last, masked) {
+		if last != none && !c.inMemory(last, w.masked) {
 			b.left[last] = append(b.left[last], int32(i))
 		}
 	}
@@ -273,7 +337,7 @@ func (c *compiler) body(unroll int, masked, past, spills bool) bool {
 		case opConstant, opScalar, opInput, opLanes:
 			continue // when they are used first
 		}
-		for u := range unroll {
+		for u := range w.unroll {
 			if !b.emit(int32(i), u) {
 				return false
 			}
@@ -285,6 +349,9 @@ func (c *compiler) body(unroll int, masked, past, spills bool) bool {
 
 // register returns the register of a value. It is loaded if it is not there.
 func (b *body) register(i int32, u int) int {
+	if r, ok := b.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
+		return r + b.first + u
+	}
 	v := b.value(i, u)
 	if r, ok := b.where[v]; ok {
 		b.pinned[v] = true
@@ -340,7 +407,7 @@ func (b *body) memory(i int32, u int) operand {
 
 // place returns the elements at a pointer.
 func (b *body) place(d *node, u int) memory {
-	m := memory{base: free[d.at], index: rax, offset: u * b.bytes(), constant: none}
+	m := memory{base: free[d.at], index: rax, offset: (b.first + u) * b.bytes(), constant: none}
 	if d.op == opLanes || d.op == opFold {
 		m.index = rdx
 	}
@@ -349,6 +416,9 @@ func (b *body) place(d *node, u int) memory {
 
 // last returns the operand of an instruction that may be in memory.
 func (b *body) last(i int32, u int) (operand, bool) {
+	if _, ok := b.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
+		return inRegister(b.register(i, u)), true
+	}
 	if b.inMemory(i, b.masked) {
 		if _, ok := b.where[b.value(i, u)]; !ok {
 			return b.memory(i, u), true
@@ -379,7 +449,7 @@ func (b *body) take(v int) int {
 	victim, farthest := none, int32(-1)
 	for r := range n {
 		h := b.holders[r]
-		if b.pinned[h] {
+		if h == reserved || b.pinned[h] {
 			continue
 		}
 		next := int32(len(b.nodes))
@@ -500,6 +570,10 @@ func (b *body) emit(i int32, u int) bool {
 
 // store writes a store.
 func (b *body) store(d *node, r, u int) {
+	if z, ok := b.lanes[d.at]; ok && d.op == opFold {
+		b.vector(b.move(0x10), z+b.first+u, none, inRegister(r), 0, false, 0)
+		return
+	}
 	m := operand{register: none, memory: b.place(d, u)}
 	switch {
 	case b.masked && b.wide:

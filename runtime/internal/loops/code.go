@@ -10,8 +10,9 @@ type instruction[T simd.Float] struct {
 	defs []int // the registers that a compiled loop sets
 	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An instruction with a part only sets its
 	// register to a part of memory.
-	op   *operation[T]
-	part *part
+	op       *operation[T]
+	compiled bool // whether the instruction is a compiled loop
+	part     *part
 	// when and skip make a branch: where the condition fails, the next instructions are left out.
 	when func(*state[T]) bool
 	skip int
@@ -31,6 +32,21 @@ type strip[T simd.Float] struct {
 	parts   map[int]*part // which memory views are parts of
 	// replaced are registers whose operations other instructions compute, too.
 	replaced map[int]bool
+	// length is how many elements the code takes at most.
+	length int
+}
+
+// loopLength is how many elements code takes that keeps all values in registers.
+const loopLength = 16 * stripLength
+
+// limit sets the length of the code. Values in buffers, and instructions that use those of a state, take a strip.
+func (p *strip[T]) limit() {
+	p.length = loopLength
+	for _, in := range p.code {
+		if len(p.buffer) > 0 || in.when == nil && in.part == nil && !in.compiled {
+			p.length = stripLength
+		}
+	}
 }
 
 // exec runs the code on n elements from where the variables of a state stand.

@@ -14,6 +14,8 @@ type columns[T simd.Float] struct {
 	strip loop[T]
 	inner nest[T] // the reduced indices
 	sums  []*columnSum[T]
+	// joint is code that computes all sums in one way through the elements, or nil.
+	joint *strip[T]
 }
 
 // columnSum is a reduction.
@@ -63,6 +65,7 @@ const flushed = 64
 func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	r := k.bundle.folds[0]
 	u := &columns[T]{outer: k.loops(k.free(), v), strip: k.loop(v), inner: k.loops(r.Vars, nil)}
+	var folds []*term.Reduction
 	for i, st := range k.bundle.statements {
 		f := k.bundle.folds[i]
 		to := map[*term.Variable]*term.Term{}
@@ -72,8 +75,28 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 		g := *f
 		g.Body, g.Guard = f.Body.Substitute(to), f.Guard.Substitute(to)
 		u.sums = append(u.sums, k.columnSum(st, &g, v, i))
+		folds = append(folds, &g)
 	}
+	u.joint = k.jointColumns(u.sums, folds, v)
 	return u
+}
+
+// jointColumns returns code for several sums at once, whose values share what they read. It returns nil if others are among them.
+func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduction, v *term.Variable) *strip[T] {
+	if len(folds) < 2 || len(folds) > mostSums {
+		return nil
+	}
+	z := newVectorizer(k.compiler, v)
+	for i, r := range folds {
+		if r.Kind != "sum" && r.Kind != "mean" || r.Guard != nil || !r.Body.Uses(v) {
+			return nil
+		}
+		acc := sums[i].passes[0].acc
+		z.strip.views[acc] = true
+		z.accumulate(acc, simd.Add, r, v, func(_ *vectorizer[T], x operand[T]) operand[T] { return x })
+	}
+	k.finish(&z.strip)
+	return &z.strip
 }
 
 func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
@@ -157,25 +180,30 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	whole := r
 	r, begin, end := z.around(r)
 	begin()
-	b := body(r)
-	if op == simd.Add && r.Guard == nil && r.Kind != "variance" && r.Kind != "logsumexp" && b.Op == term.Multiply && b.Args[0].Uses(v) {
-		x, y := z.real(b.Args[0]), z.real(b.Args[1])
-		z.addProduct(p.acc, x, y)
-	} else {
-		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}))
-		fold := simd.BinaryOf[T](op)
-		z.emit(-1, func(s *state[T], n int) { fold(s.regs[p.acc][:n], s.regs[p.acc][:n], s.regs[x][:n]) }, x)
-		if o := binaryOperation[T](op, nil, nil); o != nil {
-			o.accumulator = p.acc
-			z.does(o)
-		}
-	}
+	z.accumulate(p.acc, op, r, v, of)
 	end()
 	p.code = z.strip
 	if op == simd.Add && r.Kind != "variance" && r.Kind != "logsumexp" {
-		p.direct = k.directRows(whole, b, v)
+		p.direct = k.directRows(whole, body(r), v)
 	}
 	return p
+}
+
+// accumulate emits code that folds a value into an accumulator.
+func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v *term.Variable, of func(*vectorizer[T], operand[T]) operand[T]) {
+	b := body(r)
+	if op == simd.Add && r.Guard == nil && r.Kind != "variance" && r.Kind != "logsumexp" && b.Op == term.Multiply && b.Args[0].Uses(v) {
+		x, y := z.real(b.Args[0]), z.real(b.Args[1])
+		z.addProduct(acc, x, y)
+	} else {
+		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}))
+		fold := simd.BinaryOf[T](op)
+		z.emit(-1, func(s *state[T], n int) { fold(s.regs[acc][:n], s.regs[acc][:n], s.regs[x][:n]) }, x)
+		if o := binaryOperation[T](op, nil, nil); o != nil {
+			o.accumulator = acc
+			z.does(o)
+		}
+	}
 }
 
 // directRows returns where the rows are that a reduction over one index adds, if they are parts of a tensor.
@@ -332,6 +360,15 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 	count := 0
 	u.inner.each(s, 0, 0, 0, func(s *state[T]) {
 		count++
+		if u.joint != nil {
+			u.joint.exec(s, n)
+			if count%flushed == 0 {
+				for _, f := range u.sums {
+					f.passes[0].flush(s, n)
+				}
+			}
+			return
+		}
 		for _, f := range u.sums {
 			if i < len(f.passes) {
 				p := f.passes[i]

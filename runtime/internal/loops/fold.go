@@ -134,6 +134,8 @@ type rows[T simd.Float] struct {
 	inner nest[T] // the reduced indices but the last
 	last  loop[T]
 	sums  []*rowSum[T]
+	// joint is code that computes all sums in one way through the elements, or nil.
+	joint *strip[T]
 }
 
 // rowSum is a reduction, or several sums that are computed at once.
@@ -165,6 +167,7 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	r := k.bundle.folds[0]
 	u.inner = k.loops(r.Vars, v)
 	u.last = k.loop(v)
+	var folds []*term.Reduction
 	for i, st := range k.bundle.statements {
 		f := k.bundle.folds[i]
 		to := map[*term.Variable]*term.Term{}
@@ -174,8 +177,38 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 		g := *f
 		g.Body, g.Guard = f.Body.Substitute(to), f.Guard.Substitute(to)
 		u.sums = append(u.sums, k.rowSum(st, &g, v))
+		folds = append(folds, &g)
 	}
+	u.joint = k.joint(folds, v)
 	return u
+}
+
+// joint returns code for several sums at once, whose values share what they read. It returns nil if others are among them.
+func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable) *strip[T] {
+	if len(folds) < 2 || len(folds) > mostSums {
+		return nil
+	}
+	z := newVectorizer(k.compiler, v)
+	for i, r := range folds {
+		if r.Kind != "sum" && r.Kind != "mean" || r.Guard != nil || !r.Body.Uses(v) {
+			return nil
+		}
+		if b := r.Body; b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
+			x, y := z.real(b.Args[0]), z.real(b.Args[1])
+			z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[i], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
+			op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(x[0], m.Mul(x[1], x[2])) }, 0, nil)
+			op.lanes = i
+			z.does(op)
+			continue
+		}
+		x := z.vector(z.real(r.Body))
+		z.emit(-1, func(s *state[T], n int) { simd.SumInto(&s.lanes[i], s.regs[x][:n]) }, x)
+		op := folding[T](simd.Add)
+		op.lanes = i
+		z.does(op)
+	}
+	k.finish(&z.strip)
+	return &z.strip
 }
 
 // rowSum compiles one reduction.
@@ -196,19 +229,19 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 		if len(r.At) > 0 {
 			mean := k.real(r.At[0])
 			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
-				simd.SquaresInto(&s.lanes, x, T(mean(s)))
+				simd.SquaresInto(&s.lanes[0], x, T(mean(s)))
 			}, squares(func(s *state[T]) T { return T(mean(s)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
 			break
 		}
 		mean := k.sumPass(r, v)
 		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
-			simd.SquaresInto(&s.lanes, x, T(s.folded[0]/float64(s.count)))
+			simd.SquaresInto(&s.lanes[0], x, T(s.folded[0]/float64(s.count)))
 		}, squares(func(s *state[T]) T { return T(s.folded[0] / float64(s.count)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
 	case "logsumexp":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max"), k.pass(r, v, func(s *state[T], x []T) {
-			simd.ExpInto(&s.lanes, x, T(s.folded[0]))
+			simd.ExpInto(&s.lanes[0], x, T(s.folded[0]))
 		}, operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], m.Exp(m.Sub(x[1], k[0]))) }, 1,
 			func(s *state[T], k []T) { k[0] = T(s.folded[0]) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 {
@@ -218,7 +251,7 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			return of[0] + math.Log(of[1])
 		}
 	case "prod":
-		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes, x) }, folding[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
+		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes[0], x) }, folding[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
 	case "any":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max")}
 		out.passes[0].unit = 0
@@ -267,7 +300,7 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 	begin()
 	x := z.vector(z.real(body(r)))
 	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
-	op.lanes = true
+	op.lanes = 0
 	z.does(op)
 	end()
 	k.finish(&z.strip)
@@ -286,23 +319,23 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 	if b := r.Body; b != nil && r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 		z := newVectorizer(k.compiler, v)
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
-		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes, s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
+		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[0], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
 		op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(x[0], m.Mul(x[1], x[2])) }, 0, nil)
-		op.lanes = true
+		op.lanes = 0
 		z.does(op)
 		k.finish(&z.strip)
 		return &rowPass[T]{code: z.strip, last: (*simd.Lanes[T]).Sum, both: plus}
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes, x) }, folding[T](simd.Add), 0, (*simd.Lanes[T]).Sum, plus, 0)
+	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, folding[T](simd.Add), 0, (*simd.Lanes[T]).Sum, plus, 0)
 }
 
 // extremePass compiles a maximum or a minimum.
 func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
 	if kind == "min" {
-		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes, x) }, folding[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
+		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes[0], x) }, folding[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
 			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes, x) }, folding[T](simd.Max), T(math.Inf(-1)), (*simd.Lanes[T]).Max,
+	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes[0], x) }, folding[T](simd.Max), T(math.Inf(-1)), (*simd.Lanes[T]).Max,
 		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
 }
 
@@ -343,10 +376,44 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		if u.joint != nil {
+			u.sumAll(s)
+			return
+		}
 		for _, f := range u.sums {
 			u.sum(s, f)
 		}
 	})
+}
+
+// sumAll computes all sums at once.
+func (u *rows[T]) sumAll(s *state[T]) {
+	var totals [mostSums]float64
+	n := 0
+	lo, hi := u.last.limits(s, 0, 0)
+	row := func(s *state[T]) {
+		for at := lo; at < hi; at += stripLength {
+			s.vars[u.last.place] = at
+			for i := range u.sums {
+				s.lanes[i] = simd.Lanes[T]{}
+			}
+			m := min(stripLength, hi-at)
+			u.joint.exec(s, m)
+			for i := range u.sums {
+				totals[i] += float64(s.lanes[i].Sum())
+			}
+			n += m
+		}
+	}
+	if len(u.inner.loops) == 0 {
+		row(s)
+	} else {
+		u.inner.each(s, 0, 0, 0, row)
+	}
+	for i, f := range u.sums {
+		s.folded[0], s.count = totals[i], n
+		f.give(s, f.finish(s, s.folded[:], n))
+	}
 }
 
 // sum computes one reduction.
@@ -358,7 +425,7 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 		row := func(s *state[T]) {
 			for at := lo; at < hi; at += stripLength {
 				s.vars[u.last.place] = at
-				s.lanes = p.first
+				s.lanes[0] = p.first
 				m := min(stripLength, hi-at)
 				if p.at != nil {
 					i := p.at(s)
@@ -366,7 +433,7 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 				} else {
 					p.code.exec(s, m)
 				}
-				total = p.both(total, float64(p.last(&s.lanes)))
+				total = p.both(total, float64(p.last(&s.lanes[0])))
 				n += m
 			}
 		}

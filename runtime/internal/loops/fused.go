@@ -27,8 +27,8 @@ type operation[T simd.Float] struct {
 	store   *stored[T]
 	// accumulator is the register to which the instruction adds. It is the first of the values that compute gets, and what it returns.
 	accumulator int
-	// lanes says that the result goes to the accumulators of a fold, which are the first of the values.
-	lanes bool
+	// lanes is the number of the fold to whose accumulators the result goes, and -1 if it does not. They are the first of the values.
+	lanes int
 }
 
 // stored says where in memory a result goes.
@@ -66,7 +66,7 @@ var binaryCode = map[simd.Binary]func(m *vectors, x, y value) value{
 
 // operationOf returns an operation on registers and count numbers.
 func operationOf[T simd.Float](compute func(m *vectors, x, k []value) value, count int, numbers func(s *state[T], k []T)) *operation[T] {
-	return &operation[T]{compute: compute, numbers: numbers, count: count, accumulator: -1}
+	return &operation[T]{compute: compute, numbers: numbers, count: count, accumulator: -1, lanes: -1}
 }
 
 // does says what the last instruction computes.
@@ -98,8 +98,17 @@ func binaryOperation[T simd.Float](op simd.Binary, first, second func(*state[T])
 // mostNumbers is how many numbers a compiled loop takes at most.
 const mostNumbers = 32
 
-// fewest is of how many instructions a compiled loop is made at least. Single ones are functions of package simd.
-const fewest = 2
+// mostSums is how many reductions one loop computes at most.
+const mostSums = 4
+
+// fewest is of how many instructions a compiled loop is made at least. A single one is a function of package simd, which does as well unless the
+// result goes to memory.
+func fewest[T simd.Float](pending []instruction[T]) int {
+	if len(pending) == 1 && pending[0].op.store != nil && len(pending[0].uses)+pending[0].op.count > 0 {
+		return 1
+	}
+	return 2
+}
 
 // fuser joins instructions of a strip that follow one another to compiled loops.
 type fuser[T simd.Float] struct {
@@ -215,13 +224,14 @@ func (f *fuser[T]) flush() {
 	f.pending, f.numbers = nil, 0
 	for len(pending) > 0 {
 		n := len(pending) // a loop takes as many as registers allow
-		for ; n >= fewest; n /= 2 {
+		least := fewest(pending)
+		for ; n >= least; n /= 2 {
 			if in, ok := f.loop(pending[:n]); ok {
 				f.out = append(f.out, in)
 				break
 			}
 		}
-		if n < fewest {
+		if n < least {
 			n = 1
 			f.out = append(f.out, pending[0])
 		}
@@ -236,7 +246,7 @@ type fusedLoop[T simd.Float] struct {
 	inputs   []passedRegister
 	outputs  []passedRegister
 	stores   []passedStore[T]
-	lanes    int // the pointer of the accumulators of a fold, or -1
+	lanes    []passedRegister // folds to whose accumulators pointers lead
 	setters  []func(s *state[T], k []T)
 	counts   []int
 	mayLeave bool // whether results may be written past the caches
@@ -259,7 +269,7 @@ func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
 	if double {
 		m.Constants = &approx.Double
 	}
-	l := &fusedLoop[T]{number: len(f.c.loops), lanes: -1}
+	l := &fusedLoop[T]{number: len(f.c.loops)}
 	in := instruction[T]{def: -1}
 	values, used := map[int]value{}, map[int]int{}
 	inputs := map[int]bool{}
@@ -293,12 +303,9 @@ func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
 		switch {
 		case op.accumulator >= 0:
 			x = append(x, input(op.accumulator))
-		case op.lanes:
-			if l.lanes >= 0 {
-				return in, false
-			}
-			l.lanes = b.Pointer()
-			x = append(x, b.Lanes(l.lanes))
+		case op.lanes >= 0:
+			l.lanes = append(l.lanes, passedRegister{b.Pointer(), op.lanes})
+			x = append(x, b.Lanes(l.lanes[len(l.lanes)-1].pointer))
 		}
 		for _, r := range p.uses {
 			x = append(x, input(r))
@@ -310,8 +317,8 @@ func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
 		switch {
 		case op.accumulator >= 0:
 			values[op.accumulator] = v
-		case op.lanes:
-			b.Fold(l.lanes, v)
+		case op.lanes >= 0:
+			b.Fold(l.lanes[len(l.lanes)-1].pointer, v)
 		}
 		if t := op.store; t != nil {
 			pointer := b.Pointer()
@@ -343,7 +350,7 @@ func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
 		return in, false
 	}
 	f.c.loops = append(f.c.loops, l.code)
-	in.run = l.run
+	in.run, in.compiled = l.run, true
 	for r := range inputs {
 		in.uses = append(in.uses, r)
 	}
@@ -377,8 +384,8 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	for _, p := range l.outputs {
 		a.SetPointer(p.pointer, unsafe.Pointer(unsafe.SliceData(s.regs[p.register][:n])))
 	}
-	if l.lanes >= 0 {
-		a.SetPointer(l.lanes, unsafe.Pointer(&s.lanes))
+	for _, p := range l.lanes {
+		a.SetPointer(p.pointer, unsafe.Pointer(&s.lanes[p.register]))
 	}
 	if len(l.setters) > 0 {
 		k := 0

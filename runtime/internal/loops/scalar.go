@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/shape"
@@ -24,10 +25,10 @@ type state[T simd.Float] struct {
 	beside []T  // a strip that is copied there next
 	tile   []T  // a tile of which rows are
 
-	lanes  simd.Lanes[T] // of the reduction that is computed
-	folded [2]float64    // what its passes gave
-	count  int           // of how many elements
-	found  bool          // whether there is an extreme, of which best is the value and index the index
+	lanes  [mostSums]simd.Lanes[T] // of the reductions that are computed
+	folded [2]float64              // what its passes gave
+	count  int                     // of how many elements
+	found  bool                    // whether there is an extreme, of which best is the value and index the index
 	best   float64
 	index  int
 	wide   [][]float64 // sums of columns
@@ -205,6 +206,10 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 	if r.Else != nil {
 		other = code(r.Else)
 	}
+	if a := accessOf(r); len(a.open) == 0 && r.Which == nil {
+		at, t := c.value(a.offset), r.Tensor
+		return func(s *state[T]) V { return get(&s.mem[t], at(s)) }
+	}
 	return func(s *state[T]) V {
 		t, at, inside := find(s)
 		if !inside {
@@ -212,6 +217,16 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 		}
 		return get(&s.mem[t], at)
 	}
+}
+
+// wideElement returns code for an element of float64 whose place follows from one index, such as a mean that a norm has for each row; otherwise nil.
+func (c *compiler[T]) wideElement(r *term.Read) func(*state[T]) float64 {
+	a, t := accessOf(r), r.Tensor
+	if f := a.offset; len(a.open) == 0 && r.Which == nil && c.tensors[t].Type == dtype.F64 && len(f.rest) == 0 && len(f.vars) == 1 {
+		i, k, base := c.place(f.vars[0].of), f.vars[0].factor, f.base
+		return func(s *state[T]) float64 { return s.mem[t].f64[base+k*s.vars[i]] }
+	}
+	return nil
 }
 
 // choice returns code for one of two values.
@@ -241,6 +256,9 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 	}
 	switch n.Op {
 	case term.Element:
+		if x := c.wideElement(n.Read); x != nil {
+			return x
+		}
 		return element(c, n.Read, c.real, realAt[T](c.tensors[n.Read.Tensor].Type))
 	case term.Choose:
 		return choice(c, n, c.real)

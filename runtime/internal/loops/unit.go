@@ -251,6 +251,7 @@ func (c *compiler[T]) finish(p *strip[T]) {
 	p.dropKept()
 	c.fuse(p)
 	c.buffers = max(c.buffers, p.assign())
+	p.limit()
 	c.compiled = append(c.compiled, p)
 }
 
@@ -265,9 +266,9 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 // row runs the strips of one row.
 func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 	a, b := u.inner.limits(s, lo, hi)
-	for i := a; i < b; i += stripLength {
+	for i := a; i < b; i += u.code.length {
 		s.vars[u.inner.place] = i
-		n := min(stripLength, b-i)
+		n := min(u.code.length, b-i)
 		u.outer.ahead(s, &u.code, n, lo, hi)
 		u.code.exec(s, n)
 	}
@@ -351,6 +352,10 @@ func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, ins
 // writer returns code that writes a number to the element that a statement gives, if its guard holds.
 func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
 	find, put := c.target(st), putNumber[T](st, c.tensors[st.target])
+	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {
+		at, t := c.value(a.offset), st.target
+		return func(s *state[T], v float64) { put(&s.mem[t], at(s), v) }
+	}
 	holds := func(*state[T]) bool { return true }
 	if st.guard != nil {
 		holds = c.condition(st.guard)
