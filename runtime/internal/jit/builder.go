@@ -78,6 +78,7 @@ type Builder struct {
 	known    map[node]int32
 	pointers int
 	scalars  int
+	sums     int
 }
 
 // NewBuilder returns a Builder of a loop on float64 or float32 elements, for AVX-512 if wide is true and otherwise for AVX2.
@@ -154,6 +155,18 @@ func (b *Builder) Lanes(pointer int) Value {
 func (b *Builder) Fold(pointer int, v Value) {
 	b.add(node{op: opFold, a: int32(v), b: none, c: none, at: pointer})
 }
+
+// Sum adds up a value of all elements, in the order of the sums of package simd, and returns the number of the sum.
+func (b *Builder) Sum(v Value) int {
+	n := b.sums
+	b.sums++
+	lanes := Value(b.add(node{op: opLanes, a: none, b: none, c: none, at: firstSum + n}))
+	b.Fold(firstSum+n, b.Add(lanes, v))
+	return n
+}
+
+// firstSum is the number of the accumulators of the first sum. Those of folds have the numbers of pointers, which are below.
+const firstSum = 1 << 10
 
 // Number returns a constant. It is rounded to the element type.
 func (b *Builder) Number(v float64) Value {

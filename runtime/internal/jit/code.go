@@ -1,6 +1,9 @@
 package jit
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // Places of arguments, in words.
 const (
@@ -8,7 +11,8 @@ const (
 	singleEnd           // the offset where the loop over single vectors ends
 	tailCount           // how many elements are left then
 	tailMask            // the bits of a mask for them
-	tailLanes           // their mask as a vector of 32 bytes
+	wholeEnd            // the offset behind the last element
+	tailLanes           // the mask as a vector of 32 bytes
 	firstPointer = tailLanes + 4
 )
 
@@ -22,7 +26,8 @@ func (b *Builder) Compile() *Code {
 	if entry == 0 {
 		return nil
 	}
-	c := &Code{entry: entry, past: entry, bytes: b.bytes(), shift: 2, unroll: unroll, words: words, pointers: b.pointers}
+	c := &Code{entry: entry, past: entry, bytes: b.bytes(), shift: 2, unroll: unroll, words: words, pointers: b.pointers,
+		results: firstPointer + b.pointers + b.scalars}
 	if past > 0 {
 		c.past = entry + uintptr(past)
 	}
@@ -38,6 +43,7 @@ type Code struct {
 	bytes, unroll   int
 	shift           uint
 	words, pointers int
+	results         int // the word of the first sum
 }
 
 // Arguments are those of one call of a loop at a time.
@@ -55,6 +61,14 @@ func (c *Code) SetSingle(a Arguments, i int, bits uint32) {
 }
 func (c *Code) SetDouble(a Arguments, i int, bits uint64) { a[firstPointer+c.pointers+i] = bits }
 
+// Result returns a sum of the last run.
+func (c *Code) Result(a Arguments, i int) float64 {
+	if c.shift == 3 {
+		return math.Float64frombits(a[c.results+i])
+	}
+	return float64(math.Float32frombits(uint32(a[c.results+i])))
+}
+
 // Aligned reports whether elements at an address can be written past the caches.
 func (c *Code) Aligned(p unsafe.Pointer) bool { return uintptr(p)%uintptr(c.bytes) == 0 }
 
@@ -68,6 +82,7 @@ func (c *Code) Run(a Arguments, n int, past bool) {
 	a[singleEnd] = uint64(single)
 	left := (total - single) >> c.shift
 	a[tailCount] = uint64(left)
+	a[wholeEnd] = uint64(total)
 	if left > 0 {
 		a[tailMask] = 1<<left - 1
 		if c.bytes == 32 {

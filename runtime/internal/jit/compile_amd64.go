@@ -24,9 +24,8 @@ type compiler struct {
 	swapped []bool // whether the operands of a node change places
 	uses    []int  // how often a node is used
 	live    []bool
-	slots   int // how many vectors are kept in memory at most
-	// lasts is the number of the last node that uses a node in a register, and next the nodes that do.
-	users [][]int32
+	slots   int         // how many vectors are kept in memory at most
+	held    map[int]int // the first registers of accumulators in the main loop, by number
 }
 
 // offsets of the parts of the arguments, in bytes
@@ -34,14 +33,20 @@ func (c *compiler) pointer(i int) int { return 8 * (firstPointer + i) }
 func (c *compiler) scalar(i int) int  { return 8 * (firstPointer + c.pointers + i) }
 
 // repeated is where the vector of an argument is, for AVX2.
-func (c *compiler) repeatedScalar(i int) int { return c.scalar(c.scalars) + 32*i }
+func (c *compiler) repeatedScalar(i int) int { return c.result(c.sums) + 32*i }
 
-func (c *compiler) slot(i int) int {
-	if c.wide {
-		return c.scalar(c.scalars) + 64*i
+// result is where a sum goes, and lanes where its accumulators are.
+func (c *compiler) result(i int) int { return c.scalar(c.scalars) + 8*i }
+
+func (c *compiler) lanes(i int) int {
+	n := c.result(c.sums)
+	if !c.wide {
+		n += 32 * c.scalars
 	}
-	return c.repeatedScalar(c.scalars) + 32*i
+	return n + accumulators*c.size()*i
 }
+
+func (c *compiler) slot(i int) int { return c.lanes(c.sums) + c.bytes()*i }
 
 // compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main loop takes, and how many words
 // arguments have. It returns nil if the loop needs more registers than there are.
@@ -73,7 +78,7 @@ func (b *Builder) compile() (code []byte, past, unroll, words int) {
 // analyse finds what is used, and how.
 func (c *compiler) analyse() {
 	n := len(c.nodes)
-	c.swapped, c.uses, c.live, c.users = make([]bool, n), make([]int, n), make([]bool, n), make([][]int32, n)
+	c.swapped, c.uses, c.live = make([]bool, n), make([]int, n), make([]bool, n)
 	for i := n - 1; i >= 0; i-- {
 		d := &c.nodes[i]
 		if !d.gives() {
@@ -151,13 +156,16 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 		}
 	}
 	unroll = 1
-	for u := mostVectors; u >= 1; u /= 2 {
+	done, found := 0, false // a jump from where sums are complete
+	for u := mostVectors; u >= 1 && !found; u /= 2 {
 		if u > 1 && u*count > longest {
 			continue
 		}
-		if n := c.main(u, past); n > 0 {
-			unroll = n
-			break
+		unroll, done, found = c.main(u, past)
+	}
+	if !found {
+		if unroll = 1; c.sums > 0 {
+			return 0, false
 		}
 	}
 	c.compareWord(8 * singleEnd)
@@ -181,20 +189,26 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 		return 0, false
 	}
 	c.land(out)
+	if c.sums > 0 {
+		c.moveSums(0x10)
+		c.land(done)
+		c.addSums()
+	}
 	c.put(0xc5, 0xf8, 0x77) // vzeroupper
 	c.put(0xc3)             // ret
 	return unroll, true
 }
 
-// main writes the main loop, in which a body takes u vectors at a time. It returns how many vectors the loop takes at a time, or 0 if registers do not
-// suffice, or if the loop over single vectors does as well. Accumulators of folds stay in registers.
-func (c *compiler) main(u int, past bool) int {
+// main writes the main loop, in which a body takes u vectors at a time. It returns how many vectors the loop takes at a time, and the jump to what
+// follows if sums are complete. It returns false if registers do not suffice, or if the loop over single vectors does as well. Accumulators stay in
+// registers.
+func (c *compiler) main(u int, past bool) (unroll, done int, ok bool) {
 	code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
 	registers := 16
 	if c.wide {
 		registers = 32
 	}
-	lanes := map[int]int{} // the first register of the accumulators at a pointer
+	lanes := map[int]int{} // the first register of accumulators, by number
 	vectors := accumulators / c.width()
 	for i := range c.nodes {
 		if d := &c.nodes[i]; c.live[i] && d.op == opFold {
@@ -205,19 +219,24 @@ func (c *compiler) main(u int, past bool) int {
 		}
 	}
 	if registers < 6 {
-		lanes, registers = map[int]int{}, 0
+		if c.sums > 0 {
+			return 0, 0, false
+		}
+		lanes = map[int]int{}
 	}
 	all := u
 	if len(lanes) > 0 {
 		all = vectors
 	} else if u == 1 {
-		return 0
+		return 0, 0, false
 	}
+	c.held = lanes
+	c.moveSums(0) // to zeros
 	c.compareWord(8 * mainEnd)
 	out := c.jump(atLeast)
 	move := func(code byte) {
 		for _, p := range slices.Sorted(maps.Keys(lanes)) {
-			for i := range vectors {
+			for i := 0; p < firstSum && i < vectors; i++ {
 				c.vector(c.move(code), lanes[p]+i, none, operand{register: none, memory: at(free[p], i*c.bytes())}, 0, false, 0)
 			}
 		}
@@ -227,7 +246,7 @@ func (c *compiler) main(u int, past bool) int {
 	for first := 0; first < all; first += u {
 		if !c.body(way{unroll: min(u, all), first: first, past: past, lanes: lanes}) {
 			c.code, c.constants, c.fixes = c.code[:code], c.constants[:constants], c.fixes[:fixes]
-			return 0
+			return 0, 0, false
 		}
 	}
 	c.addWord(rax, all*c.bytes())
@@ -235,7 +254,79 @@ func (c *compiler) main(u int, past bool) int {
 	c.back(below, start)
 	move(0x11)
 	c.land(out)
-	return all
+	if c.sums > 0 {
+		c.compareWord(8 * wholeEnd)
+		done = c.jump(atLeast)
+		c.moveSums(0x11)
+	}
+	return all, done, true
+}
+
+// moveSums moves the accumulators of sums from memory or to it, or sets them to zeros if the opcode is 0.
+func (c *compiler) moveSums(code byte) {
+	for k := range c.sums {
+		for i := range accumulators / c.width() {
+			r := c.held[firstSum+k] + i
+			if code == 0 {
+				c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) // exclusive or
+				continue
+			}
+			c.vector(c.move(code), r, none, operand{register: none, memory: at(rdi, c.lanes(k)+i*c.bytes())}, 0, false, 0)
+		}
+	}
+}
+
+// addSums adds the accumulators of each sum in the order of package simd: number i and i+32, then i and i+16, and so on.
+func (c *compiler) addSums() {
+	for k := range c.sums {
+		r := c.held[firstSum+k]
+		for n := accumulators / c.width() / 2; n > 0; n /= 2 {
+			for i := range n {
+				c.vector(c.real(0x58), r+i, r+i, inRegister(r+i+n), 0, false, 0)
+			}
+		}
+		for half := c.bytes() / 2; half >= c.size(); half /= 2 {
+			c.upper(r+1, r, half)
+			c.vector(c.real(0x58), r, r, inRegister(r+1), 0, false, 0)
+		}
+		c.storeElement(r, c.result(k))
+	}
+}
+
+// upper sets the lower elements of a register to those of another one from a number of bytes on.
+func (c *compiler) upper(z, x, bytes int) {
+	switch {
+	case bytes == 32:
+		c.vector(instruction{prefix: 1, table: 3, code: 0x1b, wide: true}, x, none, inRegister(z), 0, false, 1) // vextractf64x4
+		c.put(1)
+	case bytes == 16 && c.wide:
+		c.vector(instruction{prefix: 1, table: 3, code: 0x19}, x, none, inRegister(z), 0, false, 1) // vextractf32x4
+		c.put(1)
+	case bytes == 16:
+		c.vector(instruction{prefix: 1, table: 3, code: 0x19}, x, none, inRegister(z), 0, false, 1) // vextractf128
+		c.put(1)
+	case bytes == 8:
+		c.vector(instruction{prefix: 1, table: 1, code: 0x70}, z, none, inRegister(x), 0, false, 1) // vpshufd
+		c.put(0xee)
+	default:
+		c.vector(instruction{prefix: 1, table: 1, code: 0x70}, z, none, inRegister(x), 0, false, 1)
+		c.put(0x55)
+	}
+}
+
+// storeElement writes the first element of a register to the arguments.
+func (c *compiler) storeElement(r, offset int) {
+	if c.wide { // the mask of one element
+		c.put(0xb8, 1, 0, 0, 0) // mov eax, 1
+		c.shortVector(instruction{table: 1, code: 0x92}, false, 1, 0, inRegister(rax))
+		c.vector(c.move(0x11), r, none, operand{register: none, memory: at(rdi, offset)}, 1, false, 0)
+		return
+	}
+	in := instruction{prefix: 2, table: 1, code: 0x11} // vmovss, vmovsd
+	if c.double {
+		in.prefix = 3
+	}
+	c.scalarVector(in, r, operand{register: none, memory: at(rdi, offset)})
 }
 
 // real returns an instruction that has a form for each element type.
@@ -271,7 +362,7 @@ type way struct {
 	unroll, first int         // how many vectors it takes, and how many ones before them the loop has taken already
 	masked, past  bool        // whether it takes the elements of the mask only, and stores past the caches
 	spills        bool        // whether values may be kept in memory
-	lanes         map[int]int // the first registers of accumulators, by pointer; those of others are in memory
+	lanes         map[int]int // the first registers of accumulators, by number; those of others are in memory
 }
 
 // body is the code of one way through the nodes.
@@ -349,7 +440,7 @@ func (c *compiler) body(w way) bool {
 
 // register returns the register of a value. It is loaded if it is not there.
 func (b *body) register(i int32, u int) int {
-	if r, ok := b.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
+	if r, ok := b.way.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
 		return r + b.first + u
 	}
 	v := b.value(i, u)
@@ -407,6 +498,9 @@ func (b *body) memory(i int32, u int) operand {
 
 // place returns the elements at a pointer.
 func (b *body) place(d *node, u int) memory {
+	if d.at >= firstSum {
+		return memory{base: rdi, index: rdx, offset: b.compiler.lanes(d.at - firstSum), constant: none}
+	}
 	m := memory{base: free[d.at], index: rax, offset: (b.first + u) * b.bytes(), constant: none}
 	if d.op == opLanes || d.op == opFold {
 		m.index = rdx
@@ -416,7 +510,7 @@ func (b *body) place(d *node, u int) memory {
 
 // last returns the operand of an instruction that may be in memory.
 func (b *body) last(i int32, u int) (operand, bool) {
-	if _, ok := b.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
+	if _, ok := b.way.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
 		return inRegister(b.register(i, u)), true
 	}
 	if b.inMemory(i, b.masked) {
@@ -570,7 +664,7 @@ func (b *body) emit(i int32, u int) bool {
 
 // store writes a store.
 func (b *body) store(d *node, r, u int) {
-	if z, ok := b.lanes[d.at]; ok && d.op == opFold {
+	if z, ok := b.way.lanes[d.at]; ok && d.op == opFold {
 		b.vector(b.move(0x10), z+b.first+u, none, inRegister(r), 0, false, 0)
 		return
 	}

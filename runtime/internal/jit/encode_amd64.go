@@ -115,6 +115,12 @@ func (e *encoder) shortVector(in instruction, long bool, z, x int, y operand) {
 	e.operand(z, y, 0, 0)
 }
 
+// scalarVector writes a move of one element in the shorter encoding.
+func (e *encoder) scalarVector(in instruction, r int, y operand) {
+	e.put(0xc4, (^bit(r, 3)&1)<<7|1<<6|(^bit(y.base, 3)&1)<<5|in.table, 15<<3|in.prefix, in.code)
+	e.operand(r, y, 0, 0)
+}
+
 func b2(v bool) byte {
 	if v {
 		return 1

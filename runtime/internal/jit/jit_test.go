@@ -33,7 +33,7 @@ func sets(t testing.TB, f func(t testing.TB, wide bool)) {
 }
 
 // run runs code on slices, of which each is a pointer, with arguments.
-func run[T simd.Float](c *Code, slices [][]T, scalars []T, n int, past bool) {
+func run[T simd.Float](c *Code, slices [][]T, scalars []T, n int, past bool) Arguments {
 	a := c.Arguments()
 	for i, s := range slices {
 		a.SetPointer(i, unsafe.Pointer(unsafe.SliceData(s)))
@@ -46,6 +46,7 @@ func run[T simd.Float](c *Code, slices [][]T, scalars []T, n int, past bool) {
 		}
 	}
 	c.Run(a, n, past)
+	return a
 }
 
 func double[T simd.Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
@@ -126,6 +127,7 @@ type reference[T simd.Float] struct {
 	b      *Builder
 	values []T
 	masks  []bool
+	sums   []simd.Lanes[T]
 }
 
 func bitsOf[T simd.Float](v T) uint64 {
@@ -161,7 +163,11 @@ func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 		case opInput:
 			v = slices[d.at][i]
 		case opLanes:
-			v = slices[d.at][i%64]
+			if v = T(0); d.at >= firstSum {
+				v = r.sums[d.at-firstSum][i%64]
+			} else {
+				v = slices[d.at][i%64]
+			}
 		case opScalar:
 			v = scalars[d.at]
 		case opConstant:
@@ -241,7 +247,11 @@ func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 		case opStore:
 			slices[d.at][i] = x
 		case opFold:
-			slices[d.at][i%64] = x
+			if d.at >= firstSum {
+				r.sums[d.at-firstSum][i%64] = x
+			} else {
+				slices[d.at][i%64] = x
+			}
 		default:
 			panic(fmt.Sprint("operation ", d.op))
 		}
@@ -315,6 +325,9 @@ func program(r *rand.Rand, b *Builder, length int) (inputs, outputs int) {
 	if fold >= 0 {
 		b.Fold(fold, b.Add(b.Lanes(fold), pick()))
 	}
+	for range r.IntN(3) {
+		b.Sum(pick())
+	}
 	return inputs, outputs
 }
 
@@ -354,11 +367,16 @@ func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
 		for i := range scalars {
 			scalars[i] = T(r.NormFloat64())
 		}
-		ref := reference[T]{b: b}
+		ref := reference[T]{b: b, sums: make([]simd.Lanes[T], b.sums)}
 		for i := range n {
 			ref.eval(want, scalars, i)
 		}
-		run(c, got, scalars, n, false)
+		a := run(c, got, scalars, n, false)
+		for i := range ref.sums {
+			if x, y := T(c.Result(a, i)), ref.sums[i].Sum(); !same(x, y) {
+				t.Fatalf("seed %d, length %d, wide %v, %T: sum %d of %d elements: got %v, want %v", seed, length, wide, T(0), i, n, x, y)
+			}
+		}
 		for i := range want {
 			for j := range want[i] {
 				if !same(got[i][j], want[i][j]) {

@@ -12,6 +12,7 @@ type instruction[T simd.Float] struct {
 	// register to a part of memory.
 	op       *operation[T]
 	compiled bool // whether the instruction is a compiled loop
+	sums     int  // how many sums it gives, without accumulators of the state
 	part     *part
 	// when and skip make a branch: where the condition fails, the next instructions are left out.
 	when func(*state[T]) bool
@@ -32,8 +33,19 @@ type strip[T simd.Float] struct {
 	parts   map[int]*part // which memory views are parts of
 	// replaced are registers whose operations other instructions compute, too.
 	replaced map[int]bool
+	// accumulate says that all folds take accumulators of the state.
+	accumulate bool
 	// length is how many elements the code takes at most.
 	length int
+}
+
+// sums returns how many sums the code gives without accumulators of the state.
+func (p *strip[T]) sums() int {
+	n := 0
+	for _, in := range p.code {
+		n += in.sums
+	}
+	return n
 }
 
 // loopLength is how many elements code takes that keeps all values in registers.

@@ -136,6 +136,7 @@ type rows[T simd.Float] struct {
 	sums  []*rowSum[T]
 	// joint is code that computes all sums in one way through the elements, or nil.
 	joint *strip[T]
+	own   bool // whether the code gives sums and needs no lanes
 }
 
 // rowSum is a reduction, or several sums that are computed at once.
@@ -148,6 +149,7 @@ type rowSum[T simd.Float] struct {
 // rowPass is one way through the elements: code that computes them, and how they are folded.
 type rowPass[T simd.Float] struct {
 	code  strip[T]
+	own   bool          // whether the code gives a sum and needs no lanes
 	first simd.Lanes[T] // the lanes before anything is folded
 	// at says where the first element of a strip is, which into folds into the lanes, if the elements are those of a tensor; else it is nil.
 	at     func(*state[T]) int
@@ -179,16 +181,23 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 		u.sums = append(u.sums, k.rowSum(st, &g, v))
 		folds = append(folds, &g)
 	}
-	u.joint = k.joint(folds, v)
+	if u.joint = k.joint(folds, v, false); u.joint != nil {
+		n := u.joint.sums()
+		if u.own = n == len(folds); !u.own && n > 0 { // all of them or none
+			u.joint = k.joint(folds, v, true)
+		}
+	}
 	return u
 }
 
 // joint returns code for several sums at once, whose values share what they read. It returns nil if others are among them.
-func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable) *strip[T] {
+// accumulate says that they take accumulators of the state.
+func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accumulate bool) *strip[T] {
 	if len(folds) < 2 || len(folds) > mostSums {
 		return nil
 	}
 	z := newVectorizer(k.compiler, v)
+	z.strip.accumulate = accumulate
 	for i, r := range folds {
 		if r.Kind != "sum" && r.Kind != "mean" || r.Guard != nil || !r.Body.Uses(v) {
 			return nil
@@ -196,16 +205,12 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable) *stri
 		if b := r.Body; b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 			x, y := z.real(b.Args[0]), z.real(b.Args[1])
 			z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[i], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-			op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(x[0], m.Mul(x[1], x[2])) }, 0, nil)
-			op.lanes = i
-			z.does(op)
+			z.does(adding[T](i, 0, nil, productOf))
 			continue
 		}
 		x := z.vector(z.real(r.Body))
 		z.emit(-1, func(s *state[T], n int) { simd.SumInto(&s.lanes[i], s.regs[x][:n]) }, x)
-		op := folding[T](simd.Add)
-		op.lanes = i
-		z.does(op)
+		z.does(adding[T](i, 0, nil, firstOf))
 	}
 	k.finish(&z.strip)
 	return &z.strip
@@ -242,8 +247,9 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	case "logsumexp":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max"), k.pass(r, v, func(s *state[T], x []T) {
 			simd.ExpInto(&s.lanes[0], x, T(s.folded[0]))
-		}, operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], m.Exp(m.Sub(x[1], k[0]))) }, 1,
-			func(s *state[T], k []T) { k[0] = T(s.folded[0]) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		}, adding(0, 1, func(s *state[T], k []T) { k[0] = T(s.folded[0]) }, func(m *vectors, x, k []value) value {
+			return m.Exp(m.Sub(x[0], k[0]))
+		}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 {
 			if math.IsInf(of[0], 0) || math.IsNaN(of[0]) {
 				return of[0]
@@ -269,11 +275,14 @@ func folding[T simd.Float](op simd.Binary) *operation[T] { return binaryOperatio
 
 // squares returns the operation that adds the squares of differences from a mean to lanes.
 func squares[T simd.Float](mean func(*state[T]) T) *operation[T] {
-	return operationOf(func(m *vectors, x, k []value) value {
-		d := m.Sub(x[1], k[0])
-		return m.Add(x[0], m.Mul(d, d))
-	}, 1, func(s *state[T], k []T) { k[0] = mean(s) })
+	return adding(0, 1, func(s *state[T], k []T) { k[0] = mean(s) }, func(m *vectors, x, k []value) value {
+		d := m.Sub(x[0], k[0])
+		return m.Mul(d, d)
+	})
 }
+
+func firstOf(_ *vectors, x, _ []value) value   { return x[0] }
+func productOf(m *vectors, x, _ []value) value { return m.Mul(x[0], x[1]) }
 
 // around returns a reduction without a condition that is the same in all of a strip, and what leaves out the code that follows where the
 // condition fails.
@@ -306,7 +315,8 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 	k.finish(&z.strip)
 	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
 	p.first.Fill(first)
-	if b := body(r); b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
+	p.own = z.strip.sums() > 0
+	if b := body(r); !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
 		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 && a.offset.factor(v) == 1 {
 			p.at, p.into, p.tensor = k.value(a.offset), into, b.Read.Tensor
 		}
@@ -320,13 +330,11 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 		z := newVectorizer(k.compiler, v)
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[0], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-		op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(x[0], m.Mul(x[1], x[2])) }, 0, nil)
-		op.lanes = 0
-		z.does(op)
+		z.does(adding[T](0, 0, nil, productOf))
 		k.finish(&z.strip)
-		return &rowPass[T]{code: z.strip, last: (*simd.Lanes[T]).Sum, both: plus}
+		return &rowPass[T]{code: z.strip, own: z.strip.sums() > 0, last: (*simd.Lanes[T]).Sum, both: plus}
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, folding[T](simd.Add), 0, (*simd.Lanes[T]).Sum, plus, 0)
+	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, adding[T](0, 0, nil, firstOf), 0, (*simd.Lanes[T]).Sum, plus, 0)
 }
 
 // extremePass compiles a maximum or a minimum.
@@ -394,15 +402,22 @@ func (u *rows[T]) sumAll(s *state[T]) {
 	row := func(s *state[T]) {
 		for at := lo; at < hi; at += stripLength {
 			s.vars[u.last.place] = at
+			m := min(stripLength, hi-at)
+			n += m
+			if u.own {
+				u.joint.exec(s, m)
+				for i := range u.sums {
+					totals[i] += s.totals[i]
+				}
+				continue
+			}
 			for i := range u.sums {
 				s.lanes[i] = simd.Lanes[T]{}
 			}
-			m := min(stripLength, hi-at)
 			u.joint.exec(s, m)
 			for i := range u.sums {
 				totals[i] += float64(s.lanes[i].Sum())
 			}
-			n += m
 		}
 	}
 	if len(u.inner.loops) == 0 {
@@ -425,8 +440,15 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 		row := func(s *state[T]) {
 			for at := lo; at < hi; at += stripLength {
 				s.vars[u.last.place] = at
-				s.lanes[0] = p.first
 				m := min(stripLength, hi-at)
+				n += m
+				if p.own {
+					s.totals[0] = 0
+					p.code.exec(s, m)
+					total += s.totals[0]
+					continue
+				}
+				s.lanes[0] = p.first
 				if p.at != nil {
 					i := p.at(s)
 					p.into(s, s.mem[p.tensor].same[i:i+m])
@@ -434,7 +456,6 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 					p.code.exec(s, m)
 				}
 				total = p.both(total, float64(p.last(&s.lanes[0])))
-				n += m
 			}
 		}
 		if len(u.inner.loops) == 0 {

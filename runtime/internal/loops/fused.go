@@ -29,6 +29,8 @@ type operation[T simd.Float] struct {
 	accumulator int
 	// lanes is the number of the fold to whose accumulators the result goes, and -1 if it does not. They are the first of the values.
 	lanes int
+	// sum returns what the fold adds if it is a sum that begins with zeros, without the accumulators; otherwise it is nil.
+	sum func(m *vectors, x, k []value) value
 }
 
 // stored says where in memory a result goes.
@@ -46,6 +48,13 @@ type part struct {
 	memory int
 	place  string
 	fixed  bool // whether the place does not depend on values of tensors
+}
+
+// adding returns the operation that adds values to the accumulators of a fold, which are zeros before.
+func adding[T simd.Float](fold, count int, numbers func(s *state[T], k []T), of func(m *vectors, x, k []value) value) *operation[T] {
+	op := operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], of(m, x[1:], k)) }, count, numbers)
+	op.lanes, op.sum = fold, of
+	return op
 }
 
 // unaryCode, binaryCode are the operations of package simd that compiled loops have.
@@ -102,9 +111,9 @@ const mostNumbers = 32
 const mostSums = 4
 
 // fewest is of how many instructions a compiled loop is made at least. A single one is a function of package simd, which does as well unless the
-// result goes to memory.
+// result is a sum, or goes to memory.
 func fewest[T simd.Float](pending []instruction[T]) int {
-	if len(pending) == 1 && pending[0].op.store != nil && len(pending[0].uses)+pending[0].op.count > 0 {
+	if op := pending[0].op; len(pending) == 1 && (op.store != nil || op.sum != nil) {
 		return 1
 	}
 	return 2
@@ -226,7 +235,11 @@ func (f *fuser[T]) flush() {
 		n := len(pending) // a loop takes as many as registers allow
 		least := fewest(pending)
 		for ; n >= least; n /= 2 {
-			if in, ok := f.loop(pending[:n]); ok {
+			in, ok := f.loop(pending[:n], !f.p.accumulate)
+			if !ok {
+				in, ok = f.loop(pending[:n], false)
+			}
+			if ok {
 				f.out = append(f.out, in)
 				break
 			}
@@ -247,6 +260,7 @@ type fusedLoop[T simd.Float] struct {
 	outputs  []passedRegister
 	stores   []passedStore[T]
 	lanes    []passedRegister // folds to whose accumulators pointers lead
+	sums     []int            // the folds that the loop's own sums are
 	setters  []func(s *state[T], k []T)
 	counts   []int
 	mayLeave bool // whether results may be written past the caches
@@ -261,8 +275,8 @@ type passedStore[T simd.Float] struct {
 	*stored[T]
 }
 
-// loop compiles instructions. It returns false if there is no code for so many.
-func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
+// loop compiles instructions. It returns false if there is no code for so many. The loop has accumulators of its own for sums if own is true.
+func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], bool) {
 	double := unsafe.Sizeof(T(0)) == 8
 	b := jit.NewBuilder(double, simd.Vector() == 64)
 	m := &vectors{Machine: b, Constants: &approx.Single, Double: double}
@@ -303,12 +317,17 @@ func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
 		switch {
 		case op.accumulator >= 0:
 			x = append(x, input(op.accumulator))
-		case op.lanes >= 0:
+		case op.lanes >= 0 && (op.sum == nil || !own):
 			l.lanes = append(l.lanes, passedRegister{b.Pointer(), op.lanes})
 			x = append(x, b.Lanes(l.lanes[len(l.lanes)-1].pointer))
 		}
 		for _, r := range p.uses {
 			x = append(x, input(r))
+		}
+		if op.sum != nil && own {
+			b.Sum(op.sum(m, x, k))
+			l.sums = append(l.sums, op.lanes)
+			continue
 		}
 		v := op.compute(m, x, k)
 		if p.def >= 0 {
@@ -350,7 +369,7 @@ func (f *fuser[T]) loop(pending []instruction[T]) (instruction[T], bool) {
 		return in, false
 	}
 	f.c.loops = append(f.c.loops, l.code)
-	in.run, in.compiled = l.run, true
+	in.run, in.compiled, in.sums = l.run, true, len(l.sums)
 	for r := range inputs {
 		in.uses = append(in.uses, r)
 	}
@@ -402,4 +421,7 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 		}
 	}
 	l.code.Run(a, n, past)
+	for i, fold := range l.sums {
+		s.totals[fold] = l.code.Result(a, i)
+	}
 }
