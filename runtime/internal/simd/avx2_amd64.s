@@ -4257,9 +4257,8 @@ loop2:
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y1, Y1
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y2, Y2
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y3
-	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y4
 	VANDPS  Y3, Y1, Y1
-	VANDPS  Y4, Y2, Y2
+	VANDPS  Y3, Y2, Y2
 	VANDPS  constantsAVX2<>+64(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+64(SB), Y2, Y2
 	VMOVUPS Y1, (AX)(BX*4)
@@ -4315,11 +4314,10 @@ loop2:
 	VMOVUPS (CX)(BX*4), Y1
 	VMOVUPS 32(CX)(BX*4), Y2
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y3
-	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y4
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y1, Y1
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y2, Y2
 	VANDPS  Y1, Y3, Y1
-	VANDPS  Y2, Y4, Y2
+	VANDPS  Y2, Y3, Y2
 	VANDPS  constantsAVX2<>+64(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+64(SB), Y2, Y2
 	VMOVUPS Y1, (AX)(BX*4)
@@ -4441,9 +4439,8 @@ loop2:
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y1, Y1
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y2, Y2
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y3
-	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y4
 	VORPS   Y3, Y1, Y1
-	VORPS   Y4, Y2, Y2
+	VORPS   Y3, Y2, Y2
 	VANDPS  constantsAVX2<>+64(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+64(SB), Y2, Y2
 	VMOVUPS Y1, (AX)(BX*4)
@@ -4499,11 +4496,10 @@ loop2:
 	VMOVUPS (CX)(BX*4), Y1
 	VMOVUPS 32(CX)(BX*4), Y2
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y3
-	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y0, Y4
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y1, Y1
 	VCMPPS  $0x04, constantsAVX2<>+896(SB), Y2, Y2
 	VORPS   Y1, Y3, Y1
-	VORPS   Y2, Y4, Y2
+	VORPS   Y2, Y3, Y2
 	VANDPS  constantsAVX2<>+64(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+64(SB), Y2, Y2
 	VMOVUPS Y1, (AX)(BX*4)
@@ -10864,9 +10860,8 @@ loop2:
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y1, Y1
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y2, Y2
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y4
 	VANDPS  Y3, Y1, Y1
-	VANDPS  Y4, Y2, Y2
+	VANDPS  Y3, Y2, Y2
 	VANDPS  constantsAVX2<>+2304(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+2304(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
@@ -10922,11 +10917,10 @@ loop2:
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y4
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y1, Y1
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y2, Y2
 	VANDPS  Y1, Y3, Y1
-	VANDPS  Y2, Y4, Y2
+	VANDPS  Y2, Y3, Y2
 	VANDPS  constantsAVX2<>+2304(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+2304(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
@@ -11048,9 +11042,8 @@ loop2:
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y1, Y1
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y2, Y2
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y4
 	VORPS   Y3, Y1, Y1
-	VORPS   Y4, Y2, Y2
+	VORPS   Y3, Y2, Y2
 	VANDPS  constantsAVX2<>+2304(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+2304(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
@@ -11106,11 +11099,10 @@ loop2:
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y0, Y4
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y1, Y1
 	VCMPPD  $0x04, constantsAVX2<>+3424(SB), Y2, Y2
 	VORPS   Y1, Y3, Y1
-	VORPS   Y2, Y4, Y2
+	VORPS   Y2, Y3, Y2
 	VANDPS  constantsAVX2<>+2304(SB), Y1, Y1
 	VANDPS  constantsAVX2<>+2304(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)

@@ -4913,9 +4913,8 @@ loop2:
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z1, K1
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z2, K2
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K3
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K4
 	KANDW          K3, K1, K1
-	KANDW          K4, K2, K2
+	KANDW          K3, K2, K2
 	VBROADCASTSS.Z constantsAVX512<>+16(SB), K1, Z1
 	VBROADCASTSS.Z constantsAVX512<>+16(SB), K2, Z2
 	VMOVUPS        Z1, (AX)(BX*4)
@@ -4970,13 +4969,12 @@ loop2:
 	VMOVUPS        (CX)(BX*4), Z1
 	VMOVUPS        64(CX)(BX*4), Z2
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K1
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K2
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z1, K3
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z2, K4
+	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z1, K2
+	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z2, K3
+	KANDW          K2, K1, K2
 	KANDW          K3, K1, K1
-	KANDW          K4, K2, K2
-	VBROADCASTSS.Z constantsAVX512<>+16(SB), K1, Z1
-	VBROADCASTSS.Z constantsAVX512<>+16(SB), K2, Z2
+	VBROADCASTSS.Z constantsAVX512<>+16(SB), K2, Z1
+	VBROADCASTSS.Z constantsAVX512<>+16(SB), K1, Z2
 	VMOVUPS        Z1, (AX)(BX*4)
 	VMOVUPS        Z2, 64(AX)(BX*4)
 	ADDQ           $+32, BX
@@ -5094,9 +5092,8 @@ loop2:
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z1, K1
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z2, K2
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K3
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K4
 	KORW           K3, K1, K1
-	KORW           K4, K2, K2
+	KORW           K3, K2, K2
 	VBROADCASTSS.Z constantsAVX512<>+16(SB), K1, Z1
 	VBROADCASTSS.Z constantsAVX512<>+16(SB), K2, Z2
 	VMOVUPS        Z1, (AX)(BX*4)
@@ -5151,13 +5148,12 @@ loop2:
 	VMOVUPS        (CX)(BX*4), Z1
 	VMOVUPS        64(CX)(BX*4), Z2
 	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K1
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z0, K2
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z1, K3
-	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z2, K4
+	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z1, K2
+	VCMPPS.BCST    $0x04, constantsAVX512<>+224(SB), Z2, K3
+	KORW           K2, K1, K2
 	KORW           K3, K1, K1
-	KORW           K4, K2, K2
-	VBROADCASTSS.Z constantsAVX512<>+16(SB), K1, Z1
-	VBROADCASTSS.Z constantsAVX512<>+16(SB), K2, Z2
+	VBROADCASTSS.Z constantsAVX512<>+16(SB), K2, Z1
+	VBROADCASTSS.Z constantsAVX512<>+16(SB), K1, Z2
 	VMOVUPS        Z1, (AX)(BX*4)
 	VMOVUPS        Z2, 64(AX)(BX*4)
 	ADDQ           $+32, BX
@@ -11899,9 +11895,8 @@ loop2:
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K1
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K2
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K4
 	KANDW          K3, K1, K1
-	KANDW          K4, K2, K2
+	KANDW          K3, K2, K2
 	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
 	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
@@ -11956,13 +11951,12 @@ loop2:
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K3
+	KANDW          K2, K1, K2
 	KANDW          K3, K1, K1
-	KANDW          K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -12080,9 +12074,8 @@ loop2:
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K1
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K2
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K4
 	KORW           K3, K1, K1
-	KORW           K4, K2, K2
+	KORW           K3, K2, K2
 	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
 	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
@@ -12137,13 +12130,12 @@ loop2:
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
 	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K3
+	KORW           K2, K1, K2
 	KORW           K3, K1, K1
-	KORW           K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX

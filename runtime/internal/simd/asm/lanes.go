@@ -57,6 +57,6 @@ func (m *machine) upper(v value, lane int) value {
 func (m *machine) gathers() {
 	m.gather("sum", "returns the sum of lanes.", func(a, b value) value { return m.add(a, b) })
 	m.gather("prod", "returns the product of lanes.", func(a, b value) value { return m.mul(a, b) })
-	m.gather("max", "returns the greatest of lanes.", m.greatest)
-	m.gather("min", "returns the least of lanes.", m.least)
+	m.gather("max", "returns the greatest of lanes.", ofTwo(m.functions().Max))
+	m.gather("min", "returns the least of lanes.", ofTwo(m.functions().Min))
 }

@@ -230,9 +230,6 @@ func (m *machine) below(a value, b any) value { return m.apply(m.real("VMIN"), a
 
 func (m *machine) abs(a value) value { return m.and(a, m.word(^m.sign().bits)) }
 
-// withSign returns the absolute value of a with the sign of b.
-func (m *machine) withSign(a, b value) value { return m.or(m.abs(a), m.and(b, m.sign())) }
-
 func (m *machine) sqrt(a value) value {
 	z := m.vectors(len(a))
 	for i := range z {
@@ -253,20 +250,13 @@ func (m *machine) shift(name string, a value, n uint) value {
 func (m *machine) up(a value, n uint) value   { return m.shift("VPSLL", a, n) }
 func (m *machine) down(a value, n uint) value { return m.shift("VPSRL", a, n) }
 
-// Ways to round, as instructions number them.
-const (
-	toNearest = 8 + iota
-	toFloor
-	toCeil
-)
-
-func (m *machine) round(a value, way int) value {
+func (m *machine) round(a value, way operand.U8) value {
 	z := m.vectors(len(a))
 	for i := range z {
 		if m.wide() {
-			m.emit(m.real("VRNDSCALE"), operand.U8(way), a[i], z[i])
+			m.emit(m.real("VRNDSCALE"), way, a[i], z[i])
 		} else {
-			m.emit(m.real("VROUND"), operand.U8(way), a[i], z[i])
+			m.emit(m.real("VROUND"), way, a[i], z[i])
 		}
 	}
 	return z

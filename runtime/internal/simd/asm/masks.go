@@ -6,28 +6,15 @@ import (
 	"github.com/mmcloughlin/avo/x86"
 )
 
-// predicate is a comparison, as instructions number it. None of them signals.
-type predicate int
-
-const (
-	equal     predicate = 0x00
-	unordered predicate = 0x03
-	unequal   predicate = 0x04 // or unordered
-	less      predicate = 0x11
-	atMost    predicate = 0x12
-	atLeast   predicate = 0x1d
-	greater   predicate = 0x1e
-)
-
 // compare tells where a stands in a relation to b.
-func (m *machine) compare(a value, p predicate, b any) mask {
+func (m *machine) compare(a value, p operand.U8, b any) mask {
 	n := len(a)
 	if v, ok := b.(value); ok {
 		n = max(n, len(v))
 	}
 	z := make(mask, n)
 	for i := range z {
-		name, operands := m.real("VCMP"), []operand.Op{operand.U8(p)}
+		name, operands := m.real("VCMP"), []operand.Op{p}
 		switch b := b.(type) {
 		case value:
 			operands = append(operands, each(b, i))
@@ -55,13 +42,14 @@ func (m *machine) both(a, b mask) mask   { return m.combine("KANDW", "VANDPS", a
 func (m *machine) either(a, b mask) mask { return m.combine("KORW", "VORPS", a, b) }
 
 func (m *machine) combine(wide, narrow string, a, b mask) mask {
-	z := make(mask, len(a))
+	z := make(mask, max(len(a), len(b))) // one that is computed once stands for all vectors
 	for i := range z {
+		x, y := a[i%len(a)], b[i%len(b)]
 		z[i] = m.maskRegister()
 		if m.wide() {
-			m.emit(wide, b[i], a[i], z[i])
+			m.emit(wide, y, x, z[i])
 		} else {
-			m.emit(narrow, b[i], a[i], z[i])
+			m.emit(narrow, y, x, z[i])
 		}
 	}
 	return z
@@ -127,16 +115,4 @@ func (m *machine) signs(a value) mask {
 		}
 	}
 	return z
-}
-
-// greatest and least are Go's max and min: a NaN if a or b is one, and -0 is less than 0. The instructions return
-// their second operand if the two are equal or one is a NaN.
-func (m *machine) greatest(a, b value) value {
-	// The bits of equal operands differ in the sign of 0 only.
-	z := m.and(m.above(a, b), m.above(b, a))
-	return m.choose(m.compare(a, unordered, b), m.add(a, b), z)
-}
-
-func (m *machine) least(a, b value) value {
-	return m.or(m.below(a, b), m.below(b, a)) // a NaN with any more bits is a NaN
 }

@@ -37,30 +37,28 @@ func (m *machine) heavy() int {
 }
 
 func (m *machine) unaries() {
-	m.unary("Neg", 4, func(x value) value { return m.xor(x, m.sign()) })
-	m.unary("Abs", 4, m.abs)
-	m.unary("Square", 4, func(x value) value { return m.mul(x, x) })
-	m.unary("Sqrt", 4, m.sqrt)
-	m.unary("Rsqrt", 4, func(x value) value { return m.div(m.load(m.number(1)), m.sqrt(x)) })
-	m.unary("Recip", 4, func(x value) value { return m.div(m.load(m.number(1)), x) })
-	m.unary("Exp", m.heavy(), m.exp)
-	m.unary("Log", max(1, m.heavy()/2), m.log)
-	m.unary("Expm1", m.heavy(), m.expm1)
-	m.unary("Tanh", m.heavy(), m.tanh)
-	m.unary("Sigmoid", m.heavy(), m.sigmoid)
-	m.unary("Density", m.heavy(), m.density)
-	m.unary("Phi", max(1, m.heavy()/2), m.phi)
-	m.unary("Floor", 4, func(x value) value { return m.round(x, toFloor) })
-	m.unary("Ceil", 4, func(x value) value { return m.round(x, toCeil) })
-	m.unary("Round", 4, func(x value) value { return m.round(x, toNearest) })
-	m.unary("Sign", 2, func(x value) value {
-		zero := m.number(0)
-		return m.sub(m.truth(m.compare(x, greater, zero)), m.truth(m.compare(x, less, zero)))
-	})
-	m.unary("IsNaN", 4, func(x value) value { return m.truth(m.compare(x, unordered, x)) })
-	m.unary("Not", 4, func(x value) value { return m.truth(m.compare(x, equal, m.number(0))) })
-	m.turns("Sin", m.sin)
-	m.turns("Cos", m.cos)
+	f := m.functions()
+	m.unary("Neg", 4, of(f.Neg))
+	m.unary("Abs", 4, of(f.Abs))
+	m.unary("Square", 4, of(f.Square))
+	m.unary("Sqrt", 4, of(f.Sqrt))
+	m.unary("Rsqrt", 4, of(f.Rsqrt))
+	m.unary("Recip", 4, of(f.Recip))
+	m.unary("Exp", m.heavy(), of(f.Exp))
+	m.unary("Log", max(1, m.heavy()/2), of(f.Log))
+	m.unary("Expm1", m.heavy(), of(f.Expm1))
+	m.unary("Tanh", m.heavy(), of(f.Tanh))
+	m.unary("Sigmoid", m.heavy(), of(f.Sigmoid))
+	m.unary("Density", m.heavy(), of(f.Density))
+	m.unary("Phi", max(1, m.heavy()/2), of(f.Phi))
+	m.unary("Floor", 4, of(f.Floor))
+	m.unary("Ceil", 4, of(f.Ceil))
+	m.unary("Round", 4, of(f.Even))
+	m.unary("Sign", 2, of(f.Sign))
+	m.unary("IsNaN", 4, of(f.IsNaN))
+	m.unary("Not", 4, of(f.Not))
+	m.turns("Sin", of(f.Sin))
+	m.turns("Cos", of(f.Cos))
 }
 
 // turns emits a function that is right only for arguments up to SinBound.
@@ -84,35 +82,19 @@ func (m *machine) binary(f string, unroll int, body func(x, y value) value) {
 }
 
 func (m *machine) binaries() {
-	m.binary("Add", 4, func(x, y value) value { return m.add(x, y) })
-	m.binary("Sub", 4, func(x, y value) value { return m.sub(x, y) })
-	m.binary("Mul", 4, func(x, y value) value { return m.mul(x, y) })
-	m.binary("Div", 4, func(x, y value) value { return m.div(x, y) })
-	m.binary("Max", 2, m.greatest)
-	m.binary("Min", 2, m.least)
-	for f, p := range comparisons {
-		m.binary(comparisonNames[f], 4, func(x, y value) value { return m.truth(m.compare(x, p, y)) })
-	}
-	m.binary("And", 2, func(x, y value) value {
-		return m.truth(m.both(m.spread(x, y), m.spread(y, x)))
-	})
-	m.binary("Or", 2, func(x, y value) value {
-		return m.truth(m.either(m.spread(x, y), m.spread(y, x)))
-	})
-}
-
-var (
-	comparisonNames = []string{"Less", "AtMost", "Equal", "Unequal"}
-	comparisons     = []predicate{less, atMost, equal, unequal}
-)
-
-// spread is the mask of where x is not 0, for as many vectors as x or y has.
-func (m *machine) spread(x, y value) mask {
-	wide := make(value, max(len(x), len(y)))
-	for i := range wide {
-		wide[i] = x[i%len(x)]
-	}
-	return m.compare(wide, unequal, m.number(0))
+	f := m.functions()
+	m.binary("Add", 4, ofTwo(f.Add))
+	m.binary("Sub", 4, ofTwo(f.Sub))
+	m.binary("Mul", 4, ofTwo(f.Mul))
+	m.binary("Div", 4, ofTwo(f.Div))
+	m.binary("Max", 2, ofTwo(f.Max))
+	m.binary("Min", 2, ofTwo(f.Min))
+	m.binary("Less", 4, ofTwo(f.Less))
+	m.binary("AtMost", 4, ofTwo(f.AtMost))
+	m.binary("Equal", 4, ofTwo(f.Equal))
+	m.binary("Unequal", 4, ofTwo(f.Unequal))
+	m.binary("And", 2, ofTwo(f.All))
+	m.binary("Or", 2, ofTwo(f.Any))
 }
 
 func (m *machine) combinations() {
@@ -137,12 +119,12 @@ func (m *machine) combinations() {
 	m.enter("affine", "%s", "affine")
 	m.strip("choose", "z, w, x, y []T", "sets every z[i] to x[i] where w[i] is not 0, and to y[i] where it is.", 4,
 		func(in map[string]value) value {
-			return m.choose(m.compare(in["w"], unequal, m.number(0)), in["x"], in["y"])
+			return m.functions().Select(in["w"], in["x"], in["y"]).(value)
 		})
 	m.enter("choose", "%s", "choose")
 	m.strip("choosePositive", "z, w, x, y []T", "sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere.", 4,
 		func(in map[string]value) value {
-			return m.choose(m.compare(in["w"], greater, m.number(0)), in["x"], in["y"])
+			return m.functions().SelectPositive(in["w"], in["x"], in["y"]).(value)
 		})
 	m.enter("choosePositive", "%s", "choosePositive")
 }
@@ -170,9 +152,9 @@ func (m *machine) folds() {
 		return m.mul(a, in["x"])
 	})
 	m.folding("maxInto", "x []T", "keeps the greatest of lanes and elements.", 8, 2,
-		func(a value, in map[string]value) value { return m.greatest(a, in["x"]) })
+		func(a value, in map[string]value) value { return m.functions().Max(a, in["x"]).(value) })
 	m.folding("minInto", "x []T", "keeps the least of lanes and elements.", 8, 2,
-		func(a value, in map[string]value) value { return m.least(a, in["x"]) })
+		func(a value, in map[string]value) value { return m.functions().Min(a, in["x"]).(value) })
 	m.folding("dotInto", "x, y []T", "adds products to lanes.", 8, 2, func(a value, in map[string]value) value {
 		return m.add(a, m.mul(in["x"], in["y"]))
 	})
@@ -182,7 +164,7 @@ func (m *machine) folds() {
 			return m.add(a, m.mul(d, d))
 		})
 	m.folding("expInto", "x []T, y T", "adds the exponentials of differences from y to lanes.", 4, m.heavy(),
-		func(a value, in map[string]value) value { return m.add(a, m.exp(m.sub(in["x"], in["y"]))) })
+		func(a value, in map[string]value) value { return m.add(a, m.functions().Exp(m.sub(in["x"], in["y"]))) })
 	m.fold("peak", "x []T", "keeps the greatest of lanes and absolute values that are numbers.", 8, 2,
 		func(a value, in map[string]value) value { return m.above(m.abs(in["x"]), a) })
 }
