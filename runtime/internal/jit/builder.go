@@ -37,6 +37,8 @@ const (
 	opXor
 	opAddInt
 	opSubInt
+	opMulAdd
+	opMulSubFrom
 	opSqrt
 	opRound // in the way that the immediate says
 	opUp
@@ -207,6 +209,14 @@ func (b *Builder) Xor(x, y Value) Value { return b.operation(opXor, x, y) }
 // AddInt and SubInt add and subtract bits as integers.
 func (b *Builder) AddInt(x, y Value) Value { return b.operation(opAddInt, x, y) }
 func (b *Builder) SubInt(x, y Value) Value { return b.operation(opSubInt, x, y) }
+
+// MulAdd returns x*y + z, and MulSubFrom z - x*y, both rounded once.
+func (b *Builder) MulAdd(x, y, z Value) Value     { return b.fused(opMulAdd, x, y, z) }
+func (b *Builder) MulSubFrom(x, y, z Value) Value { return b.fused(opMulSubFrom, x, y, z) }
+
+func (b *Builder) fused(op opcode, x, y, z Value) Value {
+	return Value(b.add(node{op: op, a: int32(x), b: int32(y), c: int32(z)}))
+}
 
 func (b *Builder) Sqrt(x Value) Value { return b.operation(opSqrt, x, none) }
 

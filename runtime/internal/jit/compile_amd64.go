@@ -124,6 +124,11 @@ func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 		return [3]int32{d.a, none, none}, d.b
 	case opChoose:
 		return [3]int32{d.a, d.c, none}, d.b
+	case opMulAdd, opMulSubFrom:
+		if c.adds(i) {
+			return [3]int32{d.c, d.a, none}, d.b
+		}
+		return [3]int32{d.a, d.b, none}, d.c
 	case opUp, opDown, opSigns, opStore, opFold:
 		return [3]int32{d.a, none, none}, none
 	case opInput, opLanes, opScalar, opConstant:
@@ -135,6 +140,12 @@ func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 		return [3]int32{d.b, none, none}, d.a
 	}
 	return [3]int32{d.a, none, none}, d.b
+}
+
+// adds reports whether the instruction of a fused product adds to the register of its third operand, and not to that of its first.
+func (c *compiler) adds(i int) bool {
+	d := &c.nodes[i]
+	return !c.inMemory(d.c, false) || c.inMemory(d.b, false)
 }
 
 // loops writes the code: a loop over several vectors at a time, one over single vectors, and the rest under a mask.
@@ -644,6 +655,9 @@ func (b *body) emit(i int32, u int) bool {
 			return false
 		}
 	}
+	if d.op == opMulAdd || d.op == opMulSubFrom {
+		return b.fused(i, u, registers, rest, in, y)
+	}
 	b.release(i, u, registers[0], registers[1], registers[2], rest)
 	if !d.gives() {
 		b.store(d, in[0], u)
@@ -659,6 +673,33 @@ func (b *body) emit(i int32, u int) bool {
 		return false
 	}
 	b.operation(d, z, in, y)
+	return true
+}
+
+// fused writes an instruction that changes the register of its first operand: that operand's, if nothing else needs it, or a copy.
+func (b *body) fused(i int32, u int, registers [3]int32, rest int32, in [3]int, y operand) bool {
+	d, z := &b.nodes[i], in[0]
+	first := b.value(registers[0], u)
+	before := b.holders[z]
+	b.release(i, u, registers[0])
+	if before == first && b.holders[z] == none {
+		b.holders[z] = b.value(i, u)
+		b.where[b.value(i, u)] = z
+	} else {
+		if z = b.take(b.value(i, u)); z == none {
+			return false
+		}
+		b.vector(b.move(0x10), z, none, inRegister(in[0]), 0, false, 0)
+	}
+	b.release(i, u, registers[1], registers[2], rest)
+	code := byte(0xa8) // z = z*x + y
+	if b.adds(int(i)) {
+		code = 0xb8 // z = x*y + z
+	}
+	if d.op == opMulSubFrom {
+		code += 4
+	}
+	b.vector(instruction{prefix: 1, table: 2, code: code, wide: b.double}, z, in[1], y, 0, false, 0)
 	return true
 }
 

@@ -5,6 +5,7 @@ package jit
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -122,6 +123,20 @@ func testElementary[T simd.Float](t *testing.T) {
 	})
 }
 
+// fma returns x*y + z, rounded once.
+func fma[T simd.Float](x, y, z T) T {
+	if double[T]() {
+		return T(math.FMA(float64(x), float64(y), float64(z)))
+	}
+	exact := new(big.Float).SetPrec(2000)
+	if v := float64(x)*float64(y) + float64(z); math.IsNaN(v) || math.IsInf(v, 0) || v == 0 {
+		return T(v)
+	}
+	exact.Mul(new(big.Float).SetPrec(2000).SetFloat64(float64(x)), new(big.Float).SetPrec(2000).SetFloat64(float64(y)))
+	v, _ := exact.Add(exact, new(big.Float).SetPrec(2000).SetFloat64(float64(z))).Float32()
+	return T(v)
+}
+
 // reference computes nodes for one element.
 type reference[T simd.Float] struct {
 	b      *Builder
@@ -198,6 +213,10 @@ func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 			v = fromBits[T](bitsOf(x) + bitsOf(y))
 		case opSubInt:
 			v = fromBits[T](bitsOf(x) - bitsOf(y))
+		case opMulAdd:
+			v = fma(x, y, z)
+		case opMulSubFrom:
+			v = fma(-x, y, z)
 		case opSqrt:
 			v = T(math.Sqrt(float64(x)))
 		case opRound:
@@ -279,7 +298,11 @@ func program(r *rand.Rand, b *Builder, length int) (inputs, outputs int) {
 	pick := func() Value { return values[r.IntN(len(values))] }
 	for range length {
 		x, y := pick(), pick()
-		switch r.IntN(15) {
+		switch r.IntN(17) {
+		case 15:
+			values = append(values, b.MulAdd(x, y, pick()))
+		case 16:
+			values = append(values, b.MulSubFrom(x, y, pick()))
 		case 0, 1:
 			values = append(values, b.Add(x, y))
 		case 2:

@@ -337,182 +337,182 @@ TEXT ·exp32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop4:
-	CMPQ         DX, $+64
-	JLT          done4
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VBROADCASTSS constantsAVX512<>+24(SB), Z4
-	VMAXPS       Z0, Z4, Z0
-	VMAXPS       Z1, Z4, Z1
-	VMAXPS       Z2, Z4, Z2
-	VMAXPS       Z3, Z4, Z3
-	VBROADCASTSS constantsAVX512<>+32(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMINPS       Z1, Z4, Z1
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z0, Z4
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z5
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z2, Z6
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z3, Z7
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z4, Z8
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z5, Z9
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z7, Z11
-	VSUBPS       Z8, Z0, Z0
-	VSUBPS       Z9, Z1, Z1
-	VSUBPS       Z10, Z2, Z2
-	VSUBPS       Z11, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z4, Z8
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z5, Z9
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z7, Z11
-	VSUBPS       Z8, Z0, Z0
-	VSUBPS       Z9, Z1, Z1
-	VSUBPS       Z10, Z2, Z2
-	VSUBPS       Z11, Z3, Z3
-	VMULPS       Z0, Z0, Z8
-	VMULPS       Z1, Z1, Z9
-	VMULPS       Z2, Z2, Z10
-	VMULPS       Z3, Z3, Z11
-	VMULPS       Z8, Z8, Z12
-	VMULPS       Z9, Z9, Z13
-	VMULPS       Z10, Z10, Z14
-	VMULPS       Z11, Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z16
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z17
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z18
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z3, Z19
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z17, Z17
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z19, Z19
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z20
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z21
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z2, Z22
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z3, Z23
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z23, Z23
-	VMULPS       Z8, Z20, Z20
-	VMULPS       Z9, Z21, Z21
-	VMULPS       Z10, Z22, Z22
-	VMULPS       Z11, Z23, Z23
-	VADDPS       Z16, Z20, Z16
-	VADDPS       Z17, Z21, Z17
-	VADDPS       Z18, Z22, Z18
-	VADDPS       Z19, Z23, Z19
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z12, Z12
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
-	VADDPS       Z16, Z12, Z12
-	VADDPS       Z17, Z13, Z13
-	VADDPS       Z18, Z14, Z14
-	VADDPS       Z19, Z15, Z15
-	VMULPS       Z12, Z8, Z8
-	VMULPS       Z13, Z9, Z9
-	VMULPS       Z14, Z10, Z10
-	VMULPS       Z15, Z11, Z11
-	VADDPS       Z0, Z8, Z0
-	VADDPS       Z1, Z9, Z1
-	VADDPS       Z2, Z10, Z2
-	VADDPS       Z3, Z11, Z3
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z0, Z0
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z1, Z1
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z3, Z3
-	VSCALEFPS    Z4, Z0, Z0
-	VSCALEFPS    Z5, Z1, Z1
-	VSCALEFPS    Z6, Z2, Z2
-	VSCALEFPS    Z7, Z3, Z3
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	VMOVUPS      Z2, 128(AX)(BX*4)
-	VMOVUPS      Z3, 192(AX)(BX*4)
-	ADDQ         $+64, BX
-	SUBQ         $+64, DX
-	JMP          loop4
+	CMPQ              DX, $+64
+	JLT               done4
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VMOVUPS           128(CX)(BX*4), Z2
+	VMOVUPS           192(CX)(BX*4), Z3
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z4
+	VMAXPS            Z0, Z4, Z0
+	VMAXPS            Z1, Z4, Z1
+	VMAXPS            Z2, Z4, Z2
+	VMAXPS            Z3, Z4, Z3
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z4
+	VMINPS            Z0, Z4, Z0
+	VMINPS            Z1, Z4, Z1
+	VMINPS            Z2, Z4, Z2
+	VMINPS            Z3, Z4, Z3
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z0, Z4
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z2, Z6
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z3, Z7
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z4
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z5, Z5
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z6, Z6
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z7, Z7
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z0
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z5, Z1
+	VMOVAPS           Z2, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z6, Z2
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z7, Z3
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z4, Z0
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z5, Z1
+	VMOVAPS           Z2, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z6, Z2
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z7, Z3
+	VMULPS            Z0, Z0, Z8
+	VMULPS            Z1, Z1, Z9
+	VMULPS            Z2, Z2, Z10
+	VMULPS            Z3, Z3, Z11
+	VMULPS            Z8, Z8, Z12
+	VMULPS            Z9, Z9, Z13
+	VMULPS            Z10, Z10, Z14
+	VMULPS            Z11, Z11, Z15
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z16
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z0, Z16
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z17
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z2, Z18
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z19
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z3, Z19
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z0, Z20
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z21
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z2, Z22
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z3, Z23
+	VMOVAPS           Z16, Z16
+	VFMADD231PS       Z8, Z20, Z16
+	VMOVAPS           Z17, Z17
+	VFMADD231PS       Z9, Z21, Z17
+	VMOVAPS           Z18, Z18
+	VFMADD231PS       Z10, Z22, Z18
+	VMOVAPS           Z19, Z19
+	VFMADD231PS       Z11, Z23, Z19
+	VMOVAPS           Z16, Z16
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z12, Z16
+	VMOVAPS           Z17, Z12
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z13, Z12
+	VMOVAPS           Z18, Z13
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z14, Z13
+	VMOVAPS           Z19, Z14
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z15, Z14
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z16, Z8, Z0
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z12, Z9, Z1
+	VMOVAPS           Z2, Z2
+	VFMADD231PS       Z13, Z10, Z2
+	VMOVAPS           Z3, Z3
+	VFMADD231PS       Z14, Z11, Z3
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z0, Z0
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z1, Z1
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z2, Z2
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z3, Z3
+	VSCALEFPS         Z4, Z0, Z0
+	VSCALEFPS         Z5, Z1, Z1
+	VSCALEFPS         Z6, Z2, Z2
+	VSCALEFPS         Z7, Z3, Z3
+	VMOVUPS           Z0, (AX)(BX*4)
+	VMOVUPS           Z1, 64(AX)(BX*4)
+	VMOVUPS           Z2, 128(AX)(BX*4)
+	VMOVUPS           Z3, 192(AX)(BX*4)
+	ADDQ              $+64, BX
+	SUBQ              $+64, DX
+	JMP               loop4
 
 done4:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VBROADCASTSS constantsAVX512<>+24(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VBROADCASTSS constantsAVX512<>+32(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z0, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z1, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS       Z4, Z5, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z0, Z0
-	VSCALEFPS    Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z0, Z1
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z1
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z1, Z0
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z1, Z0
+	VMULPS            Z0, Z0, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z0, Z4
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z0, Z5
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z2, Z5, Z4
+	VMOVAPS           Z4, Z4
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z3, Z4
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z4, Z2, Z0
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z0, Z0
+	VSCALEFPS         Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VBROADCASTSS constantsAVX512<>+24(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VBROADCASTSS constantsAVX512<>+32(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z0, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z1, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z2
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS       Z4, Z5, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z0, Z0
-	VSCALEFPS    Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z0, Z1
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z1
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z1, Z0
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z1, Z0
+	VMULPS            Z0, Z0, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z0, Z4
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z0, Z5
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z2, Z5, Z4
+	VMOVAPS           Z4, Z4
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z3, Z4
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z4, Z2, Z0
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z0, Z0
+	VSCALEFPS         Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -527,202 +527,202 @@ TEXT ·log32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+32
-	JLT          done2
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+112(SB), Z0, K1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+112(SB), Z1, K2
-	VMULPS.BCST  constantsAVX512<>+120(SB), Z0, Z2
-	VMULPS.BCST  constantsAVX512<>+120(SB), Z1, Z3
-	VBLENDMPS    Z2, Z0, K1, Z2
-	VBLENDMPS    Z3, Z1, K2, Z3
-	VPADDD.BCST  constantsAVX512<>+128(SB), Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+128(SB), Z3, Z3
-	VPSRLD       $0x17, Z2, Z4
-	VPSRLD       $0x17, Z3, Z5
-	VORPS.BCST   constantsAVX512<>+136(SB), Z4, Z4
-	VORPS.BCST   constantsAVX512<>+136(SB), Z5, Z5
-	VSUBPS.BCST  constantsAVX512<>+136(SB), Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+136(SB), Z5, Z5
-	VBROADCASTSS constantsAVX512<>+144(SB), Z6
-	VBROADCASTSS constantsAVX512<>+152(SB), Z7
-	VBLENDMPS    Z6, Z7, K1, Z8
-	VBLENDMPS    Z6, Z7, K2, Z6
-	VSUBPS       Z8, Z4, Z4
-	VSUBPS       Z6, Z5, Z5
-	VANDPS.BCST  constantsAVX512<>+160(SB), Z2, Z2
-	VANDPS.BCST  constantsAVX512<>+160(SB), Z3, Z3
-	VPADDD.BCST  constantsAVX512<>+168(SB), Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+168(SB), Z3, Z3
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z2, Z6
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z3, Z7
-	VDIVPS       Z6, Z2, Z6
-	VDIVPS       Z7, Z3, Z7
-	VMULPS       Z6, Z6, Z8
-	VMULPS       Z7, Z7, Z9
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z10
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z3, Z11
-	VMULPS       Z2, Z10, Z10
-	VMULPS       Z3, Z11, Z11
-	VMULPS       Z8, Z8, Z12
-	VMULPS       Z9, Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z8, Z14
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z9, Z15
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z15, Z15
-	VMULPS.BCST  constantsAVX512<>+200(SB), Z8, Z16
-	VMULPS.BCST  constantsAVX512<>+200(SB), Z9, Z17
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z17, Z17
-	VMULPS       Z12, Z16, Z12
-	VMULPS       Z13, Z17, Z13
-	VADDPS       Z14, Z12, Z12
-	VADDPS       Z15, Z13, Z13
-	VMULPS       Z12, Z8, Z8
-	VMULPS       Z13, Z9, Z9
-	VADDPS       Z10, Z8, Z8
-	VADDPS       Z11, Z9, Z9
-	VMULPS       Z8, Z6, Z6
-	VMULPS       Z9, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z4, Z8
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z5, Z9
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z9, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z5, Z5
-	VSUBPS       Z6, Z10, Z6
-	VSUBPS       Z7, Z11, Z7
-	VSUBPS       Z2, Z6, Z2
-	VSUBPS       Z3, Z7, Z3
-	VSUBPS       Z2, Z4, Z2
-	VSUBPS       Z3, Z5, Z3
-	VCMPPS.BCST  $0x11, constantsAVX512<>+216(SB), Z0, K1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+216(SB), Z1, K2
-	VBLENDMPS    Z2, Z0, K1, Z2
-	VBLENDMPS    Z3, Z1, K2, Z3
-	VCMPPS.BCST  $0x00, constantsAVX512<>+224(SB), Z0, K1
-	VCMPPS.BCST  $0x00, constantsAVX512<>+224(SB), Z1, K2
-	VBROADCASTSS constantsAVX512<>+232(SB), Z4
-	VBLENDMPS    Z4, Z2, K1, Z2
-	VBLENDMPS    Z4, Z3, K2, Z3
-	VCMPPS.BCST  $0x11, constantsAVX512<>+224(SB), Z0, K1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+224(SB), Z1, K2
-	VBROADCASTSS constantsAVX512<>+240(SB), Z0
-	VBLENDMPS    Z0, Z2, K1, Z1
-	VBLENDMPS    Z0, Z3, K2, Z0
-	VMOVUPS      Z1, (AX)(BX*4)
-	VMOVUPS      Z0, 64(AX)(BX*4)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop2
+	CMPQ             DX, $+32
+	JLT              done2
+	VMOVUPS          (CX)(BX*4), Z0
+	VMOVUPS          64(CX)(BX*4), Z1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z0, K1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z1, K2
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z0, Z2
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z1, Z3
+	VBLENDMPS        Z2, Z0, K1, Z2
+	VBLENDMPS        Z3, Z1, K2, Z3
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z2, Z2
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z3, Z3
+	VPSRLD           $0x17, Z2, Z4
+	VPSRLD           $0x17, Z3, Z5
+	VORPS.BCST       constantsAVX512<>+136(SB), Z4, Z4
+	VORPS.BCST       constantsAVX512<>+136(SB), Z5, Z5
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z4, Z4
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z5, Z5
+	VBROADCASTSS     constantsAVX512<>+144(SB), Z6
+	VBROADCASTSS     constantsAVX512<>+152(SB), Z7
+	VBLENDMPS        Z6, Z7, K1, Z8
+	VBLENDMPS        Z6, Z7, K2, Z6
+	VSUBPS           Z8, Z4, Z4
+	VSUBPS           Z6, Z5, Z5
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z2, Z2
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z3, Z3
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z2, Z2
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z3, Z3
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z2, Z2
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z3, Z3
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z2, Z6
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z3, Z7
+	VDIVPS           Z6, Z2, Z6
+	VDIVPS           Z7, Z3, Z7
+	VMULPS           Z6, Z6, Z8
+	VMULPS           Z7, Z7, Z9
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z2, Z10
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z3, Z11
+	VMULPS           Z2, Z10, Z10
+	VMULPS           Z3, Z11, Z11
+	VMULPS           Z8, Z8, Z12
+	VMULPS           Z9, Z9, Z13
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z14
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z8, Z14
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z15
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z9, Z15
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z16
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z8, Z16
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z17
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z9, Z17
+	VMOVAPS          Z14, Z14
+	VFMADD231PS      Z12, Z16, Z14
+	VMOVAPS          Z15, Z12
+	VFMADD231PS      Z13, Z17, Z12
+	VMOVAPS          Z10, Z13
+	VFMADD231PS      Z14, Z8, Z13
+	VMOVAPS          Z11, Z8
+	VFMADD231PS      Z12, Z9, Z8
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z4, Z9
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z5, Z12
+	VMOVAPS          Z9, Z9
+	VFMADD231PS      Z13, Z6, Z9
+	VMOVAPS          Z12, Z6
+	VFMADD231PS      Z8, Z7, Z6
+	VSUBPS           Z9, Z10, Z7
+	VSUBPS           Z6, Z11, Z6
+	VSUBPS           Z7, Z2, Z2
+	VSUBPS           Z6, Z3, Z3
+	VMOVAPS          Z2, Z2
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z2
+	VMOVAPS          Z3, Z3
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z5, Z3
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z0, K1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z1, K2
+	VBLENDMPS        Z2, Z0, K1, Z2
+	VBLENDMPS        Z3, Z1, K2, Z3
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z0, K1
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z1, K2
+	VBROADCASTSS     constantsAVX512<>+232(SB), Z4
+	VBLENDMPS        Z4, Z2, K1, Z2
+	VBLENDMPS        Z4, Z3, K2, Z3
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z0, K1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z1, K2
+	VBROADCASTSS     constantsAVX512<>+240(SB), Z0
+	VBLENDMPS        Z0, Z2, K1, Z1
+	VBLENDMPS        Z0, Z3, K2, Z0
+	VMOVUPS          Z1, (AX)(BX*4)
+	VMOVUPS          Z0, 64(AX)(BX*4)
+	ADDQ             $+32, BX
+	SUBQ             $+32, DX
+	JMP              loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VCMPPS.BCST  $0x11, constantsAVX512<>+112(SB), Z0, K1
-	VMULPS.BCST  constantsAVX512<>+120(SB), Z0, Z1
-	VBLENDMPS    Z1, Z0, K1, Z1
-	VPADDD.BCST  constantsAVX512<>+128(SB), Z1, Z1
-	VPSRLD       $0x17, Z1, Z2
-	VORPS.BCST   constantsAVX512<>+136(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+136(SB), Z2, Z2
-	VBROADCASTSS constantsAVX512<>+144(SB), Z3
-	VBROADCASTSS constantsAVX512<>+152(SB), Z4
-	VBLENDMPS    Z3, Z4, K1, Z3
-	VSUBPS       Z3, Z2, Z2
-	VANDPS.BCST  constantsAVX512<>+160(SB), Z1, Z1
-	VPADDD.BCST  constantsAVX512<>+168(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z1, Z1
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z3
-	VDIVPS       Z3, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z1, Z5
-	VMULPS       Z1, Z5, Z5
-	VMULPS       Z4, Z4, Z6
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z4, Z7
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+200(SB), Z4, Z8
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z8, Z8
-	VMULPS       Z6, Z8, Z6
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z6, Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z2
-	VSUBPS       Z3, Z5, Z3
-	VSUBPS       Z1, Z3, Z1
-	VSUBPS       Z1, Z2, Z1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+216(SB), Z0, K1
-	VBLENDMPS    Z1, Z0, K1, Z1
-	VCMPPS.BCST  $0x00, constantsAVX512<>+224(SB), Z0, K1
-	VBROADCASTSS constantsAVX512<>+232(SB), Z2
-	VBLENDMPS    Z2, Z1, K1, Z1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+224(SB), Z0, K1
-	VBROADCASTSS constantsAVX512<>+240(SB), Z0
-	VBLENDMPS    Z0, Z1, K1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ             DX, $+16
+	JLT              done1
+	VMOVUPS          (CX)(BX*4), Z0
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z0, K1
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z0, Z1
+	VBLENDMPS        Z1, Z0, K1, Z1
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z1, Z1
+	VPSRLD           $0x17, Z1, Z2
+	VORPS.BCST       constantsAVX512<>+136(SB), Z2, Z2
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z2, Z2
+	VBROADCASTSS     constantsAVX512<>+144(SB), Z3
+	VBROADCASTSS     constantsAVX512<>+152(SB), Z4
+	VBLENDMPS        Z3, Z4, K1, Z3
+	VSUBPS           Z3, Z2, Z2
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z1, Z1
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z1, Z1
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z1, Z1
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z1, Z3
+	VDIVPS           Z3, Z1, Z3
+	VMULPS           Z3, Z3, Z4
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z1, Z5
+	VMULPS           Z1, Z5, Z5
+	VMULPS           Z4, Z4, Z6
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z7
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z4, Z7
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z8
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z4, Z8
+	VMOVAPS          Z7, Z7
+	VFMADD231PS      Z6, Z8, Z7
+	VMOVAPS          Z5, Z6
+	VFMADD231PS      Z7, Z4, Z6
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z2, Z4
+	VMOVAPS          Z4, Z4
+	VFMADD231PS      Z6, Z3, Z4
+	VSUBPS           Z4, Z5, Z3
+	VSUBPS           Z3, Z1, Z1
+	VMOVAPS          Z1, Z1
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z2, Z1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z0, K1
+	VBLENDMPS        Z1, Z0, K1, Z1
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z0, K1
+	VBROADCASTSS     constantsAVX512<>+232(SB), Z2
+	VBLENDMPS        Z2, Z1, K1, Z1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z0, K1
+	VBROADCASTSS     constantsAVX512<>+240(SB), Z0
+	VBLENDMPS        Z0, Z1, K1, Z0
+	VMOVUPS          Z0, (AX)(BX*4)
+	ADDQ             $+16, BX
+	SUBQ             $+16, DX
+	JMP              loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VCMPPS.BCST  $0x11, constantsAVX512<>+112(SB), Z0, K2
-	VMULPS.BCST  constantsAVX512<>+120(SB), Z0, Z1
-	VBLENDMPS    Z1, Z0, K2, Z1
-	VPADDD.BCST  constantsAVX512<>+128(SB), Z1, Z1
-	VPSRLD       $0x17, Z1, Z2
-	VORPS.BCST   constantsAVX512<>+136(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+136(SB), Z2, Z2
-	VBROADCASTSS constantsAVX512<>+144(SB), Z3
-	VBROADCASTSS constantsAVX512<>+152(SB), Z4
-	VBLENDMPS    Z3, Z4, K2, Z3
-	VSUBPS       Z3, Z2, Z2
-	VANDPS.BCST  constantsAVX512<>+160(SB), Z1, Z1
-	VPADDD.BCST  constantsAVX512<>+168(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+16(SB), Z1, Z1
-	VADDPS.BCST  constantsAVX512<>+176(SB), Z1, Z3
-	VDIVPS       Z3, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z1, Z5
-	VMULPS       Z1, Z5, Z5
-	VMULPS       Z4, Z4, Z6
-	VMULPS.BCST  constantsAVX512<>+184(SB), Z4, Z7
-	VADDPS.BCST  constantsAVX512<>+192(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+200(SB), Z4, Z8
-	VADDPS.BCST  constantsAVX512<>+208(SB), Z8, Z8
-	VMULPS       Z6, Z8, Z6
-	VADDPS       Z7, Z6, Z6
-	VMULPS       Z6, Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z4
-	VADDPS       Z4, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z2
-	VSUBPS       Z3, Z5, Z3
-	VSUBPS       Z1, Z3, Z1
-	VSUBPS       Z1, Z2, Z1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+216(SB), Z0, K2
-	VBLENDMPS    Z1, Z0, K2, Z1
-	VCMPPS.BCST  $0x00, constantsAVX512<>+224(SB), Z0, K2
-	VBROADCASTSS constantsAVX512<>+232(SB), Z2
-	VBLENDMPS    Z2, Z1, K2, Z1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+224(SB), Z0, K2
-	VBROADCASTSS constantsAVX512<>+240(SB), Z0
-	VBLENDMPS    Z0, Z1, K2, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ            DX, DX
+	JEQ              end
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VMOVUPS.Z        (CX)(BX*4), K1, Z0
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z0, K2
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z0, Z1
+	VBLENDMPS        Z1, Z0, K2, Z1
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z1, Z1
+	VPSRLD           $0x17, Z1, Z2
+	VORPS.BCST       constantsAVX512<>+136(SB), Z2, Z2
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z2, Z2
+	VBROADCASTSS     constantsAVX512<>+144(SB), Z3
+	VBROADCASTSS     constantsAVX512<>+152(SB), Z4
+	VBLENDMPS        Z3, Z4, K2, Z3
+	VSUBPS           Z3, Z2, Z2
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z1, Z1
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z1, Z1
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z1, Z1
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z1, Z3
+	VDIVPS           Z3, Z1, Z3
+	VMULPS           Z3, Z3, Z4
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z1, Z5
+	VMULPS           Z1, Z5, Z5
+	VMULPS           Z4, Z4, Z6
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z7
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z4, Z7
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z8
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z4, Z8
+	VMOVAPS          Z7, Z7
+	VFMADD231PS      Z6, Z8, Z7
+	VMOVAPS          Z5, Z6
+	VFMADD231PS      Z7, Z4, Z6
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z2, Z4
+	VMOVAPS          Z4, Z4
+	VFMADD231PS      Z6, Z3, Z4
+	VSUBPS           Z4, Z5, Z3
+	VSUBPS           Z3, Z1, Z1
+	VMOVAPS          Z1, Z1
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z2, Z1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z0, K2
+	VBLENDMPS        Z1, Z0, K2, Z1
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z0, K2
+	VBROADCASTSS     constantsAVX512<>+232(SB), Z2
+	VBLENDMPS        Z2, Z1, K2, Z1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z0, K2
+	VBROADCASTSS     constantsAVX512<>+240(SB), Z0
+	VBLENDMPS        Z0, Z1, K2, Z0
+	VMOVUPS          Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -737,224 +737,224 @@ TEXT ·expm132AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop4:
-	CMPQ         DX, $+64
-	JLT          done4
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VBROADCASTSS constantsAVX512<>+248(SB), Z4
-	VMAXPS       Z0, Z4, Z5
-	VMAXPS       Z1, Z4, Z6
-	VMAXPS       Z2, Z4, Z7
-	VMAXPS       Z3, Z4, Z4
-	VBROADCASTSS constantsAVX512<>+32(SB), Z8
-	VMINPS       Z5, Z8, Z5
-	VMINPS       Z6, Z8, Z6
-	VMINPS       Z7, Z8, Z7
-	VMINPS       Z4, Z8, Z4
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z5, Z8
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z6, Z9
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z7, Z10
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z4, Z11
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z8, Z12
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z13
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z14
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z12, Z16
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z13, Z17
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z14, Z18
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z15, Z19
-	VSUBPS       Z16, Z5, Z5
-	VSUBPS       Z17, Z6, Z6
-	VSUBPS       Z18, Z7, Z7
-	VSUBPS       Z19, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z12, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z13, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z14, Z14
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z15, Z15
-	VSUBPS       Z12, Z5, Z5
-	VSUBPS       Z13, Z6, Z6
-	VSUBPS       Z14, Z7, Z7
-	VSUBPS       Z15, Z4, Z4
-	VMULPS       Z5, Z5, Z12
-	VMULPS       Z6, Z6, Z13
-	VMULPS       Z7, Z7, Z14
-	VMULPS       Z4, Z4, Z15
-	VMULPS       Z12, Z12, Z16
-	VMULPS       Z13, Z13, Z17
-	VMULPS       Z14, Z14, Z18
-	VMULPS       Z15, Z15, Z19
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z20
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z21
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z22
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z23
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z24
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z25
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z26
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z27
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z24, Z24
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
-	VMULPS       Z12, Z24, Z24
-	VMULPS       Z13, Z25, Z25
-	VMULPS       Z14, Z26, Z26
-	VMULPS       Z15, Z27, Z27
-	VADDPS       Z20, Z24, Z20
-	VADDPS       Z21, Z25, Z21
-	VADDPS       Z22, Z26, Z22
-	VADDPS       Z23, Z27, Z23
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z16, Z16
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
-	VADDPS       Z20, Z16, Z16
-	VADDPS       Z21, Z17, Z17
-	VADDPS       Z22, Z18, Z18
-	VADDPS       Z23, Z19, Z19
-	VMULPS       Z16, Z12, Z12
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VADDPS       Z5, Z12, Z5
-	VADDPS       Z6, Z13, Z6
-	VADDPS       Z7, Z14, Z7
-	VADDPS       Z4, Z15, Z4
-	VPSLLD       $0x17, Z8, Z8
-	VPSLLD       $0x17, Z9, Z9
-	VPSLLD       $0x17, Z10, Z10
-	VPSLLD       $0x17, Z11, Z11
-	VPADDD.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VPADDD.BCST  constantsAVX512<>+80(SB), Z9, Z9
-	VPADDD.BCST  constantsAVX512<>+80(SB), Z10, Z10
-	VPADDD.BCST  constantsAVX512<>+80(SB), Z11, Z11
-	VMULPS       Z8, Z5, Z5
-	VMULPS       Z9, Z6, Z6
-	VMULPS       Z10, Z7, Z7
-	VMULPS       Z11, Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
-	VADDPS       Z8, Z5, Z5
-	VADDPS       Z9, Z6, Z6
-	VADDPS       Z10, Z7, Z7
-	VADDPS       Z11, Z4, Z4
-	VADDPS       Z5, Z5, Z5
-	VADDPS       Z6, Z6, Z6
-	VADDPS       Z7, Z7, Z7
-	VADDPS       Z4, Z4, Z4
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z5, Z5
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z6, Z6
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z7, Z7
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z4, Z4
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z0, Z0
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z2, Z2
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z3, Z3
-	VORPS        Z0, Z5, Z0
-	VORPS        Z1, Z6, Z1
-	VORPS        Z2, Z7, Z2
-	VORPS        Z3, Z4, Z3
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	VMOVUPS      Z2, 128(AX)(BX*4)
-	VMOVUPS      Z3, 192(AX)(BX*4)
-	ADDQ         $+64, BX
-	SUBQ         $+64, DX
-	JMP          loop4
+	CMPQ              DX, $+64
+	JLT               done4
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VMOVUPS           128(CX)(BX*4), Z2
+	VMOVUPS           192(CX)(BX*4), Z3
+	VBROADCASTSS      constantsAVX512<>+248(SB), Z4
+	VMAXPS            Z0, Z4, Z5
+	VMAXPS            Z1, Z4, Z6
+	VMAXPS            Z2, Z4, Z7
+	VMAXPS            Z3, Z4, Z4
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z8
+	VMINPS            Z5, Z8, Z5
+	VMINPS            Z6, Z8, Z6
+	VMINPS            Z7, Z8, Z7
+	VMINPS            Z4, Z8, Z4
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z8
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z6, Z9
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z10
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z7, Z10
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z4, Z11
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z8, Z12
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z9, Z13
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z10, Z14
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z11, Z15
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z12, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z13, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z14, Z7
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z15, Z4
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z12, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z13, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z14, Z7
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z15, Z4
+	VMULPS            Z5, Z5, Z12
+	VMULPS            Z6, Z6, Z13
+	VMULPS            Z7, Z7, Z14
+	VMULPS            Z4, Z4, Z15
+	VMULPS            Z12, Z12, Z16
+	VMULPS            Z13, Z13, Z17
+	VMULPS            Z14, Z14, Z18
+	VMULPS            Z15, Z15, Z19
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z20
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z6, Z21
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z22
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z4, Z23
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z24
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z24
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z25
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z6, Z25
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z26
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z26
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z27
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z4, Z27
+	VMOVAPS           Z20, Z20
+	VFMADD231PS       Z12, Z24, Z20
+	VMOVAPS           Z21, Z21
+	VFMADD231PS       Z13, Z25, Z21
+	VMOVAPS           Z22, Z22
+	VFMADD231PS       Z14, Z26, Z22
+	VMOVAPS           Z23, Z23
+	VFMADD231PS       Z15, Z27, Z23
+	VMOVAPS           Z20, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z16, Z20
+	VMOVAPS           Z21, Z16
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z17, Z16
+	VMOVAPS           Z22, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z18, Z17
+	VMOVAPS           Z23, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z19, Z18
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z20, Z12, Z5
+	VMOVAPS           Z6, Z6
+	VFMADD231PS       Z16, Z13, Z6
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z17, Z14, Z7
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z18, Z15, Z4
+	VPSLLD            $0x17, Z8, Z8
+	VPSLLD            $0x17, Z9, Z9
+	VPSLLD            $0x17, Z10, Z10
+	VPSLLD            $0x17, Z11, Z11
+	VPADDD.BCST       constantsAVX512<>+72(SB), Z8, Z8
+	VPADDD.BCST       constantsAVX512<>+72(SB), Z9, Z9
+	VPADDD.BCST       constantsAVX512<>+72(SB), Z10, Z10
+	VPADDD.BCST       constantsAVX512<>+72(SB), Z11, Z11
+	VSUBPS.BCST       constantsAVX512<>+72(SB), Z8, Z12
+	VSUBPS.BCST       constantsAVX512<>+72(SB), Z9, Z13
+	VSUBPS.BCST       constantsAVX512<>+72(SB), Z10, Z14
+	VSUBPS.BCST       constantsAVX512<>+72(SB), Z11, Z15
+	VMOVAPS           Z12, Z12
+	VFMADD231PS       Z8, Z5, Z12
+	VMOVAPS           Z13, Z5
+	VFMADD231PS       Z9, Z6, Z5
+	VMOVAPS           Z14, Z6
+	VFMADD231PS       Z10, Z7, Z6
+	VMOVAPS           Z15, Z7
+	VFMADD231PS       Z11, Z4, Z7
+	VADDPS            Z12, Z12, Z4
+	VADDPS            Z5, Z5, Z5
+	VADDPS            Z6, Z6, Z6
+	VADDPS            Z7, Z7, Z7
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z4, Z4
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z5, Z5
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z6, Z6
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z7, Z7
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z0, Z0
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z2, Z2
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z3, Z3
+	VORPS             Z0, Z4, Z0
+	VORPS             Z1, Z5, Z1
+	VORPS             Z2, Z6, Z2
+	VORPS             Z3, Z7, Z3
+	VMOVUPS           Z0, (AX)(BX*4)
+	VMOVUPS           Z1, 64(AX)(BX*4)
+	VMOVUPS           Z2, 128(AX)(BX*4)
+	VMOVUPS           Z3, 192(AX)(BX*4)
+	ADDQ              $+64, BX
+	SUBQ              $+64, DX
+	JMP               loop4
 
 done4:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VBROADCASTSS constantsAVX512<>+248(SB), Z1
-	VMAXPS       Z0, Z1, Z1
-	VBROADCASTSS constantsAVX512<>+32(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
-	VSUBPS       Z4, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS       Z1, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z1, Z3, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VADDPS       Z2, Z1, Z1
-	VADDPS       Z1, Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VBROADCASTSS      constantsAVX512<>+248(SB), Z1
+	VMAXPS            Z0, Z1, Z1
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z2
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z2, Z3
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z1
+	VMULPS            Z1, Z1, Z3
+	VMULPS            Z3, Z3, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z6
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z3, Z6, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z4, Z5
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z5, Z3, Z1
+	VPSLLD            $0x17, Z2, Z2
+	VPADDD.BCST       constantsAVX512<>+72(SB), Z2, Z2
+	VSUBPS.BCST       constantsAVX512<>+72(SB), Z2, Z3
+	VMOVAPS           Z3, Z3
+	VFMADD231PS       Z2, Z1, Z3
+	VADDPS            Z3, Z3, Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z0, Z0
+	VORPS             Z0, Z1, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VBROADCASTSS constantsAVX512<>+248(SB), Z1
-	VMAXPS       Z0, Z1, Z1
-	VBROADCASTSS constantsAVX512<>+32(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
-	VSUBPS       Z4, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS       Z1, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z1, Z3, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VADDPS       Z2, Z1, Z1
-	VADDPS       Z1, Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VBROADCASTSS      constantsAVX512<>+248(SB), Z1
+	VMAXPS            Z0, Z1, Z1
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z2
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z2, Z3
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z1
+	VMULPS            Z1, Z1, Z3
+	VMULPS            Z3, Z3, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z6
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z3, Z6, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z4, Z5
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z5, Z3, Z1
+	VPSLLD            $0x17, Z2, Z2
+	VPADDD.BCST       constantsAVX512<>+72(SB), Z2, Z2
+	VSUBPS.BCST       constantsAVX512<>+72(SB), Z2, Z3
+	VMOVAPS           Z3, Z3
+	VFMADD231PS       Z2, Z1, Z3
+	VADDPS            Z3, Z3, Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z0, Z0
+	VORPS             Z0, Z1, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -969,242 +969,242 @@ TEXT ·tanh32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop4:
-	CMPQ         DX, $+64
-	JLT          done4
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z4
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z5
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z2, Z6
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z3, Z7
-	VBROADCASTSS constantsAVX512<>+256(SB), Z8
-	VMINPS       Z4, Z8, Z4
-	VMINPS       Z5, Z8, Z5
-	VMINPS       Z6, Z8, Z6
-	VMINPS       Z7, Z8, Z7
-	VMULPS.BCST  constantsAVX512<>+264(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+264(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+264(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+264(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z4, Z8
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z5, Z9
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z7, Z11
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z8, Z12
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z13
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z14
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z12, Z16
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z13, Z17
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z14, Z18
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z15, Z19
-	VSUBPS       Z16, Z4, Z4
-	VSUBPS       Z17, Z5, Z5
-	VSUBPS       Z18, Z6, Z6
-	VSUBPS       Z19, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z12, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z13, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z14, Z14
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z15, Z15
-	VSUBPS       Z12, Z4, Z4
-	VSUBPS       Z13, Z5, Z5
-	VSUBPS       Z14, Z6, Z6
-	VSUBPS       Z15, Z7, Z7
-	VMULPS       Z4, Z4, Z12
-	VMULPS       Z5, Z5, Z13
-	VMULPS       Z6, Z6, Z14
-	VMULPS       Z7, Z7, Z15
-	VMULPS       Z12, Z12, Z16
-	VMULPS       Z13, Z13, Z17
-	VMULPS       Z14, Z14, Z18
-	VMULPS       Z15, Z15, Z19
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z20
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z21
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z22
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z23
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z24
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z25
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z26
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z27
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z24, Z24
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
-	VMULPS       Z12, Z24, Z24
-	VMULPS       Z13, Z25, Z25
-	VMULPS       Z14, Z26, Z26
-	VMULPS       Z15, Z27, Z27
-	VADDPS       Z20, Z24, Z20
-	VADDPS       Z21, Z25, Z21
-	VADDPS       Z22, Z26, Z22
-	VADDPS       Z23, Z27, Z23
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z16, Z16
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
-	VADDPS       Z20, Z16, Z16
-	VADDPS       Z21, Z17, Z17
-	VADDPS       Z22, Z18, Z18
-	VADDPS       Z23, Z19, Z19
-	VMULPS       Z16, Z12, Z12
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VADDPS       Z4, Z12, Z4
-	VADDPS       Z5, Z13, Z5
-	VADDPS       Z6, Z14, Z6
-	VADDPS       Z7, Z15, Z7
-	VPSLLD       $0x17, Z8, Z8
-	VPSLLD       $0x17, Z9, Z9
-	VPSLLD       $0x17, Z10, Z10
-	VPSLLD       $0x17, Z11, Z11
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z8, Z8
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z9, Z9
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z10, Z10
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z11, Z11
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Z9, Z5, Z5
-	VMULPS       Z10, Z6, Z6
-	VMULPS       Z11, Z7, Z7
-	VBROADCASTSS constantsAVX512<>+16(SB), Z12
-	VSUBPS       Z8, Z12, Z13
-	VSUBPS       Z9, Z12, Z14
-	VSUBPS       Z10, Z12, Z15
-	VSUBPS       Z11, Z12, Z16
-	VSUBPS       Z4, Z13, Z13
-	VSUBPS       Z5, Z14, Z14
-	VSUBPS       Z6, Z15, Z15
-	VSUBPS       Z7, Z16, Z16
-	VADDPS       Z12, Z8, Z8
-	VADDPS       Z12, Z9, Z9
-	VADDPS       Z12, Z10, Z10
-	VADDPS       Z12, Z11, Z11
-	VADDPS       Z4, Z8, Z4
-	VADDPS       Z5, Z9, Z5
-	VADDPS       Z6, Z10, Z6
-	VADDPS       Z7, Z11, Z7
-	VDIVPS       Z4, Z13, Z4
-	VDIVPS       Z5, Z14, Z5
-	VDIVPS       Z6, Z15, Z6
-	VDIVPS       Z7, Z16, Z7
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z4, Z4
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z5, Z5
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z6, Z6
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z7, Z7
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z0, Z0
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z2, Z2
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z3, Z3
-	VORPS        Z0, Z4, Z0
-	VORPS        Z1, Z5, Z1
-	VORPS        Z2, Z6, Z2
-	VORPS        Z3, Z7, Z3
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	VMOVUPS      Z2, 128(AX)(BX*4)
-	VMOVUPS      Z3, 192(AX)(BX*4)
-	ADDQ         $+64, BX
-	SUBQ         $+64, DX
-	JMP          loop4
+	CMPQ              DX, $+64
+	JLT               done4
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VMOVUPS           128(CX)(BX*4), Z2
+	VMOVUPS           192(CX)(BX*4), Z3
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z4
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z5
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z2, Z6
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z3, Z7
+	VBROADCASTSS      constantsAVX512<>+256(SB), Z8
+	VMINPS            Z4, Z8, Z4
+	VMINPS            Z5, Z8, Z5
+	VMINPS            Z6, Z8, Z6
+	VMINPS            Z7, Z8, Z7
+	VMULPS.BCST       constantsAVX512<>+264(SB), Z4, Z4
+	VMULPS.BCST       constantsAVX512<>+264(SB), Z5, Z5
+	VMULPS.BCST       constantsAVX512<>+264(SB), Z6, Z6
+	VMULPS.BCST       constantsAVX512<>+264(SB), Z7, Z7
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z4, Z8
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z9
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z10
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z6, Z10
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z7, Z11
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z8, Z12
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z9, Z13
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z10, Z14
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z11, Z15
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z12, Z4
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z13, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z14, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z15, Z7
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z12, Z4
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z13, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z14, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z15, Z7
+	VMULPS            Z4, Z4, Z12
+	VMULPS            Z5, Z5, Z13
+	VMULPS            Z6, Z6, Z14
+	VMULPS            Z7, Z7, Z15
+	VMULPS            Z12, Z12, Z16
+	VMULPS            Z13, Z13, Z17
+	VMULPS            Z14, Z14, Z18
+	VMULPS            Z15, Z15, Z19
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z4, Z20
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z21
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z6, Z22
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z23
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z24
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z4, Z24
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z25
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z25
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z26
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z6, Z26
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z27
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z27
+	VMOVAPS           Z20, Z20
+	VFMADD231PS       Z12, Z24, Z20
+	VMOVAPS           Z21, Z21
+	VFMADD231PS       Z13, Z25, Z21
+	VMOVAPS           Z22, Z22
+	VFMADD231PS       Z14, Z26, Z22
+	VMOVAPS           Z23, Z23
+	VFMADD231PS       Z15, Z27, Z23
+	VMOVAPS           Z20, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z16, Z20
+	VMOVAPS           Z21, Z16
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z17, Z16
+	VMOVAPS           Z22, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z18, Z17
+	VMOVAPS           Z23, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z19, Z18
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z20, Z12, Z4
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z16, Z13, Z5
+	VMOVAPS           Z6, Z6
+	VFMADD231PS       Z17, Z14, Z6
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z18, Z15, Z7
+	VPSLLD            $0x17, Z8, Z8
+	VPSLLD            $0x17, Z9, Z9
+	VPSLLD            $0x17, Z10, Z10
+	VPSLLD            $0x17, Z11, Z11
+	VPADDD.BCST       constantsAVX512<>+16(SB), Z8, Z8
+	VPADDD.BCST       constantsAVX512<>+16(SB), Z9, Z9
+	VPADDD.BCST       constantsAVX512<>+16(SB), Z10, Z10
+	VPADDD.BCST       constantsAVX512<>+16(SB), Z11, Z11
+	VMULPS            Z8, Z4, Z4
+	VMULPS            Z9, Z5, Z5
+	VMULPS            Z10, Z6, Z6
+	VMULPS            Z11, Z7, Z7
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z12
+	VSUBPS            Z8, Z12, Z13
+	VSUBPS            Z9, Z12, Z14
+	VSUBPS            Z10, Z12, Z15
+	VSUBPS            Z11, Z12, Z16
+	VSUBPS            Z4, Z13, Z13
+	VSUBPS            Z5, Z14, Z14
+	VSUBPS            Z6, Z15, Z15
+	VSUBPS            Z7, Z16, Z16
+	VADDPS            Z12, Z8, Z8
+	VADDPS            Z12, Z9, Z9
+	VADDPS            Z12, Z10, Z10
+	VADDPS            Z12, Z11, Z11
+	VADDPS            Z4, Z8, Z4
+	VADDPS            Z5, Z9, Z5
+	VADDPS            Z6, Z10, Z6
+	VADDPS            Z7, Z11, Z7
+	VDIVPS            Z4, Z13, Z4
+	VDIVPS            Z5, Z14, Z5
+	VDIVPS            Z6, Z15, Z6
+	VDIVPS            Z7, Z16, Z7
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z4, Z4
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z5, Z5
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z6, Z6
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z7, Z7
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z0, Z0
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z2, Z2
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z3, Z3
+	VORPS             Z0, Z4, Z0
+	VORPS             Z1, Z5, Z1
+	VORPS             Z2, Z6, Z2
+	VORPS             Z3, Z7, Z3
+	VMOVUPS           Z0, (AX)(BX*4)
+	VMOVUPS           Z1, 64(AX)(BX*4)
+	VMOVUPS           Z2, 128(AX)(BX*4)
+	VMOVUPS           Z3, 192(AX)(BX*4)
+	ADDQ              $+64, BX
+	SUBQ              $+64, DX
+	JMP               loop4
 
 done4:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z1
-	VBROADCASTSS constantsAVX512<>+256(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMULPS.BCST  constantsAVX512<>+264(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
-	VSUBPS       Z4, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS       Z1, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z1, Z3, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VSUBPS       Z2, Z3, Z4
-	VSUBPS       Z1, Z4, Z4
-	VADDPS       Z3, Z2, Z2
-	VADDPS       Z1, Z2, Z1
-	VDIVPS       Z1, Z4, Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z1
+	VBROADCASTSS      constantsAVX512<>+256(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VMULPS.BCST       constantsAVX512<>+264(SB), Z1, Z1
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z2
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z2, Z3
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z1
+	VMULPS            Z1, Z1, Z3
+	VMULPS            Z3, Z3, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z6
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z3, Z6, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z4, Z5
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z5, Z3, Z1
+	VPSLLD            $0x17, Z2, Z2
+	VPADDD.BCST       constantsAVX512<>+16(SB), Z2, Z2
+	VMULPS            Z2, Z1, Z1
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z3
+	VSUBPS            Z2, Z3, Z4
+	VSUBPS            Z1, Z4, Z4
+	VADDPS            Z3, Z2, Z2
+	VADDPS            Z1, Z2, Z1
+	VDIVPS            Z1, Z4, Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z0, Z0
+	VORPS             Z0, Z1, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z1
-	VBROADCASTSS constantsAVX512<>+256(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMULPS.BCST  constantsAVX512<>+264(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
-	VSUBPS       Z4, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS       Z1, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z1, Z3, Z1
-	VPSLLD       $0x17, Z2, Z2
-	VPADDD.BCST  constantsAVX512<>+16(SB), Z2, Z2
-	VMULPS       Z2, Z1, Z1
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VSUBPS       Z2, Z3, Z4
-	VSUBPS       Z1, Z4, Z4
-	VADDPS       Z3, Z2, Z2
-	VADDPS       Z1, Z2, Z1
-	VDIVPS       Z1, Z4, Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z0, Z0
-	VORPS        Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z1
+	VBROADCASTSS      constantsAVX512<>+256(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VMULPS.BCST       constantsAVX512<>+264(SB), Z1, Z1
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z2
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z2, Z3
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z1
+	VMULPS            Z1, Z1, Z3
+	VMULPS            Z3, Z3, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z6
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z3, Z6, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z4, Z5
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z5, Z3, Z1
+	VPSLLD            $0x17, Z2, Z2
+	VPADDD.BCST       constantsAVX512<>+16(SB), Z2, Z2
+	VMULPS            Z2, Z1, Z1
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z3
+	VSUBPS            Z2, Z3, Z4
+	VSUBPS            Z1, Z4, Z4
+	VADDPS            Z3, Z2, Z2
+	VADDPS            Z1, Z2, Z1
+	VDIVPS            Z1, Z4, Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z0, Z0
+	VORPS             Z0, Z1, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -1219,266 +1219,266 @@ TEXT ·sigmoid32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop4:
-	CMPQ         DX, $+64
-	JLT          done4
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VORPS.BCST   constantsAVX512<>+0(SB), Z0, Z4
-	VORPS.BCST   constantsAVX512<>+0(SB), Z1, Z5
-	VORPS.BCST   constantsAVX512<>+0(SB), Z2, Z6
-	VORPS.BCST   constantsAVX512<>+0(SB), Z3, Z7
-	VBROADCASTSS constantsAVX512<>+24(SB), Z8
-	VMAXPS       Z4, Z8, Z4
-	VMAXPS       Z5, Z8, Z5
-	VMAXPS       Z6, Z8, Z6
-	VMAXPS       Z7, Z8, Z7
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z4, Z8
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z5, Z9
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z7, Z11
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z11, Z15
-	VSUBPS       Z12, Z4, Z4
-	VSUBPS       Z13, Z5, Z5
-	VSUBPS       Z14, Z6, Z6
-	VSUBPS       Z15, Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z11, Z15
-	VSUBPS       Z12, Z4, Z4
-	VSUBPS       Z13, Z5, Z5
-	VSUBPS       Z14, Z6, Z6
-	VSUBPS       Z15, Z7, Z7
-	VMULPS       Z4, Z4, Z12
-	VMULPS       Z5, Z5, Z13
-	VMULPS       Z6, Z6, Z14
-	VMULPS       Z7, Z7, Z15
-	VMULPS       Z12, Z12, Z16
-	VMULPS       Z13, Z13, Z17
-	VMULPS       Z14, Z14, Z18
-	VMULPS       Z15, Z15, Z19
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z20
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z21
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z22
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z23
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z24
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z25
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z26
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z27
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z24, Z24
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
-	VMULPS       Z12, Z24, Z24
-	VMULPS       Z13, Z25, Z25
-	VMULPS       Z14, Z26, Z26
-	VMULPS       Z15, Z27, Z27
-	VADDPS       Z20, Z24, Z20
-	VADDPS       Z21, Z25, Z21
-	VADDPS       Z22, Z26, Z22
-	VADDPS       Z23, Z27, Z23
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z16, Z16
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
-	VADDPS       Z20, Z16, Z16
-	VADDPS       Z21, Z17, Z17
-	VADDPS       Z22, Z18, Z18
-	VADDPS       Z23, Z19, Z19
-	VMULPS       Z16, Z12, Z12
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VADDPS       Z4, Z12, Z4
-	VADDPS       Z5, Z13, Z5
-	VADDPS       Z6, Z14, Z6
-	VADDPS       Z7, Z15, Z7
-	VBROADCASTSS constantsAVX512<>+16(SB), Z12
-	VADDPS       Z12, Z4, Z13
-	VADDPS       Z12, Z5, Z14
-	VADDPS       Z12, Z6, Z15
-	VADDPS       Z12, Z7, Z16
-	VSCALEFPS    Z8, Z13, Z8
-	VSCALEFPS    Z9, Z14, Z9
-	VSCALEFPS    Z10, Z15, Z10
-	VSCALEFPS    Z11, Z16, Z11
-	VADDPS       Z12, Z8, Z17
-	VADDPS       Z12, Z9, Z18
-	VADDPS       Z12, Z10, Z19
-	VADDPS       Z12, Z11, Z20
-	VSUBPS       Z12, Z13, Z13
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z12, Z15, Z15
-	VSUBPS       Z12, Z16, Z16
-	VSUBPS       Z13, Z4, Z4
-	VSUBPS       Z14, Z5, Z5
-	VSUBPS       Z15, Z6, Z6
-	VSUBPS       Z16, Z7, Z7
-	VSUBPS       Z12, Z17, Z13
-	VSUBPS       Z12, Z18, Z14
-	VSUBPS       Z12, Z19, Z15
-	VSUBPS       Z12, Z20, Z16
-	VSUBPS       Z13, Z8, Z13
-	VSUBPS       Z14, Z9, Z14
-	VSUBPS       Z15, Z10, Z15
-	VSUBPS       Z16, Z11, Z16
-	VSUBPS       Z13, Z4, Z4
-	VSUBPS       Z14, Z5, Z5
-	VSUBPS       Z15, Z6, Z6
-	VSUBPS       Z16, Z7, Z7
-	VCMPPS.BCST  $0x1d, constantsAVX512<>+224(SB), Z0, K1
-	VCMPPS.BCST  $0x1d, constantsAVX512<>+224(SB), Z1, K2
-	VCMPPS.BCST  $0x1d, constantsAVX512<>+224(SB), Z2, K3
-	VCMPPS.BCST  $0x1d, constantsAVX512<>+224(SB), Z3, K4
-	VBLENDMPS    Z12, Z8, K1, Z0
-	VBLENDMPS    Z12, Z9, K2, Z1
-	VBLENDMPS    Z12, Z10, K3, Z2
-	VBLENDMPS    Z12, Z11, K4, Z3
-	VDIVPS       Z17, Z0, Z0
-	VDIVPS       Z18, Z1, Z1
-	VDIVPS       Z19, Z2, Z2
-	VDIVPS       Z20, Z3, Z3
-	VSUBPS       Z0, Z12, Z8
-	VSUBPS       Z1, Z12, Z9
-	VSUBPS       Z2, Z12, Z10
-	VSUBPS       Z3, Z12, Z11
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Z9, Z5, Z5
-	VMULPS       Z10, Z6, Z6
-	VMULPS       Z11, Z7, Z7
-	VMULPS       Z0, Z4, Z4
-	VMULPS       Z1, Z5, Z5
-	VMULPS       Z2, Z6, Z6
-	VMULPS       Z3, Z7, Z7
-	VADDPS       Z4, Z0, Z4
-	VADDPS       Z5, Z1, Z5
-	VADDPS       Z6, Z2, Z6
-	VADDPS       Z7, Z3, Z7
-	VBLENDMPS    Z0, Z4, K1, Z0
-	VBLENDMPS    Z1, Z5, K2, Z1
-	VBLENDMPS    Z2, Z6, K3, Z2
-	VBLENDMPS    Z3, Z7, K4, Z3
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	VMOVUPS      Z2, 128(AX)(BX*4)
-	VMOVUPS      Z3, 192(AX)(BX*4)
-	ADDQ         $+64, BX
-	SUBQ         $+64, DX
-	JMP          loop4
+	CMPQ              DX, $+64
+	JLT               done4
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VMOVUPS           128(CX)(BX*4), Z2
+	VMOVUPS           192(CX)(BX*4), Z3
+	VORPS.BCST        constantsAVX512<>+0(SB), Z0, Z4
+	VORPS.BCST        constantsAVX512<>+0(SB), Z1, Z5
+	VORPS.BCST        constantsAVX512<>+0(SB), Z2, Z6
+	VORPS.BCST        constantsAVX512<>+0(SB), Z3, Z7
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z8
+	VMAXPS            Z4, Z8, Z4
+	VMAXPS            Z5, Z8, Z5
+	VMAXPS            Z6, Z8, Z6
+	VMAXPS            Z7, Z8, Z7
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z4, Z8
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z9
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z10
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z6, Z10
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z7, Z11
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z8, Z8
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z9, Z9
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z10, Z10
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z11, Z11
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z8, Z4
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z9, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z10, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z11, Z7
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z8, Z4
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z9, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z10, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z11, Z7
+	VMULPS            Z4, Z4, Z12
+	VMULPS            Z5, Z5, Z13
+	VMULPS            Z6, Z6, Z14
+	VMULPS            Z7, Z7, Z15
+	VMULPS            Z12, Z12, Z16
+	VMULPS            Z13, Z13, Z17
+	VMULPS            Z14, Z14, Z18
+	VMULPS            Z15, Z15, Z19
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z4, Z20
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z21
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z6, Z22
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z23
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z24
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z4, Z24
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z25
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z25
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z26
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z6, Z26
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z27
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z27
+	VMOVAPS           Z20, Z20
+	VFMADD231PS       Z12, Z24, Z20
+	VMOVAPS           Z21, Z21
+	VFMADD231PS       Z13, Z25, Z21
+	VMOVAPS           Z22, Z22
+	VFMADD231PS       Z14, Z26, Z22
+	VMOVAPS           Z23, Z23
+	VFMADD231PS       Z15, Z27, Z23
+	VMOVAPS           Z20, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z16, Z20
+	VMOVAPS           Z21, Z16
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z17, Z16
+	VMOVAPS           Z22, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z18, Z17
+	VMOVAPS           Z23, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z19, Z18
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z20, Z12, Z4
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z16, Z13, Z5
+	VMOVAPS           Z6, Z6
+	VFMADD231PS       Z17, Z14, Z6
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z18, Z15, Z7
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z12
+	VADDPS            Z12, Z4, Z13
+	VADDPS            Z12, Z5, Z14
+	VADDPS            Z12, Z6, Z15
+	VADDPS            Z12, Z7, Z16
+	VSCALEFPS         Z8, Z13, Z8
+	VSCALEFPS         Z9, Z14, Z9
+	VSCALEFPS         Z10, Z15, Z10
+	VSCALEFPS         Z11, Z16, Z11
+	VADDPS            Z12, Z8, Z17
+	VADDPS            Z12, Z9, Z18
+	VADDPS            Z12, Z10, Z19
+	VADDPS            Z12, Z11, Z20
+	VSUBPS            Z12, Z13, Z13
+	VSUBPS            Z12, Z14, Z14
+	VSUBPS            Z12, Z15, Z15
+	VSUBPS            Z12, Z16, Z16
+	VSUBPS            Z13, Z4, Z4
+	VSUBPS            Z14, Z5, Z5
+	VSUBPS            Z15, Z6, Z6
+	VSUBPS            Z16, Z7, Z7
+	VSUBPS            Z12, Z17, Z13
+	VSUBPS            Z12, Z18, Z14
+	VSUBPS            Z12, Z19, Z15
+	VSUBPS            Z12, Z20, Z16
+	VSUBPS            Z13, Z8, Z13
+	VSUBPS            Z14, Z9, Z14
+	VSUBPS            Z15, Z10, Z15
+	VSUBPS            Z16, Z11, Z16
+	VSUBPS            Z13, Z4, Z4
+	VSUBPS            Z14, Z5, Z5
+	VSUBPS            Z15, Z6, Z6
+	VSUBPS            Z16, Z7, Z7
+	VCMPPS.BCST       $0x1d, constantsAVX512<>+224(SB), Z0, K1
+	VCMPPS.BCST       $0x1d, constantsAVX512<>+224(SB), Z1, K2
+	VCMPPS.BCST       $0x1d, constantsAVX512<>+224(SB), Z2, K3
+	VCMPPS.BCST       $0x1d, constantsAVX512<>+224(SB), Z3, K4
+	VBLENDMPS         Z12, Z8, K1, Z0
+	VBLENDMPS         Z12, Z9, K2, Z1
+	VBLENDMPS         Z12, Z10, K3, Z2
+	VBLENDMPS         Z12, Z11, K4, Z3
+	VDIVPS            Z17, Z0, Z0
+	VDIVPS            Z18, Z1, Z1
+	VDIVPS            Z19, Z2, Z2
+	VDIVPS            Z20, Z3, Z3
+	VSUBPS            Z0, Z12, Z8
+	VSUBPS            Z1, Z12, Z9
+	VSUBPS            Z2, Z12, Z10
+	VSUBPS            Z3, Z12, Z11
+	VMULPS            Z8, Z4, Z4
+	VMULPS            Z9, Z5, Z5
+	VMULPS            Z10, Z6, Z6
+	VMULPS            Z11, Z7, Z7
+	VMOVAPS           Z0, Z8
+	VFMADD231PS       Z0, Z4, Z8
+	VMOVAPS           Z1, Z4
+	VFMADD231PS       Z1, Z5, Z4
+	VMOVAPS           Z2, Z5
+	VFMADD231PS       Z2, Z6, Z5
+	VMOVAPS           Z3, Z6
+	VFMADD231PS       Z3, Z7, Z6
+	VBLENDMPS         Z0, Z8, K1, Z0
+	VBLENDMPS         Z1, Z4, K2, Z1
+	VBLENDMPS         Z2, Z5, K3, Z2
+	VBLENDMPS         Z3, Z6, K4, Z3
+	VMOVUPS           Z0, (AX)(BX*4)
+	VMOVUPS           Z1, 64(AX)(BX*4)
+	VMOVUPS           Z2, 128(AX)(BX*4)
+	VMOVUPS           Z3, 192(AX)(BX*4)
+	ADDQ              $+64, BX
+	SUBQ              $+64, DX
+	JMP               loop4
 
 done4:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VORPS.BCST   constantsAVX512<>+0(SB), Z0, Z1
-	VBROADCASTSS constantsAVX512<>+24(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS       Z1, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z1, Z3, Z1
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VADDPS       Z3, Z1, Z4
-	VSCALEFPS    Z2, Z4, Z2
-	VADDPS       Z3, Z2, Z5
-	VSUBPS       Z3, Z4, Z4
-	VSUBPS       Z4, Z1, Z1
-	VSUBPS       Z3, Z5, Z4
-	VSUBPS       Z4, Z2, Z4
-	VSUBPS       Z4, Z1, Z1
-	VCMPPS.BCST  $0x1d, constantsAVX512<>+224(SB), Z0, K1
-	VBLENDMPS    Z3, Z2, K1, Z0
-	VDIVPS       Z5, Z0, Z0
-	VSUBPS       Z0, Z3, Z2
-	VMULPS       Z2, Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VADDPS       Z1, Z0, Z1
-	VBLENDMPS    Z0, Z1, K1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VORPS.BCST        constantsAVX512<>+0(SB), Z0, Z1
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z2
+	VMAXPS            Z1, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z2
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z2, Z2
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z2, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z2, Z1
+	VMULPS            Z1, Z1, Z3
+	VMULPS            Z3, Z3, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z6
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z3, Z6, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z4, Z5
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z5, Z3, Z1
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z3
+	VADDPS            Z3, Z1, Z4
+	VSCALEFPS         Z2, Z4, Z2
+	VADDPS            Z3, Z2, Z5
+	VSUBPS            Z3, Z4, Z4
+	VSUBPS            Z4, Z1, Z1
+	VSUBPS            Z3, Z5, Z4
+	VSUBPS            Z4, Z2, Z4
+	VSUBPS            Z4, Z1, Z1
+	VCMPPS.BCST       $0x1d, constantsAVX512<>+224(SB), Z0, K1
+	VBLENDMPS         Z3, Z2, K1, Z0
+	VDIVPS            Z5, Z0, Z0
+	VSUBPS            Z0, Z3, Z2
+	VMULPS            Z2, Z1, Z1
+	VMOVAPS           Z0, Z2
+	VFMADD231PS       Z0, Z1, Z2
+	VBLENDMPS         Z0, Z2, K1, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VORPS.BCST   constantsAVX512<>+0(SB), Z0, Z1
-	VBROADCASTSS constantsAVX512<>+24(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z2
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z2, Z3
-	VSUBPS       Z3, Z1, Z1
-	VMULPS       Z1, Z1, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z6
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z1, Z3, Z1
-	VBROADCASTSS constantsAVX512<>+16(SB), Z3
-	VADDPS       Z3, Z1, Z4
-	VSCALEFPS    Z2, Z4, Z2
-	VADDPS       Z3, Z2, Z5
-	VSUBPS       Z3, Z4, Z4
-	VSUBPS       Z4, Z1, Z1
-	VSUBPS       Z3, Z5, Z4
-	VSUBPS       Z4, Z2, Z4
-	VSUBPS       Z4, Z1, Z1
-	VCMPPS.BCST  $0x1d, constantsAVX512<>+224(SB), Z0, K2
-	VBLENDMPS    Z3, Z2, K2, Z0
-	VDIVPS       Z5, Z0, Z0
-	VSUBPS       Z0, Z3, Z2
-	VMULPS       Z2, Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VADDPS       Z1, Z0, Z1
-	VBLENDMPS    Z0, Z1, K2, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VORPS.BCST        constantsAVX512<>+0(SB), Z0, Z1
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z2
+	VMAXPS            Z1, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z2
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z2, Z2
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z2, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z2, Z1
+	VMULPS            Z1, Z1, Z3
+	VMULPS            Z3, Z3, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z6
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z3, Z6, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z4, Z5
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z5, Z3, Z1
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z3
+	VADDPS            Z3, Z1, Z4
+	VSCALEFPS         Z2, Z4, Z2
+	VADDPS            Z3, Z2, Z5
+	VSUBPS            Z3, Z4, Z4
+	VSUBPS            Z4, Z1, Z1
+	VSUBPS            Z3, Z5, Z4
+	VSUBPS            Z4, Z2, Z4
+	VSUBPS            Z4, Z1, Z1
+	VCMPPS.BCST       $0x1d, constantsAVX512<>+224(SB), Z0, K2
+	VBLENDMPS         Z3, Z2, K2, Z0
+	VDIVPS            Z5, Z0, Z0
+	VSUBPS            Z0, Z3, Z2
+	VMULPS            Z2, Z1, Z1
+	VMOVAPS           Z0, Z2
+	VFMADD231PS       Z0, Z1, Z2
+	VBLENDMPS         Z0, Z2, K2, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -1493,257 +1493,233 @@ TEXT ·density32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop4:
-	CMPQ         DX, $+64
-	JLT          done4
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z0
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z2, Z2
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z3, Z3
-	VBROADCASTSS constantsAVX512<>+272(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMINPS       Z1, Z4, Z1
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z0, Z4
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z1, Z5
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z2, Z6
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z3, Z7
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z0, Z8
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z1, Z9
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z2, Z10
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z3, Z11
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z4, Z12
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z5, Z13
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z6, Z14
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z7, Z15
-	VMULPS       Z12, Z8, Z16
-	VMULPS       Z13, Z9, Z17
-	VMULPS       Z14, Z10, Z18
-	VMULPS       Z15, Z11, Z19
-	VADDPS       Z12, Z4, Z4
-	VADDPS       Z13, Z5, Z5
-	VADDPS       Z14, Z6, Z6
-	VADDPS       Z15, Z7, Z7
-	VSUBPS       Z8, Z0, Z0
-	VSUBPS       Z9, Z1, Z1
-	VSUBPS       Z10, Z2, Z2
-	VSUBPS       Z11, Z3, Z3
-	VMULPS       Z0, Z4, Z0
-	VMULPS       Z1, Z5, Z1
-	VMULPS       Z2, Z6, Z2
-	VMULPS       Z3, Z7, Z3
-	VADDPS       Z0, Z16, Z4
-	VADDPS       Z1, Z17, Z5
-	VADDPS       Z2, Z18, Z6
-	VADDPS       Z3, Z19, Z7
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z7, Z7
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z4, Z8
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z5, Z9
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z7, Z11
-	VSUBPS       Z8, Z16, Z8
-	VSUBPS       Z9, Z17, Z9
-	VSUBPS       Z10, Z18, Z10
-	VSUBPS       Z11, Z19, Z11
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z4, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z5, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z6, Z14
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z7, Z15
-	VSUBPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z9
-	VSUBPS       Z14, Z10, Z10
-	VSUBPS       Z15, Z11, Z11
-	VADDPS       Z0, Z8, Z0
-	VADDPS       Z1, Z9, Z1
-	VADDPS       Z2, Z10, Z2
-	VADDPS       Z3, Z11, Z3
-	VMULPS       Z0, Z0, Z8
-	VMULPS       Z1, Z1, Z9
-	VMULPS       Z2, Z2, Z10
-	VMULPS       Z3, Z3, Z11
-	VMULPS       Z8, Z8, Z12
-	VMULPS       Z9, Z9, Z13
-	VMULPS       Z10, Z10, Z14
-	VMULPS       Z11, Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z16
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z17
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z2, Z18
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z3, Z19
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z16, Z16
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z17, Z17
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z19, Z19
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z20
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z21
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z2, Z22
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z3, Z23
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z23, Z23
-	VMULPS       Z8, Z20, Z20
-	VMULPS       Z9, Z21, Z21
-	VMULPS       Z10, Z22, Z22
-	VMULPS       Z11, Z23, Z23
-	VADDPS       Z16, Z20, Z16
-	VADDPS       Z17, Z21, Z17
-	VADDPS       Z18, Z22, Z18
-	VADDPS       Z19, Z23, Z19
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z12, Z12
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z15, Z15
-	VADDPS       Z16, Z12, Z12
-	VADDPS       Z17, Z13, Z13
-	VADDPS       Z18, Z14, Z14
-	VADDPS       Z19, Z15, Z15
-	VMULPS       Z12, Z8, Z8
-	VMULPS       Z13, Z9, Z9
-	VMULPS       Z14, Z10, Z10
-	VMULPS       Z15, Z11, Z11
-	VADDPS       Z0, Z8, Z0
-	VADDPS       Z1, Z9, Z1
-	VADDPS       Z2, Z10, Z2
-	VADDPS       Z3, Z11, Z3
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z2, Z2
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z0, Z0
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z1, Z1
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z0, Z8
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z1, Z9
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z2, Z10
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z3, Z11
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z8, Z12
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z9, Z13
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z10, Z14
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z11, Z15
-	VSUBPS       Z12, Z0, Z0
-	VSUBPS       Z13, Z1, Z0
-	VSUBPS       Z14, Z2, Z0
-	VSUBPS       Z15, Z3, Z0
-	VSCALEFPS    Z4, Z8, Z0
-	VSCALEFPS    Z5, Z9, Z1
-	VSCALEFPS    Z6, Z10, Z2
-	VSCALEFPS    Z7, Z11, Z3
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	VMOVUPS      Z2, 128(AX)(BX*4)
-	VMOVUPS      Z3, 192(AX)(BX*4)
-	ADDQ         $+64, BX
-	SUBQ         $+64, DX
-	JMP          loop4
+	CMPQ              DX, $+64
+	JLT               done4
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VMOVUPS           128(CX)(BX*4), Z2
+	VMOVUPS           192(CX)(BX*4), Z3
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z0
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z2, Z2
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z3, Z3
+	VBROADCASTSS      constantsAVX512<>+272(SB), Z4
+	VMINPS            Z0, Z4, Z0
+	VMINPS            Z1, Z4, Z1
+	VMINPS            Z2, Z4, Z2
+	VMINPS            Z3, Z4, Z3
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z0, Z4
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z1, Z5
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z2, Z6
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z3, Z7
+	VMULPS            Z0, Z4, Z8
+	VMULPS            Z1, Z5, Z9
+	VMULPS            Z2, Z6, Z10
+	VMULPS            Z3, Z7, Z11
+	VMOVAPS           Z8, Z12
+	VFNMADD231PS      Z0, Z4, Z12
+	VMOVAPS           Z9, Z0
+	VFNMADD231PS      Z1, Z5, Z0
+	VMOVAPS           Z10, Z1
+	VFNMADD231PS      Z2, Z6, Z1
+	VMOVAPS           Z11, Z2
+	VFNMADD231PS      Z3, Z7, Z2
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z3
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z8, Z3
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z9, Z4
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z10, Z5
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z11, Z6
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z3, Z3
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z4
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z5, Z5
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z6, Z6
+	VMOVAPS           Z8, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z7
+	VMOVAPS           Z9, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z8
+	VMOVAPS           Z10, Z9
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z5, Z9
+	VMOVAPS           Z11, Z10
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z6, Z10
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z7
+	VMOVAPS           Z8, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z4, Z8
+	VMOVAPS           Z9, Z9
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z5, Z9
+	VMOVAPS           Z10, Z10
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z6, Z10
+	VSUBPS            Z12, Z7, Z7
+	VSUBPS            Z0, Z8, Z0
+	VSUBPS            Z1, Z9, Z1
+	VSUBPS            Z2, Z10, Z2
+	VMULPS            Z7, Z7, Z8
+	VMULPS            Z0, Z0, Z9
+	VMULPS            Z1, Z1, Z10
+	VMULPS            Z2, Z2, Z11
+	VMULPS            Z8, Z8, Z12
+	VMULPS            Z9, Z9, Z13
+	VMULPS            Z10, Z10, Z14
+	VMULPS            Z11, Z11, Z15
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z16
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z16
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z0, Z17
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z18
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z19
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z2, Z19
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z20
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z0, Z21
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z22
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z2, Z23
+	VMOVAPS           Z16, Z16
+	VFMADD231PS       Z8, Z20, Z16
+	VMOVAPS           Z17, Z17
+	VFMADD231PS       Z9, Z21, Z17
+	VMOVAPS           Z18, Z18
+	VFMADD231PS       Z10, Z22, Z18
+	VMOVAPS           Z19, Z19
+	VFMADD231PS       Z11, Z23, Z19
+	VMOVAPS           Z16, Z16
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z12, Z16
+	VMOVAPS           Z17, Z12
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z13, Z12
+	VMOVAPS           Z18, Z13
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z14, Z13
+	VMOVAPS           Z19, Z14
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z15, Z14
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z16, Z8, Z7
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z12, Z9, Z0
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z13, Z10, Z1
+	VMOVAPS           Z2, Z2
+	VFMADD231PS       Z14, Z11, Z2
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z7, Z8
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z0, Z7
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z0
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z2, Z1
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z8, Z2
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z7, Z9
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z0, Z10
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z1, Z11
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z2, Z12
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z9, Z13
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z10, Z14
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z11, Z15
+	VSUBPS            Z12, Z8, Z8
+	VSUBPS            Z13, Z7, Z7
+	VSUBPS            Z14, Z0, Z0
+	VSUBPS            Z15, Z1, Z0
+	VSCALEFPS         Z3, Z2, Z0
+	VSCALEFPS         Z4, Z9, Z1
+	VSCALEFPS         Z5, Z10, Z2
+	VSCALEFPS         Z6, Z11, Z3
+	VMOVUPS           Z0, (AX)(BX*4)
+	VMOVUPS           Z1, 64(AX)(BX*4)
+	VMOVUPS           Z2, 128(AX)(BX*4)
+	VMOVUPS           Z3, 192(AX)(BX*4)
+	ADDQ              $+64, BX
+	SUBQ              $+64, DX
+	JMP               loop4
 
 done4:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z0
-	VBROADCASTSS constantsAVX512<>+272(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z0, Z1
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z0, Z2
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z1, Z3
-	VMULPS       Z3, Z2, Z4
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z1, Z0
-	VADDPS       Z0, Z4, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z1, Z2
-	VSUBPS       Z2, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z3
-	VSUBPS       Z3, Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS       Z4, Z5, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z0, Z0
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z0, Z0
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z0, Z2
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VSCALEFPS    Z1, Z2, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z0
+	VBROADCASTSS      constantsAVX512<>+272(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z0, Z1
+	VMULPS            Z0, Z1, Z2
+	VMOVAPS           Z2, Z3
+	VFNMADD231PS      Z0, Z1, Z3
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z0
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z2, Z0
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z0, Z0
+	VMOVAPS           Z2, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z0, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z0, Z1
+	VSUBPS            Z3, Z1, Z1
+	VMULPS            Z1, Z1, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z4
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z5
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z2, Z5, Z4
+	VMOVAPS           Z4, Z4
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z3, Z4
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z4, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z1, Z2
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z2, Z1
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z1, Z3
+	VSUBPS            Z3, Z2, Z2
+	VSCALEFPS         Z0, Z1, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z0
-	VBROADCASTSS constantsAVX512<>+272(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z0, Z1
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z0, Z2
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z1, Z3
-	VMULPS       Z3, Z2, Z4
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       Z2, Z0, Z0
-	VMULPS       Z0, Z1, Z0
-	VADDPS       Z0, Z4, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z1, Z2
-	VSUBPS       Z2, Z4, Z2
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z3
-	VSUBPS       Z3, Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VMULPS       Z0, Z0, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z5
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z5, Z5
-	VMULPS       Z2, Z5, Z5
-	VADDPS       Z4, Z5, Z4
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z0, Z0
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z0, Z0
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z0, Z2
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VSCALEFPS    Z1, Z2, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z0
+	VBROADCASTSS      constantsAVX512<>+272(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z0, Z1
+	VMULPS            Z0, Z1, Z2
+	VMOVAPS           Z2, Z3
+	VFNMADD231PS      Z0, Z1, Z3
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z0
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z2, Z0
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z0, Z0
+	VMOVAPS           Z2, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z0, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z0, Z1
+	VSUBPS            Z3, Z1, Z1
+	VMULPS            Z1, Z1, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z4
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z5
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z2, Z5, Z4
+	VMOVAPS           Z4, Z4
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z3, Z4
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z4, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z2
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z1, Z2
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z2, Z1
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z1, Z3
+	VSUBPS            Z3, Z2, Z2
+	VSCALEFPS         Z0, Z1, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -1758,428 +1734,408 @@ TEXT ·phi32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+32
-	JLT          done2
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z2
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z3
-	VBROADCASTSS constantsAVX512<>+272(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VBROADCASTSS constantsAVX512<>+16(SB), Z4
-	VADDPS.BCST  constantsAVX512<>+312(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+312(SB), Z3, Z6
-	VDIVPS       Z5, Z4, Z5
-	VDIVPS       Z6, Z4, Z6
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z2, Z7
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z3, Z8
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z2, Z9
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z3, Z10
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z7, Z11
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z8, Z12
-	VMULPS       Z11, Z9, Z13
-	VMULPS       Z12, Z10, Z14
-	VADDPS       Z11, Z7, Z7
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z9, Z2, Z9
-	VSUBPS       Z10, Z3, Z10
-	VMULPS       Z9, Z7, Z7
-	VMULPS       Z10, Z8, Z8
-	VADDPS       Z7, Z13, Z9
-	VADDPS       Z8, Z14, Z10
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z9, Z11
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z10, Z12
-	VSUBPS       Z11, Z13, Z11
-	VSUBPS       Z12, Z14, Z12
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z10, Z14
-	VSUBPS       Z13, Z11, Z11
-	VSUBPS       Z14, Z12, Z12
-	VADDPS       Z7, Z11, Z7
-	VADDPS       Z8, Z12, Z8
-	VMULPS       Z7, Z7, Z11
-	VMULPS       Z8, Z8, Z12
-	VMULPS       Z11, Z11, Z13
-	VMULPS       Z12, Z12, Z14
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z15
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z8, Z16
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z15, Z15
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z16, Z16
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z17
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z8, Z18
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z17, Z17
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z18, Z18
-	VMULPS       Z11, Z17, Z17
-	VMULPS       Z12, Z18, Z18
-	VADDPS       Z15, Z17, Z15
-	VADDPS       Z16, Z18, Z16
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z13, Z13
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z14, Z14
-	VADDPS       Z15, Z13, Z13
-	VADDPS       Z16, Z14, Z14
-	VMULPS       Z13, Z11, Z11
-	VMULPS       Z14, Z12, Z12
-	VADDPS       Z7, Z11, Z7
-	VADDPS       Z8, Z12, Z8
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z7, Z7
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z8, Z8
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z7, Z11
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z8, Z12
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z11, Z13
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z12, Z14
-	VSUBPS       Z13, Z7, Z7
-	VSUBPS       Z14, Z8, Z8
-	VSUBPS.BCST  constantsAVX512<>+312(SB), Z2, Z13
-	VSUBPS.BCST  constantsAVX512<>+312(SB), Z3, Z14
-	VMULPS       Z5, Z13, Z13
-	VMULPS       Z6, Z14, Z14
-	VMULPS       Z13, Z13, Z15
-	VMULPS       Z14, Z14, Z16
-	VMULPS       Z15, Z15, Z17
-	VMULPS       Z16, Z16, Z18
-	VMULPS       Z17, Z17, Z19
-	VMULPS       Z18, Z18, Z20
-	VMULPS.BCST  constantsAVX512<>+320(SB), Z13, Z21
-	VMULPS.BCST  constantsAVX512<>+320(SB), Z14, Z22
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z22, Z22
-	VMULPS.BCST  constantsAVX512<>+336(SB), Z13, Z23
-	VMULPS.BCST  constantsAVX512<>+336(SB), Z14, Z24
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z23, Z23
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z24, Z24
-	VMULPS       Z15, Z23, Z23
-	VMULPS       Z16, Z24, Z24
-	VADDPS       Z21, Z23, Z21
-	VADDPS       Z22, Z24, Z22
-	VMULPS.BCST  constantsAVX512<>+352(SB), Z13, Z23
-	VMULPS.BCST  constantsAVX512<>+352(SB), Z14, Z24
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z23, Z23
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z24, Z24
-	VMULPS.BCST  constantsAVX512<>+368(SB), Z13, Z25
-	VMULPS.BCST  constantsAVX512<>+368(SB), Z14, Z26
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z25, Z25
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z26, Z26
-	VMULPS       Z15, Z25, Z15
-	VMULPS       Z16, Z26, Z16
-	VADDPS       Z23, Z15, Z15
-	VADDPS       Z24, Z16, Z16
-	VMULPS       Z17, Z15, Z15
-	VMULPS       Z18, Z16, Z16
-	VADDPS       Z21, Z15, Z15
-	VADDPS       Z22, Z16, Z16
-	VMULPS.BCST  constantsAVX512<>+384(SB), Z19, Z17
-	VMULPS.BCST  constantsAVX512<>+384(SB), Z20, Z18
-	VADDPS       Z15, Z17, Z15
-	VADDPS       Z16, Z18, Z16
-	VADDPS       Z15, Z2, Z17
-	VADDPS       Z16, Z3, Z18
-	VSUBPS       Z2, Z17, Z2
-	VSUBPS       Z3, Z18, Z3
-	VSUBPS       Z2, Z15, Z2
-	VSUBPS       Z3, Z16, Z3
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z13, Z13
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+400(SB), Z13, Z13
-	VADDPS.BCST  constantsAVX512<>+400(SB), Z14, Z14
-	VMULPS       Z5, Z13, Z5
-	VMULPS       Z6, Z14, Z6
-	VDIVPS       Z17, Z11, Z11
-	VDIVPS       Z18, Z12, Z12
-	VMULPS       Z2, Z11, Z2
-	VMULPS       Z3, Z12, Z3
-	VSUBPS       Z2, Z7, Z2
-	VSUBPS       Z3, Z8, Z3
-	VMULPS       Z5, Z2, Z2
-	VMULPS       Z6, Z3, Z3
-	VADDPS       Z2, Z11, Z2
-	VADDPS       Z3, Z12, Z3
-	VSCALEFPS    Z9, Z2, Z2
-	VSCALEFPS    Z10, Z3, Z3
-	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K1
-	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z1, K2
-	VSUBPS       Z2, Z4, Z5
-	VSUBPS       Z3, Z4, Z4
-	VBLENDMPS    Z5, Z2, K1, Z2
-	VBLENDMPS    Z4, Z3, K2, Z3
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z4
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z1, Z5
-	VCMPPS.BCST  $0x11, constantsAVX512<>+16(SB), Z4, K1
-	VCMPPS.BCST  $0x11, constantsAVX512<>+16(SB), Z5, K2
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z0, Z4
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z1, Z5
-	VMULPS       Z0, Z0, Z6
-	VMULPS       Z1, Z1, Z7
-	VMULPS       Z6, Z6, Z8
-	VMULPS       Z7, Z7, Z9
-	VMULPS       Z8, Z8, Z10
-	VMULPS       Z9, Z9, Z11
-	VMULPS.BCST  constantsAVX512<>+408(SB), Z6, Z12
-	VMULPS.BCST  constantsAVX512<>+408(SB), Z7, Z13
-	VADDPS.BCST  constantsAVX512<>+416(SB), Z12, Z12
-	VADDPS.BCST  constantsAVX512<>+416(SB), Z13, Z13
-	VMULPS.BCST  constantsAVX512<>+424(SB), Z6, Z14
-	VMULPS.BCST  constantsAVX512<>+424(SB), Z7, Z15
-	VADDPS.BCST  constantsAVX512<>+432(SB), Z14, Z14
-	VADDPS.BCST  constantsAVX512<>+432(SB), Z15, Z15
-	VMULPS       Z8, Z14, Z8
-	VMULPS       Z9, Z15, Z9
-	VADDPS       Z12, Z8, Z8
-	VADDPS       Z13, Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+440(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+440(SB), Z7, Z7
-	VADDPS.BCST  constantsAVX512<>+448(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+448(SB), Z7, Z7
-	VMULPS       Z10, Z6, Z6
-	VMULPS       Z11, Z7, Z7
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z9, Z7, Z7
-	VMULPS       Z0, Z6, Z6
-	VMULPS       Z1, Z7, Z7
-	VSUBPS       Z4, Z0, Z0
-	VSUBPS       Z5, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z1, Z1
-	VADDPS       Z0, Z6, Z0
-	VADDPS       Z1, Z7, Z1
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VADDPS       Z0, Z4, Z0
-	VADDPS       Z1, Z5, Z1
-	VBLENDMPS    Z0, Z2, K1, Z0
-	VBLENDMPS    Z1, Z3, K2, Z1
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	ADDQ         $+32, BX
-	SUBQ         $+32, DX
-	JMP          loop2
+	CMPQ              DX, $+32
+	JLT               done2
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z2
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z3
+	VBROADCASTSS      constantsAVX512<>+272(SB), Z4
+	VMINPS            Z2, Z4, Z2
+	VMINPS            Z3, Z4, Z3
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z2, Z5
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z3, Z6
+	VDIVPS            Z5, Z4, Z5
+	VDIVPS            Z6, Z4, Z6
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z2, Z7
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z3, Z8
+	VMULPS            Z2, Z7, Z9
+	VMULPS            Z3, Z8, Z10
+	VMOVAPS           Z9, Z11
+	VFNMADD231PS      Z2, Z7, Z11
+	VMOVAPS           Z10, Z7
+	VFNMADD231PS      Z3, Z8, Z7
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z9, Z8
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z12
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z10, Z12
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z8, Z8
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z12, Z12
+	VMOVAPS           Z9, Z9
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z8, Z9
+	VMOVAPS           Z10, Z10
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z12, Z10
+	VMOVAPS           Z9, Z9
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z8, Z9
+	VMOVAPS           Z10, Z10
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z12, Z10
+	VSUBPS            Z11, Z9, Z9
+	VSUBPS            Z7, Z10, Z7
+	VMULPS            Z9, Z9, Z10
+	VMULPS            Z7, Z7, Z11
+	VMULPS            Z10, Z10, Z13
+	VMULPS            Z11, Z11, Z14
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z15
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z9, Z15
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z16
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z16
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z9, Z17
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z18
+	VMOVAPS           Z15, Z15
+	VFMADD231PS       Z10, Z17, Z15
+	VMOVAPS           Z16, Z16
+	VFMADD231PS       Z11, Z18, Z16
+	VMOVAPS           Z15, Z15
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z13, Z15
+	VMOVAPS           Z16, Z13
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z14, Z13
+	VMOVAPS           Z9, Z9
+	VFMADD231PS       Z15, Z10, Z9
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z13, Z11, Z7
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z10
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z9, Z10
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z7, Z9
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z10, Z7
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z9, Z11
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z7, Z13
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z11, Z14
+	VSUBPS            Z13, Z10, Z10
+	VSUBPS            Z14, Z9, Z9
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z2, Z13
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z3, Z14
+	VMULPS            Z5, Z13, Z13
+	VMULPS            Z6, Z14, Z14
+	VMULPS            Z13, Z13, Z15
+	VMULPS            Z14, Z14, Z16
+	VMULPS            Z15, Z15, Z17
+	VMULPS            Z16, Z16, Z18
+	VMULPS            Z17, Z17, Z19
+	VMULPS            Z18, Z18, Z20
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z13, Z21
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z14, Z22
+	VBROADCASTSS      constantsAVX512<>+328(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z13, Z23
+	VBROADCASTSS      constantsAVX512<>+328(SB), Z24
+	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z14, Z24
+	VMOVAPS           Z21, Z21
+	VFMADD231PS       Z15, Z23, Z21
+	VMOVAPS           Z22, Z22
+	VFMADD231PS       Z16, Z24, Z22
+	VBROADCASTSS      constantsAVX512<>+344(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z13, Z23
+	VBROADCASTSS      constantsAVX512<>+344(SB), Z24
+	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z14, Z24
+	VBROADCASTSS      constantsAVX512<>+360(SB), Z25
+	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z13, Z25
+	VBROADCASTSS      constantsAVX512<>+360(SB), Z26
+	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z14, Z26
+	VMOVAPS           Z23, Z23
+	VFMADD231PS       Z15, Z25, Z23
+	VMOVAPS           Z24, Z15
+	VFMADD231PS       Z16, Z26, Z15
+	VMOVAPS           Z21, Z16
+	VFMADD231PS       Z17, Z23, Z16
+	VMOVAPS           Z22, Z17
+	VFMADD231PS       Z18, Z15, Z17
+	VMOVAPS           Z16, Z15
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z19, Z15
+	VMOVAPS           Z17, Z16
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z20, Z16
+	VADDPS            Z15, Z2, Z17
+	VADDPS            Z16, Z3, Z18
+	VSUBPS            Z2, Z17, Z2
+	VSUBPS            Z3, Z18, Z3
+	VSUBPS            Z2, Z15, Z2
+	VSUBPS            Z3, Z16, Z3
+	VBROADCASTSS      constantsAVX512<>+384(SB), Z15
+	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z13, Z15
+	VBROADCASTSS      constantsAVX512<>+384(SB), Z13
+	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z14, Z13
+	VMULPS            Z5, Z15, Z5
+	VMULPS            Z6, Z13, Z6
+	VDIVPS            Z17, Z7, Z7
+	VDIVPS            Z18, Z11, Z11
+	VMOVAPS           Z10, Z10
+	VFNMADD231PS      Z2, Z7, Z10
+	VMOVAPS           Z9, Z2
+	VFNMADD231PS      Z3, Z11, Z2
+	VMOVAPS           Z7, Z3
+	VFMADD231PS       Z5, Z10, Z3
+	VMOVAPS           Z11, Z5
+	VFMADD231PS       Z6, Z2, Z5
+	VSCALEFPS         Z8, Z3, Z2
+	VSCALEFPS         Z12, Z5, Z3
+	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K1
+	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z1, K2
+	VSUBPS            Z2, Z4, Z5
+	VSUBPS            Z3, Z4, Z4
+	VBLENDMPS         Z5, Z2, K1, Z2
+	VBLENDMPS         Z4, Z3, K2, Z3
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z4
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z5
+	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z4, K1
+	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z5, K2
+	VMULPS.BCST       constantsAVX512<>+400(SB), Z0, Z4
+	VMULPS.BCST       constantsAVX512<>+400(SB), Z1, Z5
+	VMOVAPS           Z4, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z0, Z6
+	VMOVAPS           Z5, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z1, Z7
+	VADDPS.BCST       constantsAVX512<>+72(SB), Z4, Z4
+	VADDPS.BCST       constantsAVX512<>+72(SB), Z5, Z5
+	VMULPS            Z0, Z0, Z8
+	VMULPS            Z1, Z1, Z9
+	VMULPS            Z8, Z8, Z10
+	VMULPS            Z9, Z9, Z11
+	VMULPS            Z10, Z10, Z12
+	VMULPS            Z11, Z11, Z13
+	VBROADCASTSS      constantsAVX512<>+408(SB), Z14
+	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z8, Z14
+	VBROADCASTSS      constantsAVX512<>+408(SB), Z15
+	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z9, Z15
+	VBROADCASTSS      constantsAVX512<>+424(SB), Z16
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z8, Z16
+	VBROADCASTSS      constantsAVX512<>+424(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z9, Z17
+	VMOVAPS           Z14, Z14
+	VFMADD231PS       Z10, Z16, Z14
+	VMOVAPS           Z15, Z10
+	VFMADD231PS       Z11, Z17, Z10
+	VBROADCASTSS      constantsAVX512<>+440(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z8, Z11
+	VBROADCASTSS      constantsAVX512<>+440(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z9, Z8
+	VMOVAPS           Z14, Z9
+	VFMADD231PS       Z12, Z11, Z9
+	VMOVAPS           Z10, Z10
+	VFMADD231PS       Z13, Z8, Z10
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS      Z0, Z9, Z6
+	VMOVAPS           Z7, Z0
+	VFNMADD231PS      Z1, Z10, Z0
+	VSUBPS            Z6, Z4, Z1
+	VSUBPS            Z0, Z5, Z0
+	VBLENDMPS         Z1, Z2, K1, Z1
+	VBLENDMPS         Z0, Z3, K2, Z0
+	VMOVUPS           Z1, (AX)(BX*4)
+	VMOVUPS           Z0, 64(AX)(BX*4)
+	ADDQ              $+32, BX
+	SUBQ              $+32, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z1
-	VBROADCASTSS constantsAVX512<>+272(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VBROADCASTSS constantsAVX512<>+16(SB), Z2
-	VADDPS.BCST  constantsAVX512<>+312(SB), Z1, Z3
-	VDIVPS       Z3, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z1, Z4
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z1, Z5
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z4, Z6
-	VMULPS       Z6, Z5, Z7
-	VADDPS       Z6, Z4, Z4
-	VSUBPS       Z5, Z1, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z7, Z5
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z5, Z6
-	VSUBPS       Z6, Z7, Z6
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z5, Z7
-	VSUBPS       Z7, Z6, Z6
-	VADDPS       Z4, Z6, Z4
-	VMULPS       Z4, Z4, Z6
-	VMULPS       Z6, Z6, Z7
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z8
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z9
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z9, Z9
-	VMULPS       Z6, Z9, Z9
-	VADDPS       Z8, Z9, Z8
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z7, Z7
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z4, Z6, Z4
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z4, Z6
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z6, Z7
-	VSUBPS       Z7, Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+312(SB), Z1, Z7
-	VMULPS       Z3, Z7, Z7
-	VMULPS       Z7, Z7, Z8
-	VMULPS       Z8, Z8, Z9
-	VMULPS       Z9, Z9, Z10
-	VMULPS.BCST  constantsAVX512<>+320(SB), Z7, Z11
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z11, Z11
-	VMULPS.BCST  constantsAVX512<>+336(SB), Z7, Z12
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z12, Z12
-	VMULPS       Z8, Z12, Z12
-	VADDPS       Z11, Z12, Z11
-	VMULPS.BCST  constantsAVX512<>+352(SB), Z7, Z12
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z12, Z12
-	VMULPS.BCST  constantsAVX512<>+368(SB), Z7, Z13
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z13, Z13
-	VMULPS       Z8, Z13, Z8
-	VADDPS       Z12, Z8, Z8
-	VMULPS       Z9, Z8, Z8
-	VADDPS       Z11, Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+384(SB), Z10, Z9
-	VADDPS       Z8, Z9, Z8
-	VADDPS       Z8, Z1, Z9
-	VSUBPS       Z1, Z9, Z1
-	VSUBPS       Z1, Z8, Z1
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z7, Z7
-	VADDPS.BCST  constantsAVX512<>+400(SB), Z7, Z7
-	VMULPS       Z3, Z7, Z3
-	VDIVPS       Z9, Z6, Z6
-	VMULPS       Z1, Z6, Z1
-	VSUBPS       Z1, Z4, Z1
-	VMULPS       Z3, Z1, Z1
-	VADDPS       Z1, Z6, Z1
-	VSCALEFPS    Z5, Z1, Z1
-	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K1
-	VSUBPS       Z1, Z2, Z2
-	VBLENDMPS    Z2, Z1, K1, Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z2
-	VCMPPS.BCST  $0x11, constantsAVX512<>+16(SB), Z2, K1
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z0, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS       Z4, Z4, Z5
-	VMULPS.BCST  constantsAVX512<>+408(SB), Z3, Z6
-	VADDPS.BCST  constantsAVX512<>+416(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+424(SB), Z3, Z7
-	VADDPS.BCST  constantsAVX512<>+432(SB), Z7, Z7
-	VMULPS       Z4, Z7, Z4
-	VADDPS       Z6, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+440(SB), Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+448(SB), Z3, Z3
-	VMULPS       Z5, Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VSUBPS       Z2, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z0, Z0
-	VADDPS       Z0, Z3, Z0
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VBLENDMPS    Z0, Z1, K1, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z1
+	VBROADCASTSS      constantsAVX512<>+272(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z2
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z1, Z3
+	VDIVPS            Z3, Z2, Z3
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z1, Z4
+	VMULPS            Z1, Z4, Z5
+	VMOVAPS           Z5, Z6
+	VFNMADD231PS      Z1, Z4, Z6
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z4
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z4
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z5
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z4, Z5
+	VSUBPS            Z6, Z5, Z5
+	VMULPS            Z5, Z5, Z6
+	VMULPS            Z6, Z6, Z7
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z8
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z9
+	VMOVAPS           Z8, Z8
+	VFMADD231PS       Z6, Z9, Z8
+	VMOVAPS           Z8, Z8
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z7, Z8
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z8, Z6, Z5
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z5, Z6
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z6, Z5
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z5, Z7
+	VSUBPS            Z7, Z6, Z6
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z1, Z7
+	VMULPS            Z3, Z7, Z7
+	VMULPS            Z7, Z7, Z8
+	VMULPS            Z8, Z8, Z9
+	VMULPS            Z9, Z9, Z10
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z7, Z11
+	VBROADCASTSS      constantsAVX512<>+328(SB), Z12
+	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z7, Z12
+	VMOVAPS           Z11, Z11
+	VFMADD231PS       Z8, Z12, Z11
+	VBROADCASTSS      constantsAVX512<>+344(SB), Z12
+	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z7, Z12
+	VBROADCASTSS      constantsAVX512<>+360(SB), Z13
+	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z7, Z13
+	VMOVAPS           Z12, Z12
+	VFMADD231PS       Z8, Z13, Z12
+	VMOVAPS           Z11, Z8
+	VFMADD231PS       Z9, Z12, Z8
+	VMOVAPS           Z8, Z8
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z10, Z8
+	VADDPS            Z8, Z1, Z9
+	VSUBPS            Z1, Z9, Z1
+	VSUBPS            Z1, Z8, Z1
+	VBROADCASTSS      constantsAVX512<>+384(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z7, Z8
+	VMULPS            Z3, Z8, Z3
+	VDIVPS            Z9, Z5, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS      Z1, Z5, Z6
+	VMOVAPS           Z5, Z1
+	VFMADD231PS       Z3, Z6, Z1
+	VSCALEFPS         Z4, Z1, Z1
+	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K1
+	VSUBPS            Z1, Z2, Z2
+	VBLENDMPS         Z2, Z1, K1, Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z2
+	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z2, K1
+	VMULPS.BCST       constantsAVX512<>+400(SB), Z0, Z2
+	VMOVAPS           Z2, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z0, Z3
+	VADDPS.BCST       constantsAVX512<>+72(SB), Z2, Z2
+	VMULPS            Z0, Z0, Z4
+	VMULPS            Z4, Z4, Z5
+	VMULPS            Z5, Z5, Z6
+	VBROADCASTSS      constantsAVX512<>+408(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z4, Z7
+	VBROADCASTSS      constantsAVX512<>+424(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z4, Z8
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z5, Z8, Z7
+	VBROADCASTSS      constantsAVX512<>+440(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z4, Z5
+	VMOVAPS           Z7, Z4
+	VFMADD231PS       Z6, Z5, Z4
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS      Z0, Z4, Z3
+	VSUBPS            Z3, Z2, Z0
+	VBLENDMPS         Z0, Z1, K1, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z1
-	VBROADCASTSS constantsAVX512<>+272(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VBROADCASTSS constantsAVX512<>+16(SB), Z2
-	VADDPS.BCST  constantsAVX512<>+312(SB), Z1, Z3
-	VDIVPS       Z3, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+280(SB), Z1, Z4
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z1, Z5
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z4, Z6
-	VMULPS       Z6, Z5, Z7
-	VADDPS       Z6, Z4, Z4
-	VSUBPS       Z5, Z1, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z4, Z7, Z5
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z5, Z6
-	VSUBPS       Z6, Z7, Z6
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z5, Z7
-	VSUBPS       Z7, Z6, Z6
-	VADDPS       Z4, Z6, Z4
-	VMULPS       Z4, Z4, Z6
-	VMULPS       Z6, Z6, Z7
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z4, Z8
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z4, Z9
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z9, Z9
-	VMULPS       Z6, Z9, Z9
-	VADDPS       Z8, Z9, Z8
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z7, Z7
-	VADDPS       Z8, Z7, Z7
-	VMULPS       Z7, Z6, Z6
-	VADDPS       Z4, Z6, Z4
-	VMULPS.BCST  constantsAVX512<>+296(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+304(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+296(SB), Z4, Z6
-	VSUBPS.BCST  constantsAVX512<>+296(SB), Z6, Z7
-	VSUBPS       Z7, Z4, Z4
-	VSUBPS.BCST  constantsAVX512<>+312(SB), Z1, Z7
-	VMULPS       Z3, Z7, Z7
-	VMULPS       Z7, Z7, Z8
-	VMULPS       Z8, Z8, Z9
-	VMULPS       Z9, Z9, Z10
-	VMULPS.BCST  constantsAVX512<>+320(SB), Z7, Z11
-	VADDPS.BCST  constantsAVX512<>+328(SB), Z11, Z11
-	VMULPS.BCST  constantsAVX512<>+336(SB), Z7, Z12
-	VADDPS.BCST  constantsAVX512<>+344(SB), Z12, Z12
-	VMULPS       Z8, Z12, Z12
-	VADDPS       Z11, Z12, Z11
-	VMULPS.BCST  constantsAVX512<>+352(SB), Z7, Z12
-	VADDPS.BCST  constantsAVX512<>+360(SB), Z12, Z12
-	VMULPS.BCST  constantsAVX512<>+368(SB), Z7, Z13
-	VADDPS.BCST  constantsAVX512<>+376(SB), Z13, Z13
-	VMULPS       Z8, Z13, Z8
-	VADDPS       Z12, Z8, Z8
-	VMULPS       Z9, Z8, Z8
-	VADDPS       Z11, Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+384(SB), Z10, Z9
-	VADDPS       Z8, Z9, Z8
-	VADDPS       Z8, Z1, Z9
-	VSUBPS       Z1, Z9, Z1
-	VSUBPS       Z1, Z8, Z1
-	VMULPS.BCST  constantsAVX512<>+392(SB), Z7, Z7
-	VADDPS.BCST  constantsAVX512<>+400(SB), Z7, Z7
-	VMULPS       Z3, Z7, Z3
-	VDIVPS       Z9, Z6, Z6
-	VMULPS       Z1, Z6, Z1
-	VSUBPS       Z1, Z4, Z1
-	VMULPS       Z3, Z1, Z1
-	VADDPS       Z1, Z6, Z1
-	VSCALEFPS    Z5, Z1, Z1
-	VCMPPS.BCST  $0x1e, constantsAVX512<>+224(SB), Z0, K2
-	VSUBPS       Z1, Z2, Z2
-	VBLENDMPS    Z2, Z1, K2, Z1
-	VANDPS.BCST  constantsAVX512<>+8(SB), Z0, Z2
-	VCMPPS.BCST  $0x11, constantsAVX512<>+16(SB), Z2, K2
-	VANDPS.BCST  constantsAVX512<>+288(SB), Z0, Z2
-	VMULPS       Z0, Z0, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS       Z4, Z4, Z5
-	VMULPS.BCST  constantsAVX512<>+408(SB), Z3, Z6
-	VADDPS.BCST  constantsAVX512<>+416(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+424(SB), Z3, Z7
-	VADDPS.BCST  constantsAVX512<>+432(SB), Z7, Z7
-	VMULPS       Z4, Z7, Z4
-	VADDPS       Z6, Z4, Z4
-	VMULPS.BCST  constantsAVX512<>+440(SB), Z3, Z3
-	VADDPS.BCST  constantsAVX512<>+448(SB), Z3, Z3
-	VMULPS       Z5, Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	VSUBPS       Z2, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z0, Z0
-	VADDPS       Z0, Z3, Z0
-	VMULPS.BCST  constantsAVX512<>+456(SB), Z2, Z2
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VADDPS       Z0, Z2, Z0
-	VBLENDMPS    Z0, Z1, K2, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z1
+	VBROADCASTSS      constantsAVX512<>+272(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z2
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z1, Z3
+	VDIVPS            Z3, Z2, Z3
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z1, Z4
+	VMULPS            Z1, Z4, Z5
+	VMOVAPS           Z5, Z6
+	VFNMADD231PS      Z1, Z4, Z6
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z4
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z4
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z5
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z4, Z5
+	VSUBPS            Z6, Z5, Z5
+	VMULPS            Z5, Z5, Z6
+	VMULPS            Z6, Z6, Z7
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z8
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z9
+	VMOVAPS           Z8, Z8
+	VFMADD231PS       Z6, Z9, Z8
+	VMOVAPS           Z8, Z8
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z7, Z8
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z8, Z6, Z5
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z5, Z6
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z6, Z5
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z5, Z7
+	VSUBPS            Z7, Z6, Z6
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z1, Z7
+	VMULPS            Z3, Z7, Z7
+	VMULPS            Z7, Z7, Z8
+	VMULPS            Z8, Z8, Z9
+	VMULPS            Z9, Z9, Z10
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z7, Z11
+	VBROADCASTSS      constantsAVX512<>+328(SB), Z12
+	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z7, Z12
+	VMOVAPS           Z11, Z11
+	VFMADD231PS       Z8, Z12, Z11
+	VBROADCASTSS      constantsAVX512<>+344(SB), Z12
+	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z7, Z12
+	VBROADCASTSS      constantsAVX512<>+360(SB), Z13
+	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z7, Z13
+	VMOVAPS           Z12, Z12
+	VFMADD231PS       Z8, Z13, Z12
+	VMOVAPS           Z11, Z8
+	VFMADD231PS       Z9, Z12, Z8
+	VMOVAPS           Z8, Z8
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z10, Z8
+	VADDPS            Z8, Z1, Z9
+	VSUBPS            Z1, Z9, Z1
+	VSUBPS            Z1, Z8, Z1
+	VBROADCASTSS      constantsAVX512<>+384(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z7, Z8
+	VMULPS            Z3, Z8, Z3
+	VDIVPS            Z9, Z5, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS      Z1, Z5, Z6
+	VMOVAPS           Z5, Z1
+	VFMADD231PS       Z3, Z6, Z1
+	VSCALEFPS         Z4, Z1, Z1
+	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K2
+	VSUBPS            Z1, Z2, Z2
+	VBLENDMPS         Z2, Z1, K2, Z1
+	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z2
+	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z2, K2
+	VMULPS.BCST       constantsAVX512<>+400(SB), Z0, Z2
+	VMOVAPS           Z2, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z0, Z3
+	VADDPS.BCST       constantsAVX512<>+72(SB), Z2, Z2
+	VMULPS            Z0, Z0, Z4
+	VMULPS            Z4, Z4, Z5
+	VMULPS            Z5, Z5, Z6
+	VBROADCASTSS      constantsAVX512<>+408(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z4, Z7
+	VBROADCASTSS      constantsAVX512<>+424(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z4, Z8
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z5, Z8, Z7
+	VBROADCASTSS      constantsAVX512<>+440(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z4, Z5
+	VMOVAPS           Z7, Z4
+	VFMADD231PS       Z6, Z5, Z4
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS      Z0, Z4, Z3
+	VSUBPS            Z3, Z2, Z0
+	VBLENDMPS         Z0, Z1, K2, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -2528,263 +2484,263 @@ TEXT ·sin32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop4:
-	CMPQ         DX, $+64
-	JLT          done4
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z0, Z4
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z1, Z5
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z2, Z6
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z3, Z7
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z4, Z8
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z5, Z9
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z6, Z10
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z7, Z11
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z11, Z15
-	VSUBPS       Z12, Z0, Z0
-	VSUBPS       Z13, Z1, Z1
-	VSUBPS       Z14, Z2, Z2
-	VSUBPS       Z15, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z11, Z15
-	VSUBPS       Z12, Z0, Z0
-	VSUBPS       Z13, Z1, Z1
-	VSUBPS       Z14, Z2, Z2
-	VSUBPS       Z15, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z11, Z15
-	VSUBPS       Z12, Z0, Z16
-	VSUBPS       Z13, Z1, Z17
-	VSUBPS       Z14, Z2, Z18
-	VSUBPS       Z15, Z3, Z19
-	VSUBPS       Z16, Z0, Z0
-	VSUBPS       Z17, Z1, Z1
-	VSUBPS       Z18, Z2, Z2
-	VSUBPS       Z19, Z3, Z3
-	VSUBPS       Z0, Z12, Z0
-	VSUBPS       Z1, Z13, Z1
-	VSUBPS       Z2, Z14, Z2
-	VSUBPS       Z3, Z15, Z3
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z10, Z10
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z11, Z11
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z9, Z1, Z1
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z11, Z3, Z3
-	VMULPS       Z16, Z16, Z8
-	VMULPS       Z17, Z17, Z9
-	VMULPS       Z18, Z18, Z10
-	VMULPS       Z19, Z19, Z11
-	VMULPS       Z8, Z8, Z12
-	VMULPS       Z9, Z9, Z13
-	VMULPS       Z10, Z10, Z14
-	VMULPS       Z11, Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z8, Z20
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z9, Z21
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z10, Z22
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z11, Z23
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z23, Z23
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z12, Z24
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z13, Z25
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z14, Z26
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z15, Z27
-	VADDPS       Z20, Z24, Z20
-	VADDPS       Z21, Z25, Z21
-	VADDPS       Z22, Z26, Z22
-	VADDPS       Z23, Z27, Z23
-	VMULPS       Z20, Z8, Z20
-	VMULPS       Z21, Z9, Z21
-	VMULPS       Z22, Z10, Z22
-	VMULPS       Z23, Z11, Z23
-	VMULPS       Z16, Z20, Z20
-	VMULPS       Z17, Z21, Z21
-	VMULPS       Z18, Z22, Z22
-	VMULPS       Z19, Z23, Z23
-	VADDPS       Z0, Z20, Z0
-	VADDPS       Z1, Z21, Z1
-	VADDPS       Z2, Z22, Z2
-	VADDPS       Z3, Z23, Z3
-	VSUBPS       Z0, Z16, Z0
-	VSUBPS       Z1, Z17, Z1
-	VSUBPS       Z2, Z18, Z2
-	VSUBPS       Z3, Z19, Z3
-	VBROADCASTSS constantsAVX512<>+16(SB), Z16
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z8, Z17
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z9, Z18
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z10, Z19
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z11, Z20
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z17, Z17
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z19, Z19
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z20, Z20
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z12, Z21
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z13, Z22
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z14, Z23
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z15, Z24
-	VADDPS       Z17, Z21, Z17
-	VADDPS       Z18, Z22, Z18
-	VADDPS       Z19, Z23, Z19
-	VADDPS       Z20, Z24, Z20
-	VMULPS       Z17, Z12, Z12
-	VMULPS       Z18, Z13, Z13
-	VMULPS       Z19, Z14, Z14
-	VMULPS       Z20, Z15, Z15
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
-	VSUBPS       Z8, Z16, Z8
-	VSUBPS       Z9, Z16, Z9
-	VSUBPS       Z10, Z16, Z10
-	VSUBPS       Z11, Z16, Z11
-	VADDPS       Z8, Z12, Z8
-	VADDPS       Z9, Z13, Z9
-	VADDPS       Z10, Z14, Z10
-	VADDPS       Z11, Z15, Z11
-	VPSLLD       $0x1f, Z4, Z12
-	VPSLLD       $0x1f, Z5, Z13
-	VPSLLD       $0x1f, Z6, Z14
-	VPSLLD       $0x1f, Z7, Z15
-	VPMOVD2M     Z12, K1
-	VPMOVD2M     Z13, K2
-	VPMOVD2M     Z14, K3
-	VPMOVD2M     Z15, K4
-	VBLENDMPS    Z8, Z0, K1, Z0
-	VBLENDMPS    Z9, Z1, K2, Z1
-	VBLENDMPS    Z10, Z2, K3, Z2
-	VBLENDMPS    Z11, Z3, K4, Z3
-	VPSLLD       $0x1e, Z4, Z4
-	VPSLLD       $0x1e, Z5, Z5
-	VPSLLD       $0x1e, Z6, Z6
-	VPSLLD       $0x1e, Z7, Z7
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z4, Z4
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z5, Z5
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z6, Z6
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z7, Z7
-	VXORPS       Z4, Z0, Z0
-	VXORPS       Z5, Z1, Z1
-	VXORPS       Z6, Z2, Z2
-	VXORPS       Z7, Z3, Z3
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	VMOVUPS      Z2, 128(AX)(BX*4)
-	VMOVUPS      Z3, 192(AX)(BX*4)
-	ADDQ         $+64, BX
-	SUBQ         $+64, DX
-	JMP          loop4
+	CMPQ              DX, $+64
+	JLT               done4
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VMOVUPS           128(CX)(BX*4), Z2
+	VMOVUPS           192(CX)(BX*4), Z3
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z4
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z2, Z6
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z3, Z7
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z8
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z5, Z9
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z6, Z10
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z7, Z11
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z8, Z0
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z9, Z1
+	VMOVAPS           Z2, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z10, Z2
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z11, Z3
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z8, Z0
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z9, Z1
+	VMOVAPS           Z2, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z10, Z2
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z11, Z3
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z8, Z12
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z9, Z13
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z10, Z14
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z11, Z15
+	VSUBPS            Z12, Z0, Z16
+	VSUBPS            Z13, Z1, Z17
+	VSUBPS            Z14, Z2, Z18
+	VSUBPS            Z15, Z3, Z19
+	VSUBPS            Z16, Z0, Z0
+	VSUBPS            Z17, Z1, Z1
+	VSUBPS            Z18, Z2, Z2
+	VSUBPS            Z19, Z3, Z3
+	VSUBPS            Z0, Z12, Z0
+	VSUBPS            Z1, Z13, Z1
+	VSUBPS            Z2, Z14, Z2
+	VSUBPS            Z3, Z15, Z3
+	VMOVAPS           Z0, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z8, Z0
+	VMOVAPS           Z1, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z9, Z1
+	VMOVAPS           Z2, Z2
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z10, Z2
+	VMOVAPS           Z3, Z3
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z11, Z3
+	VMULPS            Z16, Z16, Z8
+	VMULPS            Z17, Z17, Z9
+	VMULPS            Z18, Z18, Z10
+	VMULPS            Z19, Z19, Z11
+	VMULPS            Z8, Z8, Z12
+	VMULPS            Z9, Z9, Z13
+	VMULPS            Z10, Z10, Z14
+	VMULPS            Z11, Z11, Z15
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z8, Z20
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z9, Z21
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z10, Z22
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z11, Z23
+	VMOVAPS           Z20, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z12, Z20
+	VMOVAPS           Z21, Z21
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z13, Z21
+	VMOVAPS           Z22, Z22
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z14, Z22
+	VMOVAPS           Z23, Z23
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z15, Z23
+	VMULPS            Z20, Z8, Z20
+	VMULPS            Z21, Z9, Z21
+	VMULPS            Z22, Z10, Z22
+	VMULPS            Z23, Z11, Z23
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z16, Z20, Z0
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z17, Z21, Z1
+	VMOVAPS           Z2, Z2
+	VFMADD231PS       Z18, Z22, Z2
+	VMOVAPS           Z3, Z3
+	VFMADD231PS       Z19, Z23, Z3
+	VSUBPS            Z0, Z16, Z0
+	VSUBPS            Z1, Z17, Z1
+	VSUBPS            Z2, Z18, Z2
+	VSUBPS            Z3, Z19, Z3
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z16
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z8, Z17
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z9, Z18
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z19
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z10, Z19
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z11, Z20
+	VMOVAPS           Z17, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z12, Z17
+	VMOVAPS           Z18, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z13, Z18
+	VMOVAPS           Z19, Z19
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z14, Z19
+	VMOVAPS           Z20, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z15, Z20
+	VMOVAPS           Z16, Z21
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z8, Z21
+	VMOVAPS           Z16, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z9, Z8
+	VMOVAPS           Z16, Z9
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z10, Z9
+	VMOVAPS           Z16, Z10
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z11, Z10
+	VMOVAPS           Z21, Z11
+	VFMADD231PS       Z17, Z12, Z11
+	VMOVAPS           Z8, Z8
+	VFMADD231PS       Z18, Z13, Z8
+	VMOVAPS           Z9, Z9
+	VFMADD231PS       Z19, Z14, Z9
+	VMOVAPS           Z10, Z10
+	VFMADD231PS       Z20, Z15, Z10
+	VPSLLD            $0x1f, Z4, Z12
+	VPSLLD            $0x1f, Z5, Z13
+	VPSLLD            $0x1f, Z6, Z14
+	VPSLLD            $0x1f, Z7, Z15
+	VPMOVD2M          Z12, K1
+	VPMOVD2M          Z13, K2
+	VPMOVD2M          Z14, K3
+	VPMOVD2M          Z15, K4
+	VBLENDMPS         Z11, Z0, K1, Z0
+	VBLENDMPS         Z8, Z1, K2, Z1
+	VBLENDMPS         Z9, Z2, K3, Z2
+	VBLENDMPS         Z10, Z3, K4, Z3
+	VPSLLD            $0x1e, Z4, Z4
+	VPSLLD            $0x1e, Z5, Z5
+	VPSLLD            $0x1e, Z6, Z6
+	VPSLLD            $0x1e, Z7, Z7
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z4, Z4
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z5, Z5
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z6, Z6
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z7, Z7
+	VXORPS            Z4, Z0, Z0
+	VXORPS            Z5, Z1, Z1
+	VXORPS            Z6, Z2, Z2
+	VXORPS            Z7, Z3, Z3
+	VMOVUPS           Z0, (AX)(BX*4)
+	VMOVUPS           Z1, 64(AX)(BX*4)
+	VMOVUPS           Z2, 128(AX)(BX*4)
+	VMOVUPS           Z3, 192(AX)(BX*4)
+	ADDQ              $+64, BX
+	SUBQ              $+64, DX
+	JMP               loop4
 
 done4:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z0, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z2
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z4
-	VSUBPS       Z4, Z0, Z0
-	VSUBPS       Z0, Z3, Z0
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VMULPS       Z4, Z4, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z2, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z0, Z5, Z0
-	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z4
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VSUBPS       Z2, Z4, Z2
-	VADDPS       Z2, Z3, Z2
-	VPSLLD       $0x1f, Z1, Z3
-	VPMOVD2M     Z3, K1
-	VBLENDMPS    Z2, Z0, K1, Z0
-	VPSLLD       $0x1e, Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z1, Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VSUBPS            Z3, Z0, Z4
+	VSUBPS            Z4, Z0, Z0
+	VSUBPS            Z0, Z3, Z0
+	VMOVAPS           Z0, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VMULPS            Z4, Z4, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VMULPS            Z5, Z2, Z5
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z4, Z5, Z0
+	VSUBPS            Z0, Z4, Z0
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
+	VMOVAPS           Z4, Z2
+	VFMADD231PS       Z5, Z3, Z2
+	VPSLLD            $0x1f, Z1, Z3
+	VPMOVD2M          Z3, K1
+	VBLENDMPS         Z2, Z0, K1, Z0
+	VPSLLD            $0x1e, Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z1, Z1
+	VXORPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z0, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z2
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z4
-	VSUBPS       Z4, Z0, Z0
-	VSUBPS       Z0, Z3, Z0
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VMULPS       Z4, Z4, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z2, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z0, Z5, Z0
-	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z4
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VSUBPS       Z2, Z4, Z2
-	VADDPS       Z2, Z3, Z2
-	VPSLLD       $0x1f, Z1, Z3
-	VPMOVD2M     Z3, K2
-	VBLENDMPS    Z2, Z0, K2, Z0
-	VPSLLD       $0x1e, Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z1, Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VSUBPS            Z3, Z0, Z4
+	VSUBPS            Z4, Z0, Z0
+	VSUBPS            Z0, Z3, Z0
+	VMOVAPS           Z0, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VMULPS            Z4, Z4, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VMULPS            Z5, Z2, Z5
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z4, Z5, Z0
+	VSUBPS            Z0, Z4, Z0
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
+	VMOVAPS           Z4, Z2
+	VFMADD231PS       Z5, Z3, Z2
+	VPSLLD            $0x1f, Z1, Z3
+	VPMOVD2M          Z3, K2
+	VBLENDMPS         Z2, Z0, K2, Z0
+	VPSLLD            $0x1e, Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z1, Z1
+	VXORPS            Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -2799,269 +2755,269 @@ TEXT ·cos32AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop4:
-	CMPQ         DX, $+64
-	JLT          done4
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z0, Z4
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z1, Z5
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z2, Z6
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z3, Z7
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z4, Z4
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z7, Z7
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z4, Z8
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z5, Z9
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z6, Z10
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z7, Z11
-	VPADDD.BCST  constantsAVX512<>+552(SB), Z4, Z4
-	VPADDD.BCST  constantsAVX512<>+552(SB), Z5, Z5
-	VPADDD.BCST  constantsAVX512<>+552(SB), Z6, Z6
-	VPADDD.BCST  constantsAVX512<>+552(SB), Z7, Z7
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z11, Z15
-	VSUBPS       Z12, Z0, Z0
-	VSUBPS       Z13, Z1, Z1
-	VSUBPS       Z14, Z2, Z2
-	VSUBPS       Z15, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z11, Z15
-	VSUBPS       Z12, Z0, Z0
-	VSUBPS       Z13, Z1, Z1
-	VSUBPS       Z14, Z2, Z2
-	VSUBPS       Z15, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z8, Z12
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z11, Z15
-	VSUBPS       Z12, Z0, Z16
-	VSUBPS       Z13, Z1, Z17
-	VSUBPS       Z14, Z2, Z18
-	VSUBPS       Z15, Z3, Z19
-	VSUBPS       Z16, Z0, Z0
-	VSUBPS       Z17, Z1, Z1
-	VSUBPS       Z18, Z2, Z2
-	VSUBPS       Z19, Z3, Z3
-	VSUBPS       Z0, Z12, Z0
-	VSUBPS       Z1, Z13, Z1
-	VSUBPS       Z2, Z14, Z2
-	VSUBPS       Z3, Z15, Z3
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z10, Z10
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z11, Z11
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z9, Z1, Z1
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z11, Z3, Z3
-	VMULPS       Z16, Z16, Z8
-	VMULPS       Z17, Z17, Z9
-	VMULPS       Z18, Z18, Z10
-	VMULPS       Z19, Z19, Z11
-	VMULPS       Z8, Z8, Z12
-	VMULPS       Z9, Z9, Z13
-	VMULPS       Z10, Z10, Z14
-	VMULPS       Z11, Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z8, Z20
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z9, Z21
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z10, Z22
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z11, Z23
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z20, Z20
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z23, Z23
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z12, Z24
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z13, Z25
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z14, Z26
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z15, Z27
-	VADDPS       Z20, Z24, Z20
-	VADDPS       Z21, Z25, Z21
-	VADDPS       Z22, Z26, Z22
-	VADDPS       Z23, Z27, Z23
-	VMULPS       Z20, Z8, Z20
-	VMULPS       Z21, Z9, Z21
-	VMULPS       Z22, Z10, Z22
-	VMULPS       Z23, Z11, Z23
-	VMULPS       Z16, Z20, Z20
-	VMULPS       Z17, Z21, Z21
-	VMULPS       Z18, Z22, Z22
-	VMULPS       Z19, Z23, Z23
-	VADDPS       Z0, Z20, Z0
-	VADDPS       Z1, Z21, Z1
-	VADDPS       Z2, Z22, Z2
-	VADDPS       Z3, Z23, Z3
-	VSUBPS       Z0, Z16, Z0
-	VSUBPS       Z1, Z17, Z1
-	VSUBPS       Z2, Z18, Z2
-	VSUBPS       Z3, Z19, Z3
-	VBROADCASTSS constantsAVX512<>+16(SB), Z16
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z8, Z17
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z9, Z18
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z10, Z19
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z11, Z20
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z17, Z17
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z18, Z18
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z19, Z19
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z20, Z20
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z12, Z21
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z13, Z22
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z14, Z23
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z15, Z24
-	VADDPS       Z17, Z21, Z17
-	VADDPS       Z18, Z22, Z18
-	VADDPS       Z19, Z23, Z19
-	VADDPS       Z20, Z24, Z20
-	VMULPS       Z17, Z12, Z12
-	VMULPS       Z18, Z13, Z13
-	VMULPS       Z19, Z14, Z14
-	VMULPS       Z20, Z15, Z15
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z9, Z9
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z10, Z10
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z11, Z11
-	VSUBPS       Z8, Z16, Z8
-	VSUBPS       Z9, Z16, Z9
-	VSUBPS       Z10, Z16, Z10
-	VSUBPS       Z11, Z16, Z11
-	VADDPS       Z8, Z12, Z8
-	VADDPS       Z9, Z13, Z9
-	VADDPS       Z10, Z14, Z10
-	VADDPS       Z11, Z15, Z11
-	VPSLLD       $0x1f, Z4, Z12
-	VPSLLD       $0x1f, Z5, Z13
-	VPSLLD       $0x1f, Z6, Z14
-	VPSLLD       $0x1f, Z7, Z15
-	VPMOVD2M     Z12, K1
-	VPMOVD2M     Z13, K2
-	VPMOVD2M     Z14, K3
-	VPMOVD2M     Z15, K4
-	VBLENDMPS    Z8, Z0, K1, Z0
-	VBLENDMPS    Z9, Z1, K2, Z1
-	VBLENDMPS    Z10, Z2, K3, Z2
-	VBLENDMPS    Z11, Z3, K4, Z3
-	VPSLLD       $0x1e, Z4, Z4
-	VPSLLD       $0x1e, Z5, Z5
-	VPSLLD       $0x1e, Z6, Z6
-	VPSLLD       $0x1e, Z7, Z7
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z4, Z4
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z5, Z5
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z6, Z6
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z7, Z7
-	VXORPS       Z4, Z0, Z0
-	VXORPS       Z5, Z1, Z1
-	VXORPS       Z6, Z2, Z2
-	VXORPS       Z7, Z3, Z3
-	VMOVUPS      Z0, (AX)(BX*4)
-	VMOVUPS      Z1, 64(AX)(BX*4)
-	VMOVUPS      Z2, 128(AX)(BX*4)
-	VMOVUPS      Z3, 192(AX)(BX*4)
-	ADDQ         $+64, BX
-	SUBQ         $+64, DX
-	JMP          loop4
+	CMPQ              DX, $+64
+	JLT               done4
+	VMOVUPS           (CX)(BX*4), Z0
+	VMOVUPS           64(CX)(BX*4), Z1
+	VMOVUPS           128(CX)(BX*4), Z2
+	VMOVUPS           192(CX)(BX*4), Z3
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z4
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z1, Z5
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z2, Z6
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z3, Z7
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z8
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z5, Z9
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z6, Z10
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z7, Z11
+	VPADDD.BCST       constantsAVX512<>+544(SB), Z4, Z4
+	VPADDD.BCST       constantsAVX512<>+544(SB), Z5, Z5
+	VPADDD.BCST       constantsAVX512<>+544(SB), Z6, Z6
+	VPADDD.BCST       constantsAVX512<>+544(SB), Z7, Z7
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z8, Z0
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z9, Z1
+	VMOVAPS           Z2, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z10, Z2
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z11, Z3
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z8, Z0
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z9, Z1
+	VMOVAPS           Z2, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z10, Z2
+	VMOVAPS           Z3, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z11, Z3
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z8, Z12
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z9, Z13
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z10, Z14
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z11, Z15
+	VSUBPS            Z12, Z0, Z16
+	VSUBPS            Z13, Z1, Z17
+	VSUBPS            Z14, Z2, Z18
+	VSUBPS            Z15, Z3, Z19
+	VSUBPS            Z16, Z0, Z0
+	VSUBPS            Z17, Z1, Z1
+	VSUBPS            Z18, Z2, Z2
+	VSUBPS            Z19, Z3, Z3
+	VSUBPS            Z0, Z12, Z0
+	VSUBPS            Z1, Z13, Z1
+	VSUBPS            Z2, Z14, Z2
+	VSUBPS            Z3, Z15, Z3
+	VMOVAPS           Z0, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z8, Z0
+	VMOVAPS           Z1, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z9, Z1
+	VMOVAPS           Z2, Z2
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z10, Z2
+	VMOVAPS           Z3, Z3
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z11, Z3
+	VMULPS            Z16, Z16, Z8
+	VMULPS            Z17, Z17, Z9
+	VMULPS            Z18, Z18, Z10
+	VMULPS            Z19, Z19, Z11
+	VMULPS            Z8, Z8, Z12
+	VMULPS            Z9, Z9, Z13
+	VMULPS            Z10, Z10, Z14
+	VMULPS            Z11, Z11, Z15
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z8, Z20
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z9, Z21
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z10, Z22
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z11, Z23
+	VMOVAPS           Z20, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z12, Z20
+	VMOVAPS           Z21, Z21
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z13, Z21
+	VMOVAPS           Z22, Z22
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z14, Z22
+	VMOVAPS           Z23, Z23
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z15, Z23
+	VMULPS            Z20, Z8, Z20
+	VMULPS            Z21, Z9, Z21
+	VMULPS            Z22, Z10, Z22
+	VMULPS            Z23, Z11, Z23
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z16, Z20, Z0
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z17, Z21, Z1
+	VMOVAPS           Z2, Z2
+	VFMADD231PS       Z18, Z22, Z2
+	VMOVAPS           Z3, Z3
+	VFMADD231PS       Z19, Z23, Z3
+	VSUBPS            Z0, Z16, Z0
+	VSUBPS            Z1, Z17, Z1
+	VSUBPS            Z2, Z18, Z2
+	VSUBPS            Z3, Z19, Z3
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z16
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z8, Z17
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z9, Z18
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z19
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z10, Z19
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z11, Z20
+	VMOVAPS           Z17, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z12, Z17
+	VMOVAPS           Z18, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z13, Z18
+	VMOVAPS           Z19, Z19
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z14, Z19
+	VMOVAPS           Z20, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z15, Z20
+	VMOVAPS           Z16, Z21
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z8, Z21
+	VMOVAPS           Z16, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z9, Z8
+	VMOVAPS           Z16, Z9
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z10, Z9
+	VMOVAPS           Z16, Z10
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z11, Z10
+	VMOVAPS           Z21, Z11
+	VFMADD231PS       Z17, Z12, Z11
+	VMOVAPS           Z8, Z8
+	VFMADD231PS       Z18, Z13, Z8
+	VMOVAPS           Z9, Z9
+	VFMADD231PS       Z19, Z14, Z9
+	VMOVAPS           Z10, Z10
+	VFMADD231PS       Z20, Z15, Z10
+	VPSLLD            $0x1f, Z4, Z12
+	VPSLLD            $0x1f, Z5, Z13
+	VPSLLD            $0x1f, Z6, Z14
+	VPSLLD            $0x1f, Z7, Z15
+	VPMOVD2M          Z12, K1
+	VPMOVD2M          Z13, K2
+	VPMOVD2M          Z14, K3
+	VPMOVD2M          Z15, K4
+	VBLENDMPS         Z11, Z0, K1, Z0
+	VBLENDMPS         Z8, Z1, K2, Z1
+	VBLENDMPS         Z9, Z2, K3, Z2
+	VBLENDMPS         Z10, Z3, K4, Z3
+	VPSLLD            $0x1e, Z4, Z4
+	VPSLLD            $0x1e, Z5, Z5
+	VPSLLD            $0x1e, Z6, Z6
+	VPSLLD            $0x1e, Z7, Z7
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z4, Z4
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z5, Z5
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z6, Z6
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z7, Z7
+	VXORPS            Z4, Z0, Z0
+	VXORPS            Z5, Z1, Z1
+	VXORPS            Z6, Z2, Z2
+	VXORPS            Z7, Z3, Z3
+	VMOVUPS           Z0, (AX)(BX*4)
+	VMOVUPS           Z1, 64(AX)(BX*4)
+	VMOVUPS           Z2, 128(AX)(BX*4)
+	VMOVUPS           Z3, 192(AX)(BX*4)
+	ADDQ              $+64, BX
+	SUBQ              $+64, DX
+	JMP               loop4
 
 done4:
 loop1:
-	CMPQ         DX, $+16
-	JLT          done1
-	VMOVUPS      (CX)(BX*4), Z0
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z0, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z2
-	VPADDD.BCST  constantsAVX512<>+552(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z4
-	VSUBPS       Z4, Z0, Z0
-	VSUBPS       Z0, Z3, Z0
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VMULPS       Z4, Z4, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z2, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z0, Z5, Z0
-	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z4
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VSUBPS       Z2, Z4, Z2
-	VADDPS       Z2, Z3, Z2
-	VPSLLD       $0x1f, Z1, Z3
-	VPMOVD2M     Z3, K1
-	VBLENDMPS    Z2, Z0, K1, Z0
-	VPSLLD       $0x1e, Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z1, Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop1
+	CMPQ              DX, $+16
+	JLT               done1
+	VMOVUPS           (CX)(BX*4), Z0
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
+	VPADDD.BCST       constantsAVX512<>+544(SB), Z1, Z1
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VSUBPS            Z3, Z0, Z4
+	VSUBPS            Z4, Z0, Z0
+	VSUBPS            Z0, Z3, Z0
+	VMOVAPS           Z0, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VMULPS            Z4, Z4, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VMULPS            Z5, Z2, Z5
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z4, Z5, Z0
+	VSUBPS            Z0, Z4, Z0
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
+	VMOVAPS           Z4, Z2
+	VFMADD231PS       Z5, Z3, Z2
+	VPSLLD            $0x1f, Z1, Z3
+	VPMOVD2M          Z3, K1
+	VBLENDMPS         Z2, Z0, K1, Z0
+	VPSLLD            $0x1e, Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z1, Z1
+	VXORPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (AX)(BX*4)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VMULPS.BCST  constantsAVX512<>+464(SB), Z0, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z2
-	VPADDD.BCST  constantsAVX512<>+552(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+472(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+480(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+488(SB), Z2, Z3
-	VSUBPS       Z3, Z0, Z4
-	VSUBPS       Z4, Z0, Z0
-	VSUBPS       Z0, Z3, Z0
-	VMULPS.BCST  constantsAVX512<>+496(SB), Z2, Z2
-	VADDPS       Z2, Z0, Z0
-	VMULPS       Z4, Z4, Z2
-	VMULPS       Z2, Z2, Z3
-	VMULPS.BCST  constantsAVX512<>+504(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+512(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+520(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z2, Z5
-	VMULPS       Z4, Z5, Z5
-	VADDPS       Z0, Z5, Z0
-	VSUBPS       Z0, Z4, Z0
-	VBROADCASTSS constantsAVX512<>+16(SB), Z4
-	VMULPS.BCST  constantsAVX512<>+528(SB), Z2, Z5
-	VADDPS.BCST  constantsAVX512<>+536(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+544(SB), Z3, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS       Z5, Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+80(SB), Z2, Z2
-	VSUBPS       Z2, Z4, Z2
-	VADDPS       Z2, Z3, Z2
-	VPSLLD       $0x1f, Z1, Z3
-	VPMOVD2M     Z3, K2
-	VBLENDMPS    Z2, Z0, K2, Z0
-	VPSLLD       $0x1e, Z1, Z1
-	VANDPS.BCST  constantsAVX512<>+0(SB), Z1, Z1
-	VXORPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (CX)(BX*4), K1, Z0
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
+	VPADDD.BCST       constantsAVX512<>+544(SB), Z1, Z1
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VSUBPS            Z3, Z0, Z4
+	VSUBPS            Z4, Z0, Z0
+	VSUBPS            Z0, Z3, Z0
+	VMOVAPS           Z0, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VMULPS            Z4, Z4, Z2
+	VMULPS            Z2, Z2, Z3
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VMULPS            Z5, Z2, Z5
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z4, Z5, Z0
+	VSUBPS            Z0, Z4, Z0
+	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
+	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
+	VMOVAPS           Z4, Z2
+	VFMADD231PS       Z5, Z3, Z2
+	VPSLLD            $0x1f, Z1, Z3
+	VPMOVD2M          Z3, K2
+	VBLENDMPS         Z2, Z0, K2, Z0
+	VPSLLD            $0x1e, Z1, Z1
+	VANDPS.BCST       constantsAVX512<>+0(SB), Z1, Z1
+	VXORPS            Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -6179,201 +6135,201 @@ TEXT ·expFold32AVX512(SB), NOSPLIT, $0-36
 	XORQ         DX, DX
 
 group0:
-	VMOVUPS      (AX)(DX*4), Z5
-	VMOVUPS      64(AX)(DX*4), Z6
-	VMOVUPS      128(AX)(DX*4), Z7
-	VMOVUPS      192(AX)(DX*4), Z8
-	VSUBPS       Z0, Z5, Z5
-	VSUBPS       Z0, Z6, Z6
-	VSUBPS       Z0, Z7, Z7
-	VSUBPS       Z0, Z8, Z8
-	VBROADCASTSS constantsAVX512<>+24(SB), Z9
-	VMAXPS       Z5, Z9, Z5
-	VMAXPS       Z6, Z9, Z6
-	VMAXPS       Z7, Z9, Z7
-	VMAXPS       Z8, Z9, Z8
-	VBROADCASTSS constantsAVX512<>+32(SB), Z9
-	VMINPS       Z5, Z9, Z5
-	VMINPS       Z6, Z9, Z6
-	VMINPS       Z7, Z9, Z7
-	VMINPS       Z8, Z9, Z8
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z5, Z9
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z6, Z10
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z7, Z11
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z8, Z12
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z12, Z12
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z9, Z9
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z10, Z10
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z11, Z11
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z12, Z12
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z12, Z16
-	VSUBPS       Z13, Z5, Z5
-	VSUBPS       Z14, Z6, Z6
-	VSUBPS       Z15, Z7, Z7
-	VSUBPS       Z16, Z8, Z8
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z9, Z13
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z10, Z14
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z11, Z15
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z12, Z16
-	VSUBPS       Z13, Z5, Z5
-	VSUBPS       Z14, Z6, Z6
-	VSUBPS       Z15, Z7, Z7
-	VSUBPS       Z16, Z8, Z8
-	VMULPS       Z5, Z5, Z13
-	VMULPS       Z6, Z6, Z14
-	VMULPS       Z7, Z7, Z15
-	VMULPS       Z8, Z8, Z16
-	VMULPS       Z13, Z13, Z17
-	VMULPS       Z14, Z14, Z18
-	VMULPS       Z15, Z15, Z19
-	VMULPS       Z16, Z16, Z20
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z5, Z21
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z6, Z22
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z7, Z23
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z8, Z24
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z21, Z21
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z22, Z22
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z23, Z23
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z24, Z24
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z5, Z25
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z6, Z26
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z7, Z27
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z8, Z28
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z25, Z25
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z26, Z26
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z27, Z27
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z28, Z28
-	VMULPS       Z13, Z25, Z25
-	VMULPS       Z14, Z26, Z26
-	VMULPS       Z15, Z27, Z27
-	VMULPS       Z16, Z28, Z28
-	VADDPS       Z21, Z25, Z21
-	VADDPS       Z22, Z26, Z22
-	VADDPS       Z23, Z27, Z23
-	VADDPS       Z24, Z28, Z24
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z17, Z17
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z18, Z18
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z19, Z19
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z20, Z20
-	VADDPS       Z21, Z17, Z17
-	VADDPS       Z22, Z18, Z18
-	VADDPS       Z23, Z19, Z19
-	VADDPS       Z24, Z20, Z20
-	VMULPS       Z17, Z13, Z13
-	VMULPS       Z18, Z14, Z14
-	VMULPS       Z19, Z15, Z15
-	VMULPS       Z20, Z16, Z16
-	VADDPS       Z5, Z13, Z5
-	VADDPS       Z6, Z14, Z6
-	VADDPS       Z7, Z15, Z7
-	VADDPS       Z8, Z16, Z8
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z5, Z5
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z6, Z6
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z7, Z7
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z8, Z8
-	VSCALEFPS    Z9, Z5, Z5
-	VSCALEFPS    Z10, Z6, Z6
-	VSCALEFPS    Z11, Z7, Z7
-	VSCALEFPS    Z12, Z8, Z8
-	VADDPS       Z5, Z1, Z1
-	VADDPS       Z6, Z2, Z2
-	VADDPS       Z7, Z3, Z3
-	VADDPS       Z8, Z4, Z4
-	VMOVAPS      Z1, Z1
-	VMOVAPS      Z2, Z2
-	VMOVAPS      Z3, Z3
-	VMOVAPS      Z4, Z4
-	ADDQ         $+64, DX
-	DECQ         SI
-	JNE          group0
-	VMOVUPS      Z1, (BX)
-	VMOVUPS      Z2, 64(BX)
-	VMOVUPS      Z3, 128(BX)
-	VMOVUPS      Z4, 192(BX)
+	VMOVUPS           (AX)(DX*4), Z5
+	VMOVUPS           64(AX)(DX*4), Z6
+	VMOVUPS           128(AX)(DX*4), Z7
+	VMOVUPS           192(AX)(DX*4), Z8
+	VSUBPS            Z0, Z5, Z5
+	VSUBPS            Z0, Z6, Z6
+	VSUBPS            Z0, Z7, Z7
+	VSUBPS            Z0, Z8, Z8
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z9
+	VMAXPS            Z5, Z9, Z5
+	VMAXPS            Z6, Z9, Z6
+	VMAXPS            Z7, Z9, Z7
+	VMAXPS            Z8, Z9, Z8
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z9
+	VMINPS            Z5, Z9, Z5
+	VMINPS            Z6, Z9, Z6
+	VMINPS            Z7, Z9, Z7
+	VMINPS            Z8, Z9, Z8
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z9
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z10
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z6, Z10
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z7, Z11
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z12
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z8, Z12
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z9, Z9
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z10, Z10
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z11, Z11
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z12, Z12
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z9, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z10, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z11, Z7
+	VMOVAPS           Z8, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z12, Z8
+	VMOVAPS           Z5, Z5
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z9, Z5
+	VMOVAPS           Z6, Z6
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z10, Z6
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z11, Z7
+	VMOVAPS           Z8, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z12, Z8
+	VMULPS            Z5, Z5, Z13
+	VMULPS            Z6, Z6, Z14
+	VMULPS            Z7, Z7, Z15
+	VMULPS            Z8, Z8, Z16
+	VMULPS            Z13, Z13, Z17
+	VMULPS            Z14, Z14, Z18
+	VMULPS            Z15, Z15, Z19
+	VMULPS            Z16, Z16, Z20
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z21
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z6, Z22
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z23
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z24
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z8, Z24
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z25
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z25
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z26
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z6, Z26
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z27
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z27
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z28
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z8, Z28
+	VMOVAPS           Z21, Z21
+	VFMADD231PS       Z13, Z25, Z21
+	VMOVAPS           Z22, Z22
+	VFMADD231PS       Z14, Z26, Z22
+	VMOVAPS           Z23, Z23
+	VFMADD231PS       Z15, Z27, Z23
+	VMOVAPS           Z24, Z24
+	VFMADD231PS       Z16, Z28, Z24
+	VMOVAPS           Z21, Z21
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z17, Z21
+	VMOVAPS           Z22, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z18, Z17
+	VMOVAPS           Z23, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z19, Z18
+	VMOVAPS           Z24, Z19
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z20, Z19
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z21, Z13, Z5
+	VMOVAPS           Z6, Z6
+	VFMADD231PS       Z17, Z14, Z6
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z18, Z15, Z7
+	VMOVAPS           Z8, Z8
+	VFMADD231PS       Z19, Z16, Z8
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z5, Z5
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z6, Z6
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z7, Z7
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z8, Z8
+	VSCALEFPS         Z9, Z5, Z5
+	VSCALEFPS         Z10, Z6, Z6
+	VSCALEFPS         Z11, Z7, Z7
+	VSCALEFPS         Z12, Z8, Z8
+	VADDPS            Z5, Z1, Z1
+	VADDPS            Z6, Z2, Z2
+	VADDPS            Z7, Z3, Z3
+	VADDPS            Z8, Z4, Z4
+	VMOVAPS           Z1, Z1
+	VMOVAPS           Z2, Z2
+	VMOVAPS           Z3, Z3
+	VMOVAPS           Z4, Z4
+	ADDQ              $+64, DX
+	DECQ              SI
+	JNE               group0
+	VMOVUPS           Z1, (BX)
+	VMOVUPS           Z2, 64(BX)
+	VMOVUPS           Z3, 128(BX)
+	VMOVUPS           Z4, 192(BX)
 
 rest:
 	ANDQ $+63, CX
 
 vector:
-	CMPQ         CX, $+16
-	JLT          tail
-	VMOVUPS      (AX)(DX*4), Z1
-	VMOVUPS      (BX), Z2
-	VSUBPS       Z0, Z1, Z1
-	VBROADCASTSS constantsAVX512<>+24(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VBROADCASTSS constantsAVX512<>+32(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z1, Z3
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z3, Z3
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z3, Z3
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z3, Z4
-	VSUBPS       Z4, Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z3, Z4
-	VSUBPS       Z4, Z1, Z1
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z4, Z4, Z5
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z1, Z6
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z6, Z6
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z1, Z7
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z7, Z7
-	VMULPS       Z4, Z7, Z7
-	VADDPS       Z6, Z7, Z6
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z5, Z5
-	VADDPS       Z6, Z5, Z5
-	VMULPS       Z5, Z4, Z4
-	VADDPS       Z1, Z4, Z1
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z1, Z1
-	VSCALEFPS    Z3, Z1, Z1
-	VADDPS       Z1, Z2, Z1
-	VMOVUPS      Z1, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+16, DX
-	SUBQ         $+16, CX
-	JMP          vector
+	CMPQ              CX, $+16
+	JLT               tail
+	VMOVUPS           (AX)(DX*4), Z1
+	VMOVUPS           (BX), Z2
+	VSUBPS            Z0, Z1, Z1
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z3
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z1, Z3
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z3, Z3
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z1
+	VMOVAPS           Z1, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z1
+	VMULPS            Z1, Z1, Z4
+	VMULPS            Z4, Z4, Z5
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z1, Z6
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z1, Z7
+	VMOVAPS           Z6, Z6
+	VFMADD231PS       Z4, Z7, Z6
+	VMOVAPS           Z6, Z6
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z5, Z6
+	VMOVAPS           Z1, Z1
+	VFMADD231PS       Z6, Z4, Z1
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z1, Z1
+	VSCALEFPS         Z3, Z1, Z1
+	VADDPS            Z1, Z2, Z1
+	VMOVUPS           Z1, (BX)
+	ADDQ              $+64, BX
+	ADDQ              $+16, DX
+	SUBQ              $+16, CX
+	JMP               vector
 
 tail:
-	TESTQ        CX, CX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        CX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (AX)(DX*4), K1, Z1
-	VMOVUPS.Z    (BX), K1, Z2
-	VSUBPS       Z0, Z1, Z0
-	VBROADCASTSS constantsAVX512<>+24(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VBROADCASTSS constantsAVX512<>+32(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMULPS.BCST  constantsAVX512<>+40(SB), Z0, Z1
-	VADDPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VSUBPS.BCST  constantsAVX512<>+48(SB), Z1, Z1
-	VMULPS.BCST  constantsAVX512<>+56(SB), Z1, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS.BCST  constantsAVX512<>+64(SB), Z1, Z3
-	VSUBPS       Z3, Z0, Z0
-	VMULPS       Z0, Z0, Z3
-	VMULPS       Z3, Z3, Z4
-	VMULPS.BCST  constantsAVX512<>+72(SB), Z0, Z5
-	VADDPS.BCST  constantsAVX512<>+80(SB), Z5, Z5
-	VMULPS.BCST  constantsAVX512<>+88(SB), Z0, Z6
-	VADDPS.BCST  constantsAVX512<>+96(SB), Z6, Z6
-	VMULPS       Z3, Z6, Z6
-	VADDPS       Z5, Z6, Z5
-	VMULPS.BCST  constantsAVX512<>+104(SB), Z4, Z4
-	VADDPS       Z5, Z4, Z4
-	VMULPS       Z4, Z3, Z3
-	VADDPS       Z0, Z3, Z0
-	VADDPS.BCST  constantsAVX512<>+16(SB), Z0, Z0
-	VSCALEFPS    Z1, Z0, Z0
-	VADDPS       Z0, Z2, Z0
-	VMOVUPS      Z0, K1, (BX)
+	TESTQ             CX, CX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             CX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPS.Z         (AX)(DX*4), K1, Z1
+	VMOVUPS.Z         (BX), K1, Z2
+	VSUBPS            Z0, Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+24(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z0, Z1
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z1
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z1, Z0
+	VMOVAPS           Z0, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z1, Z0
+	VMULPS            Z0, Z0, Z3
+	VMULPS            Z3, Z3, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z0, Z5
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z0, Z6
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z3, Z6, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z4, Z5
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z5, Z3, Z0
+	VADDPS.BCST       constantsAVX512<>+16(SB), Z0, Z0
+	VSCALEFPS         Z1, Z0, Z0
+	VADDPS            Z0, Z2, Z0
+	VMOVUPS           Z0, K1, (BX)
 
 end:
 	VZEROUPPER
@@ -7311,10 +7267,10 @@ loop4:
 	VMOVUPD     64(CX)(BX*8), Z1
 	VMOVUPD     128(CX)(BX*8), Z2
 	VMOVUPD     192(CX)(BX*8), Z3
-	VXORPD.BCST constantsAVX512<>+560(SB), Z0, Z0
-	VXORPD.BCST constantsAVX512<>+560(SB), Z1, Z1
-	VXORPD.BCST constantsAVX512<>+560(SB), Z2, Z2
-	VXORPD.BCST constantsAVX512<>+560(SB), Z3, Z3
+	VXORPD.BCST constantsAVX512<>+552(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+552(SB), Z1, Z1
+	VXORPD.BCST constantsAVX512<>+552(SB), Z2, Z2
+	VXORPD.BCST constantsAVX512<>+552(SB), Z3, Z3
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVUPD     Z1, 64(AX)(BX*8)
 	VMOVUPD     Z2, 128(AX)(BX*8)
@@ -7328,7 +7284,7 @@ loop1:
 	CMPQ        DX, $+8
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Z0
-	VXORPD.BCST constantsAVX512<>+560(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+552(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	ADDQ        $+8, BX
 	SUBQ        $+8, DX
@@ -7341,7 +7297,7 @@ done1:
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
 	VMOVUPD.Z   (CX)(BX*8), K1, Z0
-	VXORPD.BCST constantsAVX512<>+560(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+552(SB), Z0, Z0
 	VMOVUPD     Z0, K1, (AX)(BX*8)
 
 end:
@@ -7363,10 +7319,10 @@ loop4:
 	VMOVUPD     64(CX)(BX*8), Z1
 	VMOVUPD     128(CX)(BX*8), Z2
 	VMOVUPD     192(CX)(BX*8), Z3
-	VANDPD.BCST constantsAVX512<>+568(SB), Z0, Z0
-	VANDPD.BCST constantsAVX512<>+568(SB), Z1, Z1
-	VANDPD.BCST constantsAVX512<>+568(SB), Z2, Z2
-	VANDPD.BCST constantsAVX512<>+568(SB), Z3, Z3
+	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+560(SB), Z1, Z1
+	VANDPD.BCST constantsAVX512<>+560(SB), Z2, Z2
+	VANDPD.BCST constantsAVX512<>+560(SB), Z3, Z3
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVUPD     Z1, 64(AX)(BX*8)
 	VMOVUPD     Z2, 128(AX)(BX*8)
@@ -7380,7 +7336,7 @@ loop1:
 	CMPQ        DX, $+8
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Z0
-	VANDPD.BCST constantsAVX512<>+568(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	ADDQ        $+8, BX
 	SUBQ        $+8, DX
@@ -7393,7 +7349,7 @@ done1:
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
 	VMOVUPD.Z   (CX)(BX*8), K1, Z0
-	VANDPD.BCST constantsAVX512<>+568(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
 	VMOVUPD     Z0, K1, (AX)(BX*8)
 
 end:
@@ -7519,7 +7475,7 @@ loop4:
 	VMOVUPD      64(CX)(BX*8), Z1
 	VMOVUPD      128(CX)(BX*8), Z2
 	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+576(SB), Z4
+	VBROADCASTSD constantsAVX512<>+568(SB), Z4
 	VSQRTPD      Z0, Z0
 	VSQRTPD      Z1, Z1
 	VSQRTPD      Z2, Z2
@@ -7541,7 +7497,7 @@ loop1:
 	CMPQ         DX, $+8
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z1
+	VBROADCASTSD constantsAVX512<>+568(SB), Z1
 	VSQRTPD      Z0, Z0
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)(BX*8)
@@ -7556,7 +7512,7 @@ done1:
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z1
+	VBROADCASTSD constantsAVX512<>+568(SB), Z1
 	VSQRTPD      Z0, Z0
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)(BX*8)
@@ -7580,7 +7536,7 @@ loop4:
 	VMOVUPD      64(CX)(BX*8), Z1
 	VMOVUPD      128(CX)(BX*8), Z2
 	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+576(SB), Z4
+	VBROADCASTSD constantsAVX512<>+568(SB), Z4
 	VDIVPD       Z0, Z4, Z0
 	VDIVPD       Z1, Z4, Z1
 	VDIVPD       Z2, Z4, Z2
@@ -7598,7 +7554,7 @@ loop1:
 	CMPQ         DX, $+8
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z1
+	VBROADCASTSD constantsAVX512<>+568(SB), Z1
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)(BX*8)
 	ADDQ         $+8, BX
@@ -7612,7 +7568,7 @@ done1:
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z1
+	VBROADCASTSD constantsAVX512<>+568(SB), Z1
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)(BX*8)
 
@@ -7629,184 +7585,184 @@ TEXT ·exp64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VBROADCASTSD constantsAVX512<>+584(SB), Z2
-	VMAXPD       Z0, Z2, Z0
-	VMAXPD       Z1, Z2, Z1
-	VBROADCASTSD constantsAVX512<>+592(SB), Z2
-	VMINPD       Z0, Z2, Z0
-	VMINPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z0, Z2
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z3, Z5
-	VSUBPD       Z4, Z0, Z0
-	VSUBPD       Z5, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z5
-	VSUBPD       Z4, Z0, Z0
-	VSUBPD       Z5, Z1, Z1
-	VMULPD       Z0, Z0, Z4
-	VMULPD       Z1, Z1, Z5
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z5, Z5, Z7
-	VMULPD       Z6, Z6, Z8
-	VMULPD       Z7, Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z0, Z10
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z11
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z0, Z12
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z13
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z13, Z13
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VADDPD       Z10, Z12, Z10
-	VADDPD       Z11, Z13, Z11
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z0, Z12
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z13
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z0, Z14
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z15
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z15, Z15
-	VMULPD       Z4, Z14, Z14
-	VMULPD       Z5, Z15, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD       Z6, Z12, Z6
-	VMULPD       Z7, Z13, Z7
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z11, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z0, Z10
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z11
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z4, Z12
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z5, Z13
-	VADDPD       Z10, Z12, Z10
-	VADDPD       Z11, Z13, Z11
-	VMULPD       Z8, Z10, Z8
-	VMULPD       Z9, Z11, Z9
-	VADDPD       Z6, Z8, Z6
-	VADDPD       Z7, Z9, Z7
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Z7, Z5, Z5
-	VADDPD       Z0, Z4, Z0
-	VADDPD       Z1, Z5, Z1
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z0, Z0
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z1, Z1
-	VSCALEFPD    Z2, Z0, Z0
-	VSCALEFPD    Z3, Z1, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
+	CMPQ              DX, $+16
+	JLT               done2
+	VMOVUPD           (CX)(BX*8), Z0
+	VMOVUPD           64(CX)(BX*8), Z1
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z2
+	VMAXPD            Z0, Z2, Z0
+	VMAXPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z2
+	VMINPD            Z0, Z2, Z0
+	VMINPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z3
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VMULPD            Z0, Z0, Z4
+	VMULPD            Z1, Z1, Z5
+	VMULPD            Z4, Z4, Z6
+	VMULPD            Z5, Z5, Z7
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z7, Z7, Z9
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z10
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z11
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z12
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z13
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z4, Z12, Z10
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z5, Z13, Z11
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z12
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z13
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z14
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z4, Z14, Z12
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z5, Z15, Z13
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z6, Z12, Z10
+	VMOVAPD           Z11, Z6
+	VFMADD231PD       Z7, Z13, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z11
+	VMOVAPD           Z7, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z4, Z7
+	VMOVAPD           Z11, Z11
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z11
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z8, Z7, Z10
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z9, Z11, Z6
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z10, Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z6, Z5, Z1
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
+	VSCALEFPD         Z2, Z0, Z0
+	VSCALEFPD         Z3, Z1, Z1
+	VMOVUPD           Z0, (AX)(BX*8)
+	VMOVUPD           Z1, 64(AX)(BX*8)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+584(SB), Z1
-	VMAXPD       Z0, Z1, Z0
-	VBROADCASTSD constantsAVX512<>+592(SB), Z1
-	VMINPD       Z0, Z1, Z0
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z0, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z1, Z2
-	VSUBPD       Z2, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD       Z2, Z0, Z0
-	VMULPD       Z0, Z0, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z6, Z6
-	VMULPD       Z2, Z6, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z0, Z7
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z7, Z7
-	VMULPD       Z2, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z3, Z6, Z3
-	VADDPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z2, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD       Z4, Z5, Z4
-	VADDPD       Z3, Z4, Z3
-	VMULPD       Z3, Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z0, Z0
-	VSCALEFPD    Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z1
+	VMAXPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z1
+	VMINPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z0
+	VMULPD            Z0, Z0, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z2, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z2, Z7, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z3, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z3
+	VMOVAPD           Z3, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z4, Z3, Z5
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z5, Z2, Z0
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
+	VSCALEFPD         Z1, Z0, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+584(SB), Z1
-	VMAXPD       Z0, Z1, Z0
-	VBROADCASTSD constantsAVX512<>+592(SB), Z1
-	VMINPD       Z0, Z1, Z0
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z0, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z1, Z2
-	VSUBPD       Z2, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD       Z2, Z0, Z0
-	VMULPD       Z0, Z0, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z6, Z6
-	VMULPD       Z2, Z6, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z0, Z7
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z7, Z7
-	VMULPD       Z2, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z3, Z6, Z3
-	VADDPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z2, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD       Z4, Z5, Z4
-	VADDPD       Z3, Z4, Z3
-	VMULPD       Z3, Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z0, Z0
-	VSCALEFPD    Z1, Z0, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z1
+	VMAXPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z1
+	VMINPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z0
+	VMULPD            Z0, Z0, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z2, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z2, Z7, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z3, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z3
+	VMOVAPD           Z3, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z4, Z3, Z5
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z5, Z2, Z0
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
+	VSCALEFPD         Z1, Z0, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -7821,122 +7777,122 @@ TEXT ·log64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VCMPPD.BCST  $0x11, constantsAVX512<>+720(SB), Z0, K1
-	VMULPD.BCST  constantsAVX512<>+728(SB), Z0, Z1
-	VBLENDMPD    Z1, Z0, K1, Z1
-	VPADDQ.BCST  constantsAVX512<>+736(SB), Z1, Z1
-	VPSRLQ       $0x34, Z1, Z2
-	VORPD.BCST   constantsAVX512<>+744(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+744(SB), Z2, Z2
-	VBROADCASTSD constantsAVX512<>+752(SB), Z3
-	VBROADCASTSD constantsAVX512<>+760(SB), Z4
-	VBLENDMPD    Z3, Z4, K1, Z3
-	VSUBPD       Z3, Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+768(SB), Z1, Z1
-	VPADDQ.BCST  constantsAVX512<>+776(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+576(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+784(SB), Z1, Z3
-	VDIVPD       Z3, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z5
-	VMULPD       Z1, Z5, Z5
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z6, Z6, Z7
-	VMULPD.BCST  constantsAVX512<>+792(SB), Z4, Z8
-	VADDPD.BCST  constantsAVX512<>+800(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+808(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+816(SB), Z9, Z9
-	VMULPD       Z6, Z9, Z9
-	VADDPD       Z8, Z9, Z8
-	VMULPD.BCST  constantsAVX512<>+824(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+832(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+840(SB), Z6, Z6
-	VADDPD       Z9, Z6, Z6
-	VMULPD       Z7, Z6, Z6
-	VADDPD       Z8, Z6, Z6
-	VMULPD       Z6, Z4, Z4
-	VADDPD       Z5, Z4, Z4
-	VMULPD       Z4, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z4
-	VADDPD       Z4, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
-	VSUBPD       Z3, Z5, Z3
-	VSUBPD       Z1, Z3, Z1
-	VSUBPD       Z1, Z2, Z1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+848(SB), Z0, K1
-	VBLENDMPD    Z1, Z0, K1, Z1
-	VCMPPD.BCST  $0x00, constantsAVX512<>+856(SB), Z0, K1
-	VBROADCASTSD constantsAVX512<>+864(SB), Z2
-	VBLENDMPD    Z2, Z1, K1, Z1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+856(SB), Z0, K1
-	VBROADCASTSD constantsAVX512<>+872(SB), Z0
-	VBLENDMPD    Z0, Z1, K1, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ             DX, $+8
+	JLT              done1
+	VMOVUPD          (CX)(BX*8), Z0
+	VCMPPD.BCST      $0x11, constantsAVX512<>+712(SB), Z0, K1
+	VMULPD.BCST      constantsAVX512<>+720(SB), Z0, Z1
+	VBLENDMPD        Z1, Z0, K1, Z1
+	VPADDQ.BCST      constantsAVX512<>+728(SB), Z1, Z1
+	VPSRLQ           $0x34, Z1, Z2
+	VORPD.BCST       constantsAVX512<>+736(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+736(SB), Z2, Z2
+	VBROADCASTSD     constantsAVX512<>+744(SB), Z3
+	VBROADCASTSD     constantsAVX512<>+752(SB), Z4
+	VBLENDMPD        Z3, Z4, K1, Z3
+	VSUBPD           Z3, Z2, Z2
+	VANDPD.BCST      constantsAVX512<>+760(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+768(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+568(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+776(SB), Z1, Z3
+	VDIVPD           Z3, Z1, Z3
+	VMULPD           Z3, Z3, Z4
+	VMULPD.BCST      constantsAVX512<>+624(SB), Z1, Z5
+	VMULPD           Z1, Z5, Z5
+	VMULPD           Z4, Z4, Z6
+	VMULPD           Z6, Z6, Z7
+	VBROADCASTSD     constantsAVX512<>+784(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+792(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+800(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+808(SB), Z4, Z9
+	VMOVAPD          Z8, Z8
+	VFMADD231PD      Z6, Z9, Z8
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z4, Z9
+	VMOVAPD          Z9, Z9
+	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z6, Z9
+	VMOVAPD          Z8, Z6
+	VFMADD231PD      Z7, Z9, Z6
+	VMOVAPD          Z5, Z7
+	VFMADD231PD      Z6, Z4, Z7
+	VMULPD.BCST      constantsAVX512<>+616(SB), Z2, Z4
+	VMOVAPD          Z4, Z4
+	VFMADD231PD      Z7, Z3, Z4
+	VSUBPD           Z4, Z5, Z3
+	VSUBPD           Z3, Z1, Z1
+	VMOVAPD          Z1, Z1
+	VFMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+840(SB), Z0, K1
+	VBLENDMPD        Z1, Z0, K1, Z1
+	VCMPPD.BCST      $0x00, constantsAVX512<>+848(SB), Z0, K1
+	VBROADCASTSD     constantsAVX512<>+856(SB), Z2
+	VBLENDMPD        Z2, Z1, K1, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+848(SB), Z0, K1
+	VBROADCASTSD     constantsAVX512<>+864(SB), Z0
+	VBLENDMPD        Z0, Z1, K1, Z0
+	VMOVUPD          Z0, (AX)(BX*8)
+	ADDQ             $+8, BX
+	SUBQ             $+8, DX
+	JMP              loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VCMPPD.BCST  $0x11, constantsAVX512<>+720(SB), Z0, K2
-	VMULPD.BCST  constantsAVX512<>+728(SB), Z0, Z1
-	VBLENDMPD    Z1, Z0, K2, Z1
-	VPADDQ.BCST  constantsAVX512<>+736(SB), Z1, Z1
-	VPSRLQ       $0x34, Z1, Z2
-	VORPD.BCST   constantsAVX512<>+744(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+744(SB), Z2, Z2
-	VBROADCASTSD constantsAVX512<>+752(SB), Z3
-	VBROADCASTSD constantsAVX512<>+760(SB), Z4
-	VBLENDMPD    Z3, Z4, K2, Z3
-	VSUBPD       Z3, Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+768(SB), Z1, Z1
-	VPADDQ.BCST  constantsAVX512<>+776(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+576(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+784(SB), Z1, Z3
-	VDIVPD       Z3, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z1, Z5
-	VMULPD       Z1, Z5, Z5
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z6, Z6, Z7
-	VMULPD.BCST  constantsAVX512<>+792(SB), Z4, Z8
-	VADDPD.BCST  constantsAVX512<>+800(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+808(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+816(SB), Z9, Z9
-	VMULPD       Z6, Z9, Z9
-	VADDPD       Z8, Z9, Z8
-	VMULPD.BCST  constantsAVX512<>+824(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+832(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+840(SB), Z6, Z6
-	VADDPD       Z9, Z6, Z6
-	VMULPD       Z7, Z6, Z6
-	VADDPD       Z8, Z6, Z6
-	VMULPD       Z6, Z4, Z4
-	VADDPD       Z5, Z4, Z4
-	VMULPD       Z4, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z4
-	VADDPD       Z4, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z2
-	VSUBPD       Z3, Z5, Z3
-	VSUBPD       Z1, Z3, Z1
-	VSUBPD       Z1, Z2, Z1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+848(SB), Z0, K2
-	VBLENDMPD    Z1, Z0, K2, Z1
-	VCMPPD.BCST  $0x00, constantsAVX512<>+856(SB), Z0, K2
-	VBROADCASTSD constantsAVX512<>+864(SB), Z2
-	VBLENDMPD    Z2, Z1, K2, Z1
-	VCMPPD.BCST  $0x11, constantsAVX512<>+856(SB), Z0, K2
-	VBROADCASTSD constantsAVX512<>+872(SB), Z0
-	VBLENDMPD    Z0, Z1, K2, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ            DX, DX
+	JEQ              end
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VMOVUPD.Z        (CX)(BX*8), K1, Z0
+	VCMPPD.BCST      $0x11, constantsAVX512<>+712(SB), Z0, K2
+	VMULPD.BCST      constantsAVX512<>+720(SB), Z0, Z1
+	VBLENDMPD        Z1, Z0, K2, Z1
+	VPADDQ.BCST      constantsAVX512<>+728(SB), Z1, Z1
+	VPSRLQ           $0x34, Z1, Z2
+	VORPD.BCST       constantsAVX512<>+736(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+736(SB), Z2, Z2
+	VBROADCASTSD     constantsAVX512<>+744(SB), Z3
+	VBROADCASTSD     constantsAVX512<>+752(SB), Z4
+	VBLENDMPD        Z3, Z4, K2, Z3
+	VSUBPD           Z3, Z2, Z2
+	VANDPD.BCST      constantsAVX512<>+760(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+768(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+568(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+776(SB), Z1, Z3
+	VDIVPD           Z3, Z1, Z3
+	VMULPD           Z3, Z3, Z4
+	VMULPD.BCST      constantsAVX512<>+624(SB), Z1, Z5
+	VMULPD           Z1, Z5, Z5
+	VMULPD           Z4, Z4, Z6
+	VMULPD           Z6, Z6, Z7
+	VBROADCASTSD     constantsAVX512<>+784(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+792(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+800(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+808(SB), Z4, Z9
+	VMOVAPD          Z8, Z8
+	VFMADD231PD      Z6, Z9, Z8
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z4, Z9
+	VMOVAPD          Z9, Z9
+	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z6, Z9
+	VMOVAPD          Z8, Z6
+	VFMADD231PD      Z7, Z9, Z6
+	VMOVAPD          Z5, Z7
+	VFMADD231PD      Z6, Z4, Z7
+	VMULPD.BCST      constantsAVX512<>+616(SB), Z2, Z4
+	VMOVAPD          Z4, Z4
+	VFMADD231PD      Z7, Z3, Z4
+	VSUBPD           Z4, Z5, Z3
+	VSUBPD           Z3, Z1, Z1
+	VMOVAPD          Z1, Z1
+	VFMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+840(SB), Z0, K2
+	VBLENDMPD        Z1, Z0, K2, Z1
+	VCMPPD.BCST      $0x00, constantsAVX512<>+848(SB), Z0, K2
+	VBROADCASTSD     constantsAVX512<>+856(SB), Z2
+	VBLENDMPD        Z2, Z1, K2, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+848(SB), Z0, K2
+	VBROADCASTSD     constantsAVX512<>+864(SB), Z0
+	VBLENDMPD        Z0, Z1, K2, Z0
+	VMOVUPD          Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -7951,212 +7907,212 @@ TEXT ·expm164AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VBROADCASTSD constantsAVX512<>+880(SB), Z2
-	VMAXPD       Z0, Z2, Z3
-	VMAXPD       Z1, Z2, Z2
-	VBROADCASTSD constantsAVX512<>+592(SB), Z4
-	VMINPD       Z3, Z4, Z3
-	VMINPD       Z2, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z5
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z4, Z6
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z5, Z7
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z6, Z8
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z7, Z9
-	VSUBPD       Z8, Z3, Z3
-	VSUBPD       Z9, Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z7, Z7
-	VSUBPD       Z6, Z3, Z3
-	VSUBPD       Z7, Z2, Z2
-	VMULPD       Z3, Z3, Z6
-	VMULPD       Z2, Z2, Z7
-	VMULPD       Z6, Z6, Z8
-	VMULPD       Z7, Z7, Z9
-	VMULPD       Z8, Z8, Z10
-	VMULPD       Z9, Z9, Z11
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z3, Z12
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z2, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z3, Z14
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z2, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z3, Z14
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z2, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z3, Z16
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z2, Z17
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z17, Z17
-	VMULPD       Z6, Z16, Z16
-	VMULPD       Z7, Z17, Z17
-	VADDPD       Z14, Z16, Z14
-	VADDPD       Z15, Z17, Z15
-	VMULPD       Z8, Z14, Z8
-	VMULPD       Z9, Z15, Z9
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z13, Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z3, Z12
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z2, Z13
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z7, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD       Z10, Z12, Z10
-	VMULPD       Z11, Z13, Z11
-	VADDPD       Z8, Z10, Z8
-	VADDPD       Z9, Z11, Z9
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z9, Z7, Z7
-	VADDPD       Z3, Z6, Z3
-	VADDPD       Z2, Z7, Z2
-	VPSLLQ       $0x34, Z4, Z4
-	VPSLLQ       $0x34, Z5, Z5
-	VPADDQ.BCST  constantsAVX512<>+640(SB), Z4, Z4
-	VPADDQ.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VMULPD       Z4, Z3, Z3
-	VMULPD       Z5, Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+640(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VADDPD       Z4, Z3, Z3
-	VADDPD       Z5, Z2, Z2
-	VADDPD       Z3, Z3, Z3
-	VADDPD       Z2, Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z3, Z3
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z0, Z0
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z1, Z1
-	VORPD        Z0, Z3, Z0
-	VORPD        Z1, Z2, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
+	CMPQ              DX, $+16
+	JLT               done2
+	VMOVUPD           (CX)(BX*8), Z0
+	VMOVUPD           64(CX)(BX*8), Z1
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z2
+	VMAXPD            Z0, Z2, Z3
+	VMAXPD            Z1, Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z4
+	VMINPD            Z3, Z4, Z3
+	VMINPD            Z2, Z4, Z2
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z5
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z5, Z7
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z6, Z3
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z6, Z3
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z2
+	VMULPD            Z3, Z3, Z6
+	VMULPD            Z2, Z2, Z7
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z7, Z7, Z9
+	VMULPD            Z8, Z8, Z10
+	VMULPD            Z9, Z9, Z11
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z12
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z13
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z2, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z6, Z14, Z12
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z7, Z15, Z13
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z15
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z16
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z17
+	VMOVAPD           Z14, Z14
+	VFMADD231PD       Z6, Z16, Z14
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z7, Z17, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z8, Z14, Z12
+	VMOVAPD           Z13, Z8
+	VFMADD231PD       Z9, Z15, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z9
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z13
+	VMOVAPD           Z9, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z9
+	VMOVAPD           Z13, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z7, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z10, Z9, Z12
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z11, Z13, Z8
+	VMOVAPD           Z3, Z3
+	VFMADD231PD       Z12, Z6, Z3
+	VMOVAPD           Z2, Z2
+	VFMADD231PD       Z8, Z7, Z2
+	VPSLLQ            $0x34, Z4, Z4
+	VPSLLQ            $0x34, Z5, Z5
+	VPADDQ.BCST       constantsAVX512<>+624(SB), Z4, Z4
+	VPADDQ.BCST       constantsAVX512<>+624(SB), Z5, Z5
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z5, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z3, Z6
+	VMOVAPD           Z7, Z3
+	VFMADD231PD       Z5, Z2, Z3
+	VADDPD            Z6, Z6, Z2
+	VADDPD            Z3, Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VORPD             Z0, Z2, Z0
+	VORPD             Z1, Z3, Z1
+	VMOVUPD           Z0, (AX)(BX*8)
+	VMOVUPD           Z1, 64(AX)(BX*8)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+880(SB), Z1
-	VMAXPD       Z0, Z1, Z1
-	VBROADCASTSD constantsAVX512<>+592(SB), Z2
-	VMINPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z3, Z4
-	VSUBPD       Z4, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD       Z1, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD       Z3, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z4, Z7, Z4
-	VADDPD       Z6, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z3, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z5, Z6, Z5
-	VADDPD       Z4, Z5, Z4
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z1, Z3, Z1
-	VPSLLQ       $0x34, Z2, Z2
-	VPADDQ.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VMULPD       Z2, Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VADDPD       Z2, Z1, Z1
-	VADDPD       Z1, Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z0, Z0
-	VORPD        Z0, Z1, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z1
+	VMAXPD            Z0, Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z2
+	VMINPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VMULPD            Z1, Z1, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z6, Z3, Z1
+	VPSLLQ            $0x34, Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+624(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
+	VMOVAPD           Z3, Z3
+	VFMADD231PD       Z2, Z1, Z3
+	VADDPD            Z3, Z3, Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VORPD             Z0, Z1, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+880(SB), Z1
-	VMAXPD       Z0, Z1, Z1
-	VBROADCASTSD constantsAVX512<>+592(SB), Z2
-	VMINPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z3, Z4
-	VSUBPD       Z4, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD       Z1, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD       Z3, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z4, Z7, Z4
-	VADDPD       Z6, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z3, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z5, Z6, Z5
-	VADDPD       Z4, Z5, Z4
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z1, Z3, Z1
-	VPSLLQ       $0x34, Z2, Z2
-	VPADDQ.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VMULPD       Z2, Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VADDPD       Z2, Z1, Z1
-	VADDPD       Z1, Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z0, Z0
-	VORPD        Z0, Z1, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z1
+	VMAXPD            Z0, Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z2
+	VMINPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VMULPD            Z1, Z1, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z6, Z3, Z1
+	VPSLLQ            $0x34, Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+624(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
+	VMOVAPD           Z3, Z3
+	VFMADD231PD       Z2, Z1, Z3
+	VADDPD            Z3, Z3, Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VORPD             Z0, Z1, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -8171,224 +8127,224 @@ TEXT ·tanh64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z2
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z1, Z3
-	VBROADCASTSD constantsAVX512<>+888(SB), Z4
-	VMINPD       Z2, Z4, Z2
-	VMINPD       Z3, Z4, Z3
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z5
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z4, Z6
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z5, Z7
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z6, Z8
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z7, Z9
-	VSUBPD       Z8, Z2, Z2
-	VSUBPD       Z9, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z7, Z7
-	VSUBPD       Z6, Z2, Z2
-	VSUBPD       Z7, Z3, Z3
-	VMULPD       Z2, Z2, Z6
-	VMULPD       Z3, Z3, Z7
-	VMULPD       Z6, Z6, Z8
-	VMULPD       Z7, Z7, Z9
-	VMULPD       Z8, Z8, Z10
-	VMULPD       Z9, Z9, Z11
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z2, Z12
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z3, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z2, Z14
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z3, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z2, Z14
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z3, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z2, Z16
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z3, Z17
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z17, Z17
-	VMULPD       Z6, Z16, Z16
-	VMULPD       Z7, Z17, Z17
-	VADDPD       Z14, Z16, Z14
-	VADDPD       Z15, Z17, Z15
-	VMULPD       Z8, Z14, Z8
-	VMULPD       Z9, Z15, Z9
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z13, Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z2, Z12
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z3, Z13
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z7, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD       Z10, Z12, Z10
-	VMULPD       Z11, Z13, Z11
-	VADDPD       Z8, Z10, Z8
-	VADDPD       Z9, Z11, Z9
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z9, Z7, Z7
-	VADDPD       Z2, Z6, Z2
-	VADDPD       Z3, Z7, Z3
-	VPSLLQ       $0x34, Z4, Z4
-	VPSLLQ       $0x34, Z5, Z5
-	VPADDQ.BCST  constantsAVX512<>+576(SB), Z4, Z4
-	VPADDQ.BCST  constantsAVX512<>+576(SB), Z5, Z5
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z5, Z3, Z3
-	VBROADCASTSD constantsAVX512<>+576(SB), Z6
-	VSUBPD       Z4, Z6, Z7
-	VSUBPD       Z5, Z6, Z8
-	VSUBPD       Z2, Z7, Z7
-	VSUBPD       Z3, Z8, Z8
-	VADDPD       Z6, Z4, Z4
-	VADDPD       Z6, Z5, Z5
-	VADDPD       Z2, Z4, Z2
-	VADDPD       Z3, Z5, Z3
-	VDIVPD       Z2, Z7, Z2
-	VDIVPD       Z3, Z8, Z3
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z3, Z3
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z0, Z0
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z1, Z1
-	VORPD        Z0, Z2, Z0
-	VORPD        Z1, Z3, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
+	CMPQ              DX, $+16
+	JLT               done2
+	VMOVUPD           (CX)(BX*8), Z0
+	VMOVUPD           64(CX)(BX*8), Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z2
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+880(SB), Z4
+	VMINPD            Z2, Z4, Z2
+	VMINPD            Z3, Z4, Z3
+	VMULPD.BCST       constantsAVX512<>+888(SB), Z2, Z2
+	VMULPD.BCST       constantsAVX512<>+888(SB), Z3, Z3
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z5, Z7
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z6, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z3
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z6, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z3
+	VMULPD            Z2, Z2, Z6
+	VMULPD            Z3, Z3, Z7
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z7, Z7, Z9
+	VMULPD            Z8, Z8, Z10
+	VMULPD            Z9, Z9, Z11
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z12
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z6, Z14, Z12
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z7, Z15, Z13
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z16
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z17
+	VMOVAPD           Z14, Z14
+	VFMADD231PD       Z6, Z16, Z14
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z7, Z17, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z8, Z14, Z12
+	VMOVAPD           Z13, Z8
+	VFMADD231PD       Z9, Z15, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z9
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z13
+	VMOVAPD           Z9, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z9
+	VMOVAPD           Z13, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z7, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z10, Z9, Z12
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z11, Z13, Z8
+	VMOVAPD           Z2, Z2
+	VFMADD231PD       Z12, Z6, Z2
+	VMOVAPD           Z3, Z3
+	VFMADD231PD       Z8, Z7, Z3
+	VPSLLQ            $0x34, Z4, Z4
+	VPSLLQ            $0x34, Z5, Z5
+	VPADDQ.BCST       constantsAVX512<>+568(SB), Z4, Z4
+	VPADDQ.BCST       constantsAVX512<>+568(SB), Z5, Z5
+	VMULPD            Z4, Z2, Z2
+	VMULPD            Z5, Z3, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z6
+	VSUBPD            Z4, Z6, Z7
+	VSUBPD            Z5, Z6, Z8
+	VSUBPD            Z2, Z7, Z7
+	VSUBPD            Z3, Z8, Z8
+	VADDPD            Z6, Z4, Z4
+	VADDPD            Z6, Z5, Z5
+	VADDPD            Z2, Z4, Z2
+	VADDPD            Z3, Z5, Z3
+	VDIVPD            Z2, Z7, Z2
+	VDIVPD            Z3, Z8, Z3
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VORPD             Z0, Z2, Z0
+	VORPD             Z1, Z3, Z1
+	VMOVUPD           Z0, (AX)(BX*8)
+	VMOVUPD           Z1, 64(AX)(BX*8)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z1
-	VBROADCASTSD constantsAVX512<>+888(SB), Z2
-	VMINPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z3, Z4
-	VSUBPD       Z4, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD       Z1, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD       Z3, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z4, Z7, Z4
-	VADDPD       Z6, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z3, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z5, Z6, Z5
-	VADDPD       Z4, Z5, Z4
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z1, Z3, Z1
-	VPSLLQ       $0x34, Z2, Z2
-	VPADDQ.BCST  constantsAVX512<>+576(SB), Z2, Z2
-	VMULPD       Z2, Z1, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z3
-	VSUBPD       Z2, Z3, Z4
-	VSUBPD       Z1, Z4, Z4
-	VADDPD       Z3, Z2, Z2
-	VADDPD       Z1, Z2, Z1
-	VDIVPD       Z1, Z4, Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z0, Z0
-	VORPD        Z0, Z1, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+880(SB), Z2
+	VMINPD            Z1, Z2, Z1
+	VMULPD.BCST       constantsAVX512<>+888(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VMULPD            Z1, Z1, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z6, Z3, Z1
+	VPSLLQ            $0x34, Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+568(SB), Z2, Z2
+	VMULPD            Z2, Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VSUBPD            Z2, Z3, Z4
+	VSUBPD            Z1, Z4, Z4
+	VADDPD            Z3, Z2, Z2
+	VADDPD            Z1, Z2, Z1
+	VDIVPD            Z1, Z4, Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VORPD             Z0, Z1, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z1
-	VBROADCASTSD constantsAVX512<>+888(SB), Z2
-	VMINPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+896(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z3, Z4
-	VSUBPD       Z4, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD       Z1, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD       Z3, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z4, Z7, Z4
-	VADDPD       Z6, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z3, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z5, Z6, Z5
-	VADDPD       Z4, Z5, Z4
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z1, Z3, Z1
-	VPSLLQ       $0x34, Z2, Z2
-	VPADDQ.BCST  constantsAVX512<>+576(SB), Z2, Z2
-	VMULPD       Z2, Z1, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z3
-	VSUBPD       Z2, Z3, Z4
-	VSUBPD       Z1, Z4, Z4
-	VADDPD       Z3, Z2, Z2
-	VADDPD       Z1, Z2, Z1
-	VDIVPD       Z1, Z4, Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z0, Z0
-	VORPD        Z0, Z1, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+880(SB), Z2
+	VMINPD            Z1, Z2, Z1
+	VMULPD.BCST       constantsAVX512<>+888(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VMULPD            Z1, Z1, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z6, Z3, Z1
+	VPSLLQ            $0x34, Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+568(SB), Z2, Z2
+	VMULPD            Z2, Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VSUBPD            Z2, Z3, Z4
+	VSUBPD            Z1, Z4, Z4
+	VADDPD            Z3, Z2, Z2
+	VADDPD            Z1, Z2, Z1
+	VDIVPD            Z1, Z4, Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VORPD             Z0, Z1, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -8403,240 +8359,240 @@ TEXT ·sigmoid64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VORPD.BCST   constantsAVX512<>+560(SB), Z0, Z2
-	VORPD.BCST   constantsAVX512<>+560(SB), Z1, Z3
-	VBROADCASTSD constantsAVX512<>+584(SB), Z4
-	VMAXPD       Z2, Z4, Z2
-	VMAXPD       Z3, Z4, Z3
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z5
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z5, Z7
-	VSUBPD       Z6, Z2, Z2
-	VSUBPD       Z7, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z5, Z7
-	VSUBPD       Z6, Z2, Z2
-	VSUBPD       Z7, Z3, Z3
-	VMULPD       Z2, Z2, Z6
-	VMULPD       Z3, Z3, Z7
-	VMULPD       Z6, Z6, Z8
-	VMULPD       Z7, Z7, Z9
-	VMULPD       Z8, Z8, Z10
-	VMULPD       Z9, Z9, Z11
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z2, Z12
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z3, Z13
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z2, Z14
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z3, Z15
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z15, Z15
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z2, Z14
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z3, Z15
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z15, Z15
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z2, Z16
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z3, Z17
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z16, Z16
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z17, Z17
-	VMULPD       Z6, Z16, Z16
-	VMULPD       Z7, Z17, Z17
-	VADDPD       Z14, Z16, Z14
-	VADDPD       Z15, Z17, Z15
-	VMULPD       Z8, Z14, Z8
-	VMULPD       Z9, Z15, Z9
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z13, Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z2, Z12
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z3, Z13
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z6, Z14
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z7, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD       Z10, Z12, Z10
-	VMULPD       Z11, Z13, Z11
-	VADDPD       Z8, Z10, Z8
-	VADDPD       Z9, Z11, Z9
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z9, Z7, Z7
-	VADDPD       Z2, Z6, Z2
-	VADDPD       Z3, Z7, Z3
-	VBROADCASTSD constantsAVX512<>+576(SB), Z6
-	VADDPD       Z6, Z2, Z7
-	VADDPD       Z6, Z3, Z8
-	VSCALEFPD    Z4, Z7, Z4
-	VSCALEFPD    Z5, Z8, Z5
-	VADDPD       Z6, Z4, Z9
-	VADDPD       Z6, Z5, Z10
-	VSUBPD       Z6, Z7, Z7
-	VSUBPD       Z6, Z8, Z8
-	VSUBPD       Z7, Z2, Z2
-	VSUBPD       Z8, Z3, Z3
-	VSUBPD       Z6, Z9, Z7
-	VSUBPD       Z6, Z10, Z8
-	VSUBPD       Z7, Z4, Z7
-	VSUBPD       Z8, Z5, Z8
-	VSUBPD       Z7, Z2, Z2
-	VSUBPD       Z8, Z3, Z3
-	VCMPPD.BCST  $0x1d, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST  $0x1d, constantsAVX512<>+856(SB), Z1, K2
-	VBLENDMPD    Z6, Z4, K1, Z0
-	VBLENDMPD    Z6, Z5, K2, Z1
-	VDIVPD       Z9, Z0, Z0
-	VDIVPD       Z10, Z1, Z1
-	VSUBPD       Z0, Z6, Z4
-	VSUBPD       Z1, Z6, Z5
-	VMULPD       Z4, Z2, Z2
-	VMULPD       Z5, Z3, Z3
-	VMULPD       Z0, Z2, Z2
-	VMULPD       Z1, Z3, Z3
-	VADDPD       Z2, Z0, Z2
-	VADDPD       Z3, Z1, Z3
-	VBLENDMPD    Z0, Z2, K1, Z0
-	VBLENDMPD    Z1, Z3, K2, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
+	CMPQ              DX, $+16
+	JLT               done2
+	VMOVUPD           (CX)(BX*8), Z0
+	VMOVUPD           64(CX)(BX*8), Z1
+	VORPD.BCST        constantsAVX512<>+552(SB), Z0, Z2
+	VORPD.BCST        constantsAVX512<>+552(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z4
+	VMAXPD            Z2, Z4, Z2
+	VMAXPD            Z3, Z4, Z3
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z4
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z5, Z5
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z4, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z5, Z3
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z4, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z5, Z3
+	VMULPD            Z2, Z2, Z6
+	VMULPD            Z3, Z3, Z7
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z7, Z7, Z9
+	VMULPD            Z8, Z8, Z10
+	VMULPD            Z9, Z9, Z11
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z12
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z6, Z14, Z12
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z7, Z15, Z13
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z16
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z17
+	VMOVAPD           Z14, Z14
+	VFMADD231PD       Z6, Z16, Z14
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z7, Z17, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z8, Z14, Z12
+	VMOVAPD           Z13, Z8
+	VFMADD231PD       Z9, Z15, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z9
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z13
+	VMOVAPD           Z9, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z9
+	VMOVAPD           Z13, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z7, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z10, Z9, Z12
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z11, Z13, Z8
+	VMOVAPD           Z2, Z2
+	VFMADD231PD       Z12, Z6, Z2
+	VMOVAPD           Z3, Z3
+	VFMADD231PD       Z8, Z7, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z6
+	VADDPD            Z6, Z2, Z7
+	VADDPD            Z6, Z3, Z8
+	VSCALEFPD         Z4, Z7, Z4
+	VSCALEFPD         Z5, Z8, Z5
+	VADDPD            Z6, Z4, Z9
+	VADDPD            Z6, Z5, Z10
+	VSUBPD            Z6, Z7, Z7
+	VSUBPD            Z6, Z8, Z8
+	VSUBPD            Z7, Z2, Z2
+	VSUBPD            Z8, Z3, Z3
+	VSUBPD            Z6, Z9, Z7
+	VSUBPD            Z6, Z10, Z8
+	VSUBPD            Z7, Z4, Z7
+	VSUBPD            Z8, Z5, Z8
+	VSUBPD            Z7, Z2, Z2
+	VSUBPD            Z8, Z3, Z3
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z1, K2
+	VBLENDMPD         Z6, Z4, K1, Z0
+	VBLENDMPD         Z6, Z5, K2, Z1
+	VDIVPD            Z9, Z0, Z0
+	VDIVPD            Z10, Z1, Z1
+	VSUBPD            Z0, Z6, Z4
+	VSUBPD            Z1, Z6, Z5
+	VMULPD            Z4, Z2, Z2
+	VMULPD            Z5, Z3, Z3
+	VMOVAPD           Z0, Z4
+	VFMADD231PD       Z0, Z2, Z4
+	VMOVAPD           Z1, Z2
+	VFMADD231PD       Z1, Z3, Z2
+	VBLENDMPD         Z0, Z4, K1, Z0
+	VBLENDMPD         Z1, Z2, K2, Z1
+	VMOVUPD           Z0, (AX)(BX*8)
+	VMOVUPD           Z1, 64(AX)(BX*8)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VORPD.BCST   constantsAVX512<>+560(SB), Z0, Z1
-	VBROADCASTSD constantsAVX512<>+584(SB), Z2
-	VMAXPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD       Z1, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD       Z3, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z4, Z7, Z4
-	VADDPD       Z6, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z3, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z5, Z6, Z5
-	VADDPD       Z4, Z5, Z4
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z1, Z3, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z3
-	VADDPD       Z3, Z1, Z4
-	VSCALEFPD    Z2, Z4, Z2
-	VADDPD       Z3, Z2, Z5
-	VSUBPD       Z3, Z4, Z4
-	VSUBPD       Z4, Z1, Z1
-	VSUBPD       Z3, Z5, Z4
-	VSUBPD       Z4, Z2, Z4
-	VSUBPD       Z4, Z1, Z1
-	VCMPPD.BCST  $0x1d, constantsAVX512<>+856(SB), Z0, K1
-	VBLENDMPD    Z3, Z2, K1, Z0
-	VDIVPD       Z5, Z0, Z0
-	VSUBPD       Z0, Z3, Z2
-	VMULPD       Z2, Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VADDPD       Z1, Z0, Z1
-	VBLENDMPD    Z0, Z1, K1, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VORPD.BCST        constantsAVX512<>+552(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z2
+	VMAXPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z1
+	VMULPD            Z1, Z1, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z6, Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VADDPD            Z3, Z1, Z4
+	VSCALEFPD         Z2, Z4, Z2
+	VADDPD            Z3, Z2, Z5
+	VSUBPD            Z3, Z4, Z4
+	VSUBPD            Z4, Z1, Z1
+	VSUBPD            Z3, Z5, Z4
+	VSUBPD            Z4, Z2, Z4
+	VSUBPD            Z4, Z1, Z1
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z0, K1
+	VBLENDMPD         Z3, Z2, K1, Z0
+	VDIVPD            Z5, Z0, Z0
+	VSUBPD            Z0, Z3, Z2
+	VMULPD            Z2, Z1, Z1
+	VMOVAPD           Z0, Z2
+	VFMADD231PD       Z0, Z1, Z2
+	VBLENDMPD         Z0, Z2, K1, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VORPD.BCST   constantsAVX512<>+560(SB), Z0, Z1
-	VBROADCASTSD constantsAVX512<>+584(SB), Z2
-	VMAXPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z3
-	VSUBPD       Z3, Z1, Z1
-	VMULPD       Z1, Z1, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD       Z3, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z4, Z7, Z4
-	VADDPD       Z6, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z6
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z3, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z5, Z6, Z5
-	VADDPD       Z4, Z5, Z4
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z1, Z3, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z3
-	VADDPD       Z3, Z1, Z4
-	VSCALEFPD    Z2, Z4, Z2
-	VADDPD       Z3, Z2, Z5
-	VSUBPD       Z3, Z4, Z4
-	VSUBPD       Z4, Z1, Z1
-	VSUBPD       Z3, Z5, Z4
-	VSUBPD       Z4, Z2, Z4
-	VSUBPD       Z4, Z1, Z1
-	VCMPPD.BCST  $0x1d, constantsAVX512<>+856(SB), Z0, K2
-	VBLENDMPD    Z3, Z2, K2, Z0
-	VDIVPD       Z5, Z0, Z0
-	VSUBPD       Z0, Z3, Z2
-	VMULPD       Z2, Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VADDPD       Z1, Z0, Z1
-	VBLENDMPD    Z0, Z1, K2, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VORPD.BCST        constantsAVX512<>+552(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z2
+	VMAXPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z1
+	VMULPD            Z1, Z1, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z6, Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VADDPD            Z3, Z1, Z4
+	VSCALEFPD         Z2, Z4, Z2
+	VADDPD            Z3, Z2, Z5
+	VSUBPD            Z3, Z4, Z4
+	VSUBPD            Z4, Z1, Z1
+	VSUBPD            Z3, Z5, Z4
+	VSUBPD            Z4, Z2, Z4
+	VSUBPD            Z4, Z1, Z1
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z0, K2
+	VBLENDMPD         Z3, Z2, K2, Z0
+	VDIVPD            Z5, Z0, Z0
+	VSUBPD            Z0, Z3, Z2
+	VMULPD            Z2, Z1, Z1
+	VMOVAPD           Z0, Z2
+	VFMADD231PD       Z0, Z1, Z2
+	VBLENDMPD         Z0, Z2, K2, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -8651,233 +8607,217 @@ TEXT ·density64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z0
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z1, Z1
-	VBROADCASTSD constantsAVX512<>+904(SB), Z2
-	VMINPD       Z0, Z2, Z0
-	VMINPD       Z1, Z2, Z1
-	VMULPD.BCST  constantsAVX512<>+912(SB), Z0, Z2
-	VMULPD.BCST  constantsAVX512<>+912(SB), Z1, Z3
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z0, Z4
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z1, Z5
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z2, Z6
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z3, Z7
-	VMULPD       Z6, Z4, Z8
-	VMULPD       Z7, Z5, Z9
-	VADDPD       Z6, Z2, Z2
-	VADDPD       Z7, Z3, Z3
-	VSUBPD       Z4, Z0, Z0
-	VSUBPD       Z5, Z1, Z1
-	VMULPD       Z0, Z2, Z0
-	VMULPD       Z1, Z3, Z1
-	VADDPD       Z0, Z8, Z2
-	VADDPD       Z1, Z9, Z3
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z2, Z2
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z2, Z4
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z3, Z5
-	VSUBPD       Z4, Z8, Z4
-	VSUBPD       Z5, Z9, Z5
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z2, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z7
-	VSUBPD       Z6, Z4, Z4
-	VSUBPD       Z7, Z5, Z5
-	VADDPD       Z0, Z4, Z0
-	VADDPD       Z1, Z5, Z1
-	VMULPD       Z0, Z0, Z4
-	VMULPD       Z1, Z1, Z5
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z5, Z5, Z7
-	VMULPD       Z6, Z6, Z8
-	VMULPD       Z7, Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z0, Z10
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z11
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z0, Z12
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z13
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z13, Z13
-	VMULPD       Z4, Z12, Z12
-	VMULPD       Z5, Z13, Z13
-	VADDPD       Z10, Z12, Z10
-	VADDPD       Z11, Z13, Z11
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z0, Z12
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z13
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z0, Z14
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z15
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z15, Z15
-	VMULPD       Z4, Z14, Z14
-	VMULPD       Z5, Z15, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD       Z6, Z12, Z6
-	VMULPD       Z7, Z13, Z7
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z11, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z0, Z10
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z11
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z10, Z10
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z11, Z11
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z4, Z12
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z5, Z13
-	VADDPD       Z10, Z12, Z10
-	VADDPD       Z11, Z13, Z11
-	VMULPD       Z8, Z10, Z8
-	VMULPD       Z9, Z11, Z9
-	VADDPD       Z6, Z8, Z6
-	VADDPD       Z7, Z9, Z7
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Z7, Z5, Z5
-	VADDPD       Z0, Z4, Z0
-	VADDPD       Z1, Z5, Z1
-	VMULPD.BCST  constantsAVX512<>+928(SB), Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+928(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+936(SB), Z0, Z0
-	VADDPD.BCST  constantsAVX512<>+936(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z0, Z4
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z1, Z5
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z4, Z6
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z5, Z7
-	VSUBPD       Z6, Z0, Z0
-	VSUBPD       Z7, Z1, Z0
-	VSCALEFPD    Z2, Z4, Z0
-	VSCALEFPD    Z3, Z5, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
+	CMPQ              DX, $+16
+	JLT               done2
+	VMOVUPD           (CX)(BX*8), Z0
+	VMOVUPD           64(CX)(BX*8), Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+896(SB), Z2
+	VMINPD            Z0, Z2, Z0
+	VMINPD            Z1, Z2, Z1
+	VMULPD.BCST       constantsAVX512<>+904(SB), Z0, Z2
+	VMULPD.BCST       constantsAVX512<>+904(SB), Z1, Z3
+	VMULPD            Z0, Z2, Z4
+	VMULPD            Z1, Z3, Z5
+	VMOVAPD           Z4, Z6
+	VFNMADD231PD      Z0, Z2, Z6
+	VMOVAPD           Z5, Z0
+	VFNMADD231PD      Z1, Z3, Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z4, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z2
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VMOVAPD           Z4, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z3
+	VMOVAPD           Z5, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z4
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z3
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z4
+	VSUBPD            Z6, Z3, Z3
+	VSUBPD            Z0, Z4, Z0
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z0, Z0, Z5
+	VMULPD            Z4, Z4, Z6
+	VMULPD            Z5, Z5, Z7
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z7, Z7, Z9
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z10
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z11
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z12
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z13
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z4, Z12, Z10
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z5, Z13, Z11
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z12
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z13
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z4, Z14, Z12
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z5, Z15, Z13
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z6, Z12, Z10
+	VMOVAPD           Z11, Z6
+	VFMADD231PD       Z7, Z13, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z11
+	VMOVAPD           Z7, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z4, Z7
+	VMOVAPD           Z11, Z11
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z11
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z8, Z7, Z10
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z9, Z11, Z6
+	VMOVAPD           Z3, Z3
+	VFMADD231PD       Z10, Z4, Z3
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z6, Z5, Z0
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z0, Z3
+	VADDPD.BCST       constantsAVX512<>+920(SB), Z4, Z0
+	VADDPD.BCST       constantsAVX512<>+920(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+920(SB), Z0, Z6
+	VSUBPD.BCST       constantsAVX512<>+920(SB), Z5, Z7
+	VSUBPD            Z6, Z4, Z4
+	VSUBPD            Z7, Z3, Z3
+	VSCALEFPD         Z1, Z0, Z0
+	VSCALEFPD         Z2, Z5, Z1
+	VMOVUPD           Z0, (AX)(BX*8)
+	VMOVUPD           Z1, 64(AX)(BX*8)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z0
-	VBROADCASTSD constantsAVX512<>+904(SB), Z1
-	VMINPD       Z0, Z1, Z0
-	VMULPD.BCST  constantsAVX512<>+912(SB), Z0, Z1
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z0, Z2
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z1, Z3
-	VMULPD       Z3, Z2, Z4
-	VADDPD       Z3, Z1, Z1
-	VSUBPD       Z2, Z0, Z0
-	VMULPD       Z0, Z1, Z0
-	VADDPD       Z0, Z4, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z1, Z2
-	VSUBPD       Z2, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z3
-	VSUBPD       Z3, Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VMULPD       Z0, Z0, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z6, Z6
-	VMULPD       Z2, Z6, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z0, Z7
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z7, Z7
-	VMULPD       Z2, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z3, Z6, Z3
-	VADDPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z2, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD       Z4, Z5, Z4
-	VADDPD       Z3, Z4, Z3
-	VMULPD       Z3, Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VMULPD.BCST  constantsAVX512<>+928(SB), Z0, Z0
-	VADDPD.BCST  constantsAVX512<>+936(SB), Z0, Z0
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z0, Z2
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VSCALEFPD    Z1, Z2, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+896(SB), Z1
+	VMINPD            Z0, Z1, Z0
+	VMULPD.BCST       constantsAVX512<>+904(SB), Z0, Z1
+	VMULPD            Z0, Z1, Z2
+	VMOVAPD           Z2, Z3
+	VFNMADD231PD      Z0, Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z0
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z0
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VMOVAPD           Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z0, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z0, Z1
+	VSUBPD            Z3, Z1, Z1
+	VMULPD            Z1, Z1, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z5
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z2, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z2, Z7, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z3, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z3
+	VMOVAPD           Z3, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z4, Z3, Z5
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z5, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z1, Z2
+	VADDPD.BCST       constantsAVX512<>+920(SB), Z2, Z1
+	VSUBPD.BCST       constantsAVX512<>+920(SB), Z1, Z3
+	VSUBPD            Z3, Z2, Z2
+	VSCALEFPD         Z0, Z1, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z0
-	VBROADCASTSD constantsAVX512<>+904(SB), Z1
-	VMINPD       Z0, Z1, Z0
-	VMULPD.BCST  constantsAVX512<>+912(SB), Z0, Z1
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z0, Z2
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z1, Z3
-	VMULPD       Z3, Z2, Z4
-	VADDPD       Z3, Z1, Z1
-	VSUBPD       Z2, Z0, Z0
-	VMULPD       Z0, Z1, Z0
-	VADDPD       Z0, Z4, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z1, Z2
-	VSUBPD       Z2, Z4, Z2
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z3
-	VSUBPD       Z3, Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VMULPD       Z0, Z0, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z6, Z6
-	VMULPD       Z2, Z6, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z0, Z7
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z7, Z7
-	VMULPD       Z2, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z3, Z6, Z3
-	VADDPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z0, Z5
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z2, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD       Z4, Z5, Z4
-	VADDPD       Z3, Z4, Z3
-	VMULPD       Z3, Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VMULPD.BCST  constantsAVX512<>+928(SB), Z0, Z0
-	VADDPD.BCST  constantsAVX512<>+936(SB), Z0, Z0
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z0, Z2
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VSCALEFPD    Z1, Z2, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+896(SB), Z1
+	VMINPD            Z0, Z1, Z0
+	VMULPD.BCST       constantsAVX512<>+904(SB), Z0, Z1
+	VMULPD            Z0, Z1, Z2
+	VMOVAPD           Z2, Z3
+	VFNMADD231PD      Z0, Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z0
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z0
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VMOVAPD           Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z0, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z0, Z1
+	VSUBPD            Z3, Z1, Z1
+	VMULPD            Z1, Z1, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z5
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z2, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z2, Z7, Z6
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z3, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z3
+	VMOVAPD           Z3, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z4, Z3, Z5
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z5, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z1, Z2
+	VADDPD.BCST       constantsAVX512<>+920(SB), Z2, Z1
+	VSUBPD.BCST       constantsAVX512<>+920(SB), Z1, Z3
+	VSUBPD            Z3, Z2, Z2
+	VSCALEFPD         Z0, Z1, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -8892,322 +8832,312 @@ TEXT ·phi64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z1
-	VBROADCASTSD constantsAVX512<>+944(SB), Z2
-	VMINPD       Z1, Z2, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z2
-	VADDPD.BCST  constantsAVX512<>+952(SB), Z1, Z3
-	VDIVPD       Z3, Z2, Z3
-	VMULPD.BCST  constantsAVX512<>+912(SB), Z1, Z4
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z1, Z5
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z4, Z6
-	VMULPD       Z6, Z5, Z7
-	VADDPD       Z6, Z4, Z4
-	VSUBPD       Z5, Z1, Z5
-	VMULPD       Z5, Z4, Z4
-	VADDPD       Z4, Z7, Z5
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z5, Z6
-	VSUBPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z5, Z7
-	VSUBPD       Z7, Z6, Z6
-	VADDPD       Z4, Z6, Z4
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z6, Z6, Z7
-	VMULPD       Z7, Z7, Z8
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z4, Z10
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z10, Z10
-	VMULPD       Z6, Z10, Z10
-	VADDPD       Z9, Z10, Z9
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z4, Z10
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z4, Z11
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z11, Z11
-	VMULPD       Z6, Z11, Z11
-	VADDPD       Z10, Z11, Z10
-	VMULPD       Z7, Z10, Z7
-	VADDPD       Z9, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z6, Z10
-	VADDPD       Z9, Z10, Z9
-	VMULPD       Z8, Z9, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z7, Z6, Z6
-	VADDPD       Z4, Z6, Z4
-	VMULPD.BCST  constantsAVX512<>+928(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+936(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z4, Z6
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z6, Z7
-	VSUBPD       Z7, Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+952(SB), Z1, Z7
-	VMULPD       Z3, Z7, Z7
-	VMULPD       Z7, Z7, Z8
-	VMULPD       Z8, Z8, Z9
-	VMULPD       Z9, Z9, Z10
-	VMULPD       Z10, Z10, Z11
-	VMULPD.BCST  constantsAVX512<>+960(SB), Z7, Z12
-	VADDPD.BCST  constantsAVX512<>+968(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+976(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+984(SB), Z13, Z13
-	VMULPD       Z8, Z13, Z13
-	VADDPD       Z12, Z13, Z12
-	VMULPD.BCST  constantsAVX512<>+992(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1000(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1008(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1016(SB), Z14, Z14
-	VMULPD       Z8, Z14, Z14
-	VADDPD       Z13, Z14, Z13
-	VMULPD       Z9, Z13, Z13
-	VADDPD       Z12, Z13, Z12
-	VMULPD.BCST  constantsAVX512<>+1024(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1032(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1040(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1048(SB), Z14, Z14
-	VMULPD       Z8, Z14, Z14
-	VADDPD       Z13, Z14, Z13
-	VMULPD.BCST  constantsAVX512<>+1056(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1064(SB), Z14, Z14
-	VMULPD.BCST  constantsAVX512<>+1072(SB), Z7, Z15
-	VADDPD.BCST  constantsAVX512<>+1080(SB), Z15, Z15
-	VMULPD       Z8, Z15, Z15
-	VADDPD       Z14, Z15, Z14
-	VMULPD       Z9, Z14, Z14
-	VADDPD       Z13, Z14, Z13
-	VMULPD       Z10, Z13, Z10
-	VADDPD       Z12, Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+1088(SB), Z7, Z12
-	VADDPD.BCST  constantsAVX512<>+1096(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+1104(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1112(SB), Z13, Z13
-	VMULPD       Z8, Z13, Z13
-	VADDPD       Z12, Z13, Z12
-	VMULPD.BCST  constantsAVX512<>+1120(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1128(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1136(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1144(SB), Z14, Z14
-	VMULPD       Z8, Z14, Z8
-	VADDPD       Z13, Z8, Z8
-	VMULPD       Z9, Z8, Z8
-	VADDPD       Z12, Z8, Z8
-	VMULPD       Z11, Z8, Z8
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z8, Z1, Z9
-	VSUBPD       Z1, Z9, Z1
-	VSUBPD       Z1, Z8, Z1
-	VMULPD       Z7, Z7, Z8
-	VMULPD.BCST  constantsAVX512<>+1152(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+1160(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+1168(SB), Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z3, Z7, Z3
-	VDIVPD       Z9, Z6, Z6
-	VMULPD       Z1, Z6, Z1
-	VSUBPD       Z1, Z4, Z1
-	VMULPD       Z3, Z1, Z1
-	VADDPD       Z1, Z6, Z1
-	VSCALEFPD    Z5, Z1, Z1
-	VCMPPD.BCST  $0x1e, constantsAVX512<>+856(SB), Z0, K1
-	VSUBPD       Z1, Z2, Z2
-	VBLENDMPD    Z2, Z1, K1, Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z2
-	VCMPPD.BCST  $0x11, constantsAVX512<>+640(SB), Z2, K1
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z0, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+1176(SB), Z3, Z6
-	VADDPD.BCST  constantsAVX512<>+1184(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1192(SB), Z3, Z7
-	VADDPD.BCST  constantsAVX512<>+1200(SB), Z7, Z7
-	VMULPD       Z4, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z3, Z7
-	VADDPD.BCST  constantsAVX512<>+1216(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1232(SB), Z3, Z3
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z7, Z3, Z3
-	VMULPD       Z5, Z3, Z3
-	VADDPD       Z6, Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VSUBPD       Z2, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z0, Z0
-	VADDPD       Z0, Z3, Z0
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VBLENDMPD    Z0, Z1, K1, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+928(SB), Z2
+	VMINPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VADDPD.BCST       constantsAVX512<>+936(SB), Z1, Z3
+	VDIVPD            Z3, Z2, Z3
+	VMULPD.BCST       constantsAVX512<>+904(SB), Z1, Z4
+	VMULPD            Z1, Z4, Z5
+	VMOVAPD           Z5, Z6
+	VFNMADD231PD      Z1, Z4, Z6
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z4
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z4
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z4, Z5
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z4, Z5
+	VSUBPD            Z6, Z5, Z5
+	VMULPD            Z5, Z5, Z6
+	VMULPD            Z6, Z6, Z7
+	VMULPD            Z7, Z7, Z8
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z9
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z6, Z10, Z9
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z10
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z11
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z6, Z11, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z10, Z9
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z7
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z8, Z7, Z9
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z9, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z5, Z6
+	VADDPD.BCST       constantsAVX512<>+920(SB), Z6, Z5
+	VSUBPD.BCST       constantsAVX512<>+920(SB), Z5, Z7
+	VSUBPD            Z7, Z6, Z6
+	VSUBPD.BCST       constantsAVX512<>+936(SB), Z1, Z7
+	VMULPD            Z3, Z7, Z7
+	VMULPD            Z7, Z7, Z8
+	VMULPD            Z8, Z8, Z9
+	VMULPD            Z9, Z9, Z10
+	VMULPD            Z10, Z10, Z11
+	VBROADCASTSD      constantsAVX512<>+944(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+952(SB), Z7, Z12
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z7, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z8, Z13, Z12
+	VBROADCASTSD      constantsAVX512<>+976(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z7, Z13
+	VBROADCASTSD      constantsAVX512<>+992(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z7, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z8, Z14, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z9, Z13, Z12
+	VBROADCASTSD      constantsAVX512<>+1008(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z7, Z13
+	VBROADCASTSD      constantsAVX512<>+1024(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z7, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z8, Z14, Z13
+	VBROADCASTSD      constantsAVX512<>+1040(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z7, Z14
+	VBROADCASTSD      constantsAVX512<>+1056(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1064(SB), Z7, Z15
+	VMOVAPD           Z14, Z14
+	VFMADD231PD       Z8, Z15, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z9, Z14, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z10, Z13, Z12
+	VBROADCASTSD      constantsAVX512<>+1072(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+1080(SB), Z7, Z10
+	VBROADCASTSD      constantsAVX512<>+1088(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z7, Z13
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z8, Z13, Z10
+	VBROADCASTSD      constantsAVX512<>+1104(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z7, Z13
+	VBROADCASTSD      constantsAVX512<>+1120(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z7, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z8, Z14, Z13
+	VMOVAPD           Z10, Z8
+	VFMADD231PD       Z9, Z13, Z8
+	VMOVAPD           Z12, Z9
+	VFMADD231PD       Z11, Z8, Z9
+	VADDPD            Z9, Z1, Z8
+	VSUBPD            Z1, Z8, Z1
+	VSUBPD            Z1, Z9, Z1
+	VMULPD            Z7, Z7, Z9
+	VBROADCASTSD      constantsAVX512<>+1136(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z7, Z10
+	VMOVAPD           Z10, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z9, Z7
+	VMULPD            Z3, Z7, Z3
+	VDIVPD            Z8, Z5, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD      Z1, Z5, Z6
+	VMOVAPD           Z5, Z1
+	VFMADD231PD       Z3, Z6, Z1
+	VSCALEFPD         Z4, Z1, Z1
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+848(SB), Z0, K1
+	VSUBPD            Z1, Z2, Z2
+	VBLENDMPD         Z2, Z1, K1, Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z2
+	VCMPPD.BCST       $0x11, constantsAVX512<>+624(SB), Z2, K1
+	VMULPD.BCST       constantsAVX512<>+1160(SB), Z0, Z2
+	VMOVAPD           Z2, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+1160(SB), Z0, Z3
+	VADDPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
+	VMULPD            Z0, Z0, Z4
+	VMULPD            Z4, Z4, Z5
+	VMULPD            Z5, Z5, Z6
+	VBROADCASTSD      constantsAVX512<>+1168(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z4, Z7
+	VBROADCASTSD      constantsAVX512<>+1184(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z4, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z5, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1200(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z4, Z8
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z4, Z9
+	VMOVAPD           Z8, Z4
+	VFMADD231PD       Z5, Z9, Z4
+	VMOVAPD           Z7, Z5
+	VFMADD231PD       Z6, Z4, Z5
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD      Z0, Z5, Z3
+	VSUBPD            Z3, Z2, Z0
+	VBLENDMPD         Z0, Z1, K1, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z1
-	VBROADCASTSD constantsAVX512<>+944(SB), Z2
-	VMINPD       Z1, Z2, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z2
-	VADDPD.BCST  constantsAVX512<>+952(SB), Z1, Z3
-	VDIVPD       Z3, Z2, Z3
-	VMULPD.BCST  constantsAVX512<>+912(SB), Z1, Z4
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z1, Z5
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z4, Z6
-	VMULPD       Z6, Z5, Z7
-	VADDPD       Z6, Z4, Z4
-	VSUBPD       Z5, Z1, Z5
-	VMULPD       Z5, Z4, Z4
-	VADDPD       Z4, Z7, Z5
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z5, Z6
-	VSUBPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z5, Z7
-	VSUBPD       Z7, Z6, Z6
-	VADDPD       Z4, Z6, Z4
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z6, Z6, Z7
-	VMULPD       Z7, Z7, Z8
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z4, Z10
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z10, Z10
-	VMULPD       Z6, Z10, Z10
-	VADDPD       Z9, Z10, Z9
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z4, Z10
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z4, Z11
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z11, Z11
-	VMULPD       Z6, Z11, Z11
-	VADDPD       Z10, Z11, Z10
-	VMULPD       Z7, Z10, Z7
-	VADDPD       Z9, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z4, Z9
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z9, Z9
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z6, Z10
-	VADDPD       Z9, Z10, Z9
-	VMULPD       Z8, Z9, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z7, Z6, Z6
-	VADDPD       Z4, Z6, Z4
-	VMULPD.BCST  constantsAVX512<>+928(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+936(SB), Z4, Z4
-	VADDPD.BCST  constantsAVX512<>+928(SB), Z4, Z6
-	VSUBPD.BCST  constantsAVX512<>+928(SB), Z6, Z7
-	VSUBPD       Z7, Z4, Z4
-	VSUBPD.BCST  constantsAVX512<>+952(SB), Z1, Z7
-	VMULPD       Z3, Z7, Z7
-	VMULPD       Z7, Z7, Z8
-	VMULPD       Z8, Z8, Z9
-	VMULPD       Z9, Z9, Z10
-	VMULPD       Z10, Z10, Z11
-	VMULPD.BCST  constantsAVX512<>+960(SB), Z7, Z12
-	VADDPD.BCST  constantsAVX512<>+968(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+976(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+984(SB), Z13, Z13
-	VMULPD       Z8, Z13, Z13
-	VADDPD       Z12, Z13, Z12
-	VMULPD.BCST  constantsAVX512<>+992(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1000(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1008(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1016(SB), Z14, Z14
-	VMULPD       Z8, Z14, Z14
-	VADDPD       Z13, Z14, Z13
-	VMULPD       Z9, Z13, Z13
-	VADDPD       Z12, Z13, Z12
-	VMULPD.BCST  constantsAVX512<>+1024(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1032(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1040(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1048(SB), Z14, Z14
-	VMULPD       Z8, Z14, Z14
-	VADDPD       Z13, Z14, Z13
-	VMULPD.BCST  constantsAVX512<>+1056(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1064(SB), Z14, Z14
-	VMULPD.BCST  constantsAVX512<>+1072(SB), Z7, Z15
-	VADDPD.BCST  constantsAVX512<>+1080(SB), Z15, Z15
-	VMULPD       Z8, Z15, Z15
-	VADDPD       Z14, Z15, Z14
-	VMULPD       Z9, Z14, Z14
-	VADDPD       Z13, Z14, Z13
-	VMULPD       Z10, Z13, Z10
-	VADDPD       Z12, Z10, Z10
-	VMULPD.BCST  constantsAVX512<>+1088(SB), Z7, Z12
-	VADDPD.BCST  constantsAVX512<>+1096(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+1104(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1112(SB), Z13, Z13
-	VMULPD       Z8, Z13, Z13
-	VADDPD       Z12, Z13, Z12
-	VMULPD.BCST  constantsAVX512<>+1120(SB), Z7, Z13
-	VADDPD.BCST  constantsAVX512<>+1128(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1136(SB), Z7, Z14
-	VADDPD.BCST  constantsAVX512<>+1144(SB), Z14, Z14
-	VMULPD       Z8, Z14, Z8
-	VADDPD       Z13, Z8, Z8
-	VMULPD       Z9, Z8, Z8
-	VADDPD       Z12, Z8, Z8
-	VMULPD       Z11, Z8, Z8
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z8, Z1, Z9
-	VSUBPD       Z1, Z9, Z1
-	VSUBPD       Z1, Z8, Z1
-	VMULPD       Z7, Z7, Z8
-	VMULPD.BCST  constantsAVX512<>+1152(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+1160(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+1168(SB), Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z3, Z7, Z3
-	VDIVPD       Z9, Z6, Z6
-	VMULPD       Z1, Z6, Z1
-	VSUBPD       Z1, Z4, Z1
-	VMULPD       Z3, Z1, Z1
-	VADDPD       Z1, Z6, Z1
-	VSCALEFPD    Z5, Z1, Z1
-	VCMPPD.BCST  $0x1e, constantsAVX512<>+856(SB), Z0, K2
-	VSUBPD       Z1, Z2, Z2
-	VBLENDMPD    Z2, Z1, K2, Z1
-	VANDPD.BCST  constantsAVX512<>+568(SB), Z0, Z2
-	VCMPPD.BCST  $0x11, constantsAVX512<>+640(SB), Z2, K2
-	VANDPD.BCST  constantsAVX512<>+920(SB), Z0, Z2
-	VMULPD       Z0, Z0, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+1176(SB), Z3, Z6
-	VADDPD.BCST  constantsAVX512<>+1184(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1192(SB), Z3, Z7
-	VADDPD.BCST  constantsAVX512<>+1200(SB), Z7, Z7
-	VMULPD       Z4, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1208(SB), Z3, Z7
-	VADDPD.BCST  constantsAVX512<>+1216(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+1224(SB), Z3, Z3
-	VADDPD.BCST  constantsAVX512<>+1232(SB), Z3, Z3
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z7, Z3, Z3
-	VMULPD       Z5, Z3, Z3
-	VADDPD       Z6, Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VSUBPD       Z2, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z0, Z0
-	VADDPD       Z0, Z3, Z0
-	VMULPD.BCST  constantsAVX512<>+1240(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VADDPD       Z0, Z2, Z0
-	VBLENDMPD    Z0, Z1, K2, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+928(SB), Z2
+	VMINPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VADDPD.BCST       constantsAVX512<>+936(SB), Z1, Z3
+	VDIVPD            Z3, Z2, Z3
+	VMULPD.BCST       constantsAVX512<>+904(SB), Z1, Z4
+	VMULPD            Z1, Z4, Z5
+	VMOVAPD           Z5, Z6
+	VFNMADD231PD      Z1, Z4, Z6
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z4
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z4
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z4, Z5
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z4, Z5
+	VSUBPD            Z6, Z5, Z5
+	VMULPD            Z5, Z5, Z6
+	VMULPD            Z6, Z6, Z7
+	VMULPD            Z7, Z7, Z8
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z9
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z6, Z10, Z9
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z10
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z11
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z6, Z11, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z10, Z9
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z7
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z8, Z7, Z9
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z9, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z5, Z6
+	VADDPD.BCST       constantsAVX512<>+920(SB), Z6, Z5
+	VSUBPD.BCST       constantsAVX512<>+920(SB), Z5, Z7
+	VSUBPD            Z7, Z6, Z6
+	VSUBPD.BCST       constantsAVX512<>+936(SB), Z1, Z7
+	VMULPD            Z3, Z7, Z7
+	VMULPD            Z7, Z7, Z8
+	VMULPD            Z8, Z8, Z9
+	VMULPD            Z9, Z9, Z10
+	VMULPD            Z10, Z10, Z11
+	VBROADCASTSD      constantsAVX512<>+944(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+952(SB), Z7, Z12
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z7, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z8, Z13, Z12
+	VBROADCASTSD      constantsAVX512<>+976(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z7, Z13
+	VBROADCASTSD      constantsAVX512<>+992(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z7, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z8, Z14, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z9, Z13, Z12
+	VBROADCASTSD      constantsAVX512<>+1008(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z7, Z13
+	VBROADCASTSD      constantsAVX512<>+1024(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z7, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z8, Z14, Z13
+	VBROADCASTSD      constantsAVX512<>+1040(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z7, Z14
+	VBROADCASTSD      constantsAVX512<>+1056(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1064(SB), Z7, Z15
+	VMOVAPD           Z14, Z14
+	VFMADD231PD       Z8, Z15, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z9, Z14, Z13
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z10, Z13, Z12
+	VBROADCASTSD      constantsAVX512<>+1072(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+1080(SB), Z7, Z10
+	VBROADCASTSD      constantsAVX512<>+1088(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z7, Z13
+	VMOVAPD           Z10, Z10
+	VFMADD231PD       Z8, Z13, Z10
+	VBROADCASTSD      constantsAVX512<>+1104(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z7, Z13
+	VBROADCASTSD      constantsAVX512<>+1120(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z7, Z14
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z8, Z14, Z13
+	VMOVAPD           Z10, Z8
+	VFMADD231PD       Z9, Z13, Z8
+	VMOVAPD           Z12, Z9
+	VFMADD231PD       Z11, Z8, Z9
+	VADDPD            Z9, Z1, Z8
+	VSUBPD            Z1, Z8, Z1
+	VSUBPD            Z1, Z9, Z1
+	VMULPD            Z7, Z7, Z9
+	VBROADCASTSD      constantsAVX512<>+1136(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z7, Z10
+	VMOVAPD           Z10, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z9, Z7
+	VMULPD            Z3, Z7, Z3
+	VDIVPD            Z8, Z5, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD      Z1, Z5, Z6
+	VMOVAPD           Z5, Z1
+	VFMADD231PD       Z3, Z6, Z1
+	VSCALEFPD         Z4, Z1, Z1
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+848(SB), Z0, K2
+	VSUBPD            Z1, Z2, Z2
+	VBLENDMPD         Z2, Z1, K2, Z1
+	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z2
+	VCMPPD.BCST       $0x11, constantsAVX512<>+624(SB), Z2, K2
+	VMULPD.BCST       constantsAVX512<>+1160(SB), Z0, Z2
+	VMOVAPD           Z2, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+1160(SB), Z0, Z3
+	VADDPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
+	VMULPD            Z0, Z0, Z4
+	VMULPD            Z4, Z4, Z5
+	VMULPD            Z5, Z5, Z6
+	VBROADCASTSD      constantsAVX512<>+1168(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z4, Z7
+	VBROADCASTSD      constantsAVX512<>+1184(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z4, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z5, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1200(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z4, Z8
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z4, Z9
+	VMOVAPD           Z8, Z4
+	VFMADD231PD       Z5, Z9, Z4
+	VMOVAPD           Z7, Z5
+	VFMADD231PD       Z6, Z4, Z5
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD      Z0, Z5, Z3
+	VSUBPD            Z3, Z2, Z0
+	VBLENDMPD         Z0, Z1, K2, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -9382,14 +9312,14 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z0
 	VMOVUPD        64(CX)(BX*8), Z1
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+856(SB), Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z3
-	VCMPPD.BCST    $0x11, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+856(SB), Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z1, K2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z3
+	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z1, K2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
 	VSUBPD         Z0, Z2, Z0
 	VSUBPD         Z1, Z3, Z1
 	VMOVUPD        Z0, (AX)(BX*8)
@@ -9403,10 +9333,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+856(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+856(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VSUBPD         Z0, Z1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
@@ -9420,10 +9350,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+856(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+856(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VSUBPD         Z0, Z1, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
@@ -9450,10 +9380,10 @@ loop4:
 	VCMPPD         $0x03, Z1, Z1, K2
 	VCMPPD         $0x03, Z2, Z2, K3
 	VCMPPD         $0x03, Z3, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(BX*8)
 	VMOVUPD        Z1, 64(AX)(BX*8)
 	VMOVUPD        Z2, 128(AX)(BX*8)
@@ -9468,7 +9398,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
 	VCMPPD         $0x03, Z0, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -9482,7 +9412,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
 	VCMPPD         $0x03, Z0, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -9504,14 +9434,14 @@ loop4:
 	VMOVUPD        64(CX)(BX*8), Z1
 	VMOVUPD        128(CX)(BX*8), Z2
 	VMOVUPD        192(CX)(BX*8), Z3
-	VCMPPD.BCST    $0x00, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x00, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST    $0x00, constantsAVX512<>+856(SB), Z2, K3
-	VCMPPD.BCST    $0x00, constantsAVX512<>+856(SB), Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z3
+	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z2, K3
+	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z3, K4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(BX*8)
 	VMOVUPD        Z1, 64(AX)(BX*8)
 	VMOVUPD        Z2, 128(AX)(BX*8)
@@ -9525,8 +9455,8 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
-	VCMPPD.BCST    $0x00, constantsAVX512<>+856(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -9539,8 +9469,8 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
-	VCMPPD.BCST    $0x00, constantsAVX512<>+856(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -9556,241 +9486,241 @@ TEXT ·sin64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z0, Z2
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z4
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z5, Z7
-	VSUBPD       Z6, Z0, Z0
-	VSUBPD       Z7, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z5, Z7
-	VSUBPD       Z6, Z0, Z0
-	VSUBPD       Z7, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z5, Z7
-	VSUBPD       Z6, Z0, Z8
-	VSUBPD       Z7, Z1, Z9
-	VSUBPD       Z8, Z0, Z0
-	VSUBPD       Z9, Z1, Z1
-	VSUBPD       Z0, Z6, Z0
-	VSUBPD       Z1, Z7, Z1
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z5, Z5
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z5, Z1, Z1
-	VMULPD       Z8, Z8, Z4
-	VMULPD       Z9, Z9, Z5
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z5, Z5, Z7
-	VMULPD       Z6, Z6, Z10
-	VMULPD       Z7, Z7, Z11
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z4, Z12
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z5, Z13
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z4, Z14
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z5, Z15
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z15, Z15
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z4, Z14
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z5, Z15
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z15, Z15
-	VMULPD       Z10, Z14, Z10
-	VMULPD       Z11, Z15, Z11
-	VADDPD       Z12, Z10, Z10
-	VADDPD       Z13, Z11, Z11
-	VMULPD       Z10, Z4, Z10
-	VMULPD       Z11, Z5, Z11
-	VMULPD       Z8, Z10, Z10
-	VMULPD       Z9, Z11, Z11
-	VADDPD       Z0, Z10, Z0
-	VADDPD       Z1, Z11, Z1
-	VSUBPD       Z0, Z8, Z0
-	VSUBPD       Z1, Z9, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z8
-	VMULPD       Z6, Z6, Z9
-	VMULPD       Z7, Z7, Z10
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z4, Z11
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z5, Z12
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z4, Z13
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z5, Z14
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z14, Z14
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VADDPD       Z11, Z13, Z11
-	VADDPD       Z12, Z14, Z12
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z4, Z13
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z5, Z14
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z14, Z14
-	VMULPD       Z9, Z13, Z9
-	VMULPD       Z10, Z14, Z10
-	VADDPD       Z11, Z9, Z9
-	VADDPD       Z12, Z10, Z10
-	VMULPD       Z9, Z6, Z6
-	VMULPD       Z10, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VSUBPD       Z4, Z8, Z4
-	VSUBPD       Z5, Z8, Z5
-	VADDPD       Z4, Z6, Z4
-	VADDPD       Z5, Z7, Z5
-	VPSLLQ       $0x3f, Z2, Z6
-	VPSLLQ       $0x3f, Z3, Z7
-	VPMOVQ2M     Z6, K1
-	VPMOVQ2M     Z7, K2
-	VBLENDMPD    Z4, Z0, K1, Z0
-	VBLENDMPD    Z5, Z1, K2, Z1
-	VPSLLQ       $0x3e, Z2, Z2
-	VPSLLQ       $0x3e, Z3, Z3
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z3, Z3
-	VXORPD       Z2, Z0, Z0
-	VXORPD       Z3, Z1, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
+	CMPQ              DX, $+16
+	JLT               done2
+	VMOVUPD           (CX)(BX*8), Z0
+	VMOVUPD           64(CX)(BX*8), Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z4
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z5
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z5, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z5, Z1
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z4, Z6
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z5, Z7
+	VSUBPD            Z6, Z0, Z8
+	VSUBPD            Z7, Z1, Z9
+	VSUBPD            Z8, Z0, Z0
+	VSUBPD            Z9, Z1, Z1
+	VSUBPD            Z0, Z6, Z0
+	VSUBPD            Z1, Z7, Z1
+	VMOVAPD           Z0, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z5, Z1
+	VMULPD            Z8, Z8, Z4
+	VMULPD            Z9, Z9, Z5
+	VMULPD            Z4, Z4, Z6
+	VMULPD            Z5, Z5, Z7
+	VMULPD            Z6, Z6, Z10
+	VMULPD            Z7, Z7, Z11
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z4, Z12
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z5, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z6, Z14, Z12
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z7, Z15, Z13
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z5, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z10, Z14, Z12
+	VMOVAPD           Z13, Z10
+	VFMADD231PD       Z11, Z15, Z10
+	VMULPD            Z12, Z4, Z11
+	VMULPD            Z10, Z5, Z10
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z8, Z11, Z0
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z9, Z10, Z1
+	VSUBPD            Z0, Z8, Z0
+	VSUBPD            Z1, Z9, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VMULPD            Z6, Z6, Z9
+	VMULPD            Z7, Z7, Z10
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z4, Z11
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z5, Z14
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z6, Z13, Z11
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z7, Z14, Z12
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z5, Z14
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z9, Z13, Z11
+	VMOVAPD           Z12, Z9
+	VFMADD231PD       Z10, Z14, Z9
+	VMOVAPD           Z8, Z10
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z4, Z10
+	VMOVAPD           Z8, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z5, Z4
+	VMOVAPD           Z10, Z5
+	VFMADD231PD       Z11, Z6, Z5
+	VMOVAPD           Z4, Z4
+	VFMADD231PD       Z9, Z7, Z4
+	VPSLLQ            $0x3f, Z2, Z6
+	VPSLLQ            $0x3f, Z3, Z7
+	VPMOVQ2M          Z6, K1
+	VPMOVQ2M          Z7, K2
+	VBLENDMPD         Z5, Z0, K1, Z0
+	VBLENDMPD         Z4, Z1, K2, Z1
+	VPSLLQ            $0x3e, Z2, Z2
+	VPSLLQ            $0x3e, Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z3, Z3
+	VXORPD            Z2, Z0, Z0
+	VXORPD            Z3, Z1, Z1
+	VMOVUPD           Z0, (AX)(BX*8)
+	VMOVUPD           Z1, 64(AX)(BX*8)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z0, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z2
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z4
-	VSUBPD       Z4, Z0, Z0
-	VSUBPD       Z0, Z3, Z0
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD       Z4, Z4, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z2, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z0, Z5, Z0
-	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z4
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VSUBPD       Z2, Z4, Z2
-	VADDPD       Z2, Z3, Z2
-	VPSLLQ       $0x3f, Z1, Z3
-	VPMOVQ2M     Z3, K1
-	VBLENDMPD    Z2, Z0, K1, Z0
-	VPSLLQ       $0x3e, Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z1, Z1
-	VXORPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VSUBPD            Z3, Z0, Z4
+	VSUBPD            Z4, Z0, Z0
+	VSUBPD            Z0, Z3, Z0
+	VMOVAPD           Z0, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VMULPD            Z4, Z4, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMULPD            Z6, Z2, Z5
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z4, Z5, Z0
+	VSUBPD            Z0, Z4, Z0
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VMOVAPD           Z4, Z2
+	VFMADD231PD       Z6, Z3, Z2
+	VPSLLQ            $0x3f, Z1, Z3
+	VPMOVQ2M          Z3, K1
+	VBLENDMPD         Z2, Z0, K1, Z0
+	VPSLLQ            $0x3e, Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VXORPD            Z1, Z0, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z0, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z2
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z4
-	VSUBPD       Z4, Z0, Z0
-	VSUBPD       Z0, Z3, Z0
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD       Z4, Z4, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z2, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z0, Z5, Z0
-	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z4
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VSUBPD       Z2, Z4, Z2
-	VADDPD       Z2, Z3, Z2
-	VPSLLQ       $0x3f, Z1, Z3
-	VPMOVQ2M     Z3, K2
-	VBLENDMPD    Z2, Z0, K2, Z0
-	VPSLLQ       $0x3e, Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z1, Z1
-	VXORPD       Z1, Z0, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VSUBPD            Z3, Z0, Z4
+	VSUBPD            Z4, Z0, Z0
+	VSUBPD            Z0, Z3, Z0
+	VMOVAPD           Z0, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VMULPD            Z4, Z4, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMULPD            Z6, Z2, Z5
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z4, Z5, Z0
+	VSUBPD            Z0, Z4, Z0
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VMOVAPD           Z4, Z2
+	VFMADD231PD       Z6, Z3, Z2
+	VPSLLQ            $0x3f, Z1, Z3
+	VPMOVQ2M          Z3, K2
+	VBLENDMPD         Z2, Z0, K2, Z0
+	VPSLLQ            $0x3e, Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VXORPD            Z1, Z0, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -9805,245 +9735,245 @@ TEXT ·cos64AVX512(SB), NOSPLIT, $0-48
 	XORQ BX, BX
 
 loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Z0
-	VMOVUPD      64(CX)(BX*8), Z1
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z0, Z2
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z2, Z2
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z2, Z4
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z3, Z5
-	VPADDQ.BCST  constantsAVX512<>+1384(SB), Z2, Z2
-	VPADDQ.BCST  constantsAVX512<>+1384(SB), Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z5, Z7
-	VSUBPD       Z6, Z0, Z0
-	VSUBPD       Z7, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z5, Z7
-	VSUBPD       Z6, Z0, Z0
-	VSUBPD       Z7, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z4, Z6
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z5, Z7
-	VSUBPD       Z6, Z0, Z8
-	VSUBPD       Z7, Z1, Z9
-	VSUBPD       Z8, Z0, Z0
-	VSUBPD       Z9, Z1, Z1
-	VSUBPD       Z0, Z6, Z0
-	VSUBPD       Z1, Z7, Z1
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z5, Z5
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z5, Z1, Z1
-	VMULPD       Z8, Z8, Z4
-	VMULPD       Z9, Z9, Z5
-	VMULPD       Z4, Z4, Z6
-	VMULPD       Z5, Z5, Z7
-	VMULPD       Z6, Z6, Z10
-	VMULPD       Z7, Z7, Z11
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z4, Z12
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z5, Z13
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z12, Z12
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z13, Z13
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z4, Z14
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z5, Z15
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z15, Z15
-	VMULPD       Z6, Z14, Z14
-	VMULPD       Z7, Z15, Z15
-	VADDPD       Z12, Z14, Z12
-	VADDPD       Z13, Z15, Z13
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z4, Z14
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z5, Z15
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z14, Z14
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z15, Z15
-	VMULPD       Z10, Z14, Z10
-	VMULPD       Z11, Z15, Z11
-	VADDPD       Z12, Z10, Z10
-	VADDPD       Z13, Z11, Z11
-	VMULPD       Z10, Z4, Z10
-	VMULPD       Z11, Z5, Z11
-	VMULPD       Z8, Z10, Z10
-	VMULPD       Z9, Z11, Z11
-	VADDPD       Z0, Z10, Z0
-	VADDPD       Z1, Z11, Z1
-	VSUBPD       Z0, Z8, Z0
-	VSUBPD       Z1, Z9, Z1
-	VBROADCASTSD constantsAVX512<>+576(SB), Z8
-	VMULPD       Z6, Z6, Z9
-	VMULPD       Z7, Z7, Z10
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z4, Z11
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z5, Z12
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z11, Z11
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z4, Z13
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z5, Z14
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z14, Z14
-	VMULPD       Z6, Z13, Z13
-	VMULPD       Z7, Z14, Z14
-	VADDPD       Z11, Z13, Z11
-	VADDPD       Z12, Z14, Z12
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z4, Z13
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z5, Z14
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z13, Z13
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z14, Z14
-	VMULPD       Z9, Z13, Z9
-	VMULPD       Z10, Z14, Z10
-	VADDPD       Z11, Z9, Z9
-	VADDPD       Z12, Z10, Z10
-	VMULPD       Z9, Z6, Z6
-	VMULPD       Z10, Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z5, Z5
-	VSUBPD       Z4, Z8, Z4
-	VSUBPD       Z5, Z8, Z5
-	VADDPD       Z4, Z6, Z4
-	VADDPD       Z5, Z7, Z5
-	VPSLLQ       $0x3f, Z2, Z6
-	VPSLLQ       $0x3f, Z3, Z7
-	VPMOVQ2M     Z6, K1
-	VPMOVQ2M     Z7, K2
-	VBLENDMPD    Z4, Z0, K1, Z0
-	VBLENDMPD    Z5, Z1, K2, Z1
-	VPSLLQ       $0x3e, Z2, Z2
-	VPSLLQ       $0x3e, Z3, Z3
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z2, Z2
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z3, Z3
-	VXORPD       Z2, Z0, Z0
-	VXORPD       Z3, Z1, Z1
-	VMOVUPD      Z0, (AX)(BX*8)
-	VMOVUPD      Z1, 64(AX)(BX*8)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
+	CMPQ              DX, $+16
+	JLT               done2
+	VMOVUPD           (CX)(BX*8), Z0
+	VMOVUPD           64(CX)(BX*8), Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z4
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z5
+	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z3, Z3
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z5, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z5, Z1
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z4, Z6
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z5, Z7
+	VSUBPD            Z6, Z0, Z8
+	VSUBPD            Z7, Z1, Z9
+	VSUBPD            Z8, Z0, Z0
+	VSUBPD            Z9, Z1, Z1
+	VSUBPD            Z0, Z6, Z0
+	VSUBPD            Z1, Z7, Z1
+	VMOVAPD           Z0, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z5, Z1
+	VMULPD            Z8, Z8, Z4
+	VMULPD            Z9, Z9, Z5
+	VMULPD            Z4, Z4, Z6
+	VMULPD            Z5, Z5, Z7
+	VMULPD            Z6, Z6, Z10
+	VMULPD            Z7, Z7, Z11
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z4, Z12
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z5, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z6, Z14, Z12
+	VMOVAPD           Z13, Z13
+	VFMADD231PD       Z7, Z15, Z13
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z5, Z15
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z10, Z14, Z12
+	VMOVAPD           Z13, Z10
+	VFMADD231PD       Z11, Z15, Z10
+	VMULPD            Z12, Z4, Z11
+	VMULPD            Z10, Z5, Z10
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z8, Z11, Z0
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z9, Z10, Z1
+	VSUBPD            Z0, Z8, Z0
+	VSUBPD            Z1, Z9, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VMULPD            Z6, Z6, Z9
+	VMULPD            Z7, Z7, Z10
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z4, Z11
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z5, Z14
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z6, Z13, Z11
+	VMOVAPD           Z12, Z12
+	VFMADD231PD       Z7, Z14, Z12
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z5, Z14
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z9, Z13, Z11
+	VMOVAPD           Z12, Z9
+	VFMADD231PD       Z10, Z14, Z9
+	VMOVAPD           Z8, Z10
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z4, Z10
+	VMOVAPD           Z8, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z5, Z4
+	VMOVAPD           Z10, Z5
+	VFMADD231PD       Z11, Z6, Z5
+	VMOVAPD           Z4, Z4
+	VFMADD231PD       Z9, Z7, Z4
+	VPSLLQ            $0x3f, Z2, Z6
+	VPSLLQ            $0x3f, Z3, Z7
+	VPMOVQ2M          Z6, K1
+	VPMOVQ2M          Z7, K2
+	VBLENDMPD         Z5, Z0, K1, Z0
+	VBLENDMPD         Z4, Z1, K2, Z1
+	VPSLLQ            $0x3e, Z2, Z2
+	VPSLLQ            $0x3e, Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z3, Z3
+	VXORPD            Z2, Z0, Z0
+	VXORPD            Z3, Z1, Z1
+	VMOVUPD           Z0, (AX)(BX*8)
+	VMOVUPD           Z1, 64(AX)(BX*8)
+	ADDQ              $+16, BX
+	SUBQ              $+16, DX
+	JMP               loop2
 
 done2:
 loop1:
-	CMPQ         DX, $+8
-	JLT          done1
-	VMOVUPD      (CX)(BX*8), Z0
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z0, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z2
-	VPADDQ.BCST  constantsAVX512<>+1384(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z4
-	VSUBPD       Z4, Z0, Z0
-	VSUBPD       Z0, Z3, Z0
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD       Z4, Z4, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z2, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z0, Z5, Z0
-	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z4
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VSUBPD       Z2, Z4, Z2
-	VADDPD       Z2, Z3, Z2
-	VPSLLQ       $0x3f, Z1, Z3
-	VPMOVQ2M     Z3, K1
-	VBLENDMPD    Z2, Z0, K1, Z0
-	VPSLLQ       $0x3e, Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z1, Z1
-	VXORPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
+	CMPQ              DX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(BX*8), Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
+	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z1, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VSUBPD            Z3, Z0, Z4
+	VSUBPD            Z4, Z0, Z0
+	VSUBPD            Z0, Z3, Z0
+	VMOVAPD           Z0, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VMULPD            Z4, Z4, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMULPD            Z6, Z2, Z5
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z4, Z5, Z0
+	VSUBPD            Z0, Z4, Z0
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VMOVAPD           Z4, Z2
+	VFMADD231PD       Z6, Z3, Z2
+	VPSLLQ            $0x3f, Z1, Z3
+	VPMOVQ2M          Z3, K1
+	VBLENDMPD         Z2, Z0, K1, Z0
+	VPSLLQ            $0x3e, Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VXORPD            Z1, Z0, Z0
+	VMOVUPD           Z0, (AX)(BX*8)
+	ADDQ              $+8, BX
+	SUBQ              $+8, DX
+	JMP               loop1
 
 done1:
-	TESTQ        DX, DX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VMULPD.BCST  constantsAVX512<>+1248(SB), Z0, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z2
-	VPADDQ.BCST  constantsAVX512<>+1384(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+1256(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1264(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+1272(SB), Z2, Z3
-	VSUBPD       Z3, Z0, Z4
-	VSUBPD       Z4, Z0, Z0
-	VSUBPD       Z0, Z3, Z0
-	VMULPD.BCST  constantsAVX512<>+1280(SB), Z2, Z2
-	VADDPD       Z2, Z0, Z0
-	VMULPD       Z4, Z4, Z2
-	VMULPD       Z2, Z2, Z3
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1288(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1296(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1312(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1320(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1328(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z2, Z5
-	VMULPD       Z4, Z5, Z5
-	VADDPD       Z0, Z5, Z0
-	VSUBPD       Z0, Z4, Z0
-	VBROADCASTSD constantsAVX512<>+576(SB), Z4
-	VMULPD       Z3, Z3, Z5
-	VMULPD.BCST  constantsAVX512<>+1336(SB), Z2, Z6
-	VADDPD.BCST  constantsAVX512<>+1344(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+1352(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1360(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
-	VADDPD.BCST  constantsAVX512<>+1376(SB), Z7, Z7
-	VMULPD       Z5, Z7, Z5
-	VADDPD       Z6, Z5, Z5
-	VMULPD       Z5, Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+640(SB), Z2, Z2
-	VSUBPD       Z2, Z4, Z2
-	VADDPD       Z2, Z3, Z2
-	VPSLLQ       $0x3f, Z1, Z3
-	VPMOVQ2M     Z3, K2
-	VBLENDMPD    Z2, Z0, K2, Z0
-	VPSLLQ       $0x3e, Z1, Z1
-	VANDPD.BCST  constantsAVX512<>+560(SB), Z1, Z1
-	VXORPD       Z1, Z0, Z0
-	VMOVUPD      Z0, K1, (AX)(BX*8)
+	TESTQ             DX, DX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
+	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z1, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VSUBPD            Z3, Z0, Z4
+	VSUBPD            Z4, Z0, Z0
+	VSUBPD            Z0, Z3, Z0
+	VMOVAPD           Z0, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VMULPD            Z4, Z4, Z2
+	VMULPD            Z2, Z2, Z3
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMULPD            Z6, Z2, Z5
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z4, Z5, Z0
+	VSUBPD            Z0, Z4, Z0
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z7, Z6
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VMOVAPD           Z4, Z2
+	VFMADD231PD       Z6, Z3, Z2
+	VPSLLQ            $0x3f, Z1, Z3
+	VPMOVQ2M          Z3, K2
+	VBLENDMPD         Z2, Z0, K2, Z0
+	VPSLLQ            $0x3e, Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VXORPD            Z1, Z0, Z0
+	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -11107,10 +11037,10 @@ loop4:
 	VCMPPD         $0x11, Z5, Z1, K2
 	VCMPPD         $0x11, Z6, Z2, K3
 	VCMPPD         $0x11, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -11126,7 +11056,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x11, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -11141,7 +11071,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x11, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -11168,10 +11098,10 @@ loop4:
 	VCMPPD         $0x11, Z0, Z2, K2
 	VCMPPD         $0x11, Z0, Z3, K3
 	VCMPPD         $0x11, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11186,7 +11116,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x11, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11200,7 +11130,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x11, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11227,10 +11157,10 @@ loop4:
 	VCMPPD         $0x11, Z2, Z0, K2
 	VCMPPD         $0x11, Z3, Z0, K3
 	VCMPPD         $0x11, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11245,7 +11175,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x11, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11259,7 +11189,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x11, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11290,10 +11220,10 @@ loop4:
 	VCMPPD         $0x12, Z5, Z1, K2
 	VCMPPD         $0x12, Z6, Z2, K3
 	VCMPPD         $0x12, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -11309,7 +11239,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x12, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -11324,7 +11254,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x12, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -11351,10 +11281,10 @@ loop4:
 	VCMPPD         $0x12, Z0, Z2, K2
 	VCMPPD         $0x12, Z0, Z3, K3
 	VCMPPD         $0x12, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11369,7 +11299,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x12, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11383,7 +11313,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x12, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11410,10 +11340,10 @@ loop4:
 	VCMPPD         $0x12, Z2, Z0, K2
 	VCMPPD         $0x12, Z3, Z0, K3
 	VCMPPD         $0x12, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11428,7 +11358,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x12, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11442,7 +11372,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x12, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11473,10 +11403,10 @@ loop4:
 	VCMPPD         $0x00, Z5, Z1, K2
 	VCMPPD         $0x00, Z6, Z2, K3
 	VCMPPD         $0x00, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -11492,7 +11422,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x00, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -11507,7 +11437,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x00, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -11534,10 +11464,10 @@ loop4:
 	VCMPPD         $0x00, Z0, Z2, K2
 	VCMPPD         $0x00, Z0, Z3, K3
 	VCMPPD         $0x00, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11552,7 +11482,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x00, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11566,7 +11496,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x00, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11593,10 +11523,10 @@ loop4:
 	VCMPPD         $0x00, Z2, Z0, K2
 	VCMPPD         $0x00, Z3, Z0, K3
 	VCMPPD         $0x00, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11611,7 +11541,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x00, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11625,7 +11555,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x00, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11656,10 +11586,10 @@ loop4:
 	VCMPPD         $0x04, Z5, Z1, K2
 	VCMPPD         $0x04, Z6, Z2, K3
 	VCMPPD         $0x04, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -11675,7 +11605,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x04, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -11690,7 +11620,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x04, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -11717,10 +11647,10 @@ loop4:
 	VCMPPD         $0x04, Z0, Z2, K2
 	VCMPPD         $0x04, Z0, Z3, K3
 	VCMPPD         $0x04, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11735,7 +11665,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x04, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11749,7 +11679,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x04, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11776,10 +11706,10 @@ loop4:
 	VCMPPD         $0x04, Z2, Z0, K2
 	VCMPPD         $0x04, Z3, Z0, K3
 	VCMPPD         $0x04, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -11794,7 +11724,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x04, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11808,7 +11738,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x04, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11831,14 +11761,14 @@ loop2:
 	VMOVUPD        64(CX)(SI*8), Z1
 	VMOVUPD        (DX)(SI*8), Z2
 	VMOVUPD        64(DX)(SI*8), Z3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z3, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z3, K4
 	KANDW          K3, K1, K1
 	KANDW          K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	ADDQ           $+16, SI
@@ -11851,10 +11781,10 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -11868,10 +11798,10 @@ done1:
 	KMOVW          DI, K1
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -11892,13 +11822,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
 	KANDW          K3, K1, K1
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -11910,10 +11840,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11926,10 +11856,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -11950,13 +11880,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
 	KANDW          K2, K1, K2
 	KANDW          K3, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -11968,10 +11898,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -11984,10 +11914,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12010,14 +11940,14 @@ loop2:
 	VMOVUPD        64(CX)(SI*8), Z1
 	VMOVUPD        (DX)(SI*8), Z2
 	VMOVUPD        64(DX)(SI*8), Z3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z3, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z3, K4
 	KORW           K3, K1, K1
 	KORW           K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	ADDQ           $+16, SI
@@ -12030,10 +11960,10 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12047,10 +11977,10 @@ done1:
 	KMOVW          DI, K1
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12071,13 +12001,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
 	KORW           K3, K1, K1
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -12089,10 +12019,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12105,10 +12035,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12129,13 +12059,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
 	KORW           K2, K1, K2
 	KORW           K3, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -12147,10 +12077,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12163,10 +12093,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+856(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+576(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12554,10 +12484,10 @@ loop4:
 	VMOVUPD     64(BX)(DI*8), Z9
 	VMOVUPD     128(BX)(DI*8), Z10
 	VMOVUPD     192(BX)(DI*8), Z11
-	VCMPPD.BCST $0x04, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST $0x04, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST $0x04, constantsAVX512<>+856(SB), Z2, K3
-	VCMPPD.BCST $0x04, constantsAVX512<>+856(SB), Z3, K4
+	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z2, K3
+	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z3, K4
 	VBLENDMPD   Z4, Z8, K1, Z0
 	VBLENDMPD   Z5, Z9, K2, Z1
 	VBLENDMPD   Z6, Z10, K3, Z2
@@ -12577,7 +12507,7 @@ loop1:
 	VMOVUPD     (CX)(DI*8), Z0
 	VMOVUPD     (DX)(DI*8), Z1
 	VMOVUPD     (BX)(DI*8), Z2
-	VCMPPD.BCST $0x04, constantsAVX512<>+856(SB), Z0, K1
+	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z0, K1
 	VBLENDMPD   Z1, Z2, K1, Z0
 	VMOVUPD     Z0, (AX)(DI*8)
 	ADDQ        $+8, DI
@@ -12593,7 +12523,7 @@ done1:
 	VMOVUPD.Z   (CX)(DI*8), K1, Z0
 	VMOVUPD.Z   (DX)(DI*8), K1, Z1
 	VMOVUPD.Z   (BX)(DI*8), K1, Z2
-	VCMPPD.BCST $0x04, constantsAVX512<>+856(SB), Z0, K2
+	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z0, K2
 	VBLENDMPD   Z1, Z2, K2, Z0
 	VMOVUPD     Z0, K1, (AX)(DI*8)
 
@@ -12626,10 +12556,10 @@ loop4:
 	VMOVUPD     64(BX)(DI*8), Z9
 	VMOVUPD     128(BX)(DI*8), Z10
 	VMOVUPD     192(BX)(DI*8), Z11
-	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z0, K1
-	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z1, K2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z3, K4
+	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z3, K4
 	VBLENDMPD   Z4, Z8, K1, Z0
 	VBLENDMPD   Z5, Z9, K2, Z1
 	VBLENDMPD   Z6, Z10, K3, Z2
@@ -12649,7 +12579,7 @@ loop1:
 	VMOVUPD     (CX)(DI*8), Z0
 	VMOVUPD     (DX)(DI*8), Z1
 	VMOVUPD     (BX)(DI*8), Z2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z0, K1
 	VBLENDMPD   Z1, Z2, K1, Z0
 	VMOVUPD     Z0, (AX)(DI*8)
 	ADDQ        $+8, DI
@@ -12665,7 +12595,7 @@ done1:
 	VMOVUPD.Z   (CX)(DI*8), K1, Z0
 	VMOVUPD.Z   (DX)(DI*8), K1, Z1
 	VMOVUPD.Z   (BX)(DI*8), K1, Z2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+856(SB), Z0, K2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z0, K2
 	VBLENDMPD   Z1, Z2, K2, Z0
 	VMOVUPD     Z0, K1, (AX)(DI*8)
 
@@ -13326,459 +13256,459 @@ TEXT ·expFold64AVX512(SB), NOSPLIT, $0-40
 	XORQ         DX, DX
 
 group0:
-	VMOVUPD      (AX)(DX*8), Z5
-	VMOVUPD      64(AX)(DX*8), Z6
-	VSUBPD       Z0, Z5, Z5
-	VSUBPD       Z0, Z6, Z6
-	VBROADCASTSD constantsAVX512<>+584(SB), Z7
-	VMAXPD       Z5, Z7, Z5
-	VMAXPD       Z6, Z7, Z6
-	VBROADCASTSD constantsAVX512<>+592(SB), Z7
-	VMINPD       Z5, Z7, Z5
-	VMINPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD       Z5, Z5, Z9
-	VMULPD       Z6, Z6, Z10
-	VMULPD       Z9, Z9, Z11
-	VMULPD       Z10, Z10, Z12
-	VMULPD       Z11, Z11, Z13
-	VMULPD       Z12, Z12, Z14
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z18, Z18
-	VMULPD       Z9, Z17, Z17
-	VMULPD       Z10, Z18, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z18, Z18
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z6, Z20
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z20, Z20
-	VMULPD       Z9, Z19, Z19
-	VMULPD       Z10, Z20, Z20
-	VADDPD       Z17, Z19, Z17
-	VADDPD       Z18, Z20, Z18
-	VMULPD       Z11, Z17, Z11
-	VMULPD       Z12, Z18, Z12
-	VADDPD       Z15, Z11, Z11
-	VADDPD       Z16, Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z9, Z17
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z10, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD       Z13, Z15, Z13
-	VMULPD       Z14, Z16, Z14
-	VADDPD       Z11, Z13, Z11
-	VADDPD       Z12, Z14, Z12
-	VMULPD       Z11, Z9, Z9
-	VMULPD       Z12, Z10, Z10
-	VADDPD       Z5, Z9, Z5
-	VADDPD       Z6, Z10, Z6
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z6, Z6
-	VSCALEFPD    Z7, Z5, Z5
-	VSCALEFPD    Z8, Z6, Z6
-	VADDPD       Z5, Z1, Z1
-	VADDPD       Z6, Z2, Z2
-	VMOVAPD      Z1, Z1
-	VMOVAPD      Z2, Z2
-	VMOVUPD      128(AX)(DX*8), Z5
-	VMOVUPD      192(AX)(DX*8), Z6
-	VSUBPD       Z0, Z5, Z5
-	VSUBPD       Z0, Z6, Z6
-	VBROADCASTSD constantsAVX512<>+584(SB), Z7
-	VMAXPD       Z5, Z7, Z5
-	VMAXPD       Z6, Z7, Z6
-	VBROADCASTSD constantsAVX512<>+592(SB), Z7
-	VMINPD       Z5, Z7, Z5
-	VMINPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD       Z5, Z5, Z9
-	VMULPD       Z6, Z6, Z10
-	VMULPD       Z9, Z9, Z11
-	VMULPD       Z10, Z10, Z12
-	VMULPD       Z11, Z11, Z13
-	VMULPD       Z12, Z12, Z14
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z18, Z18
-	VMULPD       Z9, Z17, Z17
-	VMULPD       Z10, Z18, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z18, Z18
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z6, Z20
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z20, Z20
-	VMULPD       Z9, Z19, Z19
-	VMULPD       Z10, Z20, Z20
-	VADDPD       Z17, Z19, Z17
-	VADDPD       Z18, Z20, Z18
-	VMULPD       Z11, Z17, Z11
-	VMULPD       Z12, Z18, Z12
-	VADDPD       Z15, Z11, Z11
-	VADDPD       Z16, Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z9, Z17
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z10, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD       Z13, Z15, Z13
-	VMULPD       Z14, Z16, Z14
-	VADDPD       Z11, Z13, Z11
-	VADDPD       Z12, Z14, Z12
-	VMULPD       Z11, Z9, Z9
-	VMULPD       Z12, Z10, Z10
-	VADDPD       Z5, Z9, Z5
-	VADDPD       Z6, Z10, Z6
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z6, Z6
-	VSCALEFPD    Z7, Z5, Z5
-	VSCALEFPD    Z8, Z6, Z6
-	VADDPD       Z5, Z3, Z3
-	VADDPD       Z6, Z4, Z4
-	VMOVAPD      Z3, Z3
-	VMOVAPD      Z4, Z4
-	ADDQ         $+64, DX
-	DECQ         DI
-	JNE          group0
-	VMOVUPD      Z1, (BX)
-	VMOVUPD      Z2, 64(BX)
-	VMOVUPD      Z3, 128(BX)
-	VMOVUPD      Z4, 192(BX)
-	VMOVUPD      256(BX), Z1
-	VMOVUPD      320(BX), Z2
-	VMOVUPD      384(BX), Z3
-	VMOVUPD      448(BX), Z4
-	XORQ         DX, DX
+	VMOVUPD           (AX)(DX*8), Z5
+	VMOVUPD           64(AX)(DX*8), Z6
+	VSUBPD            Z0, Z5, Z5
+	VSUBPD            Z0, Z6, Z6
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VMAXPD            Z5, Z7, Z5
+	VMAXPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VMINPD            Z5, Z7, Z5
+	VMINPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VMULPD            Z5, Z5, Z9
+	VMULPD            Z6, Z6, Z10
+	VMULPD            Z9, Z9, Z11
+	VMULPD            Z10, Z10, Z12
+	VMULPD            Z11, Z11, Z13
+	VMULPD            Z12, Z12, Z14
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z9, Z17, Z15
+	VMOVAPD           Z16, Z16
+	VFMADD231PD       Z10, Z18, Z16
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VMOVAPD           Z17, Z17
+	VFMADD231PD       Z9, Z19, Z17
+	VMOVAPD           Z18, Z18
+	VFMADD231PD       Z10, Z20, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z11, Z17, Z15
+	VMOVAPD           Z16, Z11
+	VFMADD231PD       Z12, Z18, Z11
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VMOVAPD           Z12, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VMOVAPD           Z16, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z13, Z12, Z15
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z14, Z16, Z11
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z15, Z9, Z5
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z11, Z10, Z6
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VSCALEFPD         Z7, Z5, Z5
+	VSCALEFPD         Z8, Z6, Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VMOVAPD           Z1, Z1
+	VMOVAPD           Z2, Z2
+	VMOVUPD           128(AX)(DX*8), Z5
+	VMOVUPD           192(AX)(DX*8), Z6
+	VSUBPD            Z0, Z5, Z5
+	VSUBPD            Z0, Z6, Z6
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VMAXPD            Z5, Z7, Z5
+	VMAXPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VMINPD            Z5, Z7, Z5
+	VMINPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VMULPD            Z5, Z5, Z9
+	VMULPD            Z6, Z6, Z10
+	VMULPD            Z9, Z9, Z11
+	VMULPD            Z10, Z10, Z12
+	VMULPD            Z11, Z11, Z13
+	VMULPD            Z12, Z12, Z14
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z9, Z17, Z15
+	VMOVAPD           Z16, Z16
+	VFMADD231PD       Z10, Z18, Z16
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VMOVAPD           Z17, Z17
+	VFMADD231PD       Z9, Z19, Z17
+	VMOVAPD           Z18, Z18
+	VFMADD231PD       Z10, Z20, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z11, Z17, Z15
+	VMOVAPD           Z16, Z11
+	VFMADD231PD       Z12, Z18, Z11
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VMOVAPD           Z12, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VMOVAPD           Z16, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z13, Z12, Z15
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z14, Z16, Z11
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z15, Z9, Z5
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z11, Z10, Z6
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VSCALEFPD         Z7, Z5, Z5
+	VSCALEFPD         Z8, Z6, Z6
+	VADDPD            Z5, Z3, Z3
+	VADDPD            Z6, Z4, Z4
+	VMOVAPD           Z3, Z3
+	VMOVAPD           Z4, Z4
+	ADDQ              $+64, DX
+	DECQ              DI
+	JNE               group0
+	VMOVUPD           Z1, (BX)
+	VMOVUPD           Z2, 64(BX)
+	VMOVUPD           Z3, 128(BX)
+	VMOVUPD           Z4, 192(BX)
+	VMOVUPD           256(BX), Z1
+	VMOVUPD           320(BX), Z2
+	VMOVUPD           384(BX), Z3
+	VMOVUPD           448(BX), Z4
+	XORQ              DX, DX
 
 group4:
-	VMOVUPD      256(AX)(DX*8), Z5
-	VMOVUPD      320(AX)(DX*8), Z6
-	VSUBPD       Z0, Z5, Z5
-	VSUBPD       Z0, Z6, Z6
-	VBROADCASTSD constantsAVX512<>+584(SB), Z7
-	VMAXPD       Z5, Z7, Z5
-	VMAXPD       Z6, Z7, Z6
-	VBROADCASTSD constantsAVX512<>+592(SB), Z7
-	VMINPD       Z5, Z7, Z5
-	VMINPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD       Z5, Z5, Z9
-	VMULPD       Z6, Z6, Z10
-	VMULPD       Z9, Z9, Z11
-	VMULPD       Z10, Z10, Z12
-	VMULPD       Z11, Z11, Z13
-	VMULPD       Z12, Z12, Z14
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z18, Z18
-	VMULPD       Z9, Z17, Z17
-	VMULPD       Z10, Z18, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z18, Z18
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z6, Z20
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z20, Z20
-	VMULPD       Z9, Z19, Z19
-	VMULPD       Z10, Z20, Z20
-	VADDPD       Z17, Z19, Z17
-	VADDPD       Z18, Z20, Z18
-	VMULPD       Z11, Z17, Z11
-	VMULPD       Z12, Z18, Z12
-	VADDPD       Z15, Z11, Z11
-	VADDPD       Z16, Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z9, Z17
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z10, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD       Z13, Z15, Z13
-	VMULPD       Z14, Z16, Z14
-	VADDPD       Z11, Z13, Z11
-	VADDPD       Z12, Z14, Z12
-	VMULPD       Z11, Z9, Z9
-	VMULPD       Z12, Z10, Z10
-	VADDPD       Z5, Z9, Z5
-	VADDPD       Z6, Z10, Z6
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z6, Z6
-	VSCALEFPD    Z7, Z5, Z5
-	VSCALEFPD    Z8, Z6, Z6
-	VADDPD       Z5, Z1, Z1
-	VADDPD       Z6, Z2, Z2
-	VMOVAPD      Z1, Z1
-	VMOVAPD      Z2, Z2
-	VMOVUPD      384(AX)(DX*8), Z5
-	VMOVUPD      448(AX)(DX*8), Z6
-	VSUBPD       Z0, Z5, Z5
-	VSUBPD       Z0, Z6, Z6
-	VBROADCASTSD constantsAVX512<>+584(SB), Z7
-	VMAXPD       Z5, Z7, Z5
-	VMAXPD       Z6, Z7, Z6
-	VBROADCASTSD constantsAVX512<>+592(SB), Z7
-	VMINPD       Z5, Z7, Z5
-	VMINPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z7, Z7
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z7, Z9
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z8, Z10
-	VSUBPD       Z9, Z5, Z5
-	VSUBPD       Z10, Z6, Z6
-	VMULPD       Z5, Z5, Z9
-	VMULPD       Z6, Z6, Z10
-	VMULPD       Z9, Z9, Z11
-	VMULPD       Z10, Z10, Z12
-	VMULPD       Z11, Z11, Z13
-	VMULPD       Z12, Z12, Z14
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z18, Z18
-	VMULPD       Z9, Z17, Z17
-	VMULPD       Z10, Z18, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z17, Z17
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z18, Z18
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z6, Z20
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z19, Z19
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z20, Z20
-	VMULPD       Z9, Z19, Z19
-	VMULPD       Z10, Z20, Z20
-	VADDPD       Z17, Z19, Z17
-	VADDPD       Z18, Z20, Z18
-	VMULPD       Z11, Z17, Z11
-	VMULPD       Z12, Z18, Z12
-	VADDPD       Z15, Z11, Z11
-	VADDPD       Z16, Z12, Z12
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z5, Z15
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z6, Z16
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z15, Z15
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z16, Z16
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z9, Z17
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z10, Z18
-	VADDPD       Z15, Z17, Z15
-	VADDPD       Z16, Z18, Z16
-	VMULPD       Z13, Z15, Z13
-	VMULPD       Z14, Z16, Z14
-	VADDPD       Z11, Z13, Z11
-	VADDPD       Z12, Z14, Z12
-	VMULPD       Z11, Z9, Z9
-	VMULPD       Z12, Z10, Z10
-	VADDPD       Z5, Z9, Z5
-	VADDPD       Z6, Z10, Z6
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z5, Z5
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z6, Z6
-	VSCALEFPD    Z7, Z5, Z5
-	VSCALEFPD    Z8, Z6, Z6
-	VADDPD       Z5, Z3, Z3
-	VADDPD       Z6, Z4, Z4
-	VMOVAPD      Z3, Z3
-	VMOVAPD      Z4, Z4
-	ADDQ         $+64, DX
-	DECQ         SI
-	JNE          group4
-	VMOVUPD      Z1, 256(BX)
-	VMOVUPD      Z2, 320(BX)
-	VMOVUPD      Z3, 384(BX)
-	VMOVUPD      Z4, 448(BX)
+	VMOVUPD           256(AX)(DX*8), Z5
+	VMOVUPD           320(AX)(DX*8), Z6
+	VSUBPD            Z0, Z5, Z5
+	VSUBPD            Z0, Z6, Z6
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VMAXPD            Z5, Z7, Z5
+	VMAXPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VMINPD            Z5, Z7, Z5
+	VMINPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VMULPD            Z5, Z5, Z9
+	VMULPD            Z6, Z6, Z10
+	VMULPD            Z9, Z9, Z11
+	VMULPD            Z10, Z10, Z12
+	VMULPD            Z11, Z11, Z13
+	VMULPD            Z12, Z12, Z14
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z9, Z17, Z15
+	VMOVAPD           Z16, Z16
+	VFMADD231PD       Z10, Z18, Z16
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VMOVAPD           Z17, Z17
+	VFMADD231PD       Z9, Z19, Z17
+	VMOVAPD           Z18, Z18
+	VFMADD231PD       Z10, Z20, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z11, Z17, Z15
+	VMOVAPD           Z16, Z11
+	VFMADD231PD       Z12, Z18, Z11
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VMOVAPD           Z12, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VMOVAPD           Z16, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z13, Z12, Z15
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z14, Z16, Z11
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z15, Z9, Z5
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z11, Z10, Z6
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VSCALEFPD         Z7, Z5, Z5
+	VSCALEFPD         Z8, Z6, Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VMOVAPD           Z1, Z1
+	VMOVAPD           Z2, Z2
+	VMOVUPD           384(AX)(DX*8), Z5
+	VMOVUPD           448(AX)(DX*8), Z6
+	VSUBPD            Z0, Z5, Z5
+	VSUBPD            Z0, Z6, Z6
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VMAXPD            Z5, Z7, Z5
+	VMAXPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VMINPD            Z5, Z7, Z5
+	VMINPD            Z6, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VMULPD            Z5, Z5, Z9
+	VMULPD            Z6, Z6, Z10
+	VMULPD            Z9, Z9, Z11
+	VMULPD            Z10, Z10, Z12
+	VMULPD            Z11, Z11, Z13
+	VMULPD            Z12, Z12, Z14
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z9, Z17, Z15
+	VMOVAPD           Z16, Z16
+	VFMADD231PD       Z10, Z18, Z16
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VMOVAPD           Z17, Z17
+	VFMADD231PD       Z9, Z19, Z17
+	VMOVAPD           Z18, Z18
+	VFMADD231PD       Z10, Z20, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z11, Z17, Z15
+	VMOVAPD           Z16, Z11
+	VFMADD231PD       Z12, Z18, Z11
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VMOVAPD           Z12, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VMOVAPD           Z16, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z13, Z12, Z15
+	VMOVAPD           Z11, Z11
+	VFMADD231PD       Z14, Z16, Z11
+	VMOVAPD           Z5, Z5
+	VFMADD231PD       Z15, Z9, Z5
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z11, Z10, Z6
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VSCALEFPD         Z7, Z5, Z5
+	VSCALEFPD         Z8, Z6, Z6
+	VADDPD            Z5, Z3, Z3
+	VADDPD            Z6, Z4, Z4
+	VMOVAPD           Z3, Z3
+	VMOVAPD           Z4, Z4
+	ADDQ              $+64, DX
+	DECQ              SI
+	JNE               group4
+	VMOVUPD           Z1, 256(BX)
+	VMOVUPD           Z2, 320(BX)
+	VMOVUPD           Z3, 384(BX)
+	VMOVUPD           Z4, 448(BX)
 
 rest:
 	ANDQ $+63, CX
 
 vector:
-	CMPQ         CX, $+8
-	JLT          tail
-	VMOVUPD      (AX)(DX*8), Z1
-	VMOVUPD      (BX), Z2
-	VSUBPD       Z0, Z1, Z1
-	VBROADCASTSD constantsAVX512<>+584(SB), Z3
-	VMAXPD       Z1, Z3, Z1
-	VBROADCASTSD constantsAVX512<>+592(SB), Z3
-	VMINPD       Z1, Z3, Z1
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z1, Z3
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z3, Z3
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z3, Z4
-	VSUBPD       Z4, Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z3, Z4
-	VSUBPD       Z4, Z1, Z1
-	VMULPD       Z1, Z1, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD       Z5, Z5, Z6
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z8, Z8
-	VMULPD       Z4, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z1, Z8
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z8, Z8
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z1, Z9
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z9, Z9
-	VMULPD       Z4, Z9, Z9
-	VADDPD       Z8, Z9, Z8
-	VMULPD       Z5, Z8, Z5
-	VADDPD       Z7, Z5, Z5
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z1, Z7
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z4, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z6, Z7, Z6
-	VADDPD       Z5, Z6, Z5
-	VMULPD       Z5, Z4, Z4
-	VADDPD       Z1, Z4, Z1
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z1, Z1
-	VSCALEFPD    Z3, Z1, Z1
-	VADDPD       Z1, Z2, Z1
-	VMOVUPD      Z1, (BX)
-	ADDQ         $+64, BX
-	ADDQ         $+8, DX
-	SUBQ         $+8, CX
-	JMP          vector
+	CMPQ              CX, $+8
+	JLT               tail
+	VMOVUPD           (AX)(DX*8), Z1
+	VMOVUPD           (BX), Z2
+	VSUBPD            Z0, Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z3
+	VMAXPD            Z1, Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z3
+	VMINPD            Z1, Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z3
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VMULPD            Z1, Z1, Z4
+	VMULPD            Z4, Z4, Z5
+	VMULPD            Z5, Z5, Z6
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z4, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z9
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z4, Z9, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z5, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z5
+	VMOVAPD           Z5, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z4, Z5
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z6, Z5, Z7
+	VMOVAPD           Z1, Z1
+	VFMADD231PD       Z7, Z4, Z1
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
+	VSCALEFPD         Z3, Z1, Z1
+	VADDPD            Z1, Z2, Z1
+	VMOVUPD           Z1, (BX)
+	ADDQ              $+64, BX
+	ADDQ              $+8, DX
+	SUBQ              $+8, CX
+	JMP               vector
 
 tail:
-	TESTQ        CX, CX
-	JEQ          end
-	MOVQ         $-1, SI
-	BZHIQ        CX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPD.Z    (AX)(DX*8), K1, Z1
-	VMOVUPD.Z    (BX), K1, Z2
-	VSUBPD       Z0, Z1, Z0
-	VBROADCASTSD constantsAVX512<>+584(SB), Z1
-	VMAXPD       Z0, Z1, Z0
-	VBROADCASTSD constantsAVX512<>+592(SB), Z1
-	VMINPD       Z0, Z1, Z0
-	VMULPD.BCST  constantsAVX512<>+600(SB), Z0, Z1
-	VADDPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VSUBPD.BCST  constantsAVX512<>+608(SB), Z1, Z1
-	VMULPD.BCST  constantsAVX512<>+616(SB), Z1, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD.BCST  constantsAVX512<>+624(SB), Z1, Z3
-	VSUBPD       Z3, Z0, Z0
-	VMULPD       Z0, Z0, Z3
-	VMULPD       Z3, Z3, Z4
-	VMULPD       Z4, Z4, Z5
-	VMULPD.BCST  constantsAVX512<>+632(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+640(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+648(SB), Z0, Z7
-	VADDPD.BCST  constantsAVX512<>+656(SB), Z7, Z7
-	VMULPD       Z3, Z7, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD.BCST  constantsAVX512<>+664(SB), Z0, Z7
-	VADDPD.BCST  constantsAVX512<>+672(SB), Z7, Z7
-	VMULPD.BCST  constantsAVX512<>+680(SB), Z0, Z8
-	VADDPD.BCST  constantsAVX512<>+688(SB), Z8, Z8
-	VMULPD       Z3, Z8, Z8
-	VADDPD       Z7, Z8, Z7
-	VMULPD       Z4, Z7, Z4
-	VADDPD       Z6, Z4, Z4
-	VMULPD.BCST  constantsAVX512<>+696(SB), Z0, Z6
-	VADDPD.BCST  constantsAVX512<>+704(SB), Z6, Z6
-	VMULPD.BCST  constantsAVX512<>+712(SB), Z3, Z7
-	VADDPD       Z6, Z7, Z6
-	VMULPD       Z5, Z6, Z5
-	VADDPD       Z4, Z5, Z4
-	VMULPD       Z4, Z3, Z3
-	VADDPD       Z0, Z3, Z0
-	VADDPD.BCST  constantsAVX512<>+576(SB), Z0, Z0
-	VSCALEFPD    Z1, Z0, Z0
-	VADDPD       Z0, Z2, Z0
-	VMOVUPD      Z0, K1, (BX)
+	TESTQ             CX, CX
+	JEQ               end
+	MOVQ              $-1, SI
+	BZHIQ             CX, SI, SI
+	KMOVW             SI, K1
+	VMOVUPD.Z         (AX)(DX*8), K1, Z1
+	VMOVUPD.Z         (BX), K1, Z2
+	VSUBPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+576(SB), Z1
+	VMAXPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+584(SB), Z1
+	VMINPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z0
+	VMULPD            Z0, Z0, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z6, Z3, Z0
+	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
+	VSCALEFPD         Z1, Z0, Z0
+	VADDPD            Z0, Z2, Z0
+	VMOVUPD           Z0, K1, (BX)
 
 end:
 	VZEROUPPER
@@ -13807,32 +13737,32 @@ TEXT ·peak64AVX512(SB), NOSPLIT, $0-32
 group0:
 	VMOVUPD     (AX)(DX*8), Z8
 	VMOVUPD     64(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+568(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+568(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
 	VMAXPD      Z0, Z8, Z0
 	VMAXPD      Z1, Z9, Z1
 	VMOVAPD     Z0, Z0
 	VMOVAPD     Z1, Z1
 	VMOVUPD     128(AX)(DX*8), Z8
 	VMOVUPD     192(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+568(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+568(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
 	VMAXPD      Z2, Z8, Z2
 	VMAXPD      Z3, Z9, Z3
 	VMOVAPD     Z2, Z2
 	VMOVAPD     Z3, Z3
 	VMOVUPD     256(AX)(DX*8), Z8
 	VMOVUPD     320(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+568(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+568(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
 	VMAXPD      Z4, Z8, Z4
 	VMAXPD      Z5, Z9, Z5
 	VMOVAPD     Z4, Z4
 	VMOVAPD     Z5, Z5
 	VMOVUPD     384(AX)(DX*8), Z8
 	VMOVUPD     448(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+568(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+568(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
 	VMAXPD      Z6, Z8, Z6
 	VMAXPD      Z7, Z9, Z7
 	VMOVAPD     Z6, Z6
@@ -13857,7 +13787,7 @@ vector:
 	JLT         tail
 	VMOVUPD     (AX)(DX*8), Z0
 	VMOVUPD     (BX), Z1
-	VANDPD.BCST constantsAVX512<>+568(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
 	VMAXPD      Z1, Z0, Z0
 	VMOVUPD     Z0, (BX)
 	ADDQ        $+64, BX
@@ -13873,7 +13803,7 @@ tail:
 	KMOVW       SI, K1
 	VMOVUPD.Z   (AX)(DX*8), K1, Z0
 	VMOVUPD.Z   (BX), K1, Z1
-	VANDPD.BCST constantsAVX512<>+568(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
 	VMAXPD      Z1, Z0, Z0
 	VMOVUPD     Z0, K1, (BX)
 
@@ -14672,7 +14602,7 @@ TEXT ·truths64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         x_base+24(FP), CX
 	MOVQ         z_len+8(FP), DX
 	VPXOR        Y0, Y0, Y0
-	VBROADCASTSD constantsAVX512<>+576(SB), Y1
+	VBROADCASTSD constantsAVX512<>+568(SB), Y1
 
 vectors:
 	CMPQ      DX, $+4
@@ -15141,22 +15071,22 @@ DATA constantsAVX512<>+24(SB)/4, $0xc2d00000
 DATA constantsAVX512<>+28(SB)/4, $0xc2d00000
 DATA constantsAVX512<>+32(SB)/4, $0x42b20000
 DATA constantsAVX512<>+36(SB)/4, $0x42b20000
-DATA constantsAVX512<>+40(SB)/4, $0x3fb8aa3b
-DATA constantsAVX512<>+44(SB)/4, $0x3fb8aa3b
-DATA constantsAVX512<>+48(SB)/4, $0x4b400000
-DATA constantsAVX512<>+52(SB)/4, $0x4b400000
+DATA constantsAVX512<>+40(SB)/4, $0x4b400000
+DATA constantsAVX512<>+44(SB)/4, $0x4b400000
+DATA constantsAVX512<>+48(SB)/4, $0x3fb8aa3b
+DATA constantsAVX512<>+52(SB)/4, $0x3fb8aa3b
 DATA constantsAVX512<>+56(SB)/4, $0x3f317400
 DATA constantsAVX512<>+60(SB)/4, $0x3f317400
 DATA constantsAVX512<>+64(SB)/4, $0xb7f40417
 DATA constantsAVX512<>+68(SB)/4, $0xb7f40417
-DATA constantsAVX512<>+72(SB)/4, $0x3e2aaa50
-DATA constantsAVX512<>+76(SB)/4, $0x3e2aaa50
-DATA constantsAVX512<>+80(SB)/4, $0x3f000000
-DATA constantsAVX512<>+84(SB)/4, $0x3f000000
-DATA constantsAVX512<>+88(SB)/4, $0x3c0919cf
-DATA constantsAVX512<>+92(SB)/4, $0x3c0919cf
-DATA constantsAVX512<>+96(SB)/4, $0x3d2aaa26
-DATA constantsAVX512<>+100(SB)/4, $0x3d2aaa26
+DATA constantsAVX512<>+72(SB)/4, $0x3f000000
+DATA constantsAVX512<>+76(SB)/4, $0x3f000000
+DATA constantsAVX512<>+80(SB)/4, $0x3e2aaa50
+DATA constantsAVX512<>+84(SB)/4, $0x3e2aaa50
+DATA constantsAVX512<>+88(SB)/4, $0x3d2aaa26
+DATA constantsAVX512<>+92(SB)/4, $0x3d2aaa26
+DATA constantsAVX512<>+96(SB)/4, $0x3c0919cf
+DATA constantsAVX512<>+100(SB)/4, $0x3c0919cf
 DATA constantsAVX512<>+104(SB)/4, $0x3ab71d4c
 DATA constantsAVX512<>+108(SB)/4, $0x3ab71d4c
 DATA constantsAVX512<>+112(SB)/4, $0x00800000
@@ -15177,14 +15107,14 @@ DATA constantsAVX512<>+168(SB)/4, $0x3f3504f3
 DATA constantsAVX512<>+172(SB)/4, $0x3f3504f3
 DATA constantsAVX512<>+176(SB)/4, $0x40000000
 DATA constantsAVX512<>+180(SB)/4, $0x40000000
-DATA constantsAVX512<>+184(SB)/4, $0x3eccce13
-DATA constantsAVX512<>+188(SB)/4, $0x3eccce13
-DATA constantsAVX512<>+192(SB)/4, $0x3f2aaaaa
-DATA constantsAVX512<>+196(SB)/4, $0x3f2aaaaa
-DATA constantsAVX512<>+200(SB)/4, $0x3e789d75
-DATA constantsAVX512<>+204(SB)/4, $0x3e789d75
-DATA constantsAVX512<>+208(SB)/4, $0x3e91e9f0
-DATA constantsAVX512<>+212(SB)/4, $0x3e91e9f0
+DATA constantsAVX512<>+184(SB)/4, $0x3f2aaaaa
+DATA constantsAVX512<>+188(SB)/4, $0x3f2aaaaa
+DATA constantsAVX512<>+192(SB)/4, $0x3eccce13
+DATA constantsAVX512<>+196(SB)/4, $0x3eccce13
+DATA constantsAVX512<>+200(SB)/4, $0x3e91e9f0
+DATA constantsAVX512<>+204(SB)/4, $0x3e91e9f0
+DATA constantsAVX512<>+208(SB)/4, $0x3e789d75
+DATA constantsAVX512<>+212(SB)/4, $0x3e789d75
 DATA constantsAVX512<>+216(SB)/4, $0x7f800000
 DATA constantsAVX512<>+220(SB)/4, $0x7f800000
 DATA constantsAVX512<>+224(SB)/4, $0x00000000
@@ -15203,176 +15133,173 @@ DATA constantsAVX512<>+272(SB)/4, $0x41680000
 DATA constantsAVX512<>+276(SB)/4, $0x41680000
 DATA constantsAVX512<>+280(SB)/4, $0xbf000000
 DATA constantsAVX512<>+284(SB)/4, $0xbf000000
-DATA constantsAVX512<>+288(SB)/4, $0xfffff000
-DATA constantsAVX512<>+292(SB)/4, $0xfffff000
+DATA constantsAVX512<>+288(SB)/4, $0xb242bc9b
+DATA constantsAVX512<>+292(SB)/4, $0xb242bc9b
 DATA constantsAVX512<>+296(SB)/4, $0x3ecc422a
 DATA constantsAVX512<>+300(SB)/4, $0x3ecc422a
-DATA constantsAVX512<>+304(SB)/4, $0xb242bc9b
-DATA constantsAVX512<>+308(SB)/4, $0xb242bc9b
-DATA constantsAVX512<>+312(SB)/4, $0x40200000
-DATA constantsAVX512<>+316(SB)/4, $0x40200000
+DATA constantsAVX512<>+304(SB)/4, $0x40200000
+DATA constantsAVX512<>+308(SB)/4, $0x40200000
+DATA constantsAVX512<>+312(SB)/4, $0x3ea53ecd
+DATA constantsAVX512<>+316(SB)/4, $0x3ea53ecd
 DATA constantsAVX512<>+320(SB)/4, $0xbee3c5db
 DATA constantsAVX512<>+324(SB)/4, $0xbee3c5db
-DATA constantsAVX512<>+328(SB)/4, $0x3ea53ecd
-DATA constantsAVX512<>+332(SB)/4, $0x3ea53ecd
+DATA constantsAVX512<>+328(SB)/4, $0x3dba9c8d
+DATA constantsAVX512<>+332(SB)/4, $0x3dba9c8d
 DATA constantsAVX512<>+336(SB)/4, $0x3d740a10
 DATA constantsAVX512<>+340(SB)/4, $0x3d740a10
-DATA constantsAVX512<>+344(SB)/4, $0x3dba9c8d
-DATA constantsAVX512<>+348(SB)/4, $0x3dba9c8d
+DATA constantsAVX512<>+344(SB)/4, $0xbc8cadf5
+DATA constantsAVX512<>+348(SB)/4, $0xbc8cadf5
 DATA constantsAVX512<>+352(SB)/4, $0xbc976d4e
 DATA constantsAVX512<>+356(SB)/4, $0xbc976d4e
-DATA constantsAVX512<>+360(SB)/4, $0xbc8cadf5
-DATA constantsAVX512<>+364(SB)/4, $0xbc8cadf5
+DATA constantsAVX512<>+360(SB)/4, $0x3b1f4a9f
+DATA constantsAVX512<>+364(SB)/4, $0x3b1f4a9f
 DATA constantsAVX512<>+368(SB)/4, $0x3bc03dde
 DATA constantsAVX512<>+372(SB)/4, $0x3bc03dde
-DATA constantsAVX512<>+376(SB)/4, $0x3b1f4a9f
-DATA constantsAVX512<>+380(SB)/4, $0x3b1f4a9f
-DATA constantsAVX512<>+384(SB)/4, $0xba842a89
-DATA constantsAVX512<>+388(SB)/4, $0xba842a89
+DATA constantsAVX512<>+376(SB)/4, $0xba842a89
+DATA constantsAVX512<>+380(SB)/4, $0xba842a89
+DATA constantsAVX512<>+384(SB)/4, $0x3fe40000
+DATA constantsAVX512<>+388(SB)/4, $0x3fe40000
 DATA constantsAVX512<>+392(SB)/4, $0xbf9a0000
 DATA constantsAVX512<>+396(SB)/4, $0xbf9a0000
-DATA constantsAVX512<>+400(SB)/4, $0x3fe40000
-DATA constantsAVX512<>+404(SB)/4, $0x3fe40000
-DATA constantsAVX512<>+408(SB)/4, $0xbd882c19
-DATA constantsAVX512<>+412(SB)/4, $0xbd882c19
-DATA constantsAVX512<>+416(SB)/4, $0x378a6703
-DATA constantsAVX512<>+420(SB)/4, $0x378a6703
-DATA constantsAVX512<>+424(SB)/4, $0xba9b7e14
-DATA constantsAVX512<>+428(SB)/4, $0xba9b7e14
-DATA constantsAVX512<>+432(SB)/4, $0x3c236722
-DATA constantsAVX512<>+436(SB)/4, $0x3c236722
-DATA constantsAVX512<>+440(SB)/4, $0xb70039eb
-DATA constantsAVX512<>+444(SB)/4, $0xb70039eb
-DATA constantsAVX512<>+448(SB)/4, $0x38edf2d1
-DATA constantsAVX512<>+452(SB)/4, $0x38edf2d1
-DATA constantsAVX512<>+456(SB)/4, $0x3ecc4000
-DATA constantsAVX512<>+460(SB)/4, $0x3ecc4000
-DATA constantsAVX512<>+464(SB)/4, $0x3f22f983
-DATA constantsAVX512<>+468(SB)/4, $0x3f22f983
-DATA constantsAVX512<>+472(SB)/4, $0x3fc90000
-DATA constantsAVX512<>+476(SB)/4, $0x3fc90000
-DATA constantsAVX512<>+480(SB)/4, $0x39fda000
-DATA constantsAVX512<>+484(SB)/4, $0x39fda000
-DATA constantsAVX512<>+488(SB)/4, $0x33a22000
-DATA constantsAVX512<>+492(SB)/4, $0x33a22000
-DATA constantsAVX512<>+496(SB)/4, $0x2c34611a
-DATA constantsAVX512<>+500(SB)/4, $0x2c34611a
+DATA constantsAVX512<>+400(SB)/4, $0x3ecc4000
+DATA constantsAVX512<>+404(SB)/4, $0x3ecc4000
+DATA constantsAVX512<>+408(SB)/4, $0x378a6703
+DATA constantsAVX512<>+412(SB)/4, $0x378a6703
+DATA constantsAVX512<>+416(SB)/4, $0xbd882c19
+DATA constantsAVX512<>+420(SB)/4, $0xbd882c19
+DATA constantsAVX512<>+424(SB)/4, $0x3c236722
+DATA constantsAVX512<>+428(SB)/4, $0x3c236722
+DATA constantsAVX512<>+432(SB)/4, $0xba9b7e14
+DATA constantsAVX512<>+436(SB)/4, $0xba9b7e14
+DATA constantsAVX512<>+440(SB)/4, $0x38edf2d1
+DATA constantsAVX512<>+444(SB)/4, $0x38edf2d1
+DATA constantsAVX512<>+448(SB)/4, $0xb70039eb
+DATA constantsAVX512<>+452(SB)/4, $0xb70039eb
+DATA constantsAVX512<>+456(SB)/4, $0x3f22f983
+DATA constantsAVX512<>+460(SB)/4, $0x3f22f983
+DATA constantsAVX512<>+464(SB)/4, $0x3fc90000
+DATA constantsAVX512<>+468(SB)/4, $0x3fc90000
+DATA constantsAVX512<>+472(SB)/4, $0x39fda000
+DATA constantsAVX512<>+476(SB)/4, $0x39fda000
+DATA constantsAVX512<>+480(SB)/4, $0x33a22000
+DATA constantsAVX512<>+484(SB)/4, $0x33a22000
+DATA constantsAVX512<>+488(SB)/4, $0x2c34611a
+DATA constantsAVX512<>+492(SB)/4, $0x2c34611a
+DATA constantsAVX512<>+496(SB)/4, $0x3e2aaaa3
+DATA constantsAVX512<>+500(SB)/4, $0x3e2aaaa3
 DATA constantsAVX512<>+504(SB)/4, $0xbc0883b0
 DATA constantsAVX512<>+508(SB)/4, $0xbc0883b0
-DATA constantsAVX512<>+512(SB)/4, $0x3e2aaaa3
-DATA constantsAVX512<>+516(SB)/4, $0x3e2aaaa3
-DATA constantsAVX512<>+520(SB)/4, $0x394ca97d
-DATA constantsAVX512<>+524(SB)/4, $0x394ca97d
+DATA constantsAVX512<>+512(SB)/4, $0x394ca97d
+DATA constantsAVX512<>+516(SB)/4, $0x394ca97d
+DATA constantsAVX512<>+520(SB)/4, $0x3d2aaaa5
+DATA constantsAVX512<>+524(SB)/4, $0x3d2aaaa5
 DATA constantsAVX512<>+528(SB)/4, $0xbab60614
 DATA constantsAVX512<>+532(SB)/4, $0xbab60614
-DATA constantsAVX512<>+536(SB)/4, $0x3d2aaaa5
-DATA constantsAVX512<>+540(SB)/4, $0x3d2aaaa5
-DATA constantsAVX512<>+544(SB)/4, $0x37ccf406
-DATA constantsAVX512<>+548(SB)/4, $0x37ccf406
-DATA constantsAVX512<>+552(SB)/4, $0x00000001
-DATA constantsAVX512<>+556(SB)/4, $0x00000001
-DATA constantsAVX512<>+560(SB)/8, $0x8000000000000000
-DATA constantsAVX512<>+568(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX512<>+576(SB)/8, $0x3ff0000000000000
-DATA constantsAVX512<>+584(SB)/8, $0xc087500000000000
-DATA constantsAVX512<>+592(SB)/8, $0x4086300000000000
+DATA constantsAVX512<>+536(SB)/4, $0x37ccf406
+DATA constantsAVX512<>+540(SB)/4, $0x37ccf406
+DATA constantsAVX512<>+544(SB)/4, $0x00000001
+DATA constantsAVX512<>+548(SB)/4, $0x00000001
+DATA constantsAVX512<>+552(SB)/8, $0x8000000000000000
+DATA constantsAVX512<>+560(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX512<>+568(SB)/8, $0x3ff0000000000000
+DATA constantsAVX512<>+576(SB)/8, $0xc087500000000000
+DATA constantsAVX512<>+584(SB)/8, $0x4086300000000000
+DATA constantsAVX512<>+592(SB)/8, $0x4338000000000000
 DATA constantsAVX512<>+600(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX512<>+608(SB)/8, $0x4338000000000000
-DATA constantsAVX512<>+616(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX512<>+624(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX512<>+608(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX512<>+616(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX512<>+624(SB)/8, $0x3fe0000000000000
 DATA constantsAVX512<>+632(SB)/8, $0x3fc5555555555559
-DATA constantsAVX512<>+640(SB)/8, $0x3fe0000000000000
+DATA constantsAVX512<>+640(SB)/8, $0x3fa555555555553e
 DATA constantsAVX512<>+648(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX512<>+656(SB)/8, $0x3fa555555555553e
+DATA constantsAVX512<>+656(SB)/8, $0x3f56c16c16c1f0e1
 DATA constantsAVX512<>+664(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX512<>+672(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX512<>+672(SB)/8, $0x3efa01a017bbc701
 DATA constantsAVX512<>+680(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX512<>+688(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX512<>+688(SB)/8, $0x3e927e536111d99b
 DATA constantsAVX512<>+696(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX512<>+704(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX512<>+712(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX512<>+720(SB)/8, $0x0010000000000000
-DATA constantsAVX512<>+728(SB)/8, $0x4350000000000000
-DATA constantsAVX512<>+736(SB)/8, $0x00095f619980c433
-DATA constantsAVX512<>+744(SB)/8, $0x4330000000000000
-DATA constantsAVX512<>+752(SB)/8, $0x4090d40000000000
-DATA constantsAVX512<>+760(SB)/8, $0x408ff80000000000
-DATA constantsAVX512<>+768(SB)/8, $0x000fffffffffffff
-DATA constantsAVX512<>+776(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX512<>+784(SB)/8, $0x4000000000000000
+DATA constantsAVX512<>+704(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX512<>+712(SB)/8, $0x0010000000000000
+DATA constantsAVX512<>+720(SB)/8, $0x4350000000000000
+DATA constantsAVX512<>+728(SB)/8, $0x00095f619980c433
+DATA constantsAVX512<>+736(SB)/8, $0x4330000000000000
+DATA constantsAVX512<>+744(SB)/8, $0x4090d40000000000
+DATA constantsAVX512<>+752(SB)/8, $0x408ff80000000000
+DATA constantsAVX512<>+760(SB)/8, $0x000fffffffffffff
+DATA constantsAVX512<>+768(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX512<>+776(SB)/8, $0x4000000000000000
+DATA constantsAVX512<>+784(SB)/8, $0x3fe5555555555593
 DATA constantsAVX512<>+792(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX512<>+800(SB)/8, $0x3fe5555555555593
+DATA constantsAVX512<>+800(SB)/8, $0x3fd249249422ab19
 DATA constantsAVX512<>+808(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX512<>+816(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX512<>+816(SB)/8, $0x3fc746649c97f721
 DATA constantsAVX512<>+824(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX512<>+832(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX512<>+840(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX512<>+848(SB)/8, $0x7ff0000000000000
-DATA constantsAVX512<>+856(SB)/8, $0x0000000000000000
-DATA constantsAVX512<>+864(SB)/8, $0xfff0000000000000
-DATA constantsAVX512<>+872(SB)/8, $0x7ff8000000000001
-DATA constantsAVX512<>+880(SB)/8, $0xc043000000000000
-DATA constantsAVX512<>+888(SB)/8, $0x4034000000000000
-DATA constantsAVX512<>+896(SB)/8, $0xc000000000000000
-DATA constantsAVX512<>+904(SB)/8, $0x4044000000000000
-DATA constantsAVX512<>+912(SB)/8, $0xbfe0000000000000
-DATA constantsAVX512<>+920(SB)/8, $0xfffffffff8000000
-DATA constantsAVX512<>+928(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX512<>+936(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX512<>+944(SB)/8, $0x4043800000000000
-DATA constantsAVX512<>+952(SB)/8, $0x4010000000000000
-DATA constantsAVX512<>+960(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX512<>+968(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX512<>+976(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX512<>+984(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX512<>+992(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX512<>+1000(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX512<>+1008(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX512<>+1016(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX512<>+1024(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX512<>+1032(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX512<>+1040(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX512<>+1048(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX512<>+1056(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX512<>+1064(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX512<>+1072(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX512<>+1080(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX512<>+1088(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX512<>+1096(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX512<>+1104(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX512<>+1112(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX512<>+1120(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX512<>+1128(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX512<>+1136(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX512<>+1144(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX512<>+1152(SB)/8, $0xbffc000000000000
-DATA constantsAVX512<>+1160(SB)/8, $0x3ffe400000000000
-DATA constantsAVX512<>+1168(SB)/8, $0x3ff3400000000000
+DATA constantsAVX512<>+832(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX512<>+840(SB)/8, $0x7ff0000000000000
+DATA constantsAVX512<>+848(SB)/8, $0x0000000000000000
+DATA constantsAVX512<>+856(SB)/8, $0xfff0000000000000
+DATA constantsAVX512<>+864(SB)/8, $0x7ff8000000000001
+DATA constantsAVX512<>+872(SB)/8, $0xc043000000000000
+DATA constantsAVX512<>+880(SB)/8, $0x4034000000000000
+DATA constantsAVX512<>+888(SB)/8, $0xc000000000000000
+DATA constantsAVX512<>+896(SB)/8, $0x4044000000000000
+DATA constantsAVX512<>+904(SB)/8, $0xbfe0000000000000
+DATA constantsAVX512<>+912(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX512<>+920(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX512<>+928(SB)/8, $0x4043800000000000
+DATA constantsAVX512<>+936(SB)/8, $0x4010000000000000
+DATA constantsAVX512<>+944(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX512<>+952(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX512<>+960(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX512<>+968(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX512<>+976(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX512<>+984(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX512<>+992(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX512<>+1000(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX512<>+1008(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX512<>+1016(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX512<>+1024(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX512<>+1032(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX512<>+1040(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX512<>+1048(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX512<>+1056(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX512<>+1064(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX512<>+1072(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX512<>+1080(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX512<>+1088(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX512<>+1096(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX512<>+1104(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX512<>+1112(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX512<>+1120(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX512<>+1128(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX512<>+1136(SB)/8, $0x3ffe400000000000
+DATA constantsAVX512<>+1144(SB)/8, $0xbffc000000000000
+DATA constantsAVX512<>+1152(SB)/8, $0x3ff3400000000000
+DATA constantsAVX512<>+1160(SB)/8, $0x3fd9884530000000
+DATA constantsAVX512<>+1168(SB)/8, $0x3e2ea1b2843c4a7f
 DATA constantsAVX512<>+1176(SB)/8, $0xbfb1058377e2ceb5
-DATA constantsAVX512<>+1184(SB)/8, $0x3e2ea1b2843c4a7f
+DATA constantsAVX512<>+1184(SB)/8, $0x3f846d0429762280
 DATA constantsAVX512<>+1192(SB)/8, $0xbf537403f64d18dc
-DATA constantsAVX512<>+1200(SB)/8, $0x3f846d0429762280
+DATA constantsAVX512<>+1200(SB)/8, $0x3f1e42b06c4db29b
 DATA constantsAVX512<>+1208(SB)/8, $0xbee3ce7441954945
-DATA constantsAVX512<>+1216(SB)/8, $0x3f1e42b06c4db29b
+DATA constantsAVX512<>+1216(SB)/8, $0x3ea650abb62b2da1
 DATA constantsAVX512<>+1224(SB)/8, $0xbe64ec4277e827a3
-DATA constantsAVX512<>+1232(SB)/8, $0x3ea650abb62b2da1
-DATA constantsAVX512<>+1240(SB)/8, $0x3fd9884530000000
-DATA constantsAVX512<>+1248(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX512<>+1256(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX512<>+1264(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX512<>+1272(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX512<>+1280(SB)/8, $0x397b839a252049c1
-DATA constantsAVX512<>+1288(SB)/8, $0xbf8111111110f730
-DATA constantsAVX512<>+1296(SB)/8, $0x3fc5555555555548
-DATA constantsAVX512<>+1304(SB)/8, $0xbec71de35552b339
-DATA constantsAVX512<>+1312(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX512<>+1320(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX512<>+1328(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX512<>+1336(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX512<>+1344(SB)/8, $0x3fa555555555554b
-DATA constantsAVX512<>+1352(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX512<>+1360(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX512<>+1368(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX512<>+1376(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX512<>+1384(SB)/8, $0x0000000000000001
-GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1392
+DATA constantsAVX512<>+1232(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX512<>+1240(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX512<>+1248(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX512<>+1256(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX512<>+1264(SB)/8, $0x397b839a252049c1
+DATA constantsAVX512<>+1272(SB)/8, $0x3fc5555555555548
+DATA constantsAVX512<>+1280(SB)/8, $0xbf8111111110f730
+DATA constantsAVX512<>+1288(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX512<>+1296(SB)/8, $0xbec71de35552b339
+DATA constantsAVX512<>+1304(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX512<>+1312(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX512<>+1320(SB)/8, $0x3fa555555555554b
+DATA constantsAVX512<>+1328(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX512<>+1336(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX512<>+1344(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX512<>+1352(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX512<>+1360(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX512<>+1368(SB)/8, $0x0000000000000001
+GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1376

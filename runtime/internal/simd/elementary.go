@@ -75,21 +75,21 @@ func (c *elementary[T]) scale(x, n T) T {
 
 // reduce returns an integer n and e^r - 1, where x = n*log(2) + r.
 func (c *elementary[T]) reduce(x T) (n, e T) {
-	n = T(x*c.log2e) + c.magic - c.magic
+	n = fma(x, c.log2e, c.magic) - c.magic
 	return n, c.grow(c.remainder(x, n))
 }
 
-// reduceSum is reduce for x + y, where y is small and x a short number.
-func (c *elementary[T]) reduceSum(x, y T) (n, e T) {
-	n = T((x+y)*c.log2e) + c.magic - c.magic
-	return n, c.grow(c.remainder(x, n) + y)
+// reduceDifference is reduce for x - y, where y is small.
+func (c *elementary[T]) reduceDifference(x, y T) (n, e T) {
+	n = fma(x, c.log2e, c.magic) - c.magic
+	return n, c.grow(c.remainder(x, n) - y)
 }
 
 // remainder returns x - n*log(2).
-func (c *elementary[T]) remainder(x, n T) T { return (x - T(n*c.ln2High)) - T(n*c.ln2Low) }
+func (c *elementary[T]) remainder(x, n T) T { return fma(-n, c.ln2Low, fma(-n, c.ln2High, x)) }
 
 // grow returns e^r - 1 for |r| <= log(2)/2.
-func (c *elementary[T]) grow(r T) T { return T(T(r*r)*polynomial(c.exps, r)) + r }
+func (c *elementary[T]) grow(r T) T { return fma(T(r*r), polynomial(c.exps, r), r) }
 
 func (c *elementary[T]) exp(x T) T {
 	if x < c.expLow {
@@ -112,7 +112,7 @@ func (c *elementary[T]) expm1(x T) T {
 	}
 	n, e := c.reduce(y)
 	half := c.power(n - 1) // half of 2^n, which may be too large
-	return c.withSign(2*(T(e*half)+(half-0.5)), x)
+	return c.withSign(2*fma(e, half, half-0.5), x)
 }
 
 func (c *elementary[T]) tanh(x T) T {
@@ -141,17 +141,17 @@ func (c *elementary[T]) sigmoid(x T) T {
 	// What was lost in the two sums changes the quotient by up to its last place.
 	lost := (e - (sum - 1)) - (p - (q - 1))
 	z := p / q
-	return z + T(T(lost*(1-z))*z)
+	return fma(T(lost*(1-z)), z, z)
 }
 
 // bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
 // t >= 0. The square of t is not rounded.
 func (c *elementary[T]) bell(t T) (n, y, rest T) {
 	half := T(t * -0.5)
-	high, highHalf := c.fromBits(c.bits(t)&c.HighBits), c.fromBits(c.bits(half)&c.HighBits)
-	n, e := c.reduceSum(T(high*highHalf), T((half+highHalf)*(t-high)))
+	square := T(half * t)
+	n, e := c.reduceDifference(square, fma(-half, t, square))
 	top := T(c.DensityTop)
-	e = T(e*top) + T(c.DensityRest)
+	e = fma(e, top, T(c.DensityRest))
 	y = e + top
 	return n, y, e - (y - top)
 }
@@ -179,7 +179,7 @@ func (c *elementary[T]) phi(x T) T {
 	slope := T(polynomial(c.slopes, u) * q)
 	n, y, rest := c.bell(t)
 	tail := y / sum
-	tail += T((rest - T(tail*lost)) * slope) // what was lost in sum and y changes tail by about the last place
+	tail = fma(fma(-tail, lost, rest), slope, tail) // what was lost in sum and y changes tail by about the last place
 	tail = c.scale(tail, n)
 	switch {
 	case t < T(c.PhiCenter):
@@ -195,8 +195,8 @@ func (c *elementary[T]) log(x T) T {
 	s := f / (f + 2)
 	z := T(s * s)
 	square := T(T(f*0.5) * f)
-	r := T(z*polynomial(c.logs, z)) + square
-	y := T(exponent*c.ln2High) - ((square - (T(s*r) + T(exponent*c.ln2Low))) - f)
+	r := fma(z, polynomial(c.logs, z), square)
+	y := fma(exponent, c.ln2High, f-(square-fma(s, r, T(exponent*c.ln2Low))))
 	switch {
 	case x < 0:
 		return T(math.NaN())
@@ -210,10 +210,10 @@ func (c *elementary[T]) log(x T) T {
 
 // center returns the distribution function near 0. The greater part of its difference from 1/2 is not rounded.
 func (c *elementary[T]) center(x T) T {
-	high := c.fromBits(c.bits(x) & c.HighBits)
 	first := T(c.CenterHigh)
-	rest := T(polynomial(c.centers, T(x*x))*x) + T((x-high)*first)
-	return (T(high*first) + 0.5) + rest
+	product := T(x * first)
+	lost := fma(-x, first, product)
+	return (product + 0.5) - fma(-polynomial(c.centers, T(x*x)), x, lost)
 }
 
 // split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and

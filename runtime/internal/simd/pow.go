@@ -33,7 +33,7 @@ func pow64(x, y float64) float64 {
 		case l.high > double.expHigh:
 			z = math.Inf(1)
 		case l.high >= double.expLow:
-			n, e := double.reduceSum(l.high, l.low)
+			n, e := double.reduceDifference(l.high, -l.low)
 			z = double.scale(e+1, n)
 		}
 	}

@@ -11,20 +11,20 @@ func (c *elementary[T]) turn(x T, quarters uint64) T {
 		short := T(r)
 		return c.quadrant(n+quarters, short, T(float64(short)-r))
 	}
-	t := T(x*c.twoByPi) + c.magic
+	t := fma(x, c.twoByPi, c.magic)
 	n := t - c.magic
-	a := x - T(n*c.halfPi[0]) - T(n*c.halfPi[1]) // not rounded
+	a := fma(-n, c.halfPi[1], fma(-n, c.halfPi[0], x)) // not rounded
 	b := T(n * c.halfPi[2])
 	r := a - b
-	return c.quadrant(c.bits(t)+quarters, r, (b-(a-r))+T(n*c.halfPi[3]))
+	return c.quadrant(c.bits(t)+quarters, r, fma(n, c.halfPi[3], b-(a-r)))
 }
 
 // quadrant returns the sine of r - rest + n*pi/2 for |r| <= pi/4 and a small rest.
 func (c *elementary[T]) quadrant(n uint64, r, rest T) T {
 	z := T(r * r)
-	y := r - (T(T(z*polynomial(c.sins, z))*r) + rest)
+	y := r - fma(T(z*polynomial(c.sins, z)), r, rest)
 	if n&1 != 0 {
-		y = T(T(z*z)*polynomial(c.coss, z)) + (1 - T(z*0.5))
+		y = fma(T(z*z), polynomial(c.coss, z), fma(-z, 0.5, 1))
 	}
 	if n&2 != 0 {
 		return -y

@@ -3,6 +3,7 @@ package simd
 import (
 	"fmt"
 	"math"
+	"unsafe"
 )
 
 // tile is a function that computes as many rows and columns of a product of matrices.
@@ -100,6 +101,14 @@ func addRow32(sums []float32, a float32, b []float32) {
 	for q, v := range b {
 		sums[q] = fma32(a, v, sums[q])
 	}
+}
+
+// fma returns x*y + z, rounded once.
+func fma[T Float](x, y, z T) T {
+	if unsafe.Sizeof(x) == 8 {
+		return T(math.FMA(float64(x), float64(y), float64(z)))
+	}
+	return T(fma32(float32(x), float32(y), float32(z)))
 }
 
 // fma32 returns x*y + z, rounded once. The product is exact in float64, and rounding the sum twice differs from rounding it once only if the

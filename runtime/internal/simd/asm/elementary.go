@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 	"github.com/opgen/opgen/runtime/internal/simd/elementary"
 )
 
@@ -52,4 +53,46 @@ func (e emitter) Scale(x, n any) (any, bool) {
 		return nil, false
 	}
 	return e.m.apply(e.m.real("VSCALEF"), x.(value), n), true
+}
+
+func (e emitter) MulAdd(a, b, c any) any     { return e.m.fused("VFMADD", a.(value), b, c) }
+func (e emitter) MulSubFrom(a, b, c any) any { return e.m.fused("VFNMADD", a.(value), b, c) }
+
+// fused emits instructions that add products of a and b to c, or subtract them from it.
+func (m *machine) fused(name string, a value, b, c any) value {
+	n := len(a)
+	for _, x := range []any{b, c} {
+		if v, ok := x.(value); ok {
+			n = max(n, len(v))
+		}
+	}
+	z := m.vectors(n)
+	for i := range z {
+		number, constantC := c.(constant)
+		if v, ok := b.(value); ok && constantC {
+			m.emit(m.real("VMOVA"), each(a, i), z[i]) // z = b*z + c
+			m.memoryOperand(m.real(name+"213"), number, each(v, i), z[i])
+			continue
+		}
+		if constantC {
+			m.broadcast(m.place(number), z[i])
+		} else {
+			m.emit(m.real("VMOVA"), each(c.(value), i), z[i])
+		}
+		switch b := b.(type) { // z = a*b + z
+		case value:
+			m.emit(m.real(name+"231"), each(b, i), each(a, i), z[i])
+		case constant:
+			m.memoryOperand(m.real(name+"231"), b, each(a, i), z[i])
+		}
+	}
+	return z
+}
+
+// memoryOperand emits an instruction whose first operand is a constant in memory.
+func (m *machine) memoryOperand(name string, c constant, x operand.Op, z reg.Register) {
+	if m.wide() {
+		name += "_BCST"
+	}
+	m.emit(name, m.place(c), x, z)
 }

@@ -10,7 +10,8 @@ import (
 
 // Machine writes operations on vectors V and on masks M, which say for each element whether a condition holds.
 type Machine[V, M any] interface {
-	// Number is a constant of the element type, and Word one with the given bits. Such a constant may only be the second operand of an operation.
+	// Number is a constant of the element type, and Word one with the given bits. Such a constant may only be the second operand of an operation, or the second or the third of MulAdd and
+	// MulSubFrom.
 	Number(v float64) V
 	Word(bits uint64) V
 	// Load returns a constant that may be any operand.
@@ -24,6 +25,9 @@ type Machine[V, M any] interface {
 	Or(a, b V) V
 	Xor(a, b V) V
 	Sqrt(a V) V
+	// MulAdd returns a*b + c, and MulSubFrom c - a*b, both rounded once.
+	MulAdd(a, b, c V) V
+	MulSubFrom(a, b, c V) V
 	// AddInt and SubInt take bits as integers.
 	AddInt(a, b V) V
 	SubInt(a, b V) V
@@ -132,18 +136,18 @@ func (m *Functions[V, M]) pairs(coefficients []float64, powers []V, level, i int
 	}
 	high := m.pairs(coefficients, powers, level-1, 2*i+1)
 	power := powers[level-1]
-	if level == 1 || (2*i+1)<<(level-1)+1 == len(coefficients) { // a coefficient alone
-		return m.Add(m.Mul(power, high), low)
+	if level == 1 || (2*i+1)<<(level-1)+1 == len(coefficients) { // a coefficient alone, which is the second operand
+		return m.MulAdd(power, high, low)
 	}
-	return m.Add(m.Mul(high, power), low)
+	return m.MulAdd(high, power, low)
 }
 
 // integer is an integer as a number, and as the low bits of a number to which Magic was added.
 type integer[V any] struct{ number, bits V }
 
-// nearest is the integer next to x.
-func (m *Functions[V, M]) nearest(x V) integer[V] {
-	t := m.Add(x, m.Number(m.Constants.Magic))
+// nearest is the integer next to x times a constant.
+func (m *Functions[V, M]) nearest(x, times V) integer[V] {
+	t := m.MulAdd(x, times, m.Number(m.Constants.Magic))
 	return integer[V]{m.Sub(t, m.Number(m.Constants.Magic)), t}
 }
 
@@ -163,22 +167,22 @@ func (m *Functions[V, M]) scale(x V, n integer[V]) V {
 }
 
 func (m *Functions[V, M]) reduce(x V) (n integer[V], e V) {
-	n = m.nearest(m.Mul(x, m.Number(m.Constants.Log2E)))
+	n = m.nearest(x, m.Number(m.Constants.Log2E))
 	return n, m.grow(m.remainder(x, n.number))
 }
 
-func (m *Functions[V, M]) reduceSum(x, y V) (n integer[V], e V) {
-	n = m.nearest(m.Mul(m.Add(x, y), m.Number(m.Constants.Log2E)))
-	return n, m.grow(m.Add(m.remainder(x, n.number), y))
+func (m *Functions[V, M]) reduceDifference(x, y V) (n integer[V], e V) {
+	n = m.nearest(x, m.Number(m.Constants.Log2E))
+	return n, m.grow(m.Sub(m.remainder(x, n.number), y))
 }
 
 func (m *Functions[V, M]) remainder(x, n V) V {
-	return m.Sub(m.Sub(x, m.Mul(n, m.Number(m.Constants.Ln2High))), m.Mul(n, m.Number(m.Constants.Ln2Low)))
+	return m.MulSubFrom(n, m.Number(m.Constants.Ln2Low), m.MulSubFrom(n, m.Number(m.Constants.Ln2High), x))
 }
 
 func (m *Functions[V, M]) grow(r V) V {
 	square := m.Mul(r, r)
-	return m.Add(m.Mul(square, m.polynomial(m.Constants.Exp, r, square)), r)
+	return m.MulAdd(square, m.polynomial(m.Constants.Exp, r, square), r)
 }
 
 // atLeast and atMost bound x, and leave a NaN as it is.
@@ -195,7 +199,7 @@ func (m *Functions[V, M]) Exp(x V) V {
 func (m *Functions[V, M]) Expm1(x V) V {
 	n, e := m.reduce(m.atMost(m.atLeast(x, m.Constants.Expm1Low), m.Constants.ExpHigh))
 	half := m.power(n.bits, 1)
-	y := m.Add(m.Mul(e, half), m.Sub(half, m.Number(0.5)))
+	y := m.MulAdd(e, half, m.Sub(half, m.Number(0.5)))
 	return m.withSign(m.Add(y, y), x)
 }
 
@@ -218,15 +222,15 @@ func (m *Functions[V, M]) Sigmoid(x V) V {
 	lost := m.Sub(m.Sub(e, m.Sub(sum, one)), m.Sub(p, m.Sub(q, one)))
 	positive := m.Compare(x, AtLeast, m.Number(0))
 	z := m.Div(m.Choose(positive, one, p), q)
-	return m.Choose(positive, z, m.Add(z, m.Mul(m.Mul(lost, m.Sub(one, z)), z)))
+	return m.Choose(positive, z, m.MulAdd(m.Mul(lost, m.Sub(one, z)), z, z))
 }
 
 func (m *Functions[V, M]) bell(t V) (n integer[V], y, rest V) {
 	half := m.Mul(t, m.Number(-0.5))
-	high, highHalf := m.And(t, m.Word(m.Constants.HighBits)), m.And(half, m.Word(m.Constants.HighBits))
-	n, e := m.reduceSum(m.Mul(high, highHalf), m.Mul(m.Add(half, highHalf), m.Sub(t, high)))
+	square := m.Mul(half, t)
+	n, e := m.reduceDifference(square, m.MulSubFrom(half, t, square))
 	top := m.Number(m.Constants.DensityTop)
-	e = m.Add(m.Mul(e, top), m.Number(m.Constants.DensityRest))
+	e = m.MulAdd(e, top, m.Number(m.Constants.DensityRest))
 	y = m.Add(e, top)
 	return n, y, m.Sub(e, m.Sub(y, top))
 }
@@ -249,17 +253,17 @@ func (m *Functions[V, M]) Phi(x V) V {
 	lost := m.Sub(d, m.Sub(sum, t))
 	slope := m.Mul(m.polynomial(m.Constants.PhiSlope, u), q)
 	tail := m.Div(y, sum)
-	tail = m.Add(tail, m.Mul(m.Sub(rest, m.Mul(tail, lost)), slope))
+	tail = m.MulAdd(m.MulSubFrom(tail, lost, rest), slope, tail)
 	tail = m.scale(tail, n)
 	tail = m.Choose(m.Compare(x, Greater, m.Number(0)), m.Sub(one, tail), tail)
 	return m.Choose(m.Compare(m.abs(x), Less, m.Number(m.Constants.PhiCenter)), m.center(x), tail)
 }
 
 func (m *Functions[V, M]) center(x V) V {
-	high := m.And(x, m.Word(m.Constants.HighBits))
 	first := m.Number(m.Constants.CenterHigh)
-	rest := m.Add(m.Mul(m.polynomial(m.Constants.Center, m.Mul(x, x)), x), m.Mul(m.Sub(x, high), first))
-	return m.Add(m.Add(m.Mul(high, first), m.Number(0.5)), rest)
+	product := m.Mul(x, first)
+	lost := m.MulSubFrom(x, first, product)
+	return m.Sub(m.Add(product, m.Number(0.5)), m.MulSubFrom(m.polynomial(m.Constants.Center, m.Mul(x, x)), x, lost))
 }
 
 // Log returns the natural logarithm of x.
@@ -277,9 +281,9 @@ func (m *Functions[V, M]) Log(x V) V {
 	s := m.Div(f, m.Add(f, m.Number(2)))
 	z := m.Mul(s, s)
 	square := m.Mul(m.Mul(f, m.Number(0.5)), f)
-	r := m.Add(m.Mul(z, m.polynomial(m.Constants.Log, z)), square)
-	low := m.Add(m.Mul(s, r), m.Mul(exponent, m.Number(m.Constants.Ln2Low)))
-	y = m.Sub(m.Mul(exponent, m.Number(m.Constants.Ln2High)), m.Sub(m.Sub(square, low), f))
+	r := m.MulAdd(z, m.polynomial(m.Constants.Log, z), square)
+	low := m.MulAdd(s, r, m.Mul(exponent, m.Number(m.Constants.Ln2Low)))
+	y = m.MulAdd(exponent, m.Number(m.Constants.Ln2High), m.Sub(f, m.Sub(square, low)))
 	y = m.Choose(m.Compare(x, Less, m.Number(math.Inf(1))), y, x)
 	y = m.Choose(m.Compare(x, Equal, m.Number(0)), m.Load(m.Number(math.Inf(-1))), y)
 	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
@@ -287,20 +291,20 @@ func (m *Functions[V, M]) Log(x V) V {
 
 // turn returns the sine of x + quarters*pi/2 where x is not above SinBound.
 func (m *Functions[V, M]) turn(x V, quarters uint64) V {
-	nearest := m.nearest(m.Mul(x, m.Number(m.Constants.TwoByPi)))
+	nearest := m.nearest(x, m.Number(m.Constants.TwoByPi))
 	n, t := nearest.number, nearest.bits
 	if quarters != 0 {
 		t = m.AddInt(t, m.Word(quarters))
 	}
-	a := m.Sub(m.Sub(x, m.Mul(n, m.Number(m.Constants.HalfPi[0]))), m.Mul(n, m.Number(m.Constants.HalfPi[1])))
+	a := m.MulSubFrom(n, m.Number(m.Constants.HalfPi[1]), m.MulSubFrom(n, m.Number(m.Constants.HalfPi[0]), x))
 	b := m.Mul(n, m.Number(m.Constants.HalfPi[2]))
 	r := m.Sub(a, b)
-	rest := m.Add(m.Sub(b, m.Sub(a, r)), m.Mul(n, m.Number(m.Constants.HalfPi[3])))
+	rest := m.MulAdd(n, m.Number(m.Constants.HalfPi[3]), m.Sub(b, m.Sub(a, r)))
 	z := m.Mul(r, r)
 	square := m.Mul(z, z)
-	sine := m.Sub(r, m.Add(m.Mul(m.Mul(z, m.polynomial(m.Constants.Sin, z, square)), r), rest))
+	sine := m.Sub(r, m.MulAdd(m.Mul(z, m.polynomial(m.Constants.Sin, z, square)), r, rest))
 	one := m.Load(m.Number(1))
-	cosine := m.Add(m.Mul(square, m.polynomial(m.Constants.Cos, z, square)), m.Sub(one, m.Mul(z, m.Number(0.5))))
+	cosine := m.MulAdd(square, m.polynomial(m.Constants.Cos, z, square), m.MulSubFrom(z, m.Number(0.5), one))
 	last := uint(8*m.size() - 1)
 	y := m.Choose(m.Signs(m.Up(t, last)), cosine, sine)
 	return m.Xor(y, m.And(m.Up(t, last-1), m.sign()))
