@@ -87,6 +87,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
 	$(GO) test -run '^$$' -fuzz FuzzLoad $(FUZZFLAGS) ./runtime/cpu
 	$(GO) test -run '^$$' -fuzz FuzzSetsAgree $(FUZZFLAGS) ./runtime/internal/simd
+	$(GO) test -run '^$$' -fuzz FuzzLoop $(FUZZFLAGS) ./runtime/internal/jit
 
 # kill kills KILLS runs of opgen generate, and runs as many on full disks; half as many of opgen new. In OVERLAPS rounds it lets two
 # or three runs overlap. No file may be torn, lost or stale. It also kills KILLS trainings with checkpoints, which must go on to the same
@@ -98,11 +99,11 @@ kill:
 	$(GO) test ./examples/digits -count 1 -timeout 60m -run '^TestKill$$' -kills $(KILLS)
 	$(GO) test ./examples/charlm -count 1 -timeout 60m -run '^TestInterrupt$$' -interrupts $(KILLS)
 
-# CASES is a folder of conformance cases.
+# CASES is a folder of conformance cases. Formulas run with each set of instructions that the processor has, and without loops in machine code.
 CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
-	$(GO) run ./cmd/opconform -kernels formula $(CASES)
+	for v in OPGEN_SIMD=avx512 OPGEN_SIMD=avx2 OPGEN_SIMD=go OPGEN_JIT=off; do env $$v $(GO) run ./cmd/opconform -kernels formula $(CASES) || exit 1; done
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
 	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
 

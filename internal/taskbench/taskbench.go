@@ -10,8 +10,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/opgen/opgen/internal/pages"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -92,7 +94,7 @@ func (u *Use) drawn(o task.Operand, bound int, bounded bool) []byte {
 	if !bounded {
 		bound = 2
 	}
-	data := make([]byte, o.Bytes())
+	data := pages.Bytes(o.Bytes(), plan.Align)
 	for i := 0; i < len(data); i += o.Type.Size() {
 		switch o.Type {
 		case dtype.F32:
@@ -173,7 +175,7 @@ func (u *Use) scratch(slot int) []task.Buffer {
 	var out []task.Buffer
 	for _, o := range u.resolved.Operands(slot) {
 		for range u.workers {
-			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes())})
+			out = append(out, task.Buffer{Operand: o, Bytes: pages.Bytes(o.Bytes(), plan.Align)})
 		}
 	}
 	return out
@@ -184,10 +186,11 @@ func (s Step) Run() error {
 	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
 	n := min(s.workers, tiles)
 	if n == 1 {
-		return s.body.Run(&op.Ctx{}, s.grid.Whole())
+		return s.body.Run(&op.Ctx{Run: op.NextRun()}, s.grid.Whole())
 	}
 	var wait sync.WaitGroup
 	errs := make([]error, n)
+	number := op.NextRun()
 	for w := range n {
 		whole := s.grid.Whole()
 		spans := [][2]int{{tiles * w / n * s.grid.Grain, min(tiles*(w+1)/n*s.grid.Grain, s.grid.Over)}}
@@ -195,7 +198,7 @@ func (s Step) Run() error {
 			lo, hi := whole.Dim(d)
 			spans = append(spans, [2]int{lo, hi})
 		}
-		wait.Go(func() { errs[w] = s.body.Run(&op.Ctx{Worker: w}, op.Box(spans...)) })
+		wait.Go(func() { errs[w] = s.body.Run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...)) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)

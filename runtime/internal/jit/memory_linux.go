@@ -3,6 +3,7 @@
 package jit
 
 import (
+	"os"
 	"sync"
 	"unsafe"
 
@@ -21,8 +22,14 @@ var store struct {
 	failed          bool
 }
 
-// Available reports whether the system lets the program run code that it makes.
+// off is whether the environment variable OPGEN_JIT is off: then no code is made.
+var off = os.Getenv("OPGEN_JIT") == "off"
+
+// Available reports whether the system lets the program run code that it makes, and the environment variable OPGEN_JIT is not off.
 func Available() bool {
+	if off {
+		return false
+	}
 	store.Lock()
 	defer store.Unlock()
 	return reserve(0)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -17,6 +18,7 @@ type state[T simd.Float] struct {
 	mem  []block[T] // by tensor
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
+	key  blas.Key   // of the copies of factors that parts of this run share
 
 	arguments []jit.Arguments // of compiled loops
 	numbers   [mostNumbers]T  // of one of their operations
