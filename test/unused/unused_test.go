@@ -301,8 +301,8 @@ func markUses(fset *token.FileSet, p *packages.Package, symbols map[place]*symbo
 	}
 }
 
-// interfacesOf returns the interfaces that packages and their direct imports declare, and the interfaces without a name
-// that the packages use.
+// interfacesOf returns the interfaces that packages and their direct imports declare, the interfaces without a name that the packages use, and
+// those of fields of generic types with the arguments that the packages give.
 func interfacesOf(pkgs []*packages.Package) []*types.Interface {
 	out := []*types.Interface{types.Universe.Lookup("error").Type().Underlying().(*types.Interface)}
 	seen := map[string]bool{}
@@ -323,6 +323,19 @@ func interfacesOf(pkgs []*packages.Package) []*types.Interface {
 		for _, v := range p.TypesInfo.Types { // interfaces without a name
 			if it, ok := v.Type.(*types.Interface); ok && v.IsType() && it.IsMethodSet() && it.NumMethods() > 0 {
 				out = append(out, it)
+			}
+		}
+		for _, instance := range p.TypesInfo.Instances {
+			structure, ok := instance.Type.Underlying().(*types.Struct)
+			name := p.ID + " " + instance.Type.String() // packages and their tests have types of their own
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			for i := 0; ok && i < structure.NumFields(); i++ {
+				if it, ok := structure.Field(i).Type().Underlying().(*types.Interface); ok && it.IsMethodSet() && it.NumMethods() > 0 {
+					out = append(out, it)
+				}
 			}
 		}
 		add(p.Types)
