@@ -54,9 +54,9 @@ var reaches = map[string][]string{
 	"opgen":     {"runtime", "internal/version", "internal/nearest"},
 	"examples":  {"opgen", "generated", "runtime", "generate", "examples"},
 	"kernels":   {"kernels", "generated", "runtime"},
-	"generated": {"runtime", "kernels/equation", "kernels/fourier"},                                                                         // what specs name
-	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive"}, // names of attributes; formulas
-	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                    // the protocol of plug-ins
+	"generated": {"runtime", "kernels/equation", "kernels/fourier"},                                                                                           // what specs name
+	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/pages"}, // names of attributes; formulas; memory
+	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                      // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
 	"optest":    {"runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/opgen/opgen/internal/pages"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -92,7 +94,7 @@ func (u *Use) drawn(o task.Operand, bound int, bounded bool) []byte {
 	if !bounded {
 		bound = 2
 	}
-	data := make([]byte, o.Bytes())
+	data := pages.Bytes(o.Bytes(), plan.Align)
 	for i := 0; i < len(data); i += o.Type.Size() {
 		switch o.Type {
 		case dtype.F32:
@@ -173,7 +175,7 @@ func (u *Use) scratch(slot int) []task.Buffer {
 	var out []task.Buffer
 	for _, o := range u.resolved.Operands(slot) {
 		for range u.workers {
-			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, o.Bytes())})
+			out = append(out, task.Buffer{Operand: o, Bytes: pages.Bytes(o.Bytes(), plan.Align)})
 		}
 	}
 	return out
