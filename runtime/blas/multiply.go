@@ -13,8 +13,15 @@ import (
 const (
 	blockDepth = 256 // how many products are added up before they are added to c
 	blockRows  = 96
-	blockCols  = 512
+	blockCols  = 1024
 )
+
+// far is from which distance on, in bytes, rows of a tile are copied side by side: at most two of them have lines in one set of a cache that
+// holds 4096 bytes in each of its ways, and they lie on fewer pages.
+const far = 2048 + 1
+
+// line is how many bytes lie between rows of a copy of a, so that these are in different sets of a cache.
+const line = 64
 
 // few is up to how many rows of a are multiplied without a copy of b.
 const few = 24
@@ -60,6 +67,7 @@ type workspace[T dtype.Float] struct {
 	flip       bool // whether c is the transpose of the product
 
 	slivers []T // a copy of a block of b
+	block   []T // a copy of a block of a
 	edge    []T // a copy of the last rows of a
 	tile    []T // for tiles that reach beyond c
 }
@@ -92,11 +100,11 @@ func (w *workspace[T]) multiply(m, n, k int) {
 		for l := 0; l < k; l += blockDepth {
 			depth := min(blockDepth, k-l)
 			copied := w.tb || m > few
-			if copied {
+			if copied && m > blockRows {
 				w.copy(j, l, width, depth)
 			}
 			for i := 0; i < m; i += blockRows {
-				w.block(i, j, l, min(blockRows, m-i), width, depth, copied)
+				w.multiplyBlock(i, j, l, min(blockRows, m-i), width, depth, copied, m > blockRows)
 			}
 		}
 	}
@@ -134,8 +142,12 @@ func (w *workspace[T]) copySliver(to []T, cols, j, l, width, depth int) {
 	}
 }
 
-// block multiplies a block of a with one of b.
-func (w *workspace[T]) block(i, j, l, height, width, depth int, copied bool) {
+// multiplyBlock multiplies a block of a with one of b: with its copy, or with copies of its slivers, which are made one by one if a has one block.
+func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, copied, whole bool) {
+	a, row, col := w.a[i*w.row+l*w.col:], w.row, w.col
+	if width > 2*w.cols[0] && max(row, col)*dtype.Of[T]().Size() >= far {
+		a, row, col = w.copyRows(a, height, depth)
+	}
 	at := 0
 	for q := 0; q < width; {
 		place, cols := w.sliver(width - q)
@@ -143,9 +155,9 @@ func (w *workspace[T]) block(i, j, l, height, width, depth int, copied bool) {
 		var y []T
 		next := cols
 		switch {
-		case copied:
+		case copied && whole:
 			y = w.slivers[at : at+depth*cols]
-		case part == cols:
+		case !copied && part == cols:
 			y, next = w.b[l*w.ldb+j+q:], w.ldb
 		default:
 			w.slivers = room(w.slivers, depth*cols)
@@ -158,9 +170,9 @@ func (w *workspace[T]) block(i, j, l, height, width, depth int, copied bool) {
 				kind = 1
 			}
 			rows := min(w.rows[kind], height-p)
-			x, row, col := w.a[(i+p)*w.row+l*w.col:], w.row, w.col
+			x, row, col := a[p*row:], row, col
 			if rows < w.rows[kind] {
-				x, row, col = w.lastRows(x, rows, w.rows[kind], depth), 1, w.rows[kind]
+				x, row, col = w.lastRows(x, row, col, rows, w.rows[kind], depth), 1, w.rows[kind]
 			}
 			w.put(kind, place, i+p, j+q, rows, part, x, row, col, y, next, depth, l > 0)
 			p += rows
@@ -169,15 +181,29 @@ func (w *workspace[T]) block(i, j, l, height, width, depth int, copied bool) {
 	}
 }
 
+// copyRows copies a block of a by rows, and returns how far rows and columns of the copy lie apart.
+func (w *workspace[T]) copyRows(x []T, height, depth int) (block []T, row, col int) {
+	ld := depth + line/dtype.Of[T]().Size()
+	w.block = room(w.block, height*ld)
+	if w.col != 1 {
+		simd.Transpose(w.block, ld, x, w.col, depth, height)
+		return w.block, ld, 1
+	}
+	for p := range height {
+		copy(w.block[p*ld:p*ld+depth], x[p*w.row:])
+	}
+	return w.block, ld, 1
+}
+
 // lastRows copies rows of a, by columns, with zeros below.
-func (w *workspace[T]) lastRows(x []T, rows, all, depth int) []T {
+func (w *workspace[T]) lastRows(x []T, row, col, rows, all, depth int) []T {
 	w.edge = room(w.edge, all*depth)
 	for l := range depth {
 		to := w.edge[l*all : (l+1)*all]
 		for i := range all {
 			to[i] = 0
 			if i < rows {
-				to[i] = x[i*w.row+l*w.col]
+				to[i] = x[i*row+l*col]
 			}
 		}
 	}

@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"sync"
+	"unsafe"
 
+	"github.com/opgen/opgen/internal/pages"
 	"github.com/opgen/opgen/runtime/blas"
+	"github.com/opgen/opgen/runtime/plan"
 )
 
 // product measures a product of square matrices beside OpenBLAS. The workers share the rows.
@@ -23,7 +26,7 @@ func (b *bench) product(n int, double bool) (row, error) {
 }
 
 func multiply[T float32 | float64](n, workers int) func() error {
-	x, y, z := make([]T, n*n), make([]T, n*n), make([]T, n*n)
+	x, y, z := matrix[T](n), matrix[T](n), matrix[T](n)
 	for i := range x {
 		x[i], y[i] = T(i%7)/7, T(i%5)/5
 	}
@@ -40,4 +43,10 @@ func multiply[T float32 | float64](n, workers int) func() error {
 		wait.Wait()
 		return nil
 	}
+}
+
+// matrix returns a square matrix in memory as plans have it.
+func matrix[T float32 | float64](n int) []T {
+	data := pages.Bytes(int64(n*n)*int64(unsafe.Sizeof(T(0))), plan.Align)
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n*n)
 }

@@ -6763,31 +6763,46 @@ end:
 	RET
 
 // func tile6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x16Of32AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPS      (BX), Y12
@@ -6815,87 +6830,99 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y8, (AX)
-	VMOVUPS      Y9, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y10, (AX)
-	VMOVUPS      Y11, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y0, (R9)
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y7, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y8, (R9)
+	VMOVUPS      Y9, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y10, (R9)
+	VMOVUPS      Y11, 32(R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Y0, Y0
-	VMOVUPS Y0, (AX)
-	VADDPS  32(AX), Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y2, Y2
-	VMOVUPS Y2, (AX)
-	VADDPS  32(AX), Y3, Y3
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y4, Y4
-	VMOVUPS Y4, (AX)
-	VADDPS  32(AX), Y5, Y5
-	VMOVUPS Y5, 32(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y6, Y6
-	VMOVUPS Y6, (AX)
-	VADDPS  32(AX), Y7, Y7
-	VMOVUPS Y7, 32(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y8, Y8
-	VMOVUPS Y8, (AX)
-	VADDPS  32(AX), Y9, Y9
-	VMOVUPS Y9, 32(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y10, Y10
-	VMOVUPS Y10, (AX)
-	VADDPS  32(AX), Y11, Y11
-	VMOVUPS Y11, 32(AX)
-	ADDQ    CX, AX
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	VADDPS  32(R9), Y1, Y1
+	VMOVUPS Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	VADDPS  32(R9), Y3, Y3
+	VMOVUPS Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y4, Y4
+	VMOVUPS Y4, (R9)
+	VADDPS  32(R9), Y5, Y5
+	VMOVUPS Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y6, Y6
+	VMOVUPS Y6, (R9)
+	VADDPS  32(R9), Y7, Y7
+	VMOVUPS Y7, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y8, Y8
+	VMOVUPS Y8, (R9)
+	VADDPS  32(R9), Y9, Y9
+	VMOVUPS Y9, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y10, Y10
+	VMOVUPS Y10, (R9)
+	VADDPS  32(R9), Y11, Y11
+	VMOVUPS Y11, 32(R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
 // func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x8Of32AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPS      (BX), Y6
@@ -6916,65 +6943,69 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y5, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y3, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y4, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y5, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Y0, Y0
-	VMOVUPS Y0, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y1, Y1
-	VMOVUPS Y1, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y2, Y2
-	VMOVUPS Y2, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y3, Y3
-	VMOVUPS Y3, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y4, Y4
-	VMOVUPS Y4, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y5, Y5
-	VMOVUPS Y5, (AX)
-	ADDQ    CX, AX
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y1, Y1
+	VMOVUPS Y1, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y3, Y3
+	VMOVUPS Y3, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y4, Y4
+	VMOVUPS Y4, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y5, Y5
+	VMOVUPS Y5, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
 // func tile2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x16Of32AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
 
 loop:
 	VMOVUPS      (BX), Y4
@@ -6989,49 +7020,53 @@ loop:
 	ADDQ         CX, DI
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y1, 32(R8)
+	ADDQ         R9, R8
+	VMOVUPS      Y2, (R8)
+	VMOVUPS      Y3, 32(R8)
+	ADDQ         R9, R8
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Y0, Y0
-	VMOVUPS Y0, (AX)
-	VADDPS  32(AX), Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y2, Y2
-	VMOVUPS Y2, (AX)
-	VADDPS  32(AX), Y3, Y3
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
+	VADDPS  (R8), Y0, Y0
+	VMOVUPS Y0, (R8)
+	VADDPS  32(R8), Y1, Y1
+	VMOVUPS Y1, 32(R8)
+	ADDQ    R9, R8
+	VADDPS  (R8), Y2, Y2
+	VMOVUPS Y2, (R8)
+	VADDPS  32(R8), Y3, Y3
+	VMOVUPS Y3, 32(R8)
+	ADDQ    R9, R8
 	VZEROUPPER
 	RET
 
 // func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x8Of32AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
 
 loop:
 	VMOVUPS      (BX), Y2
@@ -7043,26 +7078,23 @@ loop:
 	ADDQ         CX, DI
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y0, (R8)
+	ADDQ         R9, R8
+	VMOVUPS      Y1, (R8)
+	ADDQ         R9, R8
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Y0, Y0
-	VMOVUPS Y0, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Y1, Y1
-	VMOVUPS Y1, (AX)
-	ADDQ    CX, AX
+	VADDPS  (R8), Y0, Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    R9, R8
+	VADDPS  (R8), Y1, Y1
+	VMOVUPS Y1, (R8)
+	ADDQ    R9, R8
 	VZEROUPPER
 	RET
 
@@ -14460,31 +14492,46 @@ TEXT ·minLanes64AVX2(SB), NOSPLIT, $0-16
 	RET
 
 // func tile6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x8Of64AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPD      (BX), Y12
@@ -14512,87 +14559,99 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y6, (AX)
-	VMOVUPD      Y7, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y8, (AX)
-	VMOVUPD      Y9, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y10, (AX)
-	VMOVUPD      Y11, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPD      Y0, (R9)
+	VMOVUPD      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	VMOVUPD      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y4, (R9)
+	VMOVUPD      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y6, (R9)
+	VMOVUPD      Y7, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y8, (R9)
+	VMOVUPD      Y9, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y10, (R9)
+	VMOVUPD      Y11, 32(R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Y0, Y0
-	VMOVUPD Y0, (AX)
-	VADDPD  32(AX), Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y2, Y2
-	VMOVUPD Y2, (AX)
-	VADDPD  32(AX), Y3, Y3
-	VMOVUPD Y3, 32(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y4, Y4
-	VMOVUPD Y4, (AX)
-	VADDPD  32(AX), Y5, Y5
-	VMOVUPD Y5, 32(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y6, Y6
-	VMOVUPD Y6, (AX)
-	VADDPD  32(AX), Y7, Y7
-	VMOVUPD Y7, 32(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y8, Y8
-	VMOVUPD Y8, (AX)
-	VADDPD  32(AX), Y9, Y9
-	VMOVUPD Y9, 32(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y10, Y10
-	VMOVUPD Y10, (AX)
-	VADDPD  32(AX), Y11, Y11
-	VMOVUPD Y11, 32(AX)
-	ADDQ    CX, AX
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	VADDPD  32(R9), Y1, Y1
+	VMOVUPD Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	VADDPD  32(R9), Y3, Y3
+	VMOVUPD Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y4, Y4
+	VMOVUPD Y4, (R9)
+	VADDPD  32(R9), Y5, Y5
+	VMOVUPD Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y6, Y6
+	VMOVUPD Y6, (R9)
+	VADDPD  32(R9), Y7, Y7
+	VMOVUPD Y7, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y8, Y8
+	VMOVUPD Y8, (R9)
+	VADDPD  32(R9), Y9, Y9
+	VMOVUPD Y9, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y10, Y10
+	VMOVUPD Y10, (R9)
+	VADDPD  32(R9), Y11, Y11
+	VMOVUPD Y11, 32(R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
 // func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x4Of64AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPD      (BX), Y6
@@ -14613,65 +14672,69 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y3, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y4, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y5, (AX)
-	ADDQ         CX, AX
+	VMOVUPD      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y3, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y4, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y5, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Y0, Y0
-	VMOVUPD Y0, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y1, Y1
-	VMOVUPD Y1, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y2, Y2
-	VMOVUPD Y2, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y3, Y3
-	VMOVUPD Y3, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y4, Y4
-	VMOVUPD Y4, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y5, Y5
-	VMOVUPD Y5, (AX)
-	ADDQ    CX, AX
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y1, Y1
+	VMOVUPD Y1, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y3, Y3
+	VMOVUPD Y3, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y4, Y4
+	VMOVUPD Y4, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y5, Y5
+	VMOVUPD Y5, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
 // func tile2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x8Of64AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x03, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
 
 loop:
 	VMOVUPD      (BX), Y4
@@ -14686,49 +14749,53 @@ loop:
 	ADDQ         CX, DI
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	ADDQ         R9, R8
+	VMOVUPD      Y2, (R8)
+	VMOVUPD      Y3, 32(R8)
+	ADDQ         R9, R8
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Y0, Y0
-	VMOVUPD Y0, (AX)
-	VADDPD  32(AX), Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y2, Y2
-	VMOVUPD Y2, (AX)
-	VADDPD  32(AX), Y3, Y3
-	VMOVUPD Y3, 32(AX)
-	ADDQ    CX, AX
+	VADDPD  (R8), Y0, Y0
+	VMOVUPD Y0, (R8)
+	VADDPD  32(R8), Y1, Y1
+	VMOVUPD Y1, 32(R8)
+	ADDQ    R9, R8
+	VADDPD  (R8), Y2, Y2
+	VMOVUPD Y2, (R8)
+	VADDPD  32(R8), Y3, Y3
+	VMOVUPD Y3, 32(R8)
+	ADDQ    R9, R8
 	VZEROUPPER
 	RET
 
 // func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x4Of64AVX2(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x03, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
 
 loop:
 	VMOVUPD      (BX), Y2
@@ -14740,26 +14807,23 @@ loop:
 	ADDQ         CX, DI
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Y0, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y1, (AX)
-	ADDQ         CX, AX
+	VMOVUPD      Y0, (R8)
+	ADDQ         R9, R8
+	VMOVUPD      Y1, (R8)
+	ADDQ         R9, R8
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Y0, Y0
-	VMOVUPD Y0, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Y1, Y1
-	VMOVUPD Y1, (AX)
-	ADDQ    CX, AX
+	VADDPD  (R8), Y0, Y0
+	VMOVUPD Y0, (R8)
+	ADDQ    R9, R8
+	VADDPD  (R8), Y1, Y1
+	VMOVUPD Y1, (R8)
+	ADDQ    R9, R8
 	VZEROUPPER
 	RET
 

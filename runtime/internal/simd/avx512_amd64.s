@@ -6864,47 +6864,86 @@ end:
 	RET
 
 // func tile12x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile12x32Of32AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	LEAQ   (R8)(AX*2), R9
-	ADDQ   AX, R9
-	LEAQ   (R9)(AX*2), R10
-	ADDQ   AX, R10
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	VXORPS Z20, Z20, Z20
-	VXORPS Z21, Z21, Z21
-	VXORPS Z22, Z22, Z22
-	VXORPS Z23, Z23, Z23
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	LEAQ       (R8)(AX*2), R9
+	ADDQ       AX, R9
+	LEAQ       (R9)(AX*2), R10
+	ADDQ       AX, R10
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	MOVQ       z_base+0(FP), R11
+	MOVQ       ld+24(FP), R12
+	SHLQ       $0x02, R12
+	MOVQ       R11, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
 
 loop:
 	VMOVUPS      (BX), Z24
@@ -6952,145 +6991,169 @@ loop:
 	ADDQ         CX, R10
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, (AX)
-	VMOVUPS      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, (AX)
-	VMOVUPS      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, (AX)
-	VMOVUPS      Z15, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, (AX)
-	VMOVUPS      Z17, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, (AX)
-	VMOVUPS      Z19, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z20, (AX)
-	VMOVUPS      Z21, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z22, (AX)
-	VMOVUPS      Z23, 64(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z0, (R11)
+	VMOVUPS      Z1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z2, (R11)
+	VMOVUPS      Z3, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z4, (R11)
+	VMOVUPS      Z5, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z8, (R11)
+	VMOVUPS      Z9, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z12, (R11)
+	VMOVUPS      Z13, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z14, (R11)
+	VMOVUPS      Z15, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z16, (R11)
+	VMOVUPS      Z17, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z18, (R11)
+	VMOVUPS      Z19, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z20, (R11)
+	VMOVUPS      Z21, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z22, (R11)
+	VMOVUPS      Z23, 64(R11)
+	ADDQ         R12, R11
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Z0, Z0
-	VMOVUPS Z0, (AX)
-	VADDPS  64(AX), Z1, Z1
-	VMOVUPS Z1, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z2, Z2
-	VMOVUPS Z2, (AX)
-	VADDPS  64(AX), Z3, Z3
-	VMOVUPS Z3, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z4, Z4
-	VMOVUPS Z4, (AX)
-	VADDPS  64(AX), Z5, Z5
-	VMOVUPS Z5, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z6, Z6
-	VMOVUPS Z6, (AX)
-	VADDPS  64(AX), Z7, Z7
-	VMOVUPS Z7, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z8, Z8
-	VMOVUPS Z8, (AX)
-	VADDPS  64(AX), Z9, Z9
-	VMOVUPS Z9, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z10, Z10
-	VMOVUPS Z10, (AX)
-	VADDPS  64(AX), Z11, Z11
-	VMOVUPS Z11, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z12, Z12
-	VMOVUPS Z12, (AX)
-	VADDPS  64(AX), Z13, Z13
-	VMOVUPS Z13, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z14, Z14
-	VMOVUPS Z14, (AX)
-	VADDPS  64(AX), Z15, Z15
-	VMOVUPS Z15, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z16, Z16
-	VMOVUPS Z16, (AX)
-	VADDPS  64(AX), Z17, Z17
-	VMOVUPS Z17, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z18, Z18
-	VMOVUPS Z18, (AX)
-	VADDPS  64(AX), Z19, Z19
-	VMOVUPS Z19, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z20, Z20
-	VMOVUPS Z20, (AX)
-	VADDPS  64(AX), Z21, Z21
-	VMOVUPS Z21, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z22, Z22
-	VMOVUPS Z22, (AX)
-	VADDPS  64(AX), Z23, Z23
-	VMOVUPS Z23, 64(AX)
-	ADDQ    CX, AX
+	VADDPS  (R11), Z0, Z0
+	VMOVUPS Z0, (R11)
+	VADDPS  64(R11), Z1, Z1
+	VMOVUPS Z1, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z2, Z2
+	VMOVUPS Z2, (R11)
+	VADDPS  64(R11), Z3, Z3
+	VMOVUPS Z3, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z4, Z4
+	VMOVUPS Z4, (R11)
+	VADDPS  64(R11), Z5, Z5
+	VMOVUPS Z5, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z6, Z6
+	VMOVUPS Z6, (R11)
+	VADDPS  64(R11), Z7, Z7
+	VMOVUPS Z7, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z8, Z8
+	VMOVUPS Z8, (R11)
+	VADDPS  64(R11), Z9, Z9
+	VMOVUPS Z9, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z10, Z10
+	VMOVUPS Z10, (R11)
+	VADDPS  64(R11), Z11, Z11
+	VMOVUPS Z11, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z12, Z12
+	VMOVUPS Z12, (R11)
+	VADDPS  64(R11), Z13, Z13
+	VMOVUPS Z13, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z14, Z14
+	VMOVUPS Z14, (R11)
+	VADDPS  64(R11), Z15, Z15
+	VMOVUPS Z15, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z16, Z16
+	VMOVUPS Z16, (R11)
+	VADDPS  64(R11), Z17, Z17
+	VMOVUPS Z17, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z18, Z18
+	VMOVUPS Z18, (R11)
+	VADDPS  64(R11), Z19, Z19
+	VMOVUPS Z19, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z20, Z20
+	VMOVUPS Z20, (R11)
+	VADDPS  64(R11), Z21, Z21
+	VMOVUPS Z21, 64(R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z22, Z22
+	VMOVUPS Z22, (R11)
+	VADDPS  64(R11), Z23, Z23
+	VMOVUPS Z23, 64(R11)
+	ADDQ    R12, R11
 	VZEROUPPER
 	RET
 
 // func tile12x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile12x16Of32AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	LEAQ   (R8)(AX*2), R9
-	ADDQ   AX, R9
-	LEAQ   (R9)(AX*2), R10
-	ADDQ   AX, R10
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	LEAQ       (R8)(AX*2), R9
+	ADDQ       AX, R9
+	LEAQ       (R9)(AX*2), R10
+	ADDQ       AX, R10
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	MOVQ       z_base+0(FP), R11
+	MOVQ       ld+24(FP), R12
+	SHLQ       $0x02, R12
+	MOVQ       R11, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
 
 loop:
 	VMOVUPS      (BX), Z12
@@ -7125,101 +7188,113 @@ loop:
 	ADDQ         CX, R10
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Z0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z3, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z5, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z7, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z9, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z11, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z0, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z2, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z3, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z4, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z5, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z6, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z7, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z8, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z9, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z10, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z11, (R11)
+	ADDQ         R12, R11
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z1, Z1
-	VMOVUPS Z1, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z2, Z2
-	VMOVUPS Z2, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z3, Z3
-	VMOVUPS Z3, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z4, Z4
-	VMOVUPS Z4, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z5, Z5
-	VMOVUPS Z5, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z6, Z6
-	VMOVUPS Z6, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z7, Z7
-	VMOVUPS Z7, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z8, Z8
-	VMOVUPS Z8, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z9, Z9
-	VMOVUPS Z9, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z10, Z10
-	VMOVUPS Z10, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z11, Z11
-	VMOVUPS Z11, (AX)
-	ADDQ    CX, AX
+	VADDPS  (R11), Z0, Z0
+	VMOVUPS Z0, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z1, Z1
+	VMOVUPS Z1, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z2, Z2
+	VMOVUPS Z2, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z3, Z3
+	VMOVUPS Z3, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z4, Z4
+	VMOVUPS Z4, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z5, Z5
+	VMOVUPS Z5, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z6, Z6
+	VMOVUPS Z6, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z7, Z7
+	VMOVUPS Z7, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z8, Z8
+	VMOVUPS Z8, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z9, Z9
+	VMOVUPS Z9, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z10, Z10
+	VMOVUPS Z10, (R11)
+	ADDQ    R12, R11
+	VADDPS  (R11), Z11, Z11
+	VMOVUPS Z11, (R11)
+	ADDQ    R12, R11
 	VZEROUPPER
 	RET
 
 // func tile4x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile4x32Of32AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
 
 loop:
 	VMOVUPS      (BX), Z8
@@ -7241,69 +7316,77 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	VMOVUPS      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, (AX)
-	VMOVUPS      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z0, (R9)
+	VMOVUPS      Z1, 64(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Z2, (R9)
+	VMOVUPS      Z3, 64(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Z4, (R9)
+	VMOVUPS      Z5, 64(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Z6, (R9)
+	VMOVUPS      Z7, 64(R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Z0, Z0
-	VMOVUPS Z0, (AX)
-	VADDPS  64(AX), Z1, Z1
-	VMOVUPS Z1, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z2, Z2
-	VMOVUPS Z2, (AX)
-	VADDPS  64(AX), Z3, Z3
-	VMOVUPS Z3, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z4, Z4
-	VMOVUPS Z4, (AX)
-	VADDPS  64(AX), Z5, Z5
-	VMOVUPS Z5, 64(AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z6, Z6
-	VMOVUPS Z6, (AX)
-	VADDPS  64(AX), Z7, Z7
-	VMOVUPS Z7, 64(AX)
-	ADDQ    CX, AX
+	VADDPS  (R9), Z0, Z0
+	VMOVUPS Z0, (R9)
+	VADDPS  64(R9), Z1, Z1
+	VMOVUPS Z1, 64(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Z2, Z2
+	VMOVUPS Z2, (R9)
+	VADDPS  64(R9), Z3, Z3
+	VMOVUPS Z3, 64(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Z4, Z4
+	VMOVUPS Z4, (R9)
+	VADDPS  64(R9), Z5, Z5
+	VMOVUPS Z5, 64(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Z6, Z6
+	VMOVUPS Z6, (R9)
+	VADDPS  64(R9), Z7, Z7
+	VMOVUPS Z7, 64(R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
 // func tile4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile4x16Of32AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x02, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPS      (BX), Z4
@@ -7320,36 +7403,33 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Z0, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z1, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, (AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z3, (AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z0, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Z1, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Z2, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Z3, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (AX), Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z1, Z1
-	VMOVUPS Z1, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z2, Z2
-	VMOVUPS Z2, (AX)
-	ADDQ    CX, AX
-	VADDPS  (AX), Z3, Z3
-	VMOVUPS Z3, (AX)
-	ADDQ    CX, AX
+	VADDPS  (R9), Z0, Z0
+	VMOVUPS Z0, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Z1, Z1
+	VMOVUPS Z1, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Z2, Z2
+	VMOVUPS Z2, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Z3, Z3
+	VMOVUPS Z3, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
@@ -14711,47 +14791,86 @@ end:
 	RET
 
 // func tile12x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile12x16Of64AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	LEAQ   (R8)(AX*2), R9
-	ADDQ   AX, R9
-	LEAQ   (R9)(AX*2), R10
-	ADDQ   AX, R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	LEAQ       (R8)(AX*2), R9
+	ADDQ       AX, R9
+	LEAQ       (R9)(AX*2), R10
+	ADDQ       AX, R10
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	VXORPD     Z4, Z4, Z4
+	VXORPD     Z5, Z5, Z5
+	VXORPD     Z6, Z6, Z6
+	VXORPD     Z7, Z7, Z7
+	VXORPD     Z8, Z8, Z8
+	VXORPD     Z9, Z9, Z9
+	VXORPD     Z10, Z10, Z10
+	VXORPD     Z11, Z11, Z11
+	VXORPD     Z12, Z12, Z12
+	VXORPD     Z13, Z13, Z13
+	VXORPD     Z14, Z14, Z14
+	VXORPD     Z15, Z15, Z15
+	VXORPD     Z16, Z16, Z16
+	VXORPD     Z17, Z17, Z17
+	VXORPD     Z18, Z18, Z18
+	VXORPD     Z19, Z19, Z19
+	VXORPD     Z20, Z20, Z20
+	VXORPD     Z21, Z21, Z21
+	VXORPD     Z22, Z22, Z22
+	VXORPD     Z23, Z23, Z23
+	MOVQ       z_base+0(FP), R11
+	MOVQ       ld+24(FP), R12
+	SHLQ       $0x03, R12
+	MOVQ       R11, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 64(R13)
 
 loop:
 	VMOVUPD      (BX), Z24
@@ -14799,145 +14918,169 @@ loop:
 	ADDQ         CX, R10
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, (AX)
-	VMOVUPD      Z15, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, (AX)
-	VMOVUPD      Z17, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, (AX)
-	VMOVUPD      Z19, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z20, (AX)
-	VMOVUPD      Z21, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z22, (AX)
-	VMOVUPD      Z23, 64(AX)
-	ADDQ         CX, AX
+	VMOVUPD      Z0, (R11)
+	VMOVUPD      Z1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z2, (R11)
+	VMOVUPD      Z3, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z5, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z8, (R11)
+	VMOVUPD      Z9, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z12, (R11)
+	VMOVUPD      Z13, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z14, (R11)
+	VMOVUPD      Z15, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z16, (R11)
+	VMOVUPD      Z17, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z18, (R11)
+	VMOVUPD      Z19, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z20, (R11)
+	VMOVUPD      Z21, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z22, (R11)
+	VMOVUPD      Z23, 64(R11)
+	ADDQ         R12, R11
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Z0, Z0
-	VMOVUPD Z0, (AX)
-	VADDPD  64(AX), Z1, Z1
-	VMOVUPD Z1, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
-	VADDPD  64(AX), Z3, Z3
-	VMOVUPD Z3, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z4, Z4
-	VMOVUPD Z4, (AX)
-	VADDPD  64(AX), Z5, Z5
-	VMOVUPD Z5, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z6, Z6
-	VMOVUPD Z6, (AX)
-	VADDPD  64(AX), Z7, Z7
-	VMOVUPD Z7, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z8, Z8
-	VMOVUPD Z8, (AX)
-	VADDPD  64(AX), Z9, Z9
-	VMOVUPD Z9, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z10, Z10
-	VMOVUPD Z10, (AX)
-	VADDPD  64(AX), Z11, Z11
-	VMOVUPD Z11, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z12, Z12
-	VMOVUPD Z12, (AX)
-	VADDPD  64(AX), Z13, Z13
-	VMOVUPD Z13, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z14, Z14
-	VMOVUPD Z14, (AX)
-	VADDPD  64(AX), Z15, Z15
-	VMOVUPD Z15, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z16, Z16
-	VMOVUPD Z16, (AX)
-	VADDPD  64(AX), Z17, Z17
-	VMOVUPD Z17, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z18, Z18
-	VMOVUPD Z18, (AX)
-	VADDPD  64(AX), Z19, Z19
-	VMOVUPD Z19, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z20, Z20
-	VMOVUPD Z20, (AX)
-	VADDPD  64(AX), Z21, Z21
-	VMOVUPD Z21, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z22, Z22
-	VMOVUPD Z22, (AX)
-	VADDPD  64(AX), Z23, Z23
-	VMOVUPD Z23, 64(AX)
-	ADDQ    CX, AX
+	VADDPD  (R11), Z0, Z0
+	VMOVUPD Z0, (R11)
+	VADDPD  64(R11), Z1, Z1
+	VMOVUPD Z1, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z2, Z2
+	VMOVUPD Z2, (R11)
+	VADDPD  64(R11), Z3, Z3
+	VMOVUPD Z3, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z4, Z4
+	VMOVUPD Z4, (R11)
+	VADDPD  64(R11), Z5, Z5
+	VMOVUPD Z5, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z6, Z6
+	VMOVUPD Z6, (R11)
+	VADDPD  64(R11), Z7, Z7
+	VMOVUPD Z7, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z8, Z8
+	VMOVUPD Z8, (R11)
+	VADDPD  64(R11), Z9, Z9
+	VMOVUPD Z9, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z10, Z10
+	VMOVUPD Z10, (R11)
+	VADDPD  64(R11), Z11, Z11
+	VMOVUPD Z11, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z12, Z12
+	VMOVUPD Z12, (R11)
+	VADDPD  64(R11), Z13, Z13
+	VMOVUPD Z13, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z14, Z14
+	VMOVUPD Z14, (R11)
+	VADDPD  64(R11), Z15, Z15
+	VMOVUPD Z15, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z16, Z16
+	VMOVUPD Z16, (R11)
+	VADDPD  64(R11), Z17, Z17
+	VMOVUPD Z17, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z18, Z18
+	VMOVUPD Z18, (R11)
+	VADDPD  64(R11), Z19, Z19
+	VMOVUPD Z19, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z20, Z20
+	VMOVUPD Z20, (R11)
+	VADDPD  64(R11), Z21, Z21
+	VMOVUPD Z21, 64(R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z22, Z22
+	VMOVUPD Z22, (R11)
+	VADDPD  64(R11), Z23, Z23
+	VMOVUPD Z23, 64(R11)
+	ADDQ    R12, R11
 	VZEROUPPER
 	RET
 
 // func tile12x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile12x8Of64AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	LEAQ   (R8)(AX*2), R9
-	ADDQ   AX, R9
-	LEAQ   (R9)(AX*2), R10
-	ADDQ   AX, R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	LEAQ       (R8)(AX*2), R9
+	ADDQ       AX, R9
+	LEAQ       (R9)(AX*2), R10
+	ADDQ       AX, R10
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	VXORPD     Z4, Z4, Z4
+	VXORPD     Z5, Z5, Z5
+	VXORPD     Z6, Z6, Z6
+	VXORPD     Z7, Z7, Z7
+	VXORPD     Z8, Z8, Z8
+	VXORPD     Z9, Z9, Z9
+	VXORPD     Z10, Z10, Z10
+	VXORPD     Z11, Z11, Z11
+	MOVQ       z_base+0(FP), R11
+	MOVQ       ld+24(FP), R12
+	SHLQ       $0x03, R12
+	MOVQ       R11, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
+	ADDQ       R12, R13
+	PREFETCHT1 (R13)
 
 loop:
 	VMOVUPD      (BX), Z12
@@ -14972,101 +15115,113 @@ loop:
 	ADDQ         CX, R10
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Z0, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z3, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z5, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z7, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z9, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z11, (AX)
-	ADDQ         CX, AX
+	VMOVUPD      Z0, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z2, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z3, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z4, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z5, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z6, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z7, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z8, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z9, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z10, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z11, (R11)
+	ADDQ         R12, R11
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Z0, Z0
-	VMOVUPD Z0, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z1, Z1
-	VMOVUPD Z1, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z3, Z3
-	VMOVUPD Z3, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z4, Z4
-	VMOVUPD Z4, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z5, Z5
-	VMOVUPD Z5, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z6, Z6
-	VMOVUPD Z6, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z7, Z7
-	VMOVUPD Z7, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z8, Z8
-	VMOVUPD Z8, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z9, Z9
-	VMOVUPD Z9, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z10, Z10
-	VMOVUPD Z10, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z11, Z11
-	VMOVUPD Z11, (AX)
-	ADDQ    CX, AX
+	VADDPD  (R11), Z0, Z0
+	VMOVUPD Z0, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z1, Z1
+	VMOVUPD Z1, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z2, Z2
+	VMOVUPD Z2, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z3, Z3
+	VMOVUPD Z3, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z4, Z4
+	VMOVUPD Z4, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z5, Z5
+	VMOVUPD Z5, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z6, Z6
+	VMOVUPD Z6, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z7, Z7
+	VMOVUPD Z7, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z8, Z8
+	VMOVUPD Z8, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z9, Z9
+	VMOVUPD Z9, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z10, Z10
+	VMOVUPD Z10, (R11)
+	ADDQ    R12, R11
+	VADDPD  (R11), Z11, Z11
+	VMOVUPD Z11, (R11)
+	ADDQ    R12, R11
 	VZEROUPPER
 	RET
 
 // func tile4x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile4x16Of64AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	VXORPD     Z4, Z4, Z4
+	VXORPD     Z5, Z5, Z5
+	VXORPD     Z6, Z6, Z6
+	VXORPD     Z7, Z7, Z7
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
 
 loop:
 	VMOVUPD      (BX), Z8
@@ -15088,69 +15243,77 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
+	VMOVUPD      Z0, (R9)
+	VMOVUPD      Z1, 64(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Z2, (R9)
+	VMOVUPD      Z3, 64(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Z4, (R9)
+	VMOVUPD      Z5, 64(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Z6, (R9)
+	VMOVUPD      Z7, 64(R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Z0, Z0
-	VMOVUPD Z0, (AX)
-	VADDPD  64(AX), Z1, Z1
-	VMOVUPD Z1, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
-	VADDPD  64(AX), Z3, Z3
-	VMOVUPD Z3, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z4, Z4
-	VMOVUPD Z4, (AX)
-	VADDPD  64(AX), Z5, Z5
-	VMOVUPD Z5, 64(AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z6, Z6
-	VMOVUPD Z6, (AX)
-	VADDPD  64(AX), Z7, Z7
-	VMOVUPD Z7, 64(AX)
-	ADDQ    CX, AX
+	VADDPD  (R9), Z0, Z0
+	VMOVUPD Z0, (R9)
+	VADDPD  64(R9), Z1, Z1
+	VMOVUPD Z1, 64(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Z2, Z2
+	VMOVUPD Z2, (R9)
+	VADDPD  64(R9), Z3, Z3
+	VMOVUPD Z3, 64(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Z4, Z4
+	VMOVUPD Z4, (R9)
+	VADDPD  64(R9), Z5, Z5
+	VMOVUPD Z5, 64(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Z6, Z6
+	VMOVUPD Z6, (R9)
+	VADDPD  64(R9), Z7, Z7
+	VMOVUPD Z7, 64(R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
 // func tile4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tile4x8Of64AVX512(SB), NOSPLIT, $0-113
-	MOVQ   row+56(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   col+64(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   next+96(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   y_base+72(FP), BX
-	MOVQ   k+104(FP), SI
-	MOVQ   x_base+32(FP), DI
-	LEAQ   (DI)(AX*2), R8
-	ADDQ   AX, R8
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPD      (BX), Z4
@@ -15167,36 +15330,33 @@ loop:
 	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
-	MOVQ         z_base+0(FP), AX
-	MOVQ         ld+24(FP), CX
-	SHLQ         $0x03, CX
-	MOVB         more+112(FP), DL
-	TESTB        DL, DL
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Z0, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z1, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z3, (AX)
-	ADDQ         CX, AX
+	VMOVUPD      Z0, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Z1, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Z2, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Z3, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (AX), Z0, Z0
-	VMOVUPD Z0, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z1, Z1
-	VMOVUPD Z1, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
-	ADDQ    CX, AX
-	VADDPD  (AX), Z3, Z3
-	VMOVUPD Z3, (AX)
-	ADDQ    CX, AX
+	VADDPD  (R9), Z0, Z0
+	VMOVUPD Z0, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Z1, Z1
+	VMOVUPD Z1, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Z2, Z2
+	VMOVUPD Z2, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Z3, Z3
+	VMOVUPD Z3, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
