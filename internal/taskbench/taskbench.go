@@ -186,10 +186,11 @@ func (s Step) Run() error {
 	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
 	n := min(s.workers, tiles)
 	if n == 1 {
-		return s.body.Run(&op.Ctx{}, s.grid.Whole())
+		return s.body.Run(&op.Ctx{Run: op.NextRun()}, s.grid.Whole())
 	}
 	var wait sync.WaitGroup
 	errs := make([]error, n)
+	number := op.NextRun()
 	for w := range n {
 		whole := s.grid.Whole()
 		spans := [][2]int{{tiles * w / n * s.grid.Grain, min(tiles*(w+1)/n*s.grid.Grain, s.grid.Over)}}
@@ -197,7 +198,7 @@ func (s Step) Run() error {
 			lo, hi := whole.Dim(d)
 			spans = append(spans, [2]int{lo, hi})
 		}
-		wait.Go(func() { errs[w] = s.body.Run(&op.Ctx{Worker: w}, op.Box(spans...)) })
+		wait.Go(func() { errs[w] = s.body.Run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...)) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)

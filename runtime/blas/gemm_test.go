@@ -77,6 +77,47 @@ func TestGemm(t *testing.T) {
 	}
 }
 
+// TestMultiplyShared multiplies ranges of rows by factors that they have in common, in two tasks and several runs with other elements. A result has
+// the bits of a product of its own.
+func TestMultiplyShared(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const m, n, k = 130, 1100, 300
+	a, b := random(r, m*k), make([][]float64, 6)
+	for run := uint64(1); run < 4; run++ {
+		for i := range b {
+			b[i] = random(r, n*k)
+		}
+		for _, rows := range []int{10, 30, 110} {
+			for lo := 0; lo < m; lo += rows {
+				height := min(rows, m-lo)
+				for task := range uint64(2) {
+					for i := range b { // more factors than are kept
+						ldb, tb := n, i%2 == 1
+						if tb {
+							ldb = k
+						}
+						got, want := make([]float64, height*n), make([]float64, height*n)
+						MultiplyShared(Key{task, run, i, 7}, got, n, a[lo*k:], k, false, b[i], ldb, tb, height, n, k, false)
+						Multiply(want, n, a[lo*k:], k, false, b[i], ldb, tb, height, n, k, false)
+						if !slices.Equal(got, want) {
+							t.Fatalf("run %d, %d rows from %d on, task %d, factor %d: the product is another one", run, height, lo, task, i)
+						}
+					}
+				}
+			}
+		}
+	}
+	// Without a run, nothing is kept.
+	got, want := make([]float64, 8*n), make([]float64, 8*n)
+	for i := range b {
+		MultiplyShared(Key{Task: 1}, got, n, a, k, false, b[i], n, false, 8, n, k, false)
+		Multiply(want, n, a, k, false, b[i], n, false, 8, n, k, false)
+		if !slices.Equal(got, want) {
+			t.Fatalf("factor %d: the product is another one", i)
+		}
+	}
+}
+
 // TestMultiply compares products of all layouts with sums in the order that the package states, bit by bit.
 func TestMultiply(t *testing.T) {
 	t.Run("float32", func(t *testing.T) {

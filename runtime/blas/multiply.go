@@ -33,6 +33,18 @@ const flipped = 8
 // Multiply stores the product of a and b in c, or adds it to c. a is m x k and b is k x n; both are stored by rows, of
 // lda and ldb elements from one to the next, or by columns if ta and tb say so. c is m x n, by rows.
 func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, add bool) {
+	MultiplyShared(Key{}, c, ldc, a, lda, ta, b, ldb, tb, m, n, k, add)
+}
+
+// Key names a factor b that several products have in common: an element of a tensor with which it begins, and the task and the run that read
+// it. Products with the same key, which is not zero, must have the same elements of b. A copy of b then serves several of them.
+type Key struct {
+	Task, Run      uint64
+	Tensor, Offset int
+}
+
+// MultiplyShared is Multiply for products with a factor b in common. The result is the same.
+func MultiplyShared[T dtype.Float](key Key, c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, add bool) {
 	if k == 0 || m == 0 || n == 0 {
 		for i := 0; !add && i < m; i++ {
 			clear(c[i*ldc : i*ldc+n])
@@ -43,7 +55,11 @@ func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb
 	defer workspaces[T]().Put(w)
 	w.rows, w.cols = simd.TileSizes[T]()
 	w.c, w.ldc, w.add = c, ldc, add
-	w.flip = tb && m <= w.cols[1] && n > m && k > flipped*m
+	w.shared = nil
+	if key.Run > 0 && k*n*dtype.Of[T]().Size() <= most {
+		w.shared = w.find(factor{key, n, k, ldb, tb})
+	}
+	w.flip = w.shared == nil && tb && m <= w.cols[1] && n > m && k > flipped*m
 	if w.flip { // the transpose of the product, from the rows of b, so that b needs no copy
 		a, b, lda, ldb, ta, tb, m, n = b, a, ldb, lda, !tb, !ta, n, m
 	}
@@ -51,6 +67,45 @@ func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb
 	w.row, w.col = steps(lda, ta)
 	w.multiply(m, n, k)
 	w.a, w.b, w.c = nil, nil, nil
+}
+
+// most is of how many bytes at most a factor is copied as a whole for other products.
+const most = 8 << 20
+
+// factor is a factor b of products that have it in common.
+type factor struct {
+	Key
+	n, k, ldb int
+	tb        bool
+}
+
+// shared is a copy of a factor: its blocks, in the order in which they are used.
+type shared[T dtype.Float] struct {
+	factor
+	made    bool
+	slivers []T
+}
+
+// find returns the copy of a factor, or room for one. Copies that other tasks or runs had are given up.
+func (w *workspace[T]) find(f factor) *shared[T] {
+	var out *shared[T]
+	for i := range w.copies {
+		s := &w.copies[i]
+		if s.factor == f {
+			return s
+		}
+		if out == nil && (s.Task != f.Task || s.Run != f.Run) {
+			out = s
+		}
+	}
+	if out != nil {
+		cols := 0
+		for j := 0; j < f.n; j += blockCols {
+			cols += w.padded(min(blockCols, f.n-j))
+		}
+		out.factor, out.made, out.slivers = f, false, room(out.slivers, f.k*cols)
+	}
+	return out
 }
 
 // workspace is a product that is being computed, with memory for it.
@@ -66,10 +121,13 @@ type workspace[T dtype.Float] struct {
 	add        bool
 	flip       bool // whether c is the transpose of the product
 
-	slivers []T // a copy of a block of b
-	block   []T // a copy of a block of a
-	edge    []T // a copy of the last rows of a
-	tile    []T // for tiles that reach beyond c
+	shared  *shared[T]   // a copy of b for several products, or nil
+	copies  [4]shared[T] // of factors of the last task
+	y       []T          // the copy of a block of b that is used
+	slivers []T          // memory for a copy of a block of b
+	block   []T          // a copy of a block of a
+	edge    []T          // a copy of the last rows of a
+	tile    []T          // for tiles that reach beyond c
 }
 
 var (
@@ -94,20 +152,57 @@ func room[T dtype.Float](x []T, n int) []T {
 }
 
 func (w *workspace[T]) multiply(m, n, k int) {
+	at := 0 // how much of the shared copy is used
 	w.tile = room(w.tile, w.rows[0]*w.cols[0])
 	for j := 0; j < n; j += blockCols {
 		width := min(blockCols, n-j)
 		for l := 0; l < k; l += blockDepth {
 			depth := min(blockDepth, k-l)
-			copied := w.tb || m > few
-			if copied && m > blockRows {
+			way := oneByOne
+			switch {
+			case w.shared != nil:
+				n := depth * w.padded(width)
+				w.y = w.shared.slivers[at : at+n]
+				at += n
+				if !w.shared.made {
+					w.copy(j, l, width, depth)
+				}
+				way = copied
+			case !w.tb && m <= few:
+				way = inPlace
+			case m > blockRows:
+				w.slivers = room(w.slivers, depth*w.padded(width))
+				w.y = w.slivers
 				w.copy(j, l, width, depth)
+				way = copied
 			}
 			for i := 0; i < m; i += blockRows {
-				w.multiplyBlock(i, j, l, min(blockRows, m-i), width, depth, copied, m > blockRows)
+				w.multiplyBlock(i, j, l, min(blockRows, m-i), width, depth, way)
 			}
 		}
 	}
+	if w.shared != nil {
+		w.shared.made = true
+	}
+}
+
+// way says from where slivers of b are read.
+type way int
+
+const (
+	copied   way = iota // from the copy of the block
+	oneByOne            // from a copy of each sliver, which is made when it is used
+	inPlace             // from b, but for those that reach beyond it
+)
+
+// padded returns how many columns the slivers of a block have together.
+func (w *workspace[T]) padded(width int) int {
+	whole := width / w.cols[0] * w.cols[0]
+	if width > whole {
+		_, cols := w.sliver(width - whole)
+		whole += cols
+	}
+	return whole
 }
 
 // sliver returns how many columns the tiles of a sliver have, of which n are left.
@@ -120,11 +215,10 @@ func (w *workspace[T]) sliver(n int) (place, cols int) {
 
 // copy copies a block of b by slivers. What lies beyond b is 0.
 func (w *workspace[T]) copy(j, l, width, depth int) {
-	w.slivers = room(w.slivers, depth*(width+w.cols[0]))
 	at := 0
 	for q := 0; q < width; {
 		_, cols := w.sliver(width - q)
-		w.copySliver(w.slivers[at:at+depth*cols], cols, j+q, l, min(cols, width-q), depth)
+		w.copySliver(w.y[at:at+depth*cols], cols, j+q, l, min(cols, width-q), depth)
 		at, q = at+depth*cols, q+cols
 	}
 }
@@ -142,8 +236,8 @@ func (w *workspace[T]) copySliver(to []T, cols, j, l, width, depth int) {
 	}
 }
 
-// multiplyBlock multiplies a block of a with one of b: with its copy, or with copies of its slivers, which are made one by one if a has one block.
-func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, copied, whole bool) {
+// multiplyBlock multiplies a block of a with one of b.
+func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way) {
 	a, row, col := w.a[i*w.row+l*w.col:], w.row, w.col
 	if width > 2*w.cols[0] && max(row, col)*dtype.Of[T]().Size() >= far {
 		a, row, col = w.copyRows(a, height, depth)
@@ -155,9 +249,9 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, copied, 
 		var y []T
 		next := cols
 		switch {
-		case copied && whole:
-			y = w.slivers[at : at+depth*cols]
-		case !copied && part == cols:
+		case from == copied:
+			y = w.y[at : at+depth*cols]
+		case from == inPlace && part == cols:
 			y, next = w.b[l*w.ldb+j+q:], w.ldb
 		default:
 			w.slivers = room(w.slivers, depth*cols)

@@ -567,7 +567,7 @@ func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
 		}
 	}
 	for g := b.from; g < b.to; g++ {
-		if err := b.run.Run(g, ctx.Step, lo, hi, total); err != nil {
+		if err := b.run.Run(g, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
 			return mistake(b.operator, err.Error())
 		}
 	}

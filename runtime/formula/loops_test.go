@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/loops"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // extentsOfTests cross the ends of strips and of blocks of sums, and make strips of either index.
@@ -320,9 +321,10 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 		return nil
 	}
 	run := code.Bind(memory)
+	at := loops.Time{Run: op.NextRun()}
 	for g := range code.Groups() {
 		for i := range 3 { // in parts
-			if err := run.Run(g, 0, i, i+1, 3); err != nil {
+			if err := run.Run(g, at, i, i+1, 3); err != nil {
 				t.Fatal(err)
 			}
 		}

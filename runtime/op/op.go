@@ -2,7 +2,10 @@
 // step of the run. It also defines the error that a kernel returns.
 package op
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Error is a misuse of an operator: which operator, task and slot, what was expected and what came.
 type Error struct {
@@ -98,7 +101,15 @@ type Ctx struct {
 	Worker int
 	// Step counts the runs of the plan so far: the training iteration, from 0.
 	Step uint64
+	// Run is the number of the run, as NextRun gives it: what a task reads is the same for all ranges of one run. It is 0 where ranges
+	// do not say to which run they belong.
+	Run uint64
 }
+
+var runs atomic.Uint64
+
+// NextRun returns the number of a run, which no other run of the process has.
+func NextRun() uint64 { return runs.Add(1) }
 
 // Body is a step of a task with its kernel and arguments bound, ready to run.
 type Body interface {

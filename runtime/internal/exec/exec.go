@@ -282,8 +282,9 @@ func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 	prog.reset()
 	j := &p.job
 	j.program, j.done, j.err = prog, ctx.Done(), nil
+	number := op.NextRun()
 	for w, c := range j.ctx {
-		c.Worker, c.Step = w, step // bodies may have changed them
+		c.Worker, c.Step, c.Run = w, step, number // bodies may have changed them
 	}
 	j.abort.Store(false)
 	p.runJob()

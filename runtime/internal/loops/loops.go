@@ -40,10 +40,14 @@ type Code interface {
 // Runner is code that can be run.
 type Runner interface {
 	// Run runs a part of a group: the share from lo to hi of total parts of equal size. Parts may run at the same time.
-	// step is the number of the training step. The error tells of an element that lies outside its tensor, or of a
+	// The error tells of an element that lies outside its tensor, or of a
 	// division of an integer by 0.
-	Run(group int, step uint64, lo, hi, total int) error
+	Run(group int, at Time, lo, hi, total int) error
 }
+
+// Time says when a part of a group runs: the number of the training step, and that of the run within the process, or 0. The parts of one run
+// read the same inputs.
+type Time struct{ Step, Run uint64 }
 
 // Options say how statements are grouped.
 type Options struct {
@@ -136,6 +140,7 @@ type compiler[T simd.Float] struct {
 	options Options
 
 	users map[int]map[*bundle]bool // the bundles that use a tensor
+	given map[int]bool             // the tensors whose memory statements write
 
 	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
@@ -156,6 +161,10 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	}
 	c.tensors = z.tensors
 	c.complete(z.out)
+	c.given = map[int]bool{}
+	for _, s := range z.out {
+		c.given[c.tensors[s.target].Memory] = true
+	}
 	for i, t := range c.tensors {
 		if !slices.Contains(types, t.Type) {
 			return nil, fmt.Errorf("want elements of one of the types %v, got %v of %s", types, t.Type, p.Tensors[i].Name)
@@ -244,7 +253,7 @@ func (c *code[T]) Work(group int) int { return c.groups[group].work }
 func (c *code[T]) Total(group int) int { return c.groups[group].total }
 
 func (c *code[T]) Bind(memory [][]byte) Runner {
-	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors))}
+	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors)), number: runners.Add(1)}
 	for i, t := range c.tensors {
 		switch {
 		case t.Memory != i:

@@ -131,7 +131,7 @@ func TestPast(t *testing.T) {
 		}
 		r := out.Bind(memory).(*runner[float32])
 		for i := range c.parts {
-			if err := r.Run(0, 0, i, i+1, c.parts); err != nil {
+			if err := r.Run(0, Time{}, i, i+1, c.parts); err != nil {
 				t.Fatal(err)
 			}
 			if got := r.spare.Load().past; got != c.want {

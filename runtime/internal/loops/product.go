@@ -85,6 +85,7 @@ type matrices[T simd.Float] struct {
 	a, b, left func(*state[T]) int
 	tensors    [3]int
 	n, k       int
+	all        int // how many rows all parts have together if they have b in common, and 0 otherwise
 	lda, ldb   int
 	ldc        int
 	ta, tb     bool
@@ -144,6 +145,10 @@ func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	}
 	outer := slices.DeleteFunc(slices.Clone(free), func(v *term.Variable) bool { return v == n || v == m })
 	u.outer = k.loops(outer, nil)
+	once := len(r.Vars) == 1 && !slices.ContainsFunc(outer, func(v *term.Variable) bool { return b.factor(v) != 0 })
+	if once && u.rows.lead && !k.given[k.tensors[p.b.Tensor].Memory] {
+		u.all = extent(m)
+	}
 	u.sums = k.loops(r.Vars, sum)
 	return u
 }
@@ -180,7 +185,12 @@ func (u *matrices[T]) multiply(s *state[T], m int) {
 	done := false
 	u.sums.each(s, 0, 0, 0, func(s *state[T]) {
 		a, b := s.mem[u.tensors[0]].same[u.a(s):], s.mem[u.tensors[1]].same[u.b(s):]
-		blas.Multiply(c, ldc, a, u.lda, u.ta, b, u.ldb, u.tb, m, u.n, u.k, add || done)
+		key := blas.Key{}
+		if m < u.all {
+			key = s.key
+			key.Tensor, key.Offset = u.tensors[1], u.b(s)
+		}
+		blas.MultiplyShared(key, c, ldc, a, u.lda, u.ta, b, u.ldb, u.tb, m, u.n, u.k, add || done)
 		done = true
 	})
 	if !done && !add {

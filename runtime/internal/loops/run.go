@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -46,14 +47,18 @@ type whole[T simd.Float] interface {
 
 // runner is code with memory.
 type runner[T simd.Float] struct {
-	code *code[T]
-	mem  []block[T]
+	code   *code[T]
+	mem    []block[T]
+	number uint64 // of all runners
 
 	// spare is a state that no part uses. One part after the other takes it without a lock, which costs as much as a small tensor.
 	spare atomic.Pointer[state[T]]
 	mu    sync.Mutex
 	idle  []*state[T] // of further parts that ran at the same time
 }
+
+// runners is how many runners there are.
+var runners atomic.Uint64
 
 // take returns a state that no other part uses.
 func (r *runner[T]) take() *state[T] {
@@ -113,7 +118,7 @@ func (r *runner[T]) newState() *state[T] {
 	return s
 }
 
-func (r *runner[T]) Run(group int, step uint64, lo, hi, total int) (err error) {
+func (r *runner[T]) Run(group int, at Time, lo, hi, total int) (err error) {
 	g := r.code.groups[group]
 	from, to := share(g.total, lo, total), share(g.total, hi, total)
 	if from >= to {
@@ -130,7 +135,7 @@ func (r *runner[T]) Run(group int, step uint64, lo, hi, total int) (err error) {
 			panic(v)
 		}
 	}()
-	s.step = step
+	s.step, s.key = at.Step, blas.Key{Task: r.number, Run: at.Run}
 	part := float64(to-from) / float64(g.total)
 	s.past = part*float64(g.written) >= leastWritten && part*float64(g.used) >= leastUsed
 	g.run(s, from, to)

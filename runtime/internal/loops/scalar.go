@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -15,6 +16,7 @@ type state[T simd.Float] struct {
 	mem  []block[T] // by tensor
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
+	key  blas.Key   // of the copies of factors that parts of this run share
 
 	past   bool // whether results are written past the caches
 	beside []T  // a strip that is copied there next
