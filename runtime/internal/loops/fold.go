@@ -187,13 +187,16 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 			u.joint = k.joint(folds, v, true)
 		}
 	}
+	if e := k.even(u, r, v); e != nil {
+		return e
+	}
 	return u
 }
 
 // joint returns code for several sums at once, whose values share what they read. It returns nil if others are among them.
 // accumulate says that they take accumulators of the state.
 func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accumulate bool) *strip[T] {
-	if len(folds) < 2 || len(folds) > mostSums {
+	if len(folds) < 2 || len(folds) > mostFolds {
 		return nil
 	}
 	z := newVectorizer(k.compiler, v)
@@ -396,7 +399,7 @@ func (u *rows[T]) run(s *state[T], lo, hi int) {
 
 // sumAll computes all sums at once.
 func (u *rows[T]) sumAll(s *state[T]) {
-	var totals [mostSums]float64
+	var totals [mostFolds]float64
 	n := 0
 	lo, hi := u.last.limits(s, 0, 0)
 	row := func(s *state[T]) {

@@ -107,8 +107,8 @@ func binaryOperation[T simd.Float](op simd.Binary, first, second func(*state[T])
 // mostNumbers is how many numbers a compiled loop takes at most.
 const mostNumbers = 32
 
-// mostSums is how many reductions one loop computes at most.
-const mostSums = 4
+// mostFolds is how many reductions one loop computes at most.
+const mostFolds = 4
 
 // fewest is of how many instructions a compiled loop is made at least. A single one is a function of package simd, which does as well unless the
 // result is a sum, or goes to memory.

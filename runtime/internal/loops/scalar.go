@@ -27,8 +27,8 @@ type state[T simd.Float] struct {
 	beside []T  // a strip that is copied there next
 	tile   []T  // a tile of which rows are
 
-	lanes  [mostSums]simd.Lanes[T] // of the reductions that are computed
-	totals [mostSums]float64       // sums that compiled loops gave
+	lanes  [mostFolds]simd.Lanes[T] // of the reductions that are computed
+	totals [mostFolds]float64       // sums that compiled loops gave
 	folded [2]float64              // what its passes gave
 	count  int                     // of how many elements
 	found  bool                    // whether there is an extreme, of which best is the value and index the index
