@@ -55,7 +55,7 @@ func (b *Builder) compile() (code []byte, past, unroll, words int) {
 		return nil, 0, 0, 0
 	}
 	c := &compiler{Builder: b, encoder: encoder{zmm: b.wide, element: b.size()}}
-	c.analyse()
+	c.analyze()
 	anyPast := false
 	for _, n := range b.nodes {
 		anyPast = anyPast || n.past
@@ -75,8 +75,8 @@ func (b *Builder) compile() (code []byte, past, unroll, words int) {
 	return c.finish(), past, unroll, words
 }
 
-// analyse finds what is used, and how.
-func (c *compiler) analyse() {
+// analyze finds what is used, and how.
+func (c *compiler) analyze() {
 	n := len(c.nodes)
 	c.swapped, c.uses, c.live = make([]bool, n), make([]int, n), make([]bool, n)
 	for i := n - 1; i >= 0; i-- {

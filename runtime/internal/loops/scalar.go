@@ -29,9 +29,9 @@ type state[T simd.Float] struct {
 
 	lanes  [mostFolds]simd.Lanes[T] // of the reductions that are computed
 	totals [mostFolds]float64       // sums that compiled loops gave
-	folded [2]float64              // what its passes gave
-	count  int                     // of how many elements
-	found  bool                    // whether there is an extreme, of which best is the value and index the index
+	folded [2]float64               // what its passes gave
+	count  int                      // of how many elements
+	found  bool                     // whether there is an extreme, of which best is the value and index the index
 	best   float64
 	index  int
 	wide   [][]float64 // sums of columns
