@@ -44,7 +44,7 @@ func (Aggregate[T, L]) ForwardRows(_ *op.Ctx, a *aggregate.Forward[T, L], r op.R
 	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	gate := func(i int) float64 { return float64(a.GatePreds.At(i)) }
 	for b := r.Lo; b < r.Hi; b++ {
-		m.sum(b*k, k, gate, a.Output.Span(b*size, (b+1)*size).Set)
+		m.sum(b*k, k, gate, setAll(a.Output.Span(b*size, (b+1)*size)))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L]
 	size := a.Width
 	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
 	for i := r.Lo; i < r.Hi; i++ {
-		m.sum(i, 1, once, a.Output.Span(i*size, (i+1)*size).Set)
+		m.sum(i, 1, once, setAll(a.Output.Span(i*size, (i+1)*size)))
 	}
 	return nil
 }

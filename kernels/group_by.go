@@ -44,7 +44,7 @@ func (GroupBy[T, L]) Backward(_ *op.Ctx, a *groupby.Backward[T, L], r op.Range) 
 	size, k := a.Width, a.Dims.K
 	m := mixture[T, L]{a.GradExpert, a.Assign, a.Place, size}
 	for b := r.Lo; b < r.Hi; b++ {
-		m.sum(b*k, k, once, a.GradInput.Span(b*size, (b+1)*size).Put)
+		m.sum(b*k, k, once, a.GradInput.Span(b*size, (b+1)*size).PutAll)
 	}
 	return nil
 }
@@ -57,15 +57,35 @@ type mixture[T dtype.Float, L dtype.Index] struct {
 	size    int
 }
 
-// sum passes put the elements of the weighted sum of the rows of assignments first to first+k-1.
-func (m mixture[T, L]) sum(first, k int, weight func(i int) float64, put func(c int, x T)) {
-	for c := range m.size {
-		var sum float64
+// sum passes put the elements of the weighted sum of the rows of assignments first to first+k-1, in pieces.
+func (m mixture[T, L]) sum(first, k int, weight func(i int) float64, put func(c int, x []T)) {
+	var sums [256]float64
+	var out [len(sums)]T
+	for lo := 0; lo < m.size; lo += len(sums) {
+		n := min(len(sums), m.size-lo)
+		clear(sums[:n])
 		for i := first; i < first+k; i++ {
-			if row, ok := routing.Row(m.experts, m.assign, m.place, i, m.size); ok {
-				sum += weight(i) * float64(row.At(c))
+			row, ok := routing.Row(m.experts, m.assign, m.place, i, m.size)
+			if !ok {
+				continue
+			}
+			w := weight(i)
+			for c := range sums[:n] {
+				sums[c] += w * float64(row.At(lo+c))
 			}
 		}
-		put(c, T(sum))
+		for c, x := range sums[:n] {
+			out[c] = T(x)
+		}
+		put(lo, out[:n])
+	}
+}
+
+// setAll returns a function that sets elements of a lane.
+func setAll[T dtype.Float](to tensor.WOLane[T]) func(c int, x []T) {
+	return func(c int, x []T) {
+		for i, v := range x {
+			to.Set(c+i, v)
+		}
 	}
 }

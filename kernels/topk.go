@@ -30,19 +30,16 @@ type TopkBackward[T dtype.Float] struct{}
 
 // Backward puts the gradient of rows: that of the output where an element was largest, 0 elsewhere.
 func (TopkBackward[T]) Backward(ctx *op.Ctx, a *topk.Backward[T], r op.Range) error {
-	place := a.Order.Of(ctx.Worker) // of each element, its place in the output, counted from 1
+	row := a.Row.Of(ctx.Worker).Lane(0) // all 0 between rows of the tensor
+	vec.Fill(row.WO(), 0)
 	for i := r.Lo; i < r.Hi; i++ {
-		vec.Fill(place.Span(0, place.Len()).WO(), 0)
+		at, grad := a.Indices.Lane(i), a.GradOutput.Lane(i)
 		for k := range a.Attrs.K {
-			place.Set(int(a.Indices.Lane(i).At(k)), int64(k+1))
+			row.Set(int(at.At(k)), grad.At(k))
 		}
-		grad, to := a.GradOutput.Lane(i), a.GradInput.Lane(i)
-		for k := range to.Len() {
-			var g T
-			if at := int(place.At(k)); at > 0 {
-				g = grad.At(at - 1)
-			}
-			to.Put(k, g)
+		vec.Put(a.GradInput.Lane(i), row.RO())
+		for k := range a.Attrs.K {
+			row.Set(int(at.At(k)), 0)
 		}
 	}
 	return nil

@@ -12,9 +12,10 @@ import (
 // depth is how many products Correlate adds up before it adds the sums, as products of package blas do.
 const depth = 256
 
-// Correlate puts into dst what filters give for the windows of an image: the sums of the products of a filter's elements and the pixels that a window sees. Each
-// row of filters is one, with elements of all planes, and each row of dst has an element for each window. Windows are one pixel apart. The elements are
-// summed as by Gemm in package blas, of filters and what Unfold gives, but the pixels are not copied for each element of a window.
+// Correlate puts into dst what filters give for the windows of an image: the sums of the products of a filter's elements and the pixels that a
+// window sees. Each row of filters is one, with elements of all planes, and each row of dst has an element for each window. Windows are one pixel
+// apart. The elements are summed as by Gemm in package blas, of filters and what Unfold gives, but the pixels are not copied for each element of a
+// window.
 func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], image tensor.ROLane[T], planes int, w *Windows) {
 	f, ld, turned := unlock.Mat(filters.Sealed())
 	if turned || filters.Cols() != planes*w.KernelH*w.KernelW {
@@ -23,8 +24,8 @@ func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], ima
 	correlate(dst, f, ld, filters.Rows(), image, planes, w)
 }
 
-// CorrelateBack puts into dst the gradient of the image of Correlate, given that of its result: grad, with a row for each filter. Each row of dst is a plane. Paddings must
-// be less than the extents of windows, which Dense reports.
+// CorrelateBack puts into dst the gradient of the image of Correlate, given that of its result: grad, with a row for each filter. Each row of dst is
+// a plane. Paddings must be less than the extents of windows, which Dense reports.
 func CorrelateBack[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], grad tensor.ROLane[T], planes int, w *Windows) {
 	f, ld, turned := unlock.Mat(filters.Sealed())
 	size := w.KernelH * w.KernelW

@@ -94,7 +94,8 @@ func TestCorrelateChecks(t *testing.T) {
 	w := vec.Windows{Height: 4, Width: 4, KernelH: 2, KernelW: 2, StrideH: 1, StrideW: 1, DilationH: 1, DilationW: 1, Rows: 3, Cols: 3}
 	far := w
 	far.StrideW = 2
-	if padded := (vec.Windows{Height: 1, Width: 1, KernelH: 1, KernelW: 1, StrideH: 1, StrideW: 1, PaddingW: 1, DilationH: 1, DilationW: 1, Rows: 1, Cols: 3}); padded.Dense() || far.Dense() {
+	padded := vec.Windows{Height: 1, Width: 1, KernelH: 1, KernelW: 1, StrideH: 1, StrideW: 1, PaddingW: 1, DilationH: 1, DilationW: 1, Rows: 1, Cols: 3}
+	if padded.Dense() || far.Dense() {
 		t.Error("windows two pixels apart, or in the padding, are dense")
 	}
 	memory, result := make([]float32, 100), make([]float32, 100)

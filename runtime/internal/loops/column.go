@@ -22,6 +22,8 @@ type columnSum[T simd.Float] struct {
 	give   func(s *state[T], of []float64, n int)
 	// finish makes results of what the passes give.
 	finish func(s *state[T], x []float64, count int)
+	// put sets the results to elements of the strips' type, which were not added in float64; nil if that takes more.
+	put func(s *state[T], x []T)
 }
 
 // columnPass is one way through the elements.
@@ -43,7 +45,13 @@ type directRows[T simd.Float] struct {
 	at     func(*state[T]) int // where the first row begins, or row 0 of those that are looked up
 	apart  int                 // how far rows lie apart
 	number *lookedUp[T]        // how their numbers are looked up; nil if rows follow one another
+	// begins says where rows over several indices begin, from the first one on; nil if they go over one index.
+	begins []int
+	step   int // how far neighbors lie apart in rows over several indices
 }
+
+// mostBegins is of how many rows over several indices it is noted at most where they begin.
+const mostBegins = 256
 
 // lookedUp is numbers of rows, which a tensor holds.
 type lookedUp[T simd.Float] struct {
@@ -86,6 +94,9 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 		return p
 	}
 	same := func(_ *vectorizer[T], x operand[T]) operand[T] { return x }
+	if kind := r.Kind; kind == "sum" || kind == "count" || kind == "prod" || kind == "max" || kind == "min" {
+		out.put = k.columnSetter(st, v)
+	}
 	w := 2 * number
 	switch r.Kind {
 	case "sum", "mean", "count":
@@ -176,10 +187,13 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 
 // directRows returns where the rows are that a reduction over one index adds, if they are parts of a tensor.
 func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Variable) *directRows[T] {
-	if len(r.Vars) != 1 || b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
+	if b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
 		return nil
 	}
 	a, w := accessOf(b.Read), r.Vars[0]
+	if len(r.Vars) > 1 {
+		return k.windowRows(r, b, a, v)
+	}
 	if len(a.offset.rest) > 0 {
 		return k.lookedUp(r, b, a, v)
 	}
@@ -191,6 +205,31 @@ func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Va
 	}
 	apart := a.offset.factor(w)
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart: apart}
+}
+
+// windowRows returns where the rows are that a reduction over several indices adds, such as those of a window, if there are few.
+func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
+	step := a.offset.factor(v)
+	if r.Guard != nil || len(a.open) > 0 || len(a.offset.rest) > 0 || b.Read.Else != nil || step < 1 || a.offset.hidden(v) {
+		return nil
+	}
+	first, begins := a.offset, []int{0}
+	for _, w := range r.Vars {
+		n, known := w.Hi.Known()
+		if !known || !w.Lo.Is(0) || n < 1 || n*len(begins) > mostBegins || a.offset.hidden(w) {
+			return nil
+		}
+		apart := a.offset.factor(w)
+		first = first.plus(form{vars: []multiple{{w, 1}}}, -apart)
+		var next []int
+		for _, from := range begins {
+			for i := range n {
+				next = append(next, from+i*apart)
+			}
+		}
+		begins = next
+	}
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(first), begins: begins, step: step}
 }
 
 // lookedUp returns where the rows are that a reduction over one index adds, if a tensor holds their numbers; otherwise nil.
@@ -291,7 +330,11 @@ func (u *columns[T]) column(s *state[T], n int) {
 		for _, f := range u.sums {
 			if i == len(f.passes)-1 {
 				p := f.passes[i]
-				x := p.result(s, n)
+				if f.put != nil && (!p.sums || count < flushed) {
+					f.put(s, s.regs[p.acc][:n])
+					continue
+				}
+				x := p.result(s, n, count)
 				f.finish(s, x, count)
 				f.give(s, x, n)
 			} else if i < len(f.passes) {
@@ -314,7 +357,11 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 		return -1
 	}
 	if p := u.sums[0].passes[0]; len(u.sums) == 1 && i == 0 && p.direct != nil {
-		if count := u.inner.loops[0].hi(s); p.addRows(s, n, count) {
+		count := len(p.direct.begins)
+		if count == 0 {
+			count = u.inner.loops[0].hi(s)
+		}
+		if p.addRows(s, n, count) {
 			return count
 		}
 		p.begin(s, n)
@@ -328,7 +375,7 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 				u.inner.ahead(s, &p.code, n, 0, 0)
 				p.code.exec(s, n)
 				if p.sums && count%flushed == 0 {
-					p.flush(s, n)
+					p.flush(s, n, count)
 				}
 			}
 		}
@@ -346,13 +393,39 @@ func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
 	}
 	acc, x, at, add := s.regs[p.acc][:n], s.mem[p.direct.tensor].same, p.direct.at(s), simd.BinaryOf[T](simd.Add)
 	for i := range rows {
-		add(acc, acc, x[at:at+n])
-		at += p.direct.apart
+		switch d := p.direct; {
+		case d.begins == nil:
+			add(acc, acc, x[at:at+n])
+			at += d.apart
+		case d.step == 1:
+			from := at + d.begins[i]
+			add(acc, acc, x[from:from+n])
+		default:
+			addApart(acc, x[at+d.begins[i]:], d.step)
+		}
 		if (i+1)%flushed == 0 {
-			p.flush(s, n)
+			p.flush(s, n, i+1)
 		}
 	}
 	return true
+}
+
+// addApart adds elements of x, which lie apart, to those of z.
+func addApart[T simd.Float](z, x []T, apart int) {
+	x = x[:(len(z)-1)*apart+1]
+	if apart == 2 {
+		for i := range z[:len(z)-1] {
+			z[i] += x[0]
+			x = x[2:]
+		}
+		z[len(z)-1] += x[0]
+		return
+	}
+	at := 0
+	for i := range z {
+		z[i] += x[at]
+		at += apart
+	}
 }
 
 // addLookedUp adds the first n elements of rows whose numbers are given. Memory of rows is asked for ahead: of the next results, too.
@@ -376,7 +449,7 @@ func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n
 			add(acc, acc, x[from:from+n])
 		}
 		if (i+1)%flushed == 0 {
-			p.flush(s, n)
+			p.flush(s, n, i+1)
 		}
 	}
 	return true
@@ -384,11 +457,12 @@ func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n
 
 func (p *columnPass[T]) begin(s *state[T], n int) {
 	acc := s.regs[p.acc][:n]
+	if p.sums {
+		clear(acc)
+		return
+	}
 	for i := range acc {
 		acc[i] = p.first
-	}
-	if p.sums {
-		clear(s.wide[p.wide][:n])
 	}
 	if p.search {
 		for i := range n {
@@ -397,29 +471,35 @@ func (p *columnPass[T]) begin(s *state[T], n int) {
 	}
 }
 
-// flush adds what was summed in T to the sum in float64.
-func (p *columnPass[T]) flush(s *state[T], n int) {
+// flush adds what was summed in T to the sum in float64, which begins with the first flushed terms of count.
+func (p *columnPass[T]) flush(s *state[T], n, count int) {
 	acc, wide := s.regs[p.acc][:n], s.wide[p.wide][:n]
-	addWide(wide, acc, s.wider[:n])
+	if count > flushed {
+		w := s.wider[:n]
+		widen(w, acc)
+		simd.BinaryOf[float64](simd.Add)(wide, wide, w)
+	} else {
+		widen(wide, acc)
+	}
 	clear(acc)
 }
 
-// addWide adds x to z. w is a buffer.
-func addWide[T simd.Float](z []float64, x []T, w []float64) {
+func widen[T simd.Float](z []float64, x []T) {
 	switch x := any(x).(type) {
 	case []float32:
-		simd.Widen(w, x)
+		simd.Widen(z, x)
 	case []float64:
-		w = x
+		copy(z, x)
 	}
-	simd.BinaryOf[float64](simd.Add)(z, z, w)
 }
 
-// result returns what was folded.
-func (p *columnPass[T]) result(s *state[T], n int) []float64 {
+// result returns what was folded of count elements.
+func (p *columnPass[T]) result(s *state[T], n, count int) []float64 {
 	x := s.wide[p.wide][:n]
 	if p.sums {
-		p.flush(s, n)
+		if count != flushed {
+			p.flush(s, n, count)
+		}
 		return x
 	}
 	if p.search {
@@ -440,9 +520,19 @@ func (p *columnPass[T]) settle(s *state[T], n, count int) {
 	if !p.sums {
 		return
 	}
-	for i, v := range p.result(s, n) {
+	for i, v := range p.result(s, n, count) {
 		s.regs[p.acc][i] = T(v / float64(count))
 	}
+}
+
+// columnSetter returns code that sets neighboring elements of the strips' type to results; nil if they are others.
+func (k *unitCompiler[T]) columnSetter(st *statement, v *term.Variable) func(s *state[T], x []T) {
+	a, t := accessOf(st.left), k.tensors[st.target]
+	if len(a.open) > 0 || a.offset.hidden(v) || a.offset.factor(v) != 1 || st.left.Which != nil || t.Type != k.own || t.Add || st.add {
+		return nil
+	}
+	at, id := k.value(a.offset), st.target
+	return func(s *state[T], x []T) { copy(s.mem[id].same[at(s):], x) }
 }
 
 // columnWriter returns code that writes results to elements whose index v takes consecutive values.

@@ -12,18 +12,14 @@ func (s *state[T]) draw(z []float64, seed, stream, index uint64, normal bool) {
 	all := (n + 7) &^ 7 // words are drawn in groups
 	high, low := s.words[0][:all], s.words[1][:all]
 	s.drawer.Draw(high, low, seed, stream, index)
-	const unit = 1.0 / (1 << 53)
+	simd.Units(z, high[:n])
 	if !normal {
-		for i, w := range high[:n] {
-			z[i] = float64(int64(w>>11)) * unit
-		}
 		return
 	}
 	angle := s.random[1][:n]
-	for i, w := range high[:n] {
-		z[i] = 1 - float64(int64(w>>11))*unit // (0, 1]: the logarithm exists
-		angle[i] = 2 * math.Pi * (float64(int64(low[i]>>11)) * unit)
-	}
+	simd.Units(angle, low[:n])
+	simd.ScalarBinaryOf[float64](simd.Sub)(z, 1, z) // (0, 1]: the logarithm exists
+	simd.BinaryScalarOf[float64](simd.Mul)(angle, angle, 2*math.Pi)
 	simd.UnaryOf[float64](simd.Log)(z, z)
 	simd.BinaryScalarOf[float64](simd.Mul)(z, z, -2)
 	simd.UnaryOf[float64](simd.Sqrt)(z, z)

@@ -175,6 +175,9 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 		g.Body, g.Guard = f.Body.Substitute(to), f.Guard.Substitute(to)
 		u.sums = append(u.sums, k.rowSum(st, &g, v))
 	}
+	if e := k.even(u, r, v); e != nil {
+		return e
+	}
 	return u
 }
 

@@ -371,6 +371,9 @@ func sameLoops(r, q *term.Reduction) bool {
 
 // strips reports whether a statement's value can be computed in strips: integers cannot, unless they are only moved.
 func (c *compiler[T]) strips(s *statement) bool {
+	if s.parts {
+		return false
+	}
 	if r := s.reduction(); r != nil {
 		return s.value.Kind != term.Integer || r.Kind == "count" || argument(r) && r.Body.Kind == term.Real || c.tensors[s.target].Type.IsFloat()
 	}

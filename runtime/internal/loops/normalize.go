@@ -22,6 +22,8 @@ type statement struct {
 	// lenient says that the value is computed where it is not needed, since a condition around it was left out. Elements
 	// outside tensors are then 0.
 	lenient bool
+	// parts says that the value is the sum of few sums, which are added in float64, one after the other.
+	parts bool
 }
 
 // reduction returns the reduction that gives the value; nil if there is none.
@@ -62,6 +64,9 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 				return err
 			}
 		}
+	}
+	if !z.whole {
+		z.cut()
 	}
 	return nil
 }

@@ -384,6 +384,21 @@ func maxLanes32AVX2(a *[64]float32) float32
 //go:noescape
 func minLanes32AVX2(a *[64]float32) float32
 
+// sumRows32AVX2 sets every z[i] to the sum of n elements of x from i*apart on.
+//
+//go:noescape
+func sumRows32AVX2(z []float32, x []float32, n int, apart int)
+
+// maxRows32AVX2 sets every z[i] to the greatest of n elements of x from i*apart on.
+//
+//go:noescape
+func maxRows32AVX2(z []float32, x []float32, n int, apart int)
+
+// minRows32AVX2 sets every z[i] to the least of n elements of x from i*apart on.
+//
+//go:noescape
+func minRows32AVX2(z []float32, x []float32, n int, apart int)
+
 // tile6x16Of32AVX2 computes a tile of 6 rows of a product.
 //
 //go:noescape
@@ -924,6 +939,11 @@ func below64AVX2(x []int64, last int64) bool
 //go:noescape
 func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
 
+// unitsAVX2 sets every z[i] to the number from 0 to 1 that x[i] stands for.
+//
+//go:noescape
+func unitsAVX2(z []float64, x []uint64)
+
 // table32AVX2 returns the functions of a table with those of this set.
 func table32AVX2() *table[float32] {
 	t := portable[float32]()
@@ -1002,6 +1022,9 @@ func table32AVX2() *table[float32] {
 	t.prodLanes = foldLanes(prodLanes32AVX2)
 	t.maxLanes = foldLanes(maxLanes32AVX2)
 	t.minLanes = foldLanes(minLanes32AVX2)
+	t.sumRows = sumRows32AVX2
+	t.maxRows = maxRows32AVX2
+	t.minRows = minRows32AVX2
 	t.tiles[0][0] = tile[float32]{6, 16, tile6x16Of32AVX2, tileRows6x16Of32AVX2}
 	t.tiles[0][1] = tile[float32]{6, 8, tile6x8Of32AVX2, tileRows6x8Of32AVX2}
 	t.tiles[1][0] = tile[float32]{2, 16, tile2x16Of32AVX2, tileRows2x16Of32AVX2}

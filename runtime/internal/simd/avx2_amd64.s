@@ -6393,6 +6393,375 @@ TEXT ·minLanes32AVX2(SB), NOSPLIT, $0-12
 	VZEROUPPER
 	RET
 
+// func sumRows32AVX2(z []float32, x []float32, n int, apart int)
+// Requires: AVX
+TEXT ·sumRows32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    z_len+8(FP), DX
+	MOVQ    n+48(FP), BX
+	MOVQ    apart+56(FP), SI
+	SHRQ    $0x06, BX
+	SHLQ    $0x02, SI
+	VMOVUPS constantsAVX2<>+896(SB), Y0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ   R8, R8
+	JEQ     gather
+	VMOVUPS (DI), Y9
+	VMOVUPS 32(DI), Y10
+	VMOVUPS 64(DI), Y11
+	VMOVUPS 96(DI), Y12
+	VADDPS  Y9, Y1, Y1
+	VADDPS  Y10, Y2, Y2
+	VADDPS  Y11, Y3, Y3
+	VADDPS  Y12, Y4, Y4
+	VMOVAPS Y1, Y1
+	VMOVAPS Y2, Y2
+	VMOVAPS Y3, Y3
+	VMOVAPS Y4, Y4
+	VMOVUPS 128(DI), Y9
+	VMOVUPS 160(DI), Y10
+	VMOVUPS 192(DI), Y11
+	VMOVUPS 224(DI), Y12
+	VADDPS  Y9, Y5, Y5
+	VADDPS  Y10, Y6, Y6
+	VADDPS  Y11, Y7, Y7
+	VADDPS  Y12, Y8, Y8
+	VMOVAPS Y5, Y5
+	VMOVAPS Y6, Y6
+	VMOVAPS Y7, Y7
+	VMOVAPS Y8, Y8
+	ADDQ    $+256, DI
+	DECQ    R8
+	JMP     block
+
+gather:
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X13
+	VADDPS       Y13, Y1, Y1
+	VPERMILPD    $0x01, X1, X13
+	VADDPS       Y13, Y1, Y1
+	VPERMILPS    $0x01, X1, X13
+	VADDPS       Y13, Y1, Y1
+	VMOVSS       X1, (AX)
+	ADDQ         $+4, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JMP          row
+
+end:
+	VZEROUPPER
+	RET
+
+// func maxRows32AVX2(z []float32, x []float32, n int, apart int)
+// Requires: AVX
+TEXT ·maxRows32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    z_len+8(FP), DX
+	MOVQ    n+48(FP), BX
+	MOVQ    apart+56(FP), SI
+	SHRQ    $0x06, BX
+	SHLQ    $0x02, SI
+	VMOVUPS constantsAVX2<>+928(SB), Y0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ     R8, R8
+	JEQ       gather
+	VMOVUPS   (DI), Y9
+	VMOVUPS   32(DI), Y10
+	VMAXPS    Y9, Y1, Y11
+	VMAXPS    Y10, Y2, Y12
+	VMAXPS    Y1, Y9, Y13
+	VMAXPS    Y2, Y10, Y14
+	VANDPS    Y13, Y11, Y11
+	VANDPS    Y14, Y12, Y12
+	VCMPPS    $0x03, Y9, Y1, Y13
+	VCMPPS    $0x03, Y10, Y2, Y14
+	VADDPS    Y9, Y1, Y1
+	VADDPS    Y10, Y2, Y2
+	VBLENDVPS Y13, Y1, Y11, Y1
+	VBLENDVPS Y14, Y2, Y12, Y2
+	VMOVAPS   Y1, Y1
+	VMOVAPS   Y2, Y2
+	VMOVUPS   64(DI), Y9
+	VMOVUPS   96(DI), Y10
+	VMAXPS    Y9, Y3, Y11
+	VMAXPS    Y10, Y4, Y12
+	VMAXPS    Y3, Y9, Y13
+	VMAXPS    Y4, Y10, Y14
+	VANDPS    Y13, Y11, Y11
+	VANDPS    Y14, Y12, Y12
+	VCMPPS    $0x03, Y9, Y3, Y13
+	VCMPPS    $0x03, Y10, Y4, Y14
+	VADDPS    Y9, Y3, Y3
+	VADDPS    Y10, Y4, Y4
+	VBLENDVPS Y13, Y3, Y11, Y3
+	VBLENDVPS Y14, Y4, Y12, Y4
+	VMOVAPS   Y3, Y3
+	VMOVAPS   Y4, Y4
+	VMOVUPS   128(DI), Y9
+	VMOVUPS   160(DI), Y10
+	VMAXPS    Y9, Y5, Y11
+	VMAXPS    Y10, Y6, Y12
+	VMAXPS    Y5, Y9, Y13
+	VMAXPS    Y6, Y10, Y14
+	VANDPS    Y13, Y11, Y11
+	VANDPS    Y14, Y12, Y12
+	VCMPPS    $0x03, Y9, Y5, Y13
+	VCMPPS    $0x03, Y10, Y6, Y14
+	VADDPS    Y9, Y5, Y5
+	VADDPS    Y10, Y6, Y6
+	VBLENDVPS Y13, Y5, Y11, Y5
+	VBLENDVPS Y14, Y6, Y12, Y6
+	VMOVAPS   Y5, Y5
+	VMOVAPS   Y6, Y6
+	VMOVUPS   192(DI), Y9
+	VMOVUPS   224(DI), Y10
+	VMAXPS    Y9, Y7, Y11
+	VMAXPS    Y10, Y8, Y12
+	VMAXPS    Y7, Y9, Y13
+	VMAXPS    Y8, Y10, Y14
+	VANDPS    Y13, Y11, Y11
+	VANDPS    Y14, Y12, Y12
+	VCMPPS    $0x03, Y9, Y7, Y13
+	VCMPPS    $0x03, Y10, Y8, Y14
+	VADDPS    Y9, Y7, Y7
+	VADDPS    Y10, Y8, Y8
+	VBLENDVPS Y13, Y7, Y11, Y7
+	VBLENDVPS Y14, Y8, Y12, Y8
+	VMOVAPS   Y7, Y7
+	VMOVAPS   Y8, Y8
+	ADDQ      $+256, DI
+	DECQ      R8
+	JMP       block
+
+gather:
+	VMAXPS       Y5, Y1, Y9
+	VMAXPS       Y1, Y5, Y10
+	VANDPS       Y10, Y9, Y9
+	VCMPPS       $0x03, Y5, Y1, Y10
+	VADDPS       Y5, Y1, Y1
+	VBLENDVPS    Y10, Y1, Y9, Y1
+	VMAXPS       Y6, Y2, Y5
+	VMAXPS       Y2, Y6, Y9
+	VANDPS       Y9, Y5, Y5
+	VCMPPS       $0x03, Y6, Y2, Y9
+	VADDPS       Y6, Y2, Y2
+	VBLENDVPS    Y9, Y2, Y5, Y2
+	VMAXPS       Y7, Y3, Y5
+	VMAXPS       Y3, Y7, Y6
+	VANDPS       Y6, Y5, Y5
+	VCMPPS       $0x03, Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VBLENDVPS    Y6, Y3, Y5, Y3
+	VMAXPS       Y8, Y4, Y5
+	VMAXPS       Y4, Y8, Y6
+	VANDPS       Y6, Y5, Y5
+	VCMPPS       $0x03, Y8, Y4, Y6
+	VADDPS       Y8, Y4, Y4
+	VBLENDVPS    Y6, Y4, Y5, Y4
+	VMAXPS       Y3, Y1, Y5
+	VMAXPS       Y1, Y3, Y6
+	VANDPS       Y6, Y5, Y5
+	VCMPPS       $0x03, Y3, Y1, Y6
+	VADDPS       Y3, Y1, Y1
+	VBLENDVPS    Y6, Y1, Y5, Y1
+	VMAXPS       Y4, Y2, Y3
+	VMAXPS       Y2, Y4, Y5
+	VANDPS       Y5, Y3, Y3
+	VCMPPS       $0x03, Y4, Y2, Y5
+	VADDPS       Y4, Y2, Y2
+	VBLENDVPS    Y5, Y2, Y3, Y2
+	VMAXPS       Y2, Y1, Y3
+	VMAXPS       Y1, Y2, Y4
+	VANDPS       Y4, Y3, Y3
+	VCMPPS       $0x03, Y2, Y1, Y4
+	VADDPS       Y2, Y1, Y1
+	VBLENDVPS    Y4, Y1, Y3, Y1
+	VEXTRACTF128 $0x01, Y1, X15
+	VMAXPS       Y15, Y1, Y2
+	VMAXPS       Y1, Y15, Y3
+	VANDPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y15, Y1, Y3
+	VADDPS       Y15, Y1, Y1
+	VBLENDVPS    Y3, Y1, Y2, Y1
+	VPERMILPD    $0x01, X1, X15
+	VMAXPS       Y15, Y1, Y2
+	VMAXPS       Y1, Y15, Y3
+	VANDPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y15, Y1, Y3
+	VADDPS       Y15, Y1, Y1
+	VBLENDVPS    Y3, Y1, Y2, Y1
+	VPERMILPS    $0x01, X1, X15
+	VMAXPS       Y15, Y1, Y2
+	VMAXPS       Y1, Y15, Y3
+	VANDPS       Y3, Y2, Y2
+	VCMPPS       $0x03, Y15, Y1, Y3
+	VADDPS       Y15, Y1, Y1
+	VBLENDVPS    Y3, Y1, Y2, Y1
+	VMOVSS       X1, (AX)
+	ADDQ         $+4, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JMP          row
+
+end:
+	VZEROUPPER
+	RET
+
+// func minRows32AVX2(z []float32, x []float32, n int, apart int)
+// Requires: AVX
+TEXT ·minRows32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    z_len+8(FP), DX
+	MOVQ    n+48(FP), BX
+	MOVQ    apart+56(FP), SI
+	SHRQ    $0x06, BX
+	SHLQ    $0x02, SI
+	VMOVUPS constantsAVX2<>+864(SB), Y0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ   R8, R8
+	JEQ     gather
+	VMOVUPS (DI), Y9
+	VMOVUPS 32(DI), Y10
+	VMINPS  Y9, Y1, Y11
+	VMINPS  Y10, Y2, Y12
+	VMINPS  Y1, Y9, Y1
+	VMINPS  Y2, Y10, Y2
+	VORPS   Y1, Y11, Y1
+	VORPS   Y2, Y12, Y2
+	VMOVAPS Y1, Y1
+	VMOVAPS Y2, Y2
+	VMOVUPS 64(DI), Y9
+	VMOVUPS 96(DI), Y10
+	VMINPS  Y9, Y3, Y11
+	VMINPS  Y10, Y4, Y12
+	VMINPS  Y3, Y9, Y3
+	VMINPS  Y4, Y10, Y4
+	VORPS   Y3, Y11, Y3
+	VORPS   Y4, Y12, Y4
+	VMOVAPS Y3, Y3
+	VMOVAPS Y4, Y4
+	VMOVUPS 128(DI), Y9
+	VMOVUPS 160(DI), Y10
+	VMINPS  Y9, Y5, Y11
+	VMINPS  Y10, Y6, Y12
+	VMINPS  Y5, Y9, Y5
+	VMINPS  Y6, Y10, Y6
+	VORPS   Y5, Y11, Y5
+	VORPS   Y6, Y12, Y6
+	VMOVAPS Y5, Y5
+	VMOVAPS Y6, Y6
+	VMOVUPS 192(DI), Y9
+	VMOVUPS 224(DI), Y10
+	VMINPS  Y9, Y7, Y11
+	VMINPS  Y10, Y8, Y12
+	VMINPS  Y7, Y9, Y7
+	VMINPS  Y8, Y10, Y8
+	VORPS   Y7, Y11, Y7
+	VORPS   Y8, Y12, Y8
+	VMOVAPS Y7, Y7
+	VMOVAPS Y8, Y8
+	ADDQ    $+256, DI
+	DECQ    R8
+	JMP     block
+
+gather:
+	VMINPS       Y5, Y1, Y9
+	VMINPS       Y1, Y5, Y1
+	VORPS        Y1, Y9, Y1
+	VMINPS       Y6, Y2, Y5
+	VMINPS       Y2, Y6, Y2
+	VORPS        Y2, Y5, Y2
+	VMINPS       Y7, Y3, Y5
+	VMINPS       Y3, Y7, Y3
+	VORPS        Y3, Y5, Y3
+	VMINPS       Y8, Y4, Y5
+	VMINPS       Y4, Y8, Y4
+	VORPS        Y4, Y5, Y4
+	VMINPS       Y3, Y1, Y5
+	VMINPS       Y1, Y3, Y1
+	VORPS        Y1, Y5, Y1
+	VMINPS       Y4, Y2, Y3
+	VMINPS       Y2, Y4, Y2
+	VORPS        Y2, Y3, Y2
+	VMINPS       Y2, Y1, Y3
+	VMINPS       Y1, Y2, Y1
+	VORPS        Y1, Y3, Y1
+	VEXTRACTF128 $0x01, Y1, X13
+	VMINPS       Y13, Y1, Y2
+	VMINPS       Y1, Y13, Y1
+	VORPS        Y1, Y2, Y1
+	VPERMILPD    $0x01, X1, X13
+	VMINPS       Y13, Y1, Y2
+	VMINPS       Y1, Y13, Y1
+	VORPS        Y1, Y2, Y1
+	VPERMILPS    $0x01, X1, X13
+	VMINPS       Y13, Y1, Y2
+	VMINPS       Y1, Y13, Y1
+	VORPS        Y1, Y2, Y1
+	VMOVSS       X1, (AX)
+	ADDQ         $+4, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JMP          row
+
+end:
+	VZEROUPPER
+	RET
+
 // func tile6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x16Of32AVX2(SB), NOSPLIT, $0-113
@@ -15581,11 +15950,13 @@ TEXT ·drawAVX2(SB), NOSPLIT, $0-56
 	MOVQ         at+48(FP), BX
 	VPBROADCASTQ 40(BX), Y0
 	VPBROADCASTQ 48(BX), Y1
-	VPBROADCASTQ 56(BX), Y2
-	VPBROADCASTQ 64(BX), Y3
-	VPBROADCASTQ 72(BX), Y4
+	VPBROADCASTQ 72(BX), Y2
+	VPBROADCASTQ 56(BX), Y4
+	VPBROADCASTQ 64(BX), Y5
+	VPBROADCASTQ 24(BX), Y3
+	VPBROADCASTQ 32(BX), Y3
 	MOVQ         (BX), SI
-	VMOVDQU      80(BX), Y5
+	VMOVDQU      80(BX), Y3
 	XORQ         DI, DI
 
 vectors:
@@ -15597,7 +15968,7 @@ vectors:
 	VPBROADCASTQ 32(BX), Y11
 	VMOVQ        SI, X6
 	VPBROADCASTQ X6, Y6
-	VPADDQ       Y5, Y6, Y6
+	VPADDQ       Y3, Y6, Y6
 	VPSRLQ       $0x20, Y6, Y7
 	VPMULUDQ     Y6, Y0, Y12
 	VPMULUDQ     Y8, Y1, Y13
@@ -15607,8 +15978,8 @@ vectors:
 	VPSRLQ       $0x20, Y12, Y8
 	VPXOR        Y7, Y6, Y6
 	VPXOR        Y9, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y7
 	VPMULUDQ     Y8, Y1, Y9
 	VPXOR        Y10, Y13, Y13
@@ -15617,8 +15988,8 @@ vectors:
 	VPSRLQ       $0x20, Y7, Y8
 	VPXOR        Y13, Y6, Y6
 	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y12
 	VPMULUDQ     Y8, Y1, Y13
 	VPXOR        Y10, Y9, Y9
@@ -15627,8 +15998,8 @@ vectors:
 	VPSRLQ       $0x20, Y12, Y8
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y7
 	VPMULUDQ     Y8, Y1, Y9
 	VPXOR        Y10, Y13, Y13
@@ -15637,8 +16008,8 @@ vectors:
 	VPSRLQ       $0x20, Y7, Y8
 	VPXOR        Y13, Y6, Y6
 	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y12
 	VPMULUDQ     Y8, Y1, Y13
 	VPXOR        Y10, Y9, Y9
@@ -15647,8 +16018,8 @@ vectors:
 	VPSRLQ       $0x20, Y12, Y8
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y7
 	VPMULUDQ     Y8, Y1, Y9
 	VPXOR        Y10, Y13, Y13
@@ -15657,8 +16028,8 @@ vectors:
 	VPSRLQ       $0x20, Y7, Y8
 	VPXOR        Y13, Y6, Y6
 	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y12
 	VPMULUDQ     Y8, Y1, Y13
 	VPXOR        Y10, Y9, Y9
@@ -15667,8 +16038,8 @@ vectors:
 	VPSRLQ       $0x20, Y12, Y8
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y7
 	VPMULUDQ     Y8, Y1, Y9
 	VPXOR        Y10, Y13, Y13
@@ -15677,8 +16048,8 @@ vectors:
 	VPSRLQ       $0x20, Y7, Y8
 	VPXOR        Y13, Y6, Y6
 	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y12
 	VPMULUDQ     Y8, Y1, Y13
 	VPXOR        Y10, Y9, Y9
@@ -15687,8 +16058,8 @@ vectors:
 	VPSRLQ       $0x20, Y12, Y8
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y2, Y10, Y10
-	VPADDQ       Y3, Y11, Y11
+	VPADDQ       Y4, Y10, Y10
+	VPADDQ       Y5, Y11, Y11
 	VPMULUDQ     Y6, Y0, Y7
 	VPMULUDQ     Y8, Y1, Y9
 	VPXOR        Y10, Y13, Y13
@@ -15698,17 +16069,90 @@ vectors:
 	VPXOR        Y13, Y6, Y6
 	VPXOR        Y12, Y8, Y8
 	VPSLLQ       $0x20, Y6, Y6
-	VPAND        Y4, Y9, Y9
+	VPAND        Y2, Y9, Y9
 	VPOR         Y9, Y6, Y6
 	VMOVDQU      Y6, (AX)(DI*8)
 	VPSLLQ       $0x20, Y8, Y8
-	VPAND        Y4, Y7, Y7
+	VPAND        Y2, Y7, Y7
 	VPOR         Y7, Y8, Y8
 	VMOVDQU      Y8, (CX)(DI*8)
 	ADDQ         $+4, SI
 	ADDQ         $+4, DI
 	SUBQ         $+4, DX
 	JMP          vectors
+
+end:
+	VZEROUPPER
+	RET
+
+// func unitsAVX2(z []float64, x []uint64)
+// Requires: AVX, AVX2
+TEXT ·unitsAVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+vectors:
+	CMPQ    DX, $+16
+	JLT     elements
+	VMOVDQU (CX)(BX*8), Y0
+	VPSRLQ  $0x0b, Y0, Y0
+	VANDPD  constantsAVX2<>+5568(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2976(SB), Y1, Y1
+	VPSRLQ  $0x20, Y0, Y0
+	VORPD   constantsAVX2<>+5600(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5632(SB), Y0, Y0
+	VADDPD  Y1, Y0, Y0
+	VMULPD  constantsAVX2<>+5664(SB), Y0, Y0
+	VMOVUPD Y0, (AX)(BX*8)
+	VMOVDQU 32(CX)(BX*8), Y0
+	VPSRLQ  $0x0b, Y0, Y0
+	VANDPD  constantsAVX2<>+5568(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2976(SB), Y1, Y1
+	VPSRLQ  $0x20, Y0, Y0
+	VORPD   constantsAVX2<>+5600(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5632(SB), Y0, Y0
+	VADDPD  Y1, Y0, Y0
+	VMULPD  constantsAVX2<>+5664(SB), Y0, Y0
+	VMOVUPD Y0, 32(AX)(BX*8)
+	VMOVDQU 64(CX)(BX*8), Y0
+	VPSRLQ  $0x0b, Y0, Y0
+	VANDPD  constantsAVX2<>+5568(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2976(SB), Y1, Y1
+	VPSRLQ  $0x20, Y0, Y0
+	VORPD   constantsAVX2<>+5600(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5632(SB), Y0, Y0
+	VADDPD  Y1, Y0, Y0
+	VMULPD  constantsAVX2<>+5664(SB), Y0, Y0
+	VMOVUPD Y0, 64(AX)(BX*8)
+	VMOVDQU 96(CX)(BX*8), Y0
+	VPSRLQ  $0x0b, Y0, Y0
+	VANDPD  constantsAVX2<>+5568(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2976(SB), Y1, Y1
+	VPSRLQ  $0x20, Y0, Y0
+	VORPD   constantsAVX2<>+5600(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5632(SB), Y0, Y0
+	VADDPD  Y1, Y0, Y0
+	VMULPD  constantsAVX2<>+5664(SB), Y0, Y0
+	VMOVUPD Y0, 96(AX)(BX*8)
+	ADDQ    $+16, BX
+	SUBQ    $+16, DX
+	JMP     vectors
+
+elements:
+element:
+	CMPQ       DX, $+1
+	JLT        end
+	MOVQ       (CX)(BX*8), SI
+	SHRQ       $0x0b, SI
+	VXORPD     X0, X0, X0
+	VCVTSI2SDQ SI, X0, X0
+	VMULSD     constantsAVX2<>+5664(SB), X0, X0
+	VMOVSD     X0, (AX)(BX*8)
+	ADDQ       $+1, BX
+	SUBQ       $+1, DX
+	JMP        element
 
 end:
 	VZEROUPPER
@@ -16690,7 +17134,23 @@ DATA constantsAVX2<>+5536(SB)/8, $0x0000000000000001
 DATA constantsAVX2<>+5544(SB)/8, $0x0000000000000001
 DATA constantsAVX2<>+5552(SB)/8, $0x0000000000000001
 DATA constantsAVX2<>+5560(SB)/8, $0x0000000000000001
-GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $5568
+DATA constantsAVX2<>+5568(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5576(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5584(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5592(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5600(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5608(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5616(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5624(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5632(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5640(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5648(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5656(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5664(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5672(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5680(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5688(SB)/8, $0x3ca0000000000000
+GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $5696
 
 DATA tails<>+0(SB)/8, $0xffffffffffffffff
 DATA tails<>+8(SB)/8, $0xffffffffffffffff

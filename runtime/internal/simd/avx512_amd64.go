@@ -384,6 +384,21 @@ func maxLanes32AVX512(a *[64]float32) float32
 //go:noescape
 func minLanes32AVX512(a *[64]float32) float32
 
+// sumRows32AVX512 sets every z[i] to the sum of n elements of x from i*apart on.
+//
+//go:noescape
+func sumRows32AVX512(z []float32, x []float32, n int, apart int)
+
+// maxRows32AVX512 sets every z[i] to the greatest of n elements of x from i*apart on.
+//
+//go:noescape
+func maxRows32AVX512(z []float32, x []float32, n int, apart int)
+
+// minRows32AVX512 sets every z[i] to the least of n elements of x from i*apart on.
+//
+//go:noescape
+func minRows32AVX512(z []float32, x []float32, n int, apart int)
+
 // tile12x32Of32AVX512 computes a tile of 12 rows of a product.
 //
 //go:noescape
@@ -824,6 +839,21 @@ func maxLanes64AVX512(a *[64]float64) float64
 //go:noescape
 func minLanes64AVX512(a *[64]float64) float64
 
+// sumRows64AVX512 sets every z[i] to the sum of n elements of x from i*apart on.
+//
+//go:noescape
+func sumRows64AVX512(z []float64, x []float64, n int, apart int)
+
+// maxRows64AVX512 sets every z[i] to the greatest of n elements of x from i*apart on.
+//
+//go:noescape
+func maxRows64AVX512(z []float64, x []float64, n int, apart int)
+
+// minRows64AVX512 sets every z[i] to the least of n elements of x from i*apart on.
+//
+//go:noescape
+func minRows64AVX512(z []float64, x []float64, n int, apart int)
+
 // tile12x16Of64AVX512 computes a tile of 12 rows of a product.
 //
 //go:noescape
@@ -924,6 +954,11 @@ func below64AVX512(x []int64, last int64) bool
 //go:noescape
 func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
 
+// unitsAVX512 sets every z[i] to the number from 0 to 1 that x[i] stands for.
+//
+//go:noescape
+func unitsAVX512(z []float64, x []uint64)
+
 // table32AVX512 returns the functions of a table with those of this set.
 func table32AVX512() *table[float32] {
 	t := portable[float32]()
@@ -1002,6 +1037,9 @@ func table32AVX512() *table[float32] {
 	t.prodLanes = foldLanes(prodLanes32AVX512)
 	t.maxLanes = foldLanes(maxLanes32AVX512)
 	t.minLanes = foldLanes(minLanes32AVX512)
+	t.sumRows = sumRows32AVX512
+	t.maxRows = maxRows32AVX512
+	t.minRows = minRows32AVX512
 	t.tiles[0][0] = tile[float32]{12, 32, tile12x32Of32AVX512, tileRows12x32Of32AVX512}
 	t.tiles[0][1] = tile[float32]{12, 16, tile12x16Of32AVX512, tileRows12x16Of32AVX512}
 	t.tiles[1][0] = tile[float32]{4, 32, tile4x32Of32AVX512, tileRows4x32Of32AVX512}
@@ -1091,6 +1129,9 @@ func table64AVX512() *table[float64] {
 	t.prodLanes = foldLanes(prodLanes64AVX512)
 	t.maxLanes = foldLanes(maxLanes64AVX512)
 	t.minLanes = foldLanes(minLanes64AVX512)
+	t.sumRows = sumRows64AVX512
+	t.maxRows = maxRows64AVX512
+	t.minRows = minRows64AVX512
 	t.tiles[0][0] = tile[float64]{12, 16, tile12x16Of64AVX512, tileRows12x16Of64AVX512}
 	t.tiles[0][1] = tile[float64]{12, 8, tile12x8Of64AVX512, tileRows12x8Of64AVX512}
 	t.tiles[1][0] = tile[float64]{4, 16, tile4x16Of64AVX512, tileRows4x16Of64AVX512}

@@ -6469,12 +6469,12 @@ TEXT ·sumLanes32AVX512(SB), NOSPLIT, $0-12
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPS        Z2, Z0, Z0
-	VEXTRACTF128  $0x01, Y0, X3
+	VEXTRACTF32X4 $0x01, Z0, X3
 	VADDPS        Z3, Z0, Z0
-	VPERMILPD     $0x01, X0, X3
-	VADDPS        Z3, Z0, Z0
-	VPERMILPS     $0x01, X0, X3
-	VADDPS        Z3, Z0, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VADDPS        Z1, Z0, Z0
+	VPERMILPS     $0x01, Z0, Z1
+	VADDPS        Z1, Z0, Z0
 	MOVSS         X0, ret+8(FP)
 	VZEROUPPER
 	RET
@@ -6492,12 +6492,12 @@ TEXT ·prodLanes32AVX512(SB), NOSPLIT, $0-12
 	VMULPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VMULPS        Z2, Z0, Z0
-	VEXTRACTF128  $0x01, Y0, X3
+	VEXTRACTF32X4 $0x01, Z0, X3
 	VMULPS        Z3, Z0, Z0
-	VPERMILPD     $0x01, X0, X3
-	VMULPS        Z3, Z0, Z0
-	VPERMILPS     $0x01, X0, X3
-	VMULPS        Z3, Z0, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VMULPS        Z1, Z0, Z0
+	VPERMILPS     $0x01, Z0, Z1
+	VMULPS        Z1, Z0, Z0
 	MOVSS         X0, ret+8(FP)
 	VZEROUPPER
 	RET
@@ -6535,27 +6535,27 @@ TEXT ·maxLanes32AVX512(SB), NOSPLIT, $0-12
 	VCMPPS        $0x03, Z4, Z0, K1
 	VADDPS        Z4, Z0, Z0
 	VBLENDMPS     Z0, Z1, K1, Z0
-	VEXTRACTF128  $0x01, Y0, X5
+	VEXTRACTF32X4 $0x01, Z0, X5
 	VMAXPS        Z5, Z0, Z1
 	VMAXPS        Z0, Z5, Z2
 	VANDPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z5, Z0, K1
 	VADDPS        Z5, Z0, Z0
 	VBLENDMPS     Z0, Z1, K1, Z0
-	VPERMILPD     $0x01, X0, X5
-	VMAXPS        Z5, Z0, Z1
-	VMAXPS        Z0, Z5, Z2
-	VANDPS        Z2, Z1, Z1
-	VCMPPS        $0x03, Z5, Z0, K1
-	VADDPS        Z5, Z0, Z0
-	VBLENDMPS     Z0, Z1, K1, Z0
-	VPERMILPS     $0x01, X0, X5
-	VMAXPS        Z5, Z0, Z1
-	VMAXPS        Z0, Z5, Z2
-	VANDPS        Z2, Z1, Z1
-	VCMPPS        $0x03, Z5, Z0, K1
-	VADDPS        Z5, Z0, Z0
-	VBLENDMPS     Z0, Z1, K1, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VMAXPS        Z1, Z0, Z2
+	VMAXPS        Z0, Z1, Z3
+	VANDPS        Z3, Z2, Z2
+	VCMPPS        $0x03, Z1, Z0, K1
+	VADDPS        Z1, Z0, Z0
+	VBLENDMPS     Z0, Z2, K1, Z0
+	VPERMILPS     $0x01, Z0, Z1
+	VMAXPS        Z1, Z0, Z2
+	VMAXPS        Z0, Z1, Z3
+	VANDPS        Z3, Z2, Z2
+	VCMPPS        $0x03, Z1, Z0, K1
+	VADDPS        Z1, Z0, Z0
+	VBLENDMPS     Z0, Z2, K1, Z0
 	MOVSS         X0, ret+8(FP)
 	VZEROUPPER
 	RET
@@ -6581,19 +6581,285 @@ TEXT ·minLanes32AVX512(SB), NOSPLIT, $0-12
 	VMINPS        Z3, Z0, Z1
 	VMINPS        Z0, Z3, Z0
 	VORPS         Z0, Z1, Z0
-	VEXTRACTF128  $0x01, Y0, X4
+	VEXTRACTF32X4 $0x01, Z0, X4
 	VMINPS        Z4, Z0, Z1
 	VMINPS        Z0, Z4, Z0
 	VORPS         Z0, Z1, Z0
-	VPERMILPD     $0x01, X0, X4
-	VMINPS        Z4, Z0, Z1
-	VMINPS        Z0, Z4, Z0
-	VORPS         Z0, Z1, Z0
-	VPERMILPS     $0x01, X0, X4
-	VMINPS        Z4, Z0, Z1
-	VMINPS        Z0, Z4, Z0
-	VORPS         Z0, Z1, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VMINPS        Z1, Z0, Z2
+	VMINPS        Z0, Z1, Z0
+	VORPS         Z0, Z2, Z0
+	VPERMILPS     $0x01, Z0, Z1
+	VMINPS        Z1, Z0, Z2
+	VMINPS        Z0, Z1, Z0
+	VORPS         Z0, Z2, Z0
 	MOVSS         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func sumRows32AVX512(z []float32, x []float32, n int, apart int)
+// Requires: AVX, AVX512F
+TEXT ·sumRows32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	MOVQ         n+48(FP), BX
+	MOVQ         apart+56(FP), SI
+	SHRQ         $0x06, BX
+	SHLQ         $0x02, SI
+	VBROADCASTSS constantsAVX512<>+224(SB), Z0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ   R8, R8
+	JEQ     gather
+	VMOVUPS (DI), Z5
+	VMOVUPS 64(DI), Z6
+	VMOVUPS 128(DI), Z7
+	VMOVUPS 192(DI), Z8
+	VADDPS  Z5, Z1, Z1
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
+	VADDPS  Z8, Z4, Z4
+	VMOVAPS Z1, Z1
+	VMOVAPS Z2, Z2
+	VMOVAPS Z3, Z3
+	VMOVAPS Z4, Z4
+	ADDQ    $+256, DI
+	DECQ    R8
+	JMP     block
+
+gather:
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y9
+	VADDPS        Z9, Z1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X10
+	VADDPS        Z10, Z1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VADDPS        Z2, Z1, Z1
+	VPERMILPS     $0x01, Z1, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVSS        X1, (AX)
+	ADDQ          $+4, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JMP           row
+
+end:
+	VZEROUPPER
+	RET
+
+// func maxRows32AVX512(z []float32, x []float32, n int, apart int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxRows32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	MOVQ         n+48(FP), BX
+	MOVQ         apart+56(FP), SI
+	SHRQ         $0x06, BX
+	SHLQ         $0x02, SI
+	VBROADCASTSS constantsAVX512<>+232(SB), Z0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ     R8, R8
+	JEQ       gather
+	VMOVUPS   (DI), Z5
+	VMOVUPS   64(DI), Z6
+	VMAXPS    Z5, Z1, Z7
+	VMAXPS    Z6, Z2, Z8
+	VMAXPS    Z1, Z5, Z9
+	VMAXPS    Z2, Z6, Z10
+	VANDPS    Z9, Z7, Z7
+	VANDPS    Z10, Z8, Z8
+	VCMPPS    $0x03, Z5, Z1, K1
+	VCMPPS    $0x03, Z6, Z2, K2
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VBLENDMPS Z1, Z7, K1, Z1
+	VBLENDMPS Z2, Z8, K2, Z2
+	VMOVAPS   Z1, Z1
+	VMOVAPS   Z2, Z2
+	VMOVUPS   128(DI), Z5
+	VMOVUPS   192(DI), Z6
+	VMAXPS    Z5, Z3, Z7
+	VMAXPS    Z6, Z4, Z8
+	VMAXPS    Z3, Z5, Z9
+	VMAXPS    Z4, Z6, Z10
+	VANDPS    Z9, Z7, Z7
+	VANDPS    Z10, Z8, Z8
+	VCMPPS    $0x03, Z5, Z3, K1
+	VCMPPS    $0x03, Z6, Z4, K2
+	VADDPS    Z5, Z3, Z3
+	VADDPS    Z6, Z4, Z4
+	VBLENDMPS Z3, Z7, K1, Z3
+	VBLENDMPS Z4, Z8, K2, Z4
+	VMOVAPS   Z3, Z3
+	VMOVAPS   Z4, Z4
+	ADDQ      $+256, DI
+	DECQ      R8
+	JMP       block
+
+gather:
+	VMAXPS        Z3, Z1, Z5
+	VMAXPS        Z1, Z3, Z6
+	VANDPS        Z6, Z5, Z5
+	VCMPPS        $0x03, Z3, Z1, K1
+	VADDPS        Z3, Z1, Z1
+	VBLENDMPS     Z1, Z5, K1, Z1
+	VMAXPS        Z4, Z2, Z3
+	VMAXPS        Z2, Z4, Z5
+	VANDPS        Z5, Z3, Z3
+	VCMPPS        $0x03, Z4, Z2, K1
+	VADDPS        Z4, Z2, Z2
+	VBLENDMPS     Z2, Z3, K1, Z2
+	VMAXPS        Z2, Z1, Z3
+	VMAXPS        Z1, Z2, Z4
+	VANDPS        Z4, Z3, Z3
+	VCMPPS        $0x03, Z2, Z1, K1
+	VADDPS        Z2, Z1, Z1
+	VBLENDMPS     Z1, Z3, K1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y11
+	VMAXPS        Z11, Z1, Z2
+	VMAXPS        Z1, Z11, Z3
+	VANDPS        Z3, Z2, Z2
+	VCMPPS        $0x03, Z11, Z1, K1
+	VADDPS        Z11, Z1, Z1
+	VBLENDMPS     Z1, Z2, K1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X12
+	VMAXPS        Z12, Z1, Z2
+	VMAXPS        Z1, Z12, Z3
+	VANDPS        Z3, Z2, Z2
+	VCMPPS        $0x03, Z12, Z1, K1
+	VADDPS        Z12, Z1, Z1
+	VBLENDMPS     Z1, Z2, K1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMAXPS        Z2, Z1, Z3
+	VMAXPS        Z1, Z2, Z4
+	VANDPS        Z4, Z3, Z3
+	VCMPPS        $0x03, Z2, Z1, K1
+	VADDPS        Z2, Z1, Z1
+	VBLENDMPS     Z1, Z3, K1, Z1
+	VPERMILPS     $0x01, Z1, Z2
+	VMAXPS        Z2, Z1, Z3
+	VMAXPS        Z1, Z2, Z4
+	VANDPS        Z4, Z3, Z3
+	VCMPPS        $0x03, Z2, Z1, K1
+	VADDPS        Z2, Z1, Z1
+	VBLENDMPS     Z1, Z3, K1, Z1
+	VMOVSS        X1, (AX)
+	ADDQ          $+4, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JMP           row
+
+end:
+	VZEROUPPER
+	RET
+
+// func minRows32AVX512(z []float32, x []float32, n int, apart int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·minRows32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	MOVQ         n+48(FP), BX
+	MOVQ         apart+56(FP), SI
+	SHRQ         $0x06, BX
+	SHLQ         $0x02, SI
+	VBROADCASTSS constantsAVX512<>+216(SB), Z0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ   R8, R8
+	JEQ     gather
+	VMOVUPS (DI), Z5
+	VMOVUPS 64(DI), Z6
+	VMINPS  Z5, Z1, Z7
+	VMINPS  Z6, Z2, Z8
+	VMINPS  Z1, Z5, Z1
+	VMINPS  Z2, Z6, Z2
+	VORPS   Z1, Z7, Z1
+	VORPS   Z2, Z8, Z2
+	VMOVAPS Z1, Z1
+	VMOVAPS Z2, Z2
+	VMOVUPS 128(DI), Z5
+	VMOVUPS 192(DI), Z6
+	VMINPS  Z5, Z3, Z7
+	VMINPS  Z6, Z4, Z8
+	VMINPS  Z3, Z5, Z3
+	VMINPS  Z4, Z6, Z4
+	VORPS   Z3, Z7, Z3
+	VORPS   Z4, Z8, Z4
+	VMOVAPS Z3, Z3
+	VMOVAPS Z4, Z4
+	ADDQ    $+256, DI
+	DECQ    R8
+	JMP     block
+
+gather:
+	VMINPS        Z3, Z1, Z5
+	VMINPS        Z1, Z3, Z1
+	VORPS         Z1, Z5, Z1
+	VMINPS        Z4, Z2, Z3
+	VMINPS        Z2, Z4, Z2
+	VORPS         Z2, Z3, Z2
+	VMINPS        Z2, Z1, Z3
+	VMINPS        Z1, Z2, Z1
+	VORPS         Z1, Z3, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y9
+	VMINPS        Z9, Z1, Z2
+	VMINPS        Z1, Z9, Z1
+	VORPS         Z1, Z2, Z1
+	VEXTRACTF32X4 $0x01, Z1, X10
+	VMINPS        Z10, Z1, Z2
+	VMINPS        Z1, Z10, Z1
+	VORPS         Z1, Z2, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMINPS        Z2, Z1, Z3
+	VMINPS        Z1, Z2, Z1
+	VORPS         Z1, Z3, Z1
+	VPERMILPS     $0x01, Z1, Z2
+	VMINPS        Z2, Z1, Z3
+	VMINPS        Z1, Z2, Z1
+	VORPS         Z1, Z3, Z1
+	VMOVSS        X1, (AX)
+	ADDQ          $+4, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JMP           row
+
+end:
 	VZEROUPPER
 	RET
 
@@ -14560,10 +14826,10 @@ TEXT ·sumLanes64AVX512(SB), NOSPLIT, $0-16
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Z2, Z0, Z0
-	VEXTRACTF128  $0x01, Y0, X3
+	VEXTRACTF32X4 $0x01, Z0, X3
 	VADDPD        Z3, Z0, Z0
-	VPERMILPD     $0x01, X0, X3
-	VADDPD        Z3, Z0, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VADDPD        Z1, Z0, Z0
 	MOVSD         X0, ret+8(FP)
 	VZEROUPPER
 	RET
@@ -14589,10 +14855,10 @@ TEXT ·prodLanes64AVX512(SB), NOSPLIT, $0-16
 	VMULPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VMULPD        Z2, Z0, Z0
-	VEXTRACTF128  $0x01, Y0, X3
+	VEXTRACTF32X4 $0x01, Z0, X3
 	VMULPD        Z3, Z0, Z0
-	VPERMILPD     $0x01, X0, X3
-	VMULPD        Z3, Z0, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VMULPD        Z1, Z0, Z0
 	MOVSD         X0, ret+8(FP)
 	VZEROUPPER
 	RET
@@ -14658,20 +14924,20 @@ TEXT ·maxLanes64AVX512(SB), NOSPLIT, $0-16
 	VCMPPD        $0x03, Z4, Z0, K1
 	VADDPD        Z4, Z0, Z0
 	VBLENDMPD     Z0, Z1, K1, Z0
-	VEXTRACTF128  $0x01, Y0, X5
+	VEXTRACTF32X4 $0x01, Z0, X5
 	VMAXPD        Z5, Z0, Z1
 	VMAXPD        Z0, Z5, Z2
 	VANDPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z5, Z0, K1
 	VADDPD        Z5, Z0, Z0
 	VBLENDMPD     Z0, Z1, K1, Z0
-	VPERMILPD     $0x01, X0, X5
-	VMAXPD        Z5, Z0, Z1
-	VMAXPD        Z0, Z5, Z2
-	VANDPD        Z2, Z1, Z1
-	VCMPPD        $0x03, Z5, Z0, K1
-	VADDPD        Z5, Z0, Z0
-	VBLENDMPD     Z0, Z1, K1, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VMAXPD        Z1, Z0, Z2
+	VMAXPD        Z0, Z1, Z3
+	VANDPD        Z3, Z2, Z2
+	VCMPPD        $0x03, Z1, Z0, K1
+	VADDPD        Z1, Z0, Z0
+	VBLENDMPD     Z0, Z2, K1, Z0
 	MOVSD         X0, ret+8(FP)
 	VZEROUPPER
 	RET
@@ -14713,15 +14979,384 @@ TEXT ·minLanes64AVX512(SB), NOSPLIT, $0-16
 	VMINPD        Z3, Z0, Z1
 	VMINPD        Z0, Z3, Z0
 	VORPD         Z0, Z1, Z0
-	VEXTRACTF128  $0x01, Y0, X4
+	VEXTRACTF32X4 $0x01, Z0, X4
 	VMINPD        Z4, Z0, Z1
 	VMINPD        Z0, Z4, Z0
 	VORPD         Z0, Z1, Z0
-	VPERMILPD     $0x01, X0, X4
-	VMINPD        Z4, Z0, Z1
-	VMINPD        Z0, Z4, Z0
-	VORPD         Z0, Z1, Z0
+	VPERMILPD     $0x01, Z0, Z1
+	VMINPD        Z1, Z0, Z2
+	VMINPD        Z0, Z1, Z0
+	VORPD         Z0, Z2, Z0
 	MOVSD         X0, ret+8(FP)
+	VZEROUPPER
+	RET
+
+// func sumRows64AVX512(z []float64, x []float64, n int, apart int)
+// Requires: AVX, AVX512F
+TEXT ·sumRows64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	MOVQ         n+48(FP), BX
+	MOVQ         apart+56(FP), SI
+	SHRQ         $0x06, BX
+	SHLQ         $0x03, SI
+	VBROADCASTSD constantsAVX512<>+856(SB), Z0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPD Z0, Z1
+	VMOVAPD Z0, Z2
+	VMOVAPD Z0, Z3
+	VMOVAPD Z0, Z4
+	VMOVAPD Z0, Z5
+	VMOVAPD Z0, Z6
+	VMOVAPD Z0, Z7
+	VMOVAPD Z0, Z8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ   R8, R8
+	JEQ     gather
+	VMOVUPD (DI), Z9
+	VMOVUPD 64(DI), Z10
+	VMOVUPD 128(DI), Z11
+	VMOVUPD 192(DI), Z12
+	VADDPD  Z9, Z1, Z1
+	VADDPD  Z10, Z2, Z2
+	VADDPD  Z11, Z3, Z3
+	VADDPD  Z12, Z4, Z4
+	VMOVAPD Z1, Z1
+	VMOVAPD Z2, Z2
+	VMOVAPD Z3, Z3
+	VMOVAPD Z4, Z4
+	VMOVUPD 256(DI), Z9
+	VMOVUPD 320(DI), Z10
+	VMOVUPD 384(DI), Z11
+	VMOVUPD 448(DI), Z12
+	VADDPD  Z9, Z5, Z5
+	VADDPD  Z10, Z6, Z6
+	VADDPD  Z11, Z7, Z7
+	VADDPD  Z12, Z8, Z8
+	VMOVAPD Z5, Z5
+	VMOVAPD Z6, Z6
+	VMOVAPD Z7, Z7
+	VMOVAPD Z8, Z8
+	ADDQ    $+512, DI
+	DECQ    R8
+	JMP     block
+
+gather:
+	VADDPD        Z5, Z1, Z1
+	VADDPD        Z6, Z2, Z2
+	VADDPD        Z7, Z3, Z3
+	VADDPD        Z8, Z4, Z4
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z4, Z2, Z2
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y13
+	VADDPD        Z13, Z1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X14
+	VADDPD        Z14, Z1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VADDPD        Z2, Z1, Z1
+	VMOVSD        X1, (AX)
+	ADDQ          $+8, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JMP           row
+
+end:
+	VZEROUPPER
+	RET
+
+// func maxRows64AVX512(z []float64, x []float64, n int, apart int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxRows64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	MOVQ         n+48(FP), BX
+	MOVQ         apart+56(FP), SI
+	SHRQ         $0x06, BX
+	SHLQ         $0x03, SI
+	VBROADCASTSD constantsAVX512<>+864(SB), Z0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPD Z0, Z1
+	VMOVAPD Z0, Z2
+	VMOVAPD Z0, Z3
+	VMOVAPD Z0, Z4
+	VMOVAPD Z0, Z5
+	VMOVAPD Z0, Z6
+	VMOVAPD Z0, Z7
+	VMOVAPD Z0, Z8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ     R8, R8
+	JEQ       gather
+	VMOVUPD   (DI), Z9
+	VMOVUPD   64(DI), Z10
+	VMAXPD    Z9, Z1, Z11
+	VMAXPD    Z10, Z2, Z12
+	VMAXPD    Z1, Z9, Z13
+	VMAXPD    Z2, Z10, Z14
+	VANDPD    Z13, Z11, Z11
+	VANDPD    Z14, Z12, Z12
+	VCMPPD    $0x03, Z9, Z1, K1
+	VCMPPD    $0x03, Z10, Z2, K2
+	VADDPD    Z9, Z1, Z1
+	VADDPD    Z10, Z2, Z2
+	VBLENDMPD Z1, Z11, K1, Z1
+	VBLENDMPD Z2, Z12, K2, Z2
+	VMOVAPD   Z1, Z1
+	VMOVAPD   Z2, Z2
+	VMOVUPD   128(DI), Z9
+	VMOVUPD   192(DI), Z10
+	VMAXPD    Z9, Z3, Z11
+	VMAXPD    Z10, Z4, Z12
+	VMAXPD    Z3, Z9, Z13
+	VMAXPD    Z4, Z10, Z14
+	VANDPD    Z13, Z11, Z11
+	VANDPD    Z14, Z12, Z12
+	VCMPPD    $0x03, Z9, Z3, K1
+	VCMPPD    $0x03, Z10, Z4, K2
+	VADDPD    Z9, Z3, Z3
+	VADDPD    Z10, Z4, Z4
+	VBLENDMPD Z3, Z11, K1, Z3
+	VBLENDMPD Z4, Z12, K2, Z4
+	VMOVAPD   Z3, Z3
+	VMOVAPD   Z4, Z4
+	VMOVUPD   256(DI), Z9
+	VMOVUPD   320(DI), Z10
+	VMAXPD    Z9, Z5, Z11
+	VMAXPD    Z10, Z6, Z12
+	VMAXPD    Z5, Z9, Z13
+	VMAXPD    Z6, Z10, Z14
+	VANDPD    Z13, Z11, Z11
+	VANDPD    Z14, Z12, Z12
+	VCMPPD    $0x03, Z9, Z5, K1
+	VCMPPD    $0x03, Z10, Z6, K2
+	VADDPD    Z9, Z5, Z5
+	VADDPD    Z10, Z6, Z6
+	VBLENDMPD Z5, Z11, K1, Z5
+	VBLENDMPD Z6, Z12, K2, Z6
+	VMOVAPD   Z5, Z5
+	VMOVAPD   Z6, Z6
+	VMOVUPD   384(DI), Z9
+	VMOVUPD   448(DI), Z10
+	VMAXPD    Z9, Z7, Z11
+	VMAXPD    Z10, Z8, Z12
+	VMAXPD    Z7, Z9, Z13
+	VMAXPD    Z8, Z10, Z14
+	VANDPD    Z13, Z11, Z11
+	VANDPD    Z14, Z12, Z12
+	VCMPPD    $0x03, Z9, Z7, K1
+	VCMPPD    $0x03, Z10, Z8, K2
+	VADDPD    Z9, Z7, Z7
+	VADDPD    Z10, Z8, Z8
+	VBLENDMPD Z7, Z11, K1, Z7
+	VBLENDMPD Z8, Z12, K2, Z8
+	VMOVAPD   Z7, Z7
+	VMOVAPD   Z8, Z8
+	ADDQ      $+512, DI
+	DECQ      R8
+	JMP       block
+
+gather:
+	VMAXPD        Z5, Z1, Z9
+	VMAXPD        Z1, Z5, Z10
+	VANDPD        Z10, Z9, Z9
+	VCMPPD        $0x03, Z5, Z1, K1
+	VADDPD        Z5, Z1, Z1
+	VBLENDMPD     Z1, Z9, K1, Z1
+	VMAXPD        Z6, Z2, Z5
+	VMAXPD        Z2, Z6, Z9
+	VANDPD        Z9, Z5, Z5
+	VCMPPD        $0x03, Z6, Z2, K1
+	VADDPD        Z6, Z2, Z2
+	VBLENDMPD     Z2, Z5, K1, Z2
+	VMAXPD        Z7, Z3, Z5
+	VMAXPD        Z3, Z7, Z6
+	VANDPD        Z6, Z5, Z5
+	VCMPPD        $0x03, Z7, Z3, K1
+	VADDPD        Z7, Z3, Z3
+	VBLENDMPD     Z3, Z5, K1, Z3
+	VMAXPD        Z8, Z4, Z5
+	VMAXPD        Z4, Z8, Z6
+	VANDPD        Z6, Z5, Z5
+	VCMPPD        $0x03, Z8, Z4, K1
+	VADDPD        Z8, Z4, Z4
+	VBLENDMPD     Z4, Z5, K1, Z4
+	VMAXPD        Z3, Z1, Z5
+	VMAXPD        Z1, Z3, Z6
+	VANDPD        Z6, Z5, Z5
+	VCMPPD        $0x03, Z3, Z1, K1
+	VADDPD        Z3, Z1, Z1
+	VBLENDMPD     Z1, Z5, K1, Z1
+	VMAXPD        Z4, Z2, Z3
+	VMAXPD        Z2, Z4, Z5
+	VANDPD        Z5, Z3, Z3
+	VCMPPD        $0x03, Z4, Z2, K1
+	VADDPD        Z4, Z2, Z2
+	VBLENDMPD     Z2, Z3, K1, Z2
+	VMAXPD        Z2, Z1, Z3
+	VMAXPD        Z1, Z2, Z4
+	VANDPD        Z4, Z3, Z3
+	VCMPPD        $0x03, Z2, Z1, K1
+	VADDPD        Z2, Z1, Z1
+	VBLENDMPD     Z1, Z3, K1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y15
+	VMAXPD        Z15, Z1, Z2
+	VMAXPD        Z1, Z15, Z3
+	VANDPD        Z3, Z2, Z2
+	VCMPPD        $0x03, Z15, Z1, K1
+	VADDPD        Z15, Z1, Z1
+	VBLENDMPD     Z1, Z2, K1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X16
+	VMAXPD        Z16, Z1, Z2
+	VMAXPD        Z1, Z16, Z3
+	VANDPD        Z3, Z2, Z2
+	VCMPPD        $0x03, Z16, Z1, K1
+	VADDPD        Z16, Z1, Z1
+	VBLENDMPD     Z1, Z2, K1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMAXPD        Z2, Z1, Z3
+	VMAXPD        Z1, Z2, Z4
+	VANDPD        Z4, Z3, Z3
+	VCMPPD        $0x03, Z2, Z1, K1
+	VADDPD        Z2, Z1, Z1
+	VBLENDMPD     Z1, Z3, K1, Z1
+	VMOVSD        X1, (AX)
+	ADDQ          $+8, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JMP           row
+
+end:
+	VZEROUPPER
+	RET
+
+// func minRows64AVX512(z []float64, x []float64, n int, apart int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·minRows64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         z_len+8(FP), DX
+	MOVQ         n+48(FP), BX
+	MOVQ         apart+56(FP), SI
+	SHRQ         $0x06, BX
+	SHLQ         $0x03, SI
+	VBROADCASTSD constantsAVX512<>+848(SB), Z0
+
+row:
+	TESTQ   DX, DX
+	JEQ     end
+	VMOVAPD Z0, Z1
+	VMOVAPD Z0, Z2
+	VMOVAPD Z0, Z3
+	VMOVAPD Z0, Z4
+	VMOVAPD Z0, Z5
+	VMOVAPD Z0, Z6
+	VMOVAPD Z0, Z7
+	VMOVAPD Z0, Z8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+block:
+	TESTQ   R8, R8
+	JEQ     gather
+	VMOVUPD (DI), Z9
+	VMOVUPD 64(DI), Z10
+	VMINPD  Z9, Z1, Z11
+	VMINPD  Z10, Z2, Z12
+	VMINPD  Z1, Z9, Z1
+	VMINPD  Z2, Z10, Z2
+	VORPD   Z1, Z11, Z1
+	VORPD   Z2, Z12, Z2
+	VMOVAPD Z1, Z1
+	VMOVAPD Z2, Z2
+	VMOVUPD 128(DI), Z9
+	VMOVUPD 192(DI), Z10
+	VMINPD  Z9, Z3, Z11
+	VMINPD  Z10, Z4, Z12
+	VMINPD  Z3, Z9, Z3
+	VMINPD  Z4, Z10, Z4
+	VORPD   Z3, Z11, Z3
+	VORPD   Z4, Z12, Z4
+	VMOVAPD Z3, Z3
+	VMOVAPD Z4, Z4
+	VMOVUPD 256(DI), Z9
+	VMOVUPD 320(DI), Z10
+	VMINPD  Z9, Z5, Z11
+	VMINPD  Z10, Z6, Z12
+	VMINPD  Z5, Z9, Z5
+	VMINPD  Z6, Z10, Z6
+	VORPD   Z5, Z11, Z5
+	VORPD   Z6, Z12, Z6
+	VMOVAPD Z5, Z5
+	VMOVAPD Z6, Z6
+	VMOVUPD 384(DI), Z9
+	VMOVUPD 448(DI), Z10
+	VMINPD  Z9, Z7, Z11
+	VMINPD  Z10, Z8, Z12
+	VMINPD  Z7, Z9, Z7
+	VMINPD  Z8, Z10, Z8
+	VORPD   Z7, Z11, Z7
+	VORPD   Z8, Z12, Z8
+	VMOVAPD Z7, Z7
+	VMOVAPD Z8, Z8
+	ADDQ    $+512, DI
+	DECQ    R8
+	JMP     block
+
+gather:
+	VMINPD        Z5, Z1, Z9
+	VMINPD        Z1, Z5, Z1
+	VORPD         Z1, Z9, Z1
+	VMINPD        Z6, Z2, Z5
+	VMINPD        Z2, Z6, Z2
+	VORPD         Z2, Z5, Z2
+	VMINPD        Z7, Z3, Z5
+	VMINPD        Z3, Z7, Z3
+	VORPD         Z3, Z5, Z3
+	VMINPD        Z8, Z4, Z5
+	VMINPD        Z4, Z8, Z4
+	VORPD         Z4, Z5, Z4
+	VMINPD        Z3, Z1, Z5
+	VMINPD        Z1, Z3, Z1
+	VORPD         Z1, Z5, Z1
+	VMINPD        Z4, Z2, Z3
+	VMINPD        Z2, Z4, Z2
+	VORPD         Z2, Z3, Z2
+	VMINPD        Z2, Z1, Z3
+	VMINPD        Z1, Z2, Z1
+	VORPD         Z1, Z3, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y13
+	VMINPD        Z13, Z1, Z2
+	VMINPD        Z1, Z13, Z1
+	VORPD         Z1, Z2, Z1
+	VEXTRACTF32X4 $0x01, Z1, X14
+	VMINPD        Z14, Z1, Z2
+	VMINPD        Z1, Z14, Z1
+	VORPD         Z1, Z2, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMINPD        Z2, Z1, Z3
+	VMINPD        Z1, Z2, Z1
+	VORPD         Z1, Z3, Z1
+	VMOVSD        X1, (AX)
+	ADDQ          $+8, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JMP           row
+
+end:
 	VZEROUPPER
 	RET
 
@@ -16306,134 +16941,167 @@ TEXT ·drawAVX512(SB), NOSPLIT, $0-56
 	MOVQ         at+48(FP), BX
 	VPBROADCASTQ 40(BX), Z0
 	VPBROADCASTQ 48(BX), Z1
-	VPBROADCASTQ 56(BX), Z2
+	VPBROADCASTQ 72(BX), Z2
+	VPBROADCASTQ 56(BX), Z22
 	VPBROADCASTQ 64(BX), Z3
-	VPBROADCASTQ 72(BX), Z4
+	VPBROADCASTQ 24(BX), Z4
+	VPBROADCASTQ 32(BX), Z5
+	VPADDQ       Z22, Z4, Z6
+	VPADDQ       Z3, Z5, Z7
+	VPADDQ       Z22, Z6, Z8
+	VPADDQ       Z3, Z7, Z9
+	VPADDQ       Z22, Z8, Z10
+	VPADDQ       Z3, Z9, Z11
+	VPADDQ       Z22, Z10, Z12
+	VPADDQ       Z3, Z11, Z13
+	VPADDQ       Z22, Z12, Z14
+	VPADDQ       Z3, Z13, Z15
+	VPADDQ       Z22, Z14, Z16
+	VPADDQ       Z3, Z15, Z17
+	VPADDQ       Z22, Z16, Z18
+	VPADDQ       Z3, Z17, Z19
+	VPADDQ       Z22, Z18, Z20
+	VPADDQ       Z3, Z19, Z21
+	VPADDQ       Z22, Z20, Z22
+	VPADDQ       Z3, Z21, Z23
 	MOVQ         (BX), SI
-	VMOVDQU64    80(BX), Z5
+	VMOVDQU64    80(BX), Z3
 	XORQ         DI, DI
 
 vectors:
 	CMPQ         DX, $+8
 	JLT          end
-	VPBROADCASTQ 8(BX), Z8
-	VPBROADCASTQ 16(BX), Z9
-	VPBROADCASTQ 24(BX), Z10
-	VPBROADCASTQ 32(BX), Z11
-	VMOVQ        SI, X6
-	VPBROADCASTQ X6, Z6
-	VPADDQ       Z5, Z6, Z6
-	VPSRLQ       $0x20, Z6, Z7
-	VPMULUDQ     Z6, Z0, Z12
-	VPMULUDQ     Z8, Z1, Z13
-	VPXORQ       Z10, Z7, Z7
-	VPXORQ       Z11, Z9, Z9
-	VPSRLQ       $0x20, Z13, Z6
-	VPSRLQ       $0x20, Z12, Z8
-	VPXORQ       Z7, Z6, Z6
-	VPXORQ       Z9, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z7
-	VPMULUDQ     Z8, Z1, Z9
-	VPXORQ       Z10, Z13, Z13
-	VPXORQ       Z11, Z12, Z12
-	VPSRLQ       $0x20, Z9, Z6
-	VPSRLQ       $0x20, Z7, Z8
-	VPXORQ       Z13, Z6, Z6
-	VPXORQ       Z12, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z12
-	VPMULUDQ     Z8, Z1, Z13
-	VPXORQ       Z10, Z9, Z9
-	VPXORQ       Z11, Z7, Z7
-	VPSRLQ       $0x20, Z13, Z6
-	VPSRLQ       $0x20, Z12, Z8
-	VPXORQ       Z9, Z6, Z6
-	VPXORQ       Z7, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z7
-	VPMULUDQ     Z8, Z1, Z9
-	VPXORQ       Z10, Z13, Z13
-	VPXORQ       Z11, Z12, Z12
-	VPSRLQ       $0x20, Z9, Z6
-	VPSRLQ       $0x20, Z7, Z8
-	VPXORQ       Z13, Z6, Z6
-	VPXORQ       Z12, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z12
-	VPMULUDQ     Z8, Z1, Z13
-	VPXORQ       Z10, Z9, Z9
-	VPXORQ       Z11, Z7, Z7
-	VPSRLQ       $0x20, Z13, Z6
-	VPSRLQ       $0x20, Z12, Z8
-	VPXORQ       Z9, Z6, Z6
-	VPXORQ       Z7, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z7
-	VPMULUDQ     Z8, Z1, Z9
-	VPXORQ       Z10, Z13, Z13
-	VPXORQ       Z11, Z12, Z12
-	VPSRLQ       $0x20, Z9, Z6
-	VPSRLQ       $0x20, Z7, Z8
-	VPXORQ       Z13, Z6, Z6
-	VPXORQ       Z12, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z12
-	VPMULUDQ     Z8, Z1, Z13
-	VPXORQ       Z10, Z9, Z9
-	VPXORQ       Z11, Z7, Z7
-	VPSRLQ       $0x20, Z13, Z6
-	VPSRLQ       $0x20, Z12, Z8
-	VPXORQ       Z9, Z6, Z6
-	VPXORQ       Z7, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z7
-	VPMULUDQ     Z8, Z1, Z9
-	VPXORQ       Z10, Z13, Z13
-	VPXORQ       Z11, Z12, Z12
-	VPSRLQ       $0x20, Z9, Z6
-	VPSRLQ       $0x20, Z7, Z8
-	VPXORQ       Z13, Z6, Z6
-	VPXORQ       Z12, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z12
-	VPMULUDQ     Z8, Z1, Z13
-	VPXORQ       Z10, Z9, Z9
-	VPXORQ       Z11, Z7, Z7
-	VPSRLQ       $0x20, Z13, Z6
-	VPSRLQ       $0x20, Z12, Z8
-	VPXORQ       Z9, Z6, Z6
-	VPXORQ       Z7, Z8, Z8
-	VPADDQ       Z2, Z10, Z10
-	VPADDQ       Z3, Z11, Z11
-	VPMULUDQ     Z6, Z0, Z7
-	VPMULUDQ     Z8, Z1, Z9
-	VPXORQ       Z10, Z13, Z13
-	VPXORQ       Z11, Z12, Z12
-	VPSRLQ       $0x20, Z9, Z6
-	VPSRLQ       $0x20, Z7, Z8
-	VPXORQ       Z13, Z6, Z6
-	VPXORQ       Z12, Z8, Z8
-	VPSLLQ       $0x20, Z6, Z6
-	VPANDQ       Z4, Z9, Z9
-	VPORQ        Z9, Z6, Z6
-	VMOVDQU64    Z6, (AX)(DI*8)
-	VPSLLQ       $0x20, Z8, Z8
-	VPANDQ       Z4, Z7, Z7
-	VPORQ        Z7, Z8, Z8
-	VMOVDQU64    Z8, (CX)(DI*8)
+	VPBROADCASTQ 8(BX), Z26
+	VPBROADCASTQ 16(BX), Z27
+	VMOVQ        SI, X24
+	VPBROADCASTQ X24, Z24
+	VPADDQ       Z3, Z24, Z24
+	VPSRLQ       $0x20, Z24, Z25
+	VPMULUDQ     Z24, Z0, Z28
+	VPMULUDQ     Z26, Z1, Z29
+	VPSRLQ       $0x20, Z29, Z24
+	VPSRLQ       $0x20, Z28, Z26
+	VPTERNLOGQ   $0x96, Z4, Z25, Z24
+	VPTERNLOGQ   $0x96, Z5, Z27, Z26
+	VPMULUDQ     Z24, Z0, Z25
+	VPMULUDQ     Z26, Z1, Z27
+	VPSRLQ       $0x20, Z27, Z24
+	VPSRLQ       $0x20, Z25, Z26
+	VPTERNLOGQ   $0x96, Z6, Z29, Z24
+	VPTERNLOGQ   $0x96, Z7, Z28, Z26
+	VPMULUDQ     Z24, Z0, Z28
+	VPMULUDQ     Z26, Z1, Z29
+	VPSRLQ       $0x20, Z29, Z24
+	VPSRLQ       $0x20, Z28, Z26
+	VPTERNLOGQ   $0x96, Z8, Z27, Z24
+	VPTERNLOGQ   $0x96, Z9, Z25, Z26
+	VPMULUDQ     Z24, Z0, Z25
+	VPMULUDQ     Z26, Z1, Z27
+	VPSRLQ       $0x20, Z27, Z24
+	VPSRLQ       $0x20, Z25, Z26
+	VPTERNLOGQ   $0x96, Z10, Z29, Z24
+	VPTERNLOGQ   $0x96, Z11, Z28, Z26
+	VPMULUDQ     Z24, Z0, Z28
+	VPMULUDQ     Z26, Z1, Z29
+	VPSRLQ       $0x20, Z29, Z24
+	VPSRLQ       $0x20, Z28, Z26
+	VPTERNLOGQ   $0x96, Z12, Z27, Z24
+	VPTERNLOGQ   $0x96, Z13, Z25, Z26
+	VPMULUDQ     Z24, Z0, Z25
+	VPMULUDQ     Z26, Z1, Z27
+	VPSRLQ       $0x20, Z27, Z24
+	VPSRLQ       $0x20, Z25, Z26
+	VPTERNLOGQ   $0x96, Z14, Z29, Z24
+	VPTERNLOGQ   $0x96, Z15, Z28, Z26
+	VPMULUDQ     Z24, Z0, Z28
+	VPMULUDQ     Z26, Z1, Z29
+	VPSRLQ       $0x20, Z29, Z24
+	VPSRLQ       $0x20, Z28, Z26
+	VPTERNLOGQ   $0x96, Z16, Z27, Z24
+	VPTERNLOGQ   $0x96, Z17, Z25, Z26
+	VPMULUDQ     Z24, Z0, Z25
+	VPMULUDQ     Z26, Z1, Z27
+	VPSRLQ       $0x20, Z27, Z24
+	VPSRLQ       $0x20, Z25, Z26
+	VPTERNLOGQ   $0x96, Z18, Z29, Z24
+	VPTERNLOGQ   $0x96, Z19, Z28, Z26
+	VPMULUDQ     Z24, Z0, Z28
+	VPMULUDQ     Z26, Z1, Z29
+	VPSRLQ       $0x20, Z29, Z24
+	VPSRLQ       $0x20, Z28, Z26
+	VPTERNLOGQ   $0x96, Z20, Z27, Z24
+	VPTERNLOGQ   $0x96, Z21, Z25, Z26
+	VPMULUDQ     Z24, Z0, Z25
+	VPMULUDQ     Z26, Z1, Z27
+	VPSRLQ       $0x20, Z27, Z24
+	VPSRLQ       $0x20, Z25, Z26
+	VPTERNLOGQ   $0x96, Z22, Z29, Z24
+	VPTERNLOGQ   $0x96, Z23, Z28, Z26
+	VPSLLQ       $0x20, Z24, Z24
+	VPANDQ       Z2, Z27, Z27
+	VPORQ        Z27, Z24, Z24
+	VMOVDQU64    Z24, (AX)(DI*8)
+	VPSLLQ       $0x20, Z26, Z26
+	VPANDQ       Z2, Z25, Z25
+	VPORQ        Z25, Z26, Z26
+	VMOVDQU64    Z26, (CX)(DI*8)
 	ADDQ         $+8, SI
 	ADDQ         $+8, DI
 	SUBQ         $+8, DX
 	JMP          vectors
+
+end:
+	VZEROUPPER
+	RET
+
+// func unitsAVX512(z []float64, x []uint64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·unitsAVX512(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+vectors:
+	CMPQ        DX, $+32
+	JLT         elements
+	VMOVDQU64   (CX)(BX*8), Z0
+	VPSRLQ      $0x0b, Z0, Z0
+	VCVTUQQ2PD  Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1392(SB), Z0, Z0
+	VMOVUPD     Z0, (AX)(BX*8)
+	VMOVDQU64   64(CX)(BX*8), Z0
+	VPSRLQ      $0x0b, Z0, Z0
+	VCVTUQQ2PD  Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1392(SB), Z0, Z0
+	VMOVUPD     Z0, 64(AX)(BX*8)
+	VMOVDQU64   128(CX)(BX*8), Z0
+	VPSRLQ      $0x0b, Z0, Z0
+	VCVTUQQ2PD  Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1392(SB), Z0, Z0
+	VMOVUPD     Z0, 128(AX)(BX*8)
+	VMOVDQU64   192(CX)(BX*8), Z0
+	VPSRLQ      $0x0b, Z0, Z0
+	VCVTUQQ2PD  Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1392(SB), Z0, Z0
+	VMOVUPD     Z0, 192(AX)(BX*8)
+	ADDQ        $+32, BX
+	SUBQ        $+32, DX
+	JMP         vectors
+
+elements:
+element:
+	CMPQ       DX, $+1
+	JLT        end
+	MOVQ       (CX)(BX*8), SI
+	SHRQ       $0x0b, SI
+	VXORPD     X0, X0, X0
+	VCVTSI2SDQ SI, X0, X0
+	VMULSD     constantsAVX512<>+1392(SB), X0, X0
+	VMOVSD     X0, (AX)(BX*8)
+	ADDQ       $+1, BX
+	SUBQ       $+1, DX
+	JMP        element
 
 end:
 	VZEROUPPER
@@ -16683,4 +17351,5 @@ DATA constantsAVX512<>+1360(SB)/8, $0x3efa01a019c8dd24
 DATA constantsAVX512<>+1368(SB)/8, $0xbda8fa5ed02c5e6f
 DATA constantsAVX512<>+1376(SB)/8, $0x3e21ee9dacc3d876
 DATA constantsAVX512<>+1384(SB)/8, $0x0000000000000001
-GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1392
+DATA constantsAVX512<>+1392(SB)/8, $0x3ca0000000000000
+GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1400

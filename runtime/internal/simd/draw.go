@@ -16,6 +16,19 @@ func (d *Drawer) Draw(high, low []uint64, seed, stream, index uint64) {
 	conversions.draw(high, low, (*[18]uint64)(d))
 }
 
+// Units sets every z[i] to the number from 0 to 1, 1 excluded, that the upper 53 bits of x[i] stand for.
+func Units(z []float64, x []uint64) {
+	check(len(z), len(x), len(x), len(x))
+	conversions.units(z, x)
+}
+
+func units(z []float64, x []uint64) {
+	const unit = 1.0 / (1 << 53)
+	for i, w := range x {
+		z[i] = float64(int64(w>>11)) * unit
+	}
+}
+
 // draw draws words at consecutive positions. at holds the first position, the words of the stream and of the seed, and the constants of the
 // generator.
 func draw(high, low []uint64, at *[18]uint64) {

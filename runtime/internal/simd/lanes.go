@@ -1,6 +1,9 @@
 package simd
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // lanes is the number of accumulators of a fold: as many as keep the wide registers of a processor busy.
 const lanes = 64
@@ -47,6 +50,32 @@ func MaxInto[T Float](a *Lanes[T], x []T) { functions[T]().maxInto(a, x) }
 
 // MinInto sets each lane to the least of itself and the elements of x that go to it, or to a NaN if one is.
 func MinInto[T Float](a *Lanes[T], x []T) { functions[T]().minInto(a, x) }
+
+// SumRows sets every z[i] to the sum of n elements of x from i*apart on: what SumInto and Sum give with lanes that are 0.
+// It panics unless n is a multiple of 64 above 0, and x has the elements.
+func SumRows[T Float](z, x []T, n, apart int) {
+	checkRows(len(z), len(x), n, apart)
+	functions[T]().sumRows(z, x, n, apart)
+}
+
+// MaxRows is SumRows for the greatest element, or a NaN if there is one.
+func MaxRows[T Float](z, x []T, n, apart int) {
+	checkRows(len(z), len(x), n, apart)
+	functions[T]().maxRows(z, x, n, apart)
+}
+
+// MinRows is SumRows for the least element, or a NaN if there is one.
+func MinRows[T Float](z, x []T, n, apart int) {
+	checkRows(len(z), len(x), n, apart)
+	functions[T]().minRows(z, x, n, apart)
+}
+
+// checkRows panics unless rows of n elements, apart from one another, can be folded and lie in a slice of the given length.
+func checkRows(rows, length, n, apart int) {
+	if n <= 0 || n%lanes != 0 || apart < 0 || rows > 0 && (rows-1)*apart+n > length {
+		panic(fmt.Sprintf("simd: %d rows of %d elements, %d apart, in %d elements", rows, n, apart, length))
+	}
+}
 
 // DotInto adds the products x[i]*y[i] to the lanes. Each product is rounded.
 func DotInto[T Float](a *Lanes[T], x, y []T) {

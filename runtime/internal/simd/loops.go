@@ -151,6 +151,16 @@ func (c *elementary[T]) expInto(a *Lanes[T], x []T, shift T) {
 	}
 }
 
+// foldRows sets every z[i] to what into folds of n elements of x, from i*apart on, and gather of the lanes.
+func foldRows[T Float](z, x []T, n, apart int, first T, into func(*Lanes[T], []T), gather func(*Lanes[T]) T) {
+	for i := range z {
+		var a Lanes[T]
+		a.Fill(first)
+		into(&a, x[i*apart:][:n])
+		z[i] = gather(&a)
+	}
+}
+
 func sumLanes[T Float](a *Lanes[T]) T {
 	b := *a
 	for n := lanes / 2; n > 0; n /= 2 {

@@ -12,6 +12,10 @@ func portable[T Float]() *table[T] {
 		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],
 		reverse: reverse[T], twice: twice[T], truths: truths[T],
 	}
+	// What a set of instructions does not have is made of what it has.
+	t.sumRows = func(z, x []T, n, apart int) { foldRows(z, x, n, apart, 0, t.sumInto, t.sumLanes) }
+	t.maxRows = func(z, x []T, n, apart int) { foldRows(z, x, n, apart, T(math.Inf(-1)), t.maxInto, t.maxLanes) }
+	t.minRows = func(z, x []T, n, apart int) { foldRows(z, x, n, apart, T(math.Inf(1)), t.minInto, t.minLanes) }
 	switch t := any(t).(type) {
 	case *table[float32]:
 		t.tiles, t.side = portableTiles(addRow32), 8

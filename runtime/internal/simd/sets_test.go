@@ -78,6 +78,17 @@ func calls[T Float]() []call[T] {
 	add("prodLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.prodLanes(a) })
 	add("maxLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.maxLanes(a) })
 	add("minLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.minLanes(a) })
+	rows := func(f func(*table[T]) func(z, x []T, n, apart int)) func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) {
+		return func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { // 64 or 128 elements each
+			if n := lanes * (1 + len(x)%2); len(x) >= n {
+				apart := 1 + len(x)%5
+				f(t)(a[:min((len(x)-n)/apart+1, lanes)], x, n, apart)
+			}
+		}
+	}
+	add("sumRows", rows(func(t *table[T]) func(z, x []T, n, apart int) { return t.sumRows }))
+	add("maxRows", rows(func(t *table[T]) func(z, x []T, n, apart int) { return t.maxRows }))
+	add("minRows", rows(func(t *table[T]) func(z, x []T, n, apart int) { return t.minRows }))
 	add("expInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.expInto(a, x, w[0]) })
 	return out
 }
@@ -217,6 +228,28 @@ func TestDraw(t *testing.T) {
 							t.Fatalf("%s, seed %d, position %d + %d: want %x, got %x and %x", name, seed, index, i, w, high[i], low[i])
 						}
 					}
+				}
+			}
+		}
+	}
+	check("best")
+	others(t, check)
+}
+
+// TestUnits compares numbers that are made of words with those of Go, with all sets of instructions.
+func TestUnits(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	words := []uint64{0, 1, 1<<11 - 1, 1 << 11, 1<<32 - 1, 1 << 32, 1 << 43, 1<<43 - 1, 1 << 63, math.MaxUint64}
+	for len(words) < 200 {
+		words = append(words, r.Uint64())
+	}
+	check := func(name string) {
+		for n := range len(words) {
+			z, x := make([]float64, n), words[len(words)-n:]
+			Units(z, x)
+			for i, w := range x {
+				if want := float64(w>>11) / (1 << 53); z[i] != want {
+					t.Fatalf("%s, element %d of %d, word %x: want %v, got %v", name, i, n, w, want, z[i])
 				}
 			}
 		}

@@ -20,6 +20,7 @@ type table[T Float] struct {
 	squaresInto, expInto                func(a *Lanes[T], x []T, y T)
 
 	sumLanes, prodLanes, maxLanes, minLanes func(a *Lanes[T]) T
+	sumRows, maxRows, minRows               func(z, x []T, n, apart int)
 
 	// tiles are those of many rows and of few, with many columns and with few.
 	tiles [2][2]tile[T]
@@ -36,6 +37,7 @@ type conversionTable struct {
 	widen  func(z []float64, x []float32)
 	narrow func(z []float32, x []float64)
 	draw   func(high, low []uint64, at *[18]uint64)
+	units  func(z []float64, x []uint64)
 	fetch  func(x []byte)
 
 	stream  func(z, x []byte)

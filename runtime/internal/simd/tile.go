@@ -51,8 +51,8 @@ func MakePlaces(at []int) Places {
 // Part returns places lo to hi-1.
 func (p Places) Part(lo, hi int) Places { return Places{p.at[lo:hi], p.least, p.most} }
 
-// TileRows is Tile, but row l of y begins at a place of its own, from first on: the elements are y[first+at[l]+q]. It has as many products as there are places, at
-// least 1.
+// TileRows is Tile, but row l of y begins at a place of its own, from first on: the elements are y[first+at[l]+q]. It has as many products as there
+// are places, at least 1.
 func TileRows[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, first int, at Places, more bool) {
 	t := &functions[T]().tiles[i][j]
 	k := len(at.at)

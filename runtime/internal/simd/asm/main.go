@@ -61,6 +61,7 @@ func (s *set) write(folder string) error {
 	s.streams()
 	s.below()
 	s.draws()
+	s.units()
 	s.writePool()
 	if !s.wide() {
 		s.writeTails()
