@@ -247,15 +247,13 @@ func (p *columnPass[T]) foldBlocks(s *state[T]) int {
 			copy(s.regs[b.repeated][i*b.n:], s.regs[b.first][:b.n])
 		}
 	}
-	rows, step, code := b.loop.hi(s), b.rows, &b.code
-	for i := 0; i < rows; i += step {
-		if i+step > rows {
-			step, code = 1, &p.code
-		}
+	rows := b.loop.hi(s)
+	for i := 0; i < rows; i += b.rows {
+		m := min(b.rows, rows-i)
 		s.vars[b.loop.place] = i
-		code.exec(s, step*b.n)
-		if p.sums && (i+step)%flushed == 0 {
-			p.flush(s, b.n, i+step)
+		b.code.exec(s, m*b.n)
+		if p.sums && (i+m)%flushed == 0 {
+			p.flush(s, b.n, i+m)
 		}
 	}
 	return rows
