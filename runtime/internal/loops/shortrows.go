@@ -60,11 +60,14 @@ func (k *unitCompiler[T]) shortRows() unit[T] {
 	return out
 }
 
-// apart returns the value of a statement without the elements that are the same in all rows, and notes these.
+// apart returns the value of a statement with others in place of the elements that are the same in all rows, and notes these.
 func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer[T], out *shortRows[T]) *term.Term {
 	seen := map[string]bool{}
 	var without func(x *term.Term) *term.Term
 	without = func(x *term.Term) *term.Term {
+		if x.Op == term.Reduce { // its elements depend on its indices
+			return x
+		}
 		if x.Op != term.Element || x.Kind != term.Real || x.Read.Which != nil || x.Read.Else != nil || x.Uses(w) || !x.Uses(v) ||
 			k.tensors[x.Read.Tensor].Memory == k.tensors[s.target].Memory {
 			return x.Map(without)
@@ -80,9 +83,17 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 			z.known[key] = operand[T]{reg: r.all}
 			out.repeated = append(out.repeated, r)
 		}
-		return term.RealNumber(0)
+		return following(x, w, v)
 	}
 	return without(s.value)
+}
+
+// following returns an element that follows the ones before in all rows, in place of another one.
+func following(x *term.Term, w, v *term.Variable) *term.Term {
+	at := term.Sum(term.Product(w.Term(), term.Number(extent(v))), v.Term())
+	read := *x.Read
+	read.Idx, read.Ext = []*term.Term{at}, []*term.Term{term.Number(extent(w) * extent(v))}
+	return &term.Term{Op: term.Element, Kind: x.Kind, Read: &read}
 }
 
 // accumulate gives registers with repeated elements strips of their own.

@@ -217,7 +217,9 @@ func TestColumns(t *testing.T) {
 func TestShortRows(t *testing.T) {
 	const outer = 3
 	for _, rows := range []int{4, 15, 16, 17, 1000} {
-		for _, cols := range []int{2, 7, 64, 128, 129} {
+		for _, cols := range []int{2, 7, 64, 128, 129, -7, -64} { // negative: x is transposed
+			crossed := cols < 0
+			cols = max(cols, -cols)
 			local := func(name string, shape ...int) *program.Local {
 				l := &program.Local{Name: name, Kind: term.Real, Slot: -1, Old: -1}
 				for _, d := range shape {
@@ -230,12 +232,17 @@ func TestShortRows(t *testing.T) {
 			read := func(tensor int, idx ...*term.Term) *term.Term {
 				return &term.Term{Op: term.Element, Kind: term.Real, Read: &term.Read{Tensor: tensor, Count: 1, Idx: idx, Ext: p.Tensors[tensor].Shape}}
 			}
-			value := term.Sum(&term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{read(0, a.Term(), r.Term(), k.Term()), read(2, a.Term(), k.Term())}},
+			readX := func(a, r, k *term.Variable) *term.Term { return read(0, a.Term(), r.Term(), k.Term()) }
+			if crossed {
+				p.Tensors[0] = local("x", outer, cols, rows)
+				readX = func(a, r, k *term.Variable) *term.Term { return read(0, a.Term(), k.Term(), r.Term()) }
+			}
+			value := term.Sum(&term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{readX(a, r, k), read(2, a.Term(), k.Term())}},
 				read(3, k.Term()))
 			s := &program.Statement{Target: 1, Left: read(1, a.Term(), r.Term(), k.Term()).Read, Vars: []*term.Variable{a, r, k}, Value: value}
 			a, r, k = index("a", outer), index("r", rows), index("k", cols)
 			most := &program.Statement{Target: 2, Left: read(2, a.Term(), k.Term()).Read, Vars: []*term.Variable{a, k}, Value: &term.Term{Op: term.Reduce, Kind: term.Real,
-				Reduction: &term.Reduction{Kind: "max", Vars: []*term.Variable{r}, Part: -1, Body: read(0, a.Term(), r.Term(), k.Term())}}}
+				Reduction: &term.Reduction{Kind: "max", Vars: []*term.Variable{r}, Part: -1, Body: readX(a, r, k)}}}
 			out, err := Compile(p, []*program.Statement{most, s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F64, Memory: 2},
 				{Type: dtype.F32, Memory: 3}}, Options{})
 			if err != nil {
@@ -246,15 +253,23 @@ func TestShortRows(t *testing.T) {
 			x, m, b := as[float32](memory[0]), make([]float32, outer*cols), as[float32](memory[3])
 			for i := range x {
 				x[i] = float32(i%1019) / 7
+			}
+			element := func(i int) float32 { // of the result's place i
+				if crossed {
+					i = i/(rows*cols)*rows*cols + i%cols*rows + i/cols%rows
+				}
+				return x[i]
+			}
+			for i := range x {
 				at := i/(rows*cols)*cols + i%cols
-				m[at] = max(m[at], x[i])
+				m[at] = max(m[at], element(i))
 			}
 			for i := range b {
 				b[i] = float32(i) / 3
 			}
 			want := make([]float32, n)
 			for i := range want {
-				v := x[i] * m[i/(rows*cols)*cols+i%cols]
+				v := element(i) * m[i/(rows*cols)*cols+i%cols]
 				want[i] = v + b[i%cols]
 			}
 			t.Run(fmt.Sprint(rows, cols), func(t *testing.T) { check(t, out, memory, want) })
