@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// Conv2d is the kernel of conv_2d. It convolves by matrix products: for each image and group, the
-// patches that filters see become the columns of a matrix.
+// Conv2d is the kernel of conv_2d. It convolves by matrix products. If filters lie one pixel apart, as many do, tiles of the product read pixels from
+// an image with its padding. Else the patches that filters see become the columns of a matrix, for each image and group.
 type Conv2d[T dtype.Float] struct{}
 
 // convShape is the geometry of a convolution of one image and group.
@@ -65,8 +65,13 @@ func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
 		first := s.output(n, group)
-		blas.Gemm(a.Output.Out(first, s.filters, s.pixels, tensor.Store), 1,
-			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch), patches(cols, a.Input, &s, n, group))
+		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
+		if w := s.windows(); !s.direct() && w.Dense() {
+			at := s.image(n, group)
+			vec.Correlate(a.Output.Out(first, s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+s.channels*s.H*s.W), s.channels, w)
+		} else {
+			blas.Gemm(a.Output.Out(first, s.filters, s.pixels, tensor.Store), 1, filter, patches(cols, a.Input, &s, n, group))
+		}
 		for k := range s.filters {
 			finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters+k, first+k*s.pixels, first+(k+1)*s.pixels)
 		}
@@ -94,6 +99,12 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 		if s.direct() {
 			blas.Gemm(a.GradInput.Mat(first, s.patch, s.pixels), 1,
 				a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels))
+			continue
+		}
+		if w := s.windows(); w.Dense() {
+			at := s.output(n, group)
+			vec.CorrelateBack(a.GradInput.Mat(first, s.channels, s.H*s.W), a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch),
+				gradBefore(a.GradPre, a.GradOutput).Span(at, at+s.filters*s.pixels), s.channels, w)
 			continue
 		}
 		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1,

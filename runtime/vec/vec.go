@@ -35,12 +35,17 @@ func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := unlock.Lane(a.Sealed())
 	var sums [4]float64
 	i := 0
-	for ; i+4 <= n && s == 1; i += 4 {
-		part := x[i : i+4 : i+4]
-		sums[0] += float64(part[0])
-		sums[1] += float64(part[1])
-		sums[2] += float64(part[2])
-		sums[3] += float64(part[3])
+	if s == 1 {
+		var p, q, r, t float64
+		for ; i+4 <= n; i += 4 { // loads before conversions: one conversion then does not wait for another
+			part := x[i : i+4 : i+4]
+			a, b, c, d := part[0], part[1], part[2], part[3]
+			p += float64(a)
+			q += float64(b)
+			r += float64(c)
+			t += float64(d)
+		}
+		sums = [4]float64{p, q, r, t}
 	}
 	for ; i < n; i++ {
 		sums[i%4] += float64(x[i*s])

@@ -404,20 +404,40 @@ func minRows32AVX2(z []float32, x []float32, n int, apart int)
 //go:noescape
 func tile6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 
+// tileRows6x16Of32AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tileRows6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
 // tile6x8Of32AVX2 computes a tile of 6 rows of a product.
 //
 //go:noescape
 func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tileRows6x8Of32AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tileRows6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
 // tile2x16Of32AVX2 computes a tile of 2 rows of a product.
 //
 //go:noescape
 func tile2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 
+// tileRows2x16Of32AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tileRows2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
 // tile2x8Of32AVX2 computes a tile of 2 rows of a product.
 //
 //go:noescape
 func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tileRows2x8Of32AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tileRows2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
 // transposeOf32AVX2 transposes n blocks.
 //
@@ -824,20 +844,40 @@ func minLanes64AVX2(a *[64]float64) float64
 //go:noescape
 func tile6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 
+// tileRows6x8Of64AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tileRows6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
 // tile6x4Of64AVX2 computes a tile of 6 rows of a product.
 //
 //go:noescape
 func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tileRows6x4Of64AVX2 computes a tile of 6 rows of a product.
+//
+//go:noescape
+func tileRows6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
 // tile2x8Of64AVX2 computes a tile of 2 rows of a product.
 //
 //go:noescape
 func tile2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 
+// tileRows2x8Of64AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tileRows2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
 // tile2x4Of64AVX2 computes a tile of 2 rows of a product.
 //
 //go:noescape
 func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tileRows2x4Of64AVX2 computes a tile of 2 rows of a product.
+//
+//go:noescape
+func tileRows2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
 // transposeOf64AVX2 transposes n blocks.
 //
@@ -985,10 +1025,10 @@ func table32AVX2() *table[float32] {
 	t.sumRows = sumRows32AVX2
 	t.maxRows = maxRows32AVX2
 	t.minRows = minRows32AVX2
-	t.tiles[0][0] = tile[float32]{6, 16, tile6x16Of32AVX2}
-	t.tiles[0][1] = tile[float32]{6, 8, tile6x8Of32AVX2}
-	t.tiles[1][0] = tile[float32]{2, 16, tile2x16Of32AVX2}
-	t.tiles[1][1] = tile[float32]{2, 8, tile2x8Of32AVX2}
+	t.tiles[0][0] = tile[float32]{6, 16, tile6x16Of32AVX2, tileRows6x16Of32AVX2}
+	t.tiles[0][1] = tile[float32]{6, 8, tile6x8Of32AVX2, tileRows6x8Of32AVX2}
+	t.tiles[1][0] = tile[float32]{2, 16, tile2x16Of32AVX2, tileRows2x16Of32AVX2}
+	t.tiles[1][1] = tile[float32]{2, 8, tile2x8Of32AVX2, tileRows2x8Of32AVX2}
 	t.transpose = transposeOf32AVX2
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
@@ -1074,10 +1114,10 @@ func table64AVX2() *table[float64] {
 	t.prodLanes = foldLanes(prodLanes64AVX2)
 	t.maxLanes = foldLanes(maxLanes64AVX2)
 	t.minLanes = foldLanes(minLanes64AVX2)
-	t.tiles[0][0] = tile[float64]{6, 8, tile6x8Of64AVX2}
-	t.tiles[0][1] = tile[float64]{6, 4, tile6x4Of64AVX2}
-	t.tiles[1][0] = tile[float64]{2, 8, tile2x8Of64AVX2}
-	t.tiles[1][1] = tile[float64]{2, 4, tile2x4Of64AVX2}
+	t.tiles[0][0] = tile[float64]{6, 8, tile6x8Of64AVX2, tileRows6x8Of64AVX2}
+	t.tiles[0][1] = tile[float64]{6, 4, tile6x4Of64AVX2, tileRows6x4Of64AVX2}
+	t.tiles[1][0] = tile[float64]{2, 8, tile2x8Of64AVX2, tileRows2x8Of64AVX2}
+	t.tiles[1][1] = tile[float64]{2, 4, tile2x4Of64AVX2, tileRows2x4Of64AVX2}
 	t.transpose = transposeOf64AVX2
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2

@@ -6888,6 +6888,132 @@ add:
 	VZEROUPPER
 	RET
 
+// func tileRows6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows6x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	MOVQ         (DX), R11
+	VMOVUPS      (BX)(R11*4), Y12
+	VMOVUPS      32(BX)(R11*4), Y13
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DI)(AX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DI)(AX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R8)(AX*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R8)(AX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $+8, DX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPS      Y0, (R9)
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y7, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y8, (R9)
+	VMOVUPS      Y9, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y10, (R9)
+	VMOVUPS      Y11, 32(R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	VADDPS  32(R9), Y1, Y1
+	VMOVUPS Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	VADDPS  32(R9), Y3, Y3
+	VMOVUPS Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y4, Y4
+	VMOVUPS Y4, (R9)
+	VADDPS  32(R9), Y5, Y5
+	VMOVUPS Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y6, Y6
+	VMOVUPS Y6, (R9)
+	VADDPS  32(R9), Y7, Y7
+	VMOVUPS Y7, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y8, Y8
+	VMOVUPS Y8, (R9)
+	VADDPS  32(R9), Y9, Y9
+	VMOVUPS Y9, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y10, Y10
+	VMOVUPS Y10, (R9)
+	VADDPS  32(R9), Y11, Y11
+	VMOVUPS Y11, 32(R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
 // func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x8Of32AVX2(SB), NOSPLIT, $0-113
@@ -6939,6 +7065,101 @@ loop:
 	VBROADCASTSS (R8)(AX*2), Y7
 	VFMADD231PS  Y6, Y7, Y5
 	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPS      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y3, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y4, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y5, (R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y1, Y1
+	VMOVUPS Y1, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y3, Y3
+	VMOVUPS Y3, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y4, Y4
+	VMOVUPS Y4, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y5, Y5
+	VMOVUPS Y5, (R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func tileRows6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows6x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	MOVQ         (DX), R11
+	VMOVUPS      (BX)(R11*4), Y6
+	VBROADCASTSS (DI), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (DI)(AX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (DI)(AX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (R8), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (R8)(AX*1), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (R8)(AX*2), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         $+8, DX
 	ADDQ         CX, DI
 	ADDQ         CX, R8
 	DECQ         SI
@@ -7046,6 +7267,69 @@ add:
 	VZEROUPPER
 	RET
 
+// func tileRows2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows2x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
+
+loop:
+	MOVQ         (DX), R10
+	VMOVUPS      (BX)(R10*4), Y4
+	VMOVUPS      32(BX)(R10*4), Y5
+	VBROADCASTSS (DI), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DI)(AX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         $+8, DX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y1, 32(R8)
+	ADDQ         R9, R8
+	VMOVUPS      Y2, (R8)
+	VMOVUPS      Y3, 32(R8)
+	ADDQ         R9, R8
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (R8), Y0, Y0
+	VMOVUPS Y0, (R8)
+	VADDPS  32(R8), Y1, Y1
+	VMOVUPS Y1, 32(R8)
+	ADDQ    R9, R8
+	VADDPS  (R8), Y2, Y2
+	VMOVUPS Y2, (R8)
+	VADDPS  32(R8), Y3, Y3
+	VMOVUPS Y3, 32(R8)
+	ADDQ    R9, R8
+	VZEROUPPER
+	RET
+
 // func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile2x8Of32AVX2(SB), NOSPLIT, $0-113
@@ -7075,6 +7359,58 @@ loop:
 	VBROADCASTSS (DI)(AX*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         DX, BX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPS      Y0, (R8)
+	ADDQ         R9, R8
+	VMOVUPS      Y1, (R8)
+	ADDQ         R9, R8
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (R8), Y0, Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    R9, R8
+	VADDPS  (R8), Y1, Y1
+	VMOVUPS Y1, (R8)
+	ADDQ    R9, R8
+	VZEROUPPER
+	RET
+
+// func tileRows2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows2x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
+
+loop:
+	MOVQ         (DX), R10
+	VMOVUPS      (BX)(R10*4), Y2
+	VBROADCASTSS (DI), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (DI)(AX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         $+8, DX
 	ADDQ         CX, DI
 	DECQ         SI
 	JNE          loop
@@ -14617,6 +14953,132 @@ add:
 	VZEROUPPER
 	RET
 
+// func tileRows6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows6x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	MOVQ         (DX), R11
+	VMOVUPD      (BX)(R11*8), Y12
+	VMOVUPD      32(BX)(R11*8), Y13
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (DI)(AX*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (DI)(AX*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (R8)(AX*1), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (R8)(AX*2), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $+8, DX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPD      Y0, (R9)
+	VMOVUPD      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	VMOVUPD      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y4, (R9)
+	VMOVUPD      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y6, (R9)
+	VMOVUPD      Y7, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y8, (R9)
+	VMOVUPD      Y9, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y10, (R9)
+	VMOVUPD      Y11, 32(R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	VADDPD  32(R9), Y1, Y1
+	VMOVUPD Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	VADDPD  32(R9), Y3, Y3
+	VMOVUPD Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y4, Y4
+	VMOVUPD Y4, (R9)
+	VADDPD  32(R9), Y5, Y5
+	VMOVUPD Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y6, Y6
+	VMOVUPD Y6, (R9)
+	VADDPD  32(R9), Y7, Y7
+	VMOVUPD Y7, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y8, Y8
+	VMOVUPD Y8, (R9)
+	VADDPD  32(R9), Y9, Y9
+	VMOVUPD Y9, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y10, Y10
+	VMOVUPD Y10, (R9)
+	VADDPD  32(R9), Y11, Y11
+	VMOVUPD Y11, 32(R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
 // func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x4Of64AVX2(SB), NOSPLIT, $0-113
@@ -14668,6 +15130,101 @@ loop:
 	VBROADCASTSD (R8)(AX*2), Y7
 	VFMADD231PD  Y6, Y7, Y5
 	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPD      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y3, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y4, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y5, (R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y1, Y1
+	VMOVUPD Y1, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y3, Y3
+	VMOVUPD Y3, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y4, Y4
+	VMOVUPD Y4, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y5, Y5
+	VMOVUPD Y5, (R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func tileRows6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows6x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	MOVQ         (DX), R11
+	VMOVUPD      (BX)(R11*8), Y6
+	VBROADCASTSD (DI), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD (DI)(AX*1), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (DI)(AX*2), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (R8), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD (R8)(AX*1), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD (R8)(AX*2), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         $+8, DX
 	ADDQ         CX, DI
 	ADDQ         CX, R8
 	DECQ         SI
@@ -14775,6 +15332,69 @@ add:
 	VZEROUPPER
 	RET
 
+// func tileRows2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows2x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x03, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
+
+loop:
+	MOVQ         (DX), R10
+	VMOVUPD      (BX)(R10*8), Y4
+	VMOVUPD      32(BX)(R10*8), Y5
+	VBROADCASTSD (DI), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (DI)(AX*1), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $+8, DX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	ADDQ         R9, R8
+	VMOVUPD      Y2, (R8)
+	VMOVUPD      Y3, 32(R8)
+	ADDQ         R9, R8
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (R8), Y0, Y0
+	VMOVUPD Y0, (R8)
+	VADDPD  32(R8), Y1, Y1
+	VMOVUPD Y1, 32(R8)
+	ADDQ    R9, R8
+	VADDPD  (R8), Y2, Y2
+	VMOVUPD Y2, (R8)
+	VADDPD  32(R8), Y3, Y3
+	VMOVUPD Y3, 32(R8)
+	ADDQ    R9, R8
+	VZEROUPPER
+	RET
+
 // func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile2x4Of64AVX2(SB), NOSPLIT, $0-113
@@ -14804,6 +15424,58 @@ loop:
 	VBROADCASTSD (DI)(AX*1), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         DX, BX
+	ADDQ         CX, DI
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPD      Y0, (R8)
+	ADDQ         R9, R8
+	VMOVUPD      Y1, (R8)
+	ADDQ         R9, R8
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (R8), Y0, Y0
+	VMOVUPD Y0, (R8)
+	ADDQ    R9, R8
+	VADDPD  (R8), Y1, Y1
+	VMOVUPD Y1, (R8)
+	ADDQ    R9, R8
+	VZEROUPPER
+	RET
+
+// func tileRows2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows2x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	MOVQ       z_base+0(FP), R8
+	MOVQ       ld+24(FP), R9
+	SHLQ       $0x03, R9
+	MOVQ       R8, R10
+	PREFETCHT1 (R10)
+	ADDQ       R9, R10
+	PREFETCHT1 (R10)
+
+loop:
+	MOVQ         (DX), R10
+	VMOVUPD      (BX)(R10*8), Y2
+	VBROADCASTSD (DI), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	VBROADCASTSD (DI)(AX*1), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $+8, DX
 	ADDQ         CX, DI
 	DECQ         SI
 	JNE          loop

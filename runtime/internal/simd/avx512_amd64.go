@@ -404,20 +404,40 @@ func minRows32AVX512(z []float32, x []float32, n int, apart int)
 //go:noescape
 func tile12x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 
+// tileRows12x32Of32AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tileRows12x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
 // tile12x16Of32AVX512 computes a tile of 12 rows of a product.
 //
 //go:noescape
 func tile12x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tileRows12x16Of32AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tileRows12x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
 // tile4x32Of32AVX512 computes a tile of 4 rows of a product.
 //
 //go:noescape
 func tile4x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 
+// tileRows4x32Of32AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tileRows4x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
 // tile4x16Of32AVX512 computes a tile of 4 rows of a product.
 //
 //go:noescape
 func tile4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tileRows4x16Of32AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tileRows4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
 // transposeOf32AVX512 transposes n blocks.
 //
@@ -839,20 +859,40 @@ func minRows64AVX512(z []float64, x []float64, n int, apart int)
 //go:noescape
 func tile12x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 
+// tileRows12x16Of64AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tileRows12x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
 // tile12x8Of64AVX512 computes a tile of 12 rows of a product.
 //
 //go:noescape
 func tile12x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tileRows12x8Of64AVX512 computes a tile of 12 rows of a product.
+//
+//go:noescape
+func tileRows12x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
 // tile4x16Of64AVX512 computes a tile of 4 rows of a product.
 //
 //go:noescape
 func tile4x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 
+// tileRows4x16Of64AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tileRows4x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
 // tile4x8Of64AVX512 computes a tile of 4 rows of a product.
 //
 //go:noescape
 func tile4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tileRows4x8Of64AVX512 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tileRows4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
 // transposeOf64AVX512 transposes n blocks.
 //
@@ -1000,10 +1040,10 @@ func table32AVX512() *table[float32] {
 	t.sumRows = sumRows32AVX512
 	t.maxRows = maxRows32AVX512
 	t.minRows = minRows32AVX512
-	t.tiles[0][0] = tile[float32]{12, 32, tile12x32Of32AVX512}
-	t.tiles[0][1] = tile[float32]{12, 16, tile12x16Of32AVX512}
-	t.tiles[1][0] = tile[float32]{4, 32, tile4x32Of32AVX512}
-	t.tiles[1][1] = tile[float32]{4, 16, tile4x16Of32AVX512}
+	t.tiles[0][0] = tile[float32]{12, 32, tile12x32Of32AVX512, tileRows12x32Of32AVX512}
+	t.tiles[0][1] = tile[float32]{12, 16, tile12x16Of32AVX512, tileRows12x16Of32AVX512}
+	t.tiles[1][0] = tile[float32]{4, 32, tile4x32Of32AVX512, tileRows4x32Of32AVX512}
+	t.tiles[1][1] = tile[float32]{4, 16, tile4x16Of32AVX512, tileRows4x16Of32AVX512}
 	t.transpose = transposeOf32AVX512
 	t.reverse = reverse32AVX512
 	t.twice = twice32AVX512
@@ -1092,10 +1132,10 @@ func table64AVX512() *table[float64] {
 	t.sumRows = sumRows64AVX512
 	t.maxRows = maxRows64AVX512
 	t.minRows = minRows64AVX512
-	t.tiles[0][0] = tile[float64]{12, 16, tile12x16Of64AVX512}
-	t.tiles[0][1] = tile[float64]{12, 8, tile12x8Of64AVX512}
-	t.tiles[1][0] = tile[float64]{4, 16, tile4x16Of64AVX512}
-	t.tiles[1][1] = tile[float64]{4, 8, tile4x8Of64AVX512}
+	t.tiles[0][0] = tile[float64]{12, 16, tile12x16Of64AVX512, tileRows12x16Of64AVX512}
+	t.tiles[0][1] = tile[float64]{12, 8, tile12x8Of64AVX512, tileRows12x8Of64AVX512}
+	t.tiles[1][0] = tile[float64]{4, 16, tile4x16Of64AVX512, tileRows4x16Of64AVX512}
+	t.tiles[1][1] = tile[float64]{4, 8, tile4x8Of64AVX512, tileRows4x8Of64AVX512}
 	t.transpose = transposeOf64AVX512
 	t.reverse = reverse64AVX512
 	t.twice = twice64AVX512

@@ -3,12 +3,15 @@ package simd
 import (
 	"fmt"
 	"math"
+	"slices"
+	"unsafe"
 )
 
 // tile is a function that computes as many rows and columns of a product of matrices.
 type tile[T Float] struct {
 	rows, cols int
 	compute    func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)
+	rowsAt     func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool)
 }
 
 // TileSizes returns of how many rows and columns Tile computes tiles: of as many as the first ones say, as the second ones say, or of
@@ -29,6 +32,35 @@ func Tile[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, next, k 
 			t.rows, t.cols, k, len(z), len(x), len(y), ld, row, col, next))
 	}
 	t.compute(z, ld, x, row, col, y, next, k, more)
+}
+
+// Places says where rows begin.
+type Places struct {
+	at          []int
+	least, most int
+}
+
+// MakePlaces returns places, none of which is negative. The list belongs to them from then on.
+func MakePlaces(at []int) Places {
+	if len(at) == 0 {
+		return Places{}
+	}
+	return Places{at, slices.Min(at), slices.Max(at)}
+}
+
+// Part returns places lo to hi-1.
+func (p Places) Part(lo, hi int) Places { return Places{p.at[lo:hi], p.least, p.most} }
+
+// TileRows is Tile, but row l of y begins at a place of its own, from first on: the elements are y[first+at[l]+q]. It has as many products as there
+// are places, at least 1.
+func TileRows[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, first int, at Places, more bool) {
+	t := &functions[T]().tiles[i][j]
+	k := len(at.at)
+	if k < 1 || min(ld, row, col, first, at.least) < 0 || len(z) < (t.rows-1)*ld+t.cols || len(x) < (t.rows-1)*row+(k-1)*col+1 || len(y) < first+at.most+t.cols {
+		panic(fmt.Sprintf("simd: a tile of %d x %d of a sum of %d products: %d, %d and %d elements at distances %d, %d and %d and places %d to %d do not suffice",
+			t.rows, t.cols, k, len(z), len(x), len(y), ld, row, col, first+at.least, first+at.most))
+	}
+	t.rowsAt(z, ld, x, row, col, y[first:], &at.at[0], k, more)
 }
 
 // Transpose sets z[j*zld+i] to x[i*xld+j], for i below rows and j below cols.
@@ -71,11 +103,12 @@ func transposePart[T Float](z []T, zld int, x []T, xld, rows, lo, cols int) {
 func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [2][2]tile[T]) {
 	for i, rows := range []int{4, 1} {
 		for j, cols := range []int{8, 4} {
-			t[i][j] = tile[T]{rows, cols, func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
+			// The rows of y are those that a function gives.
+			compute := func(z []T, ld int, x []T, row, col, k int, more bool, y func(l int) []T) {
 				for p := range rows {
 					var sums [8]T
 					for l := range k {
-						addRow(sums[:cols], x[p*row+l*col], y[l*next:l*next+cols])
+						addRow(sums[:cols], x[p*row+l*col], y(l))
 					}
 					for q, v := range sums[:cols] {
 						if more {
@@ -84,6 +117,12 @@ func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [2][2]tile[T])
 						z[p*ld+q] = v
 					}
 				}
+			}
+			t[i][j] = tile[T]{rows, cols, func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
+				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[l*next : l*next+cols] })
+			}, func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool) {
+				places := unsafe.Slice(at, k)
+				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[places[l] : places[l]+cols] })
 			}}
 		}
 	}

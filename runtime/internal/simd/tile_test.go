@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -78,7 +79,7 @@ func tiles[T Float](t *testing.T, fma func(x, y, z T) T) {
 					}
 					x := operand[T](r, (m-1)*row+(k-1)*col+1)
 					y, z := operand[T](r, (k-1)*next+n), operand[T](r, (m-1)*ld+n)
-					want := append([]T(nil), z...)
+					want, before := slices.Clone(z), slices.Clone(z)
 					more := variant&2 != 0
 					for p := range m {
 						for q := range n {
@@ -95,6 +96,17 @@ func tiles[T Float](t *testing.T, fma func(x, y, z T) T) {
 					Tile(i, j, z, ld, x, row, col, y, next, k, more)
 					if at := first(want, z); at >= 0 {
 						t.Fatalf("tile of %d x %d of %T, %d products, variant %d, element %d: want %v, got %v", m, n, z[0], k, variant, at, want[at], z[at])
+					}
+					// The same rows, of which each lies where another one was.
+					places, moved := r.Perm(k), make([]T, 3+len(y))
+					for l, p := range places {
+						copy(moved[3+p*next:], y[l*next:l*next+n])
+						places[l] = p * next
+					}
+					z = slices.Clone(before)
+					TileRows(i, j, z, ld, x, row, col, moved, 3, MakePlaces(places), more)
+					if at := first(want, z); at >= 0 {
+						t.Fatalf("tile of %d x %d of %T, %d rows, variant %d, element %d: want %v, got %v", m, n, z[0], k, variant, at, want[at], z[at])
 					}
 				}
 			}
@@ -126,6 +138,39 @@ func TestTileChecks(t *testing.T) {
 			}()
 			Tile(0, 0, z, n, x, k, 1, y, n, k, false)
 		}()
+	}
+}
+
+// TestTileRowsChecks gives operands that are one element too short, no place, and a negative one.
+func TestTileRowsChecks(t *testing.T) {
+	rows, cols := TileSizes[float32]()
+	m, n := rows[0], cols[0]
+	for missing := range 6 {
+		places := []int{40, 0, 100}
+		x, y, z := make([]float32, m*3), make([]float32, 7+100+n), make([]float32, m*n)
+		switch missing {
+		case 0:
+			x = x[1:]
+		case 1:
+			y = y[1:]
+		case 2:
+			z = z[1:]
+		case 3:
+			places = nil
+		case 4:
+			places[1] = -1
+		}
+		func() {
+			defer func() {
+				if (recover() == nil) != (missing == 5) {
+					t.Errorf("case %d: want a panic unless nothing is missing", missing)
+				}
+			}()
+			TileRows(0, 0, z, n, x, 3, 1, y, 7, MakePlaces(places), false)
+		}()
+	}
+	if p := MakePlaces([]int{5, 6, 7}).Part(1, 2); len(p.at) != 1 || p.at[0] != 6 {
+		t.Errorf("a part is %v", p)
 	}
 }
 

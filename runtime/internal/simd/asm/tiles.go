@@ -18,16 +18,22 @@ func (m *machine) tiles() {
 	for i, r := range rows {
 		for j, vectors := range []int{2, 1} {
 			operation := fmt.Sprintf("tile%dx%dOf", r, vectors*m.width())
-			m.tile(operation, r, vectors)
-			m.enter(fmt.Sprintf("tiles[%d][%d]", i, j), fmt.Sprintf("tile[%s]{%d, %d, %%s}", m.element(), r, vectors*m.width()), operation)
+			m.tile(operation, r, vectors, false)
+			apart := fmt.Sprintf("tileRows%dx%dOf", r, vectors*m.width())
+			m.tile(apart, r, vectors, true)
+			m.enter(fmt.Sprintf("tiles[%d][%d]", i, j), fmt.Sprintf("tile[%s]{%d, %d, %%s, %s}", m.element(), r, vectors*m.width(), m.name(apart)), operation)
 		}
 	}
 	m.transposition()
 }
 
-// tile emits a function that computes a tile of a product.
-func (m *machine) tile(operation string, rows, vectors int) {
-	signature := strings.ReplaceAll("func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)", "T", m.element())
+// tile emits a function that computes a tile of a product. The rows of y are a distance apart, or at places of their own.
+func (m *machine) tile(operation string, rows, vectors int, places bool) {
+	signature := "func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)"
+	if places {
+		signature = "func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool)"
+	}
+	signature = strings.ReplaceAll(signature, "T", m.element())
 	m.begin(m.name(operation), signature, fmt.Sprintf("computes a tile of %d rows of a product.", rows))
 	shift := operand.U8(2)
 	if m.double {
@@ -38,7 +44,13 @@ func (m *machine) tile(operation string, rows, vectors int) {
 		m.SHLQ(shift, r)
 		return r
 	}
-	row, col, next := distance("row"), distance("col"), distance("next")
+	row, col := distance("row"), distance("col")
+	var next reg.Register // the distance, or where the place of the next row is
+	if places {
+		next = m.Load(m.Param("at"), m.GP64())
+	} else {
+		next = distance("next")
+	}
 	y, k := m.Load(m.Param("y").Base(), m.GP64()), m.Load(m.Param("k"), m.GP64())
 	var x []reg.GPVirtual // each one addresses three rows
 	for i := 0; i < rows; i += 3 {
@@ -72,8 +84,15 @@ func (m *machine) tile(operation string, rows, vectors int) {
 	}
 	m.Label("loop")
 	b := m.vectors(vectors)
+	from := operand.Mem{Base: y}
+	if places {
+		place := m.GP64()
+		m.MOVQ(operand.Mem{Base: next}, place)
+		from.Index, from.Scale = place, uint8(m.size())
+	}
 	for j := range b {
-		m.emit(m.real("VMOVU"), operand.Mem{Base: y, Disp: j * m.bytes}, b[j])
+		from.Disp = j * m.bytes
+		m.emit(m.real("VMOVU"), from, b[j])
 	}
 	for i := range rows {
 		from := operand.Mem{Base: x[i/3]}
@@ -90,7 +109,11 @@ func (m *machine) tile(operation string, rows, vectors int) {
 			m.emit(m.real("VFMADD231"), b[j], a, sums[i][j])
 		}
 	}
-	m.ADDQ(next, y)
+	if places {
+		m.ADDQ(operand.I32(8), next)
+	} else {
+		m.ADDQ(next, y)
+	}
 	for _, p := range x {
 		m.ADDQ(col, p)
 	}
