@@ -70,7 +70,15 @@ type correlator[T dtype.Float] struct {
 	tile    []T
 	edge    []T // the last filters, with zeros below
 	filters []T
-	at      []int
+
+	last   geometry // of the last image
+	places simd.Places
+}
+
+// geometry is what the places of pixels and of the padding depend on.
+type geometry struct {
+	Windows
+	planes, cols int // cols are those of tiles
 }
 
 var (
@@ -124,8 +132,13 @@ func (k *correlator[T]) run(dst tensor.OutMat[T], f []T, ldf, rows int, image te
 		return
 	}
 	tileRows, tileCols := simd.TileSizes[T]()
-	k.pad(from, planes, height, width, tileCols[0], w)
-	places := k.places(planes, height, width, w)
+	if g := (geometry{*w, planes, tileCols[0]}); k.last != g {
+		k.last = g
+		k.padded = room(k.padded, planes*height*width+tileCols[0])
+		clear(k.padded)
+		k.places = placesOf(planes, height, width, w)
+	}
+	k.copy(from, planes, width, w)
 	products := planes * w.KernelH * w.KernelW
 	k.tile = room(k.tile, tileRows[0]*tileCols[0])
 	t := correlation[T]{k, w, c, ldc, add, width}
@@ -144,7 +157,7 @@ func (k *correlator[T]) run(dst tensor.OutMat[T], f []T, ldf, rows int, image te
 			n := min(rows-p, tileRows[kind])
 			x, ldx := f[p*ldf:], ldf
 			if n < tileRows[kind] {
-				x, ldx = k.last(x, ldf, n, tileRows[kind], products), products
+				x, ldx = k.lastFilters(x, ldf, n, tileRows[kind], products), products
 			}
 			z, ldz, more := k.tile, cols, false
 			direct := whole && n == tileRows[kind]
@@ -152,7 +165,7 @@ func (k *correlator[T]) run(dst tensor.OutMat[T], f []T, ldf, rows int, image te
 				z, ldz, more = c[p*ldc+at/width*w.Cols+at%width:], ldc, add
 			}
 			for l := 0; l < products; l += depth {
-				simd.TileRows(kind, place, z, ldz, x[l:], ldx, 1, k.padded, at, places.Part(l, min(l+depth, products)), more || l > 0)
+				simd.TileRows(kind, place, z, ldz, x[l:], ldx, 1, k.padded, at, k.places.Part(l, min(l+depth, products)), more || l > 0)
 			}
 			if !direct {
 				t.put(p, n, at, cols)
@@ -198,10 +211,8 @@ func (t *correlation[T]) put(p, n, at, cols int) {
 	}
 }
 
-// pad copies an image with its padding. A tile may read some elements beyond the last one.
-func (k *correlator[T]) pad(image []T, planes, height, width, beyond int, w *Windows) {
-	k.padded = room(k.padded, planes*height*width+beyond)
-	clear(k.padded)
+// copy copies an image into its padding, which is 0, as are some elements beyond the last one that a tile may read.
+func (k *correlator[T]) copy(image []T, planes, width int, w *Windows) {
 	at := w.PaddingH*width + w.PaddingW
 	for range planes {
 		for range w.Height {
@@ -213,21 +224,21 @@ func (k *correlator[T]) pad(image []T, planes, height, width, beyond int, w *Win
 	}
 }
 
-// places returns where the elements of the first window lie.
-func (k *correlator[T]) places(planes, height, width int, w *Windows) simd.Places {
-	k.at = k.at[:0]
+// placesOf returns where the elements of the first window lie.
+func placesOf(planes, height, width int, w *Windows) simd.Places {
+	at := make([]int, 0, planes*w.KernelH*w.KernelW)
 	for c := range planes {
 		for i := range w.KernelH {
 			for j := range w.KernelW {
-				k.at = append(k.at, (c*height+i*w.DilationH)*width+j*w.DilationW)
+				at = append(at, (c*height+i*w.DilationH)*width+j*w.DilationW)
 			}
 		}
 	}
-	return simd.MakePlaces(k.at)
+	return simd.MakePlaces(at)
 }
 
-// last copies the last filters, with zeros below.
-func (k *correlator[T]) last(x []T, ld, n, all, products int) []T {
+// lastFilters copies the last filters, with zeros below.
+func (k *correlator[T]) lastFilters(x []T, ld, n, all, products int) []T {
 	k.edge = room(k.edge, all*products)
 	for i := range n {
 		copy(k.edge[i*products:(i+1)*products], x[i*ld:])

@@ -260,7 +260,7 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			return of[0] + math.Log(of[1])
 		}
 	case "prod":
-		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes[0], x) }, folding[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
+		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes[0], x) }, foldInto[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
 	case "any":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max")}
 		out.passes[0].unit = 0
@@ -273,8 +273,8 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	return out
 }
 
-// folding returns the operation that folds elements into lanes.
-func folding[T simd.Float](op simd.Binary) *operation[T] { return binaryOperation[T](op, nil, nil) }
+// foldInto returns the operation that folds elements into lanes.
+func foldInto[T simd.Float](op simd.Binary) *operation[T] { return binaryOperation[T](op, nil, nil) }
 
 // squares returns the operation that adds the squares of differences from a mean to lanes.
 func squares[T simd.Float](mean func(*state[T]) T) *operation[T] {
@@ -343,10 +343,10 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 // extremePass compiles a maximum or a minimum.
 func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
 	if kind == "min" {
-		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes[0], x) }, folding[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
+		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes[0], x) }, foldInto[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
 			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes[0], x) }, folding[T](simd.Max), T(math.Inf(-1)), (*simd.Lanes[T]).Max,
+	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes[0], x) }, foldInto[T](simd.Max), T(math.Inf(-1)), (*simd.Lanes[T]).Max,
 		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
 }
 
