@@ -37,6 +37,7 @@ type columnPass[T simd.Float] struct {
 	search bool
 	// direct says where the rows of a tensor are whose elements a pass only adds; nil if it adds other values.
 	direct *directRows[T]
+	block  *columnBlock[T] // how short rows are folded; nil if there is no other way than one by one
 }
 
 // directRows are rows of a tensor. They are added without running the code of a strip for each of them.
@@ -86,14 +87,18 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 
 func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
 	out := &columnSum[T]{give: k.columnWriter(st, v), finish: func(*state[T], []float64, int) {}}
-	pass := func(op simd.Binary, wide int, of func(z *vectorizer[T], x operand[T]) operand[T]) *columnPass[T] {
-		p := k.columnPass(r, v, op, of)
+	pass := func(op simd.Binary, wide int, of folding[T]) *columnPass[T] {
+		first := -1
+		if len(out.passes) > 0 {
+			first = out.passes[0].acc
+		}
+		p := k.columnPass(r, v, op, of, first)
 		p.wide = wide
 		k.wide = max(k.wide, wide+1)
 		out.passes = append(out.passes, p)
 		return p
 	}
-	same := func(_ *vectorizer[T], x operand[T]) operand[T] { return x }
+	same := func(_ *vectorizer[T], x operand[T], _ int) operand[T] { return x }
 	if kind := r.Kind; kind == "sum" || kind == "count" || kind == "prod" || kind == "max" || kind == "min" {
 		out.put = k.columnSetter(st, v)
 	}
@@ -112,14 +117,14 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	case "min", "all":
 		pass(simd.Min, w, same)
 	case "variance":
-		mean := pass(simd.Add, w, same)
-		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T]) operand[T] {
-			return operand[T]{reg: z.unaryOf(simd.Square, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: mean.acc})})}
+		pass(simd.Add, w, same)
+		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T], mean int) operand[T] {
+			return operand[T]{reg: z.unaryOf(simd.Square, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: mean})})}
 		})
 	case "logsumexp":
-		top := pass(simd.Max, w, same)
-		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T]) operand[T] {
-			return operand[T]{reg: z.unaryOf(simd.Exp, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: top.acc})})}
+		pass(simd.Max, w, same)
+		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T], top int) operand[T] {
+			return operand[T]{reg: z.unaryOf(simd.Exp, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: top})})}
 		})
 	}
 	if r.Kind == "any" {
@@ -130,6 +135,9 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	}
 	for _, p := range out.passes {
 		k.finish(&p.code)
+		if p.block != nil {
+			k.finish(&p.block.code)
+		}
 	}
 	kind := r.Kind
 	out.finish = func(s *state[T], x []float64, n int) {
@@ -153,7 +161,7 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 }
 
 // columnPass compiles a way through the elements.
-func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op simd.Binary, of func(*vectorizer[T], operand[T]) operand[T]) *columnPass[T] {
+func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first int) *columnPass[T] {
 	z := newVectorizer(k.compiler, v)
 	p := &columnPass[T]{acc: z.register(true), sums: op == simd.Add}
 	k.accumulators = append(k.accumulators, p.acc)
@@ -173,16 +181,82 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.addProduct(p.acc, x, y)
 	} else {
-		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}))
+		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}, first))
 		fold := simd.BinaryOf[T](op)
 		z.emit(-1, func(s *state[T], n int) { fold(s.regs[p.acc][:n], s.regs[p.acc][:n], s.regs[x][:n]) }, x)
 	}
 	end()
 	p.code = z.strip
+	p.block = k.columnBlock(whole, v, op, of, first, p.acc)
 	if op == simd.Add && r.Kind != "variance" && r.Kind != "logsumexp" {
 		p.direct = k.directRows(whole, b, v)
 	}
 	return p
+}
+
+// folding emits what a pass folds, of elements and of the results of the first pass in a register, which is -1 in the first pass.
+type folding[T simd.Float] func(z *vectorizer[T], x operand[T], first int) operand[T]
+
+// columnBlock is code for several rows that follow one another in all that it reads: one strip goes over them.
+type columnBlock[T simd.Float] struct {
+	code     strip[T]
+	n, rows  int // how many elements a row has, and how many rows a strip
+	repeated int // the register with the results of the first pass once for each row, or -1
+	first    int // and that with the results
+	loop     loop[T]
+}
+
+// columnBlock returns code for several rows of a reduction over one index; nil if they do not follow one another, or are long.
+func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first, acc int) *columnBlock[T] {
+	n, b := extent(v), body(r)
+	if len(r.Vars) != 1 || r.Guard != nil || n < 1 || n > stripLength/2 {
+		return nil
+	}
+	w := r.Vars[0]
+	m, known := w.Hi.Known()
+	ok := known && w.Lo.Is(0) && v.Lo.Is(0)
+	forms(b, func(f form) { ok = ok && f.factor(w) == n*f.factor(v) && !f.hidden(w) && !f.hidden(v) })
+	out := &columnBlock[T]{n: n, rows: 1, repeated: -1, first: first}
+	for 2*out.rows*n <= stripLength && out.rows < flushed {
+		out.rows *= 2
+	}
+	if !ok || m < out.rows {
+		return nil
+	}
+	z := newVectorizer(k.compiler, v)
+	if first >= 0 {
+		out.repeated = z.register(true)
+		k.accumulators = append(k.accumulators, out.repeated)
+	}
+	x, fold := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}, out.repeated)), simd.BinaryOf[T](op)
+	z.emit(-1, func(s *state[T], all int) {
+		to, from := s.regs[acc][:n], s.regs[x]
+		for i := 0; i < all; i += n {
+			fold(to, to, from[i:i+n])
+		}
+	}, x)
+	out.code, out.loop = z.strip, k.loop(w)
+	return out
+}
+
+// foldBlocks folds all rows of whole width, and returns how many there are.
+func (p *columnPass[T]) foldBlocks(s *state[T]) int {
+	b := p.block
+	if b.repeated >= 0 {
+		for i := range b.rows {
+			copy(s.regs[b.repeated][i*b.n:], s.regs[b.first][:b.n])
+		}
+	}
+	rows := b.loop.hi(s)
+	for i := 0; i < rows; i += b.rows {
+		m := min(b.rows, rows-i)
+		s.vars[b.loop.place] = i
+		b.code.exec(s, m*b.n)
+		if p.sums && (i+m)%flushed == 0 {
+			p.flush(s, b.n, i+m)
+		}
+	}
+	return rows
 }
 
 // directRows returns where the rows are that a reduction over one index adds, if they are parts of a tensor.
@@ -365,6 +439,9 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 			return count
 		}
 		p.begin(s, n)
+	}
+	if f := u.sums[0]; len(u.sums) == 1 && f.passes[i].block != nil && n == f.passes[i].block.n {
+		return f.passes[i].foldBlocks(s)
 	}
 	count := 0
 	u.inner.each(s, 0, 0, 0, func(s *state[T]) {

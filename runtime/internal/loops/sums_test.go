@@ -18,6 +18,7 @@ type sumCase struct {
 	results []int // the extents of the results
 	reduced []int // the extents of the indices that are reduced
 	at      func(of, over []*term.Term) []*term.Term
+	square  bool // whether squares of elements are reduced
 }
 
 // compile compiles the reduction, and returns the code, its memory and the number of results.
@@ -42,8 +43,11 @@ func (c *sumCase) compile(t *testing.T) (out *code[float32], memory [][]byte, n 
 	over, overTerms := vars(c.reduced)
 	left := &term.Read{Tensor: 1, Count: 1, Idx: ofTerms, Ext: p.Tensors[1].Shape}
 	x := &term.Read{Tensor: 0, Count: 1, Idx: c.at(ofTerms, overTerms), Ext: p.Tensors[0].Shape}
-	value := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: c.kind, Vars: over, Part: -1,
-		Body: &term.Term{Op: term.Element, Kind: term.Real, Read: x}}}
+	body := &term.Term{Op: term.Element, Kind: term.Real, Read: x}
+	if c.square {
+		body = &term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{body, body}}
+	}
+	value := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: c.kind, Vars: over, Part: -1, Body: body}}
 	made, err := Compile(p, []*program.Statement{{Target: 1, Left: left, Vars: of, Value: value}},
 		[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 	if err != nil {
@@ -178,6 +182,98 @@ func TestWindows(t *testing.T) {
 			}
 			check(t, out, memory, want)
 		})
+	}
+}
+
+// TestColumns reduces columns of squares. Several short rows are computed in one strip, and added in their order.
+func TestColumns(t *testing.T) {
+	for _, rows := range []int{1, 3, 15, 16, 17, 63, 64, 65, 200} {
+		for _, cols := range []int{64, 100, 512, 513} {
+			c := sumCase{kind: "sum", shape: []int{rows, cols}, results: []int{cols}, reduced: []int{rows}, square: true,
+				at: func(of, over []*term.Term) []*term.Term { return []*term.Term{over[0], of[0]} }}
+			t.Run(fmt.Sprint(rows, cols), func(t *testing.T) {
+				out, memory, n := c.compile(t)
+				x, want := as[float32](memory[0]), make([]float32, n)
+				for i := range want {
+					var sum float64
+					var part float32
+					for k := range rows {
+						v := x[k*cols+i]
+						v *= v
+						if part += v; (k+1)%flushed == 0 {
+							sum += float64(part)
+							part = 0
+						}
+					}
+					want[i] = float32(sum + float64(part))
+				}
+				check(t, out, memory, want)
+			})
+		}
+	}
+}
+
+// TestShortRows computes rows of elements, and of others that are the same in all rows: greatest ones, in float64, and some in float32.
+func TestShortRows(t *testing.T) {
+	const outer = 3
+	for _, rows := range []int{4, 15, 16, 17, 1000} {
+		for _, cols := range []int{2, 7, 64, 128, 129, -7, -64} { // negative: x is transposed
+			crossed := cols < 0
+			cols = max(cols, -cols)
+			local := func(name string, shape ...int) *program.Local {
+				l := &program.Local{Name: name, Kind: term.Real, Slot: -1, Old: -1}
+				for _, d := range shape {
+					l.Shape = append(l.Shape, term.Number(d))
+				}
+				return l
+			}
+			p := &program.Program{Tensors: []*program.Local{local("x", outer, rows, cols), local("y", outer, rows, cols), local("m", outer, cols), local("b", cols)}}
+			a, r, k := index("a", outer), index("r", rows), index("k", cols)
+			read := func(tensor int, idx ...*term.Term) *term.Term {
+				return &term.Term{Op: term.Element, Kind: term.Real, Read: &term.Read{Tensor: tensor, Count: 1, Idx: idx, Ext: p.Tensors[tensor].Shape}}
+			}
+			readX := func(a, r, k *term.Variable) *term.Term { return read(0, a.Term(), r.Term(), k.Term()) }
+			if crossed {
+				p.Tensors[0] = local("x", outer, cols, rows)
+				readX = func(a, r, k *term.Variable) *term.Term { return read(0, a.Term(), k.Term(), r.Term()) }
+			}
+			value := term.Sum(&term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{readX(a, r, k), read(2, a.Term(), k.Term())}},
+				read(3, k.Term()))
+			s := &program.Statement{Target: 1, Left: read(1, a.Term(), r.Term(), k.Term()).Read, Vars: []*term.Variable{a, r, k}, Value: value}
+			a, r, k = index("a", outer), index("r", rows), index("k", cols)
+			most := &program.Statement{Target: 2, Left: read(2, a.Term(), k.Term()).Read, Vars: []*term.Variable{a, k}, Value: &term.Term{Op: term.Reduce, Kind: term.Real,
+				Reduction: &term.Reduction{Kind: "max", Vars: []*term.Variable{r}, Part: -1, Body: readX(a, r, k)}}}
+			out, err := Compile(p, []*program.Statement{most, s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F64, Memory: 2},
+				{Type: dtype.F32, Memory: 3}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := outer * rows * cols
+			memory := [][]byte{make([]byte, 4*n), make([]byte, 4*n), make([]byte, 8*outer*cols), make([]byte, 4*cols)}
+			x, m, b := as[float32](memory[0]), make([]float32, outer*cols), as[float32](memory[3])
+			for i := range x {
+				x[i] = float32(i%1019) / 7
+			}
+			element := func(i int) float32 { // of the result's place i
+				if crossed {
+					i = i/(rows*cols)*rows*cols + i%cols*rows + i/cols%rows
+				}
+				return x[i]
+			}
+			for i := range x {
+				at := i/(rows*cols)*cols + i%cols
+				m[at] = max(m[at], element(i))
+			}
+			for i := range b {
+				b[i] = float32(i) / 3
+			}
+			want := make([]float32, n)
+			for i := range want {
+				v := element(i) * m[i/(rows*cols)*cols+i%cols]
+				want[i] = v + b[i%cols]
+			}
+			t.Run(fmt.Sprint(rows, cols), func(t *testing.T) { check(t, out, memory, want) })
+		}
 	}
 }
 

@@ -184,6 +184,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	if k.bundle.folds != nil {
 		return k.fold(first)
 	}
+	if u := k.shortRows(); u != nil {
+		return u
+	}
 	if vars := k.bundle.vars; len(vars) > 0 {
 		return k.pointwise(vars[len(vars)-1])
 	}
