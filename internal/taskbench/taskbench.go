@@ -181,7 +181,7 @@ func (u *Use) scratch(slot int) []task.Buffer {
 	return out
 }
 
-// Run runs the step: in the calling goroutine, or in one for each worker, which share the tiles along the first dimension.
+// Run runs the step: in the calling goroutine, and in one for each worker more. They share the tiles along the first dimension.
 func (s Step) Run() error {
 	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
 	n := min(s.workers, tiles)
@@ -191,14 +191,19 @@ func (s Step) Run() error {
 	var wait sync.WaitGroup
 	errs := make([]error, n)
 	number := op.NextRun()
-	for w := range n {
+	for w := n - 1; w >= 0; w-- { // the caller is worker 0, which begins when the others run
 		whole := s.grid.Whole()
 		spans := [][2]int{{tiles * w / n * s.grid.Grain, min(tiles*(w+1)/n*s.grid.Grain, s.grid.Over)}}
 		for d := 1; d < s.grid.Rank(); d++ {
 			lo, hi := whole.Dim(d)
 			spans = append(spans, [2]int{lo, hi})
 		}
-		wait.Go(func() { errs[w] = s.body.Run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...)) })
+		part := func() { errs[w] = s.body.Run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...)) }
+		if w > 0 {
+			wait.Go(part)
+		} else {
+			part()
+		}
 	}
 	wait.Wait()
 	return errors.Join(errs...)
