@@ -76,9 +76,8 @@ func (c *Code) Aligned(p unsafe.Pointer) bool { return uintptr(p)%uintptr(c.byte
 // be aligned.
 func (c *Code) Run(a Arguments, n int, past bool) {
 	total := n << c.shift
-	step := c.bytes * c.unroll
-	a[mainEnd] = uint64(total - total%step)
-	single := total - total%c.bytes
+	a[mainEnd] = uint64(total &^ (c.bytes*c.unroll - 1)) // both are powers of 2
+	single := total &^ (c.bytes - 1)
 	a[singleEnd] = uint64(single)
 	left := (total - single) >> c.shift
 	a[tailCount] = uint64(left)

@@ -1,13 +1,18 @@
 package loops
 
-import "github.com/opgen/opgen/runtime/internal/simd"
+import (
+	"slices"
+
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
 
 // instruction is a step of the code of a strip. Its registers are numbers of strips that a state holds.
 type instruction[T simd.Float] struct {
-	run  func(s *state[T], n int) // on strips of n elements
-	uses []int
-	def  int   // the register that it sets, or -1
-	defs []int // the registers that a compiled loop sets
+	run   func(s *state[T], n int) // on strips of n elements
+	uses  []int
+	def   int   // the register that it sets, or -1
+	defs  []int // the registers that a compiled loop sets
+	holds []int // registers that keep buffers of their own while the code runs several times
 	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An instruction with a part only sets its
 	// register to a part of memory.
 	op       *operation[T]
@@ -117,7 +122,11 @@ func (p *strip[T]) assign() int {
 		p.buffer[r] = free[len(free)-1]
 		free = free[:len(free)-1]
 	}
-	for _, r := range p.lasting {
+	lasting := slices.Clone(p.lasting)
+	for _, in := range p.code {
+		lasting = append(lasting, in.holds...)
+	}
+	for _, r := range lasting {
 		take(r)
 		last[r] = len(p.code)
 	}

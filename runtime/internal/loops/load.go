@@ -375,7 +375,7 @@ func (z *vectorizer[T]) direct(to *stored[T], reg int) bool {
 	beside := -1 // the buffer of what is written past the caches
 	if z.c.past[t] && !z.heavy {
 		beside = z.register(false)
-		z.strip.lasting = append(z.strip.lasting, beside)
+		z.strip.code[last].holds = append(in.holds, beside)
 	}
 	z.strip.code[last].run = func(s *state[T], n int) {
 		i := at(s)

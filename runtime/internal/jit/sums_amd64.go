@@ -1,0 +1,65 @@
+package jit
+
+// moveSums moves the accumulators of sums from memory or to it, or sets them to zeros if the opcode is 0.
+func (c *compiler) moveSums(code byte) {
+	for k := range c.sums {
+		for i := range accumulators / c.width() {
+			r := c.held[firstSum+k] + i
+			if code == 0 {
+				c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) // exclusive or
+				continue
+			}
+			c.vector(c.move(code), r, none, operand{register: none, memory: at(rdi, c.lanes(k)+i*c.bytes())}, 0, false, 0)
+		}
+	}
+}
+
+// addSums adds the accumulators of each sum in the order of package simd: number i and i+32, then i and i+16, and so on.
+func (c *compiler) addSums() {
+	for k := range c.sums {
+		r := c.held[firstSum+k]
+		for n := accumulators / c.width() / 2; n > 0; n /= 2 {
+			for i := range n {
+				c.vector(c.real(0x58), r+i, r+i, inRegister(r+i+n), 0, false, 0)
+			}
+		}
+		for half := c.bytes() / 2; half >= c.size(); half /= 2 {
+			c.upper(r+1, r, half)
+			c.vector(c.real(0x58), r, r, inRegister(r+1), 0, false, 0)
+		}
+		c.storeElement(r, c.result(k))
+	}
+}
+
+// upper sets the lower elements of a register to those of another one from a number of bytes on.
+func (c *compiler) upper(z, x, bytes int) {
+	switch {
+	case bytes == 32:
+		c.vector(instruction{prefix: 1, table: 3, code: 0x1b, wide: true}, x, none, inRegister(z), 0, false, 1) // vextractf64x4
+		c.put(1)
+	case bytes == 16:
+		c.vector(instruction{prefix: 1, table: 3, code: 0x19}, x, none, inRegister(z), 0, false, 1) // vextractf128, vextractf32x4
+		c.put(1)
+	case bytes == 8:
+		c.vector(instruction{prefix: 1, table: 1, code: 0x70}, z, none, inRegister(x), 0, false, 1) // vpshufd
+		c.put(0xee)                                                                                 // the upper two of four
+	default:
+		c.vector(instruction{prefix: 1, table: 1, code: 0x70}, z, none, inRegister(x), 0, false, 1)
+		c.put(0x55) // the second of four
+	}
+}
+
+// storeElement writes the first element of a register to the arguments.
+func (c *compiler) storeElement(r, offset int) {
+	if c.wide { // the mask of one element
+		c.put(0xb8, 1, 0, 0, 0) // mov eax, 1
+		c.shortVector(instruction{table: 1, code: 0x92}, false, 1, 0, inRegister(rax))
+		c.vector(c.move(0x11), r, none, operand{register: none, memory: at(rdi, offset)}, 1, false, 0)
+		return
+	}
+	in := instruction{prefix: 2, table: 1, code: 0x11} // vmovss, vmovsd
+	if c.double {
+		in.prefix = 3
+	}
+	c.scalarVector(in, r, operand{register: none, memory: at(rdi, offset)})
+}
