@@ -41,14 +41,20 @@ func rowFolds[T simd.Float](kind string) func(z, x []T, n, apart int) {
 // evenLength is of which number of elements the rows have a multiple.
 const evenLength = 64
 
+// evenly reports whether rows of a reduction may be folded as they lie in a tensor.
+func evenly[T simd.Float](r *term.Reduction, v *term.Variable) bool {
+	n, known := v.Hi.Known()
+	return rowFolds[T](r.Kind) != nil && known && v.Lo.Is(0) && n > 0 && n%evenLength == 0
+}
+
 // even returns code for rows that are parts of one tensor; nil if they are not, or if they are of uneven lengths.
 func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) unit[T] {
-	n, known := v.Hi.Known()
-	if outer := u.outer.loops; !known || !v.Lo.Is(0) || n == 0 || n%evenLength != 0 || len(u.sums) != 1 || len(u.inner.loops) > 0 || len(outer) == 0 {
+	if !evenly[T](r, v) || len(u.sums) != 1 || len(u.inner.loops) > 0 || len(u.outer.loops) == 0 {
 		return nil
 	}
+	n, _ := v.Hi.Known()
 	vars, sum, fold := k.free(), u.sums[0], rowFolds[T](r.Kind)
-	if fold == nil || len(sum.passes) != 1 || sum.passes[0].at == nil {
+	if len(sum.passes) != 1 || sum.passes[0].at == nil {
 		return nil
 	}
 	w, place := vars[len(vars)-1], u.outer.loops[len(vars)-1]

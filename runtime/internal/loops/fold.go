@@ -313,7 +313,9 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 	x := z.vector(z.real(body(r)))
 	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
 	op.lanes = 0
-	z.does(op)
+	if !evenly[T](r, v) || body(r).Op != term.Element {
+		z.does(op)
+	}
 	end()
 	k.finish(&z.strip)
 	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
