@@ -40,14 +40,8 @@ func run[T simd.Float](c *Code, slices [][]T, scalars []T, n int, past bool) Arg
 	for i, s := range slices {
 		a.SetPointer(i, unsafe.Pointer(unsafe.SliceData(s)))
 	}
-	for i, v := range scalars {
-		if unsafe.Sizeof(v) == 4 {
-			c.SetSingle(a, i, math.Float32bits(float32(v)))
-		} else {
-			c.SetDouble(a, i, math.Float64bits(float64(v)))
-		}
-	}
-	c.Run(a, n, past)
+	Set(c, a, 0, 0, scalars)
+	c.Run(a, n, 1, past)
 	return a
 }
 
@@ -401,7 +395,7 @@ func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
 		}
 		a := run(c, got, scalars, n, false)
 		for i := range ref.sums {
-			if x, y := T(c.Result(a, i)), ref.sums[i].Sum(); !same(x, y) {
+			if x, y := T(c.Sum(a, 0, i)), ref.sums[i].Sum(); !same(x, y) {
 				t.Fatalf("seed %d, length %d, wide %v, %T: sum %d of %d elements: got %v, want %v", seed, length, wide, T(0), i, n, x, y)
 			}
 		}
@@ -436,7 +430,7 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				a.SetPointer(x, unsafe.Pointer(&in[0]))
 				a.SetPointer(z, unsafe.Pointer(&out[0]))
-				c.Run(a, len(in), false)
+				c.Run(a, len(in), 1, false)
 			}
 		})
 	})

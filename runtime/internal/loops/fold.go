@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -137,6 +138,8 @@ type rows[T simd.Float] struct {
 	// joint is code that computes all sums in one way through the elements, or nil.
 	joint *strip[T]
 	own   bool // whether the code gives sums and needs no lanes
+	// among is the joint code over the last of the other reduced indices, or else over the last index of the results; it may be nil.
+	among *rowLoop[T]
 }
 
 // rowSum is a reduction, or several sums that are computed at once.
@@ -150,6 +153,7 @@ type rowSum[T simd.Float] struct {
 type rowPass[T simd.Float] struct {
 	code  strip[T]
 	own   bool          // whether the code gives a sum and needs no lanes
+	among *rowLoop[T]   // the code over another index, as in rows
 	first simd.Lanes[T] // the lanes before anything is folded
 	// at says where the first element of a strip is, which into folds into the lanes, if the elements are those of a tensor; else it is nil.
 	at     func(*state[T]) int
@@ -189,6 +193,20 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	}
 	if e := k.even(u, r, v); e != nil {
 		return e
+	}
+	over := k.free()
+	if len(u.inner.loops) > 0 {
+		over = r.Vars
+	}
+	if u.joint != nil && u.own {
+		u.among = k.rowLoop(u.joint, over)
+	}
+	for _, f := range u.sums {
+		for _, p := range f.passes {
+			if p.own {
+				p.among = k.rowLoop(&p.code, over)
+			}
+		}
 	}
 	return u
 }
@@ -388,6 +406,10 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 }
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {
+	if n, ok := u.short(s); ok && len(u.inner.loops) == 0 && len(u.outer.loops) > 0 && u.together() {
+		u.outer.stretches(s, 0, lo, hi, jit.MostRows, func(s *state[T], first, rows int) { u.several(s, n, first, rows) })
+		return
+	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		if u.joint != nil {
 			u.sumAll(s)
@@ -397,6 +419,43 @@ func (u *rows[T]) run(s *state[T], lo, hi int) {
 			u.sum(s, f)
 		}
 	})
+}
+
+// short returns the length of rows if each is one strip, at whose beginning the index then stands.
+func (u *rows[T]) short(s *state[T]) (n int, ok bool) {
+	lo, hi := u.last.limits(s, 0, 0)
+	s.vars[u.last.place] = lo
+	return hi - lo, lo < hi && hi-lo <= stripLength
+}
+
+// together reports whether all sums of several rows are computed at once.
+func (u *rows[T]) together() bool {
+	if u.joint != nil {
+		return u.among != nil
+	}
+	return !slices.ContainsFunc(u.sums, func(f *rowSum[T]) bool { return len(f.passes) > 1 || f.passes[0].among == nil })
+}
+
+// several computes all sums of several rows.
+func (u *rows[T]) several(s *state[T], n, first, rows int) {
+	give := func(f *rowSum[T], code *rowLoop[T], i int) {
+		for row := range rows {
+			s.vars[code.place] = first + row
+			s.folded[0], s.count = code.sum(s, row, i), n
+			f.give(s, f.finish(s, s.folded[:], n))
+		}
+	}
+	if u.joint != nil {
+		u.among.run(s, n, first, rows)
+		for i, f := range u.sums {
+			give(f, u.among, slices.Index(u.among.loop.sums, i))
+		}
+		return
+	}
+	for _, f := range u.sums {
+		f.passes[0].among.run(s, n, first, rows)
+		give(f, f.passes[0].among, 0)
+	}
 }
 
 // sumAll computes all sums at once.
@@ -425,8 +484,18 @@ func (u *rows[T]) sumAll(s *state[T]) {
 			}
 		}
 	}
-	if len(u.inner.loops) == 0 {
+	if m, ok := u.short(s); len(u.inner.loops) == 0 {
 		row(s)
+	} else if ok && u.among != nil {
+		u.inner.stretches(s, 0, 0, 0, jit.MostRows, func(s *state[T], first, rows int) {
+			u.among.run(s, m, first, rows)
+			n += m * rows
+			for i, fold := range u.among.loop.sums {
+				for row := range rows {
+					totals[fold] += u.among.sum(s, row, i)
+				}
+			}
+		})
 	} else {
 		u.inner.each(s, 0, 0, 0, row)
 	}
@@ -463,8 +532,16 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 				total = p.both(total, float64(p.last(&s.lanes[0])))
 			}
 		}
-		if len(u.inner.loops) == 0 {
+		if m, ok := u.short(s); len(u.inner.loops) == 0 {
 			row(s)
+		} else if ok && p.among != nil {
+			u.inner.stretches(s, 0, 0, 0, jit.MostRows, func(s *state[T], first, rows int) {
+				p.among.run(s, m, first, rows)
+				n += m * rows
+				for row := range rows {
+					total += p.among.sum(s, row, 0)
+				}
+			})
 		} else {
 			u.inner.each(s, 0, 0, 0, row)
 		}

@@ -1,7 +1,6 @@
 package loops
 
 import (
-	"math"
 	"slices"
 	"unsafe"
 
@@ -37,6 +36,7 @@ type operation[T simd.Float] struct {
 type stored[T simd.Float] struct {
 	tensor, memory int
 	place          string // names the place; elements at the same place of the same memory are the same
+	offset         form   // the place
 	at             func(*state[T]) int
 	past           bool
 	add            bool // whether the result is added to what is there
@@ -47,7 +47,8 @@ type stored[T simd.Float] struct {
 type part struct {
 	memory int
 	place  string
-	fixed  bool // whether the place does not depend on values of tensors
+	offset form // the place
+	fixed  bool // whether it does not depend on values of tensors
 }
 
 // adding returns the operation that adds values to the accumulators of a fold, which are zeros before.
@@ -369,7 +370,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 		return in, false
 	}
 	f.c.loops = append(f.c.loops, l.code)
-	in.run, in.compiled, in.sums = l.run, true, len(l.sums)
+	in.run, in.loop, in.sums = l.run, l, len(l.sums)
 	for r := range inputs {
 		in.uses = append(in.uses, r)
 	}
@@ -385,11 +386,22 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	if n == 0 {
 		return
 	}
+	past := l.point(s, n)
+	l.set(s, 0)
+	a := s.arguments[l.number]
+	l.code.Run(a, n, 1, past)
+	for i, fold := range l.sums {
+		s.totals[fold] = l.code.Sum(a, 0, i)
+	}
+}
+
+// point sets the pointers of the loop to strips of n elements. It reports whether results may be written past the caches.
+func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 	a := s.arguments[l.number]
 	for _, p := range l.inputs {
 		a.SetPointer(p.pointer, unsafe.Pointer(unsafe.SliceData(s.regs[p.register][:n])))
 	}
-	past := l.mayLeave && s.past
+	past = l.mayLeave && s.past
 	for i := range l.stores {
 		t := &l.stores[i]
 		at := t.at(s)
@@ -406,22 +418,16 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	for _, p := range l.lanes {
 		a.SetPointer(p.pointer, unsafe.Pointer(&s.lanes[p.register]))
 	}
-	if len(l.setters) > 0 {
-		k := 0
-		for i, set := range l.setters {
-			set(s, s.numbers[:l.counts[i]])
-			for _, v := range s.numbers[:l.counts[i]] {
-				if unsafe.Sizeof(v) == 4 {
-					l.code.SetSingle(a, k, math.Float32bits(float32(v)))
-				} else {
-					l.code.SetDouble(a, k, math.Float64bits(float64(v)))
-				}
-				k++
-			}
-		}
-	}
-	l.code.Run(a, n, past)
-	for i, fold := range l.sums {
-		s.totals[fold] = l.code.Result(a, i)
+	return past
+}
+
+// set sets the numbers of a row.
+func (l *fusedLoop[T]) set(s *state[T], row int) {
+	k := 0
+	for i, set := range l.setters {
+		n := l.counts[i]
+		set(s, s.numbers[:n])
+		jit.Set(l.code, s.arguments[l.number], row, k, s.numbers[:n])
+		k += n
 	}
 }

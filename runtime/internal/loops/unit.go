@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -198,6 +199,7 @@ type pointwise[T simd.Float] struct {
 	outer nest[T]
 	inner loop[T]
 	code  strip[T]
+	rows  *rowLoop[T] // over the last of the outer indices, or nil
 }
 
 // pointwise compiles the statements with strips that go over v. Local tensors of which only these statements use elements
@@ -218,7 +220,9 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 		}
 	}
 	k.finish(&z.strip)
-	return &pointwise[T]{k.loops(k.free(), v), k.loop(v), z.strip}
+	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
+	u.rows = k.rowLoop(&u.code, k.free())
+	return u
 }
 
 // private reports whether only statements of the bundle use a tensor.
@@ -261,6 +265,11 @@ func (c *compiler[T]) finish(p *strip[T]) {
 func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 	if len(u.outer.loops) == 0 {
 		u.row(s, lo, hi)
+		return
+	}
+	if a, b := u.inner.limits(s, lo, hi); u.rows != nil && b-a <= u.code.length {
+		s.vars[u.inner.place] = a
+		u.outer.stretches(s, 0, lo, hi, jit.MostRows, func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
 		return
 	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })

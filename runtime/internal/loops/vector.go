@@ -37,7 +37,8 @@ type operand[T simd.Float] struct {
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
-	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}, parts: map[int]*part{}, replaced: map[int]bool{}},
+	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{over: v, views: map[int]bool{}, parts: map[int]*part{}, replaced: map[int]bool{},
+		numbers: map[int]bool{}},
 		loaded: map[int]bool{}, affine: map[int]affine[T]{}}
 }
 
@@ -100,6 +101,7 @@ func (z *vectorizer[T]) fromMemory(n *term.Term) {
 		if m.Op == term.Element {
 			for i := range m.Read.Count {
 				z.loaded[m.Read.Tensor+i] = true
+				z.strip.numbers[z.c.tensors[m.Read.Tensor+i].Memory] = true
 			}
 		}
 	})
