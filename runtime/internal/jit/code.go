@@ -1,9 +1,6 @@
 package jit
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 // Places of arguments, in words.
 const (
@@ -63,25 +60,22 @@ func (a Arguments) SetPointer(i int, p unsafe.Pointer) { a[firstPointer+i] = uin
 // SetStride sets by how many bytes a pointer moves from one row to the next.
 func (c *Code) SetStride(a Arguments, i, bytes int) { a[firstPointer+c.pointers+i] = uint64(bytes) }
 
-// Set sets arguments of a row from number i on.
-func Set[T float32 | float64](c *Code, a Arguments, row, i int, values []T) {
-	to := a[c.rows+row*c.row+i:][:len(values)]
-	for j, v := range values {
-		if unsafe.Sizeof(v) == 4 {
-			to[j] = uint64(math.Float32bits(float32(v)))
-		} else {
-			to[j] = math.Float64bits(float64(v))
-		}
-	}
+// Row returns the numbers of a row, which the caller sets, and behind them its sums, which a run sets. The type is that of the elements.
+func Row[T float32 | float64](c *Code, a Arguments, row int) []T {
+	return Rows[T](c, a)[row*c.row:][:c.row]
 }
 
+// Rows returns the numbers and sums of all rows, of which each has as many as Code.Row says.
+func Rows[T float32 | float64](c *Code, a Arguments) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a[c.rows:]))), MostRows*c.row)
+}
+
+// Row returns how many numbers and sums a row has.
+func (c *Code) Row() int { return c.row }
+
 // Sum returns a sum of a row of the last run.
-func (c *Code) Sum(a Arguments, row, i int) float64 {
-	bits := a[c.rows+row*c.row+c.scalars+i]
-	if c.shift == 3 {
-		return math.Float64frombits(bits)
-	}
-	return float64(math.Float32frombits(uint32(bits)))
+func Sum[T float32 | float64](c *Code, a Arguments, row, i int) float64 {
+	return float64(Row[T](c, a, row)[c.scalars+i])
 }
 
 // Vector returns how many bytes a register holds.

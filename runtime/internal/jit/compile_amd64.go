@@ -45,10 +45,10 @@ func (c *compiler) lanes(i int) int {
 }
 
 // row is how many bytes the numbers and the sums of a row take, and rows is where those of the first row are.
-func (c *compiler) row() int  { return 8 * (c.scalars + c.sums) }
+func (c *compiler) row() int  { return c.size() * (c.scalars + c.sums) }
 func (c *compiler) rows() int { return c.lanes(c.sums) }
 
-func (c *compiler) slot(i int) int { return c.rows() + MostRows*c.row() + c.bytes()*i }
+func (c *compiler) slot(i int) int { return c.rows() + MostRows*c.row() + c.bytes()*i } // a multiple of 8, since MostRows is even
 
 // compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main loop takes, how many words
 // arguments have, and which of them is the first number of the first row. It returns nil if the loop needs more registers than there are.
@@ -159,7 +159,7 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	row := len(c.code)
 	if !c.wide {
 		for i := range c.scalars {
-			c.vector(c.broadcast(), 0, none, operand{register: none, memory: at(rsi, 8*i)}, 0, false, 0)
+			c.vector(c.broadcast(), 0, none, operand{register: none, memory: at(rsi, c.size()*i)}, 0, false, 0)
 			c.vector(c.move(0x11), 0, none, operand{register: none, memory: at(rdi, c.repeatedScalar(i))}, 0, false, 0)
 		}
 	}

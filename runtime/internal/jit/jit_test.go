@@ -40,7 +40,7 @@ func run[T simd.Float](c *Code, slices [][]T, scalars []T, n int, past bool) Arg
 	for i, s := range slices {
 		a.SetPointer(i, unsafe.Pointer(unsafe.SliceData(s)))
 	}
-	Set(c, a, 0, 0, scalars)
+	copy(Row[T](c, a, 0), scalars)
 	c.Run(a, n, 1, past)
 	return a
 }
@@ -395,7 +395,7 @@ func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
 		}
 		a := run(c, got, scalars, n, false)
 		for i := range ref.sums {
-			if x, y := T(c.Sum(a, 0, i)), ref.sums[i].Sum(); !same(x, y) {
+			if x, y := T(Sum[T](c, a, 0, i)), ref.sums[i].Sum(); !same(x, y) {
 				t.Fatalf("seed %d, length %d, wide %v, %T: sum %d of %d elements: got %v, want %v", seed, length, wide, T(0), i, n, x, y)
 			}
 		}

@@ -27,7 +27,7 @@ func (c *compiler) addSums() {
 			c.upper(r+1, r, half)
 			c.vector(c.real(0x58), r, r, inRegister(r+1), 0, false, 0)
 		}
-		c.storeElement(r, 8*(c.scalars+k))
+		c.storeElement(r, c.size()*(c.scalars+k))
 	}
 }
 

@@ -229,7 +229,7 @@ func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v
 		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}, first))
 		fold := simd.BinaryOf[T](op)
 		z.emit(-1, func(s *state[T], n int) { fold(s.regs[acc][:n], s.regs[acc][:n], s.regs[x][:n]) }, x)
-		if o := binaryOperation[T](op, nil, nil); o != nil {
+		if o := binaryOperation[T](op, operand[T]{}, operand[T]{}); o != nil {
 			o.accumulator = acc
 			z.does(o)
 		}
@@ -418,7 +418,7 @@ func (z *vectorizer[T]) addProduct(acc int, x, y operand[T]) {
 		z.emit(-1, func(s *state[T], n int) {
 			simd.MulAddScalar(s.regs[acc][:n], s.regs[w][:n], T(f(s)), s.regs[acc][:n])
 		}, w)
-		op := operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[1], k[0]), x[0]) }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) })
+		op := operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[1], k[0]), x[0]) }, y.number())
 		op.accumulator = acc
 		z.does(op)
 		return
@@ -427,7 +427,7 @@ func (z *vectorizer[T]) addProduct(acc int, x, y operand[T]) {
 	z.emit(-1, func(s *state[T], n int) {
 		simd.MulAdd(s.regs[acc][:n], s.regs[w][:n], s.regs[q][:n], s.regs[acc][:n])
 	}, w, q)
-	op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[1], x[2]), x[0]) }, 0, nil)
+	op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[1], x[2]), x[0]) })
 	op.accumulator = acc
 	z.does(op)
 }

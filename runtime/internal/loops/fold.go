@@ -226,12 +226,12 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accum
 		if b := r.Body; b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 			x, y := z.real(b.Args[0]), z.real(b.Args[1])
 			z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[i], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-			z.does(adding[T](i, 0, nil, productOf))
+			z.does(adding[T](i, productOf))
 			continue
 		}
 		x := z.vector(z.real(r.Body))
 		z.emit(-1, func(s *state[T], n int) { simd.SumInto(&s.lanes[i], s.regs[x][:n]) }, x)
-		z.does(adding[T](i, 0, nil, firstOf))
+		z.does(adding[T](i, firstOf))
 	}
 	k.finish(&z.strip)
 	return &z.strip
@@ -256,21 +256,20 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			mean := k.real(r.At[0])
 			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
 				simd.SquaresInto(&s.lanes[0], x, T(mean(s)))
-			}, squares(func(s *state[T]) T { return T(mean(s)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+			}, squares(number[T]{get: mean, element: k.wideElement(r.At[0])}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
 			break
 		}
 		mean := k.sumPass(r, v)
 		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
 			simd.SquaresInto(&s.lanes[0], x, T(s.folded[0]/float64(s.count)))
-		}, squares(func(s *state[T]) T { return T(s.folded[0] / float64(s.count)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		}, squares(numberOf(func(s *state[T]) float64 { return s.folded[0] / float64(s.count) })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
 	case "logsumexp":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max"), k.pass(r, v, func(s *state[T], x []T) {
 			simd.ExpInto(&s.lanes[0], x, T(s.folded[0]))
-		}, adding(0, 1, func(s *state[T], k []T) { k[0] = T(s.folded[0]) }, func(m *vectors, x, k []value) value {
-			return m.Exp(m.Sub(x[0], k[0]))
-		}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) },
+			numberOf(func(s *state[T]) float64 { return s.folded[0] })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 {
 			if math.IsInf(of[0], 0) || math.IsNaN(of[0]) {
 				return of[0]
@@ -292,14 +291,16 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 }
 
 // foldInto returns the operation that folds elements into lanes.
-func foldInto[T simd.Float](op simd.Binary) *operation[T] { return binaryOperation[T](op, nil, nil) }
+func foldInto[T simd.Float](op simd.Binary) *operation[T] {
+	return binaryOperation[T](op, operand[T]{}, operand[T]{})
+}
 
 // squares returns the operation that adds the squares of differences from a mean to lanes.
-func squares[T simd.Float](mean func(*state[T]) T) *operation[T] {
-	return adding(0, 1, func(s *state[T], k []T) { k[0] = mean(s) }, func(m *vectors, x, k []value) value {
+func squares[T simd.Float](mean number[T]) *operation[T] {
+	return adding(0, func(m *vectors, x, k []value) value {
 		d := m.Sub(x[0], k[0])
 		return m.Mul(d, d)
-	})
+	}, mean)
 }
 
 func firstOf(_ *vectors, x, _ []value) value   { return x[0] }
@@ -353,11 +354,11 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 		z := newVectorizer(k.compiler, v)
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[0], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-		z.does(adding[T](0, 0, nil, productOf))
+		z.does(adding[T](0, productOf))
 		k.finish(&z.strip)
 		return &rowPass[T]{code: z.strip, own: z.strip.sums() > 0, last: (*simd.Lanes[T]).Sum, both: plus}
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, adding[T](0, 0, nil, firstOf), 0, (*simd.Lanes[T]).Sum, plus, 0)
+	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, adding[T](0, firstOf), 0, (*simd.Lanes[T]).Sum, plus, 0)
 }
 
 // extremePass compiles a maximum or a minimum.

@@ -20,9 +20,8 @@ type value = jit.Value
 type operation[T simd.Float] struct {
 	// compute returns the value for those of the instruction's operands and for numbers.
 	compute func(m *vectors, x, k []value) value
-	// numbers sets the values that are the same in all of a strip, of which there are count.
-	numbers func(s *state[T], k []T)
-	count   int
+	// numbers are the values that are the same in all of a strip.
+	numbers []number[T]
 	store   *stored[T]
 	// accumulator is the register to which the instruction adds. It is the first of the values that compute gets, and what it returns.
 	accumulator int
@@ -52,8 +51,8 @@ type part struct {
 }
 
 // adding returns the operation that adds values to the accumulators of a fold, which are zeros before.
-func adding[T simd.Float](fold, count int, numbers func(s *state[T], k []T), of func(m *vectors, x, k []value) value) *operation[T] {
-	op := operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], of(m, x[1:], k)) }, count, numbers)
+func adding[T simd.Float](fold int, of func(m *vectors, x, k []value) value, numbers ...number[T]) *operation[T] {
+	op := operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], of(m, x[1:], k)) }, numbers...)
 	op.lanes, op.sum = fold, of
 	return op
 }
@@ -74,9 +73,9 @@ var binaryCode = map[simd.Binary]func(m *vectors, x, y value) value{
 	simd.Unequal: (*vectors).Unequal, simd.And: (*vectors).All, simd.Or: (*vectors).Any,
 }
 
-// operationOf returns an operation on registers and count numbers.
-func operationOf[T simd.Float](compute func(m *vectors, x, k []value) value, count int, numbers func(s *state[T], k []T)) *operation[T] {
-	return &operation[T]{compute: compute, numbers: numbers, count: count, accumulator: -1, lanes: -1}
+// operationOf returns an operation on registers and numbers.
+func operationOf[T simd.Float](compute func(m *vectors, x, k []value) value, numbers ...number[T]) *operation[T] {
+	return &operation[T]{compute: compute, numbers: numbers, accumulator: -1, lanes: -1}
 }
 
 // does says what the last instruction computes.
@@ -88,21 +87,21 @@ func unaryOperation[T simd.Float](op simd.Unary) *operation[T] {
 	if !ok {
 		return nil
 	}
-	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0]) }, 0, nil)
+	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0]) })
 }
 
 // binaryOperation takes the first operand, the second, or none from a number.
-func binaryOperation[T simd.Float](op simd.Binary, first, second func(*state[T]) float64) *operation[T] {
+func binaryOperation[T simd.Float](op simd.Binary, first, second operand[T]) *operation[T] {
 	f, ok := binaryCode[op]
 	switch {
 	case !ok:
 		return nil
-	case first != nil:
-		return operationOf(func(m *vectors, x, k []value) value { return f(m, k[0], x[0]) }, 1, func(s *state[T], k []T) { k[0] = T(first(s)) })
-	case second != nil:
-		return operationOf(func(m *vectors, x, k []value) value { return f(m, x[0], k[0]) }, 1, func(s *state[T], k []T) { k[0] = T(second(s)) })
+	case first.scalar != nil:
+		return operationOf(func(m *vectors, x, k []value) value { return f(m, k[0], x[0]) }, first.number())
+	case second.scalar != nil:
+		return operationOf(func(m *vectors, x, k []value) value { return f(m, x[0], k[0]) }, second.number())
 	}
-	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0], x[1]) }, 0, nil)
+	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0], x[1]) })
 }
 
 // mostNumbers is how many numbers a compiled loop takes at most.
@@ -183,11 +182,11 @@ func (f *fuser[T]) close() {
 
 // join adds an instruction to those that one loop will compute.
 func (f *fuser[T]) join(in instruction[T]) {
-	if f.conflicts(in) || f.numbers+in.op.count > mostNumbers {
+	if f.conflicts(in) || f.numbers+len(in.op.numbers) > mostNumbers {
 		f.flush()
 	}
 	f.pending = append(f.pending, in)
-	f.numbers += in.op.count
+	f.numbers += len(in.op.numbers)
 }
 
 // partOf returns which memory a register is a part of, or nil.
@@ -262,8 +261,7 @@ type fusedLoop[T simd.Float] struct {
 	stores   []passedStore[T]
 	lanes    []passedRegister // folds to whose accumulators pointers lead
 	sums     []int            // the folds that the loop's own sums are
-	setters  []func(s *state[T], k []T)
-	counts   []int
+	numbers  []number[T]
 	mayLeave bool // whether results may be written past the caches
 }
 
@@ -308,12 +306,10 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 	for _, p := range pending {
 		op := p.op
 		k = k[:0]
-		for range op.count {
+		for range op.numbers {
 			k = append(k, b.Argument(b.Scalar()))
 		}
-		if op.count > 0 {
-			l.setters, l.counts = append(l.setters, op.numbers), append(l.counts, op.count)
-		}
+		l.numbers = append(l.numbers, op.numbers...)
 		var x []value
 		switch {
 		case op.accumulator >= 0:
@@ -387,11 +383,11 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 		return
 	}
 	past := l.point(s, n)
-	l.set(s, 0)
 	a := s.arguments[l.number]
+	set(s, l.numbers, jit.Row[T](l.code, a, 0))
 	l.code.Run(a, n, 1, past)
 	for i, fold := range l.sums {
-		s.totals[fold] = l.code.Sum(a, 0, i)
+		s.totals[fold] = jit.Sum[T](l.code, a, 0, i)
 	}
 }
 
@@ -419,15 +415,4 @@ func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 		a.SetPointer(p.pointer, unsafe.Pointer(&s.lanes[p.register]))
 	}
 	return past
-}
-
-// set sets the numbers of a row.
-func (l *fusedLoop[T]) set(s *state[T], row int) {
-	k := 0
-	for i, set := range l.setters {
-		n := l.counts[i]
-		set(s, s.numbers[:n])
-		jit.Set(l.code, s.arguments[l.number], row, k, s.numbers[:n])
-		k += n
-	}
 }

@@ -310,12 +310,12 @@ func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
 				fill(out, v)
 			}
 		})
-		op := operationOf(func(_ *vectors, _, k []value) value { return k[0] }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) })
+		op := operationOf(func(_ *vectors, _, k []value) value { return k[0] }, x.number())
 		op.store = to
 		z.does(op)
 		return
 	}
-	op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }, 0, nil)
+	op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] })
 	op.store = to
 	if add {
 		sum := simd.BinaryOf[T](simd.Add)

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -15,6 +16,14 @@ type rowLoop[T simd.Float] struct {
 	loop    *fusedLoop[T]
 	place   int   // of the index
 	strides []int // by how many bytes each pointer moves
+	numbers []rowNumber[T]
+}
+
+// rowNumber is a number of each row.
+type rowNumber[T simd.Float] struct {
+	number[T]
+	at    func(*state[T]) int // where the element of a row is, if the number is one
+	apart int                 // how far those of neighbors lie apart
 }
 
 // rowLoop returns how the code of a strip goes over values of the last of some indices in one call. It returns nil if other code than one loop
@@ -38,6 +47,16 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	l := out.loop
 	if l == nil || len(l.lanes) > 0 {
 		return nil
+	}
+	for i, n := range l.numbers {
+		if n.low {
+			n.get, n.element = l.numbers[i-1].get, l.numbers[i-1].element
+		}
+		x := rowNumber[T]{number: n}
+		if n.element != nil {
+			x.at, x.apart = c.value(n.element.offset), n.element.offset.factor(w)
+		}
+		out.numbers = append(out.numbers, x)
 	}
 	out.strides = make([]int, len(l.inputs)+len(l.outputs)+len(l.stores))
 	size := int(unsafe.Sizeof(T(0)))
@@ -86,18 +105,49 @@ func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	for pointer, bytes := range r.strides {
 		l.code.SetStride(a, pointer, bytes)
 	}
-	if len(l.setters) > 0 {
-		for row := range rows {
-			s.vars[r.place] = first + row
-			l.set(s, row)
+	if len(r.numbers) > 0 {
+		to := jit.Rows[T](l.code, a)
+		for i := range r.numbers {
+			r.numbers[i].set(s, r.place, first, rows, to[i:], l.code.Row())
 		}
 	}
 	l.code.Run(a, n, rows, past)
 }
 
+// set sets the arguments that the number has in some rows, from first on. Those of neighbors lie step arguments apart.
+func (n *rowNumber[T]) set(s *state[T], place, first, rows int, to []T, step int) {
+	switch {
+	case n.settled:
+		v := T(n.get(s))
+		for row := range rows {
+			to[row*step] = v
+		}
+	case n.at != nil:
+		s.vars[place] = first
+		at, memory := n.at(s), s.mem[n.element.tensor].f64
+		for row := range rows {
+			v := memory[at]
+			at += n.apart
+			to[row*step] = T(v)
+			if n.low {
+				to[row*step] = lowOf(v, T(v))
+			}
+		}
+	default:
+		for row := range rows {
+			s.vars[place] = first + row
+			v := n.get(s)
+			to[row*step] = T(v)
+			if n.low {
+				to[row*step] = lowOf(v, T(v))
+			}
+		}
+	}
+}
+
 // sum returns a sum of a row of the last run.
 func (r *rowLoop[T]) sum(s *state[T], row, i int) float64 {
-	return r.loop.code.Sum(s.arguments[r.loop.number], row, i)
+	return jit.Sum[T](r.loop.code, s.arguments[r.loop.number], row, i)
 }
 
 // stretches calls visit for values of the last of the loops from number k on, at most a number of them at a time.
