@@ -199,7 +199,7 @@ type pointwise[T simd.Float] struct {
 	outer nest[T]
 	inner loop[T]
 	code  strip[T]
-	rows  *rowLoop[T] // over the last of the outer indices, or nil
+	rows  *rowLoop[T] // over the last of the other indices, or nil
 }
 
 // pointwise compiles the statements with strips that go over v. Local tensors of which only these statements use elements
@@ -221,7 +221,11 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	}
 	k.finish(&z.strip)
 	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
-	u.rows = k.rowLoop(&u.code, k.free())
+	over := k.free()
+	if len(u.outer.loops) == 0 {
+		over = k.bundle.vars // the group goes over the others
+	}
+	u.rows = k.rowLoop(&u.code, over)
 	return u
 }
 
@@ -273,6 +277,19 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 		return
 	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
+}
+
+// several runs rows of n elements, from the first on, where the unit goes over one index only. It reports whether it can.
+func (u *pointwise[T]) several(s *state[T], n, first, rows int) bool {
+	if u.rows == nil || len(u.outer.loops) > 0 || n > u.code.length {
+		return false
+	}
+	s.vars[u.inner.place] = 0
+	for ; rows > 0; rows -= jit.MostRows {
+		u.rows.run(s, n, first, min(rows, jit.MostRows))
+		first += jit.MostRows
+	}
+	return true
 }
 
 // row runs the strips of one row.
