@@ -5,7 +5,6 @@ import (
 
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -526,7 +525,7 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 // several folds rows of n elements, some of them in one call. It returns how many there are.
 func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int, sums ...*columnSum[T]) int {
 	count := 0
-	u.inner.stretches(s, 0, 0, 0, jit.MostRows, func(s *state[T], first, rows int) {
+	u.inner.stretches(s, 0, 0, 0, mostRows(n), func(s *state[T], first, rows int) {
 		for rows > 0 {
 			m := min(rows, flushed-count%flushed)
 			code.run(s, n, first, m)

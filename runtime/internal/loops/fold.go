@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
-	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -408,7 +407,7 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {
 	if n, ok := u.short(s); ok && len(u.inner.loops) == 0 && len(u.outer.loops) > 0 && u.together() {
-		u.outer.stretches(s, 0, lo, hi, jit.MostRows, func(s *state[T], first, rows int) { u.several(s, n, first, rows) })
+		u.outer.stretches(s, 0, lo, hi, mostRows(n), func(s *state[T], first, rows int) { u.several(s, n, first, rows) })
 		return
 	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
@@ -488,7 +487,7 @@ func (u *rows[T]) sumAll(s *state[T]) {
 	if m, ok := u.short(s); len(u.inner.loops) == 0 {
 		row(s)
 	} else if ok && u.among != nil {
-		u.inner.stretches(s, 0, 0, 0, jit.MostRows, func(s *state[T], first, rows int) {
+		u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
 			u.among.run(s, m, first, rows)
 			n += m * rows
 			for i, fold := range u.among.loop.sums {
@@ -536,7 +535,7 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 		if m, ok := u.short(s); len(u.inner.loops) == 0 {
 			row(s)
 		} else if ok && p.among != nil {
-			u.inner.stretches(s, 0, 0, 0, jit.MostRows, func(s *state[T], first, rows int) {
+			u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
 				p.among.run(s, m, first, rows)
 				n += m * rows
 				for row := range rows {

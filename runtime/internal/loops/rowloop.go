@@ -85,6 +85,9 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	return out
 }
 
+// mostRows returns over how many rows of n elements a call goes. Long rows are few, since Go cannot stop a goroutine within a call.
+func mostRows(n int) int { return max(1, min(jit.MostRows, loopLength/max(n, 1))) }
+
 // run runs the loop on n elements of each of the rows from first on. The index of the strip stands at the first element.
 func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	if n == 0 || rows == 0 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
-	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -273,7 +272,7 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 	}
 	if a, b := u.inner.limits(s, lo, hi); u.rows != nil && b-a <= u.code.length {
 		s.vars[u.inner.place] = a
-		u.outer.stretches(s, 0, lo, hi, jit.MostRows, func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
+		u.outer.stretches(s, 0, lo, hi, mostRows(b-a), func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
 		return
 	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
@@ -285,9 +284,9 @@ func (u *pointwise[T]) several(s *state[T], n, first, rows int) bool {
 		return false
 	}
 	s.vars[u.inner.place] = 0
-	for ; rows > 0; rows -= jit.MostRows {
-		u.rows.run(s, n, first, min(rows, jit.MostRows))
-		first += jit.MostRows
+	for most := mostRows(n); rows > 0; rows -= most {
+		u.rows.run(s, n, first, min(rows, most))
+		first += most
 	}
 	return true
 }
