@@ -54,7 +54,9 @@ func TestRowLoop(t *testing.T) {
 		return
 	}
 	const tensorX, tensorMean, tensorScale, tensorWeight, tensorY = 0, 1, 2, 3, 4
-	reals := func(op term.Op, args ...*term.Term) *term.Term { return &term.Term{Op: op, Kind: term.Real, Args: args} }
+	reals := func(op term.Op, args ...*term.Term) *term.Term {
+		return &term.Term{Op: op, Kind: term.Real, Args: args}
+	}
 	for _, c := range []struct {
 		name    string
 		results string // the indices of the results
