@@ -72,6 +72,21 @@ func addLists[T dtype.Float](z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) }
 // Shift adds x to every element.
 func Shift[T dtype.Float](dst tensor.RWLane[T], x T) { apply(dst, simd.Add, x) }
 
+// ShiftRows adds to each element the shift of its row. Rows have the given number of elements, and after the last shift comes the first one
+// again.
+func ShiftRows[T dtype.Float](dst tensor.RWLane[T], shifts tensor.ROLane[T], size int) {
+	d, n, u := unlock.Lane(dst.WO().Sealed())
+	x, m, s := unlock.Lane(shifts.Sealed())
+	if u != 1 || size < 1 || n%size != 0 || m == 0 && n > 0 {
+		panic("vec: ShiftRows needs whole rows of neighboring elements, and a shift")
+	}
+	add := simd.BinaryScalarOf[T](simd.Add)
+	for i := range n / size {
+		row := d[i*size : (i+1)*size]
+		add(row, row, x[i%m*s])
+	}
+}
+
 // AtLeast makes every element that is less than x equal to x. A NaN stays one.
 func AtLeast[T dtype.Float](dst tensor.RWLane[T], x T) { apply(dst, simd.Max, x) }
 
