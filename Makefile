@@ -66,28 +66,29 @@ THREADS ?= 1
 bench-peers:
 	$(GO) run ./test/benchpeers -threads $(THREADS) $(if $(ROWS),-only '$(ROWS)',-write docs)
 
-# FUZZTIME is how long each fuzz target runs.
-FUZZTIME ?= 30s
+# FUZZ is how many rounds each fuzz target runs; a round takes about ten seconds. A round is a number of executions and not a time,
+# because go test may fail a target whose time is up (golang.org/issue/75804).
+FUZZ ?= 3
 # Without a limit of its own, shrinking one interesting input may take all that time; a limit in seconds
 # starts the process anew each time it is reached.
-FUZZFLAGS = -fuzztime $(FUZZTIME) -fuzzminimizetime 20x
+fuzz = $(GO) test -run '^$$' -fuzz '^$(1)$$' -fuzztime $$(($(3) * $(FUZZ)))x -fuzzminimizetime 20x ./$(2)
 fuzz:
-	$(GO) test -run '^$$' -fuzz FuzzParse $(FUZZFLAGS) ./internal/source
-	$(GO) test -run '^$$' -fuzz FuzzFile $(FUZZFLAGS) ./internal/format
-	$(GO) test -run '^$$' -fuzz '^FuzzSpec$$' $(FUZZFLAGS) ./internal/driver
-	$(GO) test -run '^$$' -fuzz FuzzSpecSet $(FUZZFLAGS) ./internal/driver
-	$(GO) test -run '^$$' -fuzz FuzzExamples $(FUZZFLAGS) ./internal/driver
-	$(GO) test -run '^$$' -fuzz FuzzEval $(FUZZFLAGS) ./internal/example
-	$(GO) test -run '^$$' -fuzz FuzzParseFormula $(FUZZFLAGS) ./internal/expr
-	$(GO) test -run '^$$' -fuzz FuzzFormula $(FUZZFLAGS) ./internal/check
-	$(GO) test -run '^$$' -fuzz FuzzProgram $(FUZZFLAGS) ./runtime/formula
-	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/attr
-	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/safetensors
-	$(GO) test -run '^$$' -fuzz FuzzDecode $(FUZZFLAGS) ./runtime/plan
-	$(GO) test -run '^$$' -fuzz FuzzVerify $(FUZZFLAGS) ./runtime/plan/verify
-	$(GO) test -run '^$$' -fuzz FuzzLoad $(FUZZFLAGS) ./runtime/cpu
-	$(GO) test -run '^$$' -fuzz FuzzSetsAgree $(FUZZFLAGS) ./runtime/internal/simd
-	$(GO) test -run '^$$' -fuzz FuzzLoop $(FUZZFLAGS) ./runtime/internal/jit
+	$(call fuzz,FuzzParse,internal/source,250000)
+	$(call fuzz,FuzzFile,internal/format,200000)
+	$(call fuzz,FuzzSpec,internal/driver,6000)
+	$(call fuzz,FuzzSpecSet,internal/driver,6000)
+	$(call fuzz,FuzzExamples,internal/driver,6000)
+	$(call fuzz,FuzzEval,internal/example,40000)
+	$(call fuzz,FuzzParseFormula,internal/expr,250000)
+	$(call fuzz,FuzzFormula,internal/check,60000)
+	$(call fuzz,FuzzProgram,runtime/formula,20000)
+	$(call fuzz,FuzzDecode,runtime/attr,300000)
+	$(call fuzz,FuzzDecode,runtime/safetensors,300000)
+	$(call fuzz,FuzzDecode,runtime/plan,200000)
+	$(call fuzz,FuzzVerify,runtime/plan/verify,120000)
+	$(call fuzz,FuzzLoad,runtime/cpu,40000)
+	$(call fuzz,FuzzSetsAgree,runtime/internal/simd,6000)
+	$(call fuzz,FuzzLoop,runtime/internal/jit,10000)
 
 # kill kills KILLS runs of opgen generate, and runs as many on full disks; half as many of opgen new. In OVERLAPS rounds it lets two
 # or three runs overlap. No file may be torn, lost or stale. It also kills KILLS trainings with checkpoints, which must go on to the same

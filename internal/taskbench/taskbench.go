@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"github.com/opgen/opgen/internal/pages"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -29,6 +28,7 @@ type Use struct {
 	random   *rand.Rand
 	least    float64
 	memory   map[key][]task.Buffer
+	helpers  *helpers
 }
 
 type key struct {
@@ -39,7 +39,8 @@ type key struct {
 // New returns a use of an operator, given attributes in JSON and the shapes of the inputs. The tensors of a variadic slot are named
 // after it, with ".0" and ".1" added. Numbers are from least to 1. Tasks may run on as many workers.
 func New(o *task.Operator, attrs string, shapes map[string][]int, least float64, workers int) (*Use, error) {
-	u := &Use{operator: o, workers: workers, random: rand.New(rand.NewPCG(1, 2)), least: least, memory: map[key][]task.Buffer{}}
+	u := &Use{operator: o, workers: workers, random: rand.New(rand.NewPCG(1, 2)), least: least, memory: map[key][]task.Buffer{},
+		helpers: newHelpers(max(workers-1, 0))}
 	var err error
 	if u.attrs, err = o.DecodeAttrs([]byte(attrs)); err != nil {
 		return nil, err
@@ -141,6 +142,7 @@ type Step struct {
 	body    op.Body
 	grid    op.Grid
 	workers int
+	helpers *helpers
 }
 
 // Bind binds a task to the memory, with the kernel of a registry. The task is named by its number among the operator's signatures.
@@ -162,7 +164,7 @@ func (u *Use) Bind(number int, tasks *task.Registry) ([]Step, error) {
 		var steps []Step
 		for i, body := range bodies {
 			if g := u.resolved.Work(number, i); g.Tiles() > 0 {
-				steps = append(steps, Step{body, g, u.workers})
+				steps = append(steps, Step{body, g, u.workers, u.helpers})
 			}
 		}
 		return steps, nil
@@ -188,23 +190,16 @@ func (s Step) Run() error {
 	if n == 1 {
 		return s.body.Run(&op.Ctx{Run: op.NextRun()}, s.grid.Whole())
 	}
-	var wait sync.WaitGroup
 	errs := make([]error, n)
 	number := op.NextRun()
-	for w := n - 1; w >= 0; w-- { // the caller is worker 0, which begins when the others run
+	s.helpers.run(n, func(w int) {
 		whole := s.grid.Whole()
 		spans := [][2]int{{tiles * w / n * s.grid.Grain, min(tiles*(w+1)/n*s.grid.Grain, s.grid.Over)}}
 		for d := 1; d < s.grid.Rank(); d++ {
 			lo, hi := whole.Dim(d)
 			spans = append(spans, [2]int{lo, hi})
 		}
-		part := func() { errs[w] = s.body.Run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...)) }
-		if w > 0 {
-			wait.Go(part)
-		} else {
-			part()
-		}
-	}
-	wait.Wait()
+		errs[w] = s.body.Run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...))
+	})
 	return errors.Join(errs...)
 }

@@ -515,20 +515,32 @@ func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
 		}
 		return addLookedUp(p, s, n, rows, s.mem[l.tensor].i32[l.first(s):])
 	}
-	acc, x, at, add := s.regs[p.acc][:n], s.mem[p.direct.tensor].same, p.direct.at(s), simd.BinaryOf[T](simd.Add)
-	for i := range rows {
-		switch d := p.direct; {
-		case d.begins == nil:
-			add(acc, acc, x[at:at+n])
-			at += d.apart
-		case d.step == 1:
-			from := at + d.begins[i]
-			add(acc, acc, x[from:from+n])
+	d := p.direct
+	acc, x, at, add := s.regs[p.acc][:n], s.mem[d.tensor].same, d.at(s), simd.BinaryOf[T](simd.Add)
+	for first := 0; first < rows; first += flushed {
+		m := min(flushed, rows-first)
+		switch {
+		case d.step > 1:
+			for i := range m {
+				addApart(acc, x[at+d.begins[first+i]:], d.step)
+			}
+		case d.begins == nil && d.apart == n: // one after the other, as the processor foresees
+			for i := range m {
+				add(acc, acc, x[at+(first+i)*n:][:n])
+			}
 		default:
-			addApart(acc, x[at+d.begins[i]:], d.step)
+			places := s.places[:m+simd.Ahead]
+			for i := range places {
+				if r := min(first+i, rows-1); d.begins == nil {
+					places[i] = at + r*d.apart
+				} else {
+					places[i] = at + d.begins[r]
+				}
+			}
+			simd.SumAt(acc, x, places, m)
 		}
-		if (i+1)%flushed == 0 {
-			p.flush(s, n, i+1)
+		if m == flushed {
+			p.flush(s, n, first+m)
 		}
 	}
 	return true
@@ -554,26 +566,30 @@ func addApart[T simd.Float](z, x []T, apart int) {
 
 // addLookedUp adds the first n elements of rows whose numbers are given. Memory of rows is asked for ahead: of the next results, too.
 func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n, rows int, numbers []U) bool {
-	l := p.direct.number
-	acc, x, at, add := s.regs[p.acc][:n], s.mem[p.direct.tensor].same, p.direct.at(s), simd.BinaryOf[T](simd.Add)
-	for i := range rows {
-		if next := (i + distance) * l.apart; next < len(numbers) {
-			if k := int(numbers[next]); uint(k) < uint(l.rows) {
-				from := at + k*p.direct.apart
-				simd.Fetch(x[from : from+n])
+	l, from := p.direct.number, p.direct.at(s)
+	acc, x := s.regs[p.acc][:n], s.mem[p.direct.tensor].same
+	for first := 0; first < rows; first += flushed {
+		end := min(first+flushed, rows)
+		places, m := s.places[:0], 0 // m of them are added
+		for i := first; i < end+simd.Ahead && i*l.apart < len(numbers); i++ {
+			k := int(numbers[i*l.apart])
+			switch {
+			case l.some && k == l.none:
+			case uint(k) < uint(l.rows):
+				places = append(places, from+k*p.direct.apart)
+			case i < end:
+				return false
+			}
+			if i < end {
+				m = len(places)
 			}
 		}
-		k := int(numbers[i*l.apart])
-		switch {
-		case l.some && k == l.none:
-		case uint(k) >= uint(l.rows):
-			return false
-		default:
-			from := at + k*p.direct.apart
-			add(acc, acc, x[from:from+n])
+		for len(places) < m+simd.Ahead {
+			places = append(places, from)
 		}
-		if (i+1)%flushed == 0 {
-			p.flush(s, n, i+1)
+		simd.SumAt(acc, x, places, m)
+		if end == first+flushed {
+			p.flush(s, n, end)
 		}
 	}
 	return true

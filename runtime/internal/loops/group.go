@@ -324,14 +324,25 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 }
 
 // order says in which order a sum is computed, so that it is the same alone and merged with others: over which index strips
-// go, and which indices can be joined.
+// go, and which indices can be joined. Those of the results count only if strips may go over them.
 func (c *compiler[T]) order(s *statement) string {
 	b := newBundle(s)
-	out := fmt.Sprint(c.foldVariable(b, b.vars) == nil)
+	rows := c.foldVariable(b, b.vars) == nil
+	out := fmt.Sprint(rows)
 	for d := range len(b.vars) - 1 {
 		out += fmt.Sprint(" ", b.joinable(b.vars[d], b.vars[d+1]))
 	}
 	b.joinFolds()
+	if rows && c.foldVariable(b, b.vars) == nil {
+		for d := len(b.vars) - 2; d >= 0; d-- {
+			if b.joinable(b.vars[d], b.vars[d+1]) {
+				b.joinVars(d)
+			}
+		}
+		if c.foldVariable(b, b.vars) == nil {
+			out = "rows"
+		}
+	}
 	for _, v := range b.folds[0].Vars {
 		out += fmt.Sprint(" ", extent(v))
 	}

@@ -24,6 +24,45 @@ func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.St
 	return out
 }
 
+// withoutCopies returns statements in which a value that a local tensor holds until a later statement copies all of it is given by that statement.
+func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.Statement {
+	out := slices.Clone(statements)
+	for i := 0; i < len(out); i++ {
+		s := out[i]
+		if s.Value.Op != term.Reduce || !z.alone(out, i) || !z.lasts(s) {
+			continue
+		}
+		users := 0
+		at := -1
+		for j, o := range out {
+			if n := uses(o, s.Target); n > 0 {
+				users += n
+				at = j
+			}
+		}
+		if at <= i || users != 1 {
+			continue
+		}
+		if o := out[at]; o.Value.Op == term.Element && o.Value.Read.Tensor == s.Target && !o.Add && o.Guard == nil && len(o.Vars) == len(s.Vars) {
+			out[at] = replaced(o, s)
+			out = slices.Delete(out, i, i+1)
+			i--
+		}
+	}
+	return out
+}
+
+// lasts reports whether a value is the same for all of the task: no statement writes memory that it reads.
+func (z *normalizer) lasts(s *program.Statement) bool {
+	ok := true
+	s.Value.Walk(func(n *term.Term) {
+		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+			ok = ok && !z.written[z.tensors[n.Read.Tensor+i].Memory]
+		}
+	})
+	return ok
+}
+
 // mostParts is of how many parts a value consists at most that is computed wherever it is used.
 const mostParts = 16
 
@@ -52,7 +91,13 @@ func (z *normalizer) few(s *program.Statement) bool {
 // cheap reports whether a statement gives all elements of a local tensor a number, or a value of few parts, and no other one gives any.
 func (z *normalizer) cheap(statements []*program.Statement, i int) bool {
 	s := statements[i]
-	if t := z.tensors[s.Target]; !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil || s.Value.Op != term.Constant && !z.few(s) ||
+	return (s.Value.Op == term.Constant || z.few(s)) && z.alone(statements, i)
+}
+
+// alone reports whether a statement gives all elements of a local tensor, and no other one gives any.
+func (z *normalizer) alone(statements []*program.Statement, i int) bool {
+	s := statements[i]
+	if t := z.tensors[s.Target]; !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil ||
 		s.Left.ByNumber || s.Left.Which != nil || len(s.Left.Idx) != len(s.Vars) {
 		return false
 	}

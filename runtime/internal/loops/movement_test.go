@@ -110,7 +110,7 @@ func TestPast(t *testing.T) {
 		rows  int // of 1 Ki elements
 		parts int
 		want  bool
-	}{{1024, 1, false}, {3 << 10, 1, true}, {3 << 10, 2, false}} {
+	}{{1024, 1, false}, {3 << 10, 1, true}, {3 << 10, 12, true}, {3 << 10, 16, false}} {
 		local := func(name string) *program.Local {
 			return &program.Local{Name: name, Shape: []*term.Term{term.Number(c.rows << 10)}, Kind: term.Real, Slot: -1, Old: -1}
 		}

@@ -56,7 +56,7 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 		z.written[z.tensors[s.Target].Memory] = true
 	}
 	if !z.whole {
-		statements = z.withoutCheap(statements)
+		statements = z.withoutCopies(z.withoutCheap(statements))
 	}
 	for i, s := range statements {
 		if z.whole || !z.join(statements, i) {

@@ -22,10 +22,10 @@ type loopGroup[T simd.Float] struct {
 	used    int // and how many they use, these included
 }
 
-// A part writes its results past the caches if it gives and uses as many bytes as this at least. The caches do not hold so much until it is used,
-// and memory that is written as a whole is then not read first. Parts of chains of tasks, whose results are used while they are in a cache, are
-// smaller.
-const leastWritten, leastUsed = 8 << 20, 24 << 20
+// A part writes its results past the caches if its group gives and uses as many bytes as this at least, and if it gives leastPart itself. The
+// caches do not hold so much until it is used, and memory that is written as a whole is then not read first. All parts of a group count, since they
+// run at about the same time. Parts of chains of tasks, whose results are used while they are in a cache, are smaller.
+const leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
 
 // shared is an index that the units of a group share.
 type shared struct {
@@ -140,7 +140,7 @@ func (r *runner[T]) Run(group int, at Time, lo, hi, total int) (err error) {
 	}()
 	s.step, s.key = at.Step, blas.Key{Task: r.number, Run: at.Run}
 	part := float64(to-from) / float64(g.total)
-	s.past = part*float64(g.written) >= leastWritten && part*float64(g.used) >= leastUsed
+	s.past = g.written >= leastWritten && g.used >= leastUsed && part*float64(g.written) >= leastPart
 	g.run(s, from, to)
 	if s.past {
 		simd.Drain()

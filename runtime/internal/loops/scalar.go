@@ -34,8 +34,9 @@ type state[T simd.Float] struct {
 	found  bool                     // whether there is an extreme, of which best is the value and index the index
 	best   float64
 	index  int
-	wide   [][]float64 // sums of columns
-	wider  []float64   // a strip of them
+	wide   [][]float64               // sums of columns
+	wider  []float64                 // a strip of them
+	places [flushed + simd.Ahead]int // where rows begin that are added
 
 	integers [][]int // strips for places of elements
 

@@ -459,6 +459,11 @@ func twice32AVX2(z []float32, x []float32)
 //go:noescape
 func truths32AVX2(z []float32, x []bool)
 
+// sumAt32AVX2 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
+//
+//go:noescape
+func sumAt32AVX2(z []float32, x []float32, at []int, rows int)
+
 // neg64AVX2 computes Neg.
 //
 //go:noescape
@@ -899,6 +904,11 @@ func twice64AVX2(z []float64, x []float64)
 //go:noescape
 func truths64AVX2(z []float64, x []bool)
 
+// sumAt64AVX2 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
+//
+//go:noescape
+func sumAt64AVX2(z []float64, x []float64, at []int, rows int)
+
 // widenAVX2 sets every z[i] to x[i].
 //
 //go:noescape
@@ -1033,6 +1043,7 @@ func table32AVX2() *table[float32] {
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
 	t.truths = truths32AVX2
+	t.sumAt = sumAt32AVX2
 	return t
 }
 
@@ -1122,5 +1133,6 @@ func table64AVX2() *table[float64] {
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2
 	t.truths = truths64AVX2
+	t.sumAt = sumAt64AVX2
 	return t
 }

@@ -7617,6 +7617,121 @@ elementsDone:
 	VZEROUPPER
 	RET
 
+// func sumAt32AVX2(z []float32, x []float32, at []int, rows int)
+// Requires: AVX, MMX+
+TEXT ·sumAt32AVX2(SB), NOSPLIT, $0-80
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	MOVQ at_base+48(FP), BX
+	MOVQ rows+72(FP), SI
+
+columns8:
+	CMPQ   DX, $+64
+	JLT    columns8Done
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns8Ends
+
+columns8Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	PREFETCHT0 64(CX)(R9*4)
+	PREFETCHT0 128(CX)(R9*4)
+	PREFETCHT0 192(CX)(R9*4)
+	MOVQ       (DI), R9
+	VADDPS     (CX)(R9*4), Y0, Y0
+	VADDPS     32(CX)(R9*4), Y1, Y1
+	VADDPS     64(CX)(R9*4), Y2, Y2
+	VADDPS     96(CX)(R9*4), Y3, Y3
+	VADDPS     128(CX)(R9*4), Y4, Y4
+	VADDPS     160(CX)(R9*4), Y5, Y5
+	VADDPS     192(CX)(R9*4), Y6, Y6
+	VADDPS     224(CX)(R9*4), Y7, Y7
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns8Rows
+
+columns8Ends:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	ADDQ    $+256, AX
+	ADDQ    $+256, CX
+	SUBQ    $+64, DX
+	JMP     columns8
+
+columns8Done:
+columns1:
+	CMPQ   DX, $+8
+	JLT    columns1Done
+	VXORPS Y0, Y0, Y0
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns1Ends
+
+columns1Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       (DI), R9
+	VADDPS     (CX)(R9*4), Y0, Y0
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns1Rows
+
+columns1Ends:
+	VMOVUPS Y0, (AX)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	SUBQ    $+8, DX
+	JMP     columns1
+
+columns1Done:
+	TESTQ   DX, DX
+	JEQ     end
+	LEAQ    tails<>+32(SB), DI
+	SHLQ    $0x02, DX
+	SUBQ    DX, DI
+	VMOVDQU (DI), Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    BX, DI
+	MOVQ    SI, R8
+	TESTQ   R8, R8
+	JEQ     tailEnds
+
+tailRows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       (DI), R9
+	VMASKMOVPS (CX)(R9*4), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMOVAPS    Y1, Y1
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        tailRows
+
+tailEnds:
+	VMASKMOVPS Y1, Y0, (AX)
+
+end:
+	VZEROUPPER
+	RET
+
 // func neg64AVX2(z []float64, x []float64)
 // Requires: AVX
 TEXT ·neg64AVX2(SB), NOSPLIT, $0-48
@@ -15592,6 +15707,121 @@ elements:
 	JMP     elements
 
 elementsDone:
+	VZEROUPPER
+	RET
+
+// func sumAt64AVX2(z []float64, x []float64, at []int, rows int)
+// Requires: AVX, MMX+
+TEXT ·sumAt64AVX2(SB), NOSPLIT, $0-80
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	MOVQ at_base+48(FP), BX
+	MOVQ rows+72(FP), SI
+
+columns8:
+	CMPQ   DX, $+32
+	JLT    columns8Done
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns8Ends
+
+columns8Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*8)
+	PREFETCHT0 64(CX)(R9*8)
+	PREFETCHT0 128(CX)(R9*8)
+	PREFETCHT0 192(CX)(R9*8)
+	MOVQ       (DI), R9
+	VADDPD     (CX)(R9*8), Y0, Y0
+	VADDPD     32(CX)(R9*8), Y1, Y1
+	VADDPD     64(CX)(R9*8), Y2, Y2
+	VADDPD     96(CX)(R9*8), Y3, Y3
+	VADDPD     128(CX)(R9*8), Y4, Y4
+	VADDPD     160(CX)(R9*8), Y5, Y5
+	VADDPD     192(CX)(R9*8), Y6, Y6
+	VADDPD     224(CX)(R9*8), Y7, Y7
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns8Rows
+
+columns8Ends:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VMOVUPD Y4, 128(AX)
+	VMOVUPD Y5, 160(AX)
+	VMOVUPD Y6, 192(AX)
+	VMOVUPD Y7, 224(AX)
+	ADDQ    $+256, AX
+	ADDQ    $+256, CX
+	SUBQ    $+32, DX
+	JMP     columns8
+
+columns8Done:
+columns1:
+	CMPQ   DX, $+4
+	JLT    columns1Done
+	VXORPD Y0, Y0, Y0
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns1Ends
+
+columns1Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*8)
+	MOVQ       (DI), R9
+	VADDPD     (CX)(R9*8), Y0, Y0
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns1Rows
+
+columns1Ends:
+	VMOVUPD Y0, (AX)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	SUBQ    $+4, DX
+	JMP     columns1
+
+columns1Done:
+	TESTQ   DX, DX
+	JEQ     end
+	LEAQ    tails<>+32(SB), DI
+	SHLQ    $0x03, DX
+	SUBQ    DX, DI
+	VMOVDQU (DI), Y0
+	VXORPD  Y1, Y1, Y1
+	MOVQ    BX, DI
+	MOVQ    SI, R8
+	TESTQ   R8, R8
+	JEQ     tailEnds
+
+tailRows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*8)
+	MOVQ       (DI), R9
+	VMASKMOVPD (CX)(R9*8), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+	VMOVAPD    Y1, Y1
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        tailRows
+
+tailEnds:
+	VMASKMOVPD Y1, Y0, (AX)
+
+end:
 	VZEROUPPER
 	RET
 

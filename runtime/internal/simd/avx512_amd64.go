@@ -459,6 +459,11 @@ func twice32AVX512(z []float32, x []float32)
 //go:noescape
 func truths32AVX512(z []float32, x []bool)
 
+// sumAt32AVX512 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
+//
+//go:noescape
+func sumAt32AVX512(z []float32, x []float32, at []int, rows int)
+
 // neg64AVX512 computes Neg.
 //
 //go:noescape
@@ -914,6 +919,11 @@ func twice64AVX512(z []float64, x []float64)
 //go:noescape
 func truths64AVX512(z []float64, x []bool)
 
+// sumAt64AVX512 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
+//
+//go:noescape
+func sumAt64AVX512(z []float64, x []float64, at []int, rows int)
+
 // widenAVX512 sets every z[i] to x[i].
 //
 //go:noescape
@@ -1048,6 +1058,7 @@ func table32AVX512() *table[float32] {
 	t.reverse = reverse32AVX512
 	t.twice = twice32AVX512
 	t.truths = truths32AVX512
+	t.sumAt = sumAt32AVX512
 	return t
 }
 
@@ -1140,5 +1151,6 @@ func table64AVX512() *table[float64] {
 	t.reverse = reverse64AVX512
 	t.twice = twice64AVX512
 	t.truths = truths64AVX512
+	t.sumAt = sumAt64AVX512
 	return t
 }

@@ -8168,6 +8168,156 @@ elementsDone:
 	VZEROUPPER
 	RET
 
+// func sumAt32AVX512(z []float32, x []float32, at []int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·sumAt32AVX512(SB), NOSPLIT, $0-80
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	MOVQ at_base+48(FP), BX
+	MOVQ rows+72(FP), SI
+
+columns16:
+	CMPQ   DX, $+256
+	JLT    columns16Done
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns16Ends
+
+columns16Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	PREFETCHT0 64(CX)(R9*4)
+	PREFETCHT0 128(CX)(R9*4)
+	PREFETCHT0 192(CX)(R9*4)
+	PREFETCHT0 256(CX)(R9*4)
+	PREFETCHT0 320(CX)(R9*4)
+	PREFETCHT0 384(CX)(R9*4)
+	PREFETCHT0 448(CX)(R9*4)
+	PREFETCHT0 512(CX)(R9*4)
+	PREFETCHT0 576(CX)(R9*4)
+	PREFETCHT0 640(CX)(R9*4)
+	PREFETCHT0 704(CX)(R9*4)
+	PREFETCHT0 768(CX)(R9*4)
+	PREFETCHT0 832(CX)(R9*4)
+	PREFETCHT0 896(CX)(R9*4)
+	PREFETCHT0 960(CX)(R9*4)
+	MOVQ       (DI), R9
+	VADDPS     (CX)(R9*4), Z0, Z0
+	VADDPS     64(CX)(R9*4), Z1, Z1
+	VADDPS     128(CX)(R9*4), Z2, Z2
+	VADDPS     192(CX)(R9*4), Z3, Z3
+	VADDPS     256(CX)(R9*4), Z4, Z4
+	VADDPS     320(CX)(R9*4), Z5, Z5
+	VADDPS     384(CX)(R9*4), Z6, Z6
+	VADDPS     448(CX)(R9*4), Z7, Z7
+	VADDPS     512(CX)(R9*4), Z8, Z8
+	VADDPS     576(CX)(R9*4), Z9, Z9
+	VADDPS     640(CX)(R9*4), Z10, Z10
+	VADDPS     704(CX)(R9*4), Z11, Z11
+	VADDPS     768(CX)(R9*4), Z12, Z12
+	VADDPS     832(CX)(R9*4), Z13, Z13
+	VADDPS     896(CX)(R9*4), Z14, Z14
+	VADDPS     960(CX)(R9*4), Z15, Z15
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns16Rows
+
+columns16Ends:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VMOVUPS Z8, 512(AX)
+	VMOVUPS Z9, 576(AX)
+	VMOVUPS Z10, 640(AX)
+	VMOVUPS Z11, 704(AX)
+	VMOVUPS Z12, 768(AX)
+	VMOVUPS Z13, 832(AX)
+	VMOVUPS Z14, 896(AX)
+	VMOVUPS Z15, 960(AX)
+	ADDQ    $+1024, AX
+	ADDQ    $+1024, CX
+	SUBQ    $+256, DX
+	JMP     columns16
+
+columns16Done:
+columns1:
+	CMPQ   DX, $+16
+	JLT    columns1Done
+	VXORPS Z0, Z0, Z0
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns1Ends
+
+columns1Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       (DI), R9
+	VADDPS     (CX)(R9*4), Z0, Z0
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns1Rows
+
+columns1Ends:
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+16, DX
+	JMP     columns1
+
+columns1Done:
+	TESTQ  DX, DX
+	JEQ    end
+	MOVQ   $-1, DI
+	BZHIQ  DX, DI, DI
+	KMOVW  DI, K1
+	VXORPS Z0, Z0, Z0
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    tailEnds
+
+tailRows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       (DI), R9
+	VMOVUPS.Z  (CX)(R9*4), K1, Z1
+	VADDPS     Z1, Z0, Z0
+	VMOVAPS    Z0, Z0
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        tailRows
+
+tailEnds:
+	VMOVUPS Z0, K1, (AX)
+
+end:
+	VZEROUPPER
+	RET
+
 // func neg64AVX512(z []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·neg64AVX512(SB), NOSPLIT, $0-48
@@ -16567,6 +16717,156 @@ elements:
 	JMP     elements
 
 elementsDone:
+	VZEROUPPER
+	RET
+
+// func sumAt64AVX512(z []float64, x []float64, at []int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·sumAt64AVX512(SB), NOSPLIT, $0-80
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	MOVQ at_base+48(FP), BX
+	MOVQ rows+72(FP), SI
+
+columns16:
+	CMPQ   DX, $+128
+	JLT    columns16Done
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns16Ends
+
+columns16Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*8)
+	PREFETCHT0 64(CX)(R9*8)
+	PREFETCHT0 128(CX)(R9*8)
+	PREFETCHT0 192(CX)(R9*8)
+	PREFETCHT0 256(CX)(R9*8)
+	PREFETCHT0 320(CX)(R9*8)
+	PREFETCHT0 384(CX)(R9*8)
+	PREFETCHT0 448(CX)(R9*8)
+	PREFETCHT0 512(CX)(R9*8)
+	PREFETCHT0 576(CX)(R9*8)
+	PREFETCHT0 640(CX)(R9*8)
+	PREFETCHT0 704(CX)(R9*8)
+	PREFETCHT0 768(CX)(R9*8)
+	PREFETCHT0 832(CX)(R9*8)
+	PREFETCHT0 896(CX)(R9*8)
+	PREFETCHT0 960(CX)(R9*8)
+	MOVQ       (DI), R9
+	VADDPD     (CX)(R9*8), Z0, Z0
+	VADDPD     64(CX)(R9*8), Z1, Z1
+	VADDPD     128(CX)(R9*8), Z2, Z2
+	VADDPD     192(CX)(R9*8), Z3, Z3
+	VADDPD     256(CX)(R9*8), Z4, Z4
+	VADDPD     320(CX)(R9*8), Z5, Z5
+	VADDPD     384(CX)(R9*8), Z6, Z6
+	VADDPD     448(CX)(R9*8), Z7, Z7
+	VADDPD     512(CX)(R9*8), Z8, Z8
+	VADDPD     576(CX)(R9*8), Z9, Z9
+	VADDPD     640(CX)(R9*8), Z10, Z10
+	VADDPD     704(CX)(R9*8), Z11, Z11
+	VADDPD     768(CX)(R9*8), Z12, Z12
+	VADDPD     832(CX)(R9*8), Z13, Z13
+	VADDPD     896(CX)(R9*8), Z14, Z14
+	VADDPD     960(CX)(R9*8), Z15, Z15
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns16Rows
+
+columns16Ends:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, 448(AX)
+	VMOVUPD Z8, 512(AX)
+	VMOVUPD Z9, 576(AX)
+	VMOVUPD Z10, 640(AX)
+	VMOVUPD Z11, 704(AX)
+	VMOVUPD Z12, 768(AX)
+	VMOVUPD Z13, 832(AX)
+	VMOVUPD Z14, 896(AX)
+	VMOVUPD Z15, 960(AX)
+	ADDQ    $+1024, AX
+	ADDQ    $+1024, CX
+	SUBQ    $+128, DX
+	JMP     columns16
+
+columns16Done:
+columns1:
+	CMPQ   DX, $+8
+	JLT    columns1Done
+	VXORPD Z0, Z0, Z0
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    columns1Ends
+
+columns1Rows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*8)
+	MOVQ       (DI), R9
+	VADDPD     (CX)(R9*8), Z0, Z0
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        columns1Rows
+
+columns1Ends:
+	VMOVUPD Z0, (AX)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+8, DX
+	JMP     columns1
+
+columns1Done:
+	TESTQ  DX, DX
+	JEQ    end
+	MOVQ   $-1, DI
+	BZHIQ  DX, DI, DI
+	KMOVW  DI, K1
+	VXORPD Z0, Z0, Z0
+	MOVQ   BX, DI
+	MOVQ   SI, R8
+	TESTQ  R8, R8
+	JEQ    tailEnds
+
+tailRows:
+	MOVQ       64(DI), R9
+	PREFETCHT0 (CX)(R9*8)
+	MOVQ       (DI), R9
+	VMOVUPD.Z  (CX)(R9*8), K1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVAPD    Z0, Z0
+	ADDQ       $+8, DI
+	DECQ       R8
+	JNE        tailRows
+
+tailEnds:
+	VMOVUPD Z0, K1, (AX)
+
+end:
 	VZEROUPPER
 	RET
 

@@ -77,6 +77,32 @@ func checkRows(rows, length, n, apart int) {
 	}
 }
 
+// Ahead is how many rows ahead of those that it adds SumAt asks for memory.
+const Ahead = 8
+
+// SumAt sets every z[j] to the sum of x[i+j] for the first places i in at, as many as rows says, one after the other. The next Ahead places of at are
+// those of rows that are used soon, and are of no account for the result. It panics unless at has all of these, and x the elements that are added.
+func SumAt[T Float](z, x []T, at []int, rows int) {
+	if rows < 0 || len(at)-Ahead < rows || len(z) > len(x) && rows > 0 {
+		panic(fmt.Sprintf("simd: %d rows of %d elements at %d places in %d elements", rows, len(z), len(at), len(x)))
+	}
+	for _, i := range at[:rows] {
+		if last := len(x) - len(z); uint(i) > uint(last) {
+			panic(fmt.Sprintf("simd: a row begins at %d, want it from 0 to %d", i, last))
+		}
+	}
+	functions[T]().sumAt(z, x, at, rows)
+}
+
+func sumAt[T Float](z, x []T, at []int, rows int) {
+	clear(z)
+	for _, i := range at[:rows] {
+		for j, v := range x[i : i+len(z)] {
+			z[j] += v
+		}
+	}
+}
+
 // DotInto adds the products x[i]*y[i] to the lanes. Each product is rounded.
 func DotInto[T Float](a *Lanes[T], x, y []T) {
 	check(len(x), len(y), len(y), len(y))

@@ -121,3 +121,43 @@ func belows[U int32 | int64](t *testing.T, name string, most U) {
 		t.Error("no element is below 0, and all of none are")
 	}
 }
+
+// TestSumAt sums rows at places in any order, and refuses places outside.
+func TestSumAt(t *testing.T) {
+	each(func(name string) { sumsAt[float32](t, name); sumsAt[float64](t, name) })
+}
+
+func sumsAt[T Float](t *testing.T, name string) {
+	r := rand.New(rand.NewPCG(3, 4))
+	x := operand[T](r, 3000)
+	for _, n := range []int{0, 1, 7, 64, 200, 301} {
+		for rows := range 20 {
+			at := make([]int, rows+Ahead)
+			for i := range at {
+				at[i] = r.IntN(len(x) - n + 1)
+			}
+			z, want := make([]T, n), make([]T, n)
+			SumAt(z, x, at, rows)
+			for j := range want {
+				for _, i := range at[:rows] {
+					want[j] += x[i+j]
+				}
+			}
+			if i := first(z, want); i >= 0 {
+				t.Fatalf("%s, %T: element %d of %d, %d rows: want %v, got %v", name, z, i, n, rows, want[i], z[i])
+			}
+		}
+	}
+	for _, c := range []struct{ n, place, places, rows int }{{5, len(x) - 4, 1 + Ahead, 1}, {5, -1, 1 + Ahead, 1}, {5, 0, Ahead, 1}, {len(x) + 1, 0, 1 + Ahead, 1}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: rows of %d elements at %d, %d of %d places: want a panic", name, c.n, c.place, c.rows, c.places)
+				}
+			}()
+			at := make([]int, c.places)
+			at[0] = c.place
+			SumAt(make([]T, c.n), x, at, c.rows)
+		}()
+	}
+}

@@ -89,6 +89,14 @@ func calls[T Float]() []call[T] {
 	add("sumRows", rows(func(t *table[T]) func(z, x []T, n, apart int) { return t.sumRows }))
 	add("maxRows", rows(func(t *table[T]) func(z, x []T, n, apart int) { return t.maxRows }))
 	add("minRows", rows(func(t *table[T]) func(z, x []T, n, apart int) { return t.minRows }))
+	add("sumAt", func(t *table[T], z, w, x, _ []T, _ *Lanes[T]) {
+		rows := len(x) % 10
+		at := make([]int, rows+Ahead)
+		for i := range at {
+			at[i] = i * 3 % (len(w) - len(z) + 1)
+		}
+		t.sumAt(z, w, at, rows)
+	})
 	add("expInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.expInto(a, x, w[0]) })
 	return out
 }

@@ -28,6 +28,8 @@ type table[T Float] struct {
 	transpose func(z []T, zld int, x []T, xld, n int)
 	side      int
 
+	sumAt func(z, x []T, at []int, rows int)
+
 	reverse, twice func(z, x []T)
 	truths         func(z []T, x []bool)
 }

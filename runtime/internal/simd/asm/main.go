@@ -55,6 +55,7 @@ func (s *set) write(folder string) error {
 		m.gathers()
 		m.tiles()
 		m.moves()
+		m.sumAt()
 	}
 	s.conversions()
 	s.fetch()
