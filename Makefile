@@ -6,7 +6,7 @@ export CGO_ENABLED ?= 0
 .PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
-# and other modules.
+# and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
 export GOFLAGS += -trimpath
 
 # run brings generated code up to date and trains the example classifier.
@@ -16,14 +16,14 @@ run: generate
 
 generate:
 	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."
-	@$(GO) tool opgen generate
+	@$(GO) run ./cmd/opgen generate
 
 # Compilers and tests allocate much that dies soon. Fewer collections take a quarter less time, and some hundred MiB more.
 test mutate-kit mutate-maker mutate-formulas mutate-facts slips: export GOGC := 400
 
 # test runs all tests, after checking that what is checked in is what the specs generate. Vet has seen the tests by then.
 test:
-	$(GO) tool opgen diff
+	$(GO) run ./cmd/opgen diff
 	$(GO) vet ./...
 	$(GO) test -vet=off ./...
 
@@ -121,11 +121,11 @@ ulp:
 # lint checks the format of hand-written and generated code, and of specs.
 lint:
 	test -z "$$(gofmt -l . | tee /dev/stderr)"
-	$(GO) tool opgen fmt -l
+	$(GO) run ./cmd/opgen fmt -l
 
 # deadcode fails if there are functions that no program, no example and no test calls, and lists them.
 deadcode:
-	test -z "$$($(GO) tool deadcode -test ./... | tee /dev/stderr)"
+	test -z "$$($(GO) run golang.org/x/tools/cmd/deadcode -test ./... | tee /dev/stderr)"
 
 # mutate changes the kernels in 200 small ways, one at a time, and lists those that no test notices. It
 # takes about a quarter of an hour.

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/opgen/opgen/test/outside"
 )
 
 // codeBlock is a block of code between fences: the words after the opening fence, and the code.
@@ -108,7 +110,12 @@ func newFollower(t *testing.T, env ...string) *follower {
 	return &follower{t: t, dir: dir, env: append([]string{"GOWORK=off", "XDG_CACHE_HOME=" + t.TempDir(), "GOCACHE=" + goEnv(t, "GOCACHE")}, env...)}
 }
 
-// replaced returns a function that lets this repository stand for the released module, in a module that commands make.
+// opgenCommand stands for the command go tool opgen.
+const opgenCommand = "go run github.com/opgen/opgen/cmd/opgen"
+
+// replaced returns a function that lets this repository stand for the released module, in a module that commands make. From the
+// first run of opgen on, both are in one workspace, and go run runs opgen. So packages of this repository are not compiled again: the go command
+// shares none with a module that is replaced, nor with go tool, which compiles without -trimpath.
 func (f *follower) replaced() func(code string) string {
 	f.t.Helper()
 	repository, err := filepath.Abs("..")
@@ -119,8 +126,13 @@ func (f *follower) replaced() func(code string) string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.env = append(f.env, "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off")
+	workspace := filepath.Join(f.t.TempDir(), "go.work")
+	if _, err := outside.Env(workspace, repository, f.dir); err != nil {
+		f.t.Fatal(err)
+	}
+	f.env = append(f.env, "GOFLAGS=-trimpath", "GOPROXY=off", "GOWORK="+workspace)
 	return func(code string) string {
+		code = strings.ReplaceAll(code, "go tool opgen", opgenCommand)
 		init, rest, _ := strings.Cut(code, "\n")
 		if !strings.HasPrefix(init, "go mod init ") {
 			return code
@@ -128,6 +140,11 @@ func (f *follower) replaced() func(code string) string {
 		if err := os.WriteFile(filepath.Join(f.dir, "go.sum"), sums, 0o666); err != nil {
 			f.t.Fatal(err)
 		}
-		return init + "\ngo mod edit -replace github.com/opgen/opgen=" + repository + "\n" + rest
+		gets, uses, ok := strings.Cut(rest, opgenCommand)
+		if !ok {
+			f.t.Fatalf("want a command go tool opgen, got\n%s", code)
+		}
+		return "export GOWORK=off GOFLAGS='-mod=mod -trimpath'\n" + init + "\ngo mod edit -replace github.com/opgen/opgen=" + repository + "\n" + gets +
+			"export GOWORK='" + workspace + "' GOFLAGS=-trimpath\ngo work use\n" + opgenCommand + uses
 	}
 }

@@ -231,7 +231,7 @@ func TestOtherModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := goTool(t, workspace, root, "tool", "opgen", "generate"); out != "opgen: 2 operators: 11 files created\n" {
+	if out := goTool(t, workspace, root, "run", "github.com/opgen/opgen/cmd/opgen", "generate"); out != "opgen: 2 operators: 11 files created\n" {
 		t.Errorf("opgen generate: want 2 operators and 11 files created, got %s", out)
 	}
 	out := goTool(t, workspace, root, "test", "-v", "./...")
@@ -240,7 +240,7 @@ func TestOtherModule(t *testing.T) {
 			t.Errorf("want that %s passes, got\n%s", pass, out)
 		}
 	}
-	if out := goTool(t, workspace, root, "tool", "opgen", "diff"); out != "opgen: 2 operators, up to date\n" {
+	if out := goTool(t, workspace, root, "run", "github.com/opgen/opgen/cmd/opgen", "diff"); out != "opgen: 2 operators, up to date\n" {
 		t.Errorf("opgen diff: want 2 operators, up to date, got %s", out)
 	}
 	files := snapshot(t, filepath.Join(root, "ops"))
