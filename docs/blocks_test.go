@@ -84,7 +84,7 @@ func TestBlocksAreRefused(t *testing.T) {
 	c := &checker{}
 	for _, b := range []snippet{
 		{code: "make tests\n"},
-		{code: "make fuzz FUZZ=5m\n"},
+		{code: "make fuzz FUZZES=5\n"},
 		{code: "go test ./kernel\n"},
 		{code: "go test ./kernels -run TestNone\n"},
 		{code: "go test ./kernels -updates\n"},

@@ -72,36 +72,27 @@ func geluDerivative[T dtype.Float](x T) T {
 	return T(rng.NormalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
 }
 
-// finish adds an element of the bias, if there is one, to elements lo to hi-1 of a sum and applies the activation. Sums are kept where
-// backward needs them.
-func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep tensor.Opt[tensor.WO[T]], bias tensor.Opt[tensor.RO[T]], channel, lo, hi int) {
-	b, hasBias := bias.Get()
+// finish adds the bias, if there is one, to planes of sums, which begin at an element of output, and applies the activation. The planes are those of
+// some channels, once or several times. Sums are kept where backward needs them.
+func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep tensor.Opt[tensor.WO[T]], bias tensor.Opt[tensor.RO[T]],
+	channel, channels, first, planes, pixels int) {
+	end := first + planes*pixels
+	if b, ok := bias.Get(); ok && first < end {
+		vec.ShiftRows(output.Span(first, end), b.Span(channel, channel+channels), pixels)
+	}
 	pre, keepPre := keep.Get()
-	if !hasBias && f == 0 {
-		return
-	}
-	var shift T
-	if hasBias {
-		shift = b.At(channel)
-	}
-	if !keepPre && (f == 0 || f == activation.Relu) {
-		if hasBias {
-			vec.Shift(output.Span(lo, hi), shift)
+	switch {
+	case f == 0 && !keepPre:
+	case f == activation.Relu && !keepPre:
+		vec.AtLeast(output.Span(first, end), 0)
+	default:
+		for i := first; i < end; i++ {
+			y := output.At(i)
+			if keepPre {
+				pre.Set(i, y)
+			}
+			output.Set(i, activate(f, y))
 		}
-		if f == activation.Relu {
-			vec.AtLeast(output.Span(lo, hi), 0)
-		}
-		return
-	}
-	for i := lo; i < hi; i++ {
-		y := output.At(i)
-		if hasBias {
-			y += shift
-		}
-		if keepPre {
-			pre.Set(i, y)
-		}
-		output.Set(i, activate(f, y))
 	}
 }
 

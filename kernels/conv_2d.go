@@ -10,7 +10,7 @@ import (
 )
 
 // Conv2d is the kernel of conv_2d. It convolves by matrix products. If filters lie one pixel apart, as many do, tiles of the product read pixels from
-// an image with its padding. Else the patches that filters see become the columns of a matrix, for each image and group.
+// copies of its rows. Else the patches that filters see become the columns of a matrix, for each image and group.
 type Conv2d[T dtype.Float] struct{}
 
 // convShape is the geometry of a convolution of one image and group.
@@ -42,6 +42,14 @@ func (s *convShape) direct() bool {
 	return s.KernelH*s.KernelW == 1 && s.StrideH*s.StrideW == 1 && s.PaddingH == 0 && s.PaddingW == 0
 }
 
+// together returns how many of n neighboring images and groups have the same filters.
+func (s *convShape) together(n int) int {
+	if s.Groups == 1 {
+		return n
+	}
+	return 1
+}
+
 // windows returns how filters lie on images.
 func (s *convShape) windows() *vec.Windows {
 	return &vec.Windows{Height: s.H, Width: s.W, KernelH: s.KernelH, KernelW: s.KernelW, StrideH: s.StrideH, StrideW: s.StrideW,
@@ -62,19 +70,20 @@ func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape,
 func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 	s := convForward(a)
 	cols := a.Columns.Of(ctx.Worker)
-	for i := r.Lo; i < r.Hi; i++ {
+	for i := r.Lo; i < r.Hi; {
 		n, group := i/s.Groups, i%s.Groups
 		first := s.output(n, group)
 		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
+		images := 1
 		if w := s.windows(); !s.direct() && w.Dense() {
+			images = s.together(r.Hi - i)
 			at := s.image(n, group)
-			vec.Correlate(a.Output.Out(first, s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+s.channels*s.H*s.W), s.channels, w)
+			vec.Correlate(a.Output.Out(first, images*s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+images*s.channels*s.H*s.W), s.channels, w)
 		} else {
 			blas.Gemm(a.Output.Out(first, s.filters, s.pixels, tensor.Store), 1, filter, patches(cols, a.Input, &s, n, group))
 		}
-		for k := range s.filters {
-			finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters+k, first+k*s.pixels, first+(k+1)*s.pixels)
-		}
+		finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters, s.filters, first, images*s.filters, s.pixels)
+		i += images
 	}
 	return nil
 }
@@ -96,19 +105,19 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 	for i := r.Lo; i < r.Hi; i++ {
 		n, group := i/s.Groups, i%s.Groups
 		first := s.image(n, group)
+		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
+		grad := gradBefore(a.GradPre, a.GradOutput)
 		if s.direct() {
-			blas.Gemm(a.GradInput.Mat(first, s.patch, s.pixels), 1,
-				a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels))
+			blas.Gemm(a.GradInput.Mat(first, s.patch, s.pixels), 1, filter.T(), grad.Mat(s.output(n, group), s.filters, s.pixels))
 			continue
 		}
 		if w := s.windows(); w.Dense() {
-			at := s.output(n, group)
-			vec.CorrelateBack(a.GradInput.Mat(first, s.channels, s.H*s.W), a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch),
-				gradBefore(a.GradPre, a.GradOutput).Span(at, at+s.filters*s.pixels), s.channels, w)
+			images, at := s.together(r.Hi-i), s.output(n, group)
+			vec.CorrelateBack(a.GradInput.Mat(first, images*s.channels, s.H*s.W), filter, grad.Span(at, at+images*s.filters*s.pixels), s.channels, w)
+			i += images - 1
 			continue
 		}
-		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1,
-			a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch).T(), gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels))
+		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1, filter.T(), grad.Mat(s.output(n, group), s.filters, s.pixels))
 		vec.Fold(a.GradInput.Span(first, first+s.channels*s.H*s.W), cols.Span(0, s.patch*s.pixels), s.channels, s.windows())
 	}
 	return nil
@@ -123,6 +132,12 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 	cols := a.Columns.Of(ctx.Worker)
 	for part := r.Lo; part < r.Hi; part++ {
 		mode := tensor.Store
+		if lo, hi := part*s.N/s.S, (part+1)*s.N/s.S; s.Groups == 1 && !s.direct() && s.windows().Dense() {
+			image, at := s.channels*s.H*s.W, s.filters*s.pixels
+			vec.CorrelateFilters(a.Parts.Out(part*s.OutChannels*s.patch, s.filters, s.patch, mode),
+				gradBefore(a.GradPre, a.GradOutput).Span(lo*at, hi*at), a.Input.Span(lo*image, hi*image), s.channels, s.windows())
+			continue
+		}
 		for n := part * s.N / s.S; n < (part+1)*s.N/s.S; n++ {
 			for group := range s.Groups {
 				to := (part*s.OutChannels + group*s.filters) * s.patch

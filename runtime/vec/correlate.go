@@ -12,42 +12,48 @@ import (
 // depth is how many products Correlate adds up before it adds the sums, as products of package blas do.
 const depth = 256
 
-// Correlate puts into dst what filters give for the windows of an image: the sums of the products of a filter's elements and the pixels that a
-// window sees. Each row of filters is one, with elements of all planes, and each row of dst has an element for each window. Windows are one pixel
-// apart. The elements are summed as by Gemm in package blas, of filters and what Unfold gives, but the pixels are not copied for each element of a
-// window.
-func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], image tensor.ROLane[T], planes int, w *Windows) {
-	f, ld, turned := unlock.Mat(filters.Sealed())
-	if turned || filters.Cols() != planes*w.KernelH*w.KernelW {
-		panic("vec: Correlate needs filters by rows, with an element for each pixel of a window")
-	}
-	correlate(dst, f, ld, filters.Rows(), image, planes, w)
+// stripBytes is how large copies of parts of images become, so that they stay in the second cache beside filters.
+const stripBytes = 512 << 10
+
+// lineBytes is how many bytes of a row of a result tiles have at most.
+const lineBytes = 128
+
+// Correlate puts into dst what filters give for the windows of images: the sums of the products of a filter's elements and the pixels that a
+// window sees. Each row of filters is one, with elements of all planes. Images lie one after the other, with the given number of planes each. For
+// each image, dst has a row for each filter, with an element for each window. Windows are one pixel apart. The elements are summed as by Gemm in
+// package blas, of filters and what Unfold gives, but the pixels are not copied for each element of a window.
+func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], images tensor.ROLane[T], planes int, w *Windows) {
+	k, put := correlators[T]()
+	defer put()
+	f, ld := k.open(filters, planes, w)
+	k.slivers(filters.Rows(), planes*w.KernelH*w.KernelW, func(to []T, rows, from, n int) {
+		simd.Transpose(to, rows, f[from*ld:], ld, n, planes*w.KernelH*w.KernelW)
+	})
+	k.run(dst, filters.Rows(), images, planes, w, false)
 }
 
-// CorrelateBack puts into dst the gradient of the image of Correlate, given that of its result: grad, with a row for each filter. Each row of dst is
-// a plane. Paddings must be less than the extents of windows, which Dense reports.
+// CorrelateBack puts into dst the gradient of the images of Correlate, given that of its result: grad, which for each image has a row for each
+// filter. Each row of dst is a plane. Paddings must be less than the extents of windows, which Dense reports.
 func CorrelateBack[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], grad tensor.ROLane[T], planes int, w *Windows) {
-	f, ld, turned := unlock.Mat(filters.Sealed())
-	size := w.KernelH * w.KernelW
-	if turned || filters.Cols() != planes*size {
-		panic("vec: CorrelateBack needs filters by rows, with an element for each pixel of a window")
-	}
-	n := filters.Rows()
-	buffers := correlators[T]()
-	k := buffers.Get().(*correlator[T])
-	defer buffers.Put(k)
-	// The gradient of a pixel is a sum over the windows that see it: the last element of a window sees the pixel first.
-	k.filters = room(k.filters, planes*n*size)
-	for c := range planes {
-		for o := range n {
-			from, to := f[o*ld+c*size:o*ld+(c+1)*size], k.filters[(c*n+o)*size:(c*n+o+1)*size]
-			for i, v := range from {
-				to[size-1-i] = v
-			}
+	k, put := correlators[T]()
+	defer put()
+	f, ld := k.open(filters, planes, w)
+	size, back := w.KernelH*w.KernelW, w.back()
+	k.slivers(planes, filters.Rows()*size, func(to []T, rows, from, n int) {
+		for o := range filters.Rows() {
+			simd.Transpose(to[o*size*rows:], rows, f[o*ld+from*size:], size, n, size)
 		}
-	}
-	back := w.back()
-	k.run(dst, k.filters, n*size, planes, grad, n, &back)
+	})
+	// The gradient of a pixel is a sum over the windows that see it: the last element of a window sees the pixel first.
+	k.run(dst, planes, grad, filters.Rows(), &back, true)
+}
+
+// CorrelateFilters puts into dst the gradient of the filters of Correlate, given that of its result, as for CorrelateBack. Each row of dst is the
+// gradient of a filter.
+func CorrelateFilters[T dtype.Float](dst tensor.OutMat[T], grad, images tensor.ROLane[T], planes int, w *Windows) {
+	k, put := correlators[T]()
+	defer put()
+	k.filters(dst, grad, images, planes, w)
 }
 
 // back returns the windows in which gradients of windows are summed for pixels.
@@ -64,21 +70,27 @@ func (w *Windows) Dense() bool {
 	return w.StrideH == 1 && w.StrideW == 1 && back.PaddingH >= 0 && back.PaddingW >= 0
 }
 
-// correlator is memory for a correlation.
+// correlator is memory for a correlation. For each column of windows there is a copy of each plane, whose rows are what the windows of a row see
+// in this column. What windows see at one place is then a list of neighboring elements, over all rows.
 type correlator[T dtype.Float] struct {
-	padded  []T
-	tile    []T
-	edge    []T // the last filters, with zeros below
-	filters []T
+	copies []T // of a strip: some rows of windows
+	tile   []T
+	packed []T // the factor that tiles read row by row, or the gradient by windows
+	sums   []T // for the gradient of filters
+	lines  []T
 
-	last   geometry // of the last image
+	last   geometry // of the last images
+	strip  int      // the rows of windows of a strip
+	apart  int      // the distance of copies
+	kept   bool     // whether rows in the padding are 0, since each image is one strip
 	places simd.Places
 }
 
 // geometry is what the places of pixels and of the padding depend on.
 type geometry struct {
 	Windows
-	planes, cols int // cols are those of tiles
+	planes int
+	turned bool // whether the last place of a window comes first
 }
 
 var (
@@ -86,11 +98,14 @@ var (
 	correlators64 = sync.Pool{New: func() any { return new(correlator[float64]) }}
 )
 
-func correlators[T dtype.Float]() *sync.Pool {
+// correlators returns idle memory for a correlation, and a function that gives it back.
+func correlators[T dtype.Float]() (k *correlator[T], put func()) {
+	pool := &correlators32
 	if _, wide := any(T(0)).(float64); wide {
-		return &correlators64
+		pool = &correlators64
 	}
-	return &correlators32
+	k = pool.Get().(*correlator[T])
+	return k, func() { pool.Put(k) }
 }
 
 // room returns a slice of n elements, which is the given one if it suffices.
@@ -101,148 +116,297 @@ func room[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-func correlate[T dtype.Float](dst tensor.OutMat[T], f []T, ld, rows int, image tensor.ROLane[T], planes int, w *Windows) {
-	buffers := correlators[T]()
-	k := buffers.Get().(*correlator[T])
-	defer buffers.Put(k)
-	k.run(dst, f, ld, rows, image, planes, w)
+// open returns the memory of filters, and how far they lie apart.
+func (k *correlator[T]) open(filters tensor.ROMat[T], planes int, w *Windows) (f []T, ld int) {
+	f, ld, turned := unlock.Mat(filters.Sealed())
+	if turned || filters.Cols() != planes*w.KernelH*w.KernelW {
+		panic("vec: Correlate needs filters by rows, with an element for each pixel of a window")
+	}
+	return f, ld
 }
 
-// run correlates. An image gets its padding, so that windows side by side see pixels side by side, wherever they lie: those that begin in the
-// padding at the end of a row are computed, too, and dropped.
-func (k *correlator[T]) run(dst tensor.OutMat[T], f []T, ldf, rows int, image tensor.ROLane[T], planes int, w *Windows) {
-	from, size, apart := unlock.Lane(image.Sealed())
-	height, width := w.Height+2*w.PaddingH, w.Width+2*w.PaddingW
-	if apart != 1 || size != planes*w.Height*w.Width || w.StrideH != 1 || w.StrideW != 1 || min(w.PaddingH, w.PaddingW) < 0 ||
-		w.Rows != height-(w.KernelH-1)*w.DilationH || w.Cols != width-(w.KernelW-1)*w.DilationW || dst.Rows() != rows || dst.Cols() != w.Rows*w.Cols {
-		panic("vec: Correlate needs windows that are one pixel apart, and a result with an element for each of them and each filter")
+// slivers copies a factor of rows so that tiles read it in order: each sliver has the rows of a tile side by side for each product. What a tile
+// reads beyond the last row is 0. Function sliver copies n rows, from a row on, into a sliver of more rows.
+func (k *correlator[T]) slivers(rows, products int, sliver func(to []T, rows, from, n int)) {
+	tiles, _ := simd.TileSizes[T]()
+	all := 0
+	for p := 0; p < rows; p += tiles[kindOf(tiles, rows-p)] {
+		all += tiles[kindOf(tiles, rows-p)]
 	}
-	c, ldc, turned := unlock.Mat(dst.Sealed())
-	if turned {
-		panic("vec: Correlate needs a result by rows")
+	k.packed = room(k.packed, all*products)
+	for p := 0; p < rows; {
+		n := tiles[kindOf(tiles, rows-p)]
+		to := k.packed[p*products : (p+n)*products]
+		if rows-p < n {
+			clear(to)
+		}
+		sliver(to, n, p, min(n, rows-p))
+		p += n
+	}
+}
+
+// kindOf returns the place of the size of tiles, of which there are two, for what is left.
+func kindOf(sizes [2]int, left int) int {
+	if left < sizes[0] {
+		return 1
+	}
+	return 0
+}
+
+// placeOf is kindOf for columns, of which tiles may have more than are left.
+func placeOf(sizes [2]int, left int) int {
+	if left <= sizes[1] {
+		return 1
+	}
+	return 0
+}
+
+// prepare makes copies for windows on images, and returns how many images there are.
+func (k *correlator[T]) prepare(size, apart, planes int, w *Windows, turned bool) (images int) {
+	height, width, pixels := w.Height+2*w.PaddingH, w.Width+2*w.PaddingW, planes*w.Height*w.Width
+	if apart != 1 || pixels > 0 && size%pixels != 0 || pixels == 0 && size > 0 || w.StrideH != 1 || w.StrideW != 1 || min(w.PaddingH, w.PaddingW) < 0 ||
+		w.Rows != height-(w.KernelH-1)*w.DilationH || w.Cols != width-(w.KernelW-1)*w.DilationW {
+		panic("vec: Correlate needs windows that are one pixel apart, and whole images")
+	}
+	if pixels > 0 {
+		images = size / pixels
+	}
+	if g := (geometry{*w, planes, turned}); k.last != g {
+		k.last = g
+		beyond := (w.KernelH - 1) * w.DilationH // the rows that the last row of windows sees below
+		line := max(1, planes*w.KernelW*w.Cols*dtype.Of[T]().Size())
+		k.strip = stripRows(w, stripBytes/line-beyond, lineBytes/dtype.Of[T]().Size())
+		k.kept = k.strip >= w.Rows
+		k.apart = (k.strip + beyond) * w.Cols
+		if bytes := k.apart * dtype.Of[T]().Size(); bytes%2048 < 64 || bytes%2048 > 2048-64 { // not in the same sets of a cache
+			k.apart += 128 / dtype.Of[T]().Size()
+		}
+		rows, cols := simd.TileSizes[T]()
+		k.copies = room(k.copies, (planes*w.KernelW+rows[0])*k.apart+max(cols[0], depth)) // tiles read beyond the last plane and window
+		clear(k.copies)
+		k.tile = room(k.tile, rows[0]*cols[0])
+		at := make([]int, 0, planes*w.KernelH*w.KernelW)
+		for c := range planes {
+			for e := range w.KernelH * w.KernelW {
+				if turned {
+					e = w.KernelH*w.KernelW - 1 - e
+				}
+				at = append(at, (c*w.KernelW+e%w.KernelW)*k.apart+e/w.KernelW*w.DilationH*w.Cols)
+			}
+		}
+		k.places = simd.MakePlaces(at)
+	}
+	return images
+}
+
+// stripRows returns how many rows of windows a strip has: all, or about the given number. If it can, a strip has whole tiles of windows.
+func stripRows(w *Windows, most, tile int) int {
+	most = max(most, 2*(w.KernelH-1)*w.DilationH, 1)
+	if w.Rows <= most {
+		return max(w.Rows, 1)
+	}
+	for rows := most; rows > most/2; rows-- {
+		if rows*w.Cols%tile == 0 {
+			return rows
+		}
+	}
+	strips := (w.Rows + most - 1) / most
+	return (w.Rows + strips - 1) / strips
+}
+
+// run correlates rows of packed filters with images.
+func (k *correlator[T]) run(dst tensor.OutMat[T], rows int, lane tensor.ROLane[T], planes int, w *Windows, turned bool) {
+	from, size, apart := unlock.Lane(lane.Sealed())
+	images := k.prepare(size, apart, planes, w, turned)
+	c, ldc, byCols := unlock.Mat(dst.Sealed())
+	if planes*w.Height*w.Width == 0 {
+		images = dst.Rows() / max(rows, 1)
+	}
+	if byCols || dst.Rows() != images*rows || dst.Cols() != w.Rows*w.Cols {
+		panic("vec: Correlate needs a result by rows, with an element for each window, filter and image")
 	}
 	add := dst.Mode() == tensor.Accumulate
 	if dst.Mode() == tensor.Discard || rows == 0 || w.Rows*w.Cols == 0 {
 		return
 	}
 	if planes == 0 {
-		for i := 0; i < rows && !add; i++ {
+		for i := 0; i < images*rows && !add; i++ {
 			clear(c[i*ldc : i*ldc+dst.Cols()])
 		}
 		return
 	}
+	for i := range images {
+		image := from[i*planes*w.Height*w.Width : (i+1)*planes*w.Height*w.Width]
+		for first := 0; first < w.Rows; first += k.strip {
+			n := min(k.strip, w.Rows-first)
+			k.copy(image, planes, first, n, w)
+			k.multiply(c[i*rows*ldc+first*w.Cols:], ldc, rows, n*w.Cols, add)
+		}
+	}
+}
+
+// multiply multiplies packed filters with a number of neighboring windows of a strip.
+func (k *correlator[T]) multiply(c []T, ldc, rows, windows int, add bool) {
 	tileRows, tileCols := simd.TileSizes[T]()
-	if g := (geometry{*w, planes, tileCols[0]}); k.last != g {
-		k.last = g
-		k.padded = room(k.padded, planes*height*width+tileCols[0])
-		clear(k.padded)
-		k.places = placesOf(planes, height, width, w)
-	}
-	k.copy(from, planes, width, w)
-	products := planes * w.KernelH * w.KernelW
-	k.tile = room(k.tile, tileRows[0]*tileCols[0])
-	t := correlation[T]{k, w, c, ldc, add, width}
-	for at, total := 0, (w.Rows-1)*width+w.Cols; at < total; {
-		place := 0
-		if total-at <= tileCols[1] {
-			place = 1
-		}
+	products := k.places.Len()
+	for q := 0; q < windows; {
+		place := placeOf(tileCols, windows-q)
 		cols := tileCols[place]
-		whole := at%width+cols <= w.Cols // the windows lie in one row of the image
-		for p := 0; p < rows; {
-			kind := 0
-			if rows-p < tileRows[0] {
-				kind = 1
-			}
-			n := min(rows-p, tileRows[kind])
-			x, ldx := f[p*ldf:], ldf
-			if n < tileRows[kind] {
-				x, ldx = k.lastFilters(x, ldf, n, tileRows[kind], products), products
-			}
-			z, ldz, more := k.tile, cols, false
-			direct := whole && n == tileRows[kind]
-			if direct {
-				z, ldz, more = c[p*ldc+at/width*w.Cols+at%width:], ldc, add
-			}
-			for l := 0; l < products; l += depth {
-				simd.TileRows(kind, place, z, ldz, x[l:], ldx, 1, k.padded, at, k.places.Part(l, min(l+depth, products)), more || l > 0)
-			}
-			if !direct {
-				t.put(p, n, at, cols)
-			}
-			p += n
-		}
-		at += cols
-	}
-}
-
-// correlation says where the results of tiles belong.
-type correlation[T dtype.Float] struct {
-	*correlator[T]
-	w     *Windows
-	c     []T
-	ldc   int
-	add   bool
-	width int // of the padded image
-}
-
-// put puts n rows of the tile, from row p of the result on, where the windows are that begin at places at to at+cols-1 of the padded image.
-func (t *correlation[T]) put(p, n, at, cols int) {
-	for q := 0; q < cols; {
-		row, col := (at+q)/t.width, (at+q)%t.width
-		if row >= t.w.Rows {
-			return
-		}
-		next := min(t.width-col, cols-q)
-		if count := min(t.w.Cols-col, next); count > 0 {
-			for i := range n {
-				first := (p+i)*t.ldc + row*t.w.Cols + col
-				to, from := t.c[first:first+count], t.tile[i*cols+q:i*cols+q+count]
-				if !t.add {
-					copy(to, from)
-					continue
+		part := min(cols, windows-q)
+		for l := 0; l < products; l += depth {
+			places := k.places.Part(l, min(l+depth, products))
+			for p := 0; p < rows; {
+				kind := kindOf(tileRows, rows-p)
+				all := tileRows[kind]
+				n := min(all, rows-p)
+				x := k.packed[p*products+l*all:]
+				if n == all && part == cols {
+					simd.TileRows(kind, place, c[p*ldc+q:], ldc, x, 1, all, k.copies, q, places, add || l > 0)
+				} else {
+					simd.TileRows(kind, place, k.tile, cols, x, 1, all, k.copies, q, places, false)
+					for i := range n {
+						to, sums := c[(p+i)*ldc+q:(p+i)*ldc+q+part], k.tile[i*cols:i*cols+part]
+						if add || l > 0 {
+							addLists(to, sums)
+						} else {
+							copy(to, sums)
+						}
+					}
 				}
-				for j, v := range from {
-					to[j] += v
+				p += all
+			}
+		}
+		q += cols
+	}
+}
+
+// copy makes the copies of what rows of windows see, from the first row on.
+func (k *correlator[T]) copy(images []T, planes, first, rows int, w *Windows) {
+	top := w.PaddingH - first // the row of the copy for the first one of a plane
+	all := rows + (w.KernelH-1)*w.DilationH
+	lo, hi := max(0, -top), min(w.Height, all-top)
+	before, after := all*w.Cols, all*w.Cols
+	if lo < hi {
+		before, after = (top+lo)*w.Cols, (top+hi)*w.Cols
+	}
+	size := w.Height * w.Width
+	for j := range w.KernelW {
+		left, right, column := w.span(j, 0, w.Width)
+		if left == right {
+			left, right = w.Cols, w.Cols
+		}
+		for c := range planes {
+			to := k.copies[(c*w.KernelW+j)*k.apart:][:all*w.Cols]
+			body := to[before:after]
+			if !k.kept {
+				clear(to[:before])
+				clear(to[after:])
+			}
+			switch plane := images[c*size : (c+1)*size]; {
+			case left == right:
+				clear(body)
+			case w.Cols == w.Width: // the plane, shifted
+				if len(body) > 0 {
+					copy(body[left:len(body)-(w.Cols-right)], plane[lo*w.Width+column:])
+				}
+				clearColumns(body, w.Cols, 0, left)
+				clearColumns(body, w.Cols, right, w.Cols)
+			default:
+				for h := lo; h < hi; h++ {
+					row := body[(h-lo)*w.Cols : (h-lo+1)*w.Cols]
+					if !k.kept {
+						clear(row[:left])
+						clear(row[right:])
+					}
+					copy(row[left:right], plane[h*w.Width+column:])
 				}
 			}
 		}
-		q += next
 	}
 }
 
-// copy copies an image into its padding, which is 0, as are some elements beyond the last one that a tile may read.
-func (k *correlator[T]) copy(image []T, planes, width int, w *Windows) {
-	at := w.PaddingH*width + w.PaddingW
-	for range planes {
-		for range w.Height {
-			copy(k.padded[at:], image[:w.Width])
-			image = image[w.Width:]
-			at += width
+// clearColumns sets columns lo to hi-1 of rows to 0. They are few.
+func clearColumns[T dtype.Float](x []T, cols, lo, hi int) {
+	for q := lo; q < hi; q++ {
+		for at := q; at < len(x); at += cols {
+			x[at] = 0
 		}
-		at += 2 * w.PaddingH * width
 	}
 }
 
-// placesOf returns where the elements of the first window lie.
-func placesOf(planes, height, width int, w *Windows) simd.Places {
-	at := make([]int, 0, planes*w.KernelH*w.KernelW)
-	for c := range planes {
-		for i := range w.KernelH {
-			for j := range w.KernelW {
-				at = append(at, (c*height+i*w.DilationH)*width+j*w.DilationW)
+// filters computes the gradient of filters: for each row of windows' places, the product of copies of planes, which are rows of windows, and of the
+// gradients by windows. The sums have the copies as rows, and filters as columns.
+func (k *correlator[T]) filters(dst tensor.OutMat[T], gradLane, lane tensor.ROLane[T], planes int, w *Windows) {
+	from, size, apart := unlock.Lane(lane.Sealed())
+	images := k.prepare(size, apart, planes, w, false)
+	grad, n, apart := unlock.Lane(gradLane.Sealed())
+	c, ldc, byCols := unlock.Mat(dst.Sealed())
+	rows, pixels := dst.Rows(), w.Rows*w.Cols
+	if size == 0 && rows*pixels > 0 { // windows see only padding
+		images = n / (rows * pixels)
+	}
+	if byCols || apart != 1 || n != images*rows*pixels || dst.Cols() != planes*w.KernelH*w.KernelW {
+		panic("vec: CorrelateFilters needs a result by rows, with an element for each pixel of a window, and a gradient for each window, filter and image")
+	}
+	if dst.Mode() == tensor.Discard || rows == 0 || dst.Cols() == 0 {
+		return
+	}
+	tileRows, tileCols := simd.TileSizes[T]()
+	copies, ld := planes*w.KernelW, 0
+	for q := 0; q < rows; q += tileCols[placeOf(tileCols, rows-q)] {
+		ld += tileCols[placeOf(tileCols, rows-q)]
+	}
+	high := (copies + tileRows[1] - 1) / tileRows[1] * tileRows[1] // tiles of fewer rows come last
+	k.sums = room(k.sums, w.KernelH*high*ld)
+	clear(k.sums)
+	k.packed = room(k.packed, depth*tileCols[0])
+	for i := range images {
+		image, g := from[i*planes*w.Height*w.Width:(i+1)*planes*w.Height*w.Width], grad[i*rows*pixels:(i+1)*rows*pixels]
+		for first := 0; first < w.Rows; first += k.strip {
+			windows := min(k.strip, w.Rows-first) * w.Cols
+			k.copy(image, planes, first, windows/w.Cols, w)
+			parts := (windows + depth - 1) / depth
+			for part := range parts {
+				lo, hi := windows*part/parts, windows*(part+1)/parts
+				for q := 0; q < rows; {
+					place := placeOf(tileCols, rows-q)
+					cols := tileCols[place]
+					y := k.packed[:(hi-lo)*cols]
+					if rows-q < cols {
+						clear(y)
+					}
+					simd.Transpose(y, cols, g[q*pixels+first*w.Cols+lo:], pixels, min(cols, rows-q), hi-lo)
+					for h := range w.KernelH {
+						for p := 0; p < copies; {
+							kind := kindOf(tileRows, copies-p)
+							simd.Tile(kind, place, k.sums[(h*high+p)*ld+q:], ld, k.copies[p*k.apart+h*w.DilationH*w.Cols+lo:], k.apart, 1, y, cols, hi-lo, true)
+							p += tileRows[kind]
+						}
+					}
+					q += cols
+				}
 			}
 		}
 	}
-	return simd.MakePlaces(at)
+	k.store(c, ldc, rows, planes, high, ld, w, dst.Mode() == tensor.Accumulate)
 }
 
-// lastFilters copies the last filters, with zeros below.
-func (k *correlator[T]) lastFilters(x []T, ld, n, all, products int) []T {
-	k.edge = room(k.edge, all*products)
-	for i := range n {
-		copy(k.edge[i*products:(i+1)*products], x[i*ld:])
+// store transposes the sums.
+func (k *correlator[T]) store(c []T, ldc, rows, planes, high, ld int, w *Windows, add bool) {
+	size := planes * w.KernelH * w.KernelW
+	k.lines = room(k.lines, size*ld)
+	for p := range planes {
+		for h := range w.KernelH {
+			copy(k.lines[(p*w.KernelH+h)*w.KernelW*ld:(p*w.KernelH+h+1)*w.KernelW*ld], k.sums[(h*high+p*w.KernelW)*ld:])
+		}
 	}
-	clear(k.edge[n*products:])
-	return k.edge
+	if !add {
+		simd.Transpose(c, ldc, k.lines, ld, size, rows)
+		return
+	}
+	k.sums = room(k.sums, rows*size)
+	simd.Transpose(k.sums, size, k.lines, ld, size, rows)
+	for o := range rows {
+		addLists(c[o*ldc:o*ldc+size], k.sums[o*size:(o+1)*size])
+	}
 }

@@ -5,6 +5,7 @@
 package vec
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -69,8 +70,27 @@ func Add[T dtype.Float](dst tensor.RWLane[T], src tensor.ROLane[T]) {
 // addLists adds the elements of x to those of z.
 func addLists[T dtype.Float](z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) }
 
-// Shift adds x to every element.
-func Shift[T dtype.Float](dst tensor.RWLane[T], x T) { apply(dst, simd.Add, x) }
+// ShiftRows adds to each element the shift of its row. Rows have the given number of elements, and after the last shift comes the first one
+// again.
+func ShiftRows[T dtype.Float](dst tensor.RWLane[T], shifts tensor.ROLane[T], size int) {
+	d, n, u := unlock.Lane(dst.WO().Sealed())
+	x, m, s := unlock.Lane(shifts.Sealed())
+	if size < 1 || n%size != 0 || m == 0 && n > 0 {
+		panic(fmt.Sprintf("vec: ShiftRows needs whole rows of %d elements, and a shift, but there are %d elements and %d shifts", size, n, m))
+	}
+	add := simd.BinaryScalarOf[T](simd.Add)
+	for i := range n / size {
+		shift := x[i%m*s]
+		if u == 1 {
+			row := d[i*size : (i+1)*size]
+			add(row, row, shift)
+			continue
+		}
+		for j := i * size; j < (i+1)*size; j++ {
+			d[j*u] += shift
+		}
+	}
+}
 
 // AtLeast makes every element that is less than x equal to x. A NaN stays one.
 func AtLeast[T dtype.Float](dst tensor.RWLane[T], x T) { apply(dst, simd.Max, x) }

@@ -176,11 +176,12 @@ func TestLargest(t *testing.T) {
 // TestArithmetic checks functions that change lanes.
 func TestArithmetic(t *testing.T) {
 	x := tensor.MakeRO(unlock.Seal([]float64{1, 10, 100, 1000, 10000, nan}), []int{6}).Lane(0)
+	shifts := tensor.MakeRO(unlock.Seal([]float64{0.5, 3}), []int{2}).Lane(0) // of three rows
 	for kind, l := range both[float64]([]float64{1, 2, -inf, 4, 5, 6}) {
 		Add(l, x)
-		Shift(l, 0.5)
+		ShiftRows(l, shifts, 2)
 		AtLeast(l, 3)
-		for i, want := range []float64{3, 12.5, 3, 1004.5, 10005.5, nan} {
+		for i, want := range []float64{3, 12.5, 3, 1007, 10005.5, nan} {
 			if !same(l.At(i), want) {
 				t.Errorf("%s: element %d: want %v, got %v", kind, i, want, l.At(i))
 			}

@@ -132,7 +132,7 @@ func (b *body) memory(i int32, u int) operand {
 		return operand{register: none, memory: memory{base: 0, index: none, constant: b.constant(d.bits)}, repeated: b.wide}
 	case opScalar:
 		if b.wide {
-			return operand{register: none, memory: at(rdi, b.scalar(d.at)), repeated: true}
+			return operand{register: none, memory: at(rsi, b.size()*d.at), repeated: true}
 		}
 		return operand{register: none, memory: at(rdi, b.repeatedScalar(d.at))}
 	}

@@ -30,29 +30,31 @@ type compiler struct {
 
 // offsets of the parts of the arguments, in bytes
 func (c *compiler) pointer(i int) int { return 8 * (firstPointer + i) }
-func (c *compiler) scalar(i int) int  { return 8 * (firstPointer + c.pointers + i) }
+func (c *compiler) stride(i int) int  { return 8 * (firstPointer + c.pointers + i) }
 
 // repeated is where the vector of an argument is, for AVX2.
-func (c *compiler) repeatedScalar(i int) int { return c.result(c.sums) + 32*i }
+func (c *compiler) repeatedScalar(i int) int { return c.stride(c.pointers) + 32*i }
 
-// result is where a sum goes, and lanes where its accumulators are.
-func (c *compiler) result(i int) int { return c.scalar(c.scalars) + 8*i }
-
+// lanes is where the accumulators of a sum are.
 func (c *compiler) lanes(i int) int {
-	n := c.result(c.sums)
+	n := c.stride(c.pointers)
 	if !c.wide {
 		n += 32 * c.scalars
 	}
 	return n + accumulators*c.size()*i
 }
 
-func (c *compiler) slot(i int) int { return c.lanes(c.sums) + c.bytes()*i }
+// row is how many bytes the numbers and the sums of a row take, and rows is where those of the first row are.
+func (c *compiler) row() int  { return c.size() * (c.scalars + c.sums) }
+func (c *compiler) rows() int { return c.lanes(c.sums) }
 
-// compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main loop takes, and how many words
-// arguments have. It returns nil if the loop needs more registers than there are.
-func (b *Builder) compile() (code []byte, past, unroll, words int) {
+func (c *compiler) slot(i int) int { return c.rows() + MostRows*c.row() + c.bytes()*i } // a multiple of 8, since MostRows is even
+
+// compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main loop takes, how many words
+// arguments have, and which of them is the first number of the first row. It returns nil if the loop needs more registers than there are.
+func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
 	if b.pointers > len(free) {
-		return nil, 0, 0, 0
+		return nil, 0, 0, 0, 0
 	}
 	c := &compiler{Builder: b, encoder: encoder{zmm: b.wide, element: b.size()}}
 	c.analyze()
@@ -62,7 +64,7 @@ func (b *Builder) compile() (code []byte, past, unroll, words int) {
 	}
 	unroll, ok := c.loops(false)
 	if !ok {
-		return nil, 0, 0, 0
+		return nil, 0, 0, 0, 0
 	}
 	if anyPast {
 		for len(c.code)%16 != 0 {
@@ -72,7 +74,7 @@ func (b *Builder) compile() (code []byte, past, unroll, words int) {
 		c.loops(true)
 	}
 	words = (c.slot(c.slots) + 7) / 8
-	return c.finish(), past, unroll, words
+	return c.finish(), past, unroll, words, c.rows() / 8
 }
 
 // analyze finds what is used, and how.
@@ -148,16 +150,18 @@ func (c *compiler) adds(i int) bool {
 	return !c.inMemory(d.c, false) || c.inMemory(d.b, false)
 }
 
-// loops writes the code: a loop over several vectors at a time, one over single vectors, and the rest under a mask.
+// loops writes the code: for each row a loop over several vectors at a time, one over single vectors, and the rest under a mask.
 func (c *compiler) loops(past bool) (unroll int, ok bool) {
-	if !c.wide {
-		for i := range c.scalars {
-			c.vector(c.broadcast(), 0, none, operand{register: none, memory: at(rdi, c.scalar(i))}, 0, false, 0)
-			c.vector(c.move(0x11), 0, none, operand{register: none, memory: at(rdi, c.repeatedScalar(i))}, 0, false, 0)
-		}
-	}
 	for i := range c.pointers {
 		c.loadWord(free[i], c.pointer(i))
+	}
+	c.addressOf(rsi, c.rows())
+	row := len(c.code)
+	if !c.wide {
+		for i := range c.scalars {
+			c.vector(c.broadcast(), 0, none, operand{register: none, memory: at(rsi, c.size()*i)}, 0, false, 0)
+			c.vector(c.move(0x11), 0, none, operand{register: none, memory: at(rdi, c.repeatedScalar(i))}, 0, false, 0)
+		}
 	}
 	c.put(0x31, 0xc0) // xor eax, eax
 	count := 0
@@ -205,6 +209,14 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 		c.land(done)
 		c.addSums()
 	}
+	c.decrement(8 * rowsLeft)
+	out = c.jump(equal)
+	for i := range c.pointers {
+		c.addFrom(free[i], c.stride(i))
+	}
+	c.addWord(rsi, c.row())
+	c.again(row)
+	c.land(out)
 	c.put(0xc5, 0xf8, 0x77) // vzeroupper
 	c.put(0xc3)             // ret
 	return unroll, true

@@ -8,12 +8,12 @@ const (
 	rcx = 1
 	rdx = 2 // the offset of the current accumulator
 	rbx = 3
-	rsi = 6
+	rsi = 6 // the numbers and sums of the current row
 	rdi = 7 // the arguments
 )
 
 // free are the general registers that hold pointers.
-var free = []int{rcx, rbx, rsi, 8, 9, 10, 11, 12, 13, 15}
+var free = []int{rcx, rbx, 8, 9, 10, 11, 12, 13, 15}
 
 // memory is the place of an operand: base + index + offset, or a constant.
 type memory struct {
@@ -176,6 +176,24 @@ func (e *encoder) loadWord(r, offset int) {
 	e.operand(r&7, operand{register: none, memory: at(rdi, offset)}, 0, 0)
 }
 
+// addFrom adds a word of the arguments to a general register.
+func (e *encoder) addFrom(r, offset int) {
+	e.put(0x48|bit(r, 3)<<2, 0x03)
+	e.operand(r&7, operand{register: none, memory: at(rdi, offset)}, 0, 0)
+}
+
+// addressOf sets a general register below 8 to the address of arguments.
+func (e *encoder) addressOf(r, offset int) {
+	e.put(0x48, 0x8d)
+	e.operand(r, operand{register: none, memory: at(rdi, offset)}, 0, 0)
+}
+
+// decrement subtracts 1 from a word of the arguments.
+func (e *encoder) decrement(offset int) {
+	e.put(0x48, 0xff)
+	e.operand(1, operand{register: none, memory: at(rdi, offset)}, 0, 0)
+}
+
 // addWord adds a number to a general register below 8.
 func (e *encoder) addWord(r, v int) {
 	e.put(0x48, 0x81, 0xc0|byte(r))
@@ -218,6 +236,12 @@ func (e *encoder) land(jump int) {
 func (e *encoder) back(condition byte, to int) {
 	j := e.jump(condition)
 	binary.LittleEndian.PutUint32(e.code[j:], uint32(int32(to-len(e.code))))
+}
+
+// again writes a jump to an earlier place, which is always taken.
+func (e *encoder) again(to int) {
+	e.put(0xe9)
+	e.word(to - len(e.code) - 4)
 }
 
 // finish writes constants behind the code. Each takes a whole vector where no instruction repeats elements.

@@ -40,14 +40,8 @@ func run[T simd.Float](c *Code, slices [][]T, scalars []T, n int, past bool) Arg
 	for i, s := range slices {
 		a.SetPointer(i, unsafe.Pointer(unsafe.SliceData(s)))
 	}
-	for i, v := range scalars {
-		if unsafe.Sizeof(v) == 4 {
-			c.SetSingle(a, i, math.Float32bits(float32(v)))
-		} else {
-			c.SetDouble(a, i, math.Float64bits(float64(v)))
-		}
-	}
-	c.Run(a, n, past)
+	copy(Row[T](c, a, 0), scalars)
+	c.Run(a, n, 1, past)
 	return a
 }
 
@@ -362,15 +356,18 @@ func program(r *rand.Rand, b *Builder, length int) (inputs, outputs int) {
 // FuzzLoop compares random loops with what they compute element by element.
 func FuzzLoop(f *testing.F) {
 	for seed := range uint64(60) {
-		f.Add(seed, uint8(seed*7), uint16(seed*13))
+		f.Add(seed, uint8(seed*7), uint16(seed*13), uint8(seed*11))
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, length uint8, n uint16) {
-		compareLoop[float32](t, seed, int(length), int(n%700))
-		compareLoop[float64](t, seed, int(length), int(n%700))
+	f.Fuzz(func(t *testing.T, seed uint64, length uint8, n uint16, rows uint8) {
+		k := int(rows%MostRows) + 1
+		elements := int(n) % (1400/k + 1) // many rows are short ones
+		compareLoop[float32](t, seed, int(length), elements, k)
+		compareLoop[float64](t, seed, int(length), elements, k)
 	})
 }
 
-func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
+// compareLoop compares a loop over rows of n elements. Each row has numbers of its own. Some pointers stay where they are from row to row.
+func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n, rows int) {
 	sets(t, func(t testing.TB, wide bool) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		b := NewBuilder(double[T](), wide)
@@ -379,10 +376,14 @@ func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
 		if c == nil {
 			return // more pointers or masks than registers
 		}
-		got := make([][]T, b.pointers)
-		want := make([][]T, b.pointers)
+		got, want := make([][]T, b.pointers), make([][]T, b.pointers)
+		strides := make([]int, b.pointers)
 		for i := range got {
-			for range max(n, 64) + 5 {
+			row := max(n, 64) + r.IntN(5)
+			if r.IntN(4) > 0 {
+				strides[i] = row
+			}
+			for range rows * row {
 				v := T(r.NormFloat64() * 3)
 				if r.IntN(20) == 0 {
 					v = T(special[r.IntN(len(special))])
@@ -391,24 +392,41 @@ func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
 			}
 			want[i] = append([]T(nil), got[i]...)
 		}
-		scalars := make([]T, b.scalars)
-		for i := range scalars {
-			scalars[i] = T(r.NormFloat64())
+		a := c.Arguments()
+		for i, s := range got {
+			a.SetPointer(i, unsafe.Pointer(unsafe.SliceData(s)))
+			c.SetStride(a, i, strides[i]*int(unsafe.Sizeof(T(0))))
 		}
-		ref := reference[T]{b: b, sums: make([]simd.Lanes[T], b.sums)}
-		for i := range n {
-			ref.eval(want, scalars, i)
+		numbers := Rows[T](c, a)
+		for i := range rows * c.Row() {
+			numbers[i] = T(r.NormFloat64())
 		}
-		a := run(c, got, scalars, n, false)
-		for i := range ref.sums {
-			if x, y := T(c.Result(a, i)), ref.sums[i].Sum(); !same(x, y) {
-				t.Fatalf("seed %d, length %d, wide %v, %T: sum %d of %d elements: got %v, want %v", seed, length, wide, T(0), i, n, x, y)
+		what := func() string {
+			return fmt.Sprintf("seed %d, length %d, wide %v, %T, %d rows of %d elements", seed, length, wide, T(0), rows, n)
+		}
+		ref := make([]reference[T], rows)
+		for row := range ref {
+			ref[row] = reference[T]{b: b, sums: make([]simd.Lanes[T], b.sums)}
+			slices := make([][]T, len(want))
+			for i := range slices {
+				slices[i] = want[i][row*strides[i]:]
+			}
+			for i := range n {
+				ref[row].eval(slices, Row[T](c, a, row)[:b.scalars], i)
+			}
+		}
+		c.Run(a, n, rows, false)
+		for row := range ref {
+			for i := range ref[row].sums {
+				if x, y := T(Sum[T](c, a, row, i)), ref[row].sums[i].Sum(); !same(x, y) {
+					t.Fatalf("%s: sum %d of row %d: got %v, want %v", what(), i, row, x, y)
+				}
 			}
 		}
 		for i := range want {
 			for j := range want[i] {
 				if !same(got[i][j], want[i][j]) {
-					t.Fatalf("seed %d, length %d, wide %v, %T: slice %d, element %d of %d: got %v, want %v", seed, length, wide, T(0), i, j, n, got[i][j], want[i][j])
+					t.Fatalf("%s: pointer %d moves by %d elements: at %d got %v, want %v", what(), i, strides[i], j, got[i][j], want[i][j])
 				}
 			}
 		}
@@ -418,8 +436,8 @@ func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n int) {
 // TestLoops compares many random loops.
 func TestLoops(t *testing.T) {
 	for seed := range uint64(1000) {
-		compareLoop[float32](t, seed, int(seed%250), int(seed*31%300))
-		compareLoop[float64](t, seed, int(seed%250), int(seed*31%300))
+		compareLoop[float32](t, seed, int(seed%250), int(seed*31%300), 1+int(seed%3))
+		compareLoop[float64](t, seed, int(seed%250), int(seed*31%300), 1+int(seed%3))
 	}
 }
 
@@ -436,7 +454,7 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				a.SetPointer(x, unsafe.Pointer(&in[0]))
 				a.SetPointer(z, unsafe.Pointer(&out[0]))
-				c.Run(a, len(in), false)
+				c.Run(a, len(in), 1, false)
 			}
 		})
 	})

@@ -27,7 +27,7 @@ func (c *compiler) addSums() {
 			c.upper(r+1, r, half)
 			c.vector(c.real(0x58), r, r, inRegister(r+1), 0, false, 0)
 		}
-		c.storeElement(r, c.result(k))
+		c.storeElement(r, c.size()*(c.scalars+k))
 	}
 }
 
@@ -49,17 +49,17 @@ func (c *compiler) upper(z, x, bytes int) {
 	}
 }
 
-// storeElement writes the first element of a register to the arguments.
+// storeElement writes the first element of a register to the sums of the current row.
 func (c *compiler) storeElement(r, offset int) {
 	if c.wide { // the mask of one element
 		c.put(0xb8, 1, 0, 0, 0) // mov eax, 1
 		c.shortVector(instruction{table: 1, code: 0x92}, false, 1, 0, inRegister(rax))
-		c.vector(c.move(0x11), r, none, operand{register: none, memory: at(rdi, offset)}, 1, false, 0)
+		c.vector(c.move(0x11), r, none, operand{register: none, memory: at(rsi, offset)}, 1, false, 0)
 		return
 	}
 	in := instruction{prefix: 2, table: 1, code: 0x11} // vmovss, vmovsd
 	if c.double {
 		in.prefix = 3
 	}
-	c.scalarVector(in, r, operand{register: none, memory: at(rdi, offset)})
+	c.scalarVector(in, r, operand{register: none, memory: at(rsi, offset)})
 }

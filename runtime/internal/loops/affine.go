@@ -10,15 +10,14 @@ import (
 // affine is a register to which up to three operations with numbers lead: (x - less)*times + plus. One primitive computes all of them. Each
 // operation is rounded as it is alone, so results do not depend on how many are joined.
 type affine[T simd.Float] struct {
-	x                 int                     // the register of x
-	less, times, plus func(*state[T]) float64 // nil for what is left out
-	// split says that less is worth two numbers of T.
-	split bool
+	x                 int        // the register of x
+	less, times, plus operand[T] // numbers; what is left out has no code
 }
 
 // negative returns the negative of a number.
-func negative[T simd.Float](f func(*state[T]) float64) func(*state[T]) float64 {
-	return func(s *state[T]) float64 { return -f(s) }
+func negative[T simd.Float](x operand[T]) operand[T] {
+	f := x.scalar
+	return operand[T]{scalar: func(s *state[T]) float64 { return -f(s) }, settled: x.settled}
 }
 
 // affineOf returns the operations that lead to a register, for one more that needs those of which fits says that none is there. It returns
@@ -33,28 +32,28 @@ func (z *vectorizer[T]) affineOf(reg int, fits func(affine[T]) bool) affine[T] {
 // minus emits x - y, where y is the same in all of a strip.
 func (z *vectorizer[T]) minus(x, y operand[T]) int {
 	if !y.split {
-		if a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times != nil && a.plus == nil }); a.times != nil {
-			a.plus = negative(y.scalar)
+		if a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times.scalar != nil && a.plus.scalar == nil }); a.times.scalar != nil {
+			a.plus = negative(y)
 			return z.joinedTo(x.reg, a)
 		}
 	}
-	return z.joinedTo(x.reg, affine[T]{x: x.reg, less: y.scalar, split: y.split})
+	return z.joinedTo(x.reg, affine[T]{x: x.reg, less: y})
 }
 
 // times emits x * y, where y is the same in all of a strip.
 func (z *vectorizer[T]) times(x, y operand[T]) int {
-	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times == nil && (a.plus == nil || a.less == nil) })
-	if a.plus != nil {
-		a.less, a.plus = negative(a.plus), nil
+	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times.scalar == nil && (a.plus.scalar == nil || a.less.scalar == nil) })
+	if a.plus.scalar != nil {
+		a.less, a.plus = negative(a.plus), operand[T]{}
 	}
-	a.times = y.scalar
+	a.times = y
 	return z.joinedTo(x.reg, a)
 }
 
 // plus emits x + y, where y is the same in all of a strip.
 func (z *vectorizer[T]) plus(x, y operand[T]) int {
-	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.plus == nil })
-	a.plus = y.scalar
+	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.plus.scalar == nil })
+	a.plus = y
 	return z.joinedTo(x.reg, a)
 }
 
@@ -73,20 +72,20 @@ func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 
 // code returns what computes the operations.
 func (a affine[T]) code(r int) func(s *state[T], n int) {
-	x, less, times, plus := a.x, a.less, a.times, a.plus
+	x, less, times, plus := a.x, a.less.scalar, a.times.scalar, a.plus.scalar
 	single := func(op simd.Binary, y func(*state[T]) float64) func(s *state[T], n int) {
 		f := simd.BinaryScalarOf[T](op)
 		return func(s *state[T], n int) { f(s.regs[r][:n], s.regs[x][:n], T(y(s))) }
 	}
 	switch {
-	case less != nil && times == nil && plus == nil && !a.split:
+	case less != nil && times == nil && plus == nil && !a.less.split:
 		return single(simd.Sub, less)
 	case less == nil && times != nil && plus == nil:
 		return single(simd.Mul, times)
 	case less == nil && times == nil:
 		return single(simd.Add, plus)
 	}
-	split := a.split
+	split := a.less.split
 	// These numbers change no x, not even a negative zero.
 	less, times, plus = orElse(less, 0), orElse(times, 1), orElse(plus, math.Copysign(0, -1))
 	return func(s *state[T], n int) {
@@ -101,50 +100,31 @@ func (a affine[T]) code(r int) func(s *state[T], n int) {
 
 // operation returns the operations for compiled loops.
 func (a affine[T]) operation() *operation[T] {
-	less, times, plus, split := a.less, a.times, a.plus, a.split
-	count := 0
-	for _, f := range []func(*state[T]) float64{less, times, plus} {
-		if f != nil {
-			count++
+	var numbers []number[T]
+	for _, x := range []operand[T]{a.less, a.times, a.plus} {
+		if x.scalar != nil {
+			numbers = append(numbers, x.number())
 		}
 	}
-	if split {
-		count++
+	if a.less.split {
+		numbers = slices.Insert(numbers, 1, number[T]{low: true})
 	}
 	return operationOf(func(m *vectors, x, k []value) value {
 		v := x[0]
-		if less != nil {
+		if a.less.scalar != nil {
 			v, k = m.Sub(v, k[0]), k[1:]
-			if split {
+			if a.less.split {
 				v, k = m.Sub(v, k[0]), k[1:]
 			}
 		}
-		if times != nil {
+		if a.times.scalar != nil {
 			v, k = m.Mul(v, k[0]), k[1:]
 		}
-		if plus != nil {
+		if a.plus.scalar != nil {
 			v = m.Add(v, k[0])
 		}
 		return v
-	}, count, func(s *state[T], k []T) {
-		i := 0
-		if less != nil {
-			y := less(s)
-			k[0] = T(y)
-			i++
-			if split {
-				k[1] = lowOf(y, k[0])
-				i++
-			}
-		}
-		if times != nil {
-			k[i] = T(times(s))
-			i++
-		}
-		if plus != nil {
-			k[i] = T(plus(s))
-		}
-	})
+	}, numbers...)
 }
 
 // lowOf returns what a number has beyond its greater part.

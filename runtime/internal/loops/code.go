@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -15,10 +16,10 @@ type instruction[T simd.Float] struct {
 	holds []int // registers that keep buffers of their own while the code runs several times
 	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An instruction with a part only sets its
 	// register to a part of memory.
-	op       *operation[T]
-	compiled bool // whether the instruction is a compiled loop
-	sums     int  // how many sums it gives, without accumulators of the state
-	part     *part
+	op   *operation[T]
+	loop *fusedLoop[T] // the compiled loop that the instruction is, or nil
+	sums int           // how many sums it gives, without accumulators of the state
+	part *part
 	// when and skip make a branch: where the condition fails, the next instructions are left out.
 	when func(*state[T]) bool
 	skip int
@@ -29,6 +30,7 @@ type instruction[T simd.Float] struct {
 
 // strip is code for a strip of elements.
 type strip[T simd.Float] struct {
+	over  *term.Variable // the index that goes over the elements
 	code  []instruction[T]
 	views map[int]bool // registers that are parts of tensors' memory
 	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a processor cannot know them before.
@@ -38,6 +40,8 @@ type strip[T simd.Float] struct {
 	parts   map[int]*part // which memory views are parts of
 	// replaced are registers whose operations other instructions compute, too.
 	replaced map[int]bool
+	// numbers are the memories of which code for single elements reads numbers.
+	numbers map[int]bool
 	// accumulate says that all folds take accumulators of the state.
 	accumulate bool
 	// length is how many elements the code takes at most.
@@ -60,7 +64,7 @@ const loopLength = 16 * stripLength
 func (p *strip[T]) limit() {
 	p.length = loopLength
 	for _, in := range p.code {
-		if len(p.buffer) > 0 || in.when == nil && in.part == nil && !in.compiled {
+		if len(p.buffer) > 0 || in.when == nil && in.part == nil && in.loop == nil {
 			p.length = stripLength
 		}
 	}

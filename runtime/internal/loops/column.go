@@ -16,6 +16,7 @@ type columns[T simd.Float] struct {
 	sums  []*columnSum[T]
 	// joint is code that computes all sums in one way through the elements, or nil.
 	joint *strip[T]
+	among *rowLoop[T] // the joint code over the last of the reduced indices, or nil
 }
 
 // columnSum is a reduction.
@@ -31,7 +32,8 @@ type columnSum[T simd.Float] struct {
 // columnPass is one way through the elements.
 type columnPass[T simd.Float] struct {
 	code  strip[T]
-	acc   int // the register of what was folded
+	among *rowLoop[T] // the code over the last of the reduced indices, or nil
+	acc   int         // the register of what was folded
 	first T
 	sums  bool // whether sums of some terms are added in float64
 	wide  int  // in which strip of float64
@@ -86,7 +88,14 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 		u.sums = append(u.sums, k.columnSum(st, &g, v, i))
 		folds = append(folds, &g)
 	}
-	u.joint = k.jointColumns(u.sums, folds, v)
+	if u.joint = k.jointColumns(u.sums, folds, v); u.joint != nil {
+		u.among = k.rowLoop(u.joint, r.Vars)
+	}
+	for _, f := range u.sums {
+		for _, p := range f.passes {
+			p.among = k.rowLoop(&p.code, r.Vars)
+		}
+	}
 	return u
 }
 
@@ -219,7 +228,7 @@ func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v
 		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}, first))
 		fold := simd.BinaryOf[T](op)
 		z.emit(-1, func(s *state[T], n int) { fold(s.regs[acc][:n], s.regs[acc][:n], s.regs[x][:n]) }, x)
-		if o := binaryOperation[T](op, nil, nil); o != nil {
+		if o := binaryOperation[T](op, operand[T]{}, operand[T]{}); o != nil {
 			o.accumulator = acc
 			z.does(o)
 		}
@@ -408,7 +417,7 @@ func (z *vectorizer[T]) addProduct(acc int, x, y operand[T]) {
 		z.emit(-1, func(s *state[T], n int) {
 			simd.MulAddScalar(s.regs[acc][:n], s.regs[w][:n], T(f(s)), s.regs[acc][:n])
 		}, w)
-		op := operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[1], k[0]), x[0]) }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) })
+		op := operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[1], k[0]), x[0]) }, y.number())
 		op.accumulator = acc
 		z.does(op)
 		return
@@ -417,7 +426,7 @@ func (z *vectorizer[T]) addProduct(acc int, x, y operand[T]) {
 	z.emit(-1, func(s *state[T], n int) {
 		simd.MulAdd(s.regs[acc][:n], s.regs[w][:n], s.regs[q][:n], s.regs[acc][:n])
 	}, w, q)
-	op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[1], x[2]), x[0]) }, 0, nil)
+	op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[1], x[2]), x[0]) })
 	op.accumulator = acc
 	z.does(op)
 }
@@ -481,6 +490,12 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 	if f := u.sums[0]; len(u.sums) == 1 && f.passes[i].block != nil && n == f.passes[i].block.n {
 		return f.passes[i].foldBlocks(s)
 	}
+	if u.among != nil {
+		return u.several(s, u.among, n, u.sums...)
+	}
+	if f := u.sums[0]; len(u.sums) == 1 && f.passes[i].among != nil {
+		return u.several(s, f.passes[i].among, n, f)
+	}
 	count := 0
 	u.inner.each(s, 0, 0, 0, func(s *state[T]) {
 		count++
@@ -500,6 +515,29 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 				p.code.exec(s, n)
 				if p.sums && count%flushed == 0 {
 					p.flush(s, n, count)
+				}
+			}
+		}
+	})
+	return count
+}
+
+// several folds rows of n elements, some of them in one call. It returns how many there are.
+func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int, sums ...*columnSum[T]) int {
+	count := 0
+	u.inner.stretches(s, 0, 0, 0, mostRows(n), func(s *state[T], first, rows int) {
+		for rows > 0 {
+			m := min(rows, flushed-count%flushed)
+			code.run(s, n, first, m)
+			first, rows, count = first+m, rows-m, count+m
+			if count%flushed > 0 {
+				continue
+			}
+			for _, f := range sums {
+				for _, p := range f.passes {
+					if p.sums && (p.among == code || u.among == code) {
+						p.flush(s, n, count)
+					}
 				}
 			}
 		}

@@ -65,6 +65,6 @@ func (z *vectorizer[T]) moment(n *term.Term) int {
 	z.emit(r, func(s *state[T], n int) {
 		simd.Select(s.regs[r][:n], s.regs[d.reg][:n], s.regs[product][:n], s.regs[d.reg][:n])
 	}, d.reg, product)
-	z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Select(x[0], x[1], x[0]) }, 0, nil))
+	z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Select(x[0], x[1], x[0]) }))
 	return r
 }

@@ -137,6 +137,8 @@ type rows[T simd.Float] struct {
 	// joint is code that computes all sums in one way through the elements, or nil.
 	joint *strip[T]
 	own   bool // whether the code gives sums and needs no lanes
+	// among is the joint code over the last of the other reduced indices, or else over the last index of the results; it may be nil.
+	among *rowLoop[T]
 }
 
 // rowSum is a reduction, or several sums that are computed at once.
@@ -150,6 +152,7 @@ type rowSum[T simd.Float] struct {
 type rowPass[T simd.Float] struct {
 	code  strip[T]
 	own   bool          // whether the code gives a sum and needs no lanes
+	among *rowLoop[T]   // the code over another index, as in rows
 	first simd.Lanes[T] // the lanes before anything is folded
 	// at says where the first element of a strip is, which into folds into the lanes, if the elements are those of a tensor; else it is nil.
 	at     func(*state[T]) int
@@ -190,6 +193,20 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	if e := k.even(u, r, v); e != nil {
 		return e
 	}
+	over := k.free()
+	if len(u.inner.loops) > 0 {
+		over = r.Vars
+	}
+	if u.joint != nil && u.own {
+		u.among = k.rowLoop(u.joint, over)
+	}
+	for _, f := range u.sums {
+		for _, p := range f.passes {
+			if p.own {
+				p.among = k.rowLoop(&p.code, over)
+			}
+		}
+	}
 	return u
 }
 
@@ -208,12 +225,12 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accum
 		if b := r.Body; b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 			x, y := z.real(b.Args[0]), z.real(b.Args[1])
 			z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[i], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-			z.does(adding[T](i, 0, nil, productOf))
+			z.does(adding[T](i, productOf))
 			continue
 		}
 		x := z.vector(z.real(r.Body))
 		z.emit(-1, func(s *state[T], n int) { simd.SumInto(&s.lanes[i], s.regs[x][:n]) }, x)
-		z.does(adding[T](i, 0, nil, firstOf))
+		z.does(adding[T](i, firstOf))
 	}
 	k.finish(&z.strip)
 	return &z.strip
@@ -238,21 +255,20 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			mean := k.real(r.At[0])
 			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
 				simd.SquaresInto(&s.lanes[0], x, T(mean(s)))
-			}, squares(func(s *state[T]) T { return T(mean(s)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+			}, squares(number[T]{get: mean, element: k.wideElement(r.At[0])}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
 			break
 		}
 		mean := k.sumPass(r, v)
 		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
 			simd.SquaresInto(&s.lanes[0], x, T(s.folded[0]/float64(s.count)))
-		}, squares(func(s *state[T]) T { return T(s.folded[0] / float64(s.count)) }), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		}, squares(numberOf(func(s *state[T]) float64 { return s.folded[0] / float64(s.count) })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
 	case "logsumexp":
 		out.passes = []*rowPass[T]{k.extremePass(r, v, "max"), k.pass(r, v, func(s *state[T], x []T) {
 			simd.ExpInto(&s.lanes[0], x, T(s.folded[0]))
-		}, adding(0, 1, func(s *state[T], k []T) { k[0] = T(s.folded[0]) }, func(m *vectors, x, k []value) value {
-			return m.Exp(m.Sub(x[0], k[0]))
-		}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) },
+			numberOf(func(s *state[T]) float64 { return s.folded[0] })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 {
 			if math.IsInf(of[0], 0) || math.IsNaN(of[0]) {
 				return of[0]
@@ -274,14 +290,16 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 }
 
 // foldInto returns the operation that folds elements into lanes.
-func foldInto[T simd.Float](op simd.Binary) *operation[T] { return binaryOperation[T](op, nil, nil) }
+func foldInto[T simd.Float](op simd.Binary) *operation[T] {
+	return binaryOperation[T](op, operand[T]{}, operand[T]{})
+}
 
 // squares returns the operation that adds the squares of differences from a mean to lanes.
-func squares[T simd.Float](mean func(*state[T]) T) *operation[T] {
-	return adding(0, 1, func(s *state[T], k []T) { k[0] = mean(s) }, func(m *vectors, x, k []value) value {
+func squares[T simd.Float](mean number[T]) *operation[T] {
+	return adding(0, func(m *vectors, x, k []value) value {
 		d := m.Sub(x[0], k[0])
 		return m.Mul(d, d)
-	})
+	}, mean)
 }
 
 func firstOf(_ *vectors, x, _ []value) value   { return x[0] }
@@ -335,11 +353,11 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 		z := newVectorizer(k.compiler, v)
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[0], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-		z.does(adding[T](0, 0, nil, productOf))
+		z.does(adding[T](0, productOf))
 		k.finish(&z.strip)
 		return &rowPass[T]{code: z.strip, own: z.strip.sums() > 0, last: (*simd.Lanes[T]).Sum, both: plus}
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, adding[T](0, 0, nil, firstOf), 0, (*simd.Lanes[T]).Sum, plus, 0)
+	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, adding[T](0, firstOf), 0, (*simd.Lanes[T]).Sum, plus, 0)
 }
 
 // extremePass compiles a maximum or a minimum.
@@ -388,6 +406,10 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 }
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {
+	if n, ok := u.short(s); ok && len(u.inner.loops) == 0 && len(u.outer.loops) > 0 && u.together() {
+		u.outer.stretches(s, 0, lo, hi, mostRows(n), func(s *state[T], first, rows int) { u.several(s, n, first, rows) })
+		return
+	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		if u.joint != nil {
 			u.sumAll(s)
@@ -397,6 +419,43 @@ func (u *rows[T]) run(s *state[T], lo, hi int) {
 			u.sum(s, f)
 		}
 	})
+}
+
+// short returns the length of rows if each is one strip, at whose beginning the index then stands.
+func (u *rows[T]) short(s *state[T]) (n int, ok bool) {
+	lo, hi := u.last.limits(s, 0, 0)
+	s.vars[u.last.place] = lo
+	return hi - lo, lo < hi && hi-lo <= stripLength
+}
+
+// together reports whether all sums of several rows are computed at once.
+func (u *rows[T]) together() bool {
+	if u.joint != nil {
+		return u.among != nil
+	}
+	return !slices.ContainsFunc(u.sums, func(f *rowSum[T]) bool { return len(f.passes) > 1 || f.passes[0].among == nil })
+}
+
+// several computes all sums of several rows.
+func (u *rows[T]) several(s *state[T], n, first, rows int) {
+	give := func(f *rowSum[T], code *rowLoop[T], i int) {
+		for row := range rows {
+			s.vars[code.place] = first + row
+			s.folded[0], s.count = code.sum(s, row, i), n
+			f.give(s, f.finish(s, s.folded[:], n))
+		}
+	}
+	if u.joint != nil {
+		u.among.run(s, n, first, rows)
+		for i, f := range u.sums {
+			give(f, u.among, slices.Index(u.among.loop.sums, i))
+		}
+		return
+	}
+	for _, f := range u.sums {
+		f.passes[0].among.run(s, n, first, rows)
+		give(f, f.passes[0].among, 0)
+	}
 }
 
 // sumAll computes all sums at once.
@@ -425,8 +484,18 @@ func (u *rows[T]) sumAll(s *state[T]) {
 			}
 		}
 	}
-	if len(u.inner.loops) == 0 {
+	if m, ok := u.short(s); len(u.inner.loops) == 0 {
 		row(s)
+	} else if ok && u.among != nil {
+		u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
+			u.among.run(s, m, first, rows)
+			n += m * rows
+			for i, fold := range u.among.loop.sums {
+				for row := range rows {
+					totals[fold] += u.among.sum(s, row, i)
+				}
+			}
+		})
 	} else {
 		u.inner.each(s, 0, 0, 0, row)
 	}
@@ -463,8 +532,16 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 				total = p.both(total, float64(p.last(&s.lanes[0])))
 			}
 		}
-		if len(u.inner.loops) == 0 {
+		if m, ok := u.short(s); len(u.inner.loops) == 0 {
 			row(s)
+		} else if ok && p.among != nil {
+			u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
+				p.among.run(s, m, first, rows)
+				n += m * rows
+				for row := range rows {
+					total += p.among.sum(s, row, 0)
+				}
+			})
 		} else {
 			u.inner.each(s, 0, 0, 0, row)
 		}

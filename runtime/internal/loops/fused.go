@@ -1,7 +1,6 @@
 package loops
 
 import (
-	"math"
 	"slices"
 	"unsafe"
 
@@ -21,9 +20,8 @@ type value = jit.Value
 type operation[T simd.Float] struct {
 	// compute returns the value for those of the instruction's operands and for numbers.
 	compute func(m *vectors, x, k []value) value
-	// numbers sets the values that are the same in all of a strip, of which there are count.
-	numbers func(s *state[T], k []T)
-	count   int
+	// numbers are the values that are the same in all of a strip.
+	numbers []number[T]
 	store   *stored[T]
 	// accumulator is the register to which the instruction adds. It is the first of the values that compute gets, and what it returns.
 	accumulator int
@@ -37,6 +35,7 @@ type operation[T simd.Float] struct {
 type stored[T simd.Float] struct {
 	tensor, memory int
 	place          string // names the place; elements at the same place of the same memory are the same
+	offset         form   // the place
 	at             func(*state[T]) int
 	past           bool
 	add            bool // whether the result is added to what is there
@@ -47,12 +46,13 @@ type stored[T simd.Float] struct {
 type part struct {
 	memory int
 	place  string
-	fixed  bool // whether the place does not depend on values of tensors
+	offset form // the place
+	fixed  bool // whether it does not depend on values of tensors
 }
 
 // adding returns the operation that adds values to the accumulators of a fold, which are zeros before.
-func adding[T simd.Float](fold, count int, numbers func(s *state[T], k []T), of func(m *vectors, x, k []value) value) *operation[T] {
-	op := operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], of(m, x[1:], k)) }, count, numbers)
+func adding[T simd.Float](fold int, of func(m *vectors, x, k []value) value, numbers ...number[T]) *operation[T] {
+	op := operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], of(m, x[1:], k)) }, numbers...)
 	op.lanes, op.sum = fold, of
 	return op
 }
@@ -73,9 +73,9 @@ var binaryCode = map[simd.Binary]func(m *vectors, x, y value) value{
 	simd.Unequal: (*vectors).Unequal, simd.And: (*vectors).All, simd.Or: (*vectors).Any,
 }
 
-// operationOf returns an operation on registers and count numbers.
-func operationOf[T simd.Float](compute func(m *vectors, x, k []value) value, count int, numbers func(s *state[T], k []T)) *operation[T] {
-	return &operation[T]{compute: compute, numbers: numbers, count: count, accumulator: -1, lanes: -1}
+// operationOf returns an operation on registers and numbers.
+func operationOf[T simd.Float](compute func(m *vectors, x, k []value) value, numbers ...number[T]) *operation[T] {
+	return &operation[T]{compute: compute, numbers: numbers, accumulator: -1, lanes: -1}
 }
 
 // does says what the last instruction computes.
@@ -87,21 +87,21 @@ func unaryOperation[T simd.Float](op simd.Unary) *operation[T] {
 	if !ok {
 		return nil
 	}
-	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0]) }, 0, nil)
+	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0]) })
 }
 
 // binaryOperation takes the first operand, the second, or none from a number.
-func binaryOperation[T simd.Float](op simd.Binary, first, second func(*state[T]) float64) *operation[T] {
+func binaryOperation[T simd.Float](op simd.Binary, first, second operand[T]) *operation[T] {
 	f, ok := binaryCode[op]
 	switch {
 	case !ok:
 		return nil
-	case first != nil:
-		return operationOf(func(m *vectors, x, k []value) value { return f(m, k[0], x[0]) }, 1, func(s *state[T], k []T) { k[0] = T(first(s)) })
-	case second != nil:
-		return operationOf(func(m *vectors, x, k []value) value { return f(m, x[0], k[0]) }, 1, func(s *state[T], k []T) { k[0] = T(second(s)) })
+	case first.scalar != nil:
+		return operationOf(func(m *vectors, x, k []value) value { return f(m, k[0], x[0]) }, first.number())
+	case second.scalar != nil:
+		return operationOf(func(m *vectors, x, k []value) value { return f(m, x[0], k[0]) }, second.number())
 	}
-	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0], x[1]) }, 0, nil)
+	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0], x[1]) })
 }
 
 // mostNumbers is how many numbers a compiled loop takes at most.
@@ -182,11 +182,11 @@ func (f *fuser[T]) close() {
 
 // join adds an instruction to those that one loop will compute.
 func (f *fuser[T]) join(in instruction[T]) {
-	if f.conflicts(in) || f.numbers+in.op.count > mostNumbers {
+	if f.conflicts(in) || f.numbers+len(in.op.numbers) > mostNumbers {
 		f.flush()
 	}
 	f.pending = append(f.pending, in)
-	f.numbers += in.op.count
+	f.numbers += len(in.op.numbers)
 }
 
 // partOf returns which memory a register is a part of, or nil.
@@ -261,8 +261,7 @@ type fusedLoop[T simd.Float] struct {
 	stores   []passedStore[T]
 	lanes    []passedRegister // folds to whose accumulators pointers lead
 	sums     []int            // the folds that the loop's own sums are
-	setters  []func(s *state[T], k []T)
-	counts   []int
+	numbers  []number[T]
 	mayLeave bool // whether results may be written past the caches
 }
 
@@ -307,12 +306,10 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 	for _, p := range pending {
 		op := p.op
 		k = k[:0]
-		for range op.count {
+		for range op.numbers {
 			k = append(k, b.Argument(b.Scalar()))
 		}
-		if op.count > 0 {
-			l.setters, l.counts = append(l.setters, op.numbers), append(l.counts, op.count)
-		}
+		l.numbers = append(l.numbers, op.numbers...)
 		var x []value
 		switch {
 		case op.accumulator >= 0:
@@ -369,7 +366,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 		return in, false
 	}
 	f.c.loops = append(f.c.loops, l.code)
-	in.run, in.compiled, in.sums = l.run, true, len(l.sums)
+	in.run, in.loop, in.sums = l.run, l, len(l.sums)
 	for r := range inputs {
 		in.uses = append(in.uses, r)
 	}
@@ -385,11 +382,22 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	if n == 0 {
 		return
 	}
+	past := l.point(s, n)
+	a := s.arguments[l.number]
+	set(s, l.numbers, jit.Row[T](l.code, a, 0))
+	l.code.Run(a, n, 1, past)
+	for i, fold := range l.sums {
+		s.totals[fold] = jit.Sum[T](l.code, a, 0, i)
+	}
+}
+
+// point sets the pointers of the loop to strips of n elements. It reports whether results may be written past the caches.
+func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 	a := s.arguments[l.number]
 	for _, p := range l.inputs {
 		a.SetPointer(p.pointer, unsafe.Pointer(unsafe.SliceData(s.regs[p.register][:n])))
 	}
-	past := l.mayLeave && s.past
+	past = l.mayLeave && s.past
 	for i := range l.stores {
 		t := &l.stores[i]
 		at := t.at(s)
@@ -406,22 +414,5 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	for _, p := range l.lanes {
 		a.SetPointer(p.pointer, unsafe.Pointer(&s.lanes[p.register]))
 	}
-	if len(l.setters) > 0 {
-		k := 0
-		for i, set := range l.setters {
-			set(s, s.numbers[:l.counts[i]])
-			for _, v := range s.numbers[:l.counts[i]] {
-				if unsafe.Sizeof(v) == 4 {
-					l.code.SetSingle(a, k, math.Float32bits(float32(v)))
-				} else {
-					l.code.SetDouble(a, k, math.Float64bits(float64(v)))
-				}
-				k++
-			}
-		}
-	}
-	l.code.Run(a, n, past)
-	for i, fold := range l.sums {
-		s.totals[fold] = l.code.Result(a, i)
-	}
+	return past
 }

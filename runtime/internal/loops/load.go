@@ -50,7 +50,7 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 
 // seen notes which memory the last instruction makes a register a part of.
 func (z *vectorizer[T]) seen(reg, memory int, a *access) {
-	w := &part{memory: memory, place: z.placeOf(a), fixed: len(a.offset.rest) == 0}
+	w := &part{memory: memory, place: z.placeOf(a), offset: a.offset, fixed: len(a.offset.rest) == 0}
 	z.strip.parts[reg] = w
 	z.strip.code[len(z.strip.code)-1].part = w
 }
@@ -294,7 +294,7 @@ func (z *vectorizer[T]) keep(reg int) {
 // storeSame emits the writing of consecutive elements of the type in which the loops compute.
 func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
 	at, past := z.c.value(a.offset), z.c.past[t] && !z.heavy
-	to := &stored[T]{tensor: t, memory: z.c.tensors[t].Memory, place: z.placeOf(a), at: at, past: past && !add, add: add, view: -1}
+	to := &stored[T]{tensor: t, memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset, at: at, past: past && !add, add: add, view: -1}
 	if f := x.scalar; f != nil {
 		sum := simd.BinaryScalarOf[T](simd.Add)
 		z.emit(-1, func(s *state[T], n int) {
@@ -310,12 +310,12 @@ func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
 				fill(out, v)
 			}
 		})
-		op := operationOf(func(_ *vectors, _, k []value) value { return k[0] }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) })
+		op := operationOf(func(_ *vectors, _, k []value) value { return k[0] }, x.number())
 		op.store = to
 		z.does(op)
 		return
 	}
-	op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }, 0, nil)
+	op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] })
 	op.store = to
 	if add {
 		sum := simd.BinaryOf[T](simd.Add)

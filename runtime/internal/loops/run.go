@@ -175,6 +175,15 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 	from, row := lo%last, lo/last
 	g.set(s, row)
 	for lo < hi {
+		if rows := (hi - lo) / last; from == 0 && rows > 1 && n > 1 && len(g.units) == 1 {
+			first := row % g.shared[n-2].extent
+			rows = min(rows, g.shared[n-2].extent-first)
+			if u, ok := g.units[0].(*pointwise[T]); ok && u.several(s, last*u.inner.factor, first, rows) {
+				lo, row = lo+rows*last, row+rows
+				g.set(s, row)
+				continue
+			}
+		}
 		to := min(from+g.block, last, from+hi-lo)
 		for _, u := range g.units {
 			u.run(s, from, to)

@@ -21,7 +21,6 @@ type state[T simd.Float] struct {
 	key  blas.Key   // of the copies of factors that parts of this run share
 
 	arguments []jit.Arguments // of compiled loops
-	numbers   [mostNumbers]T  // of one of their operations
 
 	past   bool // whether results are written past the caches
 	beside []T  // a strip that is copied there next
@@ -223,12 +222,14 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 	}
 }
 
-// wideElement returns code for an element of float64 whose place follows from one index, such as a mean that a norm has for each row; otherwise nil.
-func (c *compiler[T]) wideElement(r *term.Read) func(*state[T]) float64 {
-	a, t := accessOf(r), r.Tensor
-	if f := a.offset; len(a.open) == 0 && r.Which == nil && c.tensors[t].Type == dtype.F64 && len(f.rest) == 0 && len(f.vars) == 1 {
-		i, k, base := c.place(f.vars[0].of), f.vars[0].factor, f.base
-		return func(s *state[T]) float64 { return s.mem[t].f64[base+k*s.vars[i]] }
+// wideElement returns where an element of float64 lies whose place is linear in indices, such as a mean that a norm has for each row; otherwise nil.
+func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
+	if n.Op != term.Element {
+		return nil
+	}
+	r := n.Read
+	if a := accessOf(r); len(a.open) == 0 && r.Which == nil && c.tensors[r.Tensor].Type == dtype.F64 && len(a.offset.rest) == 0 {
+		return &wideElement{r.Tensor, a.offset}
 	}
 	return nil
 }
@@ -260,8 +261,9 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 	}
 	switch n.Op {
 	case term.Element:
-		if x := c.wideElement(n.Read); x != nil {
-			return x
+		if e := c.wideElement(n); e != nil && len(e.offset.vars) == 1 {
+			t, i, k, base := e.tensor, c.place(e.offset.vars[0].of), e.offset.vars[0].factor, e.offset.base
+			return func(s *state[T]) float64 { return s.mem[t].f64[base+k*s.vars[i]] }
 		}
 		return element(c, n.Read, c.real, realAt[T](c.tensors[n.Read.Tensor].Type))
 	case term.Choose:

@@ -198,6 +198,7 @@ type pointwise[T simd.Float] struct {
 	outer nest[T]
 	inner loop[T]
 	code  strip[T]
+	rows  *rowLoop[T] // over the last of the other indices, or nil
 }
 
 // pointwise compiles the statements with strips that go over v. Local tensors of which only these statements use elements
@@ -218,7 +219,13 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 		}
 	}
 	k.finish(&z.strip)
-	return &pointwise[T]{k.loops(k.free(), v), k.loop(v), z.strip}
+	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
+	over := k.free()
+	if len(u.outer.loops) == 0 {
+		over = k.bundle.vars // the group goes over the others
+	}
+	u.rows = k.rowLoop(&u.code, over)
+	return u
 }
 
 // private reports whether only statements of the bundle use a tensor.
@@ -263,7 +270,25 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 		u.row(s, lo, hi)
 		return
 	}
+	if a, b := u.inner.limits(s, lo, hi); u.rows != nil && b-a <= u.code.length {
+		s.vars[u.inner.place] = a
+		u.outer.stretches(s, 0, lo, hi, mostRows(b-a), func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
+		return
+	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
+}
+
+// several runs rows of n elements, from the first on, where the unit goes over one index only. It reports whether it can.
+func (u *pointwise[T]) several(s *state[T], n, first, rows int) bool {
+	if u.rows == nil || len(u.outer.loops) > 0 || n > u.code.length {
+		return false
+	}
+	s.vars[u.inner.place] = 0
+	for most := mostRows(n); rows > 0; rows -= most {
+		u.rows.run(s, n, first, min(rows, most))
+		first += most
+	}
+	return true
 }
 
 // row runs the strips of one row.

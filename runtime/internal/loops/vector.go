@@ -29,6 +29,9 @@ type vectorizer[T simd.Float] struct {
 type operand[T simd.Float] struct {
 	scalar func(*state[T]) float64 // nil for a register
 	reg    int
+	// element and settled are those of a number.
+	element *wideElement
+	settled bool
 	// split says that the number is computed in float64 and is worth two numbers of T where it is subtracted.
 	split bool
 }
@@ -37,7 +40,8 @@ type operand[T simd.Float] struct {
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
-	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{views: map[int]bool{}, parts: map[int]*part{}, replaced: map[int]bool{}},
+	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{over: v, views: map[int]bool{}, parts: map[int]*part{}, replaced: map[int]bool{},
+		numbers: map[int]bool{}},
 		loaded: map[int]bool{}, affine: map[int]affine[T]{}}
 }
 
@@ -58,7 +62,7 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if !n.Uses(z.v) {
 		z.fromMemory(n)
 		_, exact := n.Settled()
-		return operand[T]{scalar: z.c.real(n), split: !exact}
+		return operand[T]{scalar: z.c.real(n), split: !exact, element: z.c.wideElement(n), settled: exact}
 	}
 	key := z.c.key(n)
 	if x, ok := z.known[key]; ok {
@@ -100,6 +104,7 @@ func (z *vectorizer[T]) fromMemory(n *term.Term) {
 		if m.Op == term.Element {
 			for i := range m.Read.Count {
 				z.loaded[m.Read.Tensor+i] = true
+				z.strip.numbers[z.c.tensors[m.Read.Tensor+i].Memory] = true
 			}
 		}
 	})
@@ -153,7 +158,7 @@ func (z *vectorizer[T]) vector(x operand[T]) int {
 	z.emit(r, func(s *state[T], n int) {
 		fill(s.regs[r][:n], T(f(s)))
 	})
-	z.does(operationOf(func(_ *vectors, _, k []value) value { return k[0] }, 1, func(s *state[T], k []T) { k[0] = T(f(s)) }))
+	z.does(operationOf(func(_ *vectors, _, k []value) value { return k[0] }, x.number()))
 	return r
 }
 
@@ -203,15 +208,15 @@ func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
 	case y.scalar != nil && x.scalar == nil:
 		f, a, v := simd.BinaryScalarOf[T](op), x.reg, y.scalar
 		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], T(v(s))) }, a)
-		z.does(binaryOperation(op, nil, v))
+		z.does(binaryOperation(op, operand[T]{}, y))
 	case x.scalar != nil && y.scalar == nil:
 		f, v, b := simd.ScalarBinaryOf[T](op), x.scalar, y.reg
 		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], T(v(s)), s.regs[b][:n]) }, b)
-		z.does(binaryOperation(op, v, nil))
+		z.does(binaryOperation(op, x, operand[T]{}))
 	default:
 		f, a, b := simd.BinaryOf[T](op), z.vector(x), z.vector(y)
 		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], s.regs[b][:n]) }, a, b)
-		z.does(binaryOperation[T](op, nil, nil))
+		z.does(binaryOperation[T](op, operand[T]{}, operand[T]{}))
 	}
 	return r
 }
@@ -265,15 +270,14 @@ func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
 		z.emit(r, func(s *state[T], n int) {
 			simd.MulAddScalar(s.regs[r][:n], s.regs[w][:n], T(f(s)), s.regs[c][:n])
 		}, w, c)
-		z.does(operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[0], k[0]), x[1]) }, 1,
-			func(s *state[T], k []T) { k[0] = T(f(s)) }))
+		z.does(operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[0], k[0]), x[1]) }, b.number()))
 		return r, true
 	}
 	q := b.reg
 	z.emit(r, func(s *state[T], n int) {
 		simd.MulAdd(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[c][:n])
 	}, w, q, c)
-	z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[0], x[1]), x[2]) }, 0, nil))
+	z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[0], x[1]), x[2]) }))
 	return r, true
 }
 
@@ -296,7 +300,7 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 		z.emit(r, func(s *state[T], n int) {
 			simd.MulSubFrom(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[a][:n])
 		}, w, q, a)
-		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(x[2], m.Mul(x[0], x[1])) }, 0, nil))
+		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(x[2], m.Mul(x[0], x[1])) }))
 		return r
 	}
 	if w, q, ok := z.factors(x); ok && y.Uses(z.v) {
@@ -304,7 +308,7 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 		z.emit(r, func(s *state[T], n int) {
 			simd.MulSub(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[b][:n])
 		}, w, q, b)
-		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(m.Mul(x[0], x[1]), x[2]) }, 0, nil))
+		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(m.Mul(x[0], x[1]), x[2]) }))
 		return r
 	}
 	return z.binary(simd.Sub, z.real(x), z.real(y))
@@ -546,7 +550,7 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 			return m.SelectPositive(x[0], x[1], x[2])
 		}
 		return m.Select(x[0], x[1], x[2])
-	}, 0, nil))
+	}))
 	return r
 }
 
@@ -572,7 +576,7 @@ func (z *vectorizer[T]) branch(n *term.Term) int {
 		x := z.vector(z.real(n.Args[1+i]))
 		z.known = outside
 		z.emit(r, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
-		z.does(operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }, 0, nil))
+		z.does(operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }))
 		z.strip.code[start].skip = len(z.strip.code) - start - 1
 	}
 	return r

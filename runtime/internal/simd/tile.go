@@ -48,6 +48,9 @@ func MakePlaces(at []int) Places {
 	return Places{at, slices.Min(at), slices.Max(at)}
 }
 
+// Len returns how many places there are.
+func (p Places) Len() int { return len(p.at) }
+
 // Part returns places lo to hi-1.
 func (p Places) Part(lo, hi int) Places { return Places{p.at[lo:hi], p.least, p.most} }
 

@@ -1,0 +1,41 @@
+package loops
+
+import "github.com/opgen/opgen/runtime/internal/simd"
+
+// number is a value that is the same in all of a strip.
+type number[T simd.Float] struct {
+	get func(*state[T]) float64
+	// low says that the number is what the one before it has beyond its greater part.
+	low bool
+	// element is where the number lies, if it is an element of float64 at a linear place; otherwise it is nil.
+	element *wideElement
+	settled bool // whether the number is always the same
+}
+
+// wideElement is an element of float64.
+type wideElement struct {
+	tensor int
+	offset form
+}
+
+// numberOf returns a number that code gives.
+func numberOf[T simd.Float](get func(*state[T]) float64) number[T] { return number[T]{get: get} }
+
+// number returns the number that an operand is.
+func (x operand[T]) number() number[T] {
+	return number[T]{get: x.scalar, element: x.element, settled: x.settled}
+}
+
+// set sets the arguments of a compiled loop to numbers.
+func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
+	var v float64
+	for i := range numbers {
+		n := &numbers[i]
+		if n.low {
+			to[i] = lowOf(v, T(v))
+			continue
+		}
+		v = n.get(s)
+		to[i] = T(v)
+	}
+}
