@@ -42,7 +42,7 @@ func (e *emitter) registeredKernels() []registered {
 	return all
 }
 
-// variantName returns the name of the method of Kernels that returns a kernel: F32, or F32I64, or F32ToI64 if
+// variantName returns the name of the method of a set of kernels that returns a kernel: F32, or F32I64, or F32ToI64 if
 // no input has the second type.
 func variantName(o *model.Operator, k registered) string {
 	s := ""
@@ -78,21 +78,20 @@ func bracketed(args []string) string {
 	return "[" + strings.Join(args, ", ") + "]"
 }
 
-// register emits the set of kernels that an operator needs, and the function that registers its tasks.
+// register emits the function that registers the tasks of an operator with a set of kernels. The function is generic, and the set has no
+// interface of its own: otherwise the package compiles the arguments of all its kernels, also for programs that run its formula.
 func (e *emitter) register() {
 	o := e.op
 	names, tasks := e.kernelTypes()
 	kernels := e.registeredKernels()
-	e.comment("Kernels holds the kernels of %s for a target: one per combination of element types.", o.Name)
-	e.p("type Kernels interface {")
+	e.comment("Register adds the tasks of %s and their kernels for a target to r. Kernels has a method for each combination of element types.", o.Name)
+	e.p("func Register[Kernels interface {")
 	var calls []string
 	for _, k := range kernels {
 		e.p("%s() %s%s", variantName(o, k), k.kind, typeList(k.types))
 		calls = append(calls, fmt.Sprintf("with%s(k.%s())", k.kind, variantName(o, k)))
 	}
-	e.p("}\n")
-	e.comment("Register adds the tasks of %s and their kernels for a target to r.", o.Name)
-	e.p("func Register(r *task.Registry, target op.Target, k Kernels) error {")
+	e.p("}](r *task.Registry, target op.Target, k Kernels) error {")
 	if len(calls) > 3 {
 		e.p("return opimpl.Register(r, Operator, target,\n%s,\n)\n}", strings.Join(calls, ",\n"))
 	} else {

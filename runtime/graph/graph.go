@@ -343,7 +343,7 @@ func choose[S ~int](o *options, option string, slot S) {
 
 // checkChosen reports options that name a slot of another operator, whose number would be that of any slot here. It reports whether
 // there are none.
-func (in *Insertion[S]) checkChosen() bool {
+func (in *insertion) checkChosen() bool {
 	for _, c := range in.opts.chosen {
 		if c.name == nil || c.slot < 0 || c.slot >= len(in.op.Slots) {
 			continue // a number, of which others say whether it fits
@@ -381,7 +381,40 @@ func Named(name string) Option { return func(o *options) { o.name = name } }
 
 // Insertion is a node that is being bound, slot by slot. S is the operator's slot type, so that a
 // slot of another operator does not compile; tools use int.
-type Insertion[S ~int] struct {
+type Insertion[S ~int] struct{ in insertion }
+
+// Insert begins a node of g. Errors are reported at the source line skip calls above the caller.
+func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...Option) *Insertion[S] {
+	in := new(Insertion[S])
+	in.in.begin(g, skip+1, op, attrs, opts)
+	return in
+}
+
+// Ask asks for n tensors of a variadic output whose number the caller decides.
+func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
+	in.in.ask(int(slot), n)
+	return in
+}
+
+// Bind binds an input slot to a tensor, or a variadic one to several. A tensor that is none because
+// of an earlier error makes the node fail silently: the earlier error is the one to read.
+func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
+	in.in.bind(int(slot), tensors)
+	return in
+}
+
+// BindArg gives an argument that the caller passes its value, or a variadic one its values.
+func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
+	in.in.bindArg(int(slot), values)
+	return in
+}
+
+// Node resolves shapes, makes the node's outputs and weights, and adds it to the graph. It returns
+// nil after an error, which the graph keeps.
+func (in *Insertion[S]) Node() *Node { return in.in.node() }
+
+// insertion is what all insertions have in common. It is not generic: the package of an operator would compile all of it again.
+type insertion struct {
 	g     *Graph
 	op    *Operator
 	attrs task.Attrs
@@ -394,22 +427,22 @@ type Insertion[S ~int] struct {
 	errs  []error
 }
 
-// Insert begins a node of g. Errors are reported at the source line skip calls above the caller.
-func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...Option) *Insertion[S] {
+// begin begins the node. Errors are reported at the source line skip calls above the caller.
+func (in *insertion) begin(g *Graph, skip int, op *Operator, attrs task.Attrs, opts []Option) {
 	g.must()
-	in := &Insertion[S]{g: g, op: op, attrs: attrs, given: make([][]Tensor, len(op.Slots)), wants: make([]int, len(op.Slots)), skip: skip + 1}
+	*in = insertion{g: g, op: op, attrs: attrs, given: make([][]Tensor, len(op.Slots)), wants: make([]int, len(op.Slots)), skip: skip + 1}
 	for _, o := range opts {
 		o(&in.opts)
 	}
 	if !in.checkChosen() {
-		return in
+		return
 	}
 	for _, slot := range sorted(in.opts.optional) {
 		if slot < 0 || slot >= len(op.Slots) || op.Slots[slot].Role != task.RoleInput || !op.Slots[slot].Optional {
 			in.fail("an optional input for With", op.SlotName(slot))
 			continue
 		}
-		in.Bind(S(slot), in.opts.optional[slot]...)
+		in.bind(slot, in.opts.optional[slot])
 	}
 	for _, slot := range in.opts.requests {
 		if slot < 0 || slot >= len(op.Slots) || !op.Slots[slot].OnRequest || op.Slots[slot].Asked() {
@@ -418,29 +451,24 @@ func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...
 		}
 		in.wants[slot] = 1
 	}
-	return in
 }
 
-// Ask asks for n tensors of a variadic output whose number the caller decides.
-func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
-	if slot < 0 || int(slot) >= len(in.op.Slots) || !in.op.Slots[slot].Asked() {
-		in.fail("an output of which the caller asks for several", in.op.SlotName(int(slot)))
-		return in
+func (in *insertion) ask(slot, n int) {
+	if slot < 0 || slot >= len(in.op.Slots) || !in.op.Slots[slot].Asked() {
+		in.fail("an output of which the caller asks for several", in.op.SlotName(slot))
+		return
 	}
 	in.wants[slot] = n
-	return in
 }
 
-func (in *Insertion[S]) fail(want, got string) {
+func (in *insertion) fail(want, got string) {
 	in.errs = append(in.errs, &op.Error{Operator: in.op.FullName(), Want: want, Got: got})
 }
 
-// Bind binds an input slot to a tensor, or a variadic one to several. A tensor that is none because
-// of an earlier error makes the node fail silently: the earlier error is the one to read.
-func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
-	if slot < 0 || int(slot) >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleInput && !in.op.Slots[slot].Provided {
-		in.fail("an input", in.op.SlotName(int(slot)))
-		return in
+func (in *insertion) bind(slot int, tensors []Tensor) {
+	if slot < 0 || slot >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleInput && !in.op.Slots[slot].Provided {
+		in.fail("an input", in.op.SlotName(slot))
+		return
 	}
 	for _, t := range tensors {
 		switch {
@@ -452,27 +480,24 @@ func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
 			in.bad = true
 		}
 	}
-	return in
 }
 
 // Passed returns the values of an argument that the caller of the node passes; none for other slots.
 func (n *Node) Passed(slot int) []any { return n.passed[slot] }
 
-// BindArg gives an argument that the caller passes its value, or a variadic one its values.
-func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
-	if slot < 0 || int(slot) >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleArgument {
-		in.fail("an argument", in.op.SlotName(int(slot)))
-		return in
+func (in *insertion) bindArg(slot int, values []any) {
+	if slot < 0 || slot >= len(in.op.Slots) || in.op.Slots[slot].Role != task.RoleArgument {
+		in.fail("an argument", in.op.SlotName(slot))
+		return
 	}
 	if in.args == nil {
 		in.args = map[int][]any{}
 	}
-	in.args[int(slot)] = append(in.args[int(slot)], values...)
-	return in
+	in.args[slot] = append(in.args[slot], values...)
 }
 
 // checkArgs checks the values that the caller passes to the operator's tasks.
-func (in *Insertion[S]) checkArgs() error {
+func (in *insertion) checkArgs() error {
 	for _, sig := range in.op.Signatures {
 		for i := range sig.Args {
 			if a := &sig.Args[i]; a.From == task.FromCall {
@@ -495,7 +520,7 @@ func (in *Insertion[S]) checkArgs() error {
 }
 
 // passes returns what the caller passes, but for the values of arguments. The next node of the graph uses its memory again.
-func (in *Insertion[S]) passes() task.Given {
+func (in *insertion) passes() task.Given {
 	known := &in.g.known
 	for len(known.Operands) < len(in.given) {
 		known.Operands, known.Values = append(known.Operands, nil), append(known.Values, 0)
@@ -510,9 +535,7 @@ func (in *Insertion[S]) passes() task.Given {
 	return given
 }
 
-// Node resolves shapes, makes the node's outputs and weights, and adds it to the graph. It returns
-// nil after an error, which the graph keeps.
-func (in *Insertion[S]) Node() *Node {
+func (in *insertion) node() *Node {
 	g, op := in.g, in.op
 	name := in.opts.name
 	if name == "" {

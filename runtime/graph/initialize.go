@@ -51,7 +51,7 @@ func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
 }
 
 // checkInits reports an initializer for a slot that is no weight of the node's own.
-func (in *Insertion[S]) checkInits() error {
+func (in *insertion) checkInits() error {
 	for _, slot := range sorted(in.opts.inits) {
 		if slot < 0 || slot >= len(in.op.Slots) {
 			return &op.Error{Operator: in.op.FullName(), Want: "a weight for Init", Got: in.op.SlotName(slot)}
@@ -68,7 +68,7 @@ func (in *Insertion[S]) checkInits() error {
 }
 
 // initializer returns the initializer of a weight of the node: the one that Init gives, or else that of the spec.
-func (in *Insertion[S]) initializer(slot int, o task.Operand, weight string) (*initializer, error) {
+func (in *insertion) initializer(slot int, o task.Operand, weight string) (*initializer, error) {
 	given, ok := in.opts.inits[slot]
 	if !ok {
 		return in.g.initializer(in.op.Initializers[slot], in.op.Slots[slot].Init.Attrs, weight)

@@ -61,7 +61,7 @@ func Constrain(kind task.Kind, c partition.Constraint) Option {
 }
 
 // checkConstraints reports a constraint on a task that the operator does not have, or that its launches cannot have.
-func (in *Insertion[S]) checkConstraints() error {
+func (in *insertion) checkConstraints() error {
 	for _, kind := range sorted(in.opts.constraints) {
 		sig := in.op.Signature(kind)
 		if sig == nil {

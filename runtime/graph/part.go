@@ -102,7 +102,7 @@ func Weight[S ~int](slot S, t Tensor) Option {
 }
 
 // checkWeights reports a weight of another node that does not fit.
-func (in *Insertion[S]) checkWeights(res *task.Resolution) error {
+func (in *insertion) checkWeights(res *task.Resolution) error {
 	for slot := range in.op.Slots {
 		t, ok := in.opts.weights[slot]
 		if !ok {

@@ -11,7 +11,7 @@ import (
 // resolution.
 
 // Slice returns dims[lo:hi], or an error if there is no such slice.
-func (r *Resolver[S]) Slice(dims []int, lo, hi int) []int {
+func (r *resolver) Slice(dims []int, lo, hi int) []int {
 	if lo < 0 || hi < lo || hi > len(dims) {
 		r.fail(none, 0, fmt.Sprintf("a slice of %s", shape.Format(dims)), fmt.Sprintf("[%d:%d]", lo, hi))
 		return nil
@@ -20,7 +20,7 @@ func (r *Resolver[S]) Slice(dims []int, lo, hi int) []int {
 }
 
 // Index returns dims[i], or an error if there is no such dimension.
-func (r *Resolver[S]) Index(dims []int, i int) int {
+func (r *resolver) Index(dims []int, i int) int {
 	if i < 0 || i >= len(dims) {
 		r.fail(none, 0, fmt.Sprintf("a dimension of %s", shape.Format(dims)), fmt.Sprint(i))
 		return 0
@@ -30,7 +30,7 @@ func (r *Resolver[S]) Index(dims []int, i int) int {
 
 // Run returns runs[i], the run of dimensions that stands for tensor i of a variadic slot, or an error
 // if there is no such tensor.
-func (r *Resolver[S]) Run(runs [][]int, i int) []int {
+func (r *resolver) Run(runs [][]int, i int) []int {
 	if i < 0 || i >= len(runs) {
 		r.fail(none, 0, fmt.Sprintf("a tensor's number below %d", len(runs)), fmt.Sprint(i))
 		return nil
@@ -39,7 +39,7 @@ func (r *Resolver[S]) Run(runs [][]int, i int) []int {
 }
 
 // Broadcast returns the shape that a and b have in common, or an error.
-func (r *Resolver[S]) Broadcast(a, b []int) []int {
+func (r *resolver) Broadcast(a, b []int) []int {
 	s, ok := shape.Broadcast(a, b)
 	if !ok {
 		r.fail(none, 0, "shapes that broadcast: equal extents, or 1", shape.Format(a)+" and "+shape.Format(b))
@@ -48,22 +48,22 @@ func (r *Resolver[S]) Broadcast(a, b []int) []int {
 }
 
 // Keep returns the extents at axes, in the order of dims.
-func (r *Resolver[S]) Keep(dims, axes []int) []int {
+func (r *resolver) Keep(dims, axes []int) []int {
 	return r.choose(dims, axes, func(extent int, in bool) (int, bool) { return extent, in })
 }
 
 // Drop returns the extents at other places than axes.
-func (r *Resolver[S]) Drop(dims, axes []int) []int {
+func (r *resolver) Drop(dims, axes []int) []int {
 	return r.choose(dims, axes, func(extent int, in bool) (int, bool) { return extent, !in })
 }
 
 // Ones returns dims with 1 at axes.
-func (r *Resolver[S]) Ones(dims, axes []int) []int {
+func (r *resolver) Ones(dims, axes []int) []int {
 	return r.choose(dims, axes, func(extent int, in bool) (int, bool) { return shape.If(in, 1, extent), true })
 }
 
 // choose calls f with each extent and whether axes name its dimension. It returns the results that f keeps.
-func (r *Resolver[S]) choose(dims, axes []int, f func(extent int, in bool) (int, bool)) []int {
+func (r *resolver) choose(dims, axes []int, f func(extent int, in bool) (int, bool)) []int {
 	if !r.distinct(axes, len(dims), dims) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r *Resolver[S]) choose(dims, axes []int, f func(extent int, in bool) (int,
 }
 
 // Insert returns dims with an extent of 1 inserted for each of axes, which say where it then stands.
-func (r *Resolver[S]) Insert(dims, axes []int) []int {
+func (r *resolver) Insert(dims, axes []int) []int {
 	out := make([]int, len(dims)+len(axes))
 	if !r.distinct(axes, len(out), dims) {
 		return nil
@@ -93,7 +93,7 @@ func (r *Resolver[S]) Insert(dims, axes []int) []int {
 }
 
 // Permute returns the extents at axes, in the order of axes, which name every dimension once.
-func (r *Resolver[S]) Permute(dims, axes []int) []int {
+func (r *resolver) Permute(dims, axes []int) []int {
 	if !r.distinct(axes, len(dims), dims) {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (r *Resolver[S]) Permute(dims, axes []int) []int {
 }
 
 // distinct checks that axes are different numbers below rank; dims is what they refer to.
-func (r *Resolver[S]) distinct(axes []int, rank int, dims []int) bool {
+func (r *resolver) distinct(axes []int, rank int, dims []int) bool {
 	for i, a := range axes {
 		if a < 0 || a >= rank || slices.Contains(axes[:i], a) {
 			r.fail(none, 0, fmt.Sprintf("different axes from 0 to %d for %s", rank-1, shape.Format(dims)), shape.Format(axes))
@@ -116,7 +116,7 @@ func (r *Resolver[S]) distinct(axes []int, rank int, dims []int) bool {
 }
 
 // Min returns the least of a list, or an error if it is empty.
-func (r *Resolver[S]) Min(list []int) int {
+func (r *resolver) Min(list []int) int {
 	if len(list) == 0 {
 		r.fail(none, 0, "a list with an element, whose least one is asked for", "an empty one")
 		return 0
@@ -125,7 +125,7 @@ func (r *Resolver[S]) Min(list []int) int {
 }
 
 // Max returns the greatest of a list, or an error if it is empty.
-func (r *Resolver[S]) Max(list []int) int {
+func (r *resolver) Max(list []int) int {
 	if len(list) == 0 {
 		r.fail(none, 0, "a list with an element, whose greatest one is asked for", "an empty one")
 		return 0
@@ -134,7 +134,7 @@ func (r *Resolver[S]) Max(list []int) int {
 }
 
 // Common returns the length that lists have in common, over which one index goes, or an error.
-func (r *Resolver[S]) Common(lengths ...int) int {
+func (r *resolver) Common(lengths ...int) int {
 	if slices.Min(lengths) != slices.Max(lengths) {
 		r.fail(none, 0, "lists of the same length", fmt.Sprintf("lengths %v", lengths))
 		return 0
@@ -143,7 +143,7 @@ func (r *Resolver[S]) Common(lengths ...int) int {
 }
 
 // Extents returns what a Go function that a spec names gives: a run of dimensions, or an error.
-func (r *Resolver[S]) Extents(dims []int, err error) []int {
+func (r *resolver) Extents(dims []int, err error) []int {
 	if err != nil && r.err == nil {
 		r.err = fmt.Errorf("operator %s: %w", r.op.FullName(), err)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestDims(t *testing.T) {
-	r := &Resolver[int]{op: operator(nil)}
+	r := &Resolver[int]{resolver{op: operator(nil)}}
 	dims := []int{2, 3, 4}
 	for _, tt := range []struct {
 		name      string
@@ -36,12 +36,12 @@ func TestListErrors(t *testing.T) {
 		{func(r *Resolver[int]) int { return r.Max(nil) }, "want a list with an element, whose greatest one is asked for, got an empty one"},
 		{func(r *Resolver[int]) int { return r.Common(2, 3, 2) }, "want lists of the same length, got lengths [2 3 2]"},
 	} {
-		r := &Resolver[int]{op: operator(nil)}
+		r := &Resolver[int]{resolver{op: operator(nil)}}
 		if got := tt.call(r); got != 0 || r.err == nil || !strings.HasSuffix(r.err.Error(), tt.want) {
 			t.Errorf("got %d, %v, want the error %s", got, r.err, tt.want)
 		}
 	}
-	r := &Resolver[int]{op: operator(nil)}
+	r := &Resolver[int]{resolver{op: operator(nil)}}
 	if got := []int{r.Min([]int{3, 2}), r.Max([]int{3, 4}), r.Common(2, 2)}; !slices.Equal(got, []int{2, 4, 2}) || r.err != nil {
 		t.Errorf("got %v, %v", got, r.err)
 	}

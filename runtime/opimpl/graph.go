@@ -40,10 +40,18 @@ func Pass[S ~int](slot S, values ...any) Passed[S] { return Passed[S]{slot, valu
 // Optimizer returns the optimizer that inserts an operator for every weight, with what the caller passes. The node takes its
 // name from the weight and from the operator.
 func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option, passed ...Passed[S]) graph.Optimizer {
+	all := make([]Passed[int], len(passed))
+	for i, p := range passed {
+		all[i] = Passed[int]{int(p.slot), p.values}
+	}
+	return optimizer(o, attrs, int(weight), int(grad), opts, all)
+}
+
+func optimizer(o *graph.Operator, attrs task.Attrs, weight, grad int, opts []graph.Option, passed []Passed[int]) graph.Optimizer {
 	return func(g *graph.Graph, weights, grads []graph.Tensor) {
 		for i, w := range weights {
 			all := append([]graph.Option{graph.Named(w.Name() + "." + o.FullName())}, opts...)
-			in := graph.Insert[S](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, grads[i])
+			in := graph.Insert[int](g, 1, o, attrs, all...).Bind(weight, w).Bind(grad, grads[i])
 			for _, p := range passed {
 				in.BindArg(p.slot, p.values...)
 			}

@@ -12,8 +12,11 @@ import (
 
 // Resolver computes the types and shapes of an operator's slots: it starts with what the caller passes, and
 // the operator's rules fill in the rest. It keeps its first error; later calls do nothing. S is the
-// operator's slot type.
-type Resolver[S ~int] struct {
+// operator's slot type. Methods that take a slot are covers of those of its part that is not generic: the package of an operator would
+// compile all of them again.
+type Resolver[S ~int] struct{ resolver }
+
+type resolver struct {
 	op  *task.Operator
 	res *task.Resolution
 	err error
@@ -27,25 +30,35 @@ func Resolve[S ~int, A task.Attrs, D any](rules func(r *Resolver[S], a A, d *D))
 	return func(o *task.Operator, attrs task.Attrs, given task.Given) (*task.Resolution, error) {
 		a, ok := attrs.(A)
 		if !ok {
-			return nil, &op.Error{Operator: o.FullName(), Want: fmt.Sprintf("attributes of type %T", a), Got: fmt.Sprintf("%T", attrs)}
+			return nil, wrongAttrs(o, a, attrs)
 		}
 		d := new(D)
-		r := newResolver[S](o, given)
-		r.res.Dims = d
-		if r.err == nil {
+		r := new(Resolver[S])
+		if r.begin(o, given, d) {
 			rules(r, a, d)
 		}
-		if r.err != nil {
-			return nil, r.err
-		}
-		r.keepSmall()
-		return r.res, nil
+		return r.end()
 	}
 }
 
-// newResolver returns a resolver that has the inputs, whose number it checks.
-func newResolver[S ~int](o *task.Operator, given task.Given) *Resolver[S] {
-	r := &Resolver[S]{op: o, res: &task.Resolution{
+// wrongAttrs returns an error about attributes of another type.
+func wrongAttrs(o *task.Operator, want, got task.Attrs) error {
+	return &op.Error{Operator: o.FullName(), Want: fmt.Sprintf("attributes of type %T", want), Got: fmt.Sprintf("%T", got)}
+}
+
+// end returns the resolution, or the first error.
+func (r *resolver) end() (*task.Resolution, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	r.keepSmall()
+	return r.res, nil
+}
+
+// begin gives the resolver the inputs, whose number it checks, and the place of the dimensions. It reports whether the rules apply.
+func (r *resolver) begin(o *task.Operator, given task.Given, dims any) bool {
+	*r = resolver{op: o, res: &task.Resolution{
+		Dims:   dims,
 		Types:  make([]dtype.Type, len(o.Types)),
 		Inputs: given,
 		Slots:  make([][]task.Operand, len(o.Slots)),
@@ -62,7 +75,7 @@ func newResolver[S ~int](o *task.Operator, given task.Given) *Resolver[S] {
 	for i := range o.Slots {
 		s, ops := &o.Slots[i], given.Operands[i]
 		if n := given.Requested[i]; n != 0 || s.OnRequest {
-			r.checkRequest(S(i), n)
+			r.checkRequest(i, n)
 		}
 		if s.Role != task.RoleInput && !s.Provided {
 			continue
@@ -70,18 +83,18 @@ func newResolver[S ~int](o *task.Operator, given task.Given) *Resolver[S] {
 		r.res.Slots[i] = ops
 		switch {
 		case s.Variadic && (len(ops) < s.Min || len(ops) > s.Max):
-			r.fail(S(i), whole, arity(s), fmt.Sprint(len(ops)))
+			r.fail(i, whole, arity(s), fmt.Sprint(len(ops)))
 		case !s.Variadic && len(ops) == 0 && !s.Optional:
-			r.fail(S(i), 0, "a tensor", "none")
+			r.fail(i, 0, "a tensor", "none")
 		case !s.Variadic && len(ops) > 1:
-			r.fail(S(i), 0, "one tensor", fmt.Sprint(len(ops)))
+			r.fail(i, 0, "one tensor", fmt.Sprint(len(ops)))
 		}
 	}
-	return r
+	return r.err == nil
 }
 
 // checkRequest checks how many tensors of an output the caller asks for.
-func (r *Resolver[S]) checkRequest(slot S, n int) {
+func (r *resolver) checkRequest(slot, n int) {
 	s := &r.op.Slots[slot]
 	switch {
 	case !s.OnRequest:
@@ -113,7 +126,7 @@ const (
 )
 
 // fail keeps an error about tensor number i of a slot, unless there is one already.
-func (r *Resolver[S]) fail(slot S, i int, want, got string) {
+func (r *resolver) fail(slot, i int, want, got string) {
 	if r.err == nil {
 		e := &op.Error{Operator: r.op.FullName(), Want: want, Got: got}
 		if slot >= 0 {
@@ -132,7 +145,7 @@ func tensorName(s *task.Slot, i int) string {
 }
 
 // task returns the number of a task.
-func (r *Resolver[S]) task(id task.ID) int {
+func (r *resolver) task(id task.ID) int {
 	for t, s := range r.op.Signatures {
 		if s.ID == id {
 			return t
@@ -141,48 +154,39 @@ func (r *Resolver[S]) task(id task.ID) int {
 	panic(fmt.Sprintf("opimpl: operator %s has no task %v", r.op.FullName(), id)) // which a registry has checked
 }
 
-// Below bounds the values of an integer input, which lie in [0, bound).
-func (r *Resolver[S]) Below(slot S, bound int) {
+func (r *resolver) below(slot, bound int) {
 	if r.res.Bounds == nil {
 		r.res.Bounds = map[int]int{}
 	}
-	r.res.Bounds[int(slot)] = bound
+	r.res.Bounds[slot] = bound
 }
 
-// Has reports whether a slot has a tensor, or an argument a value.
-func (r *Resolver[S]) Has(slot S) bool { return r.Len(slot) > 0 }
+func (r *resolver) has(slot int) bool { return r.len(slot) > 0 }
 
-// Len returns how many tensors a slot has, or how many values the caller passes for an argument.
-func (r *Resolver[S]) Len(slot S) int {
+func (r *resolver) len(slot int) int {
 	if r.op.Slots[slot].Role == task.RoleArgument {
 		return r.res.Inputs.Values[slot]
 	}
 	return len(r.res.Slots[slot])
 }
 
-// Requested reports whether the caller requests an output.
-func (r *Resolver[S]) Requested(slot S) bool { return r.res.Inputs.Requested[slot] > 0 }
+func (r *resolver) requested(slot int) bool { return r.res.Inputs.Requested[slot] > 0 }
 
-// Asked returns how many tensors of a variadic output the caller asks for.
-func (r *Resolver[S]) Asked(slot S) int { return r.res.Inputs.Requested[slot] }
+func (r *resolver) asked(slot int) int { return r.res.Inputs.Requested[slot] }
 
-// Tensor returns the tensor of a slot, which may be absent.
-func (r *Resolver[S]) Tensor(slot S) Operand[S] { return Operand[S]{r, slot, 0} }
+func (r *resolver) tensor(slot int) Operand { return Operand{r, slot, 0} }
 
-// Each yields the tensors of a variadic slot and their numbers, until the first error.
-func (r *Resolver[S]) Each(slot S) iter.Seq2[int, Operand[S]] {
-	return func(yield func(int, Operand[S]) bool) {
+func (r *resolver) each(slot int) iter.Seq2[int, Operand] {
+	return func(yield func(int, Operand) bool) {
 		for i := range r.res.Slots[slot] {
-			if r.err != nil || !yield(i, Operand[S]{r, slot, i}) {
+			if r.err != nil || !yield(i, Operand{r, slot, i}) {
 				return
 			}
 		}
 	}
 }
 
-// BindType gives a dtype variable the element type that the given slots have in common, which must be one of
-// the variable's types. Absent slots do not count.
-func (r *Resolver[S]) BindType(name string, slots ...S) dtype.Type {
+func (r *resolver) bindType(name string, slots []int) dtype.Type {
 	tv, t := r.variable(name)
 	for _, s := range slots {
 		for i, o := range r.res.Slots[s] {
@@ -202,7 +206,7 @@ func (r *Resolver[S]) BindType(name string, slots ...S) dtype.Type {
 
 // TypeFrom gives a dtype variable, unless an input has bound it, the first of the candidates that is given,
 // that is, not dtype.Invalid. It must be one of the variable's types.
-func (r *Resolver[S]) TypeFrom(name string, candidates ...dtype.Type) dtype.Type {
+func (r *resolver) TypeFrom(name string, candidates ...dtype.Type) dtype.Type {
 	tv, bound := r.variable(name)
 	for _, t := range candidates {
 		switch {
@@ -220,7 +224,7 @@ func (r *Resolver[S]) TypeFrom(name string, candidates ...dtype.Type) dtype.Type
 }
 
 // variable returns a dtype variable and the place of its type.
-func (r *Resolver[S]) variable(name string) (*task.TypeVar, *dtype.Type) {
+func (r *resolver) variable(name string) (*task.TypeVar, *dtype.Type) {
 	for i := range r.op.Types {
 		if r.op.Types[i].Name == name {
 			return &r.op.Types[i], &r.res.Types[i]
@@ -230,7 +234,7 @@ func (r *Resolver[S]) variable(name string) (*task.TypeVar, *dtype.Type) {
 }
 
 // Type returns the type of a dtype variable, dtype.Invalid before it is bound.
-func (r *Resolver[S]) Type(name string) dtype.Type {
+func (r *resolver) Type(name string) dtype.Type {
 	_, t := r.variable(name)
 	return *t
 }
@@ -243,8 +247,7 @@ func TypeIf(given bool, t dtype.Type) dtype.Type {
 	return t
 }
 
-// FixedType requires that a slot's tensors have element type t.
-func (r *Resolver[S]) FixedType(slot S, t dtype.Type) {
+func (r *resolver) fixedType(slot int, t dtype.Type) {
 	for i, o := range r.res.Slots[slot] {
 		if o.Type != t {
 			r.fail(slot, i, "element type "+t.String(), o.Type.String())
@@ -253,7 +256,7 @@ func (r *Resolver[S]) FixedType(slot S, t dtype.Type) {
 }
 
 // Require fails with the spec's message, in which the values of what it names stand, unless ok.
-func (r *Resolver[S]) Require(ok bool, format string, values ...any) {
+func (r *resolver) Require(ok bool, format string, values ...any) {
 	if ok || r.err != nil {
 		return
 	}
@@ -271,9 +274,7 @@ func (r *Resolver[S]) Require(ok bool, format string, values ...any) {
 // maxTensors is how many tensors a slot has at most whose number an expression gives.
 const maxTensors = 1 << 16
 
-// Count returns n, the number of tensors that a variadic slot is to have, if that is possible, and otherwise
-// 0.
-func (r *Resolver[S]) Count(slot S, n int) int {
+func (r *resolver) count(slot, n int) int {
 	if n < 0 || n > maxTensors {
 		r.fail(slot, whole, fmt.Sprintf("0 to %d tensors", maxTensors), fmt.Sprint(n))
 		return 0
@@ -281,8 +282,7 @@ func (r *Resolver[S]) Count(slot S, n int) int {
 	return n
 }
 
-// Set gives a slot its tensor, or a variadic one its next. No extent may be negative.
-func (r *Resolver[S]) Set(slot S, t dtype.Type, dims ...int) {
+func (r *resolver) set(slot int, t dtype.Type, dims []int) {
 	i := len(r.res.Slots[slot])
 	for _, n := range dims {
 		if n < 0 {
@@ -298,16 +298,15 @@ func (r *Resolver[S]) Set(slot S, t dtype.Type, dims ...int) {
 	r.res.Slots[slot] = append(r.res.Slots[slot], o)
 }
 
-// Arg gives an argument from an expression its value.
-func (r *Resolver[S]) Arg(slot S, v any) {
+func (r *resolver) arg(slot int, v any) {
 	if r.res.Args == nil {
 		r.res.Args = map[int]any{}
 	}
-	r.res.Args[int(slot)] = v
+	r.res.Args[slot] = v
 }
 
 // Numbers gives constraint number i of a task the numbers of a list that has expressions.
-func (r *Resolver[S]) Numbers(id task.ID, i int, list string, numbers ...int) {
+func (r *resolver) Numbers(id task.ID, i int, list string, numbers ...int) {
 	if r.res.Numbers == nil {
 		r.res.Numbers = map[[2]int]map[string][]int{}
 	}
@@ -318,18 +317,17 @@ func (r *Resolver[S]) Numbers(id task.ID, i int, list string, numbers ...int) {
 	r.res.Numbers[at][list] = numbers
 }
 
-// Unused tells that a task does not take the tensors of a slot.
-func (r *Resolver[S]) Unused(id task.ID, slot S) {
+func (r *resolver) unused(id task.ID, slot int) {
 	unused := &r.res.Unused[r.task(id)]
 	if *unused == nil {
 		*unused = map[int]bool{}
 	}
-	(*unused)[int(slot)] = true
+	(*unused)[slot] = true
 }
 
 // Cost gives a task its floating-point operations, and the bytes that it moves if these are not those of the
 // tensors that it reads and writes.
-func (r *Resolver[S]) Cost(id task.ID, flops float64, bytes ...float64) {
+func (r *resolver) Cost(id task.ID, flops float64, bytes ...float64) {
 	c := task.Cost{Known: true, Flops: flops}
 	if len(bytes) > 0 {
 		c.Bytes = bytes[0]
@@ -337,15 +335,13 @@ func (r *Resolver[S]) Cost(id task.ID, flops float64, bytes ...float64) {
 	r.res.Costs[r.task(id)] = c
 }
 
-// Divide tells that tensors of a slot may be divided along axes lo to hi-1, which are the dimension dim of
-// the operator's shards.
-func (r *Resolver[S]) Divide(dim string, slot S, lo, hi int) {
+func (r *resolver) divide(dim string, slot int, lo, hi int) {
 	if len(r.res.Slots[slot]) == 0 || lo >= hi {
 		return
 	}
 	for k := range r.op.Shards {
 		if r.op.Shards[k].Dim == dim {
-			r.res.Shards[k] = append(r.res.Shards[k], task.ShardAxes{Slot: int(slot), Lo: lo, Hi: hi})
+			r.res.Shards[k] = append(r.res.Shards[k], task.ShardAxes{Slot: slot, Lo: lo, Hi: hi})
 		}
 	}
 }

@@ -18,20 +18,20 @@ const smallTask = 1 << 16
 
 // Work gives the only step of a task its extents, and usual grains: they cut as many dimensions, from the first on, as
 // make some sixteen tiles. They leave the last of several dimensions whole, as kernels are fastest along it. A small task stays whole.
-func (r *Resolver[S]) Work(id task.ID, over ...int) { r.setWork(id, "", 0, over) }
+func (r *resolver) Work(id task.ID, over ...int) { r.setWork(id, "", 0, over) }
 
 // WorkBy is Work with a grain for the first dimension.
-func (r *Resolver[S]) WorkBy(id task.ID, grain int, over ...int) { r.setWork(id, "", grain, over) }
+func (r *resolver) WorkBy(id task.ID, grain int, over ...int) { r.setWork(id, "", grain, over) }
 
 // Step is Work for a step of a task that has several.
-func (r *Resolver[S]) Step(id task.ID, name string, over ...int) { r.setWork(id, name, 0, over) }
+func (r *resolver) Step(id task.ID, name string, over ...int) { r.setWork(id, name, 0, over) }
 
 // StepBy is Step with a grain for the first dimension.
-func (r *Resolver[S]) StepBy(id task.ID, name string, grain int, over ...int) {
+func (r *resolver) StepBy(id task.ID, name string, grain int, over ...int) {
 	r.setWork(id, name, grain, over)
 }
 
-func (r *Resolver[S]) setWork(id task.ID, name string, grain int, over []int) {
+func (r *resolver) setWork(id task.ID, name string, grain int, over []int) {
 	left := usualTiles
 	usual := func(n int) op.Axis {
 		a := op.Axis{Over: max(n, 0), Grain: max(shape.CeilDiv(n, left), 1)}
@@ -55,7 +55,7 @@ func (r *Resolver[S]) setWork(id task.ID, name string, grain int, over []int) {
 }
 
 // keepSmall leaves the steps of small tasks whole, if they have usual grains.
-func (r *Resolver[S]) keepSmall() {
+func (r *resolver) keepSmall() {
 	elements := 0
 	for _, operands := range r.res.Slots {
 		for _, o := range operands {
@@ -73,7 +73,7 @@ func (r *Resolver[S]) keepSmall() {
 }
 
 // step returns the numbers of a task and of one of its steps.
-func (r *Resolver[S]) step(id task.ID, name string) [2]int {
+func (r *resolver) step(id task.ID, name string) [2]int {
 	t := r.task(id)
 	for i, s := range r.op.Signatures[t].Steps {
 		if s.Name == name {
@@ -84,7 +84,7 @@ func (r *Resolver[S]) step(id task.ID, name string) [2]int {
 }
 
 // Tiles gives the tiles of a step their extents.
-func (r *Resolver[S]) Tiles(id task.ID, step string, size ...int) {
+func (r *resolver) Tiles(id task.ID, step string, size ...int) {
 	if r.res.Cuts == nil {
 		r.res.Cuts = map[[2]int]*task.Tiles{}
 	}
@@ -94,8 +94,7 @@ func (r *Resolver[S]) Tiles(id task.ID, step string, size ...int) {
 	r.res.Cuts[r.step(id, step)] = &task.Tiles{Size: size, Footprints: make([]region.Footprint, len(r.op.Slots))}
 }
 
-// Footprint tells what an index of a step that has tiles touches of a slot's tensor.
-func (r *Resolver[S]) Footprint(id task.ID, step string, slot S, parts ...Part) {
+func (r *resolver) footprint(id task.ID, step string, slot int, parts []Part) {
 	var f region.Footprint
 	for _, p := range parts {
 		f = append(f, p...)

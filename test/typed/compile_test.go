@@ -99,10 +99,10 @@ var programs = []struct {
 	{"kernels", `var _ conv2d.Kernel[float32] = softmaxKernel[float32]{}`, "missing method BackwardFilter"},
 	{"kernels", `type k[T dtype.Float] struct{}; var _ softmax.Kernel[int32] = nil`, "int32 does not satisfy dtype.Float"},
 	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return softmaxKernel[float32]{} }; func (set) F64() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, ""},
-	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return softmaxKernel[float32]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (missing method F64)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return softmaxKernel[float32]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "Kernels (type set) does not satisfy interface{F32() softmax.Kernel[float32]; F64() softmax.Kernel[float64]} (missing method F64)"},
 	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return struct{}{} }`, "struct{} does not implement softmax.Kernel[float32] (missing method Backward)"},
 	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float32] { return softmaxKernel[float64]{} }`, "does not implement softmax.Kernel[float32] (wrong type for method Backward)"},
-	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func (set) F64() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "set does not implement softmax.Kernels (wrong type for method F32)"},
+	{"register", `type set struct{}; func (set) F32() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func (set) F64() softmax.Kernel[float64] { return softmaxKernel[float64]{} }; func f(r *task.Registry) error { return softmax.Register(r, op.CPU, set{}) }`, "Kernels (type set) does not satisfy interface{F32() softmax.Kernel[float32]; F64() softmax.Kernel[float64]} (wrong type for method F32)"},
 }
 
 // imports maps the package names that programs use to the folders of the packages.
