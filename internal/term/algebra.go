@@ -154,7 +154,8 @@ next:
 	return out
 }
 
-// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this package.
+// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this package. A real product or ratio in which a
+// part of n is 0 keeps it: there a formula says so itself, and 0 times a NaN is a NaN.
 func (n *Term) Map(f func(*Term) *Term) *Term {
 	if n == nil {
 		return nil
@@ -169,8 +170,14 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 	case Subtract:
 		return Difference(args[0], args[1])
 	case Multiply:
+		if n.Kind == Real && (guarded(n.Args[0]) || guarded(n.Args[1]) || n.Args[0].IsZero() || n.Args[1].IsZero()) {
+			return Arithmetic(Multiply, args[0], args[1])
+		}
 		return Product(args[0], args[1])
 	case Divide:
+		if guarded(n.Args[0]) || n.Args[0].IsZero() {
+			return Arithmetic(Divide, args[0], args[1])
+		}
 		return Ratio(args[0], args[1])
 	case Quotient, Modulo, Truncate:
 		return Arithmetic(n.Op, args[0], args[1])

@@ -153,6 +153,12 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 		}
 		formulas = append(formulas, fmt.Sprintf("s[n] = %s(%s: x[n', 0])", "sum", down))
 	}
+	for _, kind := range []string{"argmax", "argmin"} {
+		for _, over := range []string{"k: x[n, k]", "k: ceil(9 * x[n, k])", "k: x[n, k] * 0", "k if w[n, k] > 0.5: x[n, k]", "n', k: x[n', k] + w[n, 0]"} {
+			formulas = append(formulas, fmt.Sprintf("s[n] = %s(%s)", kind, over))
+		}
+		formulas = append(formulas, fmt.Sprintf("i[n, k] = %s(n': x[n', k])\ny[n, k] = i[n, k]", kind))
+	}
 	formulas = append(formulas,
 		"y[n, k] = argsort(k': x[n, k'])[k]", "y[n, k] = argsort(k': x[n, k'] descending)[k]", "y[n, k] = rank(k': x[n, k'])[k]",
 		"y[n, k] = rank(k': x[n, k'] descending)[k]", "s[n] = argsort(k: x[n, k])[0]", "s[n] = argsort(k: x[n, k] descending)[min(2, K - 1)]",
@@ -174,6 +180,34 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 					}
 					if size[0]*size[1] < 1000 {
 						compareLoops(t, text, typ, size[0], size[1])
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestLoopsOfSpecialValues compares what loops and the interpreter compute from equal numbers, infinities and NaN.
+func TestLoopsOfSpecialValues(t *testing.T) {
+	formulas := []string{
+		"y[n, k] = x[n, k] * 0 + w[n, k] * 0", "y[n, k] = 0 / x[n, k]", "s[n] = max(k: x[n, k] * 0)", "s[n] = sum(k: 0 * x[n, k])",
+		"y[n, k] = (w[n, k] > 0.5 ? w[n, k] : 0) * x[n, k]", "y[n, k] = x[n, k] * (w[n, k] > 0.5 ? 0 : 1)", "y[n, k] = (w[n, k] > 0.5 ? 1 : 0) / x[n, k]",
+		"y[n, k] = w[n, k] > 0.5 ? x[n, k] : 0", "s[n] = sum(k: (k == j[n] ? 1 : 0) * x[n, k])", "y[n, k] = x[n, k] - x[n, k]", "y[n, k] = x[n, k] / w[n, k]",
+		"y[n, k] = max(x[n, k], w[n, k]) + min(x[n, k], w[n, k])", "y[n, k] = x[n, k] < w[n, k] ? 1 : x[n, k] == w[n, k] ? 2 : 3",
+		"y[n, k] = x[n, k] != w[n, k] || x[n, k] >= 0.5 ? 1 : 0", "y[n, k] = abs(-x[n, k]) + sign(x[n, k]) + floor(x[n, k])", "y[n, k] = x[n, k]^2 + x[n, k]^-1 + x[n, k]^0.5",
+		"y[n, k] = exp(x[n, k]) + tanh(x[n, k]) + sigmoid(x[n, k])", "y[n, k] = log(x[n, k]) + sqrt(x[n, k])", "s[n] = sum(k: x[n, k])", "s[n] = prod(k: x[n, k])",
+		"s[n] = mean(k: x[n, k])", "s[n] = max(k: x[n, k]) + min(k: w[n, k])", "y[n, k] = logsumexp(k': x[n, k'])",
+	}
+	for _, size := range extentsOfTests {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range formulas {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := compareProgram(t, p, typ, size[1], true); err != nil {
+						t.Error(err)
 					}
 				})
 			}

@@ -390,19 +390,51 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 		uses = append(uses, mask)
 	}
 	at, step := k.value(f), f.factor(v)
-	z.emit(-1, func(s *state[T], n int) {
-		number := at(s)
-		for i, w := range s.regs[x][:n] {
-			if mask >= 0 && s.regs[mask][i] == 0 {
-				continue
+	better := func(s *state[T], w float64) bool { return !s.found || w > s.best || w != w && s.best == s.best }
+	if mask >= 0 {
+		z.emit(-1, func(s *state[T], n int) {
+			number := at(s)
+			for i, w := range s.regs[x][:n] {
+				if w := float64(w) * sign; s.regs[mask][i] != 0 && better(s, w) {
+					s.best, s.found, s.index = w, true, number+i*step
+				}
 			}
-			if w := float64(w) * sign; !s.found || w > s.best || w != w && s.best == s.best {
-				s.best, s.found, s.index = w, true, number+i*step
-			}
+		}, uses...)
+	} else {
+		into, last := simd.MaxInto[T], (*simd.Lanes[T]).Max
+		if sign < 0 {
+			into, last = simd.MinInto[T], (*simd.Lanes[T]).Min
 		}
-	}, uses...)
+		z.emit(-1, func(s *state[T], n int) {
+			lanes := &s.lanes[0]
+			lanes.Fill(T(math.Inf(int(-sign))))
+			into(lanes, s.regs[x][:n])
+			extreme := last(lanes)
+			if w := float64(extreme) * sign; better(s, w) {
+				s.best, s.found, s.index = w, true, at(s)+firstOfLanes(lanes, s.regs[x][:n], extreme)*step
+			}
+		}, uses...)
+	}
 	k.finish(&z.strip)
 	return &rowPass[T]{code: z.strip, last: func(*simd.Lanes[T]) T { return 0 }, both: plus}
+}
+
+// firstOfLanes returns where the first element is that equals v, or that is a NaN if v is one. Each lane holds an extreme of its elements, and one
+// at least is v.
+func firstOfLanes[T simd.Float](lanes *simd.Lanes[T], x []T, v T) int {
+	same := func(w T) bool { return w == v || w != w && v != v }
+	first := len(x)
+	for lane, w := range lanes {
+		if !same(w) {
+			continue
+		}
+		for i := lane; i < first; i += len(lanes) {
+			if same(x[i]) {
+				first = i
+			}
+		}
+	}
+	return first
 }
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {

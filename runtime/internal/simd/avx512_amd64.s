@@ -6631,6 +6631,57 @@ row:
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
 	VMOVAPS Z0, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+quickBlock:
+	VMOVUPS       (DI), Z9
+	VMAXPS        Z1, Z9, Z1
+	VADDPS        Z9, Z5, Z5
+	VMOVUPS       64(DI), Z9
+	VMAXPS        Z2, Z9, Z2
+	VADDPS        Z9, Z6, Z6
+	VMOVUPS       128(DI), Z9
+	VMAXPS        Z3, Z9, Z3
+	VADDPS        Z9, Z7, Z7
+	VMOVUPS       192(DI), Z9
+	VMAXPS        Z4, Z9, Z4
+	VADDPS        Z9, Z8, Z8
+	ADDQ          $+256, DI
+	DECQ          R8
+	JNE           quickBlock
+	VADDPS        Z5, Z7, Z5
+	VADDPS        Z6, Z8, Z6
+	VADDPS        Z5, Z6, Z5
+	VCMPPS        $0x03, Z5, Z5, K1
+	KORTESTW      K1, K1
+	JNE           slow
+	VMAXPS        Z3, Z1, Z1
+	VMAXPS        Z4, Z2, Z2
+	VMAXPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y10
+	VMAXPS        Z10, Z1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X11
+	VMAXPS        Z11, Z1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMAXPS        Z2, Z1, Z1
+	VPERMILPS     $0x01, Z1, Z2
+	VMAXPS        Z2, Z1, Z1
+	VXORPS        X2, X2, X2
+	VUCOMISS      X2, X1
+	JEQ           slow
+	VMOVSS        X1, (AX)
+	JMP           next
+
+slow:
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
 	MOVQ    CX, DI
 	MOVQ    BX, R8
 
@@ -6642,9 +6693,9 @@ block:
 	VMAXPS    Z5, Z1, Z7
 	VMAXPS    Z6, Z2, Z8
 	VMAXPS    Z1, Z5, Z9
-	VMAXPS    Z2, Z6, Z10
+	VMAXPS    Z2, Z6, Z12
 	VANDPS    Z9, Z7, Z7
-	VANDPS    Z10, Z8, Z8
+	VANDPS    Z12, Z8, Z8
 	VCMPPS    $0x03, Z5, Z1, K1
 	VCMPPS    $0x03, Z6, Z2, K2
 	VADDPS    Z5, Z1, Z1
@@ -6658,9 +6709,9 @@ block:
 	VMAXPS    Z5, Z3, Z7
 	VMAXPS    Z6, Z4, Z8
 	VMAXPS    Z3, Z5, Z9
-	VMAXPS    Z4, Z6, Z10
+	VMAXPS    Z4, Z6, Z12
 	VANDPS    Z9, Z7, Z7
-	VANDPS    Z10, Z8, Z8
+	VANDPS    Z12, Z8, Z8
 	VCMPPS    $0x03, Z5, Z3, K1
 	VCMPPS    $0x03, Z6, Z4, K2
 	VADDPS    Z5, Z3, Z3
@@ -6692,19 +6743,19 @@ gather:
 	VCMPPS        $0x03, Z2, Z1, K1
 	VADDPS        Z2, Z1, Z1
 	VBLENDMPS     Z1, Z3, K1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y11
+	VEXTRACTF64X4 $0x01, Z1, Y10
+	VMAXPS        Z10, Z1, Z2
+	VMAXPS        Z1, Z10, Z3
+	VANDPS        Z3, Z2, Z2
+	VCMPPS        $0x03, Z10, Z1, K1
+	VADDPS        Z10, Z1, Z1
+	VBLENDMPS     Z1, Z2, K1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X11
 	VMAXPS        Z11, Z1, Z2
 	VMAXPS        Z1, Z11, Z3
 	VANDPS        Z3, Z2, Z2
 	VCMPPS        $0x03, Z11, Z1, K1
 	VADDPS        Z11, Z1, Z1
-	VBLENDMPS     Z1, Z2, K1, Z1
-	VEXTRACTF32X4 $0x01, Z1, X12
-	VMAXPS        Z12, Z1, Z2
-	VMAXPS        Z1, Z12, Z3
-	VANDPS        Z3, Z2, Z2
-	VCMPPS        $0x03, Z12, Z1, K1
-	VADDPS        Z12, Z1, Z1
 	VBLENDMPS     Z1, Z2, K1, Z1
 	VPERMILPD     $0x01, Z1, Z2
 	VMAXPS        Z2, Z1, Z3
@@ -6721,10 +6772,12 @@ gather:
 	VADDPS        Z2, Z1, Z1
 	VBLENDMPS     Z1, Z3, K1, Z1
 	VMOVSS        X1, (AX)
-	ADDQ          $+4, AX
-	ADDQ          SI, CX
-	DECQ          DX
-	JMP           row
+
+next:
+	ADDQ $+4, AX
+	ADDQ SI, CX
+	DECQ DX
+	JMP  row
 
 end:
 	VZEROUPPER
@@ -6745,6 +6798,57 @@ TEXT ·minRows32AVX512(SB), NOSPLIT, $0-64
 row:
 	TESTQ   DX, DX
 	JEQ     end
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+quickBlock:
+	VMOVUPS       (DI), Z9
+	VMINPS        Z1, Z9, Z1
+	VADDPS        Z9, Z5, Z5
+	VMOVUPS       64(DI), Z9
+	VMINPS        Z2, Z9, Z2
+	VADDPS        Z9, Z6, Z6
+	VMOVUPS       128(DI), Z9
+	VMINPS        Z3, Z9, Z3
+	VADDPS        Z9, Z7, Z7
+	VMOVUPS       192(DI), Z9
+	VMINPS        Z4, Z9, Z4
+	VADDPS        Z9, Z8, Z8
+	ADDQ          $+256, DI
+	DECQ          R8
+	JNE           quickBlock
+	VADDPS        Z5, Z7, Z5
+	VADDPS        Z6, Z8, Z6
+	VADDPS        Z5, Z6, Z5
+	VCMPPS        $0x03, Z5, Z5, K1
+	KORTESTW      K1, K1
+	JNE           slow
+	VMINPS        Z3, Z1, Z1
+	VMINPS        Z4, Z2, Z2
+	VMINPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y10
+	VMINPS        Z10, Z1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X11
+	VMINPS        Z11, Z1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMINPS        Z2, Z1, Z1
+	VPERMILPS     $0x01, Z1, Z2
+	VMINPS        Z2, Z1, Z1
+	VXORPS        X2, X2, X2
+	VUCOMISS      X2, X1
+	JEQ           slow
+	VMOVSS        X1, (AX)
+	JMP           next
+
+slow:
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
@@ -6789,13 +6893,13 @@ gather:
 	VMINPS        Z2, Z1, Z3
 	VMINPS        Z1, Z2, Z1
 	VORPS         Z1, Z3, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y9
-	VMINPS        Z9, Z1, Z2
-	VMINPS        Z1, Z9, Z1
-	VORPS         Z1, Z2, Z1
-	VEXTRACTF32X4 $0x01, Z1, X10
+	VEXTRACTF64X4 $0x01, Z1, Y10
 	VMINPS        Z10, Z1, Z2
 	VMINPS        Z1, Z10, Z1
+	VORPS         Z1, Z2, Z1
+	VEXTRACTF32X4 $0x01, Z1, X11
+	VMINPS        Z11, Z1, Z2
+	VMINPS        Z1, Z11, Z1
 	VORPS         Z1, Z2, Z1
 	VPERMILPD     $0x01, Z1, Z2
 	VMINPS        Z2, Z1, Z3
@@ -6806,10 +6910,12 @@ gather:
 	VMINPS        Z1, Z2, Z1
 	VORPS         Z1, Z3, Z1
 	VMOVSS        X1, (AX)
-	ADDQ          $+4, AX
-	ADDQ          SI, CX
-	DECQ          DX
-	JMP           row
+
+next:
+	ADDQ $+4, AX
+	ADDQ SI, CX
+	DECQ DX
+	JMP  row
 
 end:
 	VZEROUPPER
@@ -15167,6 +15273,75 @@ row:
 	VMOVAPD Z0, Z6
 	VMOVAPD Z0, Z7
 	VMOVAPD Z0, Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	VXORPD  Z12, Z12, Z12
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+quickBlock:
+	VMOVUPD       (DI), Z13
+	VMAXPD        Z1, Z13, Z1
+	VADDPD        Z13, Z9, Z9
+	VMOVUPD       64(DI), Z13
+	VMAXPD        Z2, Z13, Z2
+	VADDPD        Z13, Z10, Z10
+	VMOVUPD       128(DI), Z13
+	VMAXPD        Z3, Z13, Z3
+	VADDPD        Z13, Z11, Z11
+	VMOVUPD       192(DI), Z13
+	VMAXPD        Z4, Z13, Z4
+	VADDPD        Z13, Z12, Z12
+	VMOVUPD       256(DI), Z13
+	VMAXPD        Z5, Z13, Z5
+	VADDPD        Z13, Z9, Z9
+	VMOVUPD       320(DI), Z13
+	VMAXPD        Z6, Z13, Z6
+	VADDPD        Z13, Z10, Z10
+	VMOVUPD       384(DI), Z13
+	VMAXPD        Z7, Z13, Z7
+	VADDPD        Z13, Z11, Z11
+	VMOVUPD       448(DI), Z13
+	VMAXPD        Z8, Z13, Z8
+	VADDPD        Z13, Z12, Z12
+	ADDQ          $+512, DI
+	DECQ          R8
+	JNE           quickBlock
+	VADDPD        Z9, Z11, Z9
+	VADDPD        Z10, Z12, Z10
+	VADDPD        Z9, Z10, Z9
+	VCMPPD        $0x03, Z9, Z9, K1
+	KORTESTW      K1, K1
+	JNE           slow
+	VMAXPD        Z5, Z1, Z1
+	VMAXPD        Z6, Z2, Z2
+	VMAXPD        Z7, Z3, Z3
+	VMAXPD        Z8, Z4, Z4
+	VMAXPD        Z3, Z1, Z1
+	VMAXPD        Z4, Z2, Z2
+	VMAXPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y14
+	VMAXPD        Z14, Z1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X15
+	VMAXPD        Z15, Z1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMAXPD        Z2, Z1, Z1
+	VXORPS        X2, X2, X2
+	VUCOMISD      X2, X1
+	JEQ           slow
+	VMOVSD        X1, (AX)
+	JMP           next
+
+slow:
+	VMOVAPD Z0, Z1
+	VMOVAPD Z0, Z2
+	VMOVAPD Z0, Z3
+	VMOVAPD Z0, Z4
+	VMOVAPD Z0, Z5
+	VMOVAPD Z0, Z6
+	VMOVAPD Z0, Z7
+	VMOVAPD Z0, Z8
 	MOVQ    CX, DI
 	MOVQ    BX, R8
 
@@ -15178,9 +15353,9 @@ block:
 	VMAXPD    Z9, Z1, Z11
 	VMAXPD    Z10, Z2, Z12
 	VMAXPD    Z1, Z9, Z13
-	VMAXPD    Z2, Z10, Z14
+	VMAXPD    Z2, Z10, Z16
 	VANDPD    Z13, Z11, Z11
-	VANDPD    Z14, Z12, Z12
+	VANDPD    Z16, Z12, Z12
 	VCMPPD    $0x03, Z9, Z1, K1
 	VCMPPD    $0x03, Z10, Z2, K2
 	VADDPD    Z9, Z1, Z1
@@ -15194,9 +15369,9 @@ block:
 	VMAXPD    Z9, Z3, Z11
 	VMAXPD    Z10, Z4, Z12
 	VMAXPD    Z3, Z9, Z13
-	VMAXPD    Z4, Z10, Z14
+	VMAXPD    Z4, Z10, Z16
 	VANDPD    Z13, Z11, Z11
-	VANDPD    Z14, Z12, Z12
+	VANDPD    Z16, Z12, Z12
 	VCMPPD    $0x03, Z9, Z3, K1
 	VCMPPD    $0x03, Z10, Z4, K2
 	VADDPD    Z9, Z3, Z3
@@ -15210,9 +15385,9 @@ block:
 	VMAXPD    Z9, Z5, Z11
 	VMAXPD    Z10, Z6, Z12
 	VMAXPD    Z5, Z9, Z13
-	VMAXPD    Z6, Z10, Z14
+	VMAXPD    Z6, Z10, Z16
 	VANDPD    Z13, Z11, Z11
-	VANDPD    Z14, Z12, Z12
+	VANDPD    Z16, Z12, Z12
 	VCMPPD    $0x03, Z9, Z5, K1
 	VCMPPD    $0x03, Z10, Z6, K2
 	VADDPD    Z9, Z5, Z5
@@ -15226,9 +15401,9 @@ block:
 	VMAXPD    Z9, Z7, Z11
 	VMAXPD    Z10, Z8, Z12
 	VMAXPD    Z7, Z9, Z13
-	VMAXPD    Z8, Z10, Z14
+	VMAXPD    Z8, Z10, Z16
 	VANDPD    Z13, Z11, Z11
-	VANDPD    Z14, Z12, Z12
+	VANDPD    Z16, Z12, Z12
 	VCMPPD    $0x03, Z9, Z7, K1
 	VCMPPD    $0x03, Z10, Z8, K2
 	VADDPD    Z9, Z7, Z7
@@ -15284,19 +15459,19 @@ gather:
 	VCMPPD        $0x03, Z2, Z1, K1
 	VADDPD        Z2, Z1, Z1
 	VBLENDMPD     Z1, Z3, K1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y15
+	VEXTRACTF64X4 $0x01, Z1, Y14
+	VMAXPD        Z14, Z1, Z2
+	VMAXPD        Z1, Z14, Z3
+	VANDPD        Z3, Z2, Z2
+	VCMPPD        $0x03, Z14, Z1, K1
+	VADDPD        Z14, Z1, Z1
+	VBLENDMPD     Z1, Z2, K1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X15
 	VMAXPD        Z15, Z1, Z2
 	VMAXPD        Z1, Z15, Z3
 	VANDPD        Z3, Z2, Z2
 	VCMPPD        $0x03, Z15, Z1, K1
 	VADDPD        Z15, Z1, Z1
-	VBLENDMPD     Z1, Z2, K1, Z1
-	VEXTRACTF32X4 $0x01, Z1, X16
-	VMAXPD        Z16, Z1, Z2
-	VMAXPD        Z1, Z16, Z3
-	VANDPD        Z3, Z2, Z2
-	VCMPPD        $0x03, Z16, Z1, K1
-	VADDPD        Z16, Z1, Z1
 	VBLENDMPD     Z1, Z2, K1, Z1
 	VPERMILPD     $0x01, Z1, Z2
 	VMAXPD        Z2, Z1, Z3
@@ -15306,10 +15481,12 @@ gather:
 	VADDPD        Z2, Z1, Z1
 	VBLENDMPD     Z1, Z3, K1, Z1
 	VMOVSD        X1, (AX)
-	ADDQ          $+8, AX
-	ADDQ          SI, CX
-	DECQ          DX
-	JMP           row
+
+next:
+	ADDQ $+8, AX
+	ADDQ SI, CX
+	DECQ DX
+	JMP  row
 
 end:
 	VZEROUPPER
@@ -15330,6 +15507,75 @@ TEXT ·minRows64AVX512(SB), NOSPLIT, $0-64
 row:
 	TESTQ   DX, DX
 	JEQ     end
+	VMOVAPD Z0, Z1
+	VMOVAPD Z0, Z2
+	VMOVAPD Z0, Z3
+	VMOVAPD Z0, Z4
+	VMOVAPD Z0, Z5
+	VMOVAPD Z0, Z6
+	VMOVAPD Z0, Z7
+	VMOVAPD Z0, Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	VXORPD  Z12, Z12, Z12
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+
+quickBlock:
+	VMOVUPD       (DI), Z13
+	VMINPD        Z1, Z13, Z1
+	VADDPD        Z13, Z9, Z9
+	VMOVUPD       64(DI), Z13
+	VMINPD        Z2, Z13, Z2
+	VADDPD        Z13, Z10, Z10
+	VMOVUPD       128(DI), Z13
+	VMINPD        Z3, Z13, Z3
+	VADDPD        Z13, Z11, Z11
+	VMOVUPD       192(DI), Z13
+	VMINPD        Z4, Z13, Z4
+	VADDPD        Z13, Z12, Z12
+	VMOVUPD       256(DI), Z13
+	VMINPD        Z5, Z13, Z5
+	VADDPD        Z13, Z9, Z9
+	VMOVUPD       320(DI), Z13
+	VMINPD        Z6, Z13, Z6
+	VADDPD        Z13, Z10, Z10
+	VMOVUPD       384(DI), Z13
+	VMINPD        Z7, Z13, Z7
+	VADDPD        Z13, Z11, Z11
+	VMOVUPD       448(DI), Z13
+	VMINPD        Z8, Z13, Z8
+	VADDPD        Z13, Z12, Z12
+	ADDQ          $+512, DI
+	DECQ          R8
+	JNE           quickBlock
+	VADDPD        Z9, Z11, Z9
+	VADDPD        Z10, Z12, Z10
+	VADDPD        Z9, Z10, Z9
+	VCMPPD        $0x03, Z9, Z9, K1
+	KORTESTW      K1, K1
+	JNE           slow
+	VMINPD        Z5, Z1, Z1
+	VMINPD        Z6, Z2, Z2
+	VMINPD        Z7, Z3, Z3
+	VMINPD        Z8, Z4, Z4
+	VMINPD        Z3, Z1, Z1
+	VMINPD        Z4, Z2, Z2
+	VMINPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y14
+	VMINPD        Z14, Z1, Z1
+	VEXTRACTF32X4 $0x01, Z1, X15
+	VMINPD        Z15, Z1, Z1
+	VPERMILPD     $0x01, Z1, Z2
+	VMINPD        Z2, Z1, Z1
+	VXORPS        X2, X2, X2
+	VUCOMISD      X2, X1
+	JEQ           slow
+	VMOVSD        X1, (AX)
+	JMP           next
+
+slow:
 	VMOVAPD Z0, Z1
 	VMOVAPD Z0, Z2
 	VMOVAPD Z0, Z3
@@ -15410,23 +15656,25 @@ gather:
 	VMINPD        Z2, Z1, Z3
 	VMINPD        Z1, Z2, Z1
 	VORPD         Z1, Z3, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y13
-	VMINPD        Z13, Z1, Z2
-	VMINPD        Z1, Z13, Z1
-	VORPD         Z1, Z2, Z1
-	VEXTRACTF32X4 $0x01, Z1, X14
+	VEXTRACTF64X4 $0x01, Z1, Y14
 	VMINPD        Z14, Z1, Z2
 	VMINPD        Z1, Z14, Z1
+	VORPD         Z1, Z2, Z1
+	VEXTRACTF32X4 $0x01, Z1, X15
+	VMINPD        Z15, Z1, Z2
+	VMINPD        Z1, Z15, Z1
 	VORPD         Z1, Z2, Z1
 	VPERMILPD     $0x01, Z1, Z2
 	VMINPD        Z2, Z1, Z3
 	VMINPD        Z1, Z2, Z1
 	VORPD         Z1, Z3, Z1
 	VMOVSD        X1, (AX)
-	ADDQ          $+8, AX
-	ADDQ          SI, CX
-	DECQ          DX
-	JMP           row
+
+next:
+	ADDQ $+8, AX
+	ADDQ SI, CX
+	DECQ DX
+	JMP  row
 
 end:
 	VZEROUPPER

@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -159,5 +160,48 @@ func sumsAt[T Float](t *testing.T, name string) {
 			at[0] = c.place
 			SumAt(make([]T, c.n), x, at, c.rows)
 		}()
+	}
+}
+
+// TestExtremeRows folds rows that have a NaN in one place only, zeros of both signs, or infinities.
+func TestExtremeRows(t *testing.T) {
+	each(func(name string) { extremes[float32](t, name); extremes[float64](t, name) })
+}
+
+func extremes[T Float](t *testing.T, name string) {
+	const rows, apart = 6, 200
+	r, negative := rand.New(rand.NewPCG(5, 6)), math.Copysign(0, -1)
+	for _, n := range []int{64, 192} {
+		for place := range n {
+			x := make([]T, rows*apart)
+			for i := range x {
+				x[i] = T(r.NormFloat64())
+			}
+			row := func(i int) []T { return x[i*apart:][:n] }
+			row(1)[place] = T(math.NaN())
+			for j := range n {
+				row(2)[j], row(3)[j] = T(negative), T(math.Abs(float64(row(3)[j])))
+			}
+			row(2)[place], row(3)[place] = 0, T(negative)
+			row(4)[place], row(4)[(place+1)%n] = T(math.Inf(1)), T(math.Inf(-1))
+			for j := range n {
+				row(5)[j] = T(negative)
+			}
+			greatest, least, wantGreatest, wantLeast := make([]T, rows), make([]T, rows), make([]T, rows), make([]T, rows)
+			MaxRows(greatest, x, n, apart)
+			MinRows(least, x, n, apart)
+			for i := range rows {
+				wantGreatest[i], wantLeast[i] = row(i)[0], row(i)[0]
+				for _, v := range row(i) {
+					wantGreatest[i], wantLeast[i] = max(wantGreatest[i], v), min(wantLeast[i], v)
+				}
+			}
+			if i := first(greatest, wantGreatest); i >= 0 {
+				t.Fatalf("%s, %T: row %d of %d elements, place %d: want %v, got %v", name, x, i, n, place, wantGreatest[i], greatest[i])
+			}
+			if i := first(least, wantLeast); i >= 0 {
+				t.Fatalf("%s, %T: row %d of %d elements, place %d: want %v, got %v", name, x, i, n, place, wantLeast[i], least[i])
+			}
+		}
 	}
 }
