@@ -49,7 +49,7 @@ func TestLine(t *testing.T) {
 		{"generated/linear/tasks.go", "return b.K.BackwardWeight(", []string{": backwardWeightBody.Run\n", ": backward.steps.weight.over = "}},
 		{"generated/activation/enum.go", "func (v Activation) String", []string{": Activation.String\n", "specs/activation.toml:"}},
 		{"specs/softmax.toml", "output = {", []string{"specs/softmax.toml:", ": SlotOutput\n", ": Forward.Output\n", ": BackwardTensors.GradOutput\n"}},
-		{"specs/softmax.toml", "name     = ", []string{": Kernels.F64\n", ": Operator\n", ": Apply\n"}},
+		{"specs/softmax.toml", "name     = ", []string{": Register\n", ": withKernel\n", ": Operator\n", ": Apply\n"}},
 	} {
 		got, err := line(t, root, c.file, find(t, c.file, c.text))
 		if err != nil {
