@@ -17,22 +17,14 @@ func TestCopies(t *testing.T) {
 		inPlace bool // whether the copy goes to the memory of what is summed
 		want    int  // how many statements remain
 	}{{"copied", false, 1, false, 1}, {"given", true, 1, false, 2}, {"twice", false, 2, false, 3}, {"in place", false, 1, true, 2}} {
-		shape := []*term.Term{term.Number(4)}
-		local := func(name string) *program.Local {
-			return &program.Local{Name: name, Shape: shape, Kind: term.Real, Slot: -1, Old: -1}
-		}
-		p := &program.Program{Tensors: []*program.Local{local("x"), local("sums"), local("y"), local("z")}}
-		of := func(tensor int, v *term.Variable) *term.Read {
-			return &term.Read{Tensor: tensor, Count: 1, Idx: []*term.Term{v.Term()}, Ext: shape}
-		}
-		element := func(r *term.Read) *term.Term { return &term.Term{Op: term.Element, Kind: term.Real, Read: r} }
+		p := &program.Program{Tensors: []*program.Local{reals("x", 4), reals("sums", 4), reals("y", 4), reals("z", 4)}}
+		of := func(tensor int, v *term.Variable) *term.Read { return readOf(p, tensor, v.Term()) }
 		n, m := index("n", 4), index("m", 4)
-		product := &term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{element(of(0, n)), element(of(0, m))}}
-		sum := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "sum", Vars: []*term.Variable{m}, Part: -1, Body: product}}
+		sum := reduction("sum", timesOf(elementOf(of(0, n)), elementOf(of(0, m))), m)
 		statements := []*program.Statement{{Target: 1, Left: of(1, n), Vars: []*term.Variable{n}, Value: sum}}
 		for i := range c.users {
 			k := index("k", 4)
-			statements = append(statements, &program.Statement{Target: 2 + i, Left: of(2+i, k), Vars: []*term.Variable{k}, Value: element(of(1, k))})
+			statements = append(statements, &program.Statement{Target: 2 + i, Left: of(2+i, k), Vars: []*term.Variable{k}, Value: elementOf(of(1, k))})
 		}
 		tensors := []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1, Local: !c.own}, {Type: dtype.F32, Memory: 2}, {Type: dtype.F32, Memory: 3}}
 		if c.inPlace {

@@ -63,11 +63,6 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// index returns an index of n values.
-func index(name string, n int) *term.Variable {
-	return &term.Variable{Name: name, Lo: term.Number(0), Hi: term.Number(n)}
-}
-
 // TestPieces cuts a statement where a condition on an index changes: each piece has one of the two values.
 func TestPieces(t *testing.T) {
 	v := index("i", 10)
@@ -108,7 +103,7 @@ func TestFewDigits(t *testing.T) {
 	left := &term.Read{Tensor: 0, Count: 1, Idx: []*term.Term{n.Term(), v.Term()}, Ext: []*term.Term{n.Hi, v.Hi}}
 	for d, want := range map[int]int{2: 2, 12: 2} {
 		from := &term.Read{Tensor: 1, Count: 1, Idx: []*term.Term{n.Term(), term.Arithmetic(term.Quotient, v.Term(), term.Number(d))}, Ext: left.Ext}
-		s := &statement{left: left, vars: []*term.Variable{n, v}, value: &term.Term{Op: term.Element, Kind: term.Real, Read: from}}
+		s := &statement{left: left, vars: []*term.Variable{n, v}, value: elementOf(from)}
 		if got := len(digits(s).vars); got != want {
 			t.Errorf("divided by %d: want %d indices, got %d", d, want, got)
 		}
@@ -140,25 +135,17 @@ func TestAddDigits(t *testing.T) {
 // TestGroups checks which statements share loops: a mean of rows and what subtracts it do, but not what reads other rows.
 func TestGroups(t *testing.T) {
 	rows, cols := 8, 16
-	matrix := []*term.Term{term.Number(rows), term.Number(cols)}
-	local := func(name string, shape ...*term.Term) *program.Local {
-		return &program.Local{Name: name, Shape: shape, Kind: term.Real, Slot: -1, Old: -1}
-	}
-	p := &program.Program{Tensors: []*program.Local{local("x", matrix...), local("m", matrix[0]), local("y", matrix...), local("z", matrix...)}}
-	read := func(tensor int, idx ...*term.Term) *term.Read {
-		return &term.Read{Tensor: tensor, Count: 1, Idx: idx, Ext: p.Tensors[tensor].Shape}
-	}
-	element := func(r *term.Read) *term.Term { return &term.Term{Op: term.Element, Kind: term.Real, Read: r} }
+	p := &program.Program{Tensors: []*program.Local{reals("x", rows, cols), reals("m", rows), reals("y", rows, cols), reals("z", rows, cols)}}
+	read := func(tensor int, idx ...*term.Term) *term.Read { return readOf(p, tensor, idx...) }
 	n, k, j := index("n", rows), index("k", cols), index("j", cols)
-	mean := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "mean", Vars: []*term.Variable{j},
-		Body: element(read(0, n.Term(), j.Term())), Part: -1}}
+	mean := reduction("mean", elementOf(read(0, n.Term(), j.Term())), j)
 	n2, k2 := index("n", rows), index("k", cols)
 	statements := []*program.Statement{
 		{Target: 1, Left: read(1, n.Term()), Vars: []*term.Variable{n}, Value: mean},
 		{Target: 2, Left: read(2, n2.Term(), k.Term()), Vars: []*term.Variable{n2, k},
-			Value: term.Difference(element(read(0, n2.Term(), k.Term())), element(read(1, n2.Term())))},
+			Value: term.Difference(elementOf(read(0, n2.Term(), k.Term())), elementOf(read(1, n2.Term())))},
 		{Target: 3, Left: read(3, n2.Term(), k2.Term()), Vars: []*term.Variable{n2, k2},
-			Value: element(read(2, term.Difference(term.Number(rows-1), n2.Term()), k2.Term()))},
+			Value: elementOf(read(2, term.Difference(term.Number(rows-1), n2.Term()), k2.Term()))},
 	}
 	tensors := make([]Tensor, 4)
 	for i := range tensors {

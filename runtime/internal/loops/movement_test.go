@@ -62,18 +62,10 @@ func TestMovements(t *testing.T) {
 }
 
 func (c *moveCase) run(t *testing.T, rows, cols int) {
-	local := func(name string, n, k int) *program.Local {
-		return &program.Local{Name: name, Shape: []*term.Term{term.Number(n), term.Number(k)}, Kind: term.Real, Slot: -1, Old: -1}
-	}
-	p := &program.Program{Tensors: []*program.Local{local("x", c.shape[0], c.shape[1]), local("y", rows, cols)}}
-	read := func(tensor int, idx ...*term.Term) *term.Read {
-		return &term.Read{Tensor: tensor, Count: 1, Idx: idx, Ext: p.Tensors[tensor].Shape}
-	}
-	element := func(idx ...*term.Term) *term.Term {
-		return &term.Term{Op: term.Element, Kind: term.Real, Read: read(0, idx...)}
-	}
+	p := &program.Program{Tensors: []*program.Local{reals("x", c.shape[0], c.shape[1]), reals("y", rows, cols)}}
+	x0 := func(idx ...*term.Term) *term.Term { return elementOf(readOf(p, 0, idx...)) }
 	n, k := index("n", rows), index("k", cols)
-	s := []*program.Statement{{Target: 1, Left: read(1, n.Term(), k.Term()), Vars: []*term.Variable{n, k}, Value: c.value(element, n.Term(), k.Term())}}
+	s := []*program.Statement{{Target: 1, Left: readOf(p, 1, n.Term(), k.Term()), Vars: []*term.Variable{n, k}, Value: c.value(x0, n.Term(), k.Term())}}
 	out, err := Compile(p, s, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -111,15 +103,9 @@ func TestPast(t *testing.T) {
 		parts int
 		want  bool
 	}{{1024, 1, false}, {3 << 10, 1, true}, {3 << 10, 12, true}, {3 << 10, 16, false}} {
-		local := func(name string) *program.Local {
-			return &program.Local{Name: name, Shape: []*term.Term{term.Number(c.rows << 10)}, Kind: term.Real, Slot: -1, Old: -1}
-		}
-		p := &program.Program{Tensors: []*program.Local{local("x"), local("y")}}
+		p := &program.Program{Tensors: []*program.Local{reals("x", c.rows<<10), reals("y", c.rows<<10)}}
 		n := index("n", c.rows<<10)
-		of := func(tensor int) *term.Read {
-			return &term.Read{Tensor: tensor, Count: 1, Idx: []*term.Term{n.Term()}, Ext: p.Tensors[tensor].Shape}
-		}
-		s := []*program.Statement{{Target: 1, Left: of(1), Vars: []*term.Variable{n}, Value: &term.Term{Op: term.Element, Kind: term.Real, Read: of(0)}}}
+		s := []*program.Statement{{Target: 1, Left: readOf(p, 1, n.Term()), Vars: []*term.Variable{n}, Value: elementOf(readOf(p, 0, n.Term()))}}
 		out, err := Compile(p, s, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -54,9 +54,6 @@ func TestRowLoop(t *testing.T) {
 		return
 	}
 	const tensorX, tensorMean, tensorScale, tensorWeight, tensorY = 0, 1, 2, 3, 4
-	reals := func(op term.Op, args ...*term.Term) *term.Term {
-		return &term.Term{Op: op, Kind: term.Real, Args: args}
-	}
 	for _, c := range []struct {
 		name    string
 		results string // the indices of the results
@@ -65,47 +62,47 @@ func TestRowLoop(t *testing.T) {
 		inPlace bool
 	}{
 		{name: "values", results: "ark", body: func(x, mean, scale, weight *term.Term) *term.Term {
-			return term.Sum(reals(term.Multiply, term.Difference(x, mean), scale), weight)
+			return term.Sum(timesOf(term.Difference(x, mean), scale), weight)
 		}},
 		{name: "in place", results: "ark", inPlace: true, body: func(x, mean, scale, weight *term.Term) *term.Term {
-			return reals(term.Multiply, term.Difference(x, mean), reals(term.Multiply, scale, weight))
+			return timesOf(term.Difference(x, mean), timesOf(scale, weight))
 		}},
 		{name: "numbers", results: "ark", body: func(x, mean, scale, _ *term.Term) *term.Term {
-			return term.Sum(reals(term.Multiply, x, reals(term.Multiply, mean, scale)), scale)
+			return term.Sum(timesOf(x, timesOf(mean, scale)), scale)
 		}},
 		{name: "sums of rows", results: "ar", kind: "sum", body: func(x, _, _, weight *term.Term) *term.Term {
-			return reals(term.Multiply, x, weight)
+			return timesOf(x, weight)
 		}},
 		{name: "sums of rows with numbers", results: "ar", kind: "sum", body: func(x, mean, scale, _ *term.Term) *term.Term {
-			return reals(term.Multiply, term.Difference(x, mean), reals(term.Multiply, x, scale))
+			return timesOf(term.Difference(x, mean), timesOf(x, scale))
 		}},
 		{name: "sums of matrices", results: "a", kind: "sum", body: func(x, mean, _, weight *term.Term) *term.Term {
-			return reals(term.Multiply, term.Difference(x, mean), weight)
+			return timesOf(term.Difference(x, mean), weight)
 		}},
 		{name: "sums of columns", results: "k", kind: "sum", body: func(x, mean, scale, _ *term.Term) *term.Term {
-			return reals(term.Multiply, term.Difference(x, mean), scale)
+			return timesOf(term.Difference(x, mean), scale)
 		}},
 		{name: "columns of each matrix", results: "ak", kind: "sum", body: func(x, mean, scale, weight *term.Term) *term.Term {
-			return reals(term.Multiply, term.Difference(x, mean), reals(term.Multiply, weight, scale))
+			return timesOf(term.Difference(x, mean), timesOf(weight, scale))
 		}},
 	} {
 		for _, shape := range [][3]int{{1, 5, 64}, {3, 7, 33}, {2, 130, 100}, {2, jit.MostRows + 1, 256}, {1, 300, 1024}} {
 			a, r, k := index("a", shape[0]), index("r", shape[1]), index("k", shape[2])
 			of := map[byte]*term.Variable{'a': a, 'r': r, 'k': k}
 			local := func(name, indices string) *program.Local {
-				l := &program.Local{Name: name, Kind: term.Real, Slot: -1, Old: -1}
+				var extents []int
 				for _, i := range []byte(indices) {
-					l.Shape = append(l.Shape, of[i].Hi)
+					extents = append(extents, extent(of[i]))
 				}
-				return l
+				return reals(name, extents...)
 			}
 			p := &program.Program{Tensors: []*program.Local{local("x", "ark"), local("m", "ar"), local("d", "ar"), local("w", "k"), local("y", c.results)}}
 			read := func(tensor int, indices string) *term.Term {
-				n := &term.Term{Op: term.Element, Kind: term.Real, Read: &term.Read{Tensor: tensor, Count: 1, Ext: p.Tensors[tensor].Shape}}
+				var idx []*term.Term
 				for _, i := range []byte(indices) {
-					n.Read.Idx = append(n.Read.Idx, of[i].Term())
+					idx = append(idx, of[i].Term())
 				}
-				return n
+				return elementOf(readOf(p, tensor, idx...))
 			}
 			value := c.body(read(tensorX, "ark"), read(tensorMean, "ar"), read(tensorScale, "ar"), read(tensorWeight, "k"))
 			s := &program.Statement{Target: tensorY, Left: read(tensorY, c.results).Read, Value: value}
@@ -118,7 +115,7 @@ func TestRowLoop(t *testing.T) {
 				}
 			}
 			if c.kind != "" {
-				s.Value = &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: c.kind, Vars: over, Part: -1, Body: value}}
+				s.Value = reduction(c.kind, value, over...)
 			}
 			to := 4
 			if c.inPlace {

@@ -24,14 +24,7 @@ type sumCase struct {
 // compile compiles the reduction, and returns the code, its memory and the number of results.
 func (c *sumCase) compile(t *testing.T) (out *code[float32], memory [][]byte, n int) {
 	t.Helper()
-	local := func(name string, shape []int) *program.Local {
-		l := &program.Local{Name: name, Kind: term.Real, Slot: -1, Old: -1}
-		for _, d := range shape {
-			l.Shape = append(l.Shape, term.Number(d))
-		}
-		return l
-	}
-	p := &program.Program{Tensors: []*program.Local{local("x", c.shape), local("y", c.results)}}
+	p := &program.Program{Tensors: []*program.Local{reals("x", c.shape...), reals("y", c.results...)}}
 	vars := func(extents []int) (vars []*term.Variable, terms []*term.Term) {
 		for i, d := range extents {
 			v := index(fmt.Sprint("i", i), d)
@@ -41,14 +34,11 @@ func (c *sumCase) compile(t *testing.T) (out *code[float32], memory [][]byte, n 
 	}
 	of, ofTerms := vars(c.results)
 	over, overTerms := vars(c.reduced)
-	left := &term.Read{Tensor: 1, Count: 1, Idx: ofTerms, Ext: p.Tensors[1].Shape}
-	x := &term.Read{Tensor: 0, Count: 1, Idx: c.at(ofTerms, overTerms), Ext: p.Tensors[0].Shape}
-	body := &term.Term{Op: term.Element, Kind: term.Real, Read: x}
+	body := elementOf(readOf(p, 0, c.at(ofTerms, overTerms)...))
 	if c.square {
-		body = &term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{body, body}}
+		body = timesOf(body, body)
 	}
-	value := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: c.kind, Vars: over, Part: -1, Body: body}}
-	made, err := Compile(p, []*program.Statement{{Target: 1, Left: left, Vars: of, Value: value}},
+	made, err := Compile(p, []*program.Statement{{Target: 1, Left: readOf(p, 1, ofTerms...), Vars: of, Value: reduction(c.kind, body, over...)}},
 		[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -220,29 +210,20 @@ func TestShortRows(t *testing.T) {
 		for _, cols := range []int{2, 7, 64, 128, 129, -7, -64} { // negative: x is transposed
 			crossed := cols < 0
 			cols = max(cols, -cols)
-			local := func(name string, shape ...int) *program.Local {
-				l := &program.Local{Name: name, Kind: term.Real, Slot: -1, Old: -1}
-				for _, d := range shape {
-					l.Shape = append(l.Shape, term.Number(d))
-				}
-				return l
-			}
-			p := &program.Program{Tensors: []*program.Local{local("x", outer, rows, cols), local("y", outer, rows, cols), local("m", outer, cols), local("b", cols)}}
+			p := &program.Program{Tensors: []*program.Local{reals("x", outer, rows, cols), reals("y", outer, rows, cols), reals("m", outer, cols), reals("b", cols)}}
 			a, r, k := index("a", outer), index("r", rows), index("k", cols)
 			read := func(tensor int, idx ...*term.Term) *term.Term {
-				return &term.Term{Op: term.Element, Kind: term.Real, Read: &term.Read{Tensor: tensor, Count: 1, Idx: idx, Ext: p.Tensors[tensor].Shape}}
+				return elementOf(readOf(p, tensor, idx...))
 			}
 			readX := func(a, r, k *term.Variable) *term.Term { return read(0, a.Term(), r.Term(), k.Term()) }
 			if crossed {
-				p.Tensors[0] = local("x", outer, cols, rows)
+				p.Tensors[0] = reals("x", outer, cols, rows)
 				readX = func(a, r, k *term.Variable) *term.Term { return read(0, a.Term(), k.Term(), r.Term()) }
 			}
-			value := term.Sum(&term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{readX(a, r, k), read(2, a.Term(), k.Term())}},
-				read(3, k.Term()))
+			value := term.Sum(timesOf(readX(a, r, k), read(2, a.Term(), k.Term())), read(3, k.Term()))
 			s := &program.Statement{Target: 1, Left: read(1, a.Term(), r.Term(), k.Term()).Read, Vars: []*term.Variable{a, r, k}, Value: value}
 			a, r, k = index("a", outer), index("r", rows), index("k", cols)
-			most := &program.Statement{Target: 2, Left: read(2, a.Term(), k.Term()).Read, Vars: []*term.Variable{a, k}, Value: &term.Term{Op: term.Reduce, Kind: term.Real,
-				Reduction: &term.Reduction{Kind: "max", Vars: []*term.Variable{r}, Part: -1, Body: readX(a, r, k)}}}
+			most := &program.Statement{Target: 2, Left: read(2, a.Term(), k.Term()).Read, Vars: []*term.Variable{a, k}, Value: reduction("max", readX(a, r, k), r)}
 			out, err := Compile(p, []*program.Statement{most, s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F64, Memory: 2},
 				{Type: dtype.F32, Memory: 3}}, Options{})
 			if err != nil {
