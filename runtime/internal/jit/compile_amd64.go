@@ -166,7 +166,7 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	c.put(0x31, 0xc0) // xor eax, eax
 	count := 0
 	for i := range c.nodes {
-		if c.live[i] {
+		if op := c.nodes[i].op; c.live[i] && op != opConstant && op != opScalar { // most constants and arguments are operands in memory
 			count++
 		}
 	}

@@ -13,7 +13,7 @@ type elementary[T Float] struct {
 	magic, expLow, expHigh, expm1Low, log2e, ln2High, ln2Low T
 	twoByPi                                                  T
 	halfPi                                                   [4]T
-	exps, logs, sins, coss, phis, centers                    []T
+	exps, logs, sins, coss, phis, bells                      []T
 }
 
 // elementaryOf returns the functions for the constants of T.
@@ -27,7 +27,7 @@ func elementaryOf[T Float]() *elementary[T] {
 		magic:     T(c.Magic), expLow: T(c.ExpLow), expHigh: T(c.ExpHigh), expm1Low: T(c.Expm1Low), log2e: T(c.Log2E),
 		ln2High: T(c.Ln2High), ln2Low: T(c.Ln2Low), twoByPi: T(c.TwoByPi),
 		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos),
-		phis: numbers[T](c.Phi), centers: numbers[T](c.Center),
+		phis: numbers[T](c.Phi), bells: numbers[T](c.Density),
 	}
 	for i, v := range c.HalfPi {
 		e.halfPi[i] = T(v)
@@ -147,11 +147,11 @@ func (c *elementary[T]) sigmoid(x T) T {
 // bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
 // t >= 0. The square of t is not rounded.
 func (c *elementary[T]) bell(t T) (n, y, rest T) {
-	half := T(t * -0.5)
-	square := T(half * t)
-	n, e := c.reduceDifference(square, fma(-half, t, square))
+	square := T(t * t)
+	n = fma(square, c.log2e*-0.5, c.magic) - c.magic
+	r := fma(n, 2*c.ln2High, square) - fma(-n, 2*c.ln2Low, fma(-t, t, square))
 	top := T(c.DensityTop)
-	e = fma(e, top, T(c.DensityRest))
+	e := fma(T(r*r), chain(c.bells, r), fma(r, top*-0.5, T(c.DensityRest)))
 	y = e + top
 	return n, y, e - (y - top)
 }
@@ -170,19 +170,16 @@ func (c *elementary[T]) phi(x T) T {
 	if t > T(c.PhiHigh) {
 		t = T(c.PhiHigh)
 	}
-	pole := T(c.PhiPole)
-	d := chain(c.phis, (t-pole)/(t+pole))
-	sum := t + d
-	lost := d - (sum - t)
+	u := (t - T(c.PhiZero)) / (t + T(c.PhiPole))
+	factor, start := chain(c.phis[1:], u), t+c.phis[0]
+	sum := fma(factor, u, start)
+	lost := fma(factor, u, start-sum) - (start - t - c.phis[0] - T(c.PhiRest))
 	n, y, rest := c.bell(t)
 	tail := y / sum
 	// What was lost in sum and y changes tail by about the last place.
 	tail = fma(fma(-tail, lost, rest), c.fromBits(c.Inverse-c.bits(sum)), tail)
 	tail = c.scale(tail, n)
-	switch {
-	case t < T(c.PhiCenter):
-		return c.center(x)
-	case x > 0:
+	if x > 0 {
 		return 1 - tail
 	}
 	return tail
@@ -204,12 +201,6 @@ func (c *elementary[T]) log(x T) T {
 		return y
 	}
 	return x
-}
-
-// center returns the distribution function near 0.
-func (c *elementary[T]) center(x T) T {
-	square := T(x * x)
-	return fma(T(square*x), chain(c.centers, square), fma(x, T(c.DensityTop), 0.5))
 }
 
 // split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and

@@ -38,22 +38,20 @@ type Constants struct {
 	// TanhHigh is where tanh becomes 1.
 	TanhHigh float64
 
-	// DensityTop + Center * x^2 approximates (P(X < x) - 1/2)/x, where Center is a polynomial in x^2, for a standard normal variable X and
-	// |x| < PhiCenter.
-	PhiCenter float64
-	Center    []float64
 	// PhiHigh is where the distribution function of -t becomes 0.
 	PhiHigh float64
 	// HighBits masks the higher half of a number's bits, so that its square is exact.
 	HighBits uint64
-	// P(X > t) is e^(-t^2/2)/sqrt(2*pi)/(t + d), where d falls from 0.8 to 0 as t grows from 0. Phi approximates
-	// d, where k is PhiPole, in powers of u = (t - k)/(t + k), for t from PhiCenter to PhiHigh.
-	PhiPole float64
-	Phi     []float64
+	// For a standard normal variable X, P(X > t) is e^(-t^2/2)/sqrt(2*pi)/(t + d), where d falls from 0.8 to 0 as t grows from 0. PhiRest + Phi approximates
+	// d, where k is PhiPole and a is PhiZero, in powers of u = (t - a)/(t + k), for t up to PhiHigh. PhiRest is what is left of d where u is 0.
+	PhiZero, PhiPole, PhiRest float64
+	Phi                       []float64
 	// Inverse less the bits of a positive number gives those of its inverse, within an eighth.
 	Inverse uint64
 	// DensityHigh is where the density of the normal distribution becomes 0. DensityTop + DensityRest is that at 0.
 	DensityHigh, DensityTop, DensityRest float64
+	// Density approximates (e^(-r/2) - 1 + r/2)/r^2 times the density at 0, for |r| <= log(2).
+	Density []float64
 }
 
 // Single holds the constants for float32.
@@ -72,15 +70,16 @@ var Single = Constants{
 
 	TanhHigh: 10,
 
-	PhiCenter: 1,
-	Center:    []float64{-0x1.105862p-4, 0x1.46d558p-7, -0x1.376ebp-10, 0x1.e26df8p-14, -0x1.1229b8p-17},
-	PhiHigh:   14.5, HighBits: 0xfffff000, PhiPole: 2.5,
+	PhiHigh: 14.5, HighBits: 0xfffff000, PhiZero: 0, PhiPole: 3.75, PhiRest: -0x1.aaf4e6p-26,
 	Phi: []float64{
-		0x1.4a7d9ap-2, -0x1.c78bb6p-2, 0x1.75391ap-4, 0x1.e8142p-5, -0x1.195beap-6, -0x1.2eda9cp-6, 0x1.3e953ep-9,
-		0x1.807bbcp-8, -0x1.085512p-10,
+		0x1.988454p-1, -0x1.5cd84cp0, 0x1.5c9cd8p-3, 0x1.638558p-1, 0x1.6afa56p-3, -0x1.1338eep-1,
+		-0x1.01499p-3, -0x1.ff1d14p-1, 0x1.7f926ep1, -0x1.46df3cp1, 0x1.7c12dcp-1,
 	},
-	Inverse:     0x7ef127ea,
+	Inverse:     0x7eec0000,
 	DensityHigh: 14.5, DensityTop: 0x1.988454p-2, DensityRest: -0x1.857936p-27,
+	Density: []float64{
+		0x1.988454p-5, -0x1.1057a6p-7, 0x1.105764p-10, -0x1.b59p-14, 0x1.243558p-17,
+	},
 }
 
 // Double holds the constants for float64.
@@ -113,21 +112,22 @@ var Double = Constants{
 
 	TanhHigh: 20,
 
-	PhiCenter: 0.5,
-	Center: []float64{
-		-0x1.1058377e2cf9cp-4, 0x1.46d04297733eap-7, -0x1.37403f6e14dafp-10, 0x1.e42b0c0e30597p-14, -0x1.3ce816a1bb7ccp-17,
-		0x1.652c87a786f6bp-21, -0x1.50f543aeb8b97p-25,
-	},
-	PhiHigh: 39, HighBits: 0xfffffffff8000000, PhiPole: 4,
+	PhiHigh: 39, HighBits: 0xfffffffff8000000, PhiZero: 0.5, PhiPole: 4.25, PhiRest: 0x1.86362708a135cp-56,
 	Phi: []float64{
-		0x1.ce0b1e5a9c1bdp-3, -0x1.7e580950e8d7ap-2, 0x1.958b96b87704cp-3, -0x1.56771e53bd14dp-5, -0x1.a55c4815ca5e6p-6,
-		0x1.601bdee645aafp-6, -0x1.0c52a07dacafdp-12, -0x1.adba43ce42564p-8, 0x1.0b40ebb2e4cdbp-9, 0x1.97f635629fed7p-10,
-		-0x1.111f10285fd88p-10, -0x1.14dadbfd90004p-12, 0x1.93ca3309eccb9p-12, 0x1.28ec5fc89e703p-17, -0x1.f4a0434a521e9p-14,
-		0x1.224ebcf3191d5p-16, 0x1.0bd1cb48b692fp-15, -0x1.474fde384ce0cp-17, -0x1.e397e111c6b74p-18, 0x1.da57d572d8654p-19,
-		0x1.506fbc902adc1p-20, -0x1.e3e7b4139d275p-21, -0x1.10c6f44a8dbf3p-23, 0x1.0be83f5c537bbp-23,
+		0x1.483b5873d8cc7p-1, -0x1.4678e077ab235p0, 0x1.1e4184143349p-1, 0x1.1b60d88f46316p-1, -0x1.948c438893e78p-2,
+		-0x1.09827c156c853p-1, 0x1.12c8c662ffceap-2, 0x1.1d79d363a97c2p-1, -0x1.ddcb4db8734e1p-4, -0x1.2b2188b7754cdp-1,
+		-0x1.f7bfce0e406f7p-5, 0x1.1f0c7bb1e797ep-1, 0x1.f23f5c7a54dafp-3, -0x1.e0697ccdc1d3ap-2, -0x1.a6f0bfaa657dep-2,
+		0x1.38f84540aa8e6p-2, 0x1.d6014b8ea6ee3p-1, -0x1.1170dc55b80d1p1, 0x1.510fd42449e66p2, -0x1.7832d436f37a2p3,
+		0x1.1432a1933ead4p4, -0x1.06a81cda1964dp4, 0x1.47f2157a1d9f8p3, -0x1.06da89d80bc3dp2, 0x1.ef33cb70736ffp-1,
+		-0x1.a3b4c185c375p-4,
 	},
 	Inverse:     0x7fde6238502484ba,
 	DensityHigh: 40, DensityTop: 0x1.9884533d43651p-2, DensityRest: -0x1.cbc0d30ebfd15p-56,
+	Density: []float64{
+		0x1.9884533d43651p-5, -0x1.1058377e2cee3p-7, 0x1.1058377e2cecep-10, -0x1.b3c058c9dedadp-14, 0x1.22803b31479d2p-17,
+		-0x1.4c0043b29e34fp-21, 0x1.4c004388fd2c2p-25, -0x1.271c793188c29p-29, 0x1.d82e4091480b6p-34, -0x1.582f1bb04eb7ap-38,
+		0x1.c9d7a0a639175p-43,
+	},
 }
 
 // LongLogHigh + LongLogLow is 2/3.

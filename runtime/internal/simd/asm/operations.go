@@ -50,7 +50,7 @@ func (m *machine) unaries() {
 	m.unary("Tanh", m.heavy(), of(f.Tanh))
 	m.unary("Sigmoid", m.heavy(), of(f.Sigmoid))
 	m.unary("Density", m.heavy(), of(f.Density))
-	m.unary("Phi", max(1, m.heavy()/2), of(f.Phi))
+	m.unary("Phi", 2, of(f.Phi))
 	m.unary("Floor", 4, of(f.Floor))
 	m.unary("Ceil", 4, of(f.Ceil))
 	m.unary("Round", 4, of(f.Even))

@@ -187,11 +187,6 @@ func (m *Functions[V, M]) reduce(x V) (n integer[V], e V) {
 	return n, m.grow(m.remainder(x, n.number))
 }
 
-func (m *Functions[V, M]) reduceDifference(x, y V) (n integer[V], e V) {
-	n = m.nearest(x, m.Number(m.Constants.Log2E))
-	return n, m.grow(m.Sub(m.remainder(x, n.number), y))
-}
-
 func (m *Functions[V, M]) remainder(x, n V) V {
 	return m.MulSubFrom(n, m.Number(m.Constants.Ln2Low), m.MulSubFrom(n, m.Number(m.Constants.Ln2High), x))
 }
@@ -241,12 +236,15 @@ func (m *Functions[V, M]) Sigmoid(x V) V {
 	return m.Choose(positive, z, m.MulAdd(m.Mul(lost, m.Sub(one, z)), z, z))
 }
 
+// bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at t.
 func (m *Functions[V, M]) bell(t V) (n integer[V], y, rest V) {
-	half := m.Mul(t, m.Number(-0.5))
-	square := m.Mul(half, t)
-	n, e := m.reduceDifference(square, m.MulSubFrom(half, t, square))
+	square := m.Mul(t, t)
+	n = m.nearest(square, m.Number(-m.Constants.Log2E/2))
+	added := m.MulSubFrom(t, t, square) // to t^2, when it was rounded
+	r := m.Sub(m.MulAdd(n.number, m.Number(2*m.Constants.Ln2High), square), m.MulSubFrom(n.number, m.Number(2*m.Constants.Ln2Low), added))
 	top := m.Number(m.Constants.DensityTop)
-	e = m.MulAdd(e, top, m.Number(m.Constants.DensityRest))
+	first := m.MulAdd(r, m.Number(-m.Constants.DensityTop/2), m.Number(m.Constants.DensityRest))
+	e := m.MulAdd(m.Mul(r, r), m.chain(m.Constants.Density, r), first)
 	y = m.Add(e, top)
 	return n, y, m.Sub(e, m.Sub(y, top))
 }
@@ -262,20 +260,20 @@ func (m *Functions[V, M]) Phi(x V) V {
 	t := m.atMost(m.abs(x), m.Constants.PhiHigh)
 	one := m.Load(m.Number(1))
 	n, y, rest := m.bell(t)
-	pole := m.Number(m.Constants.PhiPole)
-	d := m.chain(m.Constants.Phi, m.Div(m.Sub(t, pole), m.Add(t, pole)))
-	sum := m.Add(t, d)
-	lost := m.Sub(d, m.Sub(sum, t))
+	above := t
+	if zero := m.Constants.PhiZero; zero != 0 {
+		above = m.Sub(t, m.Number(zero))
+	}
+	u := m.Div(above, m.Add(t, m.Number(m.Constants.PhiPole)))
+	first, factor := m.Number(m.Constants.Phi[0]), m.chain(m.Constants.Phi[1:], u)
+	start := m.Add(t, first)
+	sum := m.MulAdd(factor, u, start)
+	lost := m.MulAdd(factor, u, m.Sub(start, sum))
+	lost = m.Sub(lost, m.Sub(m.Sub(m.Sub(start, t), first), m.Number(m.Constants.PhiRest)))
 	tail := m.Div(y, sum)
 	tail = m.MulAdd(m.MulSubFrom(tail, lost, rest), m.SubInt(m.Load(m.Word(m.Constants.Inverse)), sum), tail)
 	tail = m.scale(tail, n)
-	tail = m.Choose(m.Compare(x, Greater, m.Number(0)), m.Sub(one, tail), tail)
-	return m.Choose(m.Compare(m.abs(x), Less, m.Number(m.Constants.PhiCenter)), m.center(x), tail)
-}
-
-func (m *Functions[V, M]) center(x V) V {
-	square := m.Mul(x, x)
-	return m.MulAdd(m.Mul(square, x), m.chain(m.Constants.Center, square), m.MulAdd(x, m.Number(m.Constants.DensityTop), m.Number(0.5)))
+	return m.Choose(m.Compare(x, Greater, m.Number(0)), m.Sub(one, tail), tail)
 }
 
 // Log returns the natural logarithm of x.
