@@ -1235,49 +1235,49 @@ loop2:
 	VFNMADD231PS constantsAVX2<>+1184(SB), Y7, Y0
 	VSUBPS       Y3, Y1, Y1
 	VSUBPS       Y0, Y2, Y0
-	VMOVUPS      constantsAVX2<>+1216(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+1216(SB), Y3
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y0, Y3
+	VMULPS       Y1, Y1, Y2
+	VMULPS       Y0, Y0, Y3
 	VMULPS       Y1, Y1, Y6
 	VMULPS       Y0, Y0, Y7
-	VMULPS       Y1, Y1, Y8
-	VMULPS       Y0, Y0, Y9
-	VMOVUPS      constantsAVX2<>+1280(SB), Y10
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y1, Y10
-	VMOVUPS      constantsAVX2<>+1280(SB), Y11
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y0, Y11
+	VMOVUPS      constantsAVX2<>+1216(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+1216(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y0, Y9
+	VMOVAPS      Y8, Y8
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y6, Y8
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+1312(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y1, Y10
+	VMOVUPS      constantsAVX2<>+1312(SB), Y11
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y0, Y11
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y8, Y10
-	VMOVAPS      Y11, Y11
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y9, Y11
-	VMOVUPS      constantsAVX2<>+1376(SB), Y12
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y12
-	VMOVUPS      constantsAVX2<>+1376(SB), Y1
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y1
-	VMOVAPS      Y12, Y0
-	VFMADD231PS  Y10, Y8, Y0
-	VMOVAPS      Y1, Y1
-	VFMADD231PS  Y11, Y9, Y1
+	VFMADD231PS  Y8, Y6, Y10
+	VMOVAPS      Y11, Y6
+	VFMADD231PS  Y9, Y7, Y6
 	VMOVAPS      Y2, Y2
-	VFMADD231PS  Y0, Y6, Y2
-	VMOVAPS      Y3, Y0
-	VFMADD231PS  Y1, Y7, Y0
-	VADDPS       constantsAVX2<>+1440(SB), Y2, Y1
-	VADDPS       constantsAVX2<>+1440(SB), Y0, Y3
-	VSUBPS       constantsAVX2<>+1440(SB), Y1, Y6
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y10, Y2
+	VMOVAPS      Y3, Y3
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y6, Y3
+	VMOVAPS      Y2, Y2
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y2
+	VMOVAPS      Y3, Y1
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y1
+	VADDPS       constantsAVX2<>+1440(SB), Y2, Y0
+	VADDPS       constantsAVX2<>+1440(SB), Y1, Y3
+	VSUBPS       constantsAVX2<>+1440(SB), Y0, Y6
 	VSUBPS       constantsAVX2<>+1440(SB), Y3, Y7
 	VSUBPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y0, Y0
-	VPSRLD       $0x01, Y4, Y0
+	VSUBPS       Y7, Y1, Y1
+	VPSRLD       $0x01, Y4, Y1
 	VPSRLD       $0x01, Y5, Y2
-	VPSUBD       Y0, Y4, Y4
+	VPSUBD       Y1, Y4, Y4
 	VPSUBD       Y2, Y5, Y5
-	VPSLLD       $0x17, Y0, Y0
+	VPSLLD       $0x17, Y1, Y1
 	VPSLLD       $0x17, Y2, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y0, Y0
+	VPADDD       constantsAVX2<>+64(SB), Y1, Y1
 	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
-	VMULPS       Y0, Y1, Y0
+	VMULPS       Y1, Y0, Y0
 	VMULPS       Y2, Y3, Y1
 	VPSLLD       $0x17, Y4, Y2
 	VPSLLD       $0x17, Y5, Y3
@@ -1310,20 +1310,20 @@ loop1:
 	VMOVAPS      Y4, Y1
 	VFNMADD231PS constantsAVX2<>+1184(SB), Y3, Y1
 	VSUBPS       Y1, Y0, Y0
-	VMOVUPS      constantsAVX2<>+1216(SB), Y1
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y0, Y1
+	VMULPS       Y0, Y0, Y1
 	VMULPS       Y0, Y0, Y3
-	VMULPS       Y0, Y0, Y4
-	VMOVUPS      constantsAVX2<>+1280(SB), Y5
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+1216(SB), Y4
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y0, Y4
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+1312(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y0, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y4, Y5
-	VMOVUPS      constantsAVX2<>+1376(SB), Y6
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y6
-	VMOVAPS      Y6, Y0
-	VFMADD231PS  Y5, Y4, Y0
+	VFMADD231PS  Y4, Y3, Y5
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  Y0, Y3, Y1
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y5, Y1
+	VMOVAPS      Y1, Y1
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y1
 	VADDPS       constantsAVX2<>+1440(SB), Y1, Y0
 	VSUBPS       constantsAVX2<>+1440(SB), Y0, Y3
 	VSUBPS       Y3, Y1, Y1
@@ -1362,20 +1362,20 @@ done1:
 	VMOVAPS      Y5, Y2
 	VFNMADD231PS constantsAVX2<>+1184(SB), Y4, Y2
 	VSUBPS       Y2, Y1, Y1
-	VMOVUPS      constantsAVX2<>+1216(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y1, Y2
+	VMULPS       Y1, Y1, Y2
 	VMULPS       Y1, Y1, Y4
-	VMULPS       Y1, Y1, Y5
-	VMOVUPS      constantsAVX2<>+1280(SB), Y6
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+1216(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y1, Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y4, Y5
+	VMOVUPS      constantsAVX2<>+1312(SB), Y6
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y1, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y5, Y6
-	VMOVUPS      constantsAVX2<>+1376(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y7
-	VMOVAPS      Y7, Y1
-	VFMADD231PS  Y6, Y5, Y1
+	VFMADD231PS  Y5, Y4, Y6
 	VMOVAPS      Y2, Y2
-	VFMADD231PS  Y1, Y4, Y2
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y6, Y2
+	VMOVAPS      Y2, Y2
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y2
 	VADDPS       constantsAVX2<>+1440(SB), Y2, Y1
 	VSUBPS       constantsAVX2<>+1440(SB), Y1, Y4
 	VSUBPS       Y4, Y2, Y2
@@ -1434,40 +1434,40 @@ loop2:
 	VFNMADD231PS constantsAVX2<>+1184(SB), Y10, Y9
 	VSUBPS       Y11, Y5, Y5
 	VSUBPS       Y9, Y6, Y6
-	VMOVUPS      constantsAVX2<>+1216(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y5, Y9
-	VMOVUPS      constantsAVX2<>+1216(SB), Y10
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y6, Y10
+	VMULPS       Y5, Y5, Y9
+	VMULPS       Y6, Y6, Y10
 	VMULPS       Y5, Y5, Y11
 	VMULPS       Y6, Y6, Y12
-	VMULPS       Y5, Y5, Y13
-	VMULPS       Y6, Y6, Y14
-	VMOVUPS      constantsAVX2<>+1280(SB), Y15
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+1280(SB), Y16
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y6, Y16
+	VMOVUPS      constantsAVX2<>+1216(SB), Y13
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y5, Y13
+	VMOVUPS      constantsAVX2<>+1216(SB), Y14
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y6, Y14
+	VMOVAPS      Y13, Y13
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y11, Y13
+	VMOVAPS      Y14, Y14
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y12, Y14
+	VMOVUPS      constantsAVX2<>+1312(SB), Y15
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y5, Y15
+	VMOVUPS      constantsAVX2<>+1312(SB), Y16
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y6, Y16
 	VMOVAPS      Y15, Y15
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y13, Y15
-	VMOVAPS      Y16, Y16
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y14, Y16
-	VMOVUPS      constantsAVX2<>+1376(SB), Y17
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y5, Y17
-	VMOVUPS      constantsAVX2<>+1376(SB), Y5
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y6, Y5
-	VMOVAPS      Y17, Y6
-	VFMADD231PS  Y15, Y13, Y6
-	VMOVAPS      Y5, Y5
-	VFMADD231PS  Y16, Y14, Y5
+	VFMADD231PS  Y13, Y11, Y15
+	VMOVAPS      Y16, Y11
+	VFMADD231PS  Y14, Y12, Y11
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  Y6, Y11, Y9
-	VMOVAPS      Y10, Y6
-	VFMADD231PS  Y5, Y12, Y6
-	VADDPS       constantsAVX2<>+1440(SB), Y9, Y5
-	VADDPS       constantsAVX2<>+1440(SB), Y6, Y10
-	VSUBPS       constantsAVX2<>+1440(SB), Y5, Y11
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y15, Y9
+	VMOVAPS      Y10, Y10
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y11, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y5, Y9
+	VMOVAPS      Y10, Y5
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y6, Y5
+	VADDPS       constantsAVX2<>+1440(SB), Y9, Y6
+	VADDPS       constantsAVX2<>+1440(SB), Y5, Y10
+	VSUBPS       constantsAVX2<>+1440(SB), Y6, Y11
 	VSUBPS       constantsAVX2<>+1440(SB), Y10, Y12
 	VSUBPS       Y11, Y9, Y9
-	VSUBPS       Y12, Y6, Y6
+	VSUBPS       Y12, Y5, Y5
 	VADDPS       constantsAVX2<>+1472(SB), Y2, Y11
 	VADDPS       constantsAVX2<>+1472(SB), Y3, Y12
 	VDIVPS       Y11, Y2, Y11
@@ -1530,19 +1530,19 @@ loop2:
 	VSUBPS       constantsAVX2<>+1856(SB), Y3, Y3
 	VSUBPS       Y2, Y19, Y2
 	VSUBPS       Y3, Y11, Y3
-	VDIVPS       Y16, Y5, Y5
+	VDIVPS       Y16, Y6, Y6
 	VDIVPS       Y18, Y10, Y10
 	VMOVAPS      Y9, Y9
-	VFNMADD231PS Y2, Y5, Y9
-	VMOVAPS      Y6, Y2
+	VFNMADD231PS Y2, Y6, Y9
+	VMOVAPS      Y5, Y2
 	VFNMADD231PS Y3, Y10, Y2
 	VMOVUPS      constantsAVX2<>+1888(SB), Y3
-	VPSUBD       Y16, Y3, Y6
+	VPSUBD       Y16, Y3, Y5
 	VPSUBD       Y18, Y3, Y3
-	VMOVAPS      Y5, Y5
-	VFMADD231PS  Y6, Y9, Y5
-	VMOVAPS      Y10, Y6
-	VFMADD231PS  Y3, Y2, Y6
+	VMOVAPS      Y6, Y6
+	VFMADD231PS  Y5, Y9, Y6
+	VMOVAPS      Y10, Y5
+	VFMADD231PS  Y3, Y2, Y5
 	VPSRLD       $0x01, Y7, Y2
 	VPSRLD       $0x01, Y8, Y3
 	VPSUBD       Y2, Y7, Y7
@@ -1551,8 +1551,8 @@ loop2:
 	VPSLLD       $0x17, Y3, Y3
 	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
 	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       Y2, Y5, Y2
-	VMULPS       Y3, Y6, Y3
+	VMULPS       Y2, Y6, Y2
+	VMULPS       Y3, Y5, Y3
 	VPSLLD       $0x17, Y7, Y5
 	VPSLLD       $0x17, Y8, Y6
 	VPADDD       constantsAVX2<>+64(SB), Y5, Y5
@@ -1591,20 +1591,20 @@ loop1:
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS constantsAVX2<>+1184(SB), Y5, Y6
 	VSUBPS       Y6, Y3, Y3
-	VMOVUPS      constantsAVX2<>+1216(SB), Y5
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y5
 	VMULPS       Y3, Y3, Y6
-	VMULPS       Y3, Y3, Y7
-	VMOVUPS      constantsAVX2<>+1280(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+1216(SB), Y7
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y3, Y7
+	VMOVAPS      Y7, Y7
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+1312(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y3, Y8
 	VMOVAPS      Y8, Y8
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y7, Y8
-	VMOVUPS      constantsAVX2<>+1376(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y3, Y9
-	VMOVAPS      Y9, Y3
-	VFMADD231PS  Y8, Y7, Y3
+	VFMADD231PS  Y7, Y6, Y8
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  Y3, Y6, Y5
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y8, Y5
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y3, Y5
 	VADDPS       constantsAVX2<>+1440(SB), Y5, Y3
 	VSUBPS       constantsAVX2<>+1440(SB), Y3, Y6
 	VSUBPS       Y6, Y5, Y5
@@ -1685,20 +1685,20 @@ done1:
 	VMOVAPS      Y7, Y7
 	VFNMADD231PS constantsAVX2<>+1184(SB), Y6, Y7
 	VSUBPS       Y7, Y4, Y4
-	VMOVUPS      constantsAVX2<>+1216(SB), Y6
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y4, Y6
+	VMULPS       Y4, Y4, Y6
 	VMULPS       Y4, Y4, Y7
-	VMULPS       Y4, Y4, Y8
-	VMOVUPS      constantsAVX2<>+1280(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1312(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+1216(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1248(SB), Y4, Y8
+	VMOVAPS      Y8, Y8
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+1312(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y4, Y9
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y8, Y9
-	VMOVUPS      constantsAVX2<>+1376(SB), Y10
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y4, Y10
-	VMOVAPS      Y10, Y4
-	VFMADD231PS  Y9, Y8, Y4
+	VFMADD231PS  Y8, Y7, Y9
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  Y4, Y7, Y6
+	VFMADD213PS  constantsAVX2<>+1376(SB), Y9, Y6
+	VMOVAPS      Y6, Y6
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y4, Y6
 	VADDPS       constantsAVX2<>+1440(SB), Y6, Y4
 	VSUBPS       constantsAVX2<>+1440(SB), Y4, Y7
 	VSUBPS       Y7, Y6, Y6
@@ -9008,32 +9008,32 @@ loop1:
 	VMOVAPD      Y4, Y1
 	VFNMADD231PD constantsAVX2<>+3776(SB), Y3, Y1
 	VSUBPD       Y1, Y0, Y0
-	VMOVUPS      constantsAVX2<>+3808(SB), Y1
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y0, Y1
+	VMULPD       Y0, Y0, Y1
 	VMULPD       Y0, Y0, Y3
-	VMULPD       Y0, Y0, Y4
-	VMOVUPS      constantsAVX2<>+3872(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+3808(SB), Y4
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y0, Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+3904(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3936(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y4, Y5
-	VMOVUPS      constantsAVX2<>+3968(SB), Y6
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y0, Y6
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y5, Y4, Y6
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPS      constantsAVX2<>+3968(SB), Y4
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y0, Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y5, Y3, Y4
 	VMOVUPS      constantsAVX2<>+4032(SB), Y5
 	VFMADD231PD  constantsAVX2<>+4064(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y6, Y4, Y5
-	VMOVUPS      constantsAVX2<>+4096(SB), Y6
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y0, Y6
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y5, Y4, Y6
-	VMOVUPS      constantsAVX2<>+4160(SB), Y5
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y0, Y5
-	VMOVAPD      Y5, Y0
-	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPS      constantsAVX2<>+4096(SB), Y4
+	VFMADD231PD  constantsAVX2<>+4128(SB), Y0, Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y5, Y3, Y4
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  Y0, Y3, Y1
+	VFMADD213PD  constantsAVX2<>+4160(SB), Y4, Y1
+	VMOVAPD      Y1, Y1
+	VFMADD231PD  constantsAVX2<>+4192(SB), Y0, Y1
 	VADDPD       constantsAVX2<>+4224(SB), Y1, Y0
 	VSUBPD       constantsAVX2<>+4224(SB), Y0, Y3
 	VSUBPD       Y3, Y1, Y1
@@ -9072,32 +9072,32 @@ done1:
 	VMOVAPD      Y5, Y2
 	VFNMADD231PD constantsAVX2<>+3776(SB), Y4, Y2
 	VSUBPD       Y2, Y1, Y1
-	VMOVUPS      constantsAVX2<>+3808(SB), Y2
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y1, Y2
+	VMULPD       Y1, Y1, Y2
 	VMULPD       Y1, Y1, Y4
-	VMULPD       Y1, Y1, Y5
-	VMOVUPS      constantsAVX2<>+3872(SB), Y6
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+3808(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y1, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y4, Y5
+	VMOVUPS      constantsAVX2<>+3904(SB), Y6
+	VFMADD231PD  constantsAVX2<>+3936(SB), Y1, Y6
 	VMOVAPD      Y6, Y6
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y5, Y6
-	VMOVUPS      constantsAVX2<>+3968(SB), Y7
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y1, Y7
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y6, Y5, Y7
+	VFMADD231PD  Y5, Y4, Y6
+	VMOVUPS      constantsAVX2<>+3968(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y1, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y6, Y4, Y5
 	VMOVUPS      constantsAVX2<>+4032(SB), Y6
 	VFMADD231PD  constantsAVX2<>+4064(SB), Y1, Y6
 	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y7, Y5, Y6
-	VMOVUPS      constantsAVX2<>+4096(SB), Y7
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y1, Y7
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y6, Y5, Y7
-	VMOVUPS      constantsAVX2<>+4160(SB), Y6
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y1, Y6
-	VMOVAPD      Y6, Y1
-	VFMADD231PD  Y7, Y5, Y1
+	VFMADD231PD  Y5, Y4, Y6
+	VMOVUPS      constantsAVX2<>+4096(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4128(SB), Y1, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y6, Y4, Y5
 	VMOVAPD      Y2, Y2
-	VFMADD231PD  Y1, Y4, Y2
+	VFMADD213PD  constantsAVX2<>+4160(SB), Y5, Y2
+	VMOVAPD      Y2, Y2
+	VFMADD231PD  constantsAVX2<>+4192(SB), Y1, Y2
 	VADDPD       constantsAVX2<>+4224(SB), Y2, Y1
 	VSUBPD       constantsAVX2<>+4224(SB), Y1, Y4
 	VSUBPD       Y4, Y2, Y2
@@ -9156,64 +9156,64 @@ loop2:
 	VFNMADD231PD constantsAVX2<>+3776(SB), Y10, Y9
 	VSUBPD       Y11, Y5, Y5
 	VSUBPD       Y9, Y6, Y6
-	VMOVUPS      constantsAVX2<>+3808(SB), Y9
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y5, Y9
-	VMOVUPS      constantsAVX2<>+3808(SB), Y10
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y6, Y10
+	VMULPD       Y5, Y5, Y9
+	VMULPD       Y6, Y6, Y10
 	VMULPD       Y5, Y5, Y11
 	VMULPD       Y6, Y6, Y12
-	VMULPD       Y5, Y5, Y13
-	VMULPD       Y6, Y6, Y14
-	VMOVUPS      constantsAVX2<>+3872(SB), Y15
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+3872(SB), Y16
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y6, Y16
+	VMOVUPS      constantsAVX2<>+3808(SB), Y13
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y5, Y13
+	VMOVUPS      constantsAVX2<>+3808(SB), Y14
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y6, Y14
+	VMOVAPD      Y13, Y13
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y11, Y13
+	VMOVAPD      Y14, Y14
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y12, Y14
+	VMOVUPS      constantsAVX2<>+3904(SB), Y15
+	VFMADD231PD  constantsAVX2<>+3936(SB), Y5, Y15
+	VMOVUPS      constantsAVX2<>+3904(SB), Y16
+	VFMADD231PD  constantsAVX2<>+3936(SB), Y6, Y16
 	VMOVAPD      Y15, Y15
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y13, Y15
-	VMOVAPD      Y16, Y16
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y14, Y16
-	VMOVUPS      constantsAVX2<>+3968(SB), Y17
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y5, Y17
-	VMOVUPS      constantsAVX2<>+3968(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y6, Y18
-	VMOVAPD      Y17, Y17
-	VFMADD231PD  Y15, Y13, Y17
-	VMOVAPD      Y18, Y15
-	VFMADD231PD  Y16, Y14, Y15
+	VFMADD231PD  Y13, Y11, Y15
+	VMOVAPD      Y16, Y13
+	VFMADD231PD  Y14, Y12, Y13
+	VMOVUPS      constantsAVX2<>+3968(SB), Y14
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y5, Y14
+	VMOVUPS      constantsAVX2<>+3968(SB), Y16
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y6, Y16
+	VMOVAPD      Y14, Y14
+	VFMADD231PD  Y15, Y11, Y14
+	VMOVAPD      Y16, Y15
+	VFMADD231PD  Y13, Y12, Y15
+	VMOVUPS      constantsAVX2<>+4032(SB), Y13
+	VFMADD231PD  constantsAVX2<>+4064(SB), Y5, Y13
 	VMOVUPS      constantsAVX2<>+4032(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y5, Y16
-	VMOVUPS      constantsAVX2<>+4032(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y6, Y18
-	VMOVAPD      Y16, Y16
-	VFMADD231PD  Y17, Y13, Y16
-	VMOVAPD      Y18, Y17
-	VFMADD231PD  Y15, Y14, Y17
+	VFMADD231PD  constantsAVX2<>+4064(SB), Y6, Y16
+	VMOVAPD      Y13, Y13
+	VFMADD231PD  Y14, Y11, Y13
+	VMOVAPD      Y16, Y14
+	VFMADD231PD  Y15, Y12, Y14
 	VMOVUPS      constantsAVX2<>+4096(SB), Y15
 	VFMADD231PD  constantsAVX2<>+4128(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+4096(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y6, Y18
+	VMOVUPS      constantsAVX2<>+4096(SB), Y16
+	VFMADD231PD  constantsAVX2<>+4128(SB), Y6, Y16
 	VMOVAPD      Y15, Y15
-	VFMADD231PD  Y16, Y13, Y15
-	VMOVAPD      Y18, Y16
-	VFMADD231PD  Y17, Y14, Y16
-	VMOVUPS      constantsAVX2<>+4160(SB), Y17
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y5, Y17
-	VMOVUPS      constantsAVX2<>+4160(SB), Y5
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y6, Y5
-	VMOVAPD      Y17, Y6
-	VFMADD231PD  Y15, Y13, Y6
-	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y16, Y14, Y5
+	VFMADD231PD  Y13, Y11, Y15
+	VMOVAPD      Y16, Y11
+	VFMADD231PD  Y14, Y12, Y11
 	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y6, Y11, Y9
-	VMOVAPD      Y10, Y6
-	VFMADD231PD  Y5, Y12, Y6
-	VADDPD       constantsAVX2<>+4224(SB), Y9, Y5
-	VADDPD       constantsAVX2<>+4224(SB), Y6, Y10
-	VSUBPD       constantsAVX2<>+4224(SB), Y5, Y11
+	VFMADD213PD  constantsAVX2<>+4160(SB), Y15, Y9
+	VMOVAPD      Y10, Y10
+	VFMADD213PD  constantsAVX2<>+4160(SB), Y11, Y10
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  constantsAVX2<>+4192(SB), Y5, Y9
+	VMOVAPD      Y10, Y5
+	VFMADD231PD  constantsAVX2<>+4192(SB), Y6, Y5
+	VADDPD       constantsAVX2<>+4224(SB), Y9, Y6
+	VADDPD       constantsAVX2<>+4224(SB), Y5, Y10
+	VSUBPD       constantsAVX2<>+4224(SB), Y6, Y11
 	VSUBPD       constantsAVX2<>+4224(SB), Y10, Y12
 	VSUBPD       Y11, Y9, Y9
-	VSUBPD       Y12, Y6, Y6
+	VSUBPD       Y12, Y5, Y5
 	VSUBPD       constantsAVX2<>+2592(SB), Y2, Y11
 	VSUBPD       constantsAVX2<>+2592(SB), Y3, Y12
 	VADDPD       constantsAVX2<>+4288(SB), Y2, Y13
@@ -9338,19 +9338,19 @@ loop2:
 	VSUBPD       constantsAVX2<>+5152(SB), Y3, Y3
 	VSUBPD       Y2, Y19, Y2
 	VSUBPD       Y3, Y11, Y3
-	VDIVPD       Y17, Y5, Y5
+	VDIVPD       Y17, Y6, Y6
 	VDIVPD       Y18, Y10, Y10
 	VMOVAPD      Y9, Y9
-	VFNMADD231PD Y2, Y5, Y9
-	VMOVAPD      Y6, Y2
+	VFNMADD231PD Y2, Y6, Y9
+	VMOVAPD      Y5, Y2
 	VFNMADD231PD Y3, Y10, Y2
 	VMOVUPS      constantsAVX2<>+5184(SB), Y3
-	VPSUBQ       Y17, Y3, Y6
+	VPSUBQ       Y17, Y3, Y5
 	VPSUBQ       Y18, Y3, Y3
-	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y6, Y9, Y5
-	VMOVAPD      Y10, Y6
-	VFMADD231PD  Y3, Y2, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y9, Y6
+	VMOVAPD      Y10, Y5
+	VFMADD231PD  Y3, Y2, Y5
 	VPSRLQ       $0x01, Y7, Y2
 	VPSRLQ       $0x01, Y8, Y3
 	VPSUBQ       Y2, Y7, Y7
@@ -9359,8 +9359,8 @@ loop2:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
 	VPADDQ       constantsAVX2<>+2368(SB), Y3, Y3
-	VMULPD       Y2, Y5, Y2
-	VMULPD       Y3, Y6, Y3
+	VMULPD       Y2, Y6, Y2
+	VMULPD       Y3, Y5, Y3
 	VPSLLQ       $0x34, Y7, Y5
 	VPSLLQ       $0x34, Y8, Y6
 	VPADDQ       constantsAVX2<>+2368(SB), Y5, Y5
@@ -9399,32 +9399,32 @@ loop1:
 	VMOVAPD      Y6, Y6
 	VFNMADD231PD constantsAVX2<>+3776(SB), Y5, Y6
 	VSUBPD       Y6, Y3, Y3
-	VMOVUPS      constantsAVX2<>+3808(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y3, Y5
+	VMULPD       Y3, Y3, Y5
 	VMULPD       Y3, Y3, Y6
-	VMULPD       Y3, Y3, Y7
-	VMOVUPS      constantsAVX2<>+3872(SB), Y8
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+3808(SB), Y7
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y3, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+3904(SB), Y8
+	VFMADD231PD  constantsAVX2<>+3936(SB), Y3, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y7, Y8
-	VMOVUPS      constantsAVX2<>+3968(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y3, Y9
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y8, Y7, Y9
+	VFMADD231PD  Y7, Y6, Y8
+	VMOVUPS      constantsAVX2<>+3968(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y3, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y8, Y6, Y7
 	VMOVUPS      constantsAVX2<>+4032(SB), Y8
 	VFMADD231PD  constantsAVX2<>+4064(SB), Y3, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  Y9, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4096(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y3, Y9
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4160(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y3, Y8
-	VMOVAPD      Y8, Y3
-	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y7, Y6, Y8
+	VMOVUPS      constantsAVX2<>+4096(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4128(SB), Y3, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y8, Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y3, Y6, Y5
+	VFMADD213PD  constantsAVX2<>+4160(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  constantsAVX2<>+4192(SB), Y3, Y5
 	VADDPD       constantsAVX2<>+4224(SB), Y5, Y3
 	VSUBPD       constantsAVX2<>+4224(SB), Y3, Y6
 	VSUBPD       Y6, Y5, Y5
@@ -9536,32 +9536,32 @@ done1:
 	VMOVAPD      Y7, Y7
 	VFNMADD231PD constantsAVX2<>+3776(SB), Y6, Y7
 	VSUBPD       Y7, Y4, Y4
-	VMOVUPS      constantsAVX2<>+3808(SB), Y6
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y4, Y6
+	VMULPD       Y4, Y4, Y6
 	VMULPD       Y4, Y4, Y7
-	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constantsAVX2<>+3872(SB), Y9
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+3808(SB), Y8
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y4, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+3904(SB), Y9
+	VFMADD231PD  constantsAVX2<>+3936(SB), Y4, Y9
 	VMOVAPD      Y9, Y9
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y8, Y9
-	VMOVUPS      constantsAVX2<>+3968(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y4, Y10
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y9, Y8, Y10
+	VFMADD231PD  Y8, Y7, Y9
+	VMOVUPS      constantsAVX2<>+3968(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y4, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y9, Y7, Y8
 	VMOVUPS      constantsAVX2<>+4032(SB), Y9
 	VFMADD231PD  constantsAVX2<>+4064(SB), Y4, Y9
 	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y10, Y8, Y9
-	VMOVUPS      constantsAVX2<>+4096(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y4, Y10
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y9, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4160(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y4, Y9
-	VMOVAPD      Y9, Y4
-	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y8, Y7, Y9
+	VMOVUPS      constantsAVX2<>+4096(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4128(SB), Y4, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y9, Y7, Y8
 	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y4, Y7, Y6
+	VFMADD213PD  constantsAVX2<>+4160(SB), Y8, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  constantsAVX2<>+4192(SB), Y4, Y6
 	VADDPD       constantsAVX2<>+4224(SB), Y6, Y4
 	VSUBPD       constantsAVX2<>+4224(SB), Y4, Y7
 	VSUBPD       Y7, Y6, Y6
@@ -17108,62 +17108,62 @@ DATA constantsAVX2<>+1200(SB)/4, $0xb8740417
 DATA constantsAVX2<>+1204(SB)/4, $0xb8740417
 DATA constantsAVX2<>+1208(SB)/4, $0xb8740417
 DATA constantsAVX2<>+1212(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1216(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1220(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1224(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1228(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1232(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1236(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1240(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1244(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1248(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1252(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1256(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1260(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1264(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1268(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1272(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1276(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1280(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1284(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1288(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1292(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1296(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1300(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1304(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1308(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1312(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1316(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1320(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1324(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1328(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1332(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1336(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1340(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1344(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1348(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1352(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1356(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1360(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1364(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1368(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1372(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1376(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1380(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1384(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1388(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1392(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1396(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1400(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1404(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1408(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1412(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1416(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1420(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1424(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1428(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1432(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1436(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1216(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1220(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1224(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1228(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1232(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1236(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1240(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1244(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1248(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1252(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1256(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1260(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1264(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1268(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1272(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1276(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1280(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1284(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1288(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1292(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1296(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1300(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1304(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1308(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1312(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1316(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1320(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1324(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1328(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1332(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1336(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1340(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1344(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1348(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1352(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1356(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1360(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1364(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1368(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1372(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1376(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1380(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1384(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1388(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1392(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1396(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1400(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1404(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1408(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1412(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1416(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1420(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1424(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1428(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1432(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1436(SB)/4, $0xbe4c422a
 DATA constantsAVX2<>+1440(SB)/4, $0x3ecc422a
 DATA constantsAVX2<>+1444(SB)/4, $0x3ecc422a
 DATA constantsAVX2<>+1448(SB)/4, $0x3ecc422a
@@ -17568,58 +17568,58 @@ DATA constantsAVX2<>+3776(SB)/8, $0xbd58432a1b0e2634
 DATA constantsAVX2<>+3784(SB)/8, $0xbd58432a1b0e2634
 DATA constantsAVX2<>+3792(SB)/8, $0xbd58432a1b0e2634
 DATA constantsAVX2<>+3800(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3808(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3816(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3824(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3832(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3840(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+3848(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+3856(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+3864(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+3872(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3880(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3888(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3896(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3904(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3912(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3920(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3928(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3936(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3944(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3952(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3960(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3968(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3976(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3984(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3992(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+4000(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+4008(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+4016(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+4024(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+4032(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4040(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4048(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4056(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4064(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4072(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4080(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4088(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4096(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4104(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4112(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4120(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4128(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4136(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4144(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4152(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4160(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4168(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4176(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4184(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4192(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4200(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4208(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4216(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+3808(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3816(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3824(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3832(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3840(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3848(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3856(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3864(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3872(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3880(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3888(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3896(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3904(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3912(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3920(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3928(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3936(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+3944(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+3952(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+3960(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+3968(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+3976(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+3984(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+3992(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4000(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4008(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4016(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4024(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4032(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4040(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4048(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4056(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4064(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4072(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4080(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4088(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4096(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4104(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4112(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4120(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4128(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4136(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4144(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4152(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4160(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4168(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4176(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4184(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4192(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4200(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4208(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4216(SB)/8, $0xbfc9884533d43651
 DATA constantsAVX2<>+4224(SB)/8, $0x3fd9884533d43651
 DATA constantsAVX2<>+4232(SB)/8, $0x3fd9884533d43651
 DATA constantsAVX2<>+4240(SB)/8, $0x3fd9884533d43651

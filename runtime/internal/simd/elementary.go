@@ -151,7 +151,7 @@ func (c *elementary[T]) bell(t T) (n, y, rest T) {
 	n = fma(square, c.log2e*-0.5, c.magic) - c.magic
 	r := fma(n, 2*c.ln2High, square) - fma(-n, 2*c.ln2Low, fma(-t, t, square))
 	top := T(c.DensityTop)
-	e := fma(T(r*r), chain(c.bells, r), fma(r, top*-0.5, T(c.DensityRest)))
+	e := fma(r, top*-0.5, fma(T(r*r), chain(c.bells, r), T(c.DensityRest)))
 	y = e + top
 	return n, y, e - (y - top)
 }

@@ -243,8 +243,8 @@ func (m *Functions[V, M]) bell(t V) (n integer[V], y, rest V) {
 	added := m.MulSubFrom(t, t, square) // to t^2, when it was rounded
 	r := m.Sub(m.MulAdd(n.number, m.Number(2*m.Constants.Ln2High), square), m.MulSubFrom(n.number, m.Number(2*m.Constants.Ln2Low), added))
 	top := m.Number(m.Constants.DensityTop)
-	first := m.MulAdd(r, m.Number(-m.Constants.DensityTop/2), m.Number(m.Constants.DensityRest))
-	e := m.MulAdd(m.Mul(r, r), m.chain(m.Constants.Density, r), first)
+	e := m.MulAdd(m.Mul(r, r), m.chain(m.Constants.Density, r), m.Number(m.Constants.DensityRest))
+	e = m.MulAdd(r, m.Number(-m.Constants.DensityTop/2), e)
 	y = m.Add(e, top)
 	return n, y, m.Sub(e, m.Sub(y, top))
 }
