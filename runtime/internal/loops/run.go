@@ -109,7 +109,7 @@ func (r *runner[T]) newState() *state[T] {
 	}
 	if c.words {
 		s.words = [2][]uint64{make([]uint64, stripLength), make([]uint64, stripLength)}
-		s.random = [2][]float64{make([]float64, stripLength), make([]float64, stripLength)}
+		s.random = make([]float64, stripLength)
 	}
 	if c.wide > 0 {
 		s.wide = make([][]float64, c.wide)

@@ -45,8 +45,8 @@ type state[T simd.Float] struct {
 	orders orders[T]
 
 	drawer simd.Drawer
-	words  [2][]uint64  // random ones
-	random [2][]float64 // numbers that are made of them
+	words  [2][]uint64 // random ones
+	random []float64   // numbers that are made of them
 
 	products []T // the results of products of matrices that are stored in another type
 }

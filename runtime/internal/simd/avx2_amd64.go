@@ -954,6 +954,11 @@ func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
 //go:noescape
 func unitsAVX2(z []float64, x []uint64)
 
+// normalsAVX2 sets every z[i] to a number of the normal distribution that is made of high[i] and low[i].
+//
+//go:noescape
+func normalsAVX2(z []float64, high []uint64, low []uint64)
+
 // table32AVX2 returns the functions of a table with those of this set.
 func table32AVX2() *table[float32] {
 	t := portable[float32]()

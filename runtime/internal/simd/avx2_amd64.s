@@ -16804,6 +16804,270 @@ end:
 	VZEROUPPER
 	RET
 
+// func normalsAVX2(z []float64, high []uint64, low []uint64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normalsAVX2(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ high_base+24(FP), CX
+	MOVQ low_base+48(FP), DX
+	MOVQ z_len+8(FP), BX
+	XORQ SI, SI
+
+loop2:
+	CMPQ        BX, $+8
+	JLT         done2
+	VMOVDQU     (CX)(SI*8), Y0
+	VPSRLQ      $0x0b, Y0, Y0
+	VANDPD      constantsAVX2<>+5792(SB), Y0, Y1
+	VORPD       constantsAVX2<>+3040(SB), Y1, Y1
+	VPSRLQ      $0x20, Y0, Y0
+	VORPD       constantsAVX2<>+5824(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+5856(SB), Y0, Y0
+	VADDPD      Y1, Y0, Y0
+	VMOVDQU     32(CX)(SI*8), Y1
+	VPSRLQ      $0x0b, Y1, Y1
+	VANDPD      constantsAVX2<>+5792(SB), Y1, Y2
+	VORPD       constantsAVX2<>+3040(SB), Y2, Y2
+	VPSRLQ      $0x20, Y1, Y1
+	VORPD       constantsAVX2<>+5824(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+5856(SB), Y1, Y1
+	VADDPD      Y2, Y1, Y1
+	VMOVDQU     (DX)(SI*8), Y2
+	VPSRLQ      $0x0b, Y2, Y2
+	VANDPD      constantsAVX2<>+5792(SB), Y2, Y3
+	VORPD       constantsAVX2<>+3040(SB), Y3, Y3
+	VPSRLQ      $0x20, Y2, Y2
+	VORPD       constantsAVX2<>+5824(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+5856(SB), Y2, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVDQU     32(DX)(SI*8), Y3
+	VPSRLQ      $0x0b, Y3, Y3
+	VANDPD      constantsAVX2<>+5792(SB), Y3, Y4
+	VORPD       constantsAVX2<>+3040(SB), Y4, Y4
+	VPSRLQ      $0x20, Y3, Y3
+	VORPD       constantsAVX2<>+5824(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+5856(SB), Y3, Y3
+	VADDPD      Y4, Y3, Y3
+	VMOVUPS     constantsAVX2<>+5920(SB), Y4
+	VSUBPD      Y0, Y4, Y0
+	VSUBPD      Y1, Y4, Y1
+	VPADDQ      constantsAVX2<>+3008(SB), Y0, Y0
+	VPADDQ      constantsAVX2<>+3008(SB), Y1, Y1
+	VPSRLQ      $0x34, Y0, Y4
+	VPSRLQ      $0x34, Y1, Y5
+	VORPD       constantsAVX2<>+3040(SB), Y4, Y4
+	VORPD       constantsAVX2<>+3040(SB), Y5, Y5
+	VSUBPD      constantsAVX2<>+5952(SB), Y4, Y4
+	VSUBPD      constantsAVX2<>+5952(SB), Y5, Y5
+	VANDPD      constantsAVX2<>+3136(SB), Y0, Y0
+	VANDPD      constantsAVX2<>+3136(SB), Y1, Y1
+	VPADDQ      constantsAVX2<>+3168(SB), Y0, Y0
+	VPADDQ      constantsAVX2<>+3168(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+2368(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+2368(SB), Y1, Y1
+	VADDPD      constantsAVX2<>+3200(SB), Y0, Y6
+	VADDPD      constantsAVX2<>+3200(SB), Y1, Y7
+	VDIVPD      Y6, Y0, Y6
+	VDIVPD      Y7, Y1, Y7
+	VMULPD      Y6, Y6, Y8
+	VMULPD      Y7, Y7, Y9
+	VMULPD      constantsAVX2<>+2592(SB), Y0, Y10
+	VMULPD      constantsAVX2<>+2592(SB), Y1, Y11
+	VMULPD      Y0, Y10, Y10
+	VMULPD      Y1, Y11, Y11
+	VMULPD      Y8, Y8, Y12
+	VMULPD      Y9, Y9, Y13
+	VMULPD      Y12, Y12, Y14
+	VMULPD      Y13, Y13, Y15
+	VMOVUPS     constantsAVX2<>+3232(SB), Y16
+	VFMADD231PD constantsAVX2<>+3264(SB), Y8, Y16
+	VMOVUPS     constantsAVX2<>+3232(SB), Y17
+	VFMADD231PD constantsAVX2<>+3264(SB), Y9, Y17
+	VMOVUPS     constantsAVX2<>+3296(SB), Y18
+	VFMADD231PD constantsAVX2<>+3328(SB), Y8, Y18
+	VMOVUPS     constantsAVX2<>+3296(SB), Y19
+	VFMADD231PD constantsAVX2<>+3328(SB), Y9, Y19
+	VMOVAPD     Y16, Y16
+	VFMADD231PD Y12, Y18, Y16
+	VMOVAPD     Y17, Y17
+	VFMADD231PD Y13, Y19, Y17
+	VMOVUPS     constantsAVX2<>+3360(SB), Y18
+	VFMADD231PD constantsAVX2<>+3392(SB), Y8, Y18
+	VMOVUPS     constantsAVX2<>+3360(SB), Y19
+	VFMADD231PD constantsAVX2<>+3392(SB), Y9, Y19
+	VMOVAPD     Y18, Y18
+	VFMADD231PD constantsAVX2<>+3424(SB), Y12, Y18
+	VMOVAPD     Y19, Y12
+	VFMADD231PD constantsAVX2<>+3424(SB), Y13, Y12
+	VMOVAPD     Y16, Y13
+	VFMADD231PD Y14, Y18, Y13
+	VMOVAPD     Y17, Y14
+	VFMADD231PD Y15, Y12, Y14
+	VMOVAPD     Y10, Y12
+	VFMADD231PD Y13, Y8, Y12
+	VMOVAPD     Y11, Y8
+	VFMADD231PD Y14, Y9, Y8
+	VMULPD      constantsAVX2<>+2560(SB), Y4, Y9
+	VMULPD      constantsAVX2<>+2560(SB), Y5, Y13
+	VMOVAPD     Y9, Y9
+	VFMADD231PD Y12, Y6, Y9
+	VMOVAPD     Y13, Y6
+	VFMADD231PD Y8, Y7, Y6
+	VSUBPD      Y9, Y10, Y7
+	VSUBPD      Y6, Y11, Y6
+	VSUBPD      Y7, Y0, Y0
+	VSUBPD      Y6, Y1, Y1
+	VMOVAPD     Y0, Y0
+	VFMADD231PD constantsAVX2<>+2528(SB), Y4, Y0
+	VMOVAPD     Y1, Y1
+	VFMADD231PD constantsAVX2<>+2528(SB), Y5, Y1
+	VMULPD      constantsAVX2<>+3648(SB), Y0, Y0
+	VMULPD      constantsAVX2<>+3648(SB), Y1, Y1
+	VSQRTPD     Y0, Y0
+	VSQRTPD     Y1, Y1
+	VSUBPD      constantsAVX2<>+3040(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+3040(SB), Y3, Y3
+	VANDPD      constantsAVX2<>+2336(SB), Y2, Y2
+	VANDPD      constantsAVX2<>+2336(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+5984(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+5984(SB), Y3, Y3
+	VMULPD      Y2, Y2, Y4
+	VMULPD      Y3, Y3, Y5
+	VMULPD      Y4, Y4, Y6
+	VMULPD      Y5, Y5, Y7
+	VMOVUPS     constantsAVX2<>+6016(SB), Y8
+	VFMADD231PD constantsAVX2<>+6048(SB), Y4, Y8
+	VMOVUPS     constantsAVX2<>+6016(SB), Y9
+	VFMADD231PD constantsAVX2<>+6048(SB), Y5, Y9
+	VMOVAPD     Y8, Y8
+	VFMADD231PD constantsAVX2<>+6080(SB), Y6, Y8
+	VMOVAPD     Y9, Y9
+	VFMADD231PD constantsAVX2<>+6080(SB), Y7, Y9
+	VMOVUPS     constantsAVX2<>+6112(SB), Y10
+	VFMADD231PD constantsAVX2<>+6144(SB), Y4, Y10
+	VMOVUPS     constantsAVX2<>+6112(SB), Y11
+	VFMADD231PD constantsAVX2<>+6144(SB), Y5, Y11
+	VMOVAPD     Y10, Y10
+	VFMADD231PD Y8, Y6, Y10
+	VMOVAPD     Y11, Y8
+	VFMADD231PD Y9, Y7, Y8
+	VMOVUPS     constantsAVX2<>+6176(SB), Y9
+	VFMADD231PD constantsAVX2<>+6208(SB), Y4, Y9
+	VMOVUPS     constantsAVX2<>+6176(SB), Y11
+	VFMADD231PD constantsAVX2<>+6208(SB), Y5, Y11
+	VMOVAPD     Y9, Y9
+	VFMADD231PD Y10, Y6, Y9
+	VMOVAPD     Y11, Y10
+	VFMADD231PD Y8, Y7, Y10
+	VMOVUPS     constantsAVX2<>+6240(SB), Y8
+	VFMADD231PD constantsAVX2<>+6272(SB), Y4, Y8
+	VMOVUPS     constantsAVX2<>+6240(SB), Y4
+	VFMADD231PD constantsAVX2<>+6272(SB), Y5, Y4
+	VMOVAPD     Y8, Y5
+	VFMADD231PD Y9, Y6, Y5
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y10, Y7, Y4
+	VMULPD      Y2, Y5, Y2
+	VMULPD      Y3, Y4, Y3
+	VMULPD      Y2, Y0, Y0
+	VMULPD      Y3, Y1, Y1
+	VMOVUPD     Y0, (AX)(SI*8)
+	VMOVUPD     Y1, 32(AX)(SI*8)
+	ADDQ        $+8, SI
+	SUBQ        $+8, BX
+	JMP         loop2
+
+done2:
+loop1:
+	CMPQ        BX, $+4
+	JLT         done1
+	VMOVDQU     (CX)(SI*8), Y0
+	VPSRLQ      $0x0b, Y0, Y0
+	VANDPD      constantsAVX2<>+5792(SB), Y0, Y1
+	VORPD       constantsAVX2<>+3040(SB), Y1, Y1
+	VPSRLQ      $0x20, Y0, Y0
+	VORPD       constantsAVX2<>+5824(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+5856(SB), Y0, Y0
+	VADDPD      Y1, Y0, Y0
+	VMOVDQU     (DX)(SI*8), Y1
+	VPSRLQ      $0x0b, Y1, Y1
+	VANDPD      constantsAVX2<>+5792(SB), Y1, Y2
+	VORPD       constantsAVX2<>+3040(SB), Y2, Y2
+	VPSRLQ      $0x20, Y1, Y1
+	VORPD       constantsAVX2<>+5824(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+5856(SB), Y1, Y1
+	VADDPD      Y2, Y1, Y1
+	VMOVUPS     constantsAVX2<>+5920(SB), Y2
+	VSUBPD      Y0, Y2, Y0
+	VPADDQ      constantsAVX2<>+3008(SB), Y0, Y0
+	VPSRLQ      $0x34, Y0, Y2
+	VORPD       constantsAVX2<>+3040(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+5952(SB), Y2, Y2
+	VANDPD      constantsAVX2<>+3136(SB), Y0, Y0
+	VPADDQ      constantsAVX2<>+3168(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+2368(SB), Y0, Y0
+	VADDPD      constantsAVX2<>+3200(SB), Y0, Y3
+	VDIVPD      Y3, Y0, Y3
+	VMULPD      Y3, Y3, Y4
+	VMULPD      constantsAVX2<>+2592(SB), Y0, Y5
+	VMULPD      Y0, Y5, Y5
+	VMULPD      Y4, Y4, Y6
+	VMULPD      Y6, Y6, Y7
+	VMOVUPS     constantsAVX2<>+3232(SB), Y8
+	VFMADD231PD constantsAVX2<>+3264(SB), Y4, Y8
+	VMOVUPS     constantsAVX2<>+3296(SB), Y9
+	VFMADD231PD constantsAVX2<>+3328(SB), Y4, Y9
+	VMOVAPD     Y8, Y8
+	VFMADD231PD Y6, Y9, Y8
+	VMOVUPS     constantsAVX2<>+3360(SB), Y9
+	VFMADD231PD constantsAVX2<>+3392(SB), Y4, Y9
+	VMOVAPD     Y9, Y9
+	VFMADD231PD constantsAVX2<>+3424(SB), Y6, Y9
+	VMOVAPD     Y8, Y6
+	VFMADD231PD Y7, Y9, Y6
+	VMOVAPD     Y5, Y7
+	VFMADD231PD Y6, Y4, Y7
+	VMULPD      constantsAVX2<>+2560(SB), Y2, Y4
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y7, Y3, Y4
+	VSUBPD      Y4, Y5, Y3
+	VSUBPD      Y3, Y0, Y0
+	VMOVAPD     Y0, Y0
+	VFMADD231PD constantsAVX2<>+2528(SB), Y2, Y0
+	VMULPD      constantsAVX2<>+3648(SB), Y0, Y0
+	VSQRTPD     Y0, Y0
+	VSUBPD      constantsAVX2<>+3040(SB), Y1, Y1
+	VANDPD      constantsAVX2<>+2336(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+5984(SB), Y1, Y1
+	VMULPD      Y1, Y1, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPS     constantsAVX2<>+6016(SB), Y4
+	VFMADD231PD constantsAVX2<>+6048(SB), Y2, Y4
+	VMOVAPD     Y4, Y4
+	VFMADD231PD constantsAVX2<>+6080(SB), Y3, Y4
+	VMOVUPS     constantsAVX2<>+6112(SB), Y5
+	VFMADD231PD constantsAVX2<>+6144(SB), Y2, Y5
+	VMOVAPD     Y5, Y5
+	VFMADD231PD Y4, Y3, Y5
+	VMOVUPS     constantsAVX2<>+6176(SB), Y4
+	VFMADD231PD constantsAVX2<>+6208(SB), Y2, Y4
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPS     constantsAVX2<>+6240(SB), Y5
+	VFMADD231PD constantsAVX2<>+6272(SB), Y2, Y5
+	VMOVAPD     Y5, Y2
+	VFMADD231PD Y4, Y3, Y2
+	VMULPD      Y1, Y2, Y1
+	VMULPD      Y1, Y0, Y0
+	VMOVUPD     Y0, (AX)(SI*8)
+	ADDQ        $+4, SI
+	SUBQ        $+4, BX
+	JMP         loop1
+
+done1:
+	VZEROUPPER
+	RET
+
 DATA constantsAVX2<>+0(SB)/4, $0x80000000
 DATA constantsAVX2<>+4(SB)/4, $0x80000000
 DATA constantsAVX2<>+8(SB)/4, $0x80000000
@@ -17832,7 +18096,55 @@ DATA constantsAVX2<>+5888(SB)/8, $0x3ca0000000000000
 DATA constantsAVX2<>+5896(SB)/8, $0x3ca0000000000000
 DATA constantsAVX2<>+5904(SB)/8, $0x3ca0000000000000
 DATA constantsAVX2<>+5912(SB)/8, $0x3ca0000000000000
-GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $5920
+DATA constantsAVX2<>+5920(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5928(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5936(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5944(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5952(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+5960(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+5968(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+5976(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+5984(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+5992(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6000(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6008(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6016(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6024(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6032(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6040(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6048(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6056(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6064(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6072(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6080(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6088(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6096(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6104(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6112(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6120(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6128(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6136(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6144(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6152(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6160(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6168(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6176(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6184(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6192(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6200(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6208(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6216(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6224(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6232(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6240(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6248(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6256(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6264(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6272(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6280(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6288(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6296(SB)/8, $0xb654abbce625be52
+GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $6304
 
 DATA tails<>+0(SB)/8, $0xffffffffffffffff
 DATA tails<>+8(SB)/8, $0xffffffffffffffff

@@ -969,6 +969,11 @@ func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
 //go:noescape
 func unitsAVX512(z []float64, x []uint64)
 
+// normalsAVX512 sets every z[i] to a number of the normal distribution that is made of high[i] and low[i].
+//
+//go:noescape
+func normalsAVX512(z []float64, high []uint64, low []uint64)
+
 // table32AVX512 returns the functions of a table with those of this set.
 func table32AVX512() *table[float32] {
 	t := portable[float32]()

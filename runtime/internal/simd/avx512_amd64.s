@@ -17669,6 +17669,240 @@ end:
 	VZEROUPPER
 	RET
 
+// func normalsAVX512(z []float64, high []uint64, low []uint64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normalsAVX512(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ high_base+24(FP), CX
+	MOVQ low_base+48(FP), DX
+	MOVQ z_len+8(FP), BX
+	XORQ SI, SI
+
+loop2:
+	CMPQ             BX, $+16
+	JLT              done2
+	VMOVDQU64        (CX)(SI*8), Z0
+	VPSRLQ           $0x0b, Z0, Z0
+	VCVTUQQ2PD       Z0, Z0
+	VMOVDQU64        64(CX)(SI*8), Z1
+	VPSRLQ           $0x0b, Z1, Z1
+	VCVTUQQ2PD       Z1, Z1
+	VMOVDQU64        (DX)(SI*8), Z2
+	VPSRLQ           $0x0b, Z2, Z2
+	VCVTUQQ2PD       Z2, Z2
+	VMOVDQU64        64(DX)(SI*8), Z3
+	VPSRLQ           $0x0b, Z3, Z3
+	VCVTUQQ2PD       Z3, Z3
+	VBROADCASTSD     constantsAVX512<>+1456(SB), Z4
+	VSUBPD           Z0, Z4, Z0
+	VSUBPD           Z1, Z4, Z1
+	VPADDQ.BCST      constantsAVX512<>+752(SB), Z0, Z0
+	VPADDQ.BCST      constantsAVX512<>+752(SB), Z1, Z1
+	VPSRLQ           $0x34, Z0, Z4
+	VPSRLQ           $0x34, Z1, Z5
+	VORPD.BCST       constantsAVX512<>+760(SB), Z4, Z4
+	VORPD.BCST       constantsAVX512<>+760(SB), Z5, Z5
+	VSUBPD.BCST      constantsAVX512<>+1464(SB), Z4, Z4
+	VSUBPD.BCST      constantsAVX512<>+1464(SB), Z5, Z5
+	VANDPD.BCST      constantsAVX512<>+784(SB), Z0, Z0
+	VANDPD.BCST      constantsAVX512<>+784(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+792(SB), Z0, Z0
+	VPADDQ.BCST      constantsAVX512<>+792(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+592(SB), Z0, Z0
+	VSUBPD.BCST      constantsAVX512<>+592(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+800(SB), Z0, Z6
+	VADDPD.BCST      constantsAVX512<>+800(SB), Z1, Z7
+	VDIVPD           Z6, Z0, Z6
+	VDIVPD           Z7, Z1, Z7
+	VMULPD           Z6, Z6, Z8
+	VMULPD           Z7, Z7, Z9
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z0, Z10
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z1, Z11
+	VMULPD           Z0, Z10, Z10
+	VMULPD           Z1, Z11, Z11
+	VMULPD           Z8, Z8, Z12
+	VMULPD           Z9, Z9, Z13
+	VMULPD           Z12, Z12, Z14
+	VMULPD           Z13, Z13, Z15
+	VBROADCASTSD     constantsAVX512<>+808(SB), Z16
+	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z8, Z16
+	VBROADCASTSD     constantsAVX512<>+808(SB), Z17
+	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z9, Z17
+	VBROADCASTSD     constantsAVX512<>+824(SB), Z18
+	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z8, Z18
+	VBROADCASTSD     constantsAVX512<>+824(SB), Z19
+	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z9, Z19
+	VMOVAPD          Z16, Z16
+	VFMADD231PD      Z12, Z18, Z16
+	VMOVAPD          Z17, Z17
+	VFMADD231PD      Z13, Z19, Z17
+	VBROADCASTSD     constantsAVX512<>+840(SB), Z18
+	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z8, Z18
+	VBROADCASTSD     constantsAVX512<>+840(SB), Z19
+	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z9, Z19
+	VMOVAPD          Z18, Z18
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z12, Z18
+	VMOVAPD          Z19, Z12
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z13, Z12
+	VMOVAPD          Z16, Z13
+	VFMADD231PD      Z14, Z18, Z13
+	VMOVAPD          Z17, Z14
+	VFMADD231PD      Z15, Z12, Z14
+	VMOVAPD          Z10, Z12
+	VFMADD231PD      Z13, Z8, Z12
+	VMOVAPD          Z11, Z8
+	VFMADD231PD      Z14, Z9, Z8
+	VMULPD.BCST      constantsAVX512<>+640(SB), Z4, Z9
+	VMULPD.BCST      constantsAVX512<>+640(SB), Z5, Z13
+	VMOVAPD          Z9, Z9
+	VFMADD231PD      Z12, Z6, Z9
+	VMOVAPD          Z13, Z6
+	VFMADD231PD      Z8, Z7, Z6
+	VSUBPD           Z9, Z10, Z7
+	VSUBPD           Z6, Z11, Z6
+	VSUBPD           Z7, Z0, Z0
+	VSUBPD           Z6, Z1, Z1
+	VMOVAPD          Z0, Z0
+	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z4, Z0
+	VMOVAPD          Z1, Z1
+	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z5, Z1
+	VMULPD.BCST      constantsAVX512<>+912(SB), Z0, Z0
+	VMULPD.BCST      constantsAVX512<>+912(SB), Z1, Z1
+	VSQRTPD          Z0, Z0
+	VSQRTPD          Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+760(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+760(SB), Z3, Z3
+	VANDPD.BCST      constantsAVX512<>+584(SB), Z2, Z2
+	VANDPD.BCST      constantsAVX512<>+584(SB), Z3, Z3
+	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z3, Z3
+	VMULPD           Z2, Z2, Z4
+	VMULPD           Z3, Z3, Z5
+	VMULPD           Z4, Z4, Z6
+	VMULPD           Z5, Z5, Z7
+	VBROADCASTSD     constantsAVX512<>+1480(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+1488(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+1480(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+1488(SB), Z5, Z9
+	VMOVAPD          Z8, Z8
+	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z6, Z8
+	VMOVAPD          Z9, Z9
+	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z7, Z9
+	VBROADCASTSD     constantsAVX512<>+1504(SB), Z10
+	VFMADD231PD.BCST constantsAVX512<>+1512(SB), Z4, Z10
+	VBROADCASTSD     constantsAVX512<>+1504(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+1512(SB), Z5, Z11
+	VMOVAPD          Z10, Z10
+	VFMADD231PD      Z8, Z6, Z10
+	VMOVAPD          Z11, Z8
+	VFMADD231PD      Z9, Z7, Z8
+	VBROADCASTSD     constantsAVX512<>+1520(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+1528(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+1520(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+1528(SB), Z5, Z11
+	VMOVAPD          Z9, Z9
+	VFMADD231PD      Z10, Z6, Z9
+	VMOVAPD          Z11, Z10
+	VFMADD231PD      Z8, Z7, Z10
+	VBROADCASTSD     constantsAVX512<>+1536(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+1544(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+1536(SB), Z4
+	VFMADD231PD.BCST constantsAVX512<>+1544(SB), Z5, Z4
+	VMOVAPD          Z8, Z5
+	VFMADD231PD      Z9, Z6, Z5
+	VMOVAPD          Z4, Z4
+	VFMADD231PD      Z10, Z7, Z4
+	VMULPD           Z2, Z5, Z2
+	VMULPD           Z3, Z4, Z3
+	VMULPD           Z2, Z0, Z0
+	VMULPD           Z3, Z1, Z1
+	VMOVUPD          Z0, (AX)(SI*8)
+	VMOVUPD          Z1, 64(AX)(SI*8)
+	ADDQ             $+16, SI
+	SUBQ             $+16, BX
+	JMP              loop2
+
+done2:
+loop1:
+	CMPQ             BX, $+8
+	JLT              done1
+	VMOVDQU64        (CX)(SI*8), Z0
+	VPSRLQ           $0x0b, Z0, Z0
+	VCVTUQQ2PD       Z0, Z0
+	VMOVDQU64        (DX)(SI*8), Z1
+	VPSRLQ           $0x0b, Z1, Z1
+	VCVTUQQ2PD       Z1, Z1
+	VBROADCASTSD     constantsAVX512<>+1456(SB), Z2
+	VSUBPD           Z0, Z2, Z0
+	VPADDQ.BCST      constantsAVX512<>+752(SB), Z0, Z0
+	VPSRLQ           $0x34, Z0, Z2
+	VORPD.BCST       constantsAVX512<>+760(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+1464(SB), Z2, Z2
+	VANDPD.BCST      constantsAVX512<>+784(SB), Z0, Z0
+	VPADDQ.BCST      constantsAVX512<>+792(SB), Z0, Z0
+	VSUBPD.BCST      constantsAVX512<>+592(SB), Z0, Z0
+	VADDPD.BCST      constantsAVX512<>+800(SB), Z0, Z3
+	VDIVPD           Z3, Z0, Z3
+	VMULPD           Z3, Z3, Z4
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z0, Z5
+	VMULPD           Z0, Z5, Z5
+	VMULPD           Z4, Z4, Z6
+	VMULPD           Z6, Z6, Z7
+	VBROADCASTSD     constantsAVX512<>+808(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+824(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z4, Z9
+	VMOVAPD          Z8, Z8
+	VFMADD231PD      Z6, Z9, Z8
+	VBROADCASTSD     constantsAVX512<>+840(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z4, Z9
+	VMOVAPD          Z9, Z9
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z6, Z9
+	VMOVAPD          Z8, Z6
+	VFMADD231PD      Z7, Z9, Z6
+	VMOVAPD          Z5, Z7
+	VFMADD231PD      Z6, Z4, Z7
+	VMULPD.BCST      constantsAVX512<>+640(SB), Z2, Z4
+	VMOVAPD          Z4, Z4
+	VFMADD231PD      Z7, Z3, Z4
+	VSUBPD           Z4, Z5, Z3
+	VSUBPD           Z3, Z0, Z0
+	VMOVAPD          Z0, Z0
+	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z2, Z0
+	VMULPD.BCST      constantsAVX512<>+912(SB), Z0, Z0
+	VSQRTPD          Z0, Z0
+	VSUBPD.BCST      constantsAVX512<>+760(SB), Z1, Z1
+	VANDPD.BCST      constantsAVX512<>+584(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z1, Z1
+	VMULPD           Z1, Z1, Z2
+	VMULPD           Z2, Z2, Z3
+	VBROADCASTSD     constantsAVX512<>+1480(SB), Z4
+	VFMADD231PD.BCST constantsAVX512<>+1488(SB), Z2, Z4
+	VMOVAPD          Z4, Z4
+	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z3, Z4
+	VBROADCASTSD     constantsAVX512<>+1504(SB), Z5
+	VFMADD231PD.BCST constantsAVX512<>+1512(SB), Z2, Z5
+	VMOVAPD          Z5, Z5
+	VFMADD231PD      Z4, Z3, Z5
+	VBROADCASTSD     constantsAVX512<>+1520(SB), Z4
+	VFMADD231PD.BCST constantsAVX512<>+1528(SB), Z2, Z4
+	VMOVAPD          Z4, Z4
+	VFMADD231PD      Z5, Z3, Z4
+	VBROADCASTSD     constantsAVX512<>+1536(SB), Z5
+	VFMADD231PD.BCST constantsAVX512<>+1544(SB), Z2, Z5
+	VMOVAPD          Z5, Z2
+	VFMADD231PD      Z4, Z3, Z2
+	VMULPD           Z1, Z2, Z1
+	VMULPD           Z1, Z0, Z0
+	VMOVUPD          Z0, (AX)(SI*8)
+	ADDQ             $+8, SI
+	SUBQ             $+8, BX
+	JMP              loop1
+
+done1:
+	VZEROUPPER
+	RET
+
 DATA constantsAVX512<>+0(SB)/4, $0x80000000
 DATA constantsAVX512<>+4(SB)/4, $0x80000000
 DATA constantsAVX512<>+8(SB)/4, $0x7fffffff
@@ -17923,4 +18157,16 @@ DATA constantsAVX512<>+1424(SB)/8, $0x3e21ee9dacc3d876
 DATA constantsAVX512<>+1432(SB)/8, $0xbda8fa5ed02c5e6f
 DATA constantsAVX512<>+1440(SB)/8, $0x0000000000000001
 DATA constantsAVX512<>+1448(SB)/8, $0x3ca0000000000000
-GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1456
+DATA constantsAVX512<>+1456(SB)/8, $0x4340000000000000
+DATA constantsAVX512<>+1464(SB)/8, $0x4330000000000434
+DATA constantsAVX512<>+1472(SB)/8, $0x4320000000000000
+DATA constantsAVX512<>+1480(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX512<>+1488(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX512<>+1496(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX512<>+1504(SB)/8, $0x2275078348551854
+DATA constantsAVX512<>+1512(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX512<>+1520(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX512<>+1528(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX512<>+1536(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX512<>+1544(SB)/8, $0xb654abbce625be52
+GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1552

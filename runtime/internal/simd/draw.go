@@ -1,5 +1,11 @@
 package simd
 
+import (
+	"math"
+
+	"github.com/opgen/opgen/runtime/internal/simd/approx"
+)
+
 // drawn is of how many positions words are drawn at a time at least.
 const drawn = 8
 
@@ -20,6 +26,28 @@ func (d *Drawer) Draw(high, low []uint64, seed, stream, index uint64) {
 func Units(z []float64, x []uint64) {
 	check(len(z), len(x), len(x), len(x))
 	conversions.units(z, x)
+}
+
+// Normals sets every z[i] to a number of the standard normal distribution, within 4 units in the last place: sqrt(-2*log(1 - x)) * cos(2*pi*y), where x is
+// the number from 0 to 1 that Units makes of high[i], and y that of low[i]. The number of elements is a multiple of 8.
+func Normals(z []float64, high, low []uint64) {
+	check(len(z), len(high), len(low), len(z)&^(drawn-1))
+	conversions.normals(z, high, low)
+}
+
+func normals(z []float64, high, low []uint64) {
+	for i := range z {
+		z[i] = boxMuller(float64(int64(high[i]>>11)), float64(int64(low[i]>>11)))
+	}
+}
+
+// boxMuller returns a number of the standard normal distribution that is made of two integers below 2^53.
+func boxMuller(x, y float64) float64 {
+	const whole = 1 << 53
+	exponent, f := double.split(whole - x)
+	root := math.Sqrt(double.logarithm(exponent-53, f) * -2)
+	t := math.Abs(y-whole/2) - whole/4
+	return root * float64(chain(approx.Turn, float64(t*t))*t)
 }
 
 func units(z []float64, x []uint64) {

@@ -187,11 +187,7 @@ func (c *elementary[T]) phi(x T) T {
 
 func (c *elementary[T]) log(x T) T {
 	exponent, f := c.split(x)
-	s := f / (f + 2)
-	z := T(s * s)
-	square := T(T(f*0.5) * f)
-	r := fma(z, polynomial(c.logs, z), square)
-	y := fma(exponent, c.ln2High, f-(square-fma(s, r, T(exponent*c.ln2Low))))
+	y := c.logarithm(exponent, f)
 	switch {
 	case x < 0:
 		return T(math.NaN())
@@ -201,6 +197,15 @@ func (c *elementary[T]) log(x T) T {
 		return y
 	}
 	return x
+}
+
+// logarithm returns the logarithm of (1 + f) * 2^exponent.
+func (c *elementary[T]) logarithm(exponent, f T) T {
+	s := f / (f + 2)
+	z := T(s * s)
+	square := T(T(f*0.5) * f)
+	r := fma(z, polynomial(c.logs, z), square)
+	return fma(exponent, c.ln2High, f-(square-fma(s, r, T(exponent*c.ln2Low))))
 }
 
 // split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and

@@ -266,6 +266,51 @@ func TestUnits(t *testing.T) {
 	others(t, check)
 }
 
+// TestNormals compares numbers of the normal distribution with those of package math, and those of the sets with one another.
+func TestNormals(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	const n = 4000
+	high, low, first := make([]uint64, n), make([]uint64, n), make([]float64, n)
+	for i := range n {
+		high[i], low[i] = r.Uint64()>>(i%3*i%64), r.Uint64()
+		if i%5 == 0 {
+			high[i] = ^high[i]
+		}
+		if i < 8 {
+			low[i] = uint64(i) << 61 // quarters of a turn, and what is between them
+		}
+	}
+	check := func(name string) {
+		z := make([]float64, n)
+		Normals(z, high, low)
+		for i := range z {
+			u, v := 1-float64(high[i]>>11)/(1<<53), float64(low[i]>>11)/(1<<53)
+			root := math.Sqrt(-2 * math.Log(u))
+			// Near a quarter of a turn, 2*pi*v is rounded by more than what is left of the cosine.
+			if want := root * math.Cos(2*math.Pi*v); !(math.Abs(z[i]-want) <= 1e-15*root) {
+				t.Fatalf("%s, words %x and %x: want %v, got %v", name, high[i], low[i], want, z[i])
+			}
+			if first[i] == 0 {
+				first[i] = z[i]
+			}
+			if !same(z[i], first[i]) {
+				t.Fatalf("%s, words %x and %x: want %v, got %v", name, high[i], low[i], first[i], z[i])
+			}
+		}
+		for length := 0; length <= 48; length += 8 {
+			part := make([]float64, length)
+			Normals(part, high[:length], low[:length])
+			for i := range part {
+				if !same(part[i], z[i]) {
+					t.Fatalf("%s, element %d of %d: want %v, got %v", name, i, length, z[i], part[i])
+				}
+			}
+		}
+	}
+	check("best")
+	others(t, check)
+}
+
 func TestConversionsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	narrow1, wide1 := operand[float32](r, 400), operand[float64](r, 400)

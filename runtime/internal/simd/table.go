@@ -36,11 +36,12 @@ type table[T Float] struct {
 
 // conversionTable holds the functions that are not for one element type: conversions, random words, requests for memory, and writes past the caches.
 type conversionTable struct {
-	widen  func(z []float64, x []float32)
-	narrow func(z []float32, x []float64)
-	draw   func(high, low []uint64, at *[18]uint64)
-	units  func(z []float64, x []uint64)
-	fetch  func(x []byte)
+	widen   func(z []float64, x []float32)
+	narrow  func(z []float32, x []float64)
+	draw    func(high, low []uint64, at *[18]uint64)
+	units   func(z []float64, x []uint64)
+	normals func(z []float64, high, low []uint64)
+	fetch   func(x []byte)
 
 	stream  func(z, x []byte)
 	drain   func()

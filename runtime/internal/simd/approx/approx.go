@@ -130,6 +130,12 @@ var Double = Constants{
 	},
 }
 
+// Turn approximates cos(2*pi*x/2^53) for x from 0 to 2^53, which is sin(2*pi*t/2^53) for t = |x - 2^52| - 2^51: the sum of Turn[i] * t^(2*i + 1).
+var Turn = []float64{
+	0x1.921fb54442d18p-51, -0x1.4abbce625be52p-154, 0x1.466bc6775aa7dp-259, -0x1.32d2cce627c86p-365, 0x1.5078348551854p-472,
+	-0x1.e3074dfaf87afp-580, 0x1.e8f3675ee37ddp-688, -0x1.6f7acdb8f658p-796, 0x1.9d462020fcc78p-905,
+}
+
 // LongLogHigh + LongLogLow is 2/3.
 const LongLogHigh, LongLogLow = 0x1.5555555555555p-1, 0x1.5555555555555p-55
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 	"github.com/opgen/opgen/runtime/internal/simd/approx"
@@ -103,24 +105,8 @@ func (s *set) draws() {
 func (s *set) units() {
 	m := &machine{set: s, Constants: &approx.Double, double: true}
 	const unit = 1.0 / (1 << 53)
-	whole := func(read operand.Mem) value {
-		v := m.vectors(1)
-		if s.wide() {
-			s.VMOVDQU64(read, v[0])
-			v = m.down(v, 11)
-			s.emit("VCVTUQQ2PD", v[0], v[0])
-			return v
-		}
-		// Each half of the word is below 2^32. As the lower bits of a great number it is a number itself.
-		s.VMOVDQU(read, v[0])
-		v = m.down(v, 11)
-		const low, high = 1 << 52, 1 << 84
-		lower := m.or(m.and(v, m.word(1<<32-1)), m.number(low))
-		upper := m.or(m.down(v, 32), m.number(high))
-		return m.add(m.sub(upper, m.number(high+low)), lower)
-	}
 	s.conversion("units"+s.title, "func(z []float64, x []uint64)", "sets every z[i] to the number from 0 to 1 that x[i] stands for.", 4, 8, 8,
-		func(read, write operand.Mem) { s.emit("VMOVUPD", m.mul(whole(read), m.number(unit))[0], write) },
+		func(read, write operand.Mem) { s.emit("VMOVUPD", m.mul(m.whole(read), m.number(unit))[0], write) },
 		func(read, write operand.Mem) {
 			word, v := s.GP64(), s.XMM()
 			s.MOVQ(read, word)
@@ -130,4 +116,46 @@ func (s *set) units() {
 			s.VMULSD(m.place(m.number(unit)), v, v)
 			s.VMOVSD(v, write)
 		})
+}
+
+// whole returns the upper 53 bits of words in memory, as numbers.
+func (m *machine) whole(words operand.Mem) value {
+	v := m.vectors(1)
+	if m.wide() {
+		m.VMOVDQU64(words, v[0])
+		v = m.down(v, 11)
+		m.emit("VCVTUQQ2PD", v[0], v[0])
+		return v
+	}
+	// Each half of the word is below 2^32. As the lower bits of a great number it is a number itself.
+	m.VMOVDQU(words, v[0])
+	v = m.down(v, 11)
+	const low, high = 1 << 52, 1 << 84
+	lower := m.or(m.and(v, m.word(1<<32-1)), m.number(low))
+	upper := m.or(m.down(v, 32), m.number(high))
+	return m.add(m.sub(upper, m.number(high+low)), lower)
+}
+
+// normals emits the function that makes numbers of the normal distribution of pairs of words. The number of elements is a multiple of 8.
+func (s *set) normals() {
+	m := &machine{set: s, Constants: &approx.Double, double: true}
+	s.begin("normals"+s.title, "func(z []float64, high, low []uint64)", "sets every z[i] to a number of the normal distribution that is made of high[i] and low[i].")
+	c := m.cursorOf("z", "z", "high", "low")
+	for _, n := range []int{2, 1} {
+		loop, done := fmt.Sprintf("loop%d", n), fmt.Sprintf("done%d", n)
+		s.Label(loop)
+		s.CMPQ(c.left, operand.I32(n*m.width()))
+		s.jump("JLT", done)
+		read := func(slice string) (v value) {
+			for i := range n {
+				v = append(v, m.whole(m.address(c, slice, i))...)
+			}
+			return v
+		}
+		m.write(c, "z", m.functions().Normal(read("high"), read("low")).(value))
+		m.advance(c, n*m.width())
+		s.jump("JMP", loop)
+		s.Label(done)
+	}
+	s.end()
 }

@@ -63,6 +63,7 @@ func (s *set) write(folder string) error {
 	s.below()
 	s.draws()
 	s.units()
+	s.normals()
 	s.writePool()
 	if !s.wide() {
 		s.writeTails()

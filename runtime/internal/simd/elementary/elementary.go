@@ -288,15 +288,35 @@ func (m *Functions[V, M]) Log(x V) V {
 	exponent := m.Sub(m.Or(m.Down(b, m.Constants.Mantissa), m.Number(unit)), m.Number(unit))
 	exponent = m.Sub(exponent, m.Choose(small, m.Load(m.Number(bias+m.Constants.LogScaleExponent)), m.Load(m.Number(bias))))
 	f := m.Sub(m.AddInt(m.And(b, m.Word(1<<m.Constants.Mantissa-1)), m.Word(half)), m.Number(1))
+	y = m.logarithm(exponent, f)
+	y = m.Choose(m.Compare(x, Less, m.Number(math.Inf(1))), y, x)
+	y = m.Choose(m.Compare(x, Equal, m.Number(0)), m.Load(m.Number(math.Inf(-1))), y)
+	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
+}
+
+// Normal returns a number of the standard normal distribution, by the method of Box and Muller: sqrt(-2*log(1 - x)) * cos(2*pi*y), where x and y are
+// random numbers from 0 to 1, 1 excluded. They are integers here, multiplied by 2^53. No argument is a NaN, infinite or subnormal.
+func (m *Functions[V, M]) Normal(x, y V) V {
+	const whole = 1 << 53
+	rest := m.Sub(m.Load(m.Number(whole)), x)
+	half := m.bitsOf(m.Constants.SqrtHalf)
+	b := m.AddInt(rest, m.Word(uint64(m.Constants.Bias)<<m.Constants.Mantissa-half))
+	unit := float64(uint64(1) << m.Constants.Mantissa)
+	exponent := m.Sub(m.Or(m.Down(b, m.Constants.Mantissa), m.Number(unit)), m.Number(unit+float64(m.Constants.Bias)+53))
+	f := m.Sub(m.AddInt(m.And(b, m.Word(1<<m.Constants.Mantissa-1)), m.Word(half)), m.Number(1))
+	root := m.Sqrt(m.Mul(m.logarithm(exponent, f), m.Number(-2)))
+	t := m.Sub(m.abs(m.Sub(y, m.Number(whole/2))), m.Number(whole/4))
+	return m.Mul(root, m.Mul(m.chain(approx.Turn, m.Mul(t, t)), t))
+}
+
+// logarithm returns the logarithm of (1 + f) * 2^exponent.
+func (m *Functions[V, M]) logarithm(exponent, f V) V {
 	s := m.Div(f, m.Add(f, m.Number(2)))
 	z := m.Mul(s, s)
 	square := m.Mul(m.Mul(f, m.Number(0.5)), f)
 	r := m.MulAdd(z, m.polynomial(m.Constants.Log, z), square)
 	low := m.MulAdd(s, r, m.Mul(exponent, m.Number(m.Constants.Ln2Low)))
-	y = m.MulAdd(exponent, m.Number(m.Constants.Ln2High), m.Sub(f, m.Sub(square, low)))
-	y = m.Choose(m.Compare(x, Less, m.Number(math.Inf(1))), y, x)
-	y = m.Choose(m.Compare(x, Equal, m.Number(0)), m.Load(m.Number(math.Inf(-1))), y)
-	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
+	return m.MulAdd(exponent, m.Number(m.Constants.Ln2High), m.Sub(f, m.Sub(square, low)))
 }
 
 // turn returns the sine of x + quarters*pi/2 where x is not above SinBound.
