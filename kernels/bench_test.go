@@ -2,7 +2,9 @@ package kernels_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/taskbench"
@@ -96,13 +98,17 @@ func BenchmarkKernels(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
+					least := time.Duration(math.MaxInt64)
 					for b.Loop() {
+						begin := time.Now()
 						for _, step := range steps {
 							if err := step.Run(); err != nil {
 								b.Fatal(err)
 							}
 						}
+						least = min(least, time.Since(begin))
 					}
+					b.ReportMetric(float64(least.Nanoseconds()), "least-ns/op") // other programs disturb the mean
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size), "ns/element")
 				})
 			}

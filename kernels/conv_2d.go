@@ -130,15 +130,17 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 	}
 	s := convBackward(a)
 	cols := a.Columns.Of(ctx.Worker)
+	w := s.windows()
 	for part := r.Lo; part < r.Hi; part++ {
 		mode := tensor.Store
-		if lo, hi := part*s.N/s.S, (part+1)*s.N/s.S; s.Groups == 1 && !s.direct() && s.windows().Dense() {
+		lo, hi := part*s.N/s.S, (part+1)*s.N/s.S
+		if s.Groups == 1 && !s.direct() && w.Dense() {
 			image, at := s.channels*s.H*s.W, s.filters*s.pixels
 			vec.CorrelateFilters(a.Parts.Out(part*s.OutChannels*s.patch, s.filters, s.patch, mode),
-				gradBefore(a.GradPre, a.GradOutput).Span(lo*at, hi*at), a.Input.Span(lo*image, hi*image), s.channels, s.windows())
+				gradBefore(a.GradPre, a.GradOutput).Span(lo*at, hi*at), a.Input.Span(lo*image, hi*image), s.channels, w)
 			continue
 		}
-		for n := part * s.N / s.S; n < (part+1)*s.N/s.S; n++ {
+		for n := lo; n < hi; n++ {
 			for group := range s.Groups {
 				to := (part*s.OutChannels + group*s.filters) * s.patch
 				blas.Gemm(a.Parts.Out(to, s.filters, s.patch, mode), 1,

@@ -12,8 +12,8 @@ import (
 
 // Resolver computes the types and shapes of an operator's slots: it starts with what the caller passes, and
 // the operator's rules fill in the rest. It keeps its first error; later calls do nothing. S is the
-// operator's slot type. Methods that take a slot are covers of those of its part that is not generic: the package of an operator would
-// compile all of them again.
+// operator's slot type. Methods that take a slot are wrappers of those of its part that is not generic, since the package of an operator
+// compiles all methods of a generic type again.
 type Resolver[S ~int] struct{ resolver }
 
 type resolver struct {

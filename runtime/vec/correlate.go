@@ -48,14 +48,6 @@ func CorrelateBack[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T],
 	k.run(dst, planes, grad, filters.Rows(), &back, true)
 }
 
-// CorrelateFilters puts into dst the gradient of the filters of Correlate, given that of its result, as for CorrelateBack. Each row of dst is the
-// gradient of a filter.
-func CorrelateFilters[T dtype.Float](dst tensor.OutMat[T], grad, images tensor.ROLane[T], planes int, w *Windows) {
-	k, put := correlators[T]()
-	defer put()
-	k.filters(dst, grad, images, planes, w)
-}
-
 // back returns the windows in which gradients of windows are summed for pixels.
 func (w *Windows) back() Windows {
 	out := *w
@@ -161,15 +153,12 @@ func placeOf(sizes [2]int, left int) int {
 	return 0
 }
 
-// prepare makes copies for windows on images, and returns how many images there are.
-func (k *correlator[T]) prepare(size, apart, planes int, w *Windows, turned bool) (images int) {
-	height, width, pixels := w.Height+2*w.PaddingH, w.Width+2*w.PaddingW, planes*w.Height*w.Width
-	if apart != 1 || pixels > 0 && size%pixels != 0 || pixels == 0 && size > 0 || w.StrideH != 1 || w.StrideW != 1 || min(w.PaddingH, w.PaddingW) < 0 ||
+// prepare makes copies for windows on images.
+func (k *correlator[T]) prepare(planes int, w *Windows, turned bool) {
+	height, width := w.Height+2*w.PaddingH, w.Width+2*w.PaddingW
+	if w.StrideH != 1 || w.StrideW != 1 || min(w.PaddingH, w.PaddingW) < 0 ||
 		w.Rows != height-(w.KernelH-1)*w.DilationH || w.Cols != width-(w.KernelW-1)*w.DilationW {
-		panic("vec: Correlate needs windows that are one pixel apart, and whole images")
-	}
-	if pixels > 0 {
-		images = size / pixels
+		panic("vec: Correlate needs windows that are one pixel apart")
 	}
 	if g := (geometry{*w, planes, turned}); k.last != g {
 		k.last = g
@@ -196,7 +185,15 @@ func (k *correlator[T]) prepare(size, apart, planes int, w *Windows, turned bool
 		}
 		k.places = simd.MakePlaces(at)
 	}
-	return images
+}
+
+// pixelsOf returns the pixels of images, of which each has a number of them.
+func pixelsOf[T dtype.Float](lane tensor.ROLane[T], images, each int) []T {
+	x, size, apart := unlock.Lane(lane.Sealed())
+	if apart != 1 || size != images*each {
+		panic("vec: Correlate needs whole images, as many as the result has")
+	}
+	return x
 }
 
 // stripRows returns how many rows of windows a strip has: all, or about the given number. If it can, a strip has whole tiles of windows.
@@ -214,29 +211,26 @@ func stripRows(w *Windows, most, tile int) int {
 	return (w.Rows + strips - 1) / strips
 }
 
-// run correlates rows of packed filters with images.
+// run correlates rows of packed filters with images, of which the result says the number.
 func (k *correlator[T]) run(dst tensor.OutMat[T], rows int, lane tensor.ROLane[T], planes int, w *Windows, turned bool) {
-	from, size, apart := unlock.Lane(lane.Sealed())
-	images := k.prepare(size, apart, planes, w, turned)
+	k.prepare(planes, w, turned)
 	c, ldc, byCols := unlock.Mat(dst.Sealed())
-	if planes*w.Height*w.Width == 0 {
-		images = dst.Rows() / max(rows, 1)
-	}
-	if byCols || dst.Rows() != images*rows || dst.Cols() != w.Rows*w.Cols {
+	images, windows, pixels := dst.Rows()/max(rows, 1), w.Rows*w.Cols, planes*w.Height*w.Width
+	if byCols || dst.Rows() != images*rows || dst.Cols() != windows {
 		panic("vec: Correlate needs a result by rows, with an element for each window, filter and image")
 	}
-	add := dst.Mode() == tensor.Accumulate
-	if dst.Mode() == tensor.Discard || rows == 0 || w.Rows*w.Cols == 0 {
+	if dst.Mode() == tensor.Discard || rows == 0 || windows == 0 {
 		return
 	}
+	from, add := pixelsOf(lane, images, pixels), dst.Mode() == tensor.Accumulate
 	if planes == 0 {
 		for i := 0; i < images*rows && !add; i++ {
-			clear(c[i*ldc : i*ldc+dst.Cols()])
+			clear(c[i*ldc : i*ldc+windows])
 		}
 		return
 	}
 	for i := range images {
-		image := from[i*planes*w.Height*w.Width : (i+1)*planes*w.Height*w.Width]
+		image := from[i*pixels : (i+1)*pixels]
 		for first := 0; first < w.Rows; first += k.strip {
 			n := min(k.strip, w.Rows-first)
 			k.copy(image, planes, first, n, w)
@@ -280,8 +274,8 @@ func (k *correlator[T]) multiply(c []T, ldc, rows, windows int, add bool) {
 	}
 }
 
-// copy makes the copies of what rows of windows see, from the first row on.
-func (k *correlator[T]) copy(images []T, planes, first, rows int, w *Windows) {
+// copy makes the copies of what rows of windows of an image see, from the first row on.
+func (k *correlator[T]) copy(image []T, planes, first, rows int, w *Windows) {
 	top := w.PaddingH - first // the row of the copy for the first one of a plane
 	all := rows + (w.KernelH-1)*w.DilationH
 	lo, hi := max(0, -top), min(w.Height, all-top)
@@ -302,7 +296,7 @@ func (k *correlator[T]) copy(images []T, planes, first, rows int, w *Windows) {
 				clear(to[:before])
 				clear(to[after:])
 			}
-			switch plane := images[c*size : (c+1)*size]; {
+			switch plane := image[c*size : (c+1)*size]; {
 			case left == right:
 				clear(body)
 			case w.Cols == w.Width: // the plane, shifted
@@ -331,82 +325,5 @@ func clearColumns[T dtype.Float](x []T, cols, lo, hi int) {
 		for at := q; at < len(x); at += cols {
 			x[at] = 0
 		}
-	}
-}
-
-// filters computes the gradient of filters: for each row of windows' places, the product of copies of planes, which are rows of windows, and of the
-// gradients by windows. The sums have the copies as rows, and filters as columns.
-func (k *correlator[T]) filters(dst tensor.OutMat[T], gradLane, lane tensor.ROLane[T], planes int, w *Windows) {
-	from, size, apart := unlock.Lane(lane.Sealed())
-	images := k.prepare(size, apart, planes, w, false)
-	grad, n, apart := unlock.Lane(gradLane.Sealed())
-	c, ldc, byCols := unlock.Mat(dst.Sealed())
-	rows, pixels := dst.Rows(), w.Rows*w.Cols
-	if size == 0 && rows*pixels > 0 { // windows see only padding
-		images = n / (rows * pixels)
-	}
-	if byCols || apart != 1 || n != images*rows*pixels || dst.Cols() != planes*w.KernelH*w.KernelW {
-		panic("vec: CorrelateFilters needs a result by rows, with an element for each pixel of a window, and a gradient for each window, filter and image")
-	}
-	if dst.Mode() == tensor.Discard || rows == 0 || dst.Cols() == 0 {
-		return
-	}
-	tileRows, tileCols := simd.TileSizes[T]()
-	copies, ld := planes*w.KernelW, 0
-	for q := 0; q < rows; q += tileCols[placeOf(tileCols, rows-q)] {
-		ld += tileCols[placeOf(tileCols, rows-q)]
-	}
-	high := (copies + tileRows[1] - 1) / tileRows[1] * tileRows[1] // tiles of fewer rows come last
-	k.sums = room(k.sums, w.KernelH*high*ld)
-	clear(k.sums)
-	k.packed = room(k.packed, depth*tileCols[0])
-	for i := range images {
-		image, g := from[i*planes*w.Height*w.Width:(i+1)*planes*w.Height*w.Width], grad[i*rows*pixels:(i+1)*rows*pixels]
-		for first := 0; first < w.Rows; first += k.strip {
-			windows := min(k.strip, w.Rows-first) * w.Cols
-			k.copy(image, planes, first, windows/w.Cols, w)
-			parts := (windows + depth - 1) / depth
-			for part := range parts {
-				lo, hi := windows*part/parts, windows*(part+1)/parts
-				for q := 0; q < rows; {
-					place := placeOf(tileCols, rows-q)
-					cols := tileCols[place]
-					y := k.packed[:(hi-lo)*cols]
-					if rows-q < cols {
-						clear(y)
-					}
-					simd.Transpose(y, cols, g[q*pixels+first*w.Cols+lo:], pixels, min(cols, rows-q), hi-lo)
-					for h := range w.KernelH {
-						for p := 0; p < copies; {
-							kind := kindOf(tileRows, copies-p)
-							simd.Tile(kind, place, k.sums[(h*high+p)*ld+q:], ld, k.copies[p*k.apart+h*w.DilationH*w.Cols+lo:], k.apart, 1, y, cols, hi-lo, true)
-							p += tileRows[kind]
-						}
-					}
-					q += cols
-				}
-			}
-		}
-	}
-	k.store(c, ldc, rows, planes, high, ld, w, dst.Mode() == tensor.Accumulate)
-}
-
-// store transposes the sums.
-func (k *correlator[T]) store(c []T, ldc, rows, planes, high, ld int, w *Windows, add bool) {
-	size := planes * w.KernelH * w.KernelW
-	k.lines = room(k.lines, size*ld)
-	for p := range planes {
-		for h := range w.KernelH {
-			copy(k.lines[(p*w.KernelH+h)*w.KernelW*ld:(p*w.KernelH+h+1)*w.KernelW*ld], k.sums[(h*high+p*w.KernelW)*ld:])
-		}
-	}
-	if !add {
-		simd.Transpose(c, ldc, k.lines, ld, size, rows)
-		return
-	}
-	k.sums = room(k.sums, rows*size)
-	simd.Transpose(k.sums, size, k.lines, ld, size, rows)
-	for o := range rows {
-		addLists(c[o*ldc:o*ldc+size], k.sums[o*size:(o+1)*size])
 	}
 }

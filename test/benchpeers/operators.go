@@ -169,7 +169,7 @@ func (b *bench) pair(do string, own func() error) (figure, error) {
 	best := figure{math.Inf(1), math.Inf(1)}
 	begin := time.Now()
 	for round := range b.rounds {
-		ns, err := fastest(own, b.budget, b.threads)
+		ns, err := fastest(own, b.budget)
 		if err != nil {
 			return best, err
 		}
@@ -186,14 +186,14 @@ func (b *bench) pair(do string, own func() error) (figure, error) {
 }
 
 // fastest returns the least nanoseconds of as many runs as fit the time, at least one.
-func fastest(run func() error, budget time.Duration, threads int) (float64, error) {
+func fastest(run func() error, budget time.Duration) (float64, error) {
 	best := math.Inf(1)
 	for begin := time.Now(); ; {
-		before := clock(threads)
+		before := time.Now()
 		if err := run(); err != nil {
 			return 0, err
 		}
-		best = min(best, clock(threads)-before)
+		best = min(best, float64(time.Since(before).Nanoseconds()))
 		if time.Since(begin) > budget {
 			return best, nil
 		}

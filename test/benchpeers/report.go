@@ -36,9 +36,9 @@ const introduction = `# Performance beside peers
     make bench-peers
 
 Times of this module divided by those of its peers: what is below 1 is faster here. Both sides run in turn in one process each, and each time
-is the least of several rounds: processor time of the process with one thread, so that other programs count little, and else wall-clock time. An operator's forward task, and its forward and backward tasks, write to memory that is there; [PyTorch](https://pytorch.org)
-runs the same operator eagerly, and allocates its results. Tensors are float32, most of them with 1 to 4 Mi elements. Before a row is measured,
-the outputs of both sides are compared. Machine: %s/%s, %d processors.
+is the least wall-clock time of many runs in several rounds. An operator's forward task, and its forward and backward tasks, write to memory that is
+there; [PyTorch](https://pytorch.org) runs the same operator eagerly, and allocates its results. Tensors are float32, most of them with 1 to 4 Mi
+elements. Before a row is measured, the outputs of both sides are compared. Machine: %s/%s, %d processors.
 
 `
 

@@ -65,13 +65,13 @@ func Row[T float32 | float64](c *Code, a Arguments, row int) []T {
 	return Rows[T](c, a)[row*c.row:][:c.row]
 }
 
-// Rows returns the numbers and sums of all rows, of which each has as many as Code.Row says.
+// Rows returns the numbers and sums of all rows, of which each has as many as Code.RowLength says.
 func Rows[T float32 | float64](c *Code, a Arguments) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a[c.rows:]))), MostRows*c.row)
 }
 
-// Row returns how many numbers and sums a row has.
-func (c *Code) Row() int { return c.row }
+// RowLength returns how many numbers and sums a row has.
+func (c *Code) RowLength() int { return c.row }
 
 // Sum returns a sum of a row of the last run.
 func Sum[T float32 | float64](c *Code, a Arguments, row, i int) float64 {

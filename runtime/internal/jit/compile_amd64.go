@@ -209,14 +209,12 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 		c.land(done)
 		c.addSums()
 	}
-	c.decrement(8 * rowsLeft)
-	out = c.jump(equal)
 	for i := range c.pointers {
 		c.addFrom(free[i], c.stride(i))
 	}
 	c.addWord(rsi, c.row())
-	c.again(row)
-	c.land(out)
+	c.decrement(8 * rowsLeft)
+	c.back(notEqual, row)
 	c.put(0xc5, 0xf8, 0x77) // vzeroupper
 	c.put(0xc3)             // ret
 	return unroll, true

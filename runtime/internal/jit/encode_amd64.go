@@ -200,7 +200,7 @@ func (e *encoder) addWord(r, v int) {
 	e.word(v)
 }
 
-// andWord sets rdx to rax & v.
+// lane sets rdx to rax & v.
 func (e *encoder) lane(v int) {
 	e.put(0x89, 0xc2) // mov edx, eax
 	e.put(0x81, 0xe2) // and edx, v
@@ -215,9 +215,10 @@ func (e *encoder) compareWord(offset int) {
 
 // Conditions of jumps. They compare without signs.
 const (
-	below   = 0x82
-	atLeast = 0x83
-	equal   = 0x84
+	below    = 0x82
+	atLeast  = 0x83
+	equal    = 0x84
+	notEqual = 0x85
 )
 
 // jump writes a jump to a place that is not known yet, and returns where its distance goes.
@@ -236,12 +237,6 @@ func (e *encoder) land(jump int) {
 func (e *encoder) back(condition byte, to int) {
 	j := e.jump(condition)
 	binary.LittleEndian.PutUint32(e.code[j:], uint32(int32(to-len(e.code))))
-}
-
-// again writes a jump to an earlier place, which is always taken.
-func (e *encoder) again(to int) {
-	e.put(0xe9)
-	e.word(to - len(e.code) - 4)
 }
 
 // finish writes constants behind the code. Each takes a whole vector where no instruction repeats elements.

@@ -407,7 +407,7 @@ func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n, rows int) {
 			c.SetStride(a, i, strides[i]*int(unsafe.Sizeof(T(0))))
 		}
 		numbers := Rows[T](c, a)
-		for i := range rows * c.Row() {
+		for i := range rows * c.RowLength() {
 			numbers[i] = T(r.NormFloat64())
 		}
 		what := func() string {

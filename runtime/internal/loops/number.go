@@ -31,11 +31,17 @@ func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 	var v float64
 	for i := range numbers {
 		n := &numbers[i]
-		if n.low {
-			to[i] = lowOf(v, T(v))
-			continue
+		if !n.low {
+			v = n.get(s)
 		}
-		v = n.get(s)
-		to[i] = T(v)
+		to[i] = n.of(v)
 	}
+}
+
+// of returns the argument for a value of the number.
+func (n *number[T]) of(v float64) T {
+	if n.low {
+		return lowOf(v, T(v))
+	}
+	return T(v)
 }

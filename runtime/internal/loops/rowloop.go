@@ -111,7 +111,7 @@ func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	if len(r.numbers) > 0 {
 		to := jit.Rows[T](l.code, a)
 		for i := range r.numbers {
-			r.numbers[i].set(s, r.place, first, rows, to[i:], l.code.Row())
+			r.numbers[i].set(s, r.place, first, rows, to[i:], l.code.RowLength())
 		}
 	}
 	l.code.Run(a, n, rows, past)
@@ -121,7 +121,7 @@ func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 func (n *rowNumber[T]) set(s *state[T], place, first, rows int, to []T, step int) {
 	switch {
 	case n.settled:
-		v := T(n.get(s))
+		v := n.of(n.get(s))
 		for row := range rows {
 			to[row*step] = v
 		}
@@ -129,21 +129,13 @@ func (n *rowNumber[T]) set(s *state[T], place, first, rows int, to []T, step int
 		s.vars[place] = first
 		at, memory := n.at(s), s.mem[n.element.tensor].f64
 		for row := range rows {
-			v := memory[at]
+			to[row*step] = n.of(memory[at])
 			at += n.apart
-			to[row*step] = T(v)
-			if n.low {
-				to[row*step] = lowOf(v, T(v))
-			}
 		}
 	default:
 		for row := range rows {
 			s.vars[place] = first + row
-			v := n.get(s)
-			to[row*step] = T(v)
-			if n.low {
-				to[row*step] = lowOf(v, T(v))
-			}
+			to[row*step] = n.of(n.get(s))
 		}
 	}
 }

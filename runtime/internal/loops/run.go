@@ -174,15 +174,16 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 	last := g.shared[n-1].extent
 	from, row := lo%last, lo/last
 	g.set(s, row)
+	together := g.together(last)
 	for lo < hi {
-		if rows := (hi - lo) / last; from == 0 && rows > 1 && n > 1 && len(g.units) == 1 {
-			first := row % g.shared[n-2].extent
-			rows = min(rows, g.shared[n-2].extent-first)
-			if u, ok := g.units[0].(*pointwise[T]); ok && u.several(s, last*u.inner.factor, first, rows) {
-				lo, row = lo+rows*last, row+rows
-				g.set(s, row)
-				continue
-			}
+		if rows := (hi - lo) / last; together != nil && from == 0 && rows > 1 {
+			extent := g.shared[n-2].extent
+			first := row % extent
+			rows = min(rows, extent-first)
+			together.several(s, last*together.inner.factor, first, rows)
+			lo, row = lo+rows*last, row+rows
+			g.set(s, row)
+			continue
 		}
 		to := min(from+g.block, last, from+hi-lo)
 		for _, u := range g.units {
@@ -194,6 +195,18 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 			g.set(s, row)
 		}
 	}
+}
+
+// together returns the unit if it runs several values of the last shared index but one in one call, with all n values of the last one. It returns nil
+// if the unit cannot, or if there are more units.
+func (g *loopGroup[T]) together(n int) *pointwise[T] {
+	if len(g.shared) == 1 || len(g.units) > 1 {
+		return nil
+	}
+	if u, ok := g.units[0].(*pointwise[T]); ok && u.rows != nil && len(u.outer.loops) == 0 && n*u.inner.factor <= u.code.length {
+		return u
+	}
+	return nil
 }
 
 // set sets the shared indices but the last one to their values: row is their number.

@@ -278,17 +278,13 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
 }
 
-// several runs rows of n elements, from the first on, where the unit goes over one index only. It reports whether it can.
-func (u *pointwise[T]) several(s *state[T], n, first, rows int) bool {
-	if u.rows == nil || len(u.outer.loops) > 0 || n > u.code.length {
-		return false
-	}
+// several runs rows of n elements, from the first on. loopGroup.together reports whether the unit can.
+func (u *pointwise[T]) several(s *state[T], n, first, rows int) {
 	s.vars[u.inner.place] = 0
 	for most := mostRows(n); rows > 0; rows -= most {
 		u.rows.run(s, n, first, min(rows, most))
 		first += most
 	}
-	return true
 }
 
 // row runs the strips of one row.

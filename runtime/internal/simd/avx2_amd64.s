@@ -1413,12 +1413,115 @@ loop1:
 	VMOVUPS      constantsAVX2<>+1088(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y2
-	VADDPS       constantsAVX2<>+1216(SB), Y1, Y3
-	VDIVPS       Y3, Y2, Y3
-	VMULPS       constantsAVX2<>+1120(SB), Y1, Y4
-	VMULPS       Y1, Y4, Y5
+	VMULPS       constantsAVX2<>+1120(SB), Y1, Y3
+	VMULPS       Y1, Y3, Y4
+	VMOVAPS      Y4, Y5
+	VFNMADD231PS Y1, Y3, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y3
+	VFMADD231PS  constantsAVX2<>+192(SB), Y4, Y3
+	VSUBPS       constantsAVX2<>+160(SB), Y3, Y6
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS constantsAVX2<>+224(SB), Y6, Y4
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS constantsAVX2<>+256(SB), Y6, Y4
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y4, Y4, Y5
+	VMULPS       Y5, Y5, Y6
+	VMOVUPS      constantsAVX2<>+288(SB), Y7
+	VFMADD231PS  constantsAVX2<>+320(SB), Y4, Y7
+	VMOVUPS      constantsAVX2<>+352(SB), Y8
+	VFMADD231PS  constantsAVX2<>+384(SB), Y4, Y8
+	VMOVAPS      Y7, Y7
+	VFMADD231PS  Y5, Y8, Y7
+	VMOVAPS      Y7, Y7
+	VFMADD231PS  constantsAVX2<>+416(SB), Y6, Y7
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  Y7, Y5, Y4
+	VMOVUPS      constantsAVX2<>+1152(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y4, Y5
+	VADDPS       constantsAVX2<>+1184(SB), Y5, Y4
+	VSUBPS       constantsAVX2<>+1184(SB), Y4, Y6
+	VSUBPS       Y6, Y5, Y5
+	VSUBPS       constantsAVX2<>+1216(SB), Y1, Y6
+	VADDPS       constantsAVX2<>+1216(SB), Y1, Y7
+	VDIVPS       Y7, Y6, Y6
+	VMULPS       Y6, Y6, Y7
+	VMOVUPS      constantsAVX2<>+1248(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y6, Y8
+	VMOVAPS      Y8, Y8
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+1344(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1376(SB), Y6, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y8, Y7, Y9
+	VMOVUPS      constantsAVX2<>+1408(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1440(SB), Y6, Y8
+	VMOVAPS      Y8, Y8
+	VFMADD231PS  Y9, Y7, Y8
+	VMOVUPS      constantsAVX2<>+1472(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1504(SB), Y6, Y9
+	VMOVAPS      Y9, Y6
+	VFMADD231PS  Y8, Y7, Y6
+	VADDPS       Y6, Y1, Y7
+	VSUBPS       Y1, Y7, Y1
+	VSUBPS       Y1, Y6, Y1
+	VDIVPS       Y7, Y4, Y4
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS Y1, Y4, Y5
+	VMOVUPS      constantsAVX2<>+1536(SB), Y1
+	VPSUBD       Y7, Y1, Y1
+	VMOVAPS      Y4, Y4
+	VFMADD231PS  Y1, Y5, Y4
+	VPSRLD       $0x01, Y3, Y1
+	VPSUBD       Y1, Y3, Y3
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       constantsAVX2<>+64(SB), Y1, Y1
+	VMULPS       Y1, Y4, Y1
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
+	VMULPS       Y3, Y1, Y1
+	VCMPPS       $0x1e, constantsAVX2<>+896(SB), Y0, Y3
+	VSUBPS       Y1, Y2, Y2
+	VBLENDVPS    Y3, Y2, Y1, Y1
+	VANDPS       constantsAVX2<>+32(SB), Y0, Y2
+	VCMPPS       $0x11, constantsAVX2<>+64(SB), Y2, Y2
+	VMULPS       Y0, Y0, Y3
+	VMULPS       Y0, Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constantsAVX2<>+1568(SB), Y6
+	VFMADD231PS  constantsAVX2<>+1600(SB), Y3, Y6
+	VMOVAPS      Y6, Y6
+	VFMADD231PS  constantsAVX2<>+1632(SB), Y5, Y6
+	VMOVUPS      constantsAVX2<>+1664(SB), Y7
+	VFMADD231PS  constantsAVX2<>+1696(SB), Y3, Y7
+	VMOVAPS      Y7, Y3
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      constantsAVX2<>+288(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y0, Y5
+	VMOVAPS      Y5, Y0
+	VFMADD231PS  Y3, Y4, Y0
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	ADDQ         $+8, BX
+	SUBQ         $+8, DX
+	JMP          loop1
+
+done1:
+	TESTQ        DX, DX
+	JEQ          end
+	LEAQ         tails<>+32(SB), SI
+	SHLQ         $0x02, DX
+	SUBQ         DX, SI
+	VMOVDQU      (SI), Y0
+	VMASKMOVPS   (CX)(BX*4), Y0, Y1
+	VANDPS       constantsAVX2<>+32(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+1088(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      constantsAVX2<>+64(SB), Y3
+	VMULPS       constantsAVX2<>+1120(SB), Y2, Y4
+	VMULPS       Y2, Y4, Y5
 	VMOVAPS      Y5, Y6
-	VFNMADD231PS Y1, Y4, Y6
+	VFNMADD231PS Y2, Y4, Y6
 	VMOVUPS      constantsAVX2<>+160(SB), Y4
 	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y4
 	VSUBPS       constantsAVX2<>+160(SB), Y4, Y7
@@ -1444,158 +1547,42 @@ loop1:
 	VADDPS       constantsAVX2<>+1184(SB), Y6, Y5
 	VSUBPS       constantsAVX2<>+1184(SB), Y5, Y7
 	VSUBPS       Y7, Y6, Y6
-	VSUBPS       constantsAVX2<>+1216(SB), Y1, Y7
-	VMULPS       Y3, Y7, Y7
+	VSUBPS       constantsAVX2<>+1216(SB), Y2, Y7
+	VADDPS       constantsAVX2<>+1216(SB), Y2, Y8
+	VDIVPS       Y8, Y7, Y7
 	VMULPS       Y7, Y7, Y8
-	VMULPS       Y8, Y8, Y9
-	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constantsAVX2<>+1248(SB), Y11
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y7, Y11
-	VMOVUPS      constantsAVX2<>+1312(SB), Y12
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y7, Y12
-	VMOVAPS      Y11, Y11
-	VFMADD231PS  Y8, Y12, Y11
-	VMOVUPS      constantsAVX2<>+1376(SB), Y12
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y7, Y12
-	VMOVUPS      constantsAVX2<>+1440(SB), Y13
-	VFMADD231PS  constantsAVX2<>+1472(SB), Y7, Y13
-	VMOVAPS      Y12, Y12
-	VFMADD231PS  Y8, Y13, Y12
-	VMOVAPS      Y11, Y8
-	VFMADD231PS  Y9, Y12, Y8
-	VMOVAPS      Y8, Y8
-	VFMADD231PS  constantsAVX2<>+1504(SB), Y10, Y8
-	VADDPS       Y8, Y1, Y9
-	VSUBPS       Y1, Y9, Y1
-	VSUBPS       Y1, Y8, Y1
-	VMOVUPS      constantsAVX2<>+1536(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1568(SB), Y7, Y8
-	VMULPS       Y3, Y8, Y3
-	VDIVPS       Y9, Y5, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS Y1, Y5, Y6
-	VMOVAPS      Y5, Y1
-	VFMADD231PS  Y3, Y6, Y1
-	VPSRLD       $0x01, Y4, Y3
-	VPSUBD       Y3, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VPSLLD       $0x17, Y4, Y3
-	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VCMPPS       $0x1e, constantsAVX2<>+896(SB), Y0, Y3
-	VSUBPS       Y1, Y2, Y2
-	VBLENDVPS    Y3, Y2, Y1, Y1
-	VANDPS       constantsAVX2<>+32(SB), Y0, Y2
-	VCMPPS       $0x11, constantsAVX2<>+64(SB), Y2, Y2
-	VMULPS       constantsAVX2<>+1600(SB), Y0, Y3
-	VMOVAPS      Y3, Y4
-	VFNMADD231PS constantsAVX2<>+1600(SB), Y0, Y4
-	VADDPS       constantsAVX2<>+288(SB), Y3, Y3
-	VMULPS       Y0, Y0, Y5
-	VMULPS       Y5, Y5, Y6
-	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constantsAVX2<>+1632(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1664(SB), Y5, Y8
-	VMOVUPS      constantsAVX2<>+1696(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1728(SB), Y5, Y9
-	VMOVAPS      Y8, Y8
-	VFMADD231PS  Y6, Y9, Y8
-	VMOVUPS      constantsAVX2<>+1760(SB), Y6
-	VFMADD231PS  constantsAVX2<>+1792(SB), Y5, Y6
-	VMOVAPS      Y8, Y5
-	VFMADD231PS  Y7, Y6, Y5
-	VMOVAPS      Y4, Y4
-	VFNMADD231PS Y0, Y5, Y4
-	VSUBPS       Y4, Y3, Y0
-	VBLENDVPS    Y2, Y0, Y1, Y0
-	VMOVUPS      Y0, (AX)(BX*4)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop1
-
-done1:
-	TESTQ        DX, DX
-	JEQ          end
-	LEAQ         tails<>+32(SB), SI
-	SHLQ         $0x02, DX
-	SUBQ         DX, SI
-	VMOVDQU      (SI), Y0
-	VMASKMOVPS   (CX)(BX*4), Y0, Y1
-	VANDPS       constantsAVX2<>+32(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+1088(SB), Y3
-	VMINPS       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+64(SB), Y3
-	VADDPS       constantsAVX2<>+1216(SB), Y2, Y4
-	VDIVPS       Y4, Y3, Y4
-	VMULPS       constantsAVX2<>+1120(SB), Y2, Y5
-	VMULPS       Y2, Y5, Y6
-	VMOVAPS      Y6, Y7
-	VFNMADD231PS Y2, Y5, Y7
-	VMOVUPS      constantsAVX2<>+160(SB), Y5
-	VFMADD231PS  constantsAVX2<>+192(SB), Y6, Y5
-	VSUBPS       constantsAVX2<>+160(SB), Y5, Y8
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+224(SB), Y8, Y6
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+256(SB), Y8, Y6
-	VSUBPS       Y7, Y6, Y6
-	VMULPS       Y6, Y6, Y7
-	VMULPS       Y7, Y7, Y8
-	VMOVUPS      constantsAVX2<>+288(SB), Y9
-	VFMADD231PS  constantsAVX2<>+320(SB), Y6, Y9
-	VMOVUPS      constantsAVX2<>+352(SB), Y10
-	VFMADD231PS  constantsAVX2<>+384(SB), Y6, Y10
+	VMOVUPS      constantsAVX2<>+1248(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1280(SB), Y7, Y9
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  Y7, Y10, Y9
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y8, Y9
+	VMOVUPS      constantsAVX2<>+1344(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1376(SB), Y7, Y10
+	VMOVAPS      Y10, Y10
+	VFMADD231PS  Y9, Y8, Y10
+	VMOVUPS      constantsAVX2<>+1408(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1440(SB), Y7, Y9
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
+	VFMADD231PS  Y10, Y8, Y9
+	VMOVUPS      constantsAVX2<>+1472(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1504(SB), Y7, Y10
+	VMOVAPS      Y10, Y7
+	VFMADD231PS  Y9, Y8, Y7
+	VADDPS       Y7, Y2, Y8
+	VSUBPS       Y2, Y8, Y2
+	VSUBPS       Y2, Y7, Y2
+	VDIVPS       Y8, Y5, Y5
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  Y9, Y7, Y6
-	VMOVUPS      constantsAVX2<>+1152(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1184(SB), Y6, Y7
-	VADDPS       constantsAVX2<>+1184(SB), Y7, Y6
-	VSUBPS       constantsAVX2<>+1184(SB), Y6, Y8
-	VSUBPS       Y8, Y7, Y7
-	VSUBPS       constantsAVX2<>+1216(SB), Y2, Y8
-	VMULPS       Y4, Y8, Y8
-	VMULPS       Y8, Y8, Y9
-	VMULPS       Y9, Y9, Y10
-	VMULPS       Y10, Y10, Y11
-	VMOVUPS      constantsAVX2<>+1248(SB), Y12
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y8, Y12
-	VMOVUPS      constantsAVX2<>+1312(SB), Y13
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y8, Y13
-	VMOVAPS      Y12, Y12
-	VFMADD231PS  Y9, Y13, Y12
-	VMOVUPS      constantsAVX2<>+1376(SB), Y13
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y8, Y13
-	VMOVUPS      constantsAVX2<>+1440(SB), Y14
-	VFMADD231PS  constantsAVX2<>+1472(SB), Y8, Y14
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  Y9, Y14, Y13
-	VMOVAPS      Y12, Y9
-	VFMADD231PS  Y10, Y13, Y9
-	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+1504(SB), Y11, Y9
-	VADDPS       Y9, Y2, Y10
-	VSUBPS       Y2, Y10, Y2
-	VSUBPS       Y2, Y9, Y2
-	VMOVUPS      constantsAVX2<>+1536(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1568(SB), Y8, Y9
-	VMULPS       Y4, Y9, Y4
-	VDIVPS       Y10, Y6, Y6
-	VMOVAPS      Y7, Y7
-	VFNMADD231PS Y2, Y6, Y7
-	VMOVAPS      Y6, Y2
-	VFMADD231PS  Y4, Y7, Y2
-	VPSRLD       $0x01, Y5, Y4
-	VPSUBD       Y4, Y5, Y5
+	VFNMADD231PS Y2, Y5, Y6
+	VMOVUPS      constantsAVX2<>+1536(SB), Y2
+	VPSUBD       Y8, Y2, Y2
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y2, Y6, Y5
+	VPSRLD       $0x01, Y4, Y2
+	VPSUBD       Y2, Y4, Y4
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
 	VPSLLD       $0x17, Y4, Y4
-	VPADDD       constantsAVX2<>+64(SB), Y4, Y4
-	VMULPS       Y4, Y2, Y2
-	VPSLLD       $0x17, Y5, Y4
 	VPADDD       constantsAVX2<>+64(SB), Y4, Y4
 	VMULPS       Y4, Y2, Y2
 	VCMPPS       $0x1e, constantsAVX2<>+896(SB), Y1, Y4
@@ -1603,26 +1590,21 @@ done1:
 	VBLENDVPS    Y4, Y3, Y2, Y2
 	VANDPS       constantsAVX2<>+32(SB), Y1, Y3
 	VCMPPS       $0x11, constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       constantsAVX2<>+1600(SB), Y1, Y4
-	VMOVAPS      Y4, Y5
-	VFNMADD231PS constantsAVX2<>+1600(SB), Y1, Y5
-	VADDPS       constantsAVX2<>+288(SB), Y4, Y4
-	VMULPS       Y1, Y1, Y6
-	VMULPS       Y6, Y6, Y7
-	VMULPS       Y7, Y7, Y8
-	VMOVUPS      constantsAVX2<>+1632(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1664(SB), Y6, Y9
-	VMOVUPS      constantsAVX2<>+1696(SB), Y10
-	VFMADD231PS  constantsAVX2<>+1728(SB), Y6, Y10
-	VMOVAPS      Y9, Y9
-	VFMADD231PS  Y7, Y10, Y9
-	VMOVUPS      constantsAVX2<>+1760(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1792(SB), Y6, Y7
-	VMOVAPS      Y9, Y6
-	VFMADD231PS  Y8, Y7, Y6
-	VMOVAPS      Y5, Y5
-	VFNMADD231PS Y1, Y6, Y5
-	VSUBPS       Y5, Y4, Y1
+	VMULPS       Y1, Y1, Y4
+	VMULPS       Y1, Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      constantsAVX2<>+1568(SB), Y7
+	VFMADD231PS  constantsAVX2<>+1600(SB), Y4, Y7
+	VMOVAPS      Y7, Y7
+	VFMADD231PS  constantsAVX2<>+1632(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+1664(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1696(SB), Y4, Y8
+	VMOVAPS      Y8, Y4
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVUPS      constantsAVX2<>+288(SB), Y6
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y1, Y6
+	VMOVAPS      Y6, Y1
+	VFMADD231PS  Y4, Y5, Y1
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
 
@@ -1984,21 +1966,21 @@ loop2:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      32(CX)(BX*4), Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y0, Y2
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y0, Y2
 	VMOVUPS      constantsAVX2<>+160(SB), Y3
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y1, Y3
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y1, Y3
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y4
 	VSUBPS       constantsAVX2<>+160(SB), Y3, Y5
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y5, Y1
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y5, Y1
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y5, Y1
-	VMULPS       constantsAVX2<>+1920(SB), Y4, Y6
-	VMULPS       constantsAVX2<>+1920(SB), Y5, Y7
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y5, Y1
+	VMULPS       constantsAVX2<>+1824(SB), Y4, Y6
+	VMULPS       constantsAVX2<>+1824(SB), Y5, Y7
 	VSUBPS       Y6, Y0, Y8
 	VSUBPS       Y7, Y1, Y9
 	VSUBPS       Y8, Y0, Y0
@@ -2006,21 +1988,21 @@ loop2:
 	VSUBPS       Y0, Y6, Y0
 	VSUBPS       Y1, Y7, Y1
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y4, Y0
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y5, Y1
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y5, Y1
 	VMULPS       Y8, Y8, Y4
 	VMULPS       Y9, Y9, Y5
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y5, Y5, Y7
-	VMOVUPS      constantsAVX2<>+1984(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y4, Y10
-	VMOVUPS      constantsAVX2<>+1984(SB), Y11
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+1888(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y4, Y10
+	VMOVUPS      constantsAVX2<>+1888(SB), Y11
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y5, Y11
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y6, Y10
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y6, Y10
 	VMOVAPS      Y11, Y11
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y7, Y11
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y7, Y11
 	VMULPS       Y10, Y4, Y10
 	VMULPS       Y11, Y5, Y11
 	VMOVAPS      Y0, Y0
@@ -2030,14 +2012,14 @@ loop2:
 	VSUBPS       Y0, Y8, Y0
 	VSUBPS       Y1, Y9, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y8
-	VMOVUPS      constantsAVX2<>+2080(SB), Y9
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y4, Y9
-	VMOVUPS      constantsAVX2<>+2080(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+1984(SB), Y9
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+1984(SB), Y10
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y5, Y10
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y6, Y9
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y6, Y9
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y7, Y10
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y7, Y10
 	VMOVAPS      Y8, Y11
 	VFNMADD231PS constantsAVX2<>+288(SB), Y4, Y11
 	VMOVAPS      Y8, Y4
@@ -2068,33 +2050,33 @@ loop1:
 	JLT          done1
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      constantsAVX2<>+160(SB), Y1
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y0, Y1
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y0, Y1
 	VSUBPS       constantsAVX2<>+160(SB), Y1, Y2
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y2, Y0
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y2, Y0
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y2, Y0
-	VMULPS       constantsAVX2<>+1920(SB), Y2, Y3
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y2, Y0
+	VMULPS       constantsAVX2<>+1824(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y4
 	VSUBPS       Y4, Y0, Y0
 	VSUBPS       Y0, Y3, Y0
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y2, Y0
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y2, Y0
 	VMULPS       Y4, Y4, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constantsAVX2<>+1984(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+1888(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y3, Y5
 	VMULPS       Y5, Y2, Y5
 	VMOVAPS      Y0, Y0
 	VFMADD231PS  Y4, Y5, Y0
 	VSUBPS       Y0, Y4, Y0
 	VMOVUPS      constantsAVX2<>+64(SB), Y4
-	VMOVUPS      constantsAVX2<>+2080(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+1984(SB), Y5
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y3, Y5
 	VMOVAPS      Y4, Y4
 	VFNMADD231PS constantsAVX2<>+288(SB), Y2, Y4
 	VMOVAPS      Y4, Y2
@@ -2118,33 +2100,33 @@ done1:
 	VMOVDQU      (SI), Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y1, Y2
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y1, Y2
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y3
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y3, Y1
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y3, Y1
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y3, Y1
-	VMULPS       constantsAVX2<>+1920(SB), Y3, Y4
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y3, Y1
+	VMULPS       constantsAVX2<>+1824(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y5
 	VSUBPS       Y5, Y1, Y1
 	VSUBPS       Y1, Y4, Y1
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y3, Y1
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y3, Y1
 	VMULPS       Y5, Y5, Y3
 	VMULPS       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+1984(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+1888(SB), Y6
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y4, Y6
 	VMULPS       Y6, Y3, Y6
 	VMOVAPS      Y1, Y1
 	VFMADD231PS  Y5, Y6, Y1
 	VSUBPS       Y1, Y5, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y5
-	VMOVUPS      constantsAVX2<>+2080(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+1984(SB), Y6
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y4, Y6
 	VMOVAPS      Y5, Y5
 	VFNMADD231PS constantsAVX2<>+288(SB), Y3, Y5
 	VMOVAPS      Y5, Y3
@@ -2174,23 +2156,23 @@ loop2:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      32(CX)(BX*4), Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y0, Y2
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y0, Y2
 	VMOVUPS      constantsAVX2<>+160(SB), Y3
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y1, Y3
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y1, Y3
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y4
 	VSUBPS       constantsAVX2<>+160(SB), Y3, Y5
-	VPADDD       constantsAVX2<>+2176(SB), Y2, Y2
-	VPADDD       constantsAVX2<>+2176(SB), Y3, Y3
+	VPADDD       constantsAVX2<>+2080(SB), Y2, Y2
+	VPADDD       constantsAVX2<>+2080(SB), Y3, Y3
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y5, Y1
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y5, Y1
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y5, Y1
-	VMULPS       constantsAVX2<>+1920(SB), Y4, Y6
-	VMULPS       constantsAVX2<>+1920(SB), Y5, Y7
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y5, Y1
+	VMULPS       constantsAVX2<>+1824(SB), Y4, Y6
+	VMULPS       constantsAVX2<>+1824(SB), Y5, Y7
 	VSUBPS       Y6, Y0, Y8
 	VSUBPS       Y7, Y1, Y9
 	VSUBPS       Y8, Y0, Y0
@@ -2198,21 +2180,21 @@ loop2:
 	VSUBPS       Y0, Y6, Y0
 	VSUBPS       Y1, Y7, Y1
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y4, Y0
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y5, Y1
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y5, Y1
 	VMULPS       Y8, Y8, Y4
 	VMULPS       Y9, Y9, Y5
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y5, Y5, Y7
-	VMOVUPS      constantsAVX2<>+1984(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y4, Y10
-	VMOVUPS      constantsAVX2<>+1984(SB), Y11
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+1888(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y4, Y10
+	VMOVUPS      constantsAVX2<>+1888(SB), Y11
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y5, Y11
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y6, Y10
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y6, Y10
 	VMOVAPS      Y11, Y11
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y7, Y11
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y7, Y11
 	VMULPS       Y10, Y4, Y10
 	VMULPS       Y11, Y5, Y11
 	VMOVAPS      Y0, Y0
@@ -2222,14 +2204,14 @@ loop2:
 	VSUBPS       Y0, Y8, Y0
 	VSUBPS       Y1, Y9, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y8
-	VMOVUPS      constantsAVX2<>+2080(SB), Y9
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y4, Y9
-	VMOVUPS      constantsAVX2<>+2080(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+1984(SB), Y9
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+1984(SB), Y10
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y5, Y10
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y6, Y9
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y6, Y9
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y7, Y10
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y7, Y10
 	VMOVAPS      Y8, Y11
 	VFNMADD231PS constantsAVX2<>+288(SB), Y4, Y11
 	VMOVAPS      Y8, Y4
@@ -2260,34 +2242,34 @@ loop1:
 	JLT          done1
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      constantsAVX2<>+160(SB), Y1
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y0, Y1
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y0, Y1
 	VSUBPS       constantsAVX2<>+160(SB), Y1, Y2
-	VPADDD       constantsAVX2<>+2176(SB), Y1, Y1
+	VPADDD       constantsAVX2<>+2080(SB), Y1, Y1
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y2, Y0
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y2, Y0
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y2, Y0
-	VMULPS       constantsAVX2<>+1920(SB), Y2, Y3
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y2, Y0
+	VMULPS       constantsAVX2<>+1824(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y4
 	VSUBPS       Y4, Y0, Y0
 	VSUBPS       Y0, Y3, Y0
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y2, Y0
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y2, Y0
 	VMULPS       Y4, Y4, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constantsAVX2<>+1984(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+1888(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y3, Y5
 	VMULPS       Y5, Y2, Y5
 	VMOVAPS      Y0, Y0
 	VFMADD231PS  Y4, Y5, Y0
 	VSUBPS       Y0, Y4, Y0
 	VMOVUPS      constantsAVX2<>+64(SB), Y4
-	VMOVUPS      constantsAVX2<>+2080(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+1984(SB), Y5
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y3, Y5
 	VMOVAPS      Y4, Y4
 	VFNMADD231PS constantsAVX2<>+288(SB), Y2, Y4
 	VMOVAPS      Y4, Y2
@@ -2311,34 +2293,34 @@ done1:
 	VMOVDQU      (SI), Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1824(SB), Y1, Y2
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y1, Y2
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y3
-	VPADDD       constantsAVX2<>+2176(SB), Y2, Y2
+	VPADDD       constantsAVX2<>+2080(SB), Y2, Y2
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1856(SB), Y3, Y1
+	VFNMADD231PS constantsAVX2<>+1760(SB), Y3, Y1
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1888(SB), Y3, Y1
-	VMULPS       constantsAVX2<>+1920(SB), Y3, Y4
+	VFNMADD231PS constantsAVX2<>+1792(SB), Y3, Y1
+	VMULPS       constantsAVX2<>+1824(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y5
 	VSUBPS       Y5, Y1, Y1
 	VSUBPS       Y1, Y4, Y1
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+1952(SB), Y3, Y1
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y3, Y1
 	VMULPS       Y5, Y5, Y3
 	VMULPS       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+1984(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2016(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+1888(SB), Y6
+	VFMADD231PS  constantsAVX2<>+1920(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+1952(SB), Y4, Y6
 	VMULPS       Y6, Y3, Y6
 	VMOVAPS      Y1, Y1
 	VFMADD231PS  Y5, Y6, Y1
 	VSUBPS       Y1, Y5, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y5
-	VMOVUPS      constantsAVX2<>+2080(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+1984(SB), Y6
+	VFMADD231PS  constantsAVX2<>+2016(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+2048(SB), Y4, Y6
 	VMOVAPS      Y5, Y5
 	VFNMADD231PS constantsAVX2<>+288(SB), Y3, Y5
 	VMOVAPS      Y5, Y3
@@ -7891,10 +7873,10 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VXORPD  constantsAVX2<>+2208(SB), Y0, Y0
-	VXORPD  constantsAVX2<>+2208(SB), Y1, Y1
-	VXORPD  constantsAVX2<>+2208(SB), Y2, Y2
-	VXORPD  constantsAVX2<>+2208(SB), Y3, Y3
+	VXORPD  constantsAVX2<>+2112(SB), Y0, Y0
+	VXORPD  constantsAVX2<>+2112(SB), Y1, Y1
+	VXORPD  constantsAVX2<>+2112(SB), Y2, Y2
+	VXORPD  constantsAVX2<>+2112(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -7908,7 +7890,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VXORPD  constantsAVX2<>+2208(SB), Y0, Y0
+	VXORPD  constantsAVX2<>+2112(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -7922,7 +7904,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VXORPD     constantsAVX2<>+2208(SB), Y1, Y1
+	VXORPD     constantsAVX2<>+2112(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -7944,10 +7926,10 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VANDPD  constantsAVX2<>+2240(SB), Y0, Y0
-	VANDPD  constantsAVX2<>+2240(SB), Y1, Y1
-	VANDPD  constantsAVX2<>+2240(SB), Y2, Y2
-	VANDPD  constantsAVX2<>+2240(SB), Y3, Y3
+	VANDPD  constantsAVX2<>+2144(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2144(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+2144(SB), Y2, Y2
+	VANDPD  constantsAVX2<>+2144(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -7961,7 +7943,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VANDPD  constantsAVX2<>+2240(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2144(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -7975,7 +7957,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VANDPD     constantsAVX2<>+2240(SB), Y1, Y1
+	VANDPD     constantsAVX2<>+2144(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -8103,7 +8085,7 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VMOVUPS constantsAVX2<>+2272(SB), Y4
+	VMOVUPS constantsAVX2<>+2176(SB), Y4
 	VSQRTPD Y0, Y0
 	VSQRTPD Y1, Y1
 	VSQRTPD Y2, Y2
@@ -8125,7 +8107,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPS constantsAVX2<>+2272(SB), Y1
+	VMOVUPS constantsAVX2<>+2176(SB), Y1
 	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
@@ -8141,7 +8123,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VMOVUPS    constantsAVX2<>+2272(SB), Y2
+	VMOVUPS    constantsAVX2<>+2176(SB), Y2
 	VSQRTPD    Y1, Y1
 	VDIVPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
@@ -8165,7 +8147,7 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VMOVUPS constantsAVX2<>+2272(SB), Y4
+	VMOVUPS constantsAVX2<>+2176(SB), Y4
 	VDIVPD  Y0, Y4, Y0
 	VDIVPD  Y1, Y4, Y1
 	VDIVPD  Y2, Y4, Y2
@@ -8183,7 +8165,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPS constantsAVX2<>+2272(SB), Y1
+	VMOVUPS constantsAVX2<>+2176(SB), Y1
 	VDIVPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
@@ -8198,7 +8180,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VMOVUPS    constantsAVX2<>+2272(SB), Y2
+	VMOVUPS    constantsAVX2<>+2176(SB), Y2
 	VDIVPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
@@ -8218,50 +8200,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2304(SB), Y1
+	VMOVUPS      constantsAVX2<>+2208(SB), Y1
 	VMAXPD       Y0, Y1, Y0
-	VMOVUPS      constantsAVX2<>+2336(SB), Y1
+	VMOVUPS      constantsAVX2<>+2240(SB), Y1
 	VMINPD       Y0, Y1, Y0
-	VMOVUPS      constantsAVX2<>+2368(SB), Y1
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2368(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+2272(SB), Y1
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2272(SB), Y1, Y2
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y2, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y2, Y0
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+2496(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y0, Y5
-	VMOVUPS      constantsAVX2<>+2560(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y0, Y6
+	VMOVUPS      constantsAVX2<>+2400(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+2464(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y0, Y6
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y2, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2624(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y0, Y6
-	VMOVUPS      constantsAVX2<>+2688(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y7
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y0, Y6
+	VMOVUPS      constantsAVX2<>+2592(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y0, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y2, Y7, Y6
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y3, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2752(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y0, Y3
+	VMOVUPS      constantsAVX2<>+2656(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y0, Y3
 	VMOVAPD      Y3, Y3
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y2, Y3
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y3
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y5, Y2, Y0
-	VADDPD       constantsAVX2<>+2272(SB), Y0, Y0
+	VADDPD       constantsAVX2<>+2176(SB), Y0, Y0
 	VPSRLQ       $0x01, Y1, Y2
 	VPSUBQ       Y2, Y1, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2272(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2176(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2272(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+2176(SB), Y1, Y1
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8276,50 +8258,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2304(SB), Y2
+	VMOVUPS      constantsAVX2<>+2208(SB), Y2
 	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2336(SB), Y2
+	VMOVUPS      constantsAVX2<>+2240(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2368(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2272(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2272(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2560(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2400(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2464(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2528(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2592(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2752(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2656(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
-	VADDPD       constantsAVX2<>+2272(SB), Y1, Y1
+	VADDPD       constantsAVX2<>+2176(SB), Y1, Y1
 	VPSRLQ       $0x01, Y2, Y3
 	VPSUBQ       Y3, Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2272(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2176(SB), Y3, Y3
 	VMULPD       Y3, Y1, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2272(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2176(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -8339,55 +8321,55 @@ loop1:
 	CMPQ        DX, $+4
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Y0
-	VCMPPD      $0x11, constantsAVX2<>+2848(SB), Y0, Y1
-	VMULPD      constantsAVX2<>+2880(SB), Y0, Y2
+	VCMPPD      $0x11, constantsAVX2<>+2752(SB), Y0, Y1
+	VMULPD      constantsAVX2<>+2784(SB), Y0, Y2
 	VBLENDVPD   Y1, Y2, Y0, Y2
-	VPADDQ      constantsAVX2<>+2912(SB), Y2, Y2
+	VPADDQ      constantsAVX2<>+2816(SB), Y2, Y2
 	VPSRLQ      $0x34, Y2, Y3
-	VORPD       constantsAVX2<>+2944(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+2944(SB), Y3, Y3
-	VMOVUPS     constantsAVX2<>+2976(SB), Y4
-	VMOVUPS     constantsAVX2<>+3008(SB), Y5
+	VORPD       constantsAVX2<>+2848(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+2848(SB), Y3, Y3
+	VMOVUPS     constantsAVX2<>+2880(SB), Y4
+	VMOVUPS     constantsAVX2<>+2912(SB), Y5
 	VBLENDVPD   Y1, Y4, Y5, Y1
 	VSUBPD      Y1, Y3, Y1
-	VANDPD      constantsAVX2<>+3040(SB), Y2, Y2
-	VPADDQ      constantsAVX2<>+3072(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+2272(SB), Y2, Y2
-	VADDPD      constantsAVX2<>+3104(SB), Y2, Y3
+	VANDPD      constantsAVX2<>+2944(SB), Y2, Y2
+	VPADDQ      constantsAVX2<>+2976(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+2176(SB), Y2, Y2
+	VADDPD      constantsAVX2<>+3008(SB), Y2, Y3
 	VDIVPD      Y3, Y2, Y3
 	VMULPD      Y3, Y3, Y4
-	VMULPD      constantsAVX2<>+2496(SB), Y2, Y5
+	VMULPD      constantsAVX2<>+2400(SB), Y2, Y5
 	VMULPD      Y2, Y5, Y5
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPS     constantsAVX2<>+3136(SB), Y8
-	VFMADD231PD constantsAVX2<>+3168(SB), Y4, Y8
-	VMOVUPS     constantsAVX2<>+3200(SB), Y9
-	VFMADD231PD constantsAVX2<>+3232(SB), Y4, Y9
+	VMOVUPS     constantsAVX2<>+3040(SB), Y8
+	VFMADD231PD constantsAVX2<>+3072(SB), Y4, Y8
+	VMOVUPS     constantsAVX2<>+3104(SB), Y9
+	VFMADD231PD constantsAVX2<>+3136(SB), Y4, Y9
 	VMOVAPD     Y8, Y8
 	VFMADD231PD Y6, Y9, Y8
-	VMOVUPS     constantsAVX2<>+3264(SB), Y9
-	VFMADD231PD constantsAVX2<>+3296(SB), Y4, Y9
+	VMOVUPS     constantsAVX2<>+3168(SB), Y9
+	VFMADD231PD constantsAVX2<>+3200(SB), Y4, Y9
 	VMOVAPD     Y9, Y9
-	VFMADD231PD constantsAVX2<>+3328(SB), Y6, Y9
+	VFMADD231PD constantsAVX2<>+3232(SB), Y6, Y9
 	VMOVAPD     Y8, Y6
 	VFMADD231PD Y7, Y9, Y6
 	VMOVAPD     Y5, Y7
 	VFMADD231PD Y6, Y4, Y7
-	VMULPD      constantsAVX2<>+2464(SB), Y1, Y4
+	VMULPD      constantsAVX2<>+2368(SB), Y1, Y4
 	VMOVAPD     Y4, Y4
 	VFMADD231PD Y7, Y3, Y4
 	VSUBPD      Y4, Y5, Y3
 	VSUBPD      Y3, Y2, Y2
 	VMOVAPD     Y2, Y2
-	VFMADD231PD constantsAVX2<>+2432(SB), Y1, Y2
-	VCMPPD      $0x11, constantsAVX2<>+3360(SB), Y0, Y1
+	VFMADD231PD constantsAVX2<>+2336(SB), Y1, Y2
+	VCMPPD      $0x11, constantsAVX2<>+3264(SB), Y0, Y1
 	VBLENDVPD   Y1, Y2, Y0, Y1
-	VCMPPD      $0x00, constantsAVX2<>+3392(SB), Y0, Y2
-	VMOVUPS     constantsAVX2<>+3424(SB), Y3
+	VCMPPD      $0x00, constantsAVX2<>+3296(SB), Y0, Y2
+	VMOVUPS     constantsAVX2<>+3328(SB), Y3
 	VBLENDVPD   Y2, Y3, Y1, Y1
-	VCMPPD      $0x11, constantsAVX2<>+3392(SB), Y0, Y0
-	VMOVUPS     constantsAVX2<>+3456(SB), Y2
+	VCMPPD      $0x11, constantsAVX2<>+3296(SB), Y0, Y0
+	VMOVUPS     constantsAVX2<>+3360(SB), Y2
 	VBLENDVPD   Y0, Y2, Y1, Y0
 	VMOVUPD     Y0, (AX)(BX*8)
 	ADDQ        $+4, BX
@@ -8402,55 +8384,55 @@ done1:
 	SUBQ        DX, SI
 	VMOVDQU     (SI), Y0
 	VMASKMOVPD  (CX)(BX*8), Y0, Y1
-	VCMPPD      $0x11, constantsAVX2<>+2848(SB), Y1, Y2
-	VMULPD      constantsAVX2<>+2880(SB), Y1, Y3
+	VCMPPD      $0x11, constantsAVX2<>+2752(SB), Y1, Y2
+	VMULPD      constantsAVX2<>+2784(SB), Y1, Y3
 	VBLENDVPD   Y2, Y3, Y1, Y3
-	VPADDQ      constantsAVX2<>+2912(SB), Y3, Y3
+	VPADDQ      constantsAVX2<>+2816(SB), Y3, Y3
 	VPSRLQ      $0x34, Y3, Y4
-	VORPD       constantsAVX2<>+2944(SB), Y4, Y4
-	VSUBPD      constantsAVX2<>+2944(SB), Y4, Y4
-	VMOVUPS     constantsAVX2<>+2976(SB), Y5
-	VMOVUPS     constantsAVX2<>+3008(SB), Y6
+	VORPD       constantsAVX2<>+2848(SB), Y4, Y4
+	VSUBPD      constantsAVX2<>+2848(SB), Y4, Y4
+	VMOVUPS     constantsAVX2<>+2880(SB), Y5
+	VMOVUPS     constantsAVX2<>+2912(SB), Y6
 	VBLENDVPD   Y2, Y5, Y6, Y2
 	VSUBPD      Y2, Y4, Y2
-	VANDPD      constantsAVX2<>+3040(SB), Y3, Y3
-	VPADDQ      constantsAVX2<>+3072(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+2272(SB), Y3, Y3
-	VADDPD      constantsAVX2<>+3104(SB), Y3, Y4
+	VANDPD      constantsAVX2<>+2944(SB), Y3, Y3
+	VPADDQ      constantsAVX2<>+2976(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+2176(SB), Y3, Y3
+	VADDPD      constantsAVX2<>+3008(SB), Y3, Y4
 	VDIVPD      Y4, Y3, Y4
 	VMULPD      Y4, Y4, Y5
-	VMULPD      constantsAVX2<>+2496(SB), Y3, Y6
+	VMULPD      constantsAVX2<>+2400(SB), Y3, Y6
 	VMULPD      Y3, Y6, Y6
 	VMULPD      Y5, Y5, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPS     constantsAVX2<>+3136(SB), Y9
-	VFMADD231PD constantsAVX2<>+3168(SB), Y5, Y9
-	VMOVUPS     constantsAVX2<>+3200(SB), Y10
-	VFMADD231PD constantsAVX2<>+3232(SB), Y5, Y10
+	VMOVUPS     constantsAVX2<>+3040(SB), Y9
+	VFMADD231PD constantsAVX2<>+3072(SB), Y5, Y9
+	VMOVUPS     constantsAVX2<>+3104(SB), Y10
+	VFMADD231PD constantsAVX2<>+3136(SB), Y5, Y10
 	VMOVAPD     Y9, Y9
 	VFMADD231PD Y7, Y10, Y9
-	VMOVUPS     constantsAVX2<>+3264(SB), Y10
-	VFMADD231PD constantsAVX2<>+3296(SB), Y5, Y10
+	VMOVUPS     constantsAVX2<>+3168(SB), Y10
+	VFMADD231PD constantsAVX2<>+3200(SB), Y5, Y10
 	VMOVAPD     Y10, Y10
-	VFMADD231PD constantsAVX2<>+3328(SB), Y7, Y10
+	VFMADD231PD constantsAVX2<>+3232(SB), Y7, Y10
 	VMOVAPD     Y9, Y7
 	VFMADD231PD Y8, Y10, Y7
 	VMOVAPD     Y6, Y8
 	VFMADD231PD Y7, Y5, Y8
-	VMULPD      constantsAVX2<>+2464(SB), Y2, Y5
+	VMULPD      constantsAVX2<>+2368(SB), Y2, Y5
 	VMOVAPD     Y5, Y5
 	VFMADD231PD Y8, Y4, Y5
 	VSUBPD      Y5, Y6, Y4
 	VSUBPD      Y4, Y3, Y3
 	VMOVAPD     Y3, Y3
-	VFMADD231PD constantsAVX2<>+2432(SB), Y2, Y3
-	VCMPPD      $0x11, constantsAVX2<>+3360(SB), Y1, Y2
+	VFMADD231PD constantsAVX2<>+2336(SB), Y2, Y3
+	VCMPPD      $0x11, constantsAVX2<>+3264(SB), Y1, Y2
 	VBLENDVPD   Y2, Y3, Y1, Y2
-	VCMPPD      $0x00, constantsAVX2<>+3392(SB), Y1, Y3
-	VMOVUPS     constantsAVX2<>+3424(SB), Y4
+	VCMPPD      $0x00, constantsAVX2<>+3296(SB), Y1, Y3
+	VMOVUPS     constantsAVX2<>+3328(SB), Y4
 	VBLENDVPD   Y3, Y4, Y2, Y2
-	VCMPPD      $0x11, constantsAVX2<>+3392(SB), Y1, Y1
-	VMOVUPS     constantsAVX2<>+3456(SB), Y3
+	VCMPPD      $0x11, constantsAVX2<>+3296(SB), Y1, Y1
+	VMOVUPS     constantsAVX2<>+3360(SB), Y3
 	VBLENDVPD   Y1, Y3, Y2, Y1
 	VMASKMOVPD  Y1, Y0, (AX)(BX*8)
 
@@ -8470,50 +8452,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+3488(SB), Y1
+	VMOVUPS      constantsAVX2<>+3392(SB), Y1
 	VMAXPD       Y0, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2336(SB), Y2
+	VMOVUPS      constantsAVX2<>+2240(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2368(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2272(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2272(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2560(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2400(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2464(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2528(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2592(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2752(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2656(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2496(SB), Y2, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
+	VSUBPD       constantsAVX2<>+2400(SB), Y2, Y3
 	VMOVAPD      Y3, Y3
 	VFMADD231PD  Y2, Y1, Y3
 	VADDPD       Y3, Y3, Y1
-	VANDPD       constantsAVX2<>+2240(SB), Y1, Y1
-	VANDPD       constantsAVX2<>+2208(SB), Y0, Y0
+	VANDPD       constantsAVX2<>+2144(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2112(SB), Y0, Y0
 	VORPD        Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8528,50 +8510,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+3488(SB), Y2
+	VMOVUPS      constantsAVX2<>+3392(SB), Y2
 	VMAXPD       Y1, Y2, Y2
-	VMOVUPS      constantsAVX2<>+2336(SB), Y3
+	VMOVUPS      constantsAVX2<>+2240(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+2368(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2368(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+2272(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2272(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y4, Y2
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2496(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2560(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2400(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2464(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y2, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2624(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2688(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y9
+	VMOVUPS      constantsAVX2<>+2528(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2592(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2752(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2656(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2496(SB), Y3, Y3
-	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
+	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
+	VSUBPD       constantsAVX2<>+2400(SB), Y3, Y4
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y3, Y2, Y4
 	VADDPD       Y4, Y4, Y2
-	VANDPD       constantsAVX2<>+2240(SB), Y2, Y2
-	VANDPD       constantsAVX2<>+2208(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2144(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2112(SB), Y1, Y1
 	VORPD        Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -8591,53 +8573,53 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2240(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+3520(SB), Y2
+	VANDPD       constantsAVX2<>+2144(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+3424(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMULPD       constantsAVX2<>+3552(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2368(SB), Y2, Y3
+	VMULPD       constantsAVX2<>+3456(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+2272(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2272(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2560(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2400(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2464(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2528(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2592(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2752(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2656(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2272(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2176(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2272(SB), Y3
+	VMOVUPS      constantsAVX2<>+2176(SB), Y3
 	VSUBPD       Y2, Y3, Y4
 	VSUBPD       Y1, Y4, Y4
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y1, Y2, Y1
 	VDIVPD       Y1, Y4, Y1
-	VANDPD       constantsAVX2<>+2240(SB), Y1, Y1
-	VANDPD       constantsAVX2<>+2208(SB), Y0, Y0
+	VANDPD       constantsAVX2<>+2144(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2112(SB), Y0, Y0
 	VORPD        Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8652,53 +8634,53 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2240(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+3520(SB), Y3
+	VANDPD       constantsAVX2<>+2144(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+3424(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMULPD       constantsAVX2<>+3552(SB), Y2, Y2
-	VMOVUPS      constantsAVX2<>+2368(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2368(SB), Y3, Y4
+	VMULPD       constantsAVX2<>+3456(SB), Y2, Y2
+	VMOVUPS      constantsAVX2<>+2272(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2272(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y4, Y2
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2496(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2560(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2400(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2464(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y2, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2624(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2688(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y9
+	VMOVUPS      constantsAVX2<>+2528(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2592(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2752(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2656(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2272(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2176(SB), Y3, Y3
 	VMULPD       Y3, Y2, Y2
-	VMOVUPS      constantsAVX2<>+2272(SB), Y4
+	VMOVUPS      constantsAVX2<>+2176(SB), Y4
 	VSUBPD       Y3, Y4, Y5
 	VSUBPD       Y2, Y5, Y5
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y2, Y3, Y2
 	VDIVPD       Y2, Y5, Y2
-	VANDPD       constantsAVX2<>+2240(SB), Y2, Y2
-	VANDPD       constantsAVX2<>+2208(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2144(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2112(SB), Y1, Y1
 	VORPD        Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -8718,50 +8700,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VORPD        constantsAVX2<>+2208(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2304(SB), Y2
+	VORPD        constantsAVX2<>+2112(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+2208(SB), Y2
 	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2368(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2272(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2272(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2560(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2400(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2464(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2528(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2592(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2752(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2656(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
-	VMOVUPS      constantsAVX2<>+2272(SB), Y3
+	VMOVUPS      constantsAVX2<>+2176(SB), Y3
 	VADDPD       Y3, Y1, Y4
 	VPSRLQ       $0x01, Y2, Y5
 	VPSUBQ       Y5, Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constantsAVX2<>+2272(SB), Y5, Y5
+	VPADDQ       constantsAVX2<>+2176(SB), Y5, Y5
 	VMULPD       Y5, Y4, Y5
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2272(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2176(SB), Y2, Y2
 	VMULPD       Y2, Y5, Y2
 	VADDPD       Y3, Y2, Y5
 	VSUBPD       Y3, Y4, Y4
@@ -8769,7 +8751,7 @@ loop1:
 	VSUBPD       Y3, Y5, Y4
 	VSUBPD       Y4, Y2, Y4
 	VSUBPD       Y4, Y1, Y1
-	VCMPPD       $0x1d, constantsAVX2<>+3392(SB), Y0, Y0
+	VCMPPD       $0x1d, constantsAVX2<>+3296(SB), Y0, Y0
 	VBLENDVPD    Y0, Y3, Y2, Y2
 	VDIVPD       Y5, Y2, Y2
 	VSUBPD       Y2, Y3, Y3
@@ -8790,50 +8772,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VORPD        constantsAVX2<>+2208(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+2304(SB), Y3
+	VORPD        constantsAVX2<>+2112(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+2208(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+2368(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2368(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+2272(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2272(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y4, Y2
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2496(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2560(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2400(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2464(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y2, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2624(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2688(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y9
+	VMOVUPS      constantsAVX2<>+2528(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2592(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2752(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2656(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
-	VMOVUPS      constantsAVX2<>+2272(SB), Y4
+	VMOVUPS      constantsAVX2<>+2176(SB), Y4
 	VADDPD       Y4, Y2, Y5
 	VPSRLQ       $0x01, Y3, Y6
 	VPSUBQ       Y6, Y3, Y3
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y6
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2272(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2176(SB), Y3, Y3
 	VMULPD       Y3, Y6, Y3
 	VADDPD       Y4, Y3, Y6
 	VSUBPD       Y4, Y5, Y5
@@ -8841,7 +8823,7 @@ done1:
 	VSUBPD       Y4, Y6, Y5
 	VSUBPD       Y5, Y3, Y5
 	VSUBPD       Y5, Y2, Y2
-	VCMPPD       $0x1d, constantsAVX2<>+3392(SB), Y1, Y1
+	VCMPPD       $0x1d, constantsAVX2<>+3296(SB), Y1, Y1
 	VBLENDVPD    Y1, Y4, Y3, Y3
 	VDIVPD       Y6, Y3, Y3
 	VSUBPD       Y3, Y4, Y4
@@ -8867,58 +8849,58 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2240(SB), Y0, Y0
-	VMOVUPS      constantsAVX2<>+3584(SB), Y1
+	VANDPD       constantsAVX2<>+2144(SB), Y0, Y0
+	VMOVUPS      constantsAVX2<>+3488(SB), Y1
 	VMINPD       Y0, Y1, Y0
-	VMULPD       constantsAVX2<>+3616(SB), Y0, Y1
+	VMULPD       constantsAVX2<>+3520(SB), Y0, Y1
 	VMULPD       Y0, Y1, Y2
 	VMOVAPD      Y2, Y3
 	VFNMADD231PD Y0, Y1, Y3
-	VMOVUPS      constantsAVX2<>+2368(SB), Y0
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y2, Y0
-	VSUBPD       constantsAVX2<>+2368(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+2272(SB), Y0
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y2, Y0
+	VSUBPD       constantsAVX2<>+2272(SB), Y0, Y1
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y1, Y2
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y1, Y2
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y1, Y2
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y1, Y2
 	VSUBPD       Y3, Y2, Y1
 	VMULPD       Y1, Y1, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+2496(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y5
-	VMOVUPS      constantsAVX2<>+2560(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2400(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+2464(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y6
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y2, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2624(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2688(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2592(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y2, Y7, Y6
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y3, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2752(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y3
+	VMOVUPS      constantsAVX2<>+2656(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y3
 	VMOVAPD      Y3, Y3
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y2, Y3
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y3
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y5, Y2, Y1
-	VMOVUPS      constantsAVX2<>+3648(SB), Y2
-	VFMADD231PD  constantsAVX2<>+3680(SB), Y1, Y2
-	VADDPD       constantsAVX2<>+3680(SB), Y2, Y1
-	VSUBPD       constantsAVX2<>+3680(SB), Y1, Y3
+	VMOVUPS      constantsAVX2<>+3552(SB), Y2
+	VFMADD231PD  constantsAVX2<>+3584(SB), Y1, Y2
+	VADDPD       constantsAVX2<>+3584(SB), Y2, Y1
+	VSUBPD       constantsAVX2<>+3584(SB), Y1, Y3
 	VSUBPD       Y3, Y2, Y2
 	VPSRLQ       $0x01, Y0, Y2
 	VPSUBQ       Y2, Y0, Y0
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2272(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2176(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
 	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       constantsAVX2<>+2272(SB), Y0, Y0
+	VPADDQ       constantsAVX2<>+2176(SB), Y0, Y0
 	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8933,58 +8915,58 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2240(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+3584(SB), Y2
+	VANDPD       constantsAVX2<>+2144(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+3488(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMULPD       constantsAVX2<>+3616(SB), Y1, Y2
+	VMULPD       constantsAVX2<>+3520(SB), Y1, Y2
 	VMULPD       Y1, Y2, Y3
 	VMOVAPD      Y3, Y4
 	VFNMADD231PD Y1, Y2, Y4
-	VMOVUPS      constantsAVX2<>+2368(SB), Y1
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y3, Y1
-	VSUBPD       constantsAVX2<>+2368(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+2272(SB), Y1
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y3, Y1
+	VSUBPD       constantsAVX2<>+2272(SB), Y1, Y2
 	VMOVAPD      Y3, Y3
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y2, Y3
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y2, Y3
 	VMOVAPD      Y3, Y3
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y2, Y3
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y2, Y3
 	VSUBPD       Y4, Y3, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+2560(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2400(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+2464(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2528(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2592(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y2, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2752(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y4
+	VMOVUPS      constantsAVX2<>+2656(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y2, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y6, Y3, Y2
-	VMOVUPS      constantsAVX2<>+3648(SB), Y3
-	VFMADD231PD  constantsAVX2<>+3680(SB), Y2, Y3
-	VADDPD       constantsAVX2<>+3680(SB), Y3, Y2
-	VSUBPD       constantsAVX2<>+3680(SB), Y2, Y4
+	VMOVUPS      constantsAVX2<>+3552(SB), Y3
+	VFMADD231PD  constantsAVX2<>+3584(SB), Y2, Y3
+	VADDPD       constantsAVX2<>+3584(SB), Y3, Y2
+	VSUBPD       constantsAVX2<>+3584(SB), Y2, Y4
 	VSUBPD       Y4, Y3, Y3
 	VPSRLQ       $0x01, Y1, Y3
 	VPSUBQ       Y3, Y1, Y1
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2272(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2176(SB), Y3, Y3
 	VMULPD       Y3, Y2, Y2
 	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2272(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+2176(SB), Y1, Y1
 	VMULPD       Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -9004,157 +8986,144 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2240(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+3712(SB), Y2
+	VANDPD       constantsAVX2<>+2144(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+3616(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2272(SB), Y2
-	VADDPD       constantsAVX2<>+3744(SB), Y1, Y3
-	VDIVPD       Y3, Y2, Y3
-	VMULPD       constantsAVX2<>+3616(SB), Y1, Y4
-	VMULPD       Y1, Y4, Y5
-	VMOVAPD      Y5, Y6
-	VFNMADD231PD Y1, Y4, Y6
-	VMOVUPS      constantsAVX2<>+2368(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y4
-	VSUBPD       constantsAVX2<>+2368(SB), Y4, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
-	VSUBPD       Y6, Y5, Y5
+	VMOVUPS      constantsAVX2<>+2176(SB), Y2
+	VMULPD       constantsAVX2<>+3520(SB), Y1, Y3
+	VMULPD       Y1, Y3, Y4
+	VMOVAPD      Y4, Y5
+	VFNMADD231PD Y1, Y3, Y5
+	VMOVUPS      constantsAVX2<>+2272(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y4, Y3
+	VSUBPD       constantsAVX2<>+2272(SB), Y3, Y6
+	VMOVAPD      Y4, Y4
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y6, Y4
+	VMOVAPD      Y4, Y4
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y6, Y4
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
 	VMULPD       Y6, Y6, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPS      constantsAVX2<>+2496(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y9
-	VMOVUPS      constantsAVX2<>+2560(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2400(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y4, Y8
+	VMOVUPS      constantsAVX2<>+2464(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y4, Y9
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y5, Y9, Y8
+	VMOVUPS      constantsAVX2<>+2528(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+2592(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y4, Y10
 	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y6, Y10, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y6, Y11, Y10
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y7, Y10, Y9
-	VMOVUPS      constantsAVX2<>+2752(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y7
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y6, Y7
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y8, Y7, Y9
-	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y9, Y6, Y5
-	VMOVUPS      constantsAVX2<>+3648(SB), Y6
-	VFMADD231PD  constantsAVX2<>+3680(SB), Y5, Y6
-	VADDPD       constantsAVX2<>+3680(SB), Y6, Y5
-	VSUBPD       constantsAVX2<>+3680(SB), Y5, Y7
-	VSUBPD       Y7, Y6, Y6
-	VSUBPD       constantsAVX2<>+3744(SB), Y1, Y7
-	VMULPD       Y3, Y7, Y7
-	VMULPD       Y7, Y7, Y8
-	VMULPD       Y8, Y8, Y9
-	VMULPD       Y9, Y9, Y10
-	VMULPD       Y10, Y10, Y11
-	VMOVUPS      constantsAVX2<>+3776(SB), Y12
-	VFMADD231PD  constantsAVX2<>+3808(SB), Y7, Y12
-	VMOVUPS      constantsAVX2<>+3840(SB), Y13
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y7, Y13
-	VMOVAPD      Y12, Y12
-	VFMADD231PD  Y8, Y13, Y12
-	VMOVUPS      constantsAVX2<>+3904(SB), Y13
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y7, Y13
-	VMOVUPS      constantsAVX2<>+3968(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y7, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y8, Y14, Y13
-	VMOVAPD      Y12, Y12
-	VFMADD231PD  Y9, Y13, Y12
-	VMOVUPS      constantsAVX2<>+4032(SB), Y13
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y7, Y13
-	VMOVUPS      constantsAVX2<>+4096(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y7, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y8, Y14, Y13
-	VMOVUPS      constantsAVX2<>+4160(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y7, Y14
-	VMOVUPS      constantsAVX2<>+4224(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4256(SB), Y7, Y15
-	VMOVAPD      Y14, Y14
-	VFMADD231PD  Y8, Y15, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y9, Y14, Y13
-	VMOVAPD      Y12, Y12
-	VFMADD231PD  Y10, Y13, Y12
-	VMOVUPS      constantsAVX2<>+4288(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4320(SB), Y7, Y10
-	VMOVUPS      constantsAVX2<>+4352(SB), Y13
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y7, Y13
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y8, Y13, Y10
-	VMOVUPS      constantsAVX2<>+4416(SB), Y13
-	VFMADD231PD  constantsAVX2<>+4448(SB), Y7, Y13
-	VMOVUPS      constantsAVX2<>+4480(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4512(SB), Y7, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y8, Y14, Y13
-	VMOVAPD      Y10, Y8
-	VFMADD231PD  Y9, Y13, Y8
-	VMOVAPD      Y12, Y9
-	VFMADD231PD  Y11, Y8, Y9
-	VADDPD       Y9, Y1, Y8
-	VSUBPD       Y1, Y8, Y1
-	VSUBPD       Y1, Y9, Y1
-	VMULPD       Y7, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4544(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4576(SB), Y7, Y10
-	VMOVAPD      Y10, Y7
-	VFMADD231PD  constantsAVX2<>+4608(SB), Y9, Y7
-	VMULPD       Y3, Y7, Y3
-	VDIVPD       Y8, Y5, Y5
-	VMOVAPD      Y6, Y6
-	VFNMADD231PD Y1, Y5, Y6
-	VMOVAPD      Y5, Y1
-	VFMADD231PD  Y3, Y6, Y1
-	VPSRLQ       $0x01, Y4, Y3
-	VPSUBQ       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2272(SB), Y3, Y3
-	VMULPD       Y3, Y1, Y1
-	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constantsAVX2<>+2272(SB), Y3, Y3
-	VMULPD       Y3, Y1, Y1
-	VCMPPD       $0x1e, constantsAVX2<>+3392(SB), Y0, Y3
-	VSUBPD       Y1, Y2, Y2
-	VBLENDVPD    Y3, Y2, Y1, Y1
-	VANDPD       constantsAVX2<>+2240(SB), Y0, Y2
-	VCMPPD       $0x11, constantsAVX2<>+2496(SB), Y2, Y2
-	VMULPD       constantsAVX2<>+4640(SB), Y0, Y3
-	VMOVAPD      Y3, Y4
-	VFNMADD231PD constantsAVX2<>+4640(SB), Y0, Y4
-	VADDPD       constantsAVX2<>+2496(SB), Y3, Y3
-	VMULPD       Y0, Y0, Y5
-	VMULPD       Y5, Y5, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPS      constantsAVX2<>+4672(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4704(SB), Y5, Y8
-	VMOVUPS      constantsAVX2<>+4736(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4768(SB), Y5, Y9
+	VFMADD231PD  Y5, Y10, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y6, Y9, Y8
-	VMOVUPS      constantsAVX2<>+4800(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4832(SB), Y5, Y9
-	VMOVUPS      constantsAVX2<>+4864(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4896(SB), Y5, Y10
-	VMOVAPD      Y9, Y5
-	VFMADD231PD  Y6, Y10, Y5
-	VMOVAPD      Y8, Y6
-	VFMADD231PD  Y7, Y5, Y6
+	VMOVUPS      constantsAVX2<>+2656(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y4, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y6
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y7, Y6, Y8
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD Y0, Y6, Y4
-	VSUBPD       Y4, Y3, Y0
+	VFMADD231PD  Y8, Y5, Y4
+	VMOVUPS      constantsAVX2<>+3552(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3584(SB), Y4, Y5
+	VADDPD       constantsAVX2<>+3584(SB), Y5, Y4
+	VSUBPD       constantsAVX2<>+3584(SB), Y4, Y6
+	VSUBPD       Y6, Y5, Y5
+	VSUBPD       constantsAVX2<>+3648(SB), Y1, Y6
+	VADDPD       constantsAVX2<>+3648(SB), Y1, Y7
+	VDIVPD       Y7, Y6, Y6
+	VMOVUPS      constantsAVX2<>+3680(SB), Y7
+	VFMADD231PD  constantsAVX2<>+3712(SB), Y6, Y7
+	VMULPD       Y6, Y6, Y8
+	VMOVUPS      constantsAVX2<>+3744(SB), Y9
+	VFMADD231PD  constantsAVX2<>+3776(SB), Y6, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y7, Y8, Y9
+	VMOVUPS      constantsAVX2<>+3808(SB), Y7
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y6, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y9, Y8, Y7
+	VMOVUPS      constantsAVX2<>+3872(SB), Y9
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y6, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y7, Y8, Y9
+	VMOVUPS      constantsAVX2<>+3936(SB), Y7
+	VFMADD231PD  constantsAVX2<>+3968(SB), Y6, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y9, Y8, Y7
+	VMOVUPS      constantsAVX2<>+4000(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y6, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y7, Y8, Y9
+	VMOVUPS      constantsAVX2<>+4064(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4096(SB), Y6, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y9, Y8, Y7
+	VMOVUPS      constantsAVX2<>+4128(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4160(SB), Y6, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y7, Y8, Y9
+	VMOVUPS      constantsAVX2<>+4192(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y6, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y9, Y8, Y7
+	VMOVUPS      constantsAVX2<>+4256(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4288(SB), Y6, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y7, Y8, Y9
+	VMOVUPS      constantsAVX2<>+4320(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4352(SB), Y6, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y9, Y8, Y7
+	VMOVUPS      constantsAVX2<>+4384(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4416(SB), Y6, Y9
+	VMOVAPD      Y9, Y6
+	VFMADD231PD  Y7, Y8, Y6
+	VADDPD       Y6, Y1, Y7
+	VSUBPD       Y1, Y7, Y1
+	VSUBPD       Y1, Y6, Y1
+	VDIVPD       Y7, Y4, Y4
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD Y1, Y4, Y5
+	VMOVUPS      constantsAVX2<>+4448(SB), Y1
+	VPSUBQ       Y7, Y1, Y1
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y1, Y5, Y4
+	VPSRLQ       $0x01, Y3, Y1
+	VPSUBQ       Y1, Y3, Y3
+	VPSLLQ       $0x34, Y1, Y1
+	VPADDQ       constantsAVX2<>+2176(SB), Y1, Y1
+	VMULPD       Y1, Y4, Y1
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       constantsAVX2<>+2176(SB), Y3, Y3
+	VMULPD       Y3, Y1, Y1
+	VCMPPD       $0x1e, constantsAVX2<>+3296(SB), Y0, Y3
+	VSUBPD       Y1, Y2, Y2
+	VBLENDVPD    Y3, Y2, Y1, Y1
+	VANDPD       constantsAVX2<>+2144(SB), Y0, Y2
+	VCMPPD       $0x11, constantsAVX2<>+2400(SB), Y2, Y2
+	VMULPD       Y0, Y0, Y3
+	VMULPD       Y0, Y3, Y4
+	VMULPD       Y3, Y3, Y5
+	VMOVUPS      constantsAVX2<>+4480(SB), Y6
+	VFMADD231PD  constantsAVX2<>+4512(SB), Y3, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  constantsAVX2<>+4544(SB), Y5, Y6
+	VMOVUPS      constantsAVX2<>+4576(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4608(SB), Y3, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y6, Y5, Y7
+	VMOVUPS      constantsAVX2<>+4640(SB), Y6
+	VFMADD231PD  constantsAVX2<>+4672(SB), Y3, Y6
+	VMOVAPD      Y6, Y3
+	VFMADD231PD  Y7, Y5, Y3
+	VMOVUPS      constantsAVX2<>+2400(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3584(SB), Y0, Y5
+	VMOVAPD      Y5, Y0
+	VFMADD231PD  Y3, Y4, Y0
 	VBLENDVPD    Y2, Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9169,157 +9138,144 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2240(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+3712(SB), Y3
+	VANDPD       constantsAVX2<>+2144(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+3616(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+2272(SB), Y3
-	VADDPD       constantsAVX2<>+3744(SB), Y2, Y4
-	VDIVPD       Y4, Y3, Y4
-	VMULPD       constantsAVX2<>+3616(SB), Y2, Y5
-	VMULPD       Y2, Y5, Y6
-	VMOVAPD      Y6, Y7
-	VFNMADD231PD Y2, Y5, Y7
-	VMOVUPS      constantsAVX2<>+2368(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y6, Y5
-	VSUBPD       constantsAVX2<>+2368(SB), Y5, Y8
-	VMOVAPD      Y6, Y6
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y8, Y6
-	VMOVAPD      Y6, Y6
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y8, Y6
-	VSUBPD       Y7, Y6, Y6
+	VMOVUPS      constantsAVX2<>+2176(SB), Y3
+	VMULPD       constantsAVX2<>+3520(SB), Y2, Y4
+	VMULPD       Y2, Y4, Y5
+	VMOVAPD      Y5, Y6
+	VFNMADD231PD Y2, Y4, Y6
+	VMOVUPS      constantsAVX2<>+2272(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y4
+	VSUBPD       constantsAVX2<>+2272(SB), Y4, Y7
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
+	VSUBPD       Y6, Y5, Y5
+	VMULPD       Y5, Y5, Y6
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y7, Y7, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y6, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y6, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+2464(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y10
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y6, Y10, Y9
+	VMOVUPS      constantsAVX2<>+2528(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2592(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y6, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y6, Y12
-	VMOVAPD      Y11, Y11
-	VFMADD231PD  Y7, Y12, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y6, Y8
-	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y9, Y8, Y10
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y10, Y7, Y6
-	VMOVUPS      constantsAVX2<>+3648(SB), Y7
-	VFMADD231PD  constantsAVX2<>+3680(SB), Y6, Y7
-	VADDPD       constantsAVX2<>+3680(SB), Y7, Y6
-	VSUBPD       constantsAVX2<>+3680(SB), Y6, Y8
-	VSUBPD       Y8, Y7, Y7
-	VSUBPD       constantsAVX2<>+3744(SB), Y2, Y8
-	VMULPD       Y4, Y8, Y8
-	VMULPD       Y8, Y8, Y9
-	VMULPD       Y9, Y9, Y10
-	VMULPD       Y10, Y10, Y11
-	VMULPD       Y11, Y11, Y12
-	VMOVUPS      constantsAVX2<>+3776(SB), Y13
-	VFMADD231PD  constantsAVX2<>+3808(SB), Y8, Y13
-	VMOVUPS      constantsAVX2<>+3840(SB), Y14
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y8, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y9, Y14, Y13
-	VMOVUPS      constantsAVX2<>+3904(SB), Y14
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y8, Y14
-	VMOVUPS      constantsAVX2<>+3968(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y8, Y15
-	VMOVAPD      Y14, Y14
-	VFMADD231PD  Y9, Y15, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y10, Y14, Y13
-	VMOVUPS      constantsAVX2<>+4032(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y8, Y14
-	VMOVUPS      constantsAVX2<>+4096(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y8, Y15
-	VMOVAPD      Y14, Y14
-	VFMADD231PD  Y9, Y15, Y14
-	VMOVUPS      constantsAVX2<>+4160(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y8, Y15
-	VMOVUPS      constantsAVX2<>+4224(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4256(SB), Y8, Y16
-	VMOVAPD      Y15, Y15
-	VFMADD231PD  Y9, Y16, Y15
-	VMOVAPD      Y14, Y14
-	VFMADD231PD  Y10, Y15, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y11, Y14, Y13
-	VMOVUPS      constantsAVX2<>+4288(SB), Y11
-	VFMADD231PD  constantsAVX2<>+4320(SB), Y8, Y11
-	VMOVUPS      constantsAVX2<>+4352(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y8, Y14
-	VMOVAPD      Y11, Y11
-	VFMADD231PD  Y9, Y14, Y11
-	VMOVUPS      constantsAVX2<>+4416(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4448(SB), Y8, Y14
-	VMOVUPS      constantsAVX2<>+4480(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4512(SB), Y8, Y15
-	VMOVAPD      Y14, Y14
-	VFMADD231PD  Y9, Y15, Y14
-	VMOVAPD      Y11, Y9
-	VFMADD231PD  Y10, Y14, Y9
-	VMOVAPD      Y13, Y10
-	VFMADD231PD  Y12, Y9, Y10
-	VADDPD       Y10, Y2, Y9
-	VSUBPD       Y2, Y9, Y2
-	VSUBPD       Y2, Y10, Y2
-	VMULPD       Y8, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4544(SB), Y11
-	VFMADD231PD  constantsAVX2<>+4576(SB), Y8, Y11
-	VMOVAPD      Y11, Y8
-	VFMADD231PD  constantsAVX2<>+4608(SB), Y10, Y8
-	VMULPD       Y4, Y8, Y4
-	VDIVPD       Y9, Y6, Y6
-	VMOVAPD      Y7, Y7
-	VFNMADD231PD Y2, Y6, Y7
-	VMOVAPD      Y6, Y2
-	VFMADD231PD  Y4, Y7, Y2
-	VPSRLQ       $0x01, Y5, Y4
-	VPSUBQ       Y4, Y5, Y5
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constantsAVX2<>+2272(SB), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constantsAVX2<>+2272(SB), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VCMPPD       $0x1e, constantsAVX2<>+3392(SB), Y1, Y4
-	VSUBPD       Y2, Y3, Y3
-	VBLENDVPD    Y4, Y3, Y2, Y2
-	VANDPD       constantsAVX2<>+2240(SB), Y1, Y3
-	VCMPPD       $0x11, constantsAVX2<>+2496(SB), Y3, Y3
-	VMULPD       constantsAVX2<>+4640(SB), Y1, Y4
-	VMOVAPD      Y4, Y5
-	VFNMADD231PD constantsAVX2<>+4640(SB), Y1, Y5
-	VADDPD       constantsAVX2<>+2496(SB), Y4, Y4
-	VMULPD       Y1, Y1, Y6
-	VMULPD       Y6, Y6, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4672(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4704(SB), Y6, Y9
-	VMOVUPS      constantsAVX2<>+4736(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4768(SB), Y6, Y10
+	VFMADD231PD  Y6, Y11, Y10
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y7, Y10, Y9
-	VMOVUPS      constantsAVX2<>+4800(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4832(SB), Y6, Y10
-	VMOVUPS      constantsAVX2<>+4864(SB), Y11
-	VFMADD231PD  constantsAVX2<>+4896(SB), Y6, Y11
-	VMOVAPD      Y10, Y6
-	VFMADD231PD  Y7, Y11, Y6
-	VMOVAPD      Y9, Y7
-	VFMADD231PD  Y8, Y6, Y7
+	VMOVUPS      constantsAVX2<>+2656(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y6, Y7
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y8, Y7, Y9
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD Y1, Y7, Y5
-	VSUBPD       Y5, Y4, Y1
+	VFMADD231PD  Y9, Y6, Y5
+	VMOVUPS      constantsAVX2<>+3552(SB), Y6
+	VFMADD231PD  constantsAVX2<>+3584(SB), Y5, Y6
+	VADDPD       constantsAVX2<>+3584(SB), Y6, Y5
+	VSUBPD       constantsAVX2<>+3584(SB), Y5, Y7
+	VSUBPD       Y7, Y6, Y6
+	VSUBPD       constantsAVX2<>+3648(SB), Y2, Y7
+	VADDPD       constantsAVX2<>+3648(SB), Y2, Y8
+	VDIVPD       Y8, Y7, Y7
+	VMOVUPS      constantsAVX2<>+3680(SB), Y8
+	VFMADD231PD  constantsAVX2<>+3712(SB), Y7, Y8
+	VMULPD       Y7, Y7, Y9
+	VMOVUPS      constantsAVX2<>+3744(SB), Y10
+	VFMADD231PD  constantsAVX2<>+3776(SB), Y7, Y10
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y8, Y9, Y10
+	VMOVUPS      constantsAVX2<>+3808(SB), Y8
+	VFMADD231PD  constantsAVX2<>+3840(SB), Y7, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y10, Y9, Y8
+	VMOVUPS      constantsAVX2<>+3872(SB), Y10
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y7, Y10
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y8, Y9, Y10
+	VMOVUPS      constantsAVX2<>+3936(SB), Y8
+	VFMADD231PD  constantsAVX2<>+3968(SB), Y7, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y10, Y9, Y8
+	VMOVUPS      constantsAVX2<>+4000(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y7, Y10
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y8, Y9, Y10
+	VMOVUPS      constantsAVX2<>+4064(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4096(SB), Y7, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y10, Y9, Y8
+	VMOVUPS      constantsAVX2<>+4128(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4160(SB), Y7, Y10
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y8, Y9, Y10
+	VMOVUPS      constantsAVX2<>+4192(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y7, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y10, Y9, Y8
+	VMOVUPS      constantsAVX2<>+4256(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4288(SB), Y7, Y10
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y8, Y9, Y10
+	VMOVUPS      constantsAVX2<>+4320(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4352(SB), Y7, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y10, Y9, Y8
+	VMOVUPS      constantsAVX2<>+4384(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4416(SB), Y7, Y10
+	VMOVAPD      Y10, Y7
+	VFMADD231PD  Y8, Y9, Y7
+	VADDPD       Y7, Y2, Y8
+	VSUBPD       Y2, Y8, Y2
+	VSUBPD       Y2, Y7, Y2
+	VDIVPD       Y8, Y5, Y5
+	VMOVAPD      Y6, Y6
+	VFNMADD231PD Y2, Y5, Y6
+	VMOVUPS      constantsAVX2<>+4448(SB), Y2
+	VPSUBQ       Y8, Y2, Y2
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y2, Y6, Y5
+	VPSRLQ       $0x01, Y4, Y2
+	VPSUBQ       Y2, Y4, Y4
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       constantsAVX2<>+2176(SB), Y2, Y2
+	VMULPD       Y2, Y5, Y2
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constantsAVX2<>+2176(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y2
+	VCMPPD       $0x1e, constantsAVX2<>+3296(SB), Y1, Y4
+	VSUBPD       Y2, Y3, Y3
+	VBLENDVPD    Y4, Y3, Y2, Y2
+	VANDPD       constantsAVX2<>+2144(SB), Y1, Y3
+	VCMPPD       $0x11, constantsAVX2<>+2400(SB), Y3, Y3
+	VMULPD       Y1, Y1, Y4
+	VMULPD       Y1, Y4, Y5
+	VMULPD       Y4, Y4, Y6
+	VMOVUPS      constantsAVX2<>+4480(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4512(SB), Y4, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  constantsAVX2<>+4544(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+4576(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4608(SB), Y4, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y7, Y6, Y8
+	VMOVUPS      constantsAVX2<>+4640(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4672(SB), Y4, Y7
+	VMOVAPD      Y7, Y4
+	VFMADD231PD  Y8, Y6, Y4
+	VMOVUPS      constantsAVX2<>+2400(SB), Y6
+	VFMADD231PD  constantsAVX2<>+3584(SB), Y1, Y6
+	VMOVAPD      Y6, Y1
+	VFMADD231PD  Y4, Y5, Y1
 	VBLENDVPD    Y3, Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -9499,14 +9455,14 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD 32(CX)(BX*8), Y1
-	VCMPPD  $0x1e, constantsAVX2<>+3392(SB), Y0, Y2
-	VCMPPD  $0x1e, constantsAVX2<>+3392(SB), Y1, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VCMPPD  $0x11, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD  $0x11, constantsAVX2<>+3392(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VCMPPD  $0x1e, constantsAVX2<>+3296(SB), Y0, Y2
+	VCMPPD  $0x1e, constantsAVX2<>+3296(SB), Y1, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VCMPPD  $0x11, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD  $0x11, constantsAVX2<>+3296(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VSUBPD  Y0, Y2, Y0
 	VSUBPD  Y1, Y3, Y1
 	VMOVUPD Y0, (AX)(BX*8)
@@ -9520,10 +9476,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VCMPPD  $0x1e, constantsAVX2<>+3392(SB), Y0, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VCMPPD  $0x11, constantsAVX2<>+3392(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VCMPPD  $0x1e, constantsAVX2<>+3296(SB), Y0, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VCMPPD  $0x11, constantsAVX2<>+3296(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VSUBPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
@@ -9538,10 +9494,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VCMPPD     $0x1e, constantsAVX2<>+3392(SB), Y1, Y2
-	VANDPS     constantsAVX2<>+2272(SB), Y2, Y2
-	VCMPPD     $0x11, constantsAVX2<>+3392(SB), Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VCMPPD     $0x1e, constantsAVX2<>+3296(SB), Y1, Y2
+	VANDPS     constantsAVX2<>+2176(SB), Y2, Y2
+	VCMPPD     $0x11, constantsAVX2<>+3296(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VSUBPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
@@ -9568,10 +9524,10 @@ loop4:
 	VCMPPD  $0x03, Y1, Y1, Y1
 	VCMPPD  $0x03, Y2, Y2, Y2
 	VCMPPD  $0x03, Y3, Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -9586,7 +9542,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
 	VCMPPD  $0x03, Y0, Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -9601,7 +9557,7 @@ done1:
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
 	VCMPPD     $0x03, Y1, Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -9623,14 +9579,14 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VCMPPD  $0x00, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD  $0x00, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x00, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD  $0x00, constantsAVX2<>+3392(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
+	VCMPPD  $0x00, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD  $0x00, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x00, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD  $0x00, constantsAVX2<>+3296(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -9644,8 +9600,8 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VCMPPD  $0x00, constantsAVX2<>+3392(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VCMPPD  $0x00, constantsAVX2<>+3296(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -9659,8 +9615,8 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VCMPPD     $0x00, constantsAVX2<>+3392(SB), Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VCMPPD     $0x00, constantsAVX2<>+3296(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -9679,56 +9635,56 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2368(SB), Y1
-	VFMADD231PD  constantsAVX2<>+4928(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2368(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+2272(SB), Y1
+	VFMADD231PD  constantsAVX2<>+4704(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2272(SB), Y1, Y2
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+4960(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+4736(SB), Y2, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+4992(SB), Y2, Y0
-	VMULPD       constantsAVX2<>+5024(SB), Y2, Y3
+	VFNMADD231PD constantsAVX2<>+4768(SB), Y2, Y0
+	VMULPD       constantsAVX2<>+4800(SB), Y2, Y3
 	VSUBPD       Y3, Y0, Y4
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y0, Y3, Y0
 	VMOVAPD      Y0, Y0
-	VFMADD231PD  constantsAVX2<>+5056(SB), Y2, Y0
+	VFMADD231PD  constantsAVX2<>+4832(SB), Y2, Y0
 	VMULPD       Y4, Y4, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5088(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5120(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5152(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5184(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+4864(SB), Y6
+	VFMADD231PD  constantsAVX2<>+4896(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+4928(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4960(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5216(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+4992(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5024(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMULPD       Y6, Y2, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y4, Y5, Y0
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constantsAVX2<>+2272(SB), Y4
+	VMOVUPS      constantsAVX2<>+2176(SB), Y4
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5280(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5312(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5344(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5056(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5088(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5120(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5152(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5408(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5184(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5216(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD constantsAVX2<>+2496(SB), Y2, Y4
+	VFNMADD231PD constantsAVX2<>+2400(SB), Y2, Y4
 	VMOVAPD      Y4, Y2
 	VFMADD231PD  Y6, Y3, Y2
 	VPSLLQ       $0x3f, Y1, Y3
 	VBLENDVPD    Y3, Y2, Y0, Y0
 	VPSLLQ       $0x3e, Y1, Y1
-	VANDPD       constantsAVX2<>+2208(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2112(SB), Y1, Y1
 	VXORPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9743,56 +9699,56 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
-	VFMADD231PD  constantsAVX2<>+4928(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2368(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2272(SB), Y2
+	VFMADD231PD  constantsAVX2<>+4704(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2272(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+4960(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+4736(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+4992(SB), Y3, Y1
-	VMULPD       constantsAVX2<>+5024(SB), Y3, Y4
+	VFNMADD231PD constantsAVX2<>+4768(SB), Y3, Y1
+	VMULPD       constantsAVX2<>+4800(SB), Y3, Y4
 	VSUBPD       Y4, Y1, Y5
 	VSUBPD       Y5, Y1, Y1
 	VSUBPD       Y1, Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+5056(SB), Y3, Y1
+	VFMADD231PD  constantsAVX2<>+4832(SB), Y3, Y1
 	VMULPD       Y5, Y5, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5088(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5120(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5152(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5184(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+4864(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4896(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+4928(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4960(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5216(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+4992(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5024(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMULPD       Y7, Y3, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y5, Y6, Y1
 	VSUBPD       Y1, Y5, Y1
-	VMOVUPS      constantsAVX2<>+2272(SB), Y5
+	VMOVUPS      constantsAVX2<>+2176(SB), Y5
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5280(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5312(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5344(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5056(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5088(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5120(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5152(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5408(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5184(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5216(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2496(SB), Y3, Y5
+	VFNMADD231PD constantsAVX2<>+2400(SB), Y3, Y5
 	VMOVAPD      Y5, Y3
 	VFMADD231PD  Y7, Y4, Y3
 	VPSLLQ       $0x3f, Y2, Y4
 	VBLENDVPD    Y4, Y3, Y1, Y1
 	VPSLLQ       $0x3e, Y2, Y2
-	VANDPD       constantsAVX2<>+2208(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2112(SB), Y2, Y2
 	VXORPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -9812,57 +9768,57 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2368(SB), Y1
-	VFMADD231PD  constantsAVX2<>+4928(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2368(SB), Y1, Y2
-	VPADDQ       constantsAVX2<>+5472(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+2272(SB), Y1
+	VFMADD231PD  constantsAVX2<>+4704(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2272(SB), Y1, Y2
+	VPADDQ       constantsAVX2<>+5248(SB), Y1, Y1
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+4960(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+4736(SB), Y2, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+4992(SB), Y2, Y0
-	VMULPD       constantsAVX2<>+5024(SB), Y2, Y3
+	VFNMADD231PD constantsAVX2<>+4768(SB), Y2, Y0
+	VMULPD       constantsAVX2<>+4800(SB), Y2, Y3
 	VSUBPD       Y3, Y0, Y4
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y0, Y3, Y0
 	VMOVAPD      Y0, Y0
-	VFMADD231PD  constantsAVX2<>+5056(SB), Y2, Y0
+	VFMADD231PD  constantsAVX2<>+4832(SB), Y2, Y0
 	VMULPD       Y4, Y4, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5088(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5120(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5152(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5184(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+4864(SB), Y6
+	VFMADD231PD  constantsAVX2<>+4896(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+4928(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4960(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5216(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+4992(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5024(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMULPD       Y6, Y2, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y4, Y5, Y0
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constantsAVX2<>+2272(SB), Y4
+	VMOVUPS      constantsAVX2<>+2176(SB), Y4
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5280(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5312(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5344(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5056(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5088(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5120(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5152(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5408(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5184(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5216(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD constantsAVX2<>+2496(SB), Y2, Y4
+	VFNMADD231PD constantsAVX2<>+2400(SB), Y2, Y4
 	VMOVAPD      Y4, Y2
 	VFMADD231PD  Y6, Y3, Y2
 	VPSLLQ       $0x3f, Y1, Y3
 	VBLENDVPD    Y3, Y2, Y0, Y0
 	VPSLLQ       $0x3e, Y1, Y1
-	VANDPD       constantsAVX2<>+2208(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2112(SB), Y1, Y1
 	VXORPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9877,57 +9833,57 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
-	VFMADD231PD  constantsAVX2<>+4928(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2368(SB), Y2, Y3
-	VPADDQ       constantsAVX2<>+5472(SB), Y2, Y2
+	VMOVUPS      constantsAVX2<>+2272(SB), Y2
+	VFMADD231PD  constantsAVX2<>+4704(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2272(SB), Y2, Y3
+	VPADDQ       constantsAVX2<>+5248(SB), Y2, Y2
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+4960(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+4736(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+4992(SB), Y3, Y1
-	VMULPD       constantsAVX2<>+5024(SB), Y3, Y4
+	VFNMADD231PD constantsAVX2<>+4768(SB), Y3, Y1
+	VMULPD       constantsAVX2<>+4800(SB), Y3, Y4
 	VSUBPD       Y4, Y1, Y5
 	VSUBPD       Y5, Y1, Y1
 	VSUBPD       Y1, Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+5056(SB), Y3, Y1
+	VFMADD231PD  constantsAVX2<>+4832(SB), Y3, Y1
 	VMULPD       Y5, Y5, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5088(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5120(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5152(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5184(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+4864(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4896(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+4928(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4960(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5216(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+4992(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5024(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMULPD       Y7, Y3, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y5, Y6, Y1
 	VSUBPD       Y1, Y5, Y1
-	VMOVUPS      constantsAVX2<>+2272(SB), Y5
+	VMOVUPS      constantsAVX2<>+2176(SB), Y5
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5280(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5312(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5344(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5056(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5088(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5120(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5152(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5408(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5184(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5216(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2496(SB), Y3, Y5
+	VFNMADD231PD constantsAVX2<>+2400(SB), Y3, Y5
 	VMOVAPD      Y5, Y3
 	VFMADD231PD  Y7, Y4, Y3
 	VPSLLQ       $0x3f, Y2, Y4
 	VBLENDVPD    Y4, Y3, Y1, Y1
 	VPSLLQ       $0x3e, Y2, Y2
-	VANDPD       constantsAVX2<>+2208(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2112(SB), Y2, Y2
 	VXORPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -11011,10 +10967,10 @@ loop4:
 	VCMPPD  $0x11, Y5, Y1, Y1
 	VCMPPD  $0x11, Y6, Y2, Y2
 	VCMPPD  $0x11, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11030,7 +10986,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11046,7 +11002,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x11, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11073,10 +11029,10 @@ loop4:
 	VCMPPD  $0x11, Y0, Y2, Y2
 	VCMPPD  $0x11, Y0, Y3, Y3
 	VCMPPD  $0x11, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11091,7 +11047,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x11, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11106,7 +11062,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x11, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11133,10 +11089,10 @@ loop4:
 	VCMPPD  $0x11, Y2, Y0, Y2
 	VCMPPD  $0x11, Y3, Y0, Y3
 	VCMPPD  $0x11, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11151,7 +11107,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11166,7 +11122,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x11, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11197,10 +11153,10 @@ loop4:
 	VCMPPD  $0x12, Y5, Y1, Y1
 	VCMPPD  $0x12, Y6, Y2, Y2
 	VCMPPD  $0x12, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11216,7 +11172,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11232,7 +11188,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x12, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11259,10 +11215,10 @@ loop4:
 	VCMPPD  $0x12, Y0, Y2, Y2
 	VCMPPD  $0x12, Y0, Y3, Y3
 	VCMPPD  $0x12, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11277,7 +11233,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x12, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11292,7 +11248,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x12, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11319,10 +11275,10 @@ loop4:
 	VCMPPD  $0x12, Y2, Y0, Y2
 	VCMPPD  $0x12, Y3, Y0, Y3
 	VCMPPD  $0x12, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11337,7 +11293,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11352,7 +11308,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x12, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11383,10 +11339,10 @@ loop4:
 	VCMPPD  $0x00, Y5, Y1, Y1
 	VCMPPD  $0x00, Y6, Y2, Y2
 	VCMPPD  $0x00, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11402,7 +11358,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11418,7 +11374,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x00, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11445,10 +11401,10 @@ loop4:
 	VCMPPD  $0x00, Y0, Y2, Y2
 	VCMPPD  $0x00, Y0, Y3, Y3
 	VCMPPD  $0x00, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11463,7 +11419,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x00, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11478,7 +11434,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x00, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11505,10 +11461,10 @@ loop4:
 	VCMPPD  $0x00, Y2, Y0, Y2
 	VCMPPD  $0x00, Y3, Y0, Y3
 	VCMPPD  $0x00, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11523,7 +11479,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11538,7 +11494,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x00, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11569,10 +11525,10 @@ loop4:
 	VCMPPD  $0x04, Y5, Y1, Y1
 	VCMPPD  $0x04, Y6, Y2, Y2
 	VCMPPD  $0x04, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11588,7 +11544,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11604,7 +11560,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x04, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11631,10 +11587,10 @@ loop4:
 	VCMPPD  $0x04, Y0, Y2, Y2
 	VCMPPD  $0x04, Y0, Y3, Y3
 	VCMPPD  $0x04, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11649,7 +11605,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x04, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11664,7 +11620,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x04, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11691,10 +11647,10 @@ loop4:
 	VCMPPD  $0x04, Y2, Y0, Y2
 	VCMPPD  $0x04, Y3, Y0, Y3
 	VCMPPD  $0x04, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2272(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2176(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11709,7 +11665,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11724,7 +11680,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x04, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11747,14 +11703,14 @@ loop2:
 	VMOVUPD 32(CX)(SI*8), Y1
 	VMOVUPD (DX)(SI*8), Y2
 	VMOVUPD 32(DX)(SI*8), Y3
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y3, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y3, Y3
 	VANDPS  Y2, Y0, Y0
 	VANDPS  Y3, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	ADDQ    $+8, SI
@@ -11767,10 +11723,10 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
 	VANDPS  Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11785,10 +11741,10 @@ done1:
 	VMOVDQU    (DI), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y2, Y2
 	VANDPS     Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11809,13 +11765,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y3
 	VANDPS  Y3, Y1, Y1
 	VANDPS  Y3, Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -11827,10 +11783,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y2
 	VANDPS  Y2, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11844,10 +11800,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y0, Y0
 	VANDPS     Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11868,13 +11824,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y2, Y2
 	VANDPS  Y1, Y3, Y1
 	VANDPS  Y2, Y3, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -11886,10 +11842,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
 	VANDPS  Y1, Y2, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11903,10 +11859,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y2, Y2
 	VANDPS     Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11929,14 +11885,14 @@ loop2:
 	VMOVUPD 32(CX)(SI*8), Y1
 	VMOVUPD (DX)(SI*8), Y2
 	VMOVUPD 32(DX)(SI*8), Y3
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y3, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y3, Y3
 	VORPS   Y2, Y0, Y0
 	VORPS   Y3, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	ADDQ    $+8, SI
@@ -11949,10 +11905,10 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
 	VORPS   Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2176(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11967,10 +11923,10 @@ done1:
 	VMOVDQU    (DI), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y2, Y2
 	VORPS      Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2176(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11991,13 +11947,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y3
 	VORPS   Y3, Y1, Y1
 	VORPS   Y3, Y2, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -12009,10 +11965,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y2
 	VORPS   Y2, Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12026,10 +11982,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y0, Y0
 	VORPS      Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12050,13 +12006,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y2, Y2
 	VORPS   Y1, Y3, Y1
 	VORPS   Y2, Y3, Y2
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -12068,10 +12024,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y0, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3392(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3296(SB), Y1, Y1
 	VORPS   Y1, Y2, Y1
-	VANDPS  constantsAVX2<>+2272(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2176(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12085,10 +12041,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y2, Y2
 	VORPS      Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2272(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2176(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12481,10 +12437,10 @@ loop4:
 	VMOVUPD   32(BX)(DI*8), Y9
 	VMOVUPD   64(BX)(DI*8), Y10
 	VMOVUPD   96(BX)(DI*8), Y11
-	VCMPPD    $0x04, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD    $0x04, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD    $0x04, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD    $0x04, constantsAVX2<>+3392(SB), Y3, Y3
+	VCMPPD    $0x04, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD    $0x04, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD    $0x04, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD    $0x04, constantsAVX2<>+3296(SB), Y3, Y3
 	VBLENDVPD Y0, Y4, Y8, Y0
 	VBLENDVPD Y1, Y5, Y9, Y1
 	VBLENDVPD Y2, Y6, Y10, Y2
@@ -12504,7 +12460,7 @@ loop1:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
-	VCMPPD    $0x04, constantsAVX2<>+3392(SB), Y0, Y0
+	VCMPPD    $0x04, constantsAVX2<>+3296(SB), Y0, Y0
 	VBLENDVPD Y0, Y1, Y2, Y0
 	VMOVUPD   Y0, (AX)(DI*8)
 	ADDQ      $+4, DI
@@ -12521,7 +12477,7 @@ done1:
 	VMASKMOVPD (CX)(DI*8), Y0, Y1
 	VMASKMOVPD (DX)(DI*8), Y0, Y2
 	VMASKMOVPD (BX)(DI*8), Y0, Y3
-	VCMPPD     $0x04, constantsAVX2<>+3392(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3296(SB), Y1, Y1
 	VBLENDVPD  Y1, Y2, Y3, Y1
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 
@@ -12554,10 +12510,10 @@ loop4:
 	VMOVUPD   32(BX)(DI*8), Y9
 	VMOVUPD   64(BX)(DI*8), Y10
 	VMOVUPD   96(BX)(DI*8), Y11
-	VCMPPD    $0x1e, constantsAVX2<>+3392(SB), Y0, Y0
-	VCMPPD    $0x1e, constantsAVX2<>+3392(SB), Y1, Y1
-	VCMPPD    $0x1e, constantsAVX2<>+3392(SB), Y2, Y2
-	VCMPPD    $0x1e, constantsAVX2<>+3392(SB), Y3, Y3
+	VCMPPD    $0x1e, constantsAVX2<>+3296(SB), Y0, Y0
+	VCMPPD    $0x1e, constantsAVX2<>+3296(SB), Y1, Y1
+	VCMPPD    $0x1e, constantsAVX2<>+3296(SB), Y2, Y2
+	VCMPPD    $0x1e, constantsAVX2<>+3296(SB), Y3, Y3
 	VBLENDVPD Y0, Y4, Y8, Y0
 	VBLENDVPD Y1, Y5, Y9, Y1
 	VBLENDVPD Y2, Y6, Y10, Y2
@@ -12577,7 +12533,7 @@ loop1:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
-	VCMPPD    $0x1e, constantsAVX2<>+3392(SB), Y0, Y0
+	VCMPPD    $0x1e, constantsAVX2<>+3296(SB), Y0, Y0
 	VBLENDVPD Y0, Y1, Y2, Y0
 	VMOVUPD   Y0, (AX)(DI*8)
 	ADDQ      $+4, DI
@@ -12594,7 +12550,7 @@ done1:
 	VMASKMOVPD (CX)(DI*8), Y0, Y1
 	VMASKMOVPD (DX)(DI*8), Y0, Y2
 	VMASKMOVPD (BX)(DI*8), Y0, Y3
-	VCMPPD     $0x1e, constantsAVX2<>+3392(SB), Y1, Y1
+	VCMPPD     $0x1e, constantsAVX2<>+3296(SB), Y1, Y1
 	VBLENDVPD  Y1, Y2, Y3, Y1
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 
@@ -13633,197 +13589,197 @@ TEXT ·expFold64AVX2(SB), NOSPLIT, $0-40
 group0:
 	VMOVUPD      (AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      32(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      64(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      96(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -13844,197 +13800,197 @@ group0:
 group4:
 	VMOVUPD      128(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      160(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      192(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      224(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -14055,197 +14011,197 @@ group4:
 group8:
 	VMOVUPD      256(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      288(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      320(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      352(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -14265,197 +14221,197 @@ group8:
 group12:
 	VMOVUPD      384(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      416(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      448(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      480(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2304(SB), Y6
+	VMOVUPS      constantsAVX2<>+2208(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2336(SB), Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2368(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2368(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+2272(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2272(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2496(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2560(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2400(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2464(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2624(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2688(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2528(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2592(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2752(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2656(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2272(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2176(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2272(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2176(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2272(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2176(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -14476,50 +14432,50 @@ vector:
 	VMOVUPD      (AX)(DX*8), Y1
 	VMOVUPD      (BX), Y2
 	VSUBPD       Y0, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2304(SB), Y3
+	VMOVUPS      constantsAVX2<>+2208(SB), Y3
 	VMAXPD       Y1, Y3, Y1
-	VMOVUPS      constantsAVX2<>+2336(SB), Y3
+	VMOVUPS      constantsAVX2<>+2240(SB), Y3
 	VMINPD       Y1, Y3, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y1, Y3
-	VSUBPD       constantsAVX2<>+2368(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+2272(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y1, Y3
+	VSUBPD       constantsAVX2<>+2272(SB), Y3, Y4
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y4, Y1
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y4, Y1
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y4, Y1
 	VMULPD       Y1, Y1, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2496(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2560(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2400(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2464(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2624(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y8
-	VMOVUPS      constantsAVX2<>+2688(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y9
+	VMOVUPS      constantsAVX2<>+2528(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2592(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2752(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+2656(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y7, Y4, Y1
-	VADDPD       constantsAVX2<>+2272(SB), Y1, Y1
+	VADDPD       constantsAVX2<>+2176(SB), Y1, Y1
 	VPSRLQ       $0x01, Y3, Y4
 	VPSUBQ       Y4, Y3, Y3
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constantsAVX2<>+2272(SB), Y4, Y4
+	VPADDQ       constantsAVX2<>+2176(SB), Y4, Y4
 	VMULPD       Y4, Y1, Y1
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2272(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2176(SB), Y3, Y3
 	VMULPD       Y3, Y1, Y1
 	VADDPD       Y1, Y2, Y1
 	VMOVUPD      Y1, (BX)
@@ -14538,50 +14494,50 @@ tail:
 	VMASKMOVPD   (AX)(DX*8), Y1, Y2
 	VMASKMOVPD   (BX), Y1, Y3
 	VSUBPD       Y0, Y2, Y0
-	VMOVUPS      constantsAVX2<>+2304(SB), Y2
+	VMOVUPS      constantsAVX2<>+2208(SB), Y2
 	VMAXPD       Y0, Y2, Y0
-	VMOVUPS      constantsAVX2<>+2336(SB), Y2
+	VMOVUPS      constantsAVX2<>+2240(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2400(SB), Y0, Y2
-	VSUBPD       constantsAVX2<>+2368(SB), Y2, Y4
+	VMOVUPS      constantsAVX2<>+2272(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2304(SB), Y0, Y2
+	VSUBPD       constantsAVX2<>+2272(SB), Y2, Y4
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2432(SB), Y4, Y0
+	VFNMADD231PD constantsAVX2<>+2336(SB), Y4, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2464(SB), Y4, Y0
+	VFNMADD231PD constantsAVX2<>+2368(SB), Y4, Y0
 	VMULPD       Y0, Y0, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2496(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y0, Y7
-	VMOVUPS      constantsAVX2<>+2560(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2592(SB), Y0, Y8
+	VMOVUPS      constantsAVX2<>+2400(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2432(SB), Y0, Y7
+	VMOVUPS      constantsAVX2<>+2464(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2496(SB), Y0, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2624(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y0, Y8
-	VMOVUPS      constantsAVX2<>+2688(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y9
+	VMOVUPS      constantsAVX2<>+2528(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2560(SB), Y0, Y8
+	VMOVUPS      constantsAVX2<>+2592(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2624(SB), Y0, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2752(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2784(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+2656(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2688(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y7, Y4, Y0
-	VADDPD       constantsAVX2<>+2272(SB), Y0, Y0
+	VADDPD       constantsAVX2<>+2176(SB), Y0, Y0
 	VPSRLQ       $0x01, Y2, Y4
 	VPSUBQ       Y4, Y2, Y2
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constantsAVX2<>+2272(SB), Y4, Y4
+	VPADDQ       constantsAVX2<>+2176(SB), Y4, Y4
 	VMULPD       Y4, Y0, Y0
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2272(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2176(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VADDPD       Y0, Y3, Y0
 	VMASKMOVPD   Y0, Y1, (BX)
@@ -14614,32 +14570,32 @@ TEXT ·peak64AVX2(SB), NOSPLIT, $0-32
 group0:
 	VMOVUPD (AX)(DX*8), Y8
 	VMOVUPD 32(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y0, Y8, Y0
 	VMAXPD  Y1, Y9, Y1
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVUPD 64(AX)(DX*8), Y8
 	VMOVUPD 96(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y2, Y8, Y2
 	VMAXPD  Y3, Y9, Y3
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
 	VMOVUPD 128(AX)(DX*8), Y8
 	VMOVUPD 160(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y4, Y8, Y4
 	VMAXPD  Y5, Y9, Y5
 	VMOVAPD Y4, Y4
 	VMOVAPD Y5, Y5
 	VMOVUPD 192(AX)(DX*8), Y8
 	VMOVUPD 224(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y6, Y8, Y6
 	VMAXPD  Y7, Y9, Y7
 	VMOVAPD Y6, Y6
@@ -14668,32 +14624,32 @@ group0:
 group8:
 	VMOVUPD 256(AX)(DX*8), Y8
 	VMOVUPD 288(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y0, Y8, Y0
 	VMAXPD  Y1, Y9, Y1
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVUPD 320(AX)(DX*8), Y8
 	VMOVUPD 352(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y2, Y8, Y2
 	VMAXPD  Y3, Y9, Y3
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
 	VMOVUPD 384(AX)(DX*8), Y8
 	VMOVUPD 416(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y4, Y8, Y4
 	VMAXPD  Y5, Y9, Y5
 	VMOVAPD Y4, Y4
 	VMOVAPD Y5, Y5
 	VMOVUPD 448(AX)(DX*8), Y8
 	VMOVUPD 480(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2240(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2240(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2144(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2144(SB), Y9, Y9
 	VMAXPD  Y6, Y8, Y6
 	VMAXPD  Y7, Y9, Y7
 	VMOVAPD Y6, Y6
@@ -14718,7 +14674,7 @@ vector:
 	JLT     tail
 	VMOVUPD (AX)(DX*8), Y0
 	VMOVUPD (BX), Y1
-	VANDPD  constantsAVX2<>+2240(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2144(SB), Y0, Y0
 	VMAXPD  Y1, Y0, Y0
 	VMOVUPD Y0, (BX)
 	ADDQ    $+32, BX
@@ -14735,7 +14691,7 @@ tail:
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (AX)(DX*8), Y0, Y1
 	VMASKMOVPD (BX), Y0, Y2
-	VANDPD     constantsAVX2<>+2240(SB), Y1, Y1
+	VANDPD     constantsAVX2<>+2144(SB), Y1, Y1
 	VMAXPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (BX)
 
@@ -15821,7 +15777,7 @@ TEXT ·truths64AVX2(SB), NOSPLIT, $0-48
 	MOVQ         x_base+24(FP), CX
 	MOVQ         z_len+8(FP), DX
 	VPXOR        Y0, Y0, Y0
-	VBROADCASTSD constantsAVX2<>+2272(SB), Y1
+	VBROADCASTSD constantsAVX2<>+2176(SB), Y1
 
 vectors:
 	CMPQ      DX, $+4
@@ -16420,43 +16376,43 @@ vectors:
 	JLT     elements
 	VMOVDQU (CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5504(SB), Y0, Y1
-	VORPD   constantsAVX2<>+2944(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5280(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2848(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5536(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5568(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5312(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5344(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5600(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5376(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVDQU 32(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5504(SB), Y0, Y1
-	VORPD   constantsAVX2<>+2944(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5280(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2848(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5536(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5568(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5312(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5344(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5600(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5376(SB), Y0, Y0
 	VMOVUPD Y0, 32(AX)(BX*8)
 	VMOVDQU 64(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5504(SB), Y0, Y1
-	VORPD   constantsAVX2<>+2944(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5280(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2848(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5536(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5568(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5312(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5344(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5600(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5376(SB), Y0, Y0
 	VMOVUPD Y0, 64(AX)(BX*8)
 	VMOVDQU 96(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5504(SB), Y0, Y1
-	VORPD   constantsAVX2<>+2944(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5280(SB), Y0, Y1
+	VORPD   constantsAVX2<>+2848(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5536(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5568(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5312(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5344(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5600(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5376(SB), Y0, Y0
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $+16, BX
 	SUBQ    $+16, DX
@@ -16470,7 +16426,7 @@ element:
 	SHRQ       $0x0b, SI
 	VXORPD     X0, X0, X0
 	VCVTSI2SDQ SI, X0, X0
-	VMULSD     constantsAVX2<>+5600(SB), X0, X0
+	VMULSD     constantsAVX2<>+5376(SB), X0, X0
 	VMOVSD     X0, (AX)(BX*8)
 	ADDQ       $+1, BX
 	SUBQ       $+1, DX
@@ -16792,675 +16748,635 @@ DATA constantsAVX2<>+1232(SB)/4, $0x40200000
 DATA constantsAVX2<>+1236(SB)/4, $0x40200000
 DATA constantsAVX2<>+1240(SB)/4, $0x40200000
 DATA constantsAVX2<>+1244(SB)/4, $0x40200000
-DATA constantsAVX2<>+1248(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1252(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1256(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1260(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1264(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1268(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1272(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1276(SB)/4, $0x3ea53ecd
-DATA constantsAVX2<>+1280(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1284(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1288(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1292(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1296(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1300(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1304(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1308(SB)/4, $0xbee3c5db
-DATA constantsAVX2<>+1312(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1316(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1320(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1324(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1328(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1332(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1336(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1340(SB)/4, $0x3dba9c8d
-DATA constantsAVX2<>+1344(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1348(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1352(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1356(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1360(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1364(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1368(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1372(SB)/4, $0x3d740a10
-DATA constantsAVX2<>+1376(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1380(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1384(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1388(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1392(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1396(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1400(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1404(SB)/4, $0xbc8cadf5
-DATA constantsAVX2<>+1408(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1412(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1416(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1420(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1424(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1428(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1432(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1436(SB)/4, $0xbc976d4e
-DATA constantsAVX2<>+1440(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1444(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1448(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1452(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1456(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1460(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1464(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1468(SB)/4, $0x3b1f4a9f
-DATA constantsAVX2<>+1472(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1476(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1480(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1484(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1488(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1492(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1496(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1500(SB)/4, $0x3bc03dde
-DATA constantsAVX2<>+1504(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1508(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1512(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1516(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1520(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1524(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1528(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1532(SB)/4, $0xba842a89
-DATA constantsAVX2<>+1536(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1540(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1544(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1548(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1552(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1556(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1560(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1564(SB)/4, $0x3fe40000
-DATA constantsAVX2<>+1568(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1572(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1576(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1580(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1584(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1588(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1592(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1596(SB)/4, $0xbf9a0000
-DATA constantsAVX2<>+1600(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1604(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1608(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1612(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1616(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1620(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1624(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1628(SB)/4, $0x3ecc4000
-DATA constantsAVX2<>+1632(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1636(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1640(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1644(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1648(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1652(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1656(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1660(SB)/4, $0x378a6703
-DATA constantsAVX2<>+1664(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1668(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1672(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1676(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1680(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1684(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1688(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1692(SB)/4, $0xbd882c19
-DATA constantsAVX2<>+1696(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1700(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1704(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1708(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1712(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1716(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1720(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1724(SB)/4, $0x3c236722
-DATA constantsAVX2<>+1728(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1732(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1736(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1740(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1744(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1748(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1752(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1756(SB)/4, $0xba9b7e14
-DATA constantsAVX2<>+1760(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1764(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1768(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1772(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1776(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1780(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1784(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1788(SB)/4, $0x38edf2d1
-DATA constantsAVX2<>+1792(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1796(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1800(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1804(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1808(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1812(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1816(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1820(SB)/4, $0xb70039eb
-DATA constantsAVX2<>+1824(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1828(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1832(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1836(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1840(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1844(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1848(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1852(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1856(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1860(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1864(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1868(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1872(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1876(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1880(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1884(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1888(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1892(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1896(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1900(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1904(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1908(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1912(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1916(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1920(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1924(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1928(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1932(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1936(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1940(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1944(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1948(SB)/4, $0x33a22000
-DATA constantsAVX2<>+1952(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1956(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1960(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1964(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1968(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1972(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1976(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1980(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+1984(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+1988(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+1992(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+1996(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2000(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2004(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2008(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2012(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2016(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2020(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2024(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2028(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2032(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2036(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2040(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2044(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2048(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2052(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2056(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2060(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2064(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2068(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2072(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2076(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2080(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2084(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2088(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2092(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2096(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2100(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2104(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2108(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2112(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2116(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2120(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2124(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2128(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2132(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2136(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2140(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2144(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2148(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2152(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2156(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2160(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2164(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2168(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2172(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2176(SB)/4, $0x00000001
-DATA constantsAVX2<>+2180(SB)/4, $0x00000001
-DATA constantsAVX2<>+2184(SB)/4, $0x00000001
-DATA constantsAVX2<>+2188(SB)/4, $0x00000001
-DATA constantsAVX2<>+2192(SB)/4, $0x00000001
-DATA constantsAVX2<>+2196(SB)/4, $0x00000001
-DATA constantsAVX2<>+2200(SB)/4, $0x00000001
-DATA constantsAVX2<>+2204(SB)/4, $0x00000001
-DATA constantsAVX2<>+2208(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2216(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2224(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2232(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2240(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2248(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2256(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2264(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2272(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2280(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2288(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2296(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2304(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2312(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2320(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2328(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2336(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2344(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2352(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2360(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2368(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2376(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2384(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2392(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2400(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2408(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2416(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2424(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2432(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2440(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2448(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2456(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2464(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2472(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2480(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2488(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2496(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2504(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2512(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2520(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2528(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2536(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2544(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2552(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2560(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2568(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2576(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2584(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2592(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2600(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2608(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2616(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2624(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2632(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2640(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2648(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2656(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2664(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2672(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2680(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2688(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2696(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2704(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2712(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2720(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2728(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2736(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2744(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2752(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2760(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2768(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2776(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2784(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2792(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2800(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2808(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2816(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2824(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2832(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2840(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2848(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2856(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2864(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2872(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2880(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+2888(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+2896(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+2904(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+2912(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+2920(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+2928(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+2936(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+2944(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+2952(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+2960(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+2968(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+2976(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+2984(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+2992(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3000(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3008(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3016(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3024(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3032(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3040(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3048(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3056(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3064(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3072(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3080(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3088(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3096(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3104(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3112(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3120(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3128(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3136(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3144(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3152(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3160(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3168(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3176(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3184(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3192(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3200(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3208(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3216(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3224(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3232(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3240(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3248(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3256(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3264(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3272(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3280(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3288(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3296(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3304(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3312(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3320(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3328(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3336(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3344(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3352(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3360(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3368(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3376(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3384(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3392(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3400(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3408(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3416(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3424(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3432(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3440(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3448(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3456(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3464(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3472(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3480(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3488(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3496(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3504(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3512(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3520(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3528(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3536(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3544(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3552(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3560(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3568(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3576(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3584(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3592(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3600(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3608(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3616(SB)/8, $0xbfe0000000000000
-DATA constantsAVX2<>+3624(SB)/8, $0xbfe0000000000000
-DATA constantsAVX2<>+3632(SB)/8, $0xbfe0000000000000
-DATA constantsAVX2<>+3640(SB)/8, $0xbfe0000000000000
-DATA constantsAVX2<>+3648(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3656(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3664(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3672(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+3680(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+3688(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+3696(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+3704(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+3712(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+3720(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+3728(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+3736(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+3744(SB)/8, $0x4010000000000000
-DATA constantsAVX2<>+3752(SB)/8, $0x4010000000000000
-DATA constantsAVX2<>+3760(SB)/8, $0x4010000000000000
-DATA constantsAVX2<>+3768(SB)/8, $0x4010000000000000
-DATA constantsAVX2<>+3776(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+3784(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+3792(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+3800(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX2<>+3808(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+3816(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+3824(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+3832(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX2<>+3840(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+3848(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+3856(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+3864(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX2<>+3872(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+3880(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+3888(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+3896(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX2<>+3904(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+3912(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+3920(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+3928(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX2<>+3936(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+3944(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+3952(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+3960(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX2<>+3968(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+3976(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+3984(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+3992(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX2<>+4000(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4008(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4016(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4024(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX2<>+4032(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4040(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4048(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4056(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX2<>+4064(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4072(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4080(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4088(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX2<>+4096(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4104(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4112(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4120(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX2<>+4128(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4136(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4144(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4152(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX2<>+4160(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4168(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4176(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4184(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX2<>+4192(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4200(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4208(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4216(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX2<>+4224(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4232(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4240(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4248(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX2<>+4256(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4264(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4272(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4280(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX2<>+4288(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+4296(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+4304(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+4312(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX2<>+4320(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+4328(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+4336(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+4344(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX2<>+4352(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+4360(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+4368(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+4376(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX2<>+4384(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+4392(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+4400(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+4408(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX2<>+4416(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+4424(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+4432(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+4440(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX2<>+4448(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+4456(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+4464(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+4472(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX2<>+4480(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+4488(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+4496(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+4504(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX2<>+4512(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+4520(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+4528(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+4536(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX2<>+4544(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4552(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4560(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4568(SB)/8, $0x3ffe400000000000
-DATA constantsAVX2<>+4576(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4584(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4592(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4600(SB)/8, $0xbffc000000000000
-DATA constantsAVX2<>+4608(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4616(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4624(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4632(SB)/8, $0x3ff3400000000000
-DATA constantsAVX2<>+4640(SB)/8, $0x3fd9884530000000
-DATA constantsAVX2<>+4648(SB)/8, $0x3fd9884530000000
-DATA constantsAVX2<>+4656(SB)/8, $0x3fd9884530000000
-DATA constantsAVX2<>+4664(SB)/8, $0x3fd9884530000000
-DATA constantsAVX2<>+4672(SB)/8, $0x3e2ea1b2843c4a7f
-DATA constantsAVX2<>+4680(SB)/8, $0x3e2ea1b2843c4a7f
-DATA constantsAVX2<>+4688(SB)/8, $0x3e2ea1b2843c4a7f
-DATA constantsAVX2<>+4696(SB)/8, $0x3e2ea1b2843c4a7f
-DATA constantsAVX2<>+4704(SB)/8, $0xbfb1058377e2ceb5
-DATA constantsAVX2<>+4712(SB)/8, $0xbfb1058377e2ceb5
-DATA constantsAVX2<>+4720(SB)/8, $0xbfb1058377e2ceb5
-DATA constantsAVX2<>+4728(SB)/8, $0xbfb1058377e2ceb5
-DATA constantsAVX2<>+4736(SB)/8, $0x3f846d0429762280
-DATA constantsAVX2<>+4744(SB)/8, $0x3f846d0429762280
-DATA constantsAVX2<>+4752(SB)/8, $0x3f846d0429762280
-DATA constantsAVX2<>+4760(SB)/8, $0x3f846d0429762280
-DATA constantsAVX2<>+4768(SB)/8, $0xbf537403f64d18dc
-DATA constantsAVX2<>+4776(SB)/8, $0xbf537403f64d18dc
-DATA constantsAVX2<>+4784(SB)/8, $0xbf537403f64d18dc
-DATA constantsAVX2<>+4792(SB)/8, $0xbf537403f64d18dc
-DATA constantsAVX2<>+4800(SB)/8, $0x3f1e42b06c4db29b
-DATA constantsAVX2<>+4808(SB)/8, $0x3f1e42b06c4db29b
-DATA constantsAVX2<>+4816(SB)/8, $0x3f1e42b06c4db29b
-DATA constantsAVX2<>+4824(SB)/8, $0x3f1e42b06c4db29b
-DATA constantsAVX2<>+4832(SB)/8, $0xbee3ce7441954945
-DATA constantsAVX2<>+4840(SB)/8, $0xbee3ce7441954945
-DATA constantsAVX2<>+4848(SB)/8, $0xbee3ce7441954945
-DATA constantsAVX2<>+4856(SB)/8, $0xbee3ce7441954945
-DATA constantsAVX2<>+4864(SB)/8, $0x3ea650abb62b2da1
-DATA constantsAVX2<>+4872(SB)/8, $0x3ea650abb62b2da1
-DATA constantsAVX2<>+4880(SB)/8, $0x3ea650abb62b2da1
-DATA constantsAVX2<>+4888(SB)/8, $0x3ea650abb62b2da1
-DATA constantsAVX2<>+4896(SB)/8, $0xbe64ec4277e827a3
-DATA constantsAVX2<>+4904(SB)/8, $0xbe64ec4277e827a3
-DATA constantsAVX2<>+4912(SB)/8, $0xbe64ec4277e827a3
-DATA constantsAVX2<>+4920(SB)/8, $0xbe64ec4277e827a3
-DATA constantsAVX2<>+4928(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+4936(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+4944(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+4952(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+4960(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+4968(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+4976(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+4984(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+4992(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5000(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5008(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5016(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5024(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5032(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5040(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5048(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5056(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5064(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5072(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5080(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5088(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5096(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5104(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5112(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5120(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5128(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5136(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5144(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5152(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5160(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5168(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5176(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5184(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5192(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5200(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5208(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5216(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5224(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5232(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5240(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5248(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5256(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5264(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5272(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5280(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5288(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5296(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5304(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5312(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5320(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5328(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5336(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5344(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5352(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5360(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5368(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5376(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5384(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5392(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5400(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5408(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5416(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5424(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5432(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5440(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5448(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5456(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5464(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5472(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5480(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5488(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5496(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5504(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5512(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5520(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5528(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5536(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5544(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5552(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5560(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5568(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5576(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5584(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5592(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5600(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5608(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5616(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5624(SB)/8, $0x3ca0000000000000
-GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $5632
+DATA constantsAVX2<>+1248(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1252(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1256(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1260(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1264(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1268(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1272(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1276(SB)/4, $0x3b1f4a9f
+DATA constantsAVX2<>+1280(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1284(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1288(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1292(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1296(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1300(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1304(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1308(SB)/4, $0x3bc03dde
+DATA constantsAVX2<>+1312(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1316(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1320(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1324(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1328(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1332(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1336(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1340(SB)/4, $0xba842a89
+DATA constantsAVX2<>+1344(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1348(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1352(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1356(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1360(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1364(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1368(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1372(SB)/4, $0xbc8cadf5
+DATA constantsAVX2<>+1376(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1380(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1384(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1388(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1392(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1396(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1400(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1404(SB)/4, $0xbc976d4e
+DATA constantsAVX2<>+1408(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1412(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1416(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1420(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1424(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1428(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1432(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1436(SB)/4, $0x3dba9c8d
+DATA constantsAVX2<>+1440(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1444(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1448(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1452(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1456(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1460(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1464(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1468(SB)/4, $0x3d740a10
+DATA constantsAVX2<>+1472(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1476(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1480(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1484(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1488(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1492(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1496(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1500(SB)/4, $0x3ea53ecd
+DATA constantsAVX2<>+1504(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1508(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1512(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1516(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1520(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1524(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1528(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1532(SB)/4, $0xbee3c5db
+DATA constantsAVX2<>+1536(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1540(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1544(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1548(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1552(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1556(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1560(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1564(SB)/4, $0x7ef127ea
+DATA constantsAVX2<>+1568(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1572(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1576(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1580(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1584(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1588(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1592(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1596(SB)/4, $0xba9bb758
+DATA constantsAVX2<>+1600(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1604(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1608(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1612(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1616(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1620(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1624(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1628(SB)/4, $0x38f136fc
+DATA constantsAVX2<>+1632(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1636(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1640(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1644(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1648(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1652(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1656(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1660(SB)/4, $0xb70914dc
+DATA constantsAVX2<>+1664(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1668(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1672(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1676(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1680(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1684(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1688(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1692(SB)/4, $0xbd882c31
+DATA constantsAVX2<>+1696(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1700(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1704(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1708(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1712(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1716(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1720(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1724(SB)/4, $0x3c236aac
+DATA constantsAVX2<>+1728(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1732(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1736(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1740(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1744(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1748(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1752(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1756(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1760(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1764(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1768(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1772(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1776(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1780(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1784(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1788(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+1792(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1796(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1800(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1804(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1808(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1812(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1816(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1820(SB)/4, $0x39fda000
+DATA constantsAVX2<>+1824(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1828(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1832(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1836(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1840(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1844(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1848(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1852(SB)/4, $0x33a22000
+DATA constantsAVX2<>+1856(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1860(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1864(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1868(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1872(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1876(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1880(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1884(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+1888(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1892(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1896(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1900(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1904(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1908(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1912(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1916(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+1920(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1924(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1928(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1932(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1936(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1940(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1944(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1948(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+1952(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1956(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1960(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1964(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1968(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1972(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1976(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1980(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+1984(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+1988(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+1992(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+1996(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2000(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2004(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2008(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2012(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2016(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2020(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2024(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2028(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2032(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2036(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2040(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2044(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2048(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2052(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2056(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2060(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2064(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2068(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2072(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2076(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2080(SB)/4, $0x00000001
+DATA constantsAVX2<>+2084(SB)/4, $0x00000001
+DATA constantsAVX2<>+2088(SB)/4, $0x00000001
+DATA constantsAVX2<>+2092(SB)/4, $0x00000001
+DATA constantsAVX2<>+2096(SB)/4, $0x00000001
+DATA constantsAVX2<>+2100(SB)/4, $0x00000001
+DATA constantsAVX2<>+2104(SB)/4, $0x00000001
+DATA constantsAVX2<>+2108(SB)/4, $0x00000001
+DATA constantsAVX2<>+2112(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2120(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2128(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2136(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2144(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2152(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2160(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2168(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2176(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2184(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2192(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2200(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2208(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2216(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2224(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2232(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2240(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2248(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2256(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2264(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2272(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2280(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2288(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2296(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2304(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2312(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2320(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2328(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2336(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2344(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2352(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2360(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2368(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2376(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2384(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2392(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2400(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2408(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2416(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2424(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2432(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2440(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2448(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2456(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2464(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2472(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2480(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2488(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2496(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2504(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2512(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2520(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2528(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2536(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2544(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2552(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2560(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2568(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2576(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2584(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2592(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2600(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2608(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2616(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2624(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2632(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2640(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2648(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2656(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2664(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2672(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2680(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2688(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2696(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2704(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2712(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2720(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2728(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2736(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2744(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2752(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+2760(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+2768(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+2776(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+2784(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+2792(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+2800(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+2808(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+2816(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+2824(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+2832(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+2840(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+2848(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+2856(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+2864(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+2872(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+2880(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+2888(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+2896(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+2904(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+2912(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+2920(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+2928(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+2936(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+2944(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+2952(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+2960(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+2968(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+2976(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+2984(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+2992(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3000(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3008(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3016(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3024(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3032(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3040(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3048(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3056(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3064(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3072(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3080(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3088(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3096(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3104(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3112(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3120(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3128(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3136(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3144(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3152(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3160(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3168(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3176(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3184(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3192(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3200(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3208(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3216(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3224(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3232(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3240(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3248(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3256(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3264(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3272(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3280(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3288(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3296(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3304(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3312(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3320(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3328(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3336(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3344(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3352(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3360(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3368(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3376(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3384(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3392(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3400(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3408(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3416(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3424(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3432(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3440(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3448(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3456(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3464(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3472(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3480(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3488(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3496(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3504(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3512(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3520(SB)/8, $0xbfe0000000000000
+DATA constantsAVX2<>+3528(SB)/8, $0xbfe0000000000000
+DATA constantsAVX2<>+3536(SB)/8, $0xbfe0000000000000
+DATA constantsAVX2<>+3544(SB)/8, $0xbfe0000000000000
+DATA constantsAVX2<>+3552(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+3560(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+3568(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+3576(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+3584(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+3592(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+3600(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+3608(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+3616(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+3624(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+3632(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+3640(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+3648(SB)/8, $0x4010000000000000
+DATA constantsAVX2<>+3656(SB)/8, $0x4010000000000000
+DATA constantsAVX2<>+3664(SB)/8, $0x4010000000000000
+DATA constantsAVX2<>+3672(SB)/8, $0x4010000000000000
+DATA constantsAVX2<>+3680(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+3688(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+3696(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+3704(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX2<>+3712(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+3720(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+3728(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+3736(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX2<>+3744(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+3752(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+3760(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+3768(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX2<>+3776(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+3784(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+3792(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+3800(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX2<>+3808(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+3816(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+3824(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+3832(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX2<>+3840(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+3848(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+3856(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+3864(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX2<>+3872(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+3880(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+3888(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+3896(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX2<>+3904(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+3912(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+3920(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+3928(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX2<>+3936(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+3944(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+3952(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+3960(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX2<>+3968(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+3976(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+3984(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+3992(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX2<>+4000(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4008(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4016(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4024(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX2<>+4032(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4040(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4048(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4056(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX2<>+4064(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4072(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4080(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4088(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX2<>+4096(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4104(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4112(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4120(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX2<>+4128(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4136(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4144(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4152(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX2<>+4160(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4168(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4176(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4184(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX2<>+4192(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+4200(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+4208(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+4216(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX2<>+4224(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+4232(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+4240(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+4248(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX2<>+4256(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+4264(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+4272(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+4280(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX2<>+4288(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+4296(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+4304(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+4312(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX2<>+4320(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+4328(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+4336(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+4344(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX2<>+4352(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+4360(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+4368(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+4376(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX2<>+4384(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+4392(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+4400(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+4408(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX2<>+4416(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+4424(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+4432(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+4440(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX2<>+4448(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+4456(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+4464(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+4472(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+4480(SB)/8, $0xbee3ce816a1bb7cc
+DATA constantsAVX2<>+4488(SB)/8, $0xbee3ce816a1bb7cc
+DATA constantsAVX2<>+4496(SB)/8, $0xbee3ce816a1bb7cc
+DATA constantsAVX2<>+4504(SB)/8, $0xbee3ce816a1bb7cc
+DATA constantsAVX2<>+4512(SB)/8, $0x3ea652c87a786f6b
+DATA constantsAVX2<>+4520(SB)/8, $0x3ea652c87a786f6b
+DATA constantsAVX2<>+4528(SB)/8, $0x3ea652c87a786f6b
+DATA constantsAVX2<>+4536(SB)/8, $0x3ea652c87a786f6b
+DATA constantsAVX2<>+4544(SB)/8, $0xbe650f543aeb8b97
+DATA constantsAVX2<>+4552(SB)/8, $0xbe650f543aeb8b97
+DATA constantsAVX2<>+4560(SB)/8, $0xbe650f543aeb8b97
+DATA constantsAVX2<>+4568(SB)/8, $0xbe650f543aeb8b97
+DATA constantsAVX2<>+4576(SB)/8, $0xbf537403f6e14daf
+DATA constantsAVX2<>+4584(SB)/8, $0xbf537403f6e14daf
+DATA constantsAVX2<>+4592(SB)/8, $0xbf537403f6e14daf
+DATA constantsAVX2<>+4600(SB)/8, $0xbf537403f6e14daf
+DATA constantsAVX2<>+4608(SB)/8, $0x3f1e42b0c0e30597
+DATA constantsAVX2<>+4616(SB)/8, $0x3f1e42b0c0e30597
+DATA constantsAVX2<>+4624(SB)/8, $0x3f1e42b0c0e30597
+DATA constantsAVX2<>+4632(SB)/8, $0x3f1e42b0c0e30597
+DATA constantsAVX2<>+4640(SB)/8, $0xbfb1058377e2cf9c
+DATA constantsAVX2<>+4648(SB)/8, $0xbfb1058377e2cf9c
+DATA constantsAVX2<>+4656(SB)/8, $0xbfb1058377e2cf9c
+DATA constantsAVX2<>+4664(SB)/8, $0xbfb1058377e2cf9c
+DATA constantsAVX2<>+4672(SB)/8, $0x3f846d04297733ea
+DATA constantsAVX2<>+4680(SB)/8, $0x3f846d04297733ea
+DATA constantsAVX2<>+4688(SB)/8, $0x3f846d04297733ea
+DATA constantsAVX2<>+4696(SB)/8, $0x3f846d04297733ea
+DATA constantsAVX2<>+4704(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+4712(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+4720(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+4728(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+4736(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+4744(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+4752(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+4760(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+4768(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+4776(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+4784(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+4792(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+4800(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+4808(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+4816(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+4824(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+4832(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+4840(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+4848(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+4856(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+4864(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+4872(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+4880(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+4888(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+4896(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+4904(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+4912(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+4920(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+4928(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+4936(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+4944(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+4952(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+4960(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+4968(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+4976(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+4984(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+4992(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5000(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5008(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5016(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5024(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5032(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5040(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5048(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5056(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5064(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5072(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5080(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5088(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5096(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5104(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5112(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5120(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5128(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5136(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5144(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5152(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5160(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5168(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5176(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5184(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5192(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5200(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5208(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5216(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5224(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5232(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5240(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5248(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5256(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5264(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5272(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5280(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5288(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5296(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5304(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5312(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5320(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5328(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5336(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5344(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5352(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5360(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5368(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5376(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5384(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5392(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5400(SB)/8, $0x3ca0000000000000
+GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $5408
 
 DATA tails<>+0(SB)/8, $0xffffffffffffffff
 DATA tails<>+8(SB)/8, $0xffffffffffffffff

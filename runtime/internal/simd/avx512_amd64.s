@@ -1744,134 +1744,125 @@ loop2:
 	VMINPS            Z2, Z4, Z2
 	VMINPS            Z3, Z4, Z3
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
-	VADDPS.BCST       constantsAVX512<>+304(SB), Z2, Z5
-	VADDPS.BCST       constantsAVX512<>+304(SB), Z3, Z6
-	VDIVPS            Z5, Z4, Z5
-	VDIVPS            Z6, Z4, Z6
-	VMULPS.BCST       constantsAVX512<>+280(SB), Z2, Z7
-	VMULPS.BCST       constantsAVX512<>+280(SB), Z3, Z8
-	VMULPS            Z2, Z7, Z9
-	VMULPS            Z3, Z8, Z10
-	VMOVAPS           Z9, Z11
-	VFNMADD231PS      Z2, Z7, Z11
-	VMOVAPS           Z10, Z7
-	VFNMADD231PS      Z3, Z8, Z7
-	VBROADCASTSS      constantsAVX512<>+40(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z9, Z8
-	VBROADCASTSS      constantsAVX512<>+40(SB), Z12
-	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z10, Z12
-	VSUBPS.BCST       constantsAVX512<>+40(SB), Z8, Z8
-	VSUBPS.BCST       constantsAVX512<>+40(SB), Z12, Z12
-	VMOVAPS           Z9, Z9
-	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z8, Z9
-	VMOVAPS           Z10, Z10
-	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z12, Z10
-	VMOVAPS           Z9, Z9
-	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z8, Z9
-	VMOVAPS           Z10, Z10
-	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z12, Z10
-	VSUBPS            Z11, Z9, Z9
-	VSUBPS            Z7, Z10, Z7
-	VMULPS            Z9, Z9, Z10
-	VMULPS            Z7, Z7, Z11
-	VMULPS            Z10, Z10, Z13
-	VMULPS            Z11, Z11, Z14
-	VBROADCASTSS      constantsAVX512<>+72(SB), Z15
-	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z9, Z15
-	VBROADCASTSS      constantsAVX512<>+72(SB), Z16
-	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z16
-	VBROADCASTSS      constantsAVX512<>+88(SB), Z17
-	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z9, Z17
-	VBROADCASTSS      constantsAVX512<>+88(SB), Z18
-	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z18
-	VMOVAPS           Z15, Z15
-	VFMADD231PS       Z10, Z17, Z15
-	VMOVAPS           Z16, Z16
-	VFMADD231PS       Z11, Z18, Z16
-	VMOVAPS           Z15, Z15
-	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z13, Z15
-	VMOVAPS           Z16, Z13
-	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z14, Z13
-	VMOVAPS           Z9, Z9
-	VFMADD231PS       Z15, Z10, Z9
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z2, Z5
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z3, Z6
+	VMULPS            Z2, Z5, Z7
+	VMULPS            Z3, Z6, Z8
+	VMOVAPS           Z7, Z9
+	VFNMADD231PS      Z2, Z5, Z9
+	VMOVAPS           Z8, Z5
+	VFNMADD231PS      Z3, Z6, Z5
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z7, Z6
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z10
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z8, Z10
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z6, Z6
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z10, Z10
 	VMOVAPS           Z7, Z7
-	VFMADD231PS       Z13, Z11, Z7
-	VBROADCASTSS      constantsAVX512<>+288(SB), Z10
-	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z9, Z10
-	VBROADCASTSS      constantsAVX512<>+288(SB), Z9
-	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z7, Z9
-	VADDPS.BCST       constantsAVX512<>+296(SB), Z10, Z7
-	VADDPS.BCST       constantsAVX512<>+296(SB), Z9, Z11
-	VSUBPS.BCST       constantsAVX512<>+296(SB), Z7, Z13
-	VSUBPS.BCST       constantsAVX512<>+296(SB), Z11, Z14
-	VSUBPS            Z13, Z10, Z10
-	VSUBPS            Z14, Z9, Z9
-	VSUBPS.BCST       constantsAVX512<>+304(SB), Z2, Z13
-	VSUBPS.BCST       constantsAVX512<>+304(SB), Z3, Z14
-	VMULPS            Z5, Z13, Z13
-	VMULPS            Z6, Z14, Z14
-	VMULPS            Z13, Z13, Z15
-	VMULPS            Z14, Z14, Z16
-	VMULPS            Z15, Z15, Z17
-	VMULPS            Z16, Z16, Z18
-	VMULPS            Z17, Z17, Z19
-	VMULPS            Z18, Z18, Z20
-	VBROADCASTSS      constantsAVX512<>+312(SB), Z21
-	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z13, Z21
-	VBROADCASTSS      constantsAVX512<>+312(SB), Z22
-	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z14, Z22
-	VBROADCASTSS      constantsAVX512<>+328(SB), Z23
-	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z13, Z23
-	VBROADCASTSS      constantsAVX512<>+328(SB), Z24
-	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z14, Z24
-	VMOVAPS           Z21, Z21
-	VFMADD231PS       Z15, Z23, Z21
-	VMOVAPS           Z22, Z22
-	VFMADD231PS       Z16, Z24, Z22
-	VBROADCASTSS      constantsAVX512<>+344(SB), Z23
-	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z13, Z23
-	VBROADCASTSS      constantsAVX512<>+344(SB), Z24
-	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z14, Z24
-	VBROADCASTSS      constantsAVX512<>+360(SB), Z25
-	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z13, Z25
-	VBROADCASTSS      constantsAVX512<>+360(SB), Z26
-	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z14, Z26
-	VMOVAPS           Z23, Z23
-	VFMADD231PS       Z15, Z25, Z23
-	VMOVAPS           Z24, Z15
-	VFMADD231PS       Z16, Z26, Z15
-	VMOVAPS           Z21, Z16
-	VFMADD231PS       Z17, Z23, Z16
-	VMOVAPS           Z22, Z17
-	VFMADD231PS       Z18, Z15, Z17
-	VMOVAPS           Z16, Z15
-	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z19, Z15
-	VMOVAPS           Z17, Z16
-	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z20, Z16
-	VADDPS            Z15, Z2, Z17
-	VADDPS            Z16, Z3, Z18
-	VSUBPS            Z2, Z17, Z2
-	VSUBPS            Z3, Z18, Z3
-	VSUBPS            Z2, Z15, Z2
-	VSUBPS            Z3, Z16, Z3
-	VBROADCASTSS      constantsAVX512<>+384(SB), Z15
-	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z13, Z15
-	VBROADCASTSS      constantsAVX512<>+384(SB), Z13
-	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z14, Z13
-	VMULPS            Z5, Z15, Z5
-	VMULPS            Z6, Z13, Z6
-	VDIVPS            Z17, Z7, Z7
-	VDIVPS            Z18, Z11, Z11
-	VMOVAPS           Z10, Z10
-	VFNMADD231PS      Z2, Z7, Z10
-	VMOVAPS           Z9, Z2
-	VFNMADD231PS      Z3, Z11, Z2
-	VMOVAPS           Z7, Z3
-	VFMADD231PS       Z5, Z10, Z3
-	VMOVAPS           Z11, Z5
-	VFMADD231PS       Z6, Z2, Z5
-	VSCALEFPS         Z8, Z3, Z2
-	VSCALEFPS         Z12, Z5, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z6, Z7
+	VMOVAPS           Z8, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z10, Z8
+	VMOVAPS           Z7, Z7
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z6, Z7
+	VMOVAPS           Z8, Z8
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z10, Z8
+	VSUBPS            Z9, Z7, Z7
+	VSUBPS            Z5, Z8, Z5
+	VMULPS            Z7, Z7, Z8
+	VMULPS            Z5, Z5, Z9
+	VMULPS            Z8, Z8, Z11
+	VMULPS            Z9, Z9, Z12
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z13
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z7, Z13
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z14
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z14
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z15
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z7, Z15
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z16
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z16
+	VMOVAPS           Z13, Z13
+	VFMADD231PS       Z8, Z15, Z13
+	VMOVAPS           Z14, Z14
+	VFMADD231PS       Z9, Z16, Z14
+	VMOVAPS           Z13, Z13
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z11, Z13
+	VMOVAPS           Z14, Z11
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z12, Z11
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z13, Z8, Z7
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z11, Z9, Z5
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z7, Z8
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z5, Z7
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z8, Z5
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z7, Z9
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z5, Z11
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z9, Z12
+	VSUBPS            Z11, Z8, Z8
+	VSUBPS            Z12, Z7, Z7
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z2, Z11
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z3, Z12
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z2, Z13
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z3, Z14
+	VDIVPS            Z13, Z11, Z11
+	VDIVPS            Z14, Z12, Z12
+	VMULPS            Z11, Z11, Z13
+	VMULPS            Z12, Z12, Z14
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z15
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z11, Z15
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z16
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z12, Z16
+	VMOVAPS           Z15, Z15
+	VFMADD231PS.BCST  constantsAVX512<>+328(SB), Z13, Z15
+	VMOVAPS           Z16, Z16
+	VFMADD231PS.BCST  constantsAVX512<>+328(SB), Z14, Z16
+	VBROADCASTSS      constantsAVX512<>+336(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+344(SB), Z11, Z17
+	VBROADCASTSS      constantsAVX512<>+336(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+344(SB), Z12, Z18
+	VMOVAPS           Z17, Z17
+	VFMADD231PS       Z15, Z13, Z17
+	VMOVAPS           Z18, Z15
+	VFMADD231PS       Z16, Z14, Z15
+	VBROADCASTSS      constantsAVX512<>+352(SB), Z16
+	VFMADD231PS.BCST  constantsAVX512<>+360(SB), Z11, Z16
+	VBROADCASTSS      constantsAVX512<>+352(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+360(SB), Z12, Z18
+	VMOVAPS           Z16, Z16
+	VFMADD231PS       Z17, Z13, Z16
+	VMOVAPS           Z18, Z17
+	VFMADD231PS       Z15, Z14, Z17
+	VBROADCASTSS      constantsAVX512<>+368(SB), Z15
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z11, Z15
+	VBROADCASTSS      constantsAVX512<>+368(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z12, Z11
+	VMOVAPS           Z15, Z12
+	VFMADD231PS       Z16, Z13, Z12
+	VMOVAPS           Z11, Z11
+	VFMADD231PS       Z17, Z14, Z11
+	VADDPS            Z12, Z2, Z13
+	VADDPS            Z11, Z3, Z14
+	VSUBPS            Z2, Z13, Z2
+	VSUBPS            Z3, Z14, Z3
+	VSUBPS            Z2, Z12, Z2
+	VSUBPS            Z3, Z11, Z3
+	VDIVPS            Z13, Z5, Z5
+	VDIVPS            Z14, Z9, Z9
+	VMOVAPS           Z8, Z8
+	VFNMADD231PS      Z2, Z5, Z8
+	VMOVAPS           Z7, Z2
+	VFNMADD231PS      Z3, Z9, Z2
+	VBROADCASTSS      constantsAVX512<>+384(SB), Z3
+	VPSUBD            Z13, Z3, Z7
+	VPSUBD            Z14, Z3, Z3
+	VMOVAPS           Z5, Z5
+	VFMADD231PS       Z7, Z8, Z5
+	VMOVAPS           Z9, Z7
+	VFMADD231PS       Z3, Z2, Z7
+	VSCALEFPS         Z6, Z5, Z2
+	VSCALEFPS         Z10, Z7, Z3
 	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K1
 	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z1, K2
 	VSUBPS            Z2, Z4, Z5
@@ -1882,46 +1873,36 @@ loop2:
 	VANDPS.BCST       constantsAVX512<>+8(SB), Z1, Z5
 	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z4, K1
 	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z5, K2
-	VMULPS.BCST       constantsAVX512<>+400(SB), Z0, Z4
-	VMULPS.BCST       constantsAVX512<>+400(SB), Z1, Z5
-	VMOVAPS           Z4, Z6
-	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z0, Z6
-	VMOVAPS           Z5, Z7
-	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z1, Z7
-	VADDPS.BCST       constantsAVX512<>+72(SB), Z4, Z4
-	VADDPS.BCST       constantsAVX512<>+72(SB), Z5, Z5
-	VMULPS            Z0, Z0, Z8
-	VMULPS            Z1, Z1, Z9
-	VMULPS            Z8, Z8, Z10
-	VMULPS            Z9, Z9, Z11
-	VMULPS            Z10, Z10, Z12
-	VMULPS            Z11, Z11, Z13
-	VBROADCASTSS      constantsAVX512<>+408(SB), Z14
-	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z8, Z14
-	VBROADCASTSS      constantsAVX512<>+408(SB), Z15
-	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z9, Z15
-	VBROADCASTSS      constantsAVX512<>+424(SB), Z16
-	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z8, Z16
-	VBROADCASTSS      constantsAVX512<>+424(SB), Z17
-	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z9, Z17
-	VMOVAPS           Z14, Z14
-	VFMADD231PS       Z10, Z16, Z14
-	VMOVAPS           Z15, Z10
-	VFMADD231PS       Z11, Z17, Z10
-	VBROADCASTSS      constantsAVX512<>+440(SB), Z11
-	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z8, Z11
-	VBROADCASTSS      constantsAVX512<>+440(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z9, Z8
-	VMOVAPS           Z14, Z9
-	VFMADD231PS       Z12, Z11, Z9
+	VMULPS            Z0, Z0, Z4
+	VMULPS            Z1, Z1, Z5
+	VMULPS            Z0, Z4, Z6
+	VMULPS            Z1, Z5, Z7
+	VMULPS            Z4, Z4, Z8
+	VMULPS            Z5, Z5, Z9
+	VBROADCASTSS      constantsAVX512<>+392(SB), Z10
+	VFMADD231PS.BCST  constantsAVX512<>+400(SB), Z4, Z10
+	VBROADCASTSS      constantsAVX512<>+392(SB), Z11
+	VFMADD231PS.BCST  constantsAVX512<>+400(SB), Z5, Z11
 	VMOVAPS           Z10, Z10
-	VFMADD231PS       Z13, Z8, Z10
-	VMOVAPS           Z6, Z6
-	VFNMADD231PS      Z0, Z9, Z6
-	VMOVAPS           Z7, Z0
-	VFNMADD231PS      Z1, Z10, Z0
-	VSUBPS            Z6, Z4, Z1
-	VSUBPS            Z0, Z5, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+408(SB), Z8, Z10
+	VMOVAPS           Z11, Z11
+	VFMADD231PS.BCST  constantsAVX512<>+408(SB), Z9, Z11
+	VBROADCASTSS      constantsAVX512<>+416(SB), Z12
+	VFMADD231PS.BCST  constantsAVX512<>+424(SB), Z4, Z12
+	VBROADCASTSS      constantsAVX512<>+416(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+424(SB), Z5, Z4
+	VMOVAPS           Z12, Z5
+	VFMADD231PS       Z10, Z8, Z5
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z11, Z9, Z4
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z0, Z8
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z0
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z1, Z0
+	VMOVAPS           Z8, Z1
+	VFMADD231PS       Z5, Z6, Z1
+	VMOVAPS           Z0, Z0
+	VFMADD231PS       Z4, Z7, Z0
 	VBLENDMPS         Z1, Z2, K1, Z1
 	VBLENDMPS         Z0, Z3, K2, Z0
 	VMOVUPS           Z1, (AX)(BX*4)
@@ -1939,95 +1920,86 @@ loop1:
 	VBROADCASTSS      constantsAVX512<>+272(SB), Z2
 	VMINPS            Z1, Z2, Z1
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z2
-	VADDPS.BCST       constantsAVX512<>+304(SB), Z1, Z3
-	VDIVPS            Z3, Z2, Z3
-	VMULPS.BCST       constantsAVX512<>+280(SB), Z1, Z4
-	VMULPS            Z1, Z4, Z5
-	VMOVAPS           Z5, Z6
-	VFNMADD231PS      Z1, Z4, Z6
-	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
-	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z4
-	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z4
-	VMOVAPS           Z5, Z5
-	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z5
-	VMOVAPS           Z5, Z5
-	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z4, Z5
-	VSUBPS            Z6, Z5, Z5
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z1, Z3
+	VMULPS            Z1, Z3, Z4
+	VMOVAPS           Z4, Z5
+	VFNMADD231PS      Z1, Z3, Z5
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z3
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z4, Z3
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z3, Z3
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z4
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z4
+	VSUBPS            Z5, Z4, Z4
+	VMULPS            Z4, Z4, Z5
 	VMULPS            Z5, Z5, Z6
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z4, Z7
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z4, Z8
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z5, Z8, Z7
+	VMOVAPS           Z7, Z7
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z6, Z7
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z7, Z5, Z4
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z4, Z5
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z5, Z4
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z4, Z6
+	VSUBPS            Z6, Z5, Z5
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z1, Z6
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z1, Z7
+	VDIVPS            Z7, Z6, Z6
 	VMULPS            Z6, Z6, Z7
-	VBROADCASTSS      constantsAVX512<>+72(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z8
-	VBROADCASTSS      constantsAVX512<>+88(SB), Z9
-	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z9
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z6, Z8
 	VMOVAPS           Z8, Z8
-	VFMADD231PS       Z6, Z9, Z8
+	VFMADD231PS.BCST  constantsAVX512<>+328(SB), Z7, Z8
+	VBROADCASTSS      constantsAVX512<>+336(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+344(SB), Z6, Z9
+	VMOVAPS           Z9, Z9
+	VFMADD231PS       Z8, Z7, Z9
+	VBROADCASTSS      constantsAVX512<>+352(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+360(SB), Z6, Z8
 	VMOVAPS           Z8, Z8
-	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z7, Z8
+	VFMADD231PS       Z9, Z7, Z8
+	VBROADCASTSS      constantsAVX512<>+368(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z6, Z9
+	VMOVAPS           Z9, Z6
+	VFMADD231PS       Z8, Z7, Z6
+	VADDPS            Z6, Z1, Z7
+	VSUBPS            Z1, Z7, Z1
+	VSUBPS            Z1, Z6, Z1
+	VDIVPS            Z7, Z4, Z4
 	VMOVAPS           Z5, Z5
-	VFMADD231PS       Z8, Z6, Z5
-	VBROADCASTSS      constantsAVX512<>+288(SB), Z6
-	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z5, Z6
-	VADDPS.BCST       constantsAVX512<>+296(SB), Z6, Z5
-	VSUBPS.BCST       constantsAVX512<>+296(SB), Z5, Z7
-	VSUBPS            Z7, Z6, Z6
-	VSUBPS.BCST       constantsAVX512<>+304(SB), Z1, Z7
-	VMULPS            Z3, Z7, Z7
-	VMULPS            Z7, Z7, Z8
-	VMULPS            Z8, Z8, Z9
-	VMULPS            Z9, Z9, Z10
-	VBROADCASTSS      constantsAVX512<>+312(SB), Z11
-	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z7, Z11
-	VBROADCASTSS      constantsAVX512<>+328(SB), Z12
-	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z7, Z12
-	VMOVAPS           Z11, Z11
-	VFMADD231PS       Z8, Z12, Z11
-	VBROADCASTSS      constantsAVX512<>+344(SB), Z12
-	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z7, Z12
-	VBROADCASTSS      constantsAVX512<>+360(SB), Z13
-	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z7, Z13
-	VMOVAPS           Z12, Z12
-	VFMADD231PS       Z8, Z13, Z12
-	VMOVAPS           Z11, Z8
-	VFMADD231PS       Z9, Z12, Z8
-	VMOVAPS           Z8, Z8
-	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z10, Z8
-	VADDPS            Z8, Z1, Z9
-	VSUBPS            Z1, Z9, Z1
-	VSUBPS            Z1, Z8, Z1
-	VBROADCASTSS      constantsAVX512<>+384(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z7, Z8
-	VMULPS            Z3, Z8, Z3
-	VDIVPS            Z9, Z5, Z5
-	VMOVAPS           Z6, Z6
-	VFNMADD231PS      Z1, Z5, Z6
-	VMOVAPS           Z5, Z1
-	VFMADD231PS       Z3, Z6, Z1
-	VSCALEFPS         Z4, Z1, Z1
+	VFNMADD231PS      Z1, Z4, Z5
+	VBROADCASTSS      constantsAVX512<>+384(SB), Z1
+	VPSUBD            Z7, Z1, Z1
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z1, Z5, Z4
+	VSCALEFPS         Z3, Z4, Z1
 	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K1
 	VSUBPS            Z1, Z2, Z2
 	VBLENDMPS         Z2, Z1, K1, Z1
 	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z2
 	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z2, K1
-	VMULPS.BCST       constantsAVX512<>+400(SB), Z0, Z2
-	VMOVAPS           Z2, Z3
-	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z0, Z3
-	VADDPS.BCST       constantsAVX512<>+72(SB), Z2, Z2
-	VMULPS            Z0, Z0, Z4
-	VMULPS            Z4, Z4, Z5
-	VMULPS            Z5, Z5, Z6
-	VBROADCASTSS      constantsAVX512<>+408(SB), Z7
-	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z4, Z7
-	VBROADCASTSS      constantsAVX512<>+424(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z4, Z8
-	VMOVAPS           Z7, Z7
-	VFMADD231PS       Z5, Z8, Z7
-	VBROADCASTSS      constantsAVX512<>+440(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z4, Z5
-	VMOVAPS           Z7, Z4
-	VFMADD231PS       Z6, Z5, Z4
-	VMOVAPS           Z3, Z3
-	VFNMADD231PS      Z0, Z4, Z3
-	VSUBPS            Z3, Z2, Z0
+	VMULPS            Z0, Z0, Z2
+	VMULPS            Z0, Z2, Z3
+	VMULPS            Z2, Z2, Z4
+	VBROADCASTSS      constantsAVX512<>+392(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+400(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+408(SB), Z4, Z5
+	VBROADCASTSS      constantsAVX512<>+416(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+424(SB), Z2, Z6
+	VMOVAPS           Z6, Z2
+	VFMADD231PS       Z5, Z4, Z2
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z0, Z4
+	VMOVAPS           Z4, Z0
+	VFMADD231PS       Z2, Z3, Z0
 	VBLENDMPS         Z0, Z1, K1, Z0
 	VMOVUPS           Z0, (AX)(BX*4)
 	ADDQ              $+16, BX
@@ -2045,95 +2017,86 @@ done1:
 	VBROADCASTSS      constantsAVX512<>+272(SB), Z2
 	VMINPS            Z1, Z2, Z1
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z2
-	VADDPS.BCST       constantsAVX512<>+304(SB), Z1, Z3
-	VDIVPS            Z3, Z2, Z3
-	VMULPS.BCST       constantsAVX512<>+280(SB), Z1, Z4
-	VMULPS            Z1, Z4, Z5
-	VMOVAPS           Z5, Z6
-	VFNMADD231PS      Z1, Z4, Z6
-	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
-	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z5, Z4
-	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z4
-	VMOVAPS           Z5, Z5
-	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z5
-	VMOVAPS           Z5, Z5
-	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z4, Z5
-	VSUBPS            Z6, Z5, Z5
+	VMULPS.BCST       constantsAVX512<>+280(SB), Z1, Z3
+	VMULPS            Z1, Z3, Z4
+	VMOVAPS           Z4, Z5
+	VFNMADD231PS      Z1, Z3, Z5
+	VBROADCASTSS      constantsAVX512<>+40(SB), Z3
+	VFMADD231PS.BCST  constantsAVX512<>+48(SB), Z4, Z3
+	VSUBPS.BCST       constantsAVX512<>+40(SB), Z3, Z3
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+56(SB), Z3, Z4
+	VMOVAPS           Z4, Z4
+	VFNMADD231PS.BCST constantsAVX512<>+64(SB), Z3, Z4
+	VSUBPS            Z5, Z4, Z4
+	VMULPS            Z4, Z4, Z5
 	VMULPS            Z5, Z5, Z6
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z7
+	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z4, Z7
+	VBROADCASTSS      constantsAVX512<>+88(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z4, Z8
+	VMOVAPS           Z7, Z7
+	VFMADD231PS       Z5, Z8, Z7
+	VMOVAPS           Z7, Z7
+	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z6, Z7
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z7, Z5, Z4
+	VBROADCASTSS      constantsAVX512<>+288(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z4, Z5
+	VADDPS.BCST       constantsAVX512<>+296(SB), Z5, Z4
+	VSUBPS.BCST       constantsAVX512<>+296(SB), Z4, Z6
+	VSUBPS            Z6, Z5, Z5
+	VSUBPS.BCST       constantsAVX512<>+304(SB), Z1, Z6
+	VADDPS.BCST       constantsAVX512<>+304(SB), Z1, Z7
+	VDIVPS            Z7, Z6, Z6
 	VMULPS            Z6, Z6, Z7
-	VBROADCASTSS      constantsAVX512<>+72(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+80(SB), Z5, Z8
-	VBROADCASTSS      constantsAVX512<>+88(SB), Z9
-	VFMADD231PS.BCST  constantsAVX512<>+96(SB), Z5, Z9
+	VBROADCASTSS      constantsAVX512<>+312(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z6, Z8
 	VMOVAPS           Z8, Z8
-	VFMADD231PS       Z6, Z9, Z8
+	VFMADD231PS.BCST  constantsAVX512<>+328(SB), Z7, Z8
+	VBROADCASTSS      constantsAVX512<>+336(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+344(SB), Z6, Z9
+	VMOVAPS           Z9, Z9
+	VFMADD231PS       Z8, Z7, Z9
+	VBROADCASTSS      constantsAVX512<>+352(SB), Z8
+	VFMADD231PS.BCST  constantsAVX512<>+360(SB), Z6, Z8
 	VMOVAPS           Z8, Z8
-	VFMADD231PS.BCST  constantsAVX512<>+104(SB), Z7, Z8
+	VFMADD231PS       Z9, Z7, Z8
+	VBROADCASTSS      constantsAVX512<>+368(SB), Z9
+	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z6, Z9
+	VMOVAPS           Z9, Z6
+	VFMADD231PS       Z8, Z7, Z6
+	VADDPS            Z6, Z1, Z7
+	VSUBPS            Z1, Z7, Z1
+	VSUBPS            Z1, Z6, Z1
+	VDIVPS            Z7, Z4, Z4
 	VMOVAPS           Z5, Z5
-	VFMADD231PS       Z8, Z6, Z5
-	VBROADCASTSS      constantsAVX512<>+288(SB), Z6
-	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z5, Z6
-	VADDPS.BCST       constantsAVX512<>+296(SB), Z6, Z5
-	VSUBPS.BCST       constantsAVX512<>+296(SB), Z5, Z7
-	VSUBPS            Z7, Z6, Z6
-	VSUBPS.BCST       constantsAVX512<>+304(SB), Z1, Z7
-	VMULPS            Z3, Z7, Z7
-	VMULPS            Z7, Z7, Z8
-	VMULPS            Z8, Z8, Z9
-	VMULPS            Z9, Z9, Z10
-	VBROADCASTSS      constantsAVX512<>+312(SB), Z11
-	VFMADD231PS.BCST  constantsAVX512<>+320(SB), Z7, Z11
-	VBROADCASTSS      constantsAVX512<>+328(SB), Z12
-	VFMADD231PS.BCST  constantsAVX512<>+336(SB), Z7, Z12
-	VMOVAPS           Z11, Z11
-	VFMADD231PS       Z8, Z12, Z11
-	VBROADCASTSS      constantsAVX512<>+344(SB), Z12
-	VFMADD231PS.BCST  constantsAVX512<>+352(SB), Z7, Z12
-	VBROADCASTSS      constantsAVX512<>+360(SB), Z13
-	VFMADD231PS.BCST  constantsAVX512<>+368(SB), Z7, Z13
-	VMOVAPS           Z12, Z12
-	VFMADD231PS       Z8, Z13, Z12
-	VMOVAPS           Z11, Z8
-	VFMADD231PS       Z9, Z12, Z8
-	VMOVAPS           Z8, Z8
-	VFMADD231PS.BCST  constantsAVX512<>+376(SB), Z10, Z8
-	VADDPS            Z8, Z1, Z9
-	VSUBPS            Z1, Z9, Z1
-	VSUBPS            Z1, Z8, Z1
-	VBROADCASTSS      constantsAVX512<>+384(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+392(SB), Z7, Z8
-	VMULPS            Z3, Z8, Z3
-	VDIVPS            Z9, Z5, Z5
-	VMOVAPS           Z6, Z6
-	VFNMADD231PS      Z1, Z5, Z6
-	VMOVAPS           Z5, Z1
-	VFMADD231PS       Z3, Z6, Z1
-	VSCALEFPS         Z4, Z1, Z1
+	VFNMADD231PS      Z1, Z4, Z5
+	VBROADCASTSS      constantsAVX512<>+384(SB), Z1
+	VPSUBD            Z7, Z1, Z1
+	VMOVAPS           Z4, Z4
+	VFMADD231PS       Z1, Z5, Z4
+	VSCALEFPS         Z3, Z4, Z1
 	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K2
 	VSUBPS            Z1, Z2, Z2
 	VBLENDMPS         Z2, Z1, K2, Z1
 	VANDPS.BCST       constantsAVX512<>+8(SB), Z0, Z2
 	VCMPPS.BCST       $0x11, constantsAVX512<>+16(SB), Z2, K2
-	VMULPS.BCST       constantsAVX512<>+400(SB), Z0, Z2
-	VMOVAPS           Z2, Z3
-	VFNMADD231PS.BCST constantsAVX512<>+400(SB), Z0, Z3
-	VADDPS.BCST       constantsAVX512<>+72(SB), Z2, Z2
-	VMULPS            Z0, Z0, Z4
-	VMULPS            Z4, Z4, Z5
-	VMULPS            Z5, Z5, Z6
-	VBROADCASTSS      constantsAVX512<>+408(SB), Z7
-	VFMADD231PS.BCST  constantsAVX512<>+416(SB), Z4, Z7
-	VBROADCASTSS      constantsAVX512<>+424(SB), Z8
-	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z4, Z8
-	VMOVAPS           Z7, Z7
-	VFMADD231PS       Z5, Z8, Z7
-	VBROADCASTSS      constantsAVX512<>+440(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+448(SB), Z4, Z5
-	VMOVAPS           Z7, Z4
-	VFMADD231PS       Z6, Z5, Z4
-	VMOVAPS           Z3, Z3
-	VFNMADD231PS      Z0, Z4, Z3
-	VSUBPS            Z3, Z2, Z0
+	VMULPS            Z0, Z0, Z2
+	VMULPS            Z0, Z2, Z3
+	VMULPS            Z2, Z2, Z4
+	VBROADCASTSS      constantsAVX512<>+392(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+400(SB), Z2, Z5
+	VMOVAPS           Z5, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+408(SB), Z4, Z5
+	VBROADCASTSS      constantsAVX512<>+416(SB), Z6
+	VFMADD231PS.BCST  constantsAVX512<>+424(SB), Z2, Z6
+	VMOVAPS           Z6, Z2
+	VFMADD231PS       Z5, Z4, Z2
+	VBROADCASTSS      constantsAVX512<>+72(SB), Z4
+	VFMADD231PS.BCST  constantsAVX512<>+296(SB), Z0, Z4
+	VMOVAPS           Z4, Z0
+	VFMADD231PS       Z2, Z3, Z0
 	VBLENDMPS         Z0, Z1, K2, Z0
 	VMOVUPS           Z0, K1, (AX)(BX*4)
 
@@ -2491,37 +2454,37 @@ loop4:
 	VMOVUPS           128(CX)(BX*4), Z2
 	VMOVUPS           192(CX)(BX*4), Z3
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z4
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z0, Z4
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z1, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z1, Z5
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z6
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z2, Z6
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z2, Z6
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z7
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z3, Z7
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z3, Z7
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z8
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z5, Z9
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z6, Z10
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z7, Z11
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z8, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z8, Z0
 	VMOVAPS           Z1, Z1
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z9, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z9, Z1
 	VMOVAPS           Z2, Z2
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z10, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z10, Z2
 	VMOVAPS           Z3, Z3
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z11, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z11, Z3
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z8, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z8, Z0
 	VMOVAPS           Z1, Z1
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z9, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z9, Z1
 	VMOVAPS           Z2, Z2
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z10, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z10, Z2
 	VMOVAPS           Z3, Z3
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z11, Z3
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z8, Z12
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z9, Z13
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z10, Z14
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z11, Z15
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z11, Z3
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z8, Z12
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z9, Z13
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z10, Z14
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z11, Z15
 	VSUBPS            Z12, Z0, Z16
 	VSUBPS            Z13, Z1, Z17
 	VSUBPS            Z14, Z2, Z18
@@ -2535,13 +2498,13 @@ loop4:
 	VSUBPS            Z2, Z14, Z2
 	VSUBPS            Z3, Z15, Z3
 	VMOVAPS           Z0, Z0
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z8, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z8, Z0
 	VMOVAPS           Z1, Z1
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z9, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z9, Z1
 	VMOVAPS           Z2, Z2
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z10, Z2
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z10, Z2
 	VMOVAPS           Z3, Z3
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z11, Z3
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z11, Z3
 	VMULPS            Z16, Z16, Z8
 	VMULPS            Z17, Z17, Z9
 	VMULPS            Z18, Z18, Z10
@@ -2550,22 +2513,22 @@ loop4:
 	VMULPS            Z9, Z9, Z13
 	VMULPS            Z10, Z10, Z14
 	VMULPS            Z11, Z11, Z15
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z20
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z8, Z20
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z21
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z9, Z21
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z22
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z10, Z22
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z23
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z11, Z23
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z8, Z20
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z9, Z21
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z10, Z22
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z11, Z23
 	VMOVAPS           Z20, Z20
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z12, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z12, Z20
 	VMOVAPS           Z21, Z21
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z13, Z21
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z13, Z21
 	VMOVAPS           Z22, Z22
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z14, Z22
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z14, Z22
 	VMOVAPS           Z23, Z23
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z15, Z23
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z15, Z23
 	VMULPS            Z20, Z8, Z20
 	VMULPS            Z21, Z9, Z21
 	VMULPS            Z22, Z10, Z22
@@ -2583,22 +2546,22 @@ loop4:
 	VSUBPS            Z2, Z18, Z2
 	VSUBPS            Z3, Z19, Z3
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z16
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z17
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z8, Z17
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z18
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z9, Z18
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z19
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z10, Z19
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z20
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z11, Z20
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z8, Z17
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z9, Z18
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z19
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z10, Z19
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z11, Z20
 	VMOVAPS           Z17, Z17
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z12, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z12, Z17
 	VMOVAPS           Z18, Z18
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z13, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z13, Z18
 	VMOVAPS           Z19, Z19
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z14, Z19
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z14, Z19
 	VMOVAPS           Z20, Z20
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z15, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z15, Z20
 	VMOVAPS           Z16, Z21
 	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z8, Z21
 	VMOVAPS           Z16, Z8
@@ -2653,33 +2616,33 @@ loop1:
 	JLT               done1
 	VMOVUPS           (CX)(BX*4), Z0
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z0, Z1
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z2, Z0
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z2, Z3
 	VSUBPS            Z3, Z0, Z4
 	VSUBPS            Z4, Z0, Z0
 	VSUBPS            Z0, Z3, Z0
 	VMOVAPS           Z0, Z0
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z2, Z0
 	VMULPS            Z4, Z4, Z2
 	VMULPS            Z2, Z2, Z3
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z3, Z5
 	VMULPS            Z5, Z2, Z5
 	VMOVAPS           Z0, Z0
 	VFMADD231PS       Z4, Z5, Z0
 	VSUBPS            Z0, Z4, Z0
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
 	VMOVAPS           Z4, Z4
 	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
 	VMOVAPS           Z4, Z2
@@ -2703,33 +2666,33 @@ done1:
 	KMOVW             SI, K1
 	VMOVUPS.Z         (CX)(BX*4), K1, Z0
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z0, Z1
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z2, Z0
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z2, Z3
 	VSUBPS            Z3, Z0, Z4
 	VSUBPS            Z4, Z0, Z0
 	VSUBPS            Z0, Z3, Z0
 	VMOVAPS           Z0, Z0
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z2, Z0
 	VMULPS            Z4, Z4, Z2
 	VMULPS            Z2, Z2, Z3
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z3, Z5
 	VMULPS            Z5, Z2, Z5
 	VMOVAPS           Z0, Z0
 	VFMADD231PS       Z4, Z5, Z0
 	VSUBPS            Z0, Z4, Z0
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
 	VMOVAPS           Z4, Z4
 	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
 	VMOVAPS           Z4, Z2
@@ -2762,41 +2725,41 @@ loop4:
 	VMOVUPS           128(CX)(BX*4), Z2
 	VMOVUPS           192(CX)(BX*4), Z3
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z4
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z4
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z0, Z4
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z1, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z1, Z5
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z6
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z2, Z6
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z2, Z6
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z7
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z3, Z7
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z3, Z7
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z4, Z8
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z5, Z9
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z6, Z10
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z7, Z11
-	VPADDD.BCST       constantsAVX512<>+544(SB), Z4, Z4
-	VPADDD.BCST       constantsAVX512<>+544(SB), Z5, Z5
-	VPADDD.BCST       constantsAVX512<>+544(SB), Z6, Z6
-	VPADDD.BCST       constantsAVX512<>+544(SB), Z7, Z7
+	VPADDD.BCST       constantsAVX512<>+520(SB), Z4, Z4
+	VPADDD.BCST       constantsAVX512<>+520(SB), Z5, Z5
+	VPADDD.BCST       constantsAVX512<>+520(SB), Z6, Z6
+	VPADDD.BCST       constantsAVX512<>+520(SB), Z7, Z7
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z8, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z8, Z0
 	VMOVAPS           Z1, Z1
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z9, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z9, Z1
 	VMOVAPS           Z2, Z2
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z10, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z10, Z2
 	VMOVAPS           Z3, Z3
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z11, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z11, Z3
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z8, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z8, Z0
 	VMOVAPS           Z1, Z1
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z9, Z1
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z9, Z1
 	VMOVAPS           Z2, Z2
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z10, Z2
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z10, Z2
 	VMOVAPS           Z3, Z3
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z11, Z3
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z8, Z12
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z9, Z13
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z10, Z14
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z11, Z15
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z11, Z3
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z8, Z12
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z9, Z13
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z10, Z14
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z11, Z15
 	VSUBPS            Z12, Z0, Z16
 	VSUBPS            Z13, Z1, Z17
 	VSUBPS            Z14, Z2, Z18
@@ -2810,13 +2773,13 @@ loop4:
 	VSUBPS            Z2, Z14, Z2
 	VSUBPS            Z3, Z15, Z3
 	VMOVAPS           Z0, Z0
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z8, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z8, Z0
 	VMOVAPS           Z1, Z1
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z9, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z9, Z1
 	VMOVAPS           Z2, Z2
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z10, Z2
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z10, Z2
 	VMOVAPS           Z3, Z3
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z11, Z3
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z11, Z3
 	VMULPS            Z16, Z16, Z8
 	VMULPS            Z17, Z17, Z9
 	VMULPS            Z18, Z18, Z10
@@ -2825,22 +2788,22 @@ loop4:
 	VMULPS            Z9, Z9, Z13
 	VMULPS            Z10, Z10, Z14
 	VMULPS            Z11, Z11, Z15
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z20
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z8, Z20
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z21
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z9, Z21
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z22
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z10, Z22
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z23
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z11, Z23
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z8, Z20
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z21
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z9, Z21
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z22
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z10, Z22
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z23
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z11, Z23
 	VMOVAPS           Z20, Z20
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z12, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z12, Z20
 	VMOVAPS           Z21, Z21
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z13, Z21
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z13, Z21
 	VMOVAPS           Z22, Z22
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z14, Z22
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z14, Z22
 	VMOVAPS           Z23, Z23
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z15, Z23
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z15, Z23
 	VMULPS            Z20, Z8, Z20
 	VMULPS            Z21, Z9, Z21
 	VMULPS            Z22, Z10, Z22
@@ -2858,22 +2821,22 @@ loop4:
 	VSUBPS            Z2, Z18, Z2
 	VSUBPS            Z3, Z19, Z3
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z16
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z17
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z8, Z17
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z18
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z9, Z18
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z19
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z10, Z19
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z20
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z11, Z20
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z17
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z8, Z17
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z18
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z9, Z18
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z19
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z10, Z19
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z20
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z11, Z20
 	VMOVAPS           Z17, Z17
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z12, Z17
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z12, Z17
 	VMOVAPS           Z18, Z18
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z13, Z18
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z13, Z18
 	VMOVAPS           Z19, Z19
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z14, Z19
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z14, Z19
 	VMOVAPS           Z20, Z20
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z15, Z20
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z15, Z20
 	VMOVAPS           Z16, Z21
 	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z8, Z21
 	VMOVAPS           Z16, Z8
@@ -2928,34 +2891,34 @@ loop1:
 	JLT               done1
 	VMOVUPS           (CX)(BX*4), Z0
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z0, Z1
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
-	VPADDD.BCST       constantsAVX512<>+544(SB), Z1, Z1
+	VPADDD.BCST       constantsAVX512<>+520(SB), Z1, Z1
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z2, Z0
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z2, Z3
 	VSUBPS            Z3, Z0, Z4
 	VSUBPS            Z4, Z0, Z0
 	VSUBPS            Z0, Z3, Z0
 	VMOVAPS           Z0, Z0
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z2, Z0
 	VMULPS            Z4, Z4, Z2
 	VMULPS            Z2, Z2, Z3
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z3, Z5
 	VMULPS            Z5, Z2, Z5
 	VMOVAPS           Z0, Z0
 	VFMADD231PS       Z4, Z5, Z0
 	VSUBPS            Z0, Z4, Z0
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
 	VMOVAPS           Z4, Z4
 	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
 	VMOVAPS           Z4, Z2
@@ -2979,34 +2942,34 @@ done1:
 	KMOVW             SI, K1
 	VMOVUPS.Z         (CX)(BX*4), K1, Z0
 	VBROADCASTSS      constantsAVX512<>+40(SB), Z1
-	VFMADD231PS.BCST  constantsAVX512<>+456(SB), Z0, Z1
+	VFMADD231PS.BCST  constantsAVX512<>+432(SB), Z0, Z1
 	VSUBPS.BCST       constantsAVX512<>+40(SB), Z1, Z2
-	VPADDD.BCST       constantsAVX512<>+544(SB), Z1, Z1
+	VPADDD.BCST       constantsAVX512<>+520(SB), Z1, Z1
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+464(SB), Z2, Z0
+	VFNMADD231PS.BCST constantsAVX512<>+440(SB), Z2, Z0
 	VMOVAPS           Z0, Z0
-	VFNMADD231PS.BCST constantsAVX512<>+472(SB), Z2, Z0
-	VMULPS.BCST       constantsAVX512<>+480(SB), Z2, Z3
+	VFNMADD231PS.BCST constantsAVX512<>+448(SB), Z2, Z0
+	VMULPS.BCST       constantsAVX512<>+456(SB), Z2, Z3
 	VSUBPS            Z3, Z0, Z4
 	VSUBPS            Z4, Z0, Z0
 	VSUBPS            Z0, Z3, Z0
 	VMOVAPS           Z0, Z0
-	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z2, Z0
+	VFMADD231PS.BCST  constantsAVX512<>+464(SB), Z2, Z0
 	VMULPS            Z4, Z4, Z2
 	VMULPS            Z2, Z2, Z3
-	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+472(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+480(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+488(SB), Z3, Z5
 	VMULPS            Z5, Z2, Z5
 	VMOVAPS           Z0, Z0
 	VFMADD231PS       Z4, Z5, Z0
 	VSUBPS            Z0, Z4, Z0
 	VBROADCASTSS      constantsAVX512<>+16(SB), Z4
-	VBROADCASTSS      constantsAVX512<>+520(SB), Z5
-	VFMADD231PS.BCST  constantsAVX512<>+528(SB), Z2, Z5
+	VBROADCASTSS      constantsAVX512<>+496(SB), Z5
+	VFMADD231PS.BCST  constantsAVX512<>+504(SB), Z2, Z5
 	VMOVAPS           Z5, Z5
-	VFMADD231PS.BCST  constantsAVX512<>+536(SB), Z3, Z5
+	VFMADD231PS.BCST  constantsAVX512<>+512(SB), Z3, Z5
 	VMOVAPS           Z4, Z4
 	VFNMADD231PS.BCST constantsAVX512<>+72(SB), Z2, Z4
 	VMOVAPS           Z4, Z2
@@ -8439,10 +8402,10 @@ loop4:
 	VMOVUPD     64(CX)(BX*8), Z1
 	VMOVUPD     128(CX)(BX*8), Z2
 	VMOVUPD     192(CX)(BX*8), Z3
-	VXORPD.BCST constantsAVX512<>+552(SB), Z0, Z0
-	VXORPD.BCST constantsAVX512<>+552(SB), Z1, Z1
-	VXORPD.BCST constantsAVX512<>+552(SB), Z2, Z2
-	VXORPD.BCST constantsAVX512<>+552(SB), Z3, Z3
+	VXORPD.BCST constantsAVX512<>+528(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+528(SB), Z1, Z1
+	VXORPD.BCST constantsAVX512<>+528(SB), Z2, Z2
+	VXORPD.BCST constantsAVX512<>+528(SB), Z3, Z3
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVUPD     Z1, 64(AX)(BX*8)
 	VMOVUPD     Z2, 128(AX)(BX*8)
@@ -8456,7 +8419,7 @@ loop1:
 	CMPQ        DX, $+8
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Z0
-	VXORPD.BCST constantsAVX512<>+552(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+528(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	ADDQ        $+8, BX
 	SUBQ        $+8, DX
@@ -8469,7 +8432,7 @@ done1:
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
 	VMOVUPD.Z   (CX)(BX*8), K1, Z0
-	VXORPD.BCST constantsAVX512<>+552(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+528(SB), Z0, Z0
 	VMOVUPD     Z0, K1, (AX)(BX*8)
 
 end:
@@ -8491,10 +8454,10 @@ loop4:
 	VMOVUPD     64(CX)(BX*8), Z1
 	VMOVUPD     128(CX)(BX*8), Z2
 	VMOVUPD     192(CX)(BX*8), Z3
-	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
-	VANDPD.BCST constantsAVX512<>+560(SB), Z1, Z1
-	VANDPD.BCST constantsAVX512<>+560(SB), Z2, Z2
-	VANDPD.BCST constantsAVX512<>+560(SB), Z3, Z3
+	VANDPD.BCST constantsAVX512<>+536(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+536(SB), Z1, Z1
+	VANDPD.BCST constantsAVX512<>+536(SB), Z2, Z2
+	VANDPD.BCST constantsAVX512<>+536(SB), Z3, Z3
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVUPD     Z1, 64(AX)(BX*8)
 	VMOVUPD     Z2, 128(AX)(BX*8)
@@ -8508,7 +8471,7 @@ loop1:
 	CMPQ        DX, $+8
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Z0
-	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+536(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	ADDQ        $+8, BX
 	SUBQ        $+8, DX
@@ -8521,7 +8484,7 @@ done1:
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
 	VMOVUPD.Z   (CX)(BX*8), K1, Z0
-	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+536(SB), Z0, Z0
 	VMOVUPD     Z0, K1, (AX)(BX*8)
 
 end:
@@ -8647,7 +8610,7 @@ loop4:
 	VMOVUPD      64(CX)(BX*8), Z1
 	VMOVUPD      128(CX)(BX*8), Z2
 	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+568(SB), Z4
+	VBROADCASTSD constantsAVX512<>+544(SB), Z4
 	VSQRTPD      Z0, Z0
 	VSQRTPD      Z1, Z1
 	VSQRTPD      Z2, Z2
@@ -8669,7 +8632,7 @@ loop1:
 	CMPQ         DX, $+8
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+568(SB), Z1
+	VBROADCASTSD constantsAVX512<>+544(SB), Z1
 	VSQRTPD      Z0, Z0
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)(BX*8)
@@ -8684,7 +8647,7 @@ done1:
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+568(SB), Z1
+	VBROADCASTSD constantsAVX512<>+544(SB), Z1
 	VSQRTPD      Z0, Z0
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)(BX*8)
@@ -8708,7 +8671,7 @@ loop4:
 	VMOVUPD      64(CX)(BX*8), Z1
 	VMOVUPD      128(CX)(BX*8), Z2
 	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+568(SB), Z4
+	VBROADCASTSD constantsAVX512<>+544(SB), Z4
 	VDIVPD       Z0, Z4, Z0
 	VDIVPD       Z1, Z4, Z1
 	VDIVPD       Z2, Z4, Z2
@@ -8726,7 +8689,7 @@ loop1:
 	CMPQ         DX, $+8
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+568(SB), Z1
+	VBROADCASTSD constantsAVX512<>+544(SB), Z1
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)(BX*8)
 	ADDQ         $+8, BX
@@ -8740,7 +8703,7 @@ done1:
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+568(SB), Z1
+	VBROADCASTSD constantsAVX512<>+544(SB), Z1
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)(BX*8)
 
@@ -8761,52 +8724,52 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z2
 	VMAXPD            Z0, Z2, Z0
 	VMAXPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z2
 	VMINPD            Z0, Z2, Z0
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z2
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z3, Z3
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z2, Z0
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z2, Z0
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z1
 	VMULPD            Z0, Z0, Z4
 	VMULPD            Z1, Z1, Z5
 	VMULPD            Z4, Z4, Z6
 	VMULPD            Z5, Z5, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z10
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z11
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z12
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z13
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z0, Z10
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z11
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z12
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z13
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z4, Z12, Z10
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z5, Z13, Z11
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z12
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z13
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z14
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z15
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z0, Z12
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z13
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z14
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z4, Z14, Z12
 	VMOVAPD           Z13, Z13
@@ -8815,14 +8778,14 @@ loop2:
 	VFMADD231PD       Z6, Z12, Z10
 	VMOVAPD           Z11, Z6
 	VFMADD231PD       Z7, Z13, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z7
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z11
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z11
 	VMOVAPD           Z7, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z4, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z4, Z7
 	VMOVAPD           Z11, Z11
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z11
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z11
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z8, Z7, Z10
 	VMOVAPD           Z6, Z6
@@ -8831,8 +8794,8 @@ loop2:
 	VFMADD231PD       Z10, Z4, Z0
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z5, Z1
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z1, Z1
 	VSCALEFPD         Z2, Z0, Z0
 	VSCALEFPD         Z3, Z1, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -8846,43 +8809,43 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z1
 	VMAXPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z1
 	VMINPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z1, Z0
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z1, Z0
 	VMULPD            Z0, Z0, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z5
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z2, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z6
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z2, Z7, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z3, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z3
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z3
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z3
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z5, Z2, Z0
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z0, Z0
 	VSCALEFPD         Z1, Z0, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -8896,43 +8859,43 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z1
 	VMAXPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z1
 	VMINPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z1, Z0
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z1, Z0
 	VMULPD            Z0, Z0, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z5
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z2, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z6
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z2, Z7, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z3, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z3
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z3
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z3
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z5, Z2, Z0
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z0, Z0
 	VSCALEFPD         Z1, Z0, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -8952,55 +8915,55 @@ loop1:
 	CMPQ             DX, $+8
 	JLT              done1
 	VMOVUPD          (CX)(BX*8), Z0
-	VCMPPD.BCST      $0x11, constantsAVX512<>+712(SB), Z0, K1
-	VMULPD.BCST      constantsAVX512<>+720(SB), Z0, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+688(SB), Z0, K1
+	VMULPD.BCST      constantsAVX512<>+696(SB), Z0, Z1
 	VBLENDMPD        Z1, Z0, K1, Z1
-	VPADDQ.BCST      constantsAVX512<>+728(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+704(SB), Z1, Z1
 	VPSRLQ           $0x34, Z1, Z2
-	VORPD.BCST       constantsAVX512<>+736(SB), Z2, Z2
-	VSUBPD.BCST      constantsAVX512<>+736(SB), Z2, Z2
-	VBROADCASTSD     constantsAVX512<>+744(SB), Z3
-	VBROADCASTSD     constantsAVX512<>+752(SB), Z4
+	VORPD.BCST       constantsAVX512<>+712(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+712(SB), Z2, Z2
+	VBROADCASTSD     constantsAVX512<>+720(SB), Z3
+	VBROADCASTSD     constantsAVX512<>+728(SB), Z4
 	VBLENDMPD        Z3, Z4, K1, Z3
 	VSUBPD           Z3, Z2, Z2
-	VANDPD.BCST      constantsAVX512<>+760(SB), Z1, Z1
-	VPADDQ.BCST      constantsAVX512<>+768(SB), Z1, Z1
-	VSUBPD.BCST      constantsAVX512<>+568(SB), Z1, Z1
-	VADDPD.BCST      constantsAVX512<>+776(SB), Z1, Z3
+	VANDPD.BCST      constantsAVX512<>+736(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+744(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+544(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+752(SB), Z1, Z3
 	VDIVPD           Z3, Z1, Z3
 	VMULPD           Z3, Z3, Z4
-	VMULPD.BCST      constantsAVX512<>+624(SB), Z1, Z5
+	VMULPD.BCST      constantsAVX512<>+600(SB), Z1, Z5
 	VMULPD           Z1, Z5, Z5
 	VMULPD           Z4, Z4, Z6
 	VMULPD           Z6, Z6, Z7
-	VBROADCASTSD     constantsAVX512<>+784(SB), Z8
-	VFMADD231PD.BCST constantsAVX512<>+792(SB), Z4, Z8
-	VBROADCASTSD     constantsAVX512<>+800(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+808(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+760(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+768(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+776(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+784(SB), Z4, Z9
 	VMOVAPD          Z8, Z8
 	VFMADD231PD      Z6, Z9, Z8
-	VBROADCASTSD     constantsAVX512<>+816(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+792(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+800(SB), Z4, Z9
 	VMOVAPD          Z9, Z9
-	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z6, Z9
+	VFMADD231PD.BCST constantsAVX512<>+808(SB), Z6, Z9
 	VMOVAPD          Z8, Z6
 	VFMADD231PD      Z7, Z9, Z6
 	VMOVAPD          Z5, Z7
 	VFMADD231PD      Z6, Z4, Z7
-	VMULPD.BCST      constantsAVX512<>+616(SB), Z2, Z4
+	VMULPD.BCST      constantsAVX512<>+592(SB), Z2, Z4
 	VMOVAPD          Z4, Z4
 	VFMADD231PD      Z7, Z3, Z4
 	VSUBPD           Z4, Z5, Z3
 	VSUBPD           Z3, Z1, Z1
 	VMOVAPD          Z1, Z1
-	VFMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
-	VCMPPD.BCST      $0x11, constantsAVX512<>+840(SB), Z0, K1
+	VFMADD231PD.BCST constantsAVX512<>+584(SB), Z2, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+816(SB), Z0, K1
 	VBLENDMPD        Z1, Z0, K1, Z1
-	VCMPPD.BCST      $0x00, constantsAVX512<>+848(SB), Z0, K1
-	VBROADCASTSD     constantsAVX512<>+856(SB), Z2
+	VCMPPD.BCST      $0x00, constantsAVX512<>+824(SB), Z0, K1
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z2
 	VBLENDMPD        Z2, Z1, K1, Z1
-	VCMPPD.BCST      $0x11, constantsAVX512<>+848(SB), Z0, K1
-	VBROADCASTSD     constantsAVX512<>+864(SB), Z0
+	VCMPPD.BCST      $0x11, constantsAVX512<>+824(SB), Z0, K1
+	VBROADCASTSD     constantsAVX512<>+840(SB), Z0
 	VBLENDMPD        Z0, Z1, K1, Z0
 	VMOVUPD          Z0, (AX)(BX*8)
 	ADDQ             $+8, BX
@@ -9014,55 +8977,55 @@ done1:
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
 	VMOVUPD.Z        (CX)(BX*8), K1, Z0
-	VCMPPD.BCST      $0x11, constantsAVX512<>+712(SB), Z0, K2
-	VMULPD.BCST      constantsAVX512<>+720(SB), Z0, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+688(SB), Z0, K2
+	VMULPD.BCST      constantsAVX512<>+696(SB), Z0, Z1
 	VBLENDMPD        Z1, Z0, K2, Z1
-	VPADDQ.BCST      constantsAVX512<>+728(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+704(SB), Z1, Z1
 	VPSRLQ           $0x34, Z1, Z2
-	VORPD.BCST       constantsAVX512<>+736(SB), Z2, Z2
-	VSUBPD.BCST      constantsAVX512<>+736(SB), Z2, Z2
-	VBROADCASTSD     constantsAVX512<>+744(SB), Z3
-	VBROADCASTSD     constantsAVX512<>+752(SB), Z4
+	VORPD.BCST       constantsAVX512<>+712(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+712(SB), Z2, Z2
+	VBROADCASTSD     constantsAVX512<>+720(SB), Z3
+	VBROADCASTSD     constantsAVX512<>+728(SB), Z4
 	VBLENDMPD        Z3, Z4, K2, Z3
 	VSUBPD           Z3, Z2, Z2
-	VANDPD.BCST      constantsAVX512<>+760(SB), Z1, Z1
-	VPADDQ.BCST      constantsAVX512<>+768(SB), Z1, Z1
-	VSUBPD.BCST      constantsAVX512<>+568(SB), Z1, Z1
-	VADDPD.BCST      constantsAVX512<>+776(SB), Z1, Z3
+	VANDPD.BCST      constantsAVX512<>+736(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+744(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+544(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+752(SB), Z1, Z3
 	VDIVPD           Z3, Z1, Z3
 	VMULPD           Z3, Z3, Z4
-	VMULPD.BCST      constantsAVX512<>+624(SB), Z1, Z5
+	VMULPD.BCST      constantsAVX512<>+600(SB), Z1, Z5
 	VMULPD           Z1, Z5, Z5
 	VMULPD           Z4, Z4, Z6
 	VMULPD           Z6, Z6, Z7
-	VBROADCASTSD     constantsAVX512<>+784(SB), Z8
-	VFMADD231PD.BCST constantsAVX512<>+792(SB), Z4, Z8
-	VBROADCASTSD     constantsAVX512<>+800(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+808(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+760(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+768(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+776(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+784(SB), Z4, Z9
 	VMOVAPD          Z8, Z8
 	VFMADD231PD      Z6, Z9, Z8
-	VBROADCASTSD     constantsAVX512<>+816(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+792(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+800(SB), Z4, Z9
 	VMOVAPD          Z9, Z9
-	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z6, Z9
+	VFMADD231PD.BCST constantsAVX512<>+808(SB), Z6, Z9
 	VMOVAPD          Z8, Z6
 	VFMADD231PD      Z7, Z9, Z6
 	VMOVAPD          Z5, Z7
 	VFMADD231PD      Z6, Z4, Z7
-	VMULPD.BCST      constantsAVX512<>+616(SB), Z2, Z4
+	VMULPD.BCST      constantsAVX512<>+592(SB), Z2, Z4
 	VMOVAPD          Z4, Z4
 	VFMADD231PD      Z7, Z3, Z4
 	VSUBPD           Z4, Z5, Z3
 	VSUBPD           Z3, Z1, Z1
 	VMOVAPD          Z1, Z1
-	VFMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
-	VCMPPD.BCST      $0x11, constantsAVX512<>+840(SB), Z0, K2
+	VFMADD231PD.BCST constantsAVX512<>+584(SB), Z2, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+816(SB), Z0, K2
 	VBLENDMPD        Z1, Z0, K2, Z1
-	VCMPPD.BCST      $0x00, constantsAVX512<>+848(SB), Z0, K2
-	VBROADCASTSD     constantsAVX512<>+856(SB), Z2
+	VCMPPD.BCST      $0x00, constantsAVX512<>+824(SB), Z0, K2
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z2
 	VBLENDMPD        Z2, Z1, K2, Z1
-	VCMPPD.BCST      $0x11, constantsAVX512<>+848(SB), Z0, K2
-	VBROADCASTSD     constantsAVX512<>+864(SB), Z0
+	VCMPPD.BCST      $0x11, constantsAVX512<>+824(SB), Z0, K2
+	VBROADCASTSD     constantsAVX512<>+840(SB), Z0
 	VBLENDMPD        Z0, Z1, K2, Z0
 	VMOVUPD          Z0, K1, (AX)(BX*8)
 
@@ -9083,52 +9046,52 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+872(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+848(SB), Z2
 	VMAXPD            Z0, Z2, Z3
 	VMAXPD            Z1, Z2, Z2
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z4
 	VMINPD            Z3, Z4, Z3
 	VMINPD            Z2, Z4, Z2
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z5
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z6
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z2, Z5
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z5, Z7
 	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z6, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z6, Z3
 	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z7, Z2
 	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z6, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z6, Z3
 	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z7, Z2
 	VMULPD            Z3, Z3, Z6
 	VMULPD            Z2, Z2, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
 	VMULPD            Z8, Z8, Z10
 	VMULPD            Z9, Z9, Z11
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z12
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z13
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z14
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z2, Z15
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z3, Z12
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z2, Z13
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z2, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z14
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z15
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z16
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z17
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z2, Z15
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z3, Z16
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z2, Z17
 	VMOVAPD           Z14, Z14
 	VFMADD231PD       Z6, Z16, Z14
 	VMOVAPD           Z15, Z15
@@ -9137,14 +9100,14 @@ loop2:
 	VFMADD231PD       Z8, Z14, Z12
 	VMOVAPD           Z13, Z8
 	VFMADD231PD       Z9, Z15, Z8
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z9
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z13
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z3, Z9
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z2, Z13
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z9
 	VMOVAPD           Z13, Z13
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z7, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z7, Z13
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z9, Z12
 	VMOVAPD           Z8, Z8
@@ -9155,20 +9118,20 @@ loop2:
 	VFMADD231PD       Z8, Z7, Z2
 	VPSLLQ            $0x34, Z4, Z4
 	VPSLLQ            $0x34, Z5, Z5
-	VPADDQ.BCST       constantsAVX512<>+624(SB), Z4, Z4
-	VPADDQ.BCST       constantsAVX512<>+624(SB), Z5, Z5
-	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z6
-	VSUBPD.BCST       constantsAVX512<>+624(SB), Z5, Z7
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z4, Z4
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z5, Z5
+	VSUBPD.BCST       constantsAVX512<>+600(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+600(SB), Z5, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z3, Z6
 	VMOVAPD           Z7, Z3
 	VFMADD231PD       Z5, Z2, Z3
 	VADDPD            Z6, Z6, Z2
 	VADDPD            Z3, Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z1, Z1
 	VORPD             Z0, Z2, Z0
 	VORPD             Z1, Z3, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -9182,50 +9145,50 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+872(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+848(SB), Z1
 	VMAXPD            Z0, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+624(SB), Z2, Z2
-	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+600(SB), Z2, Z3
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z2, Z1, Z3
 	VADDPD            Z3, Z3, Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -9239,50 +9202,50 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+872(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+848(SB), Z1
 	VMAXPD            Z0, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+624(SB), Z2, Z2
-	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+600(SB), Z2, Z3
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z2, Z1, Z3
 	VADDPD            Z3, Z3, Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -9303,53 +9266,53 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z2
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+880(SB), Z4
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+856(SB), Z4
 	VMINPD            Z2, Z4, Z2
 	VMINPD            Z3, Z4, Z3
-	VMULPD.BCST       constantsAVX512<>+888(SB), Z2, Z2
-	VMULPD.BCST       constantsAVX512<>+888(SB), Z3, Z3
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z4
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z3, Z5
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z6
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z5, Z7
+	VMULPD.BCST       constantsAVX512<>+864(SB), Z2, Z2
+	VMULPD.BCST       constantsAVX512<>+864(SB), Z3, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z5, Z7
 	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z6, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z6, Z2
 	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z7, Z3
 	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z6, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z6, Z2
 	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z7, Z3
 	VMULPD            Z2, Z2, Z6
 	VMULPD            Z3, Z3, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
 	VMULPD            Z8, Z8, Z10
 	VMULPD            Z9, Z9, Z11
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z12
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z13
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z2, Z12
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z3, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z15
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z16
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z17
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z2, Z16
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z3, Z17
 	VMOVAPD           Z14, Z14
 	VFMADD231PD       Z6, Z16, Z14
 	VMOVAPD           Z15, Z15
@@ -9358,14 +9321,14 @@ loop2:
 	VFMADD231PD       Z8, Z14, Z12
 	VMOVAPD           Z13, Z8
 	VFMADD231PD       Z9, Z15, Z8
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z9
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z2, Z9
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z3, Z13
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z9
 	VMOVAPD           Z13, Z13
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z7, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z7, Z13
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z9, Z12
 	VMOVAPD           Z8, Z8
@@ -9376,11 +9339,11 @@ loop2:
 	VFMADD231PD       Z8, Z7, Z3
 	VPSLLQ            $0x34, Z4, Z4
 	VPSLLQ            $0x34, Z5, Z5
-	VPADDQ.BCST       constantsAVX512<>+568(SB), Z4, Z4
-	VPADDQ.BCST       constantsAVX512<>+568(SB), Z5, Z5
+	VPADDQ.BCST       constantsAVX512<>+544(SB), Z4, Z4
+	VPADDQ.BCST       constantsAVX512<>+544(SB), Z5, Z5
 	VMULPD            Z4, Z2, Z2
 	VMULPD            Z5, Z3, Z3
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z6
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z6
 	VSUBPD            Z4, Z6, Z7
 	VSUBPD            Z5, Z6, Z8
 	VSUBPD            Z2, Z7, Z7
@@ -9391,10 +9354,10 @@ loop2:
 	VADDPD            Z3, Z5, Z3
 	VDIVPD            Z2, Z7, Z2
 	VDIVPD            Z3, Z8, Z3
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z1, Z1
 	VORPD             Z0, Z2, Z0
 	VORPD             Z1, Z3, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -9408,53 +9371,53 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+880(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+856(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VMULPD.BCST       constantsAVX512<>+888(SB), Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VMULPD.BCST       constantsAVX512<>+864(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+568(SB), Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+544(SB), Z2, Z2
 	VMULPD            Z2, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z3
 	VSUBPD            Z2, Z3, Z4
 	VSUBPD            Z1, Z4, Z4
 	VADDPD            Z3, Z2, Z2
 	VADDPD            Z1, Z2, Z1
 	VDIVPD            Z1, Z4, Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -9468,53 +9431,53 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+880(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+856(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VMULPD.BCST       constantsAVX512<>+888(SB), Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z3
+	VMULPD.BCST       constantsAVX512<>+864(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+568(SB), Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+544(SB), Z2, Z2
 	VMULPD            Z2, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z3
 	VSUBPD            Z2, Z3, Z4
 	VSUBPD            Z1, Z4, Z4
 	VADDPD            Z3, Z2, Z2
 	VADDPD            Z1, Z2, Z1
 	VDIVPD            Z1, Z4, Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -9535,51 +9498,51 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VORPD.BCST        constantsAVX512<>+552(SB), Z0, Z2
-	VORPD.BCST        constantsAVX512<>+552(SB), Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z4
+	VORPD.BCST        constantsAVX512<>+528(SB), Z0, Z2
+	VORPD.BCST        constantsAVX512<>+528(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z4
 	VMAXPD            Z2, Z4, Z2
 	VMAXPD            Z3, Z4, Z3
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z4
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z3, Z5
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z4
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z5, Z5
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z4, Z4
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
 	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z4, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z4, Z2
 	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z5, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z5, Z3
 	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z4, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z4, Z2
 	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z5, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z5, Z3
 	VMULPD            Z2, Z2, Z6
 	VMULPD            Z3, Z3, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
 	VMULPD            Z8, Z8, Z10
 	VMULPD            Z9, Z9, Z11
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z12
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z13
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z2, Z12
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z3, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z15
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z16
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z17
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z2, Z16
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z3, Z17
 	VMOVAPD           Z14, Z14
 	VFMADD231PD       Z6, Z16, Z14
 	VMOVAPD           Z15, Z15
@@ -9588,14 +9551,14 @@ loop2:
 	VFMADD231PD       Z8, Z14, Z12
 	VMOVAPD           Z13, Z8
 	VFMADD231PD       Z9, Z15, Z8
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z9
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z2, Z9
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z3, Z13
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z9
 	VMOVAPD           Z13, Z13
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z7, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z7, Z13
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z9, Z12
 	VMOVAPD           Z8, Z8
@@ -9604,7 +9567,7 @@ loop2:
 	VFMADD231PD       Z12, Z6, Z2
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z8, Z7, Z3
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z6
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z6
 	VADDPD            Z6, Z2, Z7
 	VADDPD            Z6, Z3, Z8
 	VSCALEFPD         Z4, Z7, Z4
@@ -9621,8 +9584,8 @@ loop2:
 	VSUBPD            Z8, Z5, Z8
 	VSUBPD            Z7, Z2, Z2
 	VSUBPD            Z8, Z3, Z3
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+824(SB), Z1, K2
 	VBLENDMPD         Z6, Z4, K1, Z0
 	VBLENDMPD         Z6, Z5, K2, Z1
 	VDIVPD            Z9, Z0, Z0
@@ -9648,42 +9611,42 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VORPD.BCST        constantsAVX512<>+552(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z2
+	VORPD.BCST        constantsAVX512<>+528(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z2
 	VMAXPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z2
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z2, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z2, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z3
 	VADDPD            Z3, Z1, Z4
 	VSCALEFPD         Z2, Z4, Z2
 	VADDPD            Z3, Z2, Z5
@@ -9692,7 +9655,7 @@ loop1:
 	VSUBPD            Z3, Z5, Z4
 	VSUBPD            Z4, Z2, Z4
 	VSUBPD            Z4, Z1, Z1
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+824(SB), Z0, K1
 	VBLENDMPD         Z3, Z2, K1, Z0
 	VDIVPD            Z5, Z0, Z0
 	VSUBPD            Z0, Z3, Z2
@@ -9712,42 +9675,42 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VORPD.BCST        constantsAVX512<>+552(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z2
+	VORPD.BCST        constantsAVX512<>+528(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z2
 	VMAXPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z2
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z2, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z2, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z3
 	VADDPD            Z3, Z1, Z4
 	VSCALEFPD         Z2, Z4, Z2
 	VADDPD            Z3, Z2, Z5
@@ -9756,7 +9719,7 @@ done1:
 	VSUBPD            Z3, Z5, Z4
 	VSUBPD            Z4, Z2, Z4
 	VSUBPD            Z4, Z1, Z1
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+824(SB), Z0, K2
 	VBLENDMPD         Z3, Z2, K2, Z0
 	VDIVPD            Z5, Z0, Z0
 	VSUBPD            Z0, Z3, Z2
@@ -9783,33 +9746,33 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z0
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+896(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z2
 	VMINPD            Z0, Z2, Z0
 	VMINPD            Z1, Z2, Z1
-	VMULPD.BCST       constantsAVX512<>+904(SB), Z0, Z2
-	VMULPD.BCST       constantsAVX512<>+904(SB), Z1, Z3
+	VMULPD.BCST       constantsAVX512<>+880(SB), Z0, Z2
+	VMULPD.BCST       constantsAVX512<>+880(SB), Z1, Z3
 	VMULPD            Z0, Z2, Z4
 	VMULPD            Z1, Z3, Z5
 	VMOVAPD           Z4, Z6
 	VFNMADD231PD      Z0, Z2, Z6
 	VMOVAPD           Z5, Z0
 	VFNMADD231PD      Z1, Z3, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z4, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z2
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z4, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z5, Z2
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z2
 	VMOVAPD           Z4, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z1, Z3
 	VMOVAPD           Z5, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z2, Z4
 	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z1, Z3
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z2, Z4
 	VSUBPD            Z6, Z3, Z3
 	VSUBPD            Z0, Z4, Z0
 	VMULPD            Z3, Z3, Z4
@@ -9818,26 +9781,26 @@ loop2:
 	VMULPD            Z5, Z5, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z10
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z11
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z3, Z12
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z13
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z3, Z10
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z0, Z11
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z3, Z12
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z13
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z4, Z12, Z10
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z5, Z13, Z11
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z12
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z13
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z14
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z15
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z3, Z12
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z0, Z13
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z4, Z14, Z12
 	VMOVAPD           Z13, Z13
@@ -9846,14 +9809,14 @@ loop2:
 	VFMADD231PD       Z6, Z12, Z10
 	VMOVAPD           Z11, Z6
 	VFMADD231PD       Z7, Z13, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z7
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z11
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z11
 	VMOVAPD           Z7, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z4, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z4, Z7
 	VMOVAPD           Z11, Z11
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z11
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z11
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z8, Z7, Z10
 	VMOVAPD           Z6, Z6
@@ -9862,14 +9825,14 @@ loop2:
 	VFMADD231PD       Z10, Z4, Z3
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z6, Z5, Z0
-	VBROADCASTSD      constantsAVX512<>+912(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+912(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z0, Z3
-	VADDPD.BCST       constantsAVX512<>+920(SB), Z4, Z0
-	VADDPD.BCST       constantsAVX512<>+920(SB), Z3, Z5
-	VSUBPD.BCST       constantsAVX512<>+920(SB), Z0, Z6
-	VSUBPD.BCST       constantsAVX512<>+920(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+888(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+888(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z0, Z3
+	VADDPD.BCST       constantsAVX512<>+896(SB), Z4, Z0
+	VADDPD.BCST       constantsAVX512<>+896(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+896(SB), Z0, Z6
+	VSUBPD.BCST       constantsAVX512<>+896(SB), Z5, Z7
 	VSUBPD            Z6, Z4, Z4
 	VSUBPD            Z7, Z3, Z3
 	VSCALEFPD         Z1, Z0, Z0
@@ -9885,50 +9848,50 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z0
-	VBROADCASTSD      constantsAVX512<>+896(SB), Z1
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z1
 	VMINPD            Z0, Z1, Z0
-	VMULPD.BCST       constantsAVX512<>+904(SB), Z0, Z1
+	VMULPD.BCST       constantsAVX512<>+880(SB), Z0, Z1
 	VMULPD            Z0, Z1, Z2
 	VMOVAPD           Z2, Z3
 	VFNMADD231PD      Z0, Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z0
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z0
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z0
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z2, Z0
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
 	VMOVAPD           Z2, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z0, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z0, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z0, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z0, Z1
 	VSUBPD            Z3, Z1, Z1
 	VMULPD            Z1, Z1, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z5
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z5
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z2, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z2, Z7, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z3, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z3
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z3
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z5, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+912(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z1, Z2
-	VADDPD.BCST       constantsAVX512<>+920(SB), Z2, Z1
-	VSUBPD.BCST       constantsAVX512<>+920(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+888(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z1, Z2
+	VADDPD.BCST       constantsAVX512<>+896(SB), Z2, Z1
+	VSUBPD.BCST       constantsAVX512<>+896(SB), Z1, Z3
 	VSUBPD            Z3, Z2, Z2
 	VSCALEFPD         Z0, Z1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -9943,50 +9906,50 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z0
-	VBROADCASTSD      constantsAVX512<>+896(SB), Z1
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z1
 	VMINPD            Z0, Z1, Z0
-	VMULPD.BCST       constantsAVX512<>+904(SB), Z0, Z1
+	VMULPD.BCST       constantsAVX512<>+880(SB), Z0, Z1
 	VMULPD            Z0, Z1, Z2
 	VMOVAPD           Z2, Z3
 	VFNMADD231PD      Z0, Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z0
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z2, Z0
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z0
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z2, Z0
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
 	VMOVAPD           Z2, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z0, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z0, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z0, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z0, Z1
 	VSUBPD            Z3, Z1, Z1
 	VMULPD            Z1, Z1, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z5
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z5
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z2, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z2, Z7, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z3, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z3
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z3
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z5, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+912(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z1, Z2
-	VADDPD.BCST       constantsAVX512<>+920(SB), Z2, Z1
-	VSUBPD.BCST       constantsAVX512<>+920(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+888(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z1, Z2
+	VADDPD.BCST       constantsAVX512<>+896(SB), Z2, Z1
+	VSUBPD.BCST       constantsAVX512<>+896(SB), Z1, Z3
 	VSUBPD            Z3, Z2, Z2
 	VSCALEFPD         Z0, Z1, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
@@ -10007,150 +9970,137 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+928(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+904(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
-	VADDPD.BCST       constantsAVX512<>+936(SB), Z1, Z3
-	VDIVPD            Z3, Z2, Z3
-	VMULPD.BCST       constantsAVX512<>+904(SB), Z1, Z4
-	VMULPD            Z1, Z4, Z5
-	VMOVAPD           Z5, Z6
-	VFNMADD231PD      Z1, Z4, Z6
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z4
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z4
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z4, Z5
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z4, Z5
-	VSUBPD            Z6, Z5, Z5
-	VMULPD            Z5, Z5, Z6
-	VMULPD            Z6, Z6, Z7
-	VMULPD            Z7, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z9
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z10
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z6, Z10, Z9
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z10
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z11
-	VMOVAPD           Z10, Z10
-	VFMADD231PD       Z6, Z11, Z10
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z7, Z10, Z9
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z7
-	VMOVAPD           Z7, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z7
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z8, Z7, Z9
-	VMOVAPD           Z5, Z5
-	VFMADD231PD       Z9, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+912(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z5, Z6
-	VADDPD.BCST       constantsAVX512<>+920(SB), Z6, Z5
-	VSUBPD.BCST       constantsAVX512<>+920(SB), Z5, Z7
-	VSUBPD            Z7, Z6, Z6
-	VSUBPD.BCST       constantsAVX512<>+936(SB), Z1, Z7
-	VMULPD            Z3, Z7, Z7
-	VMULPD            Z7, Z7, Z8
-	VMULPD            Z8, Z8, Z9
-	VMULPD            Z9, Z9, Z10
-	VMULPD            Z10, Z10, Z11
-	VBROADCASTSD      constantsAVX512<>+944(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+952(SB), Z7, Z12
-	VBROADCASTSD      constantsAVX512<>+960(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z7, Z13
-	VMOVAPD           Z12, Z12
-	VFMADD231PD       Z8, Z13, Z12
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z7, Z13
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z7, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z8, Z14, Z13
-	VMOVAPD           Z12, Z12
-	VFMADD231PD       Z9, Z13, Z12
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z7, Z13
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z7, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z8, Z14, Z13
-	VBROADCASTSD      constantsAVX512<>+1040(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z7, Z14
-	VBROADCASTSD      constantsAVX512<>+1056(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1064(SB), Z7, Z15
-	VMOVAPD           Z14, Z14
-	VFMADD231PD       Z8, Z15, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z9, Z14, Z13
-	VMOVAPD           Z12, Z12
-	VFMADD231PD       Z10, Z13, Z12
-	VBROADCASTSD      constantsAVX512<>+1072(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+1080(SB), Z7, Z10
-	VBROADCASTSD      constantsAVX512<>+1088(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z7, Z13
-	VMOVAPD           Z10, Z10
-	VFMADD231PD       Z8, Z13, Z10
-	VBROADCASTSD      constantsAVX512<>+1104(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z7, Z13
-	VBROADCASTSD      constantsAVX512<>+1120(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z7, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z8, Z14, Z13
-	VMOVAPD           Z10, Z8
-	VFMADD231PD       Z9, Z13, Z8
-	VMOVAPD           Z12, Z9
-	VFMADD231PD       Z11, Z8, Z9
-	VADDPD            Z9, Z1, Z8
-	VSUBPD            Z1, Z8, Z1
-	VSUBPD            Z1, Z9, Z1
-	VMULPD            Z7, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1136(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z7, Z10
-	VMOVAPD           Z10, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z9, Z7
-	VMULPD            Z3, Z7, Z3
-	VDIVPD            Z8, Z5, Z5
-	VMOVAPD           Z6, Z6
-	VFNMADD231PD      Z1, Z5, Z6
-	VMOVAPD           Z5, Z1
-	VFMADD231PD       Z3, Z6, Z1
-	VSCALEFPD         Z4, Z1, Z1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+848(SB), Z0, K1
-	VSUBPD            Z1, Z2, Z2
-	VBLENDMPD         Z2, Z1, K1, Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z2
-	VCMPPD.BCST       $0x11, constantsAVX512<>+624(SB), Z2, K1
-	VMULPD.BCST       constantsAVX512<>+1160(SB), Z0, Z2
-	VMOVAPD           Z2, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+1160(SB), Z0, Z3
-	VADDPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
-	VMULPD            Z0, Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z2
+	VMULPD.BCST       constantsAVX512<>+880(SB), Z1, Z3
+	VMULPD            Z1, Z3, Z4
+	VMOVAPD           Z4, Z5
+	VFNMADD231PD      Z1, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z4, Z3
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z3, Z3
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z4
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z4
+	VSUBPD            Z5, Z4, Z4
 	VMULPD            Z4, Z4, Z5
 	VMULPD            Z5, Z5, Z6
-	VBROADCASTSD      constantsAVX512<>+1168(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z4, Z7
-	VBROADCASTSD      constantsAVX512<>+1184(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z4, Z8
+	VMULPD            Z6, Z6, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z4, Z8
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z4, Z9
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z5, Z9, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z4, Z9
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z4, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z5, Z10, Z9
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z6, Z9, Z8
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z4, Z6
+	VMOVAPD           Z6, Z6
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z6
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z7, Z6, Z8
+	VMOVAPD           Z4, Z4
+	VFMADD231PD       Z8, Z5, Z4
+	VBROADCASTSD      constantsAVX512<>+888(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z4, Z5
+	VADDPD.BCST       constantsAVX512<>+896(SB), Z5, Z4
+	VSUBPD.BCST       constantsAVX512<>+896(SB), Z4, Z6
+	VSUBPD            Z6, Z5, Z5
+	VSUBPD.BCST       constantsAVX512<>+912(SB), Z1, Z6
+	VADDPD.BCST       constantsAVX512<>+912(SB), Z1, Z7
+	VDIVPD            Z7, Z6, Z6
+	VBROADCASTSD      constantsAVX512<>+920(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z6, Z7
+	VMULPD            Z6, Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+936(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+952(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z6, Z7
 	VMOVAPD           Z7, Z7
-	VFMADD231PD       Z5, Z8, Z7
-	VBROADCASTSD      constantsAVX512<>+1200(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z4, Z8
-	VBROADCASTSD      constantsAVX512<>+1216(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z4, Z9
-	VMOVAPD           Z8, Z4
-	VFMADD231PD       Z5, Z9, Z4
-	VMOVAPD           Z7, Z5
-	VFMADD231PD       Z6, Z4, Z5
-	VMOVAPD           Z3, Z3
-	VFNMADD231PD      Z0, Z5, Z3
-	VSUBPD            Z3, Z2, Z0
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+968(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+1048(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1064(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1072(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+1080(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1088(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1096(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1104(SB), Z6, Z9
+	VMOVAPD           Z9, Z6
+	VFMADD231PD       Z7, Z8, Z6
+	VADDPD            Z6, Z1, Z7
+	VSUBPD            Z1, Z7, Z1
+	VSUBPD            Z1, Z6, Z1
+	VDIVPD            Z7, Z4, Z4
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD      Z1, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+1112(SB), Z1
+	VPSUBQ            Z7, Z1, Z1
+	VMOVAPD           Z4, Z4
+	VFMADD231PD       Z1, Z5, Z4
+	VSCALEFPD         Z3, Z4, Z1
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+824(SB), Z0, K1
+	VSUBPD            Z1, Z2, Z2
+	VBLENDMPD         Z2, Z1, K1, Z1
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z2
+	VCMPPD.BCST       $0x11, constantsAVX512<>+600(SB), Z2, K1
+	VMULPD            Z0, Z0, Z2
+	VMULPD            Z0, Z2, Z3
+	VMULPD            Z2, Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+1120(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z2, Z5
+	VMOVAPD           Z5, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1136(SB), Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+1144(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z2, Z6
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VBROADCASTSD      constantsAVX512<>+1160(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1168(SB), Z2, Z5
+	VMOVAPD           Z5, Z2
+	VFMADD231PD       Z6, Z4, Z2
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z0, Z4
+	VMOVAPD           Z4, Z0
+	VFMADD231PD       Z2, Z3, Z0
 	VBLENDMPD         Z0, Z1, K1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -10164,150 +10114,137 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+928(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+904(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
-	VADDPD.BCST       constantsAVX512<>+936(SB), Z1, Z3
-	VDIVPD            Z3, Z2, Z3
-	VMULPD.BCST       constantsAVX512<>+904(SB), Z1, Z4
-	VMULPD            Z1, Z4, Z5
-	VMOVAPD           Z5, Z6
-	VFNMADD231PD      Z1, Z4, Z6
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z4
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z4, Z4
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z4, Z5
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z4, Z5
-	VSUBPD            Z6, Z5, Z5
-	VMULPD            Z5, Z5, Z6
-	VMULPD            Z6, Z6, Z7
-	VMULPD            Z7, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z9
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z10
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z6, Z10, Z9
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z10
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z11
-	VMOVAPD           Z10, Z10
-	VFMADD231PD       Z6, Z11, Z10
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z7, Z10, Z9
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z7
-	VMOVAPD           Z7, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z7
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z8, Z7, Z9
-	VMOVAPD           Z5, Z5
-	VFMADD231PD       Z9, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+912(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+920(SB), Z5, Z6
-	VADDPD.BCST       constantsAVX512<>+920(SB), Z6, Z5
-	VSUBPD.BCST       constantsAVX512<>+920(SB), Z5, Z7
-	VSUBPD            Z7, Z6, Z6
-	VSUBPD.BCST       constantsAVX512<>+936(SB), Z1, Z7
-	VMULPD            Z3, Z7, Z7
-	VMULPD            Z7, Z7, Z8
-	VMULPD            Z8, Z8, Z9
-	VMULPD            Z9, Z9, Z10
-	VMULPD            Z10, Z10, Z11
-	VBROADCASTSD      constantsAVX512<>+944(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+952(SB), Z7, Z12
-	VBROADCASTSD      constantsAVX512<>+960(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z7, Z13
-	VMOVAPD           Z12, Z12
-	VFMADD231PD       Z8, Z13, Z12
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z7, Z13
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z7, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z8, Z14, Z13
-	VMOVAPD           Z12, Z12
-	VFMADD231PD       Z9, Z13, Z12
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z7, Z13
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z7, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z8, Z14, Z13
-	VBROADCASTSD      constantsAVX512<>+1040(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z7, Z14
-	VBROADCASTSD      constantsAVX512<>+1056(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1064(SB), Z7, Z15
-	VMOVAPD           Z14, Z14
-	VFMADD231PD       Z8, Z15, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z9, Z14, Z13
-	VMOVAPD           Z12, Z12
-	VFMADD231PD       Z10, Z13, Z12
-	VBROADCASTSD      constantsAVX512<>+1072(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+1080(SB), Z7, Z10
-	VBROADCASTSD      constantsAVX512<>+1088(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z7, Z13
-	VMOVAPD           Z10, Z10
-	VFMADD231PD       Z8, Z13, Z10
-	VBROADCASTSD      constantsAVX512<>+1104(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z7, Z13
-	VBROADCASTSD      constantsAVX512<>+1120(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z7, Z14
-	VMOVAPD           Z13, Z13
-	VFMADD231PD       Z8, Z14, Z13
-	VMOVAPD           Z10, Z8
-	VFMADD231PD       Z9, Z13, Z8
-	VMOVAPD           Z12, Z9
-	VFMADD231PD       Z11, Z8, Z9
-	VADDPD            Z9, Z1, Z8
-	VSUBPD            Z1, Z8, Z1
-	VSUBPD            Z1, Z9, Z1
-	VMULPD            Z7, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1136(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z7, Z10
-	VMOVAPD           Z10, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z9, Z7
-	VMULPD            Z3, Z7, Z3
-	VDIVPD            Z8, Z5, Z5
-	VMOVAPD           Z6, Z6
-	VFNMADD231PD      Z1, Z5, Z6
-	VMOVAPD           Z5, Z1
-	VFMADD231PD       Z3, Z6, Z1
-	VSCALEFPD         Z4, Z1, Z1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+848(SB), Z0, K2
-	VSUBPD            Z1, Z2, Z2
-	VBLENDMPD         Z2, Z1, K2, Z1
-	VANDPD.BCST       constantsAVX512<>+560(SB), Z0, Z2
-	VCMPPD.BCST       $0x11, constantsAVX512<>+624(SB), Z2, K2
-	VMULPD.BCST       constantsAVX512<>+1160(SB), Z0, Z2
-	VMOVAPD           Z2, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+1160(SB), Z0, Z3
-	VADDPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
-	VMULPD            Z0, Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z2
+	VMULPD.BCST       constantsAVX512<>+880(SB), Z1, Z3
+	VMULPD            Z1, Z3, Z4
+	VMOVAPD           Z4, Z5
+	VFNMADD231PD      Z1, Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z4, Z3
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z3, Z3
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z4
+	VMOVAPD           Z4, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z4
+	VSUBPD            Z5, Z4, Z4
 	VMULPD            Z4, Z4, Z5
 	VMULPD            Z5, Z5, Z6
-	VBROADCASTSD      constantsAVX512<>+1168(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z4, Z7
-	VBROADCASTSD      constantsAVX512<>+1184(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z4, Z8
+	VMULPD            Z6, Z6, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z4, Z8
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z4, Z9
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z5, Z9, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z4, Z9
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z4, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z5, Z10, Z9
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z6, Z9, Z8
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z4, Z6
+	VMOVAPD           Z6, Z6
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z6
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z7, Z6, Z8
+	VMOVAPD           Z4, Z4
+	VFMADD231PD       Z8, Z5, Z4
+	VBROADCASTSD      constantsAVX512<>+888(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z4, Z5
+	VADDPD.BCST       constantsAVX512<>+896(SB), Z5, Z4
+	VSUBPD.BCST       constantsAVX512<>+896(SB), Z4, Z6
+	VSUBPD            Z6, Z5, Z5
+	VSUBPD.BCST       constantsAVX512<>+912(SB), Z1, Z6
+	VADDPD.BCST       constantsAVX512<>+912(SB), Z1, Z7
+	VDIVPD            Z7, Z6, Z6
+	VBROADCASTSD      constantsAVX512<>+920(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z6, Z7
+	VMULPD            Z6, Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+936(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+952(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z6, Z7
 	VMOVAPD           Z7, Z7
-	VFMADD231PD       Z5, Z8, Z7
-	VBROADCASTSD      constantsAVX512<>+1200(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z4, Z8
-	VBROADCASTSD      constantsAVX512<>+1216(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z4, Z9
-	VMOVAPD           Z8, Z4
-	VFMADD231PD       Z5, Z9, Z4
-	VMOVAPD           Z7, Z5
-	VFMADD231PD       Z6, Z4, Z5
-	VMOVAPD           Z3, Z3
-	VFNMADD231PD      Z0, Z5, Z3
-	VSUBPD            Z3, Z2, Z0
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+968(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+1048(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1064(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1072(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z7, Z8, Z9
+	VBROADCASTSD      constantsAVX512<>+1080(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1088(SB), Z6, Z7
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z9, Z8, Z7
+	VBROADCASTSD      constantsAVX512<>+1096(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1104(SB), Z6, Z9
+	VMOVAPD           Z9, Z6
+	VFMADD231PD       Z7, Z8, Z6
+	VADDPD            Z6, Z1, Z7
+	VSUBPD            Z1, Z7, Z1
+	VSUBPD            Z1, Z6, Z1
+	VDIVPD            Z7, Z4, Z4
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD      Z1, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+1112(SB), Z1
+	VPSUBQ            Z7, Z1, Z1
+	VMOVAPD           Z4, Z4
+	VFMADD231PD       Z1, Z5, Z4
+	VSCALEFPD         Z3, Z4, Z1
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+824(SB), Z0, K2
+	VSUBPD            Z1, Z2, Z2
+	VBLENDMPD         Z2, Z1, K2, Z1
+	VANDPD.BCST       constantsAVX512<>+536(SB), Z0, Z2
+	VCMPPD.BCST       $0x11, constantsAVX512<>+600(SB), Z2, K2
+	VMULPD            Z0, Z0, Z2
+	VMULPD            Z0, Z2, Z3
+	VMULPD            Z2, Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+1120(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z2, Z5
+	VMOVAPD           Z5, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1136(SB), Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+1144(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z2, Z6
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VBROADCASTSD      constantsAVX512<>+1160(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1168(SB), Z2, Z5
+	VMOVAPD           Z5, Z2
+	VFMADD231PD       Z6, Z4, Z2
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+896(SB), Z0, Z4
+	VMOVAPD           Z4, Z0
+	VFMADD231PD       Z2, Z3, Z0
 	VBLENDMPD         Z0, Z1, K2, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -10484,14 +10421,14 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z0
 	VMOVUPD        64(CX)(BX*8), Z1
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z3
-	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+824(SB), Z1, K2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z3
+	VCMPPD.BCST    $0x11, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+824(SB), Z1, K2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
 	VSUBPD         Z0, Z2, Z0
 	VSUBPD         Z1, Z3, Z1
 	VMOVUPD        Z0, (AX)(BX*8)
@@ -10505,10 +10442,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+824(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+824(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VSUBPD         Z0, Z1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
@@ -10522,10 +10459,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+848(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+848(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+824(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+824(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VSUBPD         Z0, Z1, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
@@ -10552,10 +10489,10 @@ loop4:
 	VCMPPD         $0x03, Z1, Z1, K2
 	VCMPPD         $0x03, Z2, Z2, K3
 	VCMPPD         $0x03, Z3, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(BX*8)
 	VMOVUPD        Z1, 64(AX)(BX*8)
 	VMOVUPD        Z2, 128(AX)(BX*8)
@@ -10570,7 +10507,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
 	VCMPPD         $0x03, Z0, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -10584,7 +10521,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
 	VCMPPD         $0x03, Z0, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -10606,14 +10543,14 @@ loop4:
 	VMOVUPD        64(CX)(BX*8), Z1
 	VMOVUPD        128(CX)(BX*8), Z2
 	VMOVUPD        192(CX)(BX*8), Z3
-	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z2, K3
-	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
+	VCMPPD.BCST    $0x00, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x00, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST    $0x00, constantsAVX512<>+824(SB), Z2, K3
+	VCMPPD.BCST    $0x00, constantsAVX512<>+824(SB), Z3, K4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(BX*8)
 	VMOVUPD        Z1, 64(AX)(BX*8)
 	VMOVUPD        Z2, 128(AX)(BX*8)
@@ -10627,8 +10564,8 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
-	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VCMPPD.BCST    $0x00, constantsAVX512<>+824(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -10641,8 +10578,8 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
-	VCMPPD.BCST    $0x00, constantsAVX512<>+848(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VCMPPD.BCST    $0x00, constantsAVX512<>+824(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -10662,22 +10599,22 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z2
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z4
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z5
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z4
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z3, Z5
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z4, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z5, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z5, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z4, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z5, Z1
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z4, Z6
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z5, Z7
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z5, Z1
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z4, Z6
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z5, Z7
 	VSUBPD            Z6, Z0, Z8
 	VSUBPD            Z7, Z1, Z9
 	VSUBPD            Z8, Z0, Z0
@@ -10685,31 +10622,31 @@ loop2:
 	VSUBPD            Z0, Z6, Z0
 	VSUBPD            Z1, Z7, Z1
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z4, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z5, Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z5, Z1
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
 	VMULPD            Z4, Z4, Z6
 	VMULPD            Z5, Z5, Z7
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z7, Z7, Z11
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z4, Z12
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z5, Z13
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z4, Z12
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z14, Z12
 	VMOVAPD           Z13, Z10
@@ -10722,33 +10659,33 @@ loop2:
 	VFMADD231PD       Z9, Z10, Z1
 	VSUBPD            Z0, Z8, Z0
 	VSUBPD            Z1, Z9, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z8
 	VMULPD            Z6, Z6, Z9
 	VMULPD            Z7, Z7, Z10
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z4, Z11
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z4, Z11
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z6, Z13, Z11
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z7, Z14, Z12
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z9, Z13, Z11
 	VMOVAPD           Z12, Z9
 	VFMADD231PD       Z10, Z14, Z9
 	VMOVAPD           Z8, Z10
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z4, Z10
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z4, Z10
 	VMOVAPD           Z8, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z5, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z5, Z4
 	VMOVAPD           Z10, Z5
 	VFMADD231PD       Z11, Z6, Z5
 	VMOVAPD           Z4, Z4
@@ -10761,8 +10698,8 @@ loop2:
 	VBLENDMPD         Z4, Z1, K2, Z1
 	VPSLLQ            $0x3e, Z2, Z2
 	VPSLLQ            $0x3e, Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z3, Z3
 	VXORPD            Z2, Z0, Z0
 	VXORPD            Z3, Z1, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -10776,57 +10713,57 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z2, Z0
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K1
 	VBLENDMPD         Z2, Z0, K1, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -10840,57 +10777,57 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z2, Z0
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K2
 	VBLENDMPD         Z2, Z0, K2, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -10911,24 +10848,24 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z2
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z2, Z4
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z5
-	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z3, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z2, Z4
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z3, Z5
+	VPADDQ.BCST       constantsAVX512<>+1312(SB), Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+1312(SB), Z3, Z3
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z4, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z5, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z5, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z4, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z5, Z1
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z4, Z6
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z5, Z7
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z5, Z1
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z4, Z6
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z5, Z7
 	VSUBPD            Z6, Z0, Z8
 	VSUBPD            Z7, Z1, Z9
 	VSUBPD            Z8, Z0, Z0
@@ -10936,31 +10873,31 @@ loop2:
 	VSUBPD            Z0, Z6, Z0
 	VSUBPD            Z1, Z7, Z1
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z4, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z5, Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z5, Z1
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
 	VMULPD            Z4, Z4, Z6
 	VMULPD            Z5, Z5, Z7
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z7, Z7, Z11
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z4, Z12
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z5, Z13
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z4, Z12
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z14, Z12
 	VMOVAPD           Z13, Z10
@@ -10973,33 +10910,33 @@ loop2:
 	VFMADD231PD       Z9, Z10, Z1
 	VSUBPD            Z0, Z8, Z0
 	VSUBPD            Z1, Z9, Z1
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z8
 	VMULPD            Z6, Z6, Z9
 	VMULPD            Z7, Z7, Z10
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z4, Z11
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z4, Z11
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z6, Z13, Z11
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z7, Z14, Z12
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z9, Z13, Z11
 	VMOVAPD           Z12, Z9
 	VFMADD231PD       Z10, Z14, Z9
 	VMOVAPD           Z8, Z10
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z4, Z10
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z4, Z10
 	VMOVAPD           Z8, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z5, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z5, Z4
 	VMOVAPD           Z10, Z5
 	VFMADD231PD       Z11, Z6, Z5
 	VMOVAPD           Z4, Z4
@@ -11012,8 +10949,8 @@ loop2:
 	VBLENDMPD         Z4, Z1, K2, Z1
 	VPSLLQ            $0x3e, Z2, Z2
 	VPSLLQ            $0x3e, Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z3, Z3
 	VXORPD            Z2, Z0, Z0
 	VXORPD            Z3, Z1, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -11027,58 +10964,58 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
-	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z2
+	VPADDQ.BCST       constantsAVX512<>+1312(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z2, Z0
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K1
 	VBLENDMPD         Z2, Z0, K1, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -11092,58 +11029,58 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z2
-	VPADDQ.BCST       constantsAVX512<>+1368(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z2
+	VPADDQ.BCST       constantsAVX512<>+1312(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1240(SB), Z2, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1184(SB), Z2, Z0
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1248(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1256(SB), Z2, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+1192(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1200(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1272(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1288(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1296(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1216(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1232(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1304(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1248(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+568(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+544(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1320(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1328(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1336(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1264(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1280(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1288(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1352(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1296(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+624(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+600(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K2
 	VBLENDMPD         Z2, Z0, K2, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+552(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+528(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -12209,10 +12146,10 @@ loop4:
 	VCMPPD         $0x11, Z5, Z1, K2
 	VCMPPD         $0x11, Z6, Z2, K3
 	VCMPPD         $0x11, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12228,7 +12165,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x11, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12243,7 +12180,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x11, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12270,10 +12207,10 @@ loop4:
 	VCMPPD         $0x11, Z0, Z2, K2
 	VCMPPD         $0x11, Z0, Z3, K3
 	VCMPPD         $0x11, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12288,7 +12225,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x11, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12302,7 +12239,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x11, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12329,10 +12266,10 @@ loop4:
 	VCMPPD         $0x11, Z2, Z0, K2
 	VCMPPD         $0x11, Z3, Z0, K3
 	VCMPPD         $0x11, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12347,7 +12284,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x11, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12361,7 +12298,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x11, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12392,10 +12329,10 @@ loop4:
 	VCMPPD         $0x12, Z5, Z1, K2
 	VCMPPD         $0x12, Z6, Z2, K3
 	VCMPPD         $0x12, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12411,7 +12348,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x12, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12426,7 +12363,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x12, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12453,10 +12390,10 @@ loop4:
 	VCMPPD         $0x12, Z0, Z2, K2
 	VCMPPD         $0x12, Z0, Z3, K3
 	VCMPPD         $0x12, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12471,7 +12408,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x12, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12485,7 +12422,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x12, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12512,10 +12449,10 @@ loop4:
 	VCMPPD         $0x12, Z2, Z0, K2
 	VCMPPD         $0x12, Z3, Z0, K3
 	VCMPPD         $0x12, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12530,7 +12467,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x12, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12544,7 +12481,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x12, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12575,10 +12512,10 @@ loop4:
 	VCMPPD         $0x00, Z5, Z1, K2
 	VCMPPD         $0x00, Z6, Z2, K3
 	VCMPPD         $0x00, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12594,7 +12531,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x00, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12609,7 +12546,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x00, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12636,10 +12573,10 @@ loop4:
 	VCMPPD         $0x00, Z0, Z2, K2
 	VCMPPD         $0x00, Z0, Z3, K3
 	VCMPPD         $0x00, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12654,7 +12591,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x00, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12668,7 +12605,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x00, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12695,10 +12632,10 @@ loop4:
 	VCMPPD         $0x00, Z2, Z0, K2
 	VCMPPD         $0x00, Z3, Z0, K3
 	VCMPPD         $0x00, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12713,7 +12650,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x00, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12727,7 +12664,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x00, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12758,10 +12695,10 @@ loop4:
 	VCMPPD         $0x04, Z5, Z1, K2
 	VCMPPD         $0x04, Z6, Z2, K3
 	VCMPPD         $0x04, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12777,7 +12714,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x04, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12792,7 +12729,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x04, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12819,10 +12756,10 @@ loop4:
 	VCMPPD         $0x04, Z0, Z2, K2
 	VCMPPD         $0x04, Z0, Z3, K3
 	VCMPPD         $0x04, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12837,7 +12774,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x04, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12851,7 +12788,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x04, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12878,10 +12815,10 @@ loop4:
 	VCMPPD         $0x04, Z2, Z0, K2
 	VCMPPD         $0x04, Z3, Z0, K3
 	VCMPPD         $0x04, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12896,7 +12833,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x04, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12910,7 +12847,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x04, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12933,14 +12870,14 @@ loop2:
 	VMOVUPD        64(CX)(SI*8), Z1
 	VMOVUPD        (DX)(SI*8), Z2
 	VMOVUPD        64(DX)(SI*8), Z3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z3, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z3, K4
 	KANDW          K3, K1, K1
 	KANDW          K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	ADDQ           $+16, SI
@@ -12953,10 +12890,10 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12970,10 +12907,10 @@ done1:
 	KMOVW          DI, K1
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12994,13 +12931,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z2, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K3
 	KANDW          K3, K1, K1
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13012,10 +12949,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13028,10 +12965,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13052,13 +12989,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z2, K3
 	KANDW          K2, K1, K2
 	KANDW          K3, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13070,10 +13007,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13086,10 +13023,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13112,14 +13049,14 @@ loop2:
 	VMOVUPD        64(CX)(SI*8), Z1
 	VMOVUPD        (DX)(SI*8), Z2
 	VMOVUPD        64(DX)(SI*8), Z3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z3, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z3, K4
 	KORW           K3, K1, K1
 	KORW           K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	ADDQ           $+16, SI
@@ -13132,10 +13069,10 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -13149,10 +13086,10 @@ done1:
 	KMOVW          DI, K1
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -13173,13 +13110,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z2, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K3
 	KORW           K3, K1, K1
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13191,10 +13128,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13207,10 +13144,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13231,13 +13168,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z2, K3
 	KORW           K2, K1, K2
 	KORW           K3, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13249,10 +13186,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13265,10 +13202,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+848(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+824(SB), Z1, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+568(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+544(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13656,10 +13593,10 @@ loop4:
 	VMOVUPD     64(BX)(DI*8), Z9
 	VMOVUPD     128(BX)(DI*8), Z10
 	VMOVUPD     192(BX)(DI*8), Z11
-	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z2, K3
-	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z3, K4
+	VCMPPD.BCST $0x04, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST $0x04, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST $0x04, constantsAVX512<>+824(SB), Z2, K3
+	VCMPPD.BCST $0x04, constantsAVX512<>+824(SB), Z3, K4
 	VBLENDMPD   Z4, Z8, K1, Z0
 	VBLENDMPD   Z5, Z9, K2, Z1
 	VBLENDMPD   Z6, Z10, K3, Z2
@@ -13679,7 +13616,7 @@ loop1:
 	VMOVUPD     (CX)(DI*8), Z0
 	VMOVUPD     (DX)(DI*8), Z1
 	VMOVUPD     (BX)(DI*8), Z2
-	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST $0x04, constantsAVX512<>+824(SB), Z0, K1
 	VBLENDMPD   Z1, Z2, K1, Z0
 	VMOVUPD     Z0, (AX)(DI*8)
 	ADDQ        $+8, DI
@@ -13695,7 +13632,7 @@ done1:
 	VMOVUPD.Z   (CX)(DI*8), K1, Z0
 	VMOVUPD.Z   (DX)(DI*8), K1, Z1
 	VMOVUPD.Z   (BX)(DI*8), K1, Z2
-	VCMPPD.BCST $0x04, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST $0x04, constantsAVX512<>+824(SB), Z0, K2
 	VBLENDMPD   Z1, Z2, K2, Z0
 	VMOVUPD     Z0, K1, (AX)(DI*8)
 
@@ -13728,10 +13665,10 @@ loop4:
 	VMOVUPD     64(BX)(DI*8), Z9
 	VMOVUPD     128(BX)(DI*8), Z10
 	VMOVUPD     192(BX)(DI*8), Z11
-	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z0, K1
-	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z1, K2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z3, K4
+	VCMPPD.BCST $0x1e, constantsAVX512<>+824(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constantsAVX512<>+824(SB), Z1, K2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+824(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constantsAVX512<>+824(SB), Z3, K4
 	VBLENDMPD   Z4, Z8, K1, Z0
 	VBLENDMPD   Z5, Z9, K2, Z1
 	VBLENDMPD   Z6, Z10, K3, Z2
@@ -13751,7 +13688,7 @@ loop1:
 	VMOVUPD     (CX)(DI*8), Z0
 	VMOVUPD     (DX)(DI*8), Z1
 	VMOVUPD     (BX)(DI*8), Z2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constantsAVX512<>+824(SB), Z0, K1
 	VBLENDMPD   Z1, Z2, K1, Z0
 	VMOVUPD     Z0, (AX)(DI*8)
 	ADDQ        $+8, DI
@@ -13767,7 +13704,7 @@ done1:
 	VMOVUPD.Z   (CX)(DI*8), K1, Z0
 	VMOVUPD.Z   (DX)(DI*8), K1, Z1
 	VMOVUPD.Z   (BX)(DI*8), K1, Z2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+848(SB), Z0, K2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+824(SB), Z0, K2
 	VBLENDMPD   Z1, Z2, K2, Z0
 	VMOVUPD     Z0, K1, (AX)(DI*8)
 
@@ -14432,52 +14369,52 @@ group0:
 	VMOVUPD           64(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z8, Z6
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14486,14 +14423,14 @@ group0:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14502,8 +14439,8 @@ group0:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z1, Z1
@@ -14514,52 +14451,52 @@ group0:
 	VMOVUPD           192(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z8, Z6
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14568,14 +14505,14 @@ group0:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14584,8 +14521,8 @@ group0:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z3, Z3
@@ -14610,52 +14547,52 @@ group4:
 	VMOVUPD           320(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z8, Z6
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14664,14 +14601,14 @@ group4:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14680,8 +14617,8 @@ group4:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z1, Z1
@@ -14692,52 +14629,52 @@ group4:
 	VMOVUPD           448(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z8, Z8
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z8, Z6
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z7, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z8, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14746,14 +14683,14 @@ group4:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14762,8 +14699,8 @@ group4:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z3, Z3
@@ -14787,43 +14724,43 @@ vector:
 	VMOVUPD           (AX)(DX*8), Z1
 	VMOVUPD           (BX), Z2
 	VSUBPD            Z0, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z3
 	VMAXPD            Z1, Z3, Z1
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z3
 	VMINPD            Z1, Z3, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z3, Z3
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z3, Z3
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z3, Z1
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z3, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z4
 	VMULPD            Z4, Z4, Z5
 	VMULPD            Z5, Z5, Z6
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z4, Z8, Z7
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z8
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z9
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z9
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z4, Z9, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z5, Z8, Z7
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z5
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z5
 	VMOVAPD           Z5, Z5
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z4, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z4, Z5
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z6, Z5, Z7
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z7, Z4, Z1
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z1, Z1
 	VSCALEFPD         Z3, Z1, Z1
 	VADDPD            Z1, Z2, Z1
 	VMOVUPD           Z1, (BX)
@@ -14841,43 +14778,43 @@ tail:
 	VMOVUPD.Z         (AX)(DX*8), K1, Z1
 	VMOVUPD.Z         (BX), K1, Z2
 	VSUBPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+576(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+552(SB), Z1
 	VMAXPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+584(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+560(SB), Z1
 	VMINPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+600(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+568(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+576(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+568(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+608(SB), Z1, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+584(SB), Z1, Z0
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+616(SB), Z1, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+592(SB), Z1, Z0
 	VMULPD            Z0, Z0, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+624(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z6
-	VBROADCASTSD      constantsAVX512<>+640(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+648(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+608(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z7
-	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z8
+	VBROADCASTSD      constantsAVX512<>+632(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+640(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+648(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+688(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+664(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z6, Z3, Z0
-	VADDPD.BCST       constantsAVX512<>+568(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+544(SB), Z0, Z0
 	VSCALEFPD         Z1, Z0, Z0
 	VADDPD            Z0, Z2, Z0
 	VMOVUPD           Z0, K1, (BX)
@@ -14909,32 +14846,32 @@ TEXT ·peak64AVX512(SB), NOSPLIT, $0-32
 group0:
 	VMOVUPD     (AX)(DX*8), Z8
 	VMOVUPD     64(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+536(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+536(SB), Z9, Z9
 	VMAXPD      Z0, Z8, Z0
 	VMAXPD      Z1, Z9, Z1
 	VMOVAPD     Z0, Z0
 	VMOVAPD     Z1, Z1
 	VMOVUPD     128(AX)(DX*8), Z8
 	VMOVUPD     192(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+536(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+536(SB), Z9, Z9
 	VMAXPD      Z2, Z8, Z2
 	VMAXPD      Z3, Z9, Z3
 	VMOVAPD     Z2, Z2
 	VMOVAPD     Z3, Z3
 	VMOVUPD     256(AX)(DX*8), Z8
 	VMOVUPD     320(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+536(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+536(SB), Z9, Z9
 	VMAXPD      Z4, Z8, Z4
 	VMAXPD      Z5, Z9, Z5
 	VMOVAPD     Z4, Z4
 	VMOVAPD     Z5, Z5
 	VMOVUPD     384(AX)(DX*8), Z8
 	VMOVUPD     448(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+560(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+560(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+536(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+536(SB), Z9, Z9
 	VMAXPD      Z6, Z8, Z6
 	VMAXPD      Z7, Z9, Z7
 	VMOVAPD     Z6, Z6
@@ -14959,7 +14896,7 @@ vector:
 	JLT         tail
 	VMOVUPD     (AX)(DX*8), Z0
 	VMOVUPD     (BX), Z1
-	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+536(SB), Z0, Z0
 	VMAXPD      Z1, Z0, Z0
 	VMOVUPD     Z0, (BX)
 	ADDQ        $+64, BX
@@ -14975,7 +14912,7 @@ tail:
 	KMOVW       SI, K1
 	VMOVUPD.Z   (AX)(DX*8), K1, Z0
 	VMOVUPD.Z   (BX), K1, Z1
-	VANDPD.BCST constantsAVX512<>+560(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+536(SB), Z0, Z0
 	VMAXPD      Z1, Z0, Z0
 	VMOVUPD     Z0, K1, (BX)
 
@@ -15179,7 +15116,7 @@ TEXT ·sumRows64AVX512(SB), NOSPLIT, $0-64
 	MOVQ         apart+56(FP), SI
 	SHRQ         $0x06, BX
 	SHLQ         $0x03, SI
-	VBROADCASTSD constantsAVX512<>+848(SB), Z0
+	VBROADCASTSD constantsAVX512<>+824(SB), Z0
 
 row:
 	TESTQ   DX, DX
@@ -15260,7 +15197,7 @@ TEXT ·maxRows64AVX512(SB), NOSPLIT, $0-64
 	MOVQ         apart+56(FP), SI
 	SHRQ         $0x06, BX
 	SHLQ         $0x03, SI
-	VBROADCASTSD constantsAVX512<>+856(SB), Z0
+	VBROADCASTSD constantsAVX512<>+832(SB), Z0
 
 row:
 	TESTQ   DX, DX
@@ -15502,7 +15439,7 @@ TEXT ·minRows64AVX512(SB), NOSPLIT, $0-64
 	MOVQ         apart+56(FP), SI
 	SHRQ         $0x06, BX
 	SHLQ         $0x03, SI
-	VBROADCASTSD constantsAVX512<>+840(SB), Z0
+	VBROADCASTSD constantsAVX512<>+816(SB), Z0
 
 row:
 	TESTQ   DX, DX
@@ -16935,7 +16872,7 @@ TEXT ·truths64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         x_base+24(FP), CX
 	MOVQ         z_len+8(FP), DX
 	VPXOR        Y0, Y0, Y0
-	VBROADCASTSD constantsAVX512<>+568(SB), Y1
+	VBROADCASTSD constantsAVX512<>+544(SB), Y1
 
 vectors:
 	CMPQ      DX, $+4
@@ -17538,22 +17475,22 @@ vectors:
 	VMOVDQU64   (CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1376(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1320(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVDQU64   64(CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1376(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1320(SB), Z0, Z0
 	VMOVUPD     Z0, 64(AX)(BX*8)
 	VMOVDQU64   128(CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1376(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1320(SB), Z0, Z0
 	VMOVUPD     Z0, 128(AX)(BX*8)
 	VMOVDQU64   192(CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1376(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1320(SB), Z0, Z0
 	VMOVUPD     Z0, 192(AX)(BX*8)
 	ADDQ        $+32, BX
 	SUBQ        $+32, DX
@@ -17567,7 +17504,7 @@ element:
 	SHRQ       $0x0b, SI
 	VXORPD     X0, X0, X0
 	VCVTSI2SDQ SI, X0, X0
-	VMULSD     constantsAVX512<>+1376(SB), X0, X0
+	VMULSD     constantsAVX512<>+1320(SB), X0, X0
 	VMOVSD     X0, (AX)(BX*8)
 	ADDQ       $+1, BX
 	SUBQ       $+1, DX
@@ -17655,168 +17592,158 @@ DATA constantsAVX512<>+296(SB)/4, $0x3ecc422a
 DATA constantsAVX512<>+300(SB)/4, $0x3ecc422a
 DATA constantsAVX512<>+304(SB)/4, $0x40200000
 DATA constantsAVX512<>+308(SB)/4, $0x40200000
-DATA constantsAVX512<>+312(SB)/4, $0x3ea53ecd
-DATA constantsAVX512<>+316(SB)/4, $0x3ea53ecd
-DATA constantsAVX512<>+320(SB)/4, $0xbee3c5db
-DATA constantsAVX512<>+324(SB)/4, $0xbee3c5db
-DATA constantsAVX512<>+328(SB)/4, $0x3dba9c8d
-DATA constantsAVX512<>+332(SB)/4, $0x3dba9c8d
-DATA constantsAVX512<>+336(SB)/4, $0x3d740a10
-DATA constantsAVX512<>+340(SB)/4, $0x3d740a10
-DATA constantsAVX512<>+344(SB)/4, $0xbc8cadf5
-DATA constantsAVX512<>+348(SB)/4, $0xbc8cadf5
-DATA constantsAVX512<>+352(SB)/4, $0xbc976d4e
-DATA constantsAVX512<>+356(SB)/4, $0xbc976d4e
-DATA constantsAVX512<>+360(SB)/4, $0x3b1f4a9f
-DATA constantsAVX512<>+364(SB)/4, $0x3b1f4a9f
-DATA constantsAVX512<>+368(SB)/4, $0x3bc03dde
-DATA constantsAVX512<>+372(SB)/4, $0x3bc03dde
-DATA constantsAVX512<>+376(SB)/4, $0xba842a89
-DATA constantsAVX512<>+380(SB)/4, $0xba842a89
-DATA constantsAVX512<>+384(SB)/4, $0x3fe40000
-DATA constantsAVX512<>+388(SB)/4, $0x3fe40000
-DATA constantsAVX512<>+392(SB)/4, $0xbf9a0000
-DATA constantsAVX512<>+396(SB)/4, $0xbf9a0000
-DATA constantsAVX512<>+400(SB)/4, $0x3ecc4000
-DATA constantsAVX512<>+404(SB)/4, $0x3ecc4000
-DATA constantsAVX512<>+408(SB)/4, $0x378a6703
-DATA constantsAVX512<>+412(SB)/4, $0x378a6703
-DATA constantsAVX512<>+416(SB)/4, $0xbd882c19
-DATA constantsAVX512<>+420(SB)/4, $0xbd882c19
-DATA constantsAVX512<>+424(SB)/4, $0x3c236722
-DATA constantsAVX512<>+428(SB)/4, $0x3c236722
-DATA constantsAVX512<>+432(SB)/4, $0xba9b7e14
-DATA constantsAVX512<>+436(SB)/4, $0xba9b7e14
-DATA constantsAVX512<>+440(SB)/4, $0x38edf2d1
-DATA constantsAVX512<>+444(SB)/4, $0x38edf2d1
-DATA constantsAVX512<>+448(SB)/4, $0xb70039eb
-DATA constantsAVX512<>+452(SB)/4, $0xb70039eb
-DATA constantsAVX512<>+456(SB)/4, $0x3f22f983
-DATA constantsAVX512<>+460(SB)/4, $0x3f22f983
-DATA constantsAVX512<>+464(SB)/4, $0x3fc90000
-DATA constantsAVX512<>+468(SB)/4, $0x3fc90000
-DATA constantsAVX512<>+472(SB)/4, $0x39fda000
-DATA constantsAVX512<>+476(SB)/4, $0x39fda000
-DATA constantsAVX512<>+480(SB)/4, $0x33a22000
-DATA constantsAVX512<>+484(SB)/4, $0x33a22000
-DATA constantsAVX512<>+488(SB)/4, $0x2c34611a
-DATA constantsAVX512<>+492(SB)/4, $0x2c34611a
-DATA constantsAVX512<>+496(SB)/4, $0x3e2aaaa3
-DATA constantsAVX512<>+500(SB)/4, $0x3e2aaaa3
-DATA constantsAVX512<>+504(SB)/4, $0xbc0883b0
-DATA constantsAVX512<>+508(SB)/4, $0xbc0883b0
-DATA constantsAVX512<>+512(SB)/4, $0x394ca97d
-DATA constantsAVX512<>+516(SB)/4, $0x394ca97d
-DATA constantsAVX512<>+520(SB)/4, $0x3d2aaaa5
-DATA constantsAVX512<>+524(SB)/4, $0x3d2aaaa5
-DATA constantsAVX512<>+528(SB)/4, $0xbab60614
-DATA constantsAVX512<>+532(SB)/4, $0xbab60614
-DATA constantsAVX512<>+536(SB)/4, $0x37ccf406
-DATA constantsAVX512<>+540(SB)/4, $0x37ccf406
-DATA constantsAVX512<>+544(SB)/4, $0x00000001
-DATA constantsAVX512<>+548(SB)/4, $0x00000001
-DATA constantsAVX512<>+552(SB)/8, $0x8000000000000000
-DATA constantsAVX512<>+560(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX512<>+568(SB)/8, $0x3ff0000000000000
-DATA constantsAVX512<>+576(SB)/8, $0xc087500000000000
-DATA constantsAVX512<>+584(SB)/8, $0x4086300000000000
-DATA constantsAVX512<>+592(SB)/8, $0x4338000000000000
-DATA constantsAVX512<>+600(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX512<>+608(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX512<>+616(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX512<>+624(SB)/8, $0x3fe0000000000000
-DATA constantsAVX512<>+632(SB)/8, $0x3fc5555555555559
-DATA constantsAVX512<>+640(SB)/8, $0x3fa555555555553e
-DATA constantsAVX512<>+648(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX512<>+656(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX512<>+664(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX512<>+672(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX512<>+680(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX512<>+688(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX512<>+696(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX512<>+704(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX512<>+712(SB)/8, $0x0010000000000000
-DATA constantsAVX512<>+720(SB)/8, $0x4350000000000000
-DATA constantsAVX512<>+728(SB)/8, $0x00095f619980c433
-DATA constantsAVX512<>+736(SB)/8, $0x4330000000000000
-DATA constantsAVX512<>+744(SB)/8, $0x4090d40000000000
-DATA constantsAVX512<>+752(SB)/8, $0x408ff80000000000
-DATA constantsAVX512<>+760(SB)/8, $0x000fffffffffffff
-DATA constantsAVX512<>+768(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX512<>+776(SB)/8, $0x4000000000000000
-DATA constantsAVX512<>+784(SB)/8, $0x3fe5555555555593
-DATA constantsAVX512<>+792(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX512<>+800(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX512<>+808(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX512<>+816(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX512<>+824(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX512<>+832(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX512<>+840(SB)/8, $0x7ff0000000000000
-DATA constantsAVX512<>+848(SB)/8, $0x0000000000000000
-DATA constantsAVX512<>+856(SB)/8, $0xfff0000000000000
-DATA constantsAVX512<>+864(SB)/8, $0x7ff8000000000001
-DATA constantsAVX512<>+872(SB)/8, $0xc043000000000000
-DATA constantsAVX512<>+880(SB)/8, $0x4034000000000000
-DATA constantsAVX512<>+888(SB)/8, $0xc000000000000000
-DATA constantsAVX512<>+896(SB)/8, $0x4044000000000000
-DATA constantsAVX512<>+904(SB)/8, $0xbfe0000000000000
-DATA constantsAVX512<>+912(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX512<>+920(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX512<>+928(SB)/8, $0x4043800000000000
-DATA constantsAVX512<>+936(SB)/8, $0x4010000000000000
-DATA constantsAVX512<>+944(SB)/8, $0x3fcce0b1e5a9c1bd
-DATA constantsAVX512<>+952(SB)/8, $0xbfd7e580950e8d7a
-DATA constantsAVX512<>+960(SB)/8, $0x3fc958b96b87704c
-DATA constantsAVX512<>+968(SB)/8, $0xbfa56771e53bd14d
-DATA constantsAVX512<>+976(SB)/8, $0xbf9a55c4815ca5e6
-DATA constantsAVX512<>+984(SB)/8, $0x3f9601bdee645aaf
-DATA constantsAVX512<>+992(SB)/8, $0xbf30c52a07dacafd
-DATA constantsAVX512<>+1000(SB)/8, $0xbf7adba43ce42564
-DATA constantsAVX512<>+1008(SB)/8, $0x3f60b40ebb2e4cdb
-DATA constantsAVX512<>+1016(SB)/8, $0x3f597f635629fed7
-DATA constantsAVX512<>+1024(SB)/8, $0xbf5111f10285fd88
-DATA constantsAVX512<>+1032(SB)/8, $0xbf314dadbfd90004
-DATA constantsAVX512<>+1040(SB)/8, $0x3f393ca3309eccb9
-DATA constantsAVX512<>+1048(SB)/8, $0x3ee28ec5fc89e703
-DATA constantsAVX512<>+1056(SB)/8, $0xbf1f4a0434a521e9
-DATA constantsAVX512<>+1064(SB)/8, $0x3ef224ebcf3191d5
-DATA constantsAVX512<>+1072(SB)/8, $0x3f00bd1cb48b692f
-DATA constantsAVX512<>+1080(SB)/8, $0xbee474fde384ce0c
-DATA constantsAVX512<>+1088(SB)/8, $0xbede397e111c6b74
-DATA constantsAVX512<>+1096(SB)/8, $0x3ecda57d572d8654
-DATA constantsAVX512<>+1104(SB)/8, $0x3eb506fbc902adc1
-DATA constantsAVX512<>+1112(SB)/8, $0xbeae3e7b4139d275
-DATA constantsAVX512<>+1120(SB)/8, $0xbe810c6f44a8dbf3
-DATA constantsAVX512<>+1128(SB)/8, $0x3e80be83f5c537bb
-DATA constantsAVX512<>+1136(SB)/8, $0x3ffe400000000000
-DATA constantsAVX512<>+1144(SB)/8, $0xbffc000000000000
-DATA constantsAVX512<>+1152(SB)/8, $0x3ff3400000000000
-DATA constantsAVX512<>+1160(SB)/8, $0x3fd9884530000000
-DATA constantsAVX512<>+1168(SB)/8, $0x3e2ea1b2843c4a7f
-DATA constantsAVX512<>+1176(SB)/8, $0xbfb1058377e2ceb5
-DATA constantsAVX512<>+1184(SB)/8, $0x3f846d0429762280
-DATA constantsAVX512<>+1192(SB)/8, $0xbf537403f64d18dc
-DATA constantsAVX512<>+1200(SB)/8, $0x3f1e42b06c4db29b
-DATA constantsAVX512<>+1208(SB)/8, $0xbee3ce7441954945
-DATA constantsAVX512<>+1216(SB)/8, $0x3ea650abb62b2da1
-DATA constantsAVX512<>+1224(SB)/8, $0xbe64ec4277e827a3
-DATA constantsAVX512<>+1232(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX512<>+1240(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX512<>+1248(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX512<>+1256(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX512<>+1264(SB)/8, $0x397b839a252049c1
-DATA constantsAVX512<>+1272(SB)/8, $0x3fc5555555555548
-DATA constantsAVX512<>+1280(SB)/8, $0xbf8111111110f730
-DATA constantsAVX512<>+1288(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX512<>+1296(SB)/8, $0xbec71de35552b339
-DATA constantsAVX512<>+1304(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX512<>+1312(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX512<>+1320(SB)/8, $0x3fa555555555554b
-DATA constantsAVX512<>+1328(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX512<>+1336(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX512<>+1344(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX512<>+1352(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX512<>+1360(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX512<>+1368(SB)/8, $0x0000000000000001
-DATA constantsAVX512<>+1376(SB)/8, $0x3ca0000000000000
-GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1384
+DATA constantsAVX512<>+312(SB)/4, $0x3b1f4a9f
+DATA constantsAVX512<>+316(SB)/4, $0x3b1f4a9f
+DATA constantsAVX512<>+320(SB)/4, $0x3bc03dde
+DATA constantsAVX512<>+324(SB)/4, $0x3bc03dde
+DATA constantsAVX512<>+328(SB)/4, $0xba842a89
+DATA constantsAVX512<>+332(SB)/4, $0xba842a89
+DATA constantsAVX512<>+336(SB)/4, $0xbc8cadf5
+DATA constantsAVX512<>+340(SB)/4, $0xbc8cadf5
+DATA constantsAVX512<>+344(SB)/4, $0xbc976d4e
+DATA constantsAVX512<>+348(SB)/4, $0xbc976d4e
+DATA constantsAVX512<>+352(SB)/4, $0x3dba9c8d
+DATA constantsAVX512<>+356(SB)/4, $0x3dba9c8d
+DATA constantsAVX512<>+360(SB)/4, $0x3d740a10
+DATA constantsAVX512<>+364(SB)/4, $0x3d740a10
+DATA constantsAVX512<>+368(SB)/4, $0x3ea53ecd
+DATA constantsAVX512<>+372(SB)/4, $0x3ea53ecd
+DATA constantsAVX512<>+376(SB)/4, $0xbee3c5db
+DATA constantsAVX512<>+380(SB)/4, $0xbee3c5db
+DATA constantsAVX512<>+384(SB)/4, $0x7ef127ea
+DATA constantsAVX512<>+388(SB)/4, $0x7ef127ea
+DATA constantsAVX512<>+392(SB)/4, $0xba9bb758
+DATA constantsAVX512<>+396(SB)/4, $0xba9bb758
+DATA constantsAVX512<>+400(SB)/4, $0x38f136fc
+DATA constantsAVX512<>+404(SB)/4, $0x38f136fc
+DATA constantsAVX512<>+408(SB)/4, $0xb70914dc
+DATA constantsAVX512<>+412(SB)/4, $0xb70914dc
+DATA constantsAVX512<>+416(SB)/4, $0xbd882c31
+DATA constantsAVX512<>+420(SB)/4, $0xbd882c31
+DATA constantsAVX512<>+424(SB)/4, $0x3c236aac
+DATA constantsAVX512<>+428(SB)/4, $0x3c236aac
+DATA constantsAVX512<>+432(SB)/4, $0x3f22f983
+DATA constantsAVX512<>+436(SB)/4, $0x3f22f983
+DATA constantsAVX512<>+440(SB)/4, $0x3fc90000
+DATA constantsAVX512<>+444(SB)/4, $0x3fc90000
+DATA constantsAVX512<>+448(SB)/4, $0x39fda000
+DATA constantsAVX512<>+452(SB)/4, $0x39fda000
+DATA constantsAVX512<>+456(SB)/4, $0x33a22000
+DATA constantsAVX512<>+460(SB)/4, $0x33a22000
+DATA constantsAVX512<>+464(SB)/4, $0x2c34611a
+DATA constantsAVX512<>+468(SB)/4, $0x2c34611a
+DATA constantsAVX512<>+472(SB)/4, $0x3e2aaaa3
+DATA constantsAVX512<>+476(SB)/4, $0x3e2aaaa3
+DATA constantsAVX512<>+480(SB)/4, $0xbc0883b0
+DATA constantsAVX512<>+484(SB)/4, $0xbc0883b0
+DATA constantsAVX512<>+488(SB)/4, $0x394ca97d
+DATA constantsAVX512<>+492(SB)/4, $0x394ca97d
+DATA constantsAVX512<>+496(SB)/4, $0x3d2aaaa5
+DATA constantsAVX512<>+500(SB)/4, $0x3d2aaaa5
+DATA constantsAVX512<>+504(SB)/4, $0xbab60614
+DATA constantsAVX512<>+508(SB)/4, $0xbab60614
+DATA constantsAVX512<>+512(SB)/4, $0x37ccf406
+DATA constantsAVX512<>+516(SB)/4, $0x37ccf406
+DATA constantsAVX512<>+520(SB)/4, $0x00000001
+DATA constantsAVX512<>+524(SB)/4, $0x00000001
+DATA constantsAVX512<>+528(SB)/8, $0x8000000000000000
+DATA constantsAVX512<>+536(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX512<>+544(SB)/8, $0x3ff0000000000000
+DATA constantsAVX512<>+552(SB)/8, $0xc087500000000000
+DATA constantsAVX512<>+560(SB)/8, $0x4086300000000000
+DATA constantsAVX512<>+568(SB)/8, $0x4338000000000000
+DATA constantsAVX512<>+576(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX512<>+584(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX512<>+592(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX512<>+600(SB)/8, $0x3fe0000000000000
+DATA constantsAVX512<>+608(SB)/8, $0x3fc5555555555559
+DATA constantsAVX512<>+616(SB)/8, $0x3fa555555555553e
+DATA constantsAVX512<>+624(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX512<>+632(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX512<>+640(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX512<>+648(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX512<>+656(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX512<>+664(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX512<>+672(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX512<>+680(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX512<>+688(SB)/8, $0x0010000000000000
+DATA constantsAVX512<>+696(SB)/8, $0x4350000000000000
+DATA constantsAVX512<>+704(SB)/8, $0x00095f619980c433
+DATA constantsAVX512<>+712(SB)/8, $0x4330000000000000
+DATA constantsAVX512<>+720(SB)/8, $0x4090d40000000000
+DATA constantsAVX512<>+728(SB)/8, $0x408ff80000000000
+DATA constantsAVX512<>+736(SB)/8, $0x000fffffffffffff
+DATA constantsAVX512<>+744(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX512<>+752(SB)/8, $0x4000000000000000
+DATA constantsAVX512<>+760(SB)/8, $0x3fe5555555555593
+DATA constantsAVX512<>+768(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX512<>+776(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX512<>+784(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX512<>+792(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX512<>+800(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX512<>+808(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX512<>+816(SB)/8, $0x7ff0000000000000
+DATA constantsAVX512<>+824(SB)/8, $0x0000000000000000
+DATA constantsAVX512<>+832(SB)/8, $0xfff0000000000000
+DATA constantsAVX512<>+840(SB)/8, $0x7ff8000000000001
+DATA constantsAVX512<>+848(SB)/8, $0xc043000000000000
+DATA constantsAVX512<>+856(SB)/8, $0x4034000000000000
+DATA constantsAVX512<>+864(SB)/8, $0xc000000000000000
+DATA constantsAVX512<>+872(SB)/8, $0x4044000000000000
+DATA constantsAVX512<>+880(SB)/8, $0xbfe0000000000000
+DATA constantsAVX512<>+888(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX512<>+896(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX512<>+904(SB)/8, $0x4043800000000000
+DATA constantsAVX512<>+912(SB)/8, $0x4010000000000000
+DATA constantsAVX512<>+920(SB)/8, $0xbe810c6f44a8dbf3
+DATA constantsAVX512<>+928(SB)/8, $0x3e80be83f5c537bb
+DATA constantsAVX512<>+936(SB)/8, $0x3eb506fbc902adc1
+DATA constantsAVX512<>+944(SB)/8, $0xbeae3e7b4139d275
+DATA constantsAVX512<>+952(SB)/8, $0xbede397e111c6b74
+DATA constantsAVX512<>+960(SB)/8, $0x3ecda57d572d8654
+DATA constantsAVX512<>+968(SB)/8, $0x3f00bd1cb48b692f
+DATA constantsAVX512<>+976(SB)/8, $0xbee474fde384ce0c
+DATA constantsAVX512<>+984(SB)/8, $0xbf1f4a0434a521e9
+DATA constantsAVX512<>+992(SB)/8, $0x3ef224ebcf3191d5
+DATA constantsAVX512<>+1000(SB)/8, $0x3f393ca3309eccb9
+DATA constantsAVX512<>+1008(SB)/8, $0x3ee28ec5fc89e703
+DATA constantsAVX512<>+1016(SB)/8, $0xbf5111f10285fd88
+DATA constantsAVX512<>+1024(SB)/8, $0xbf314dadbfd90004
+DATA constantsAVX512<>+1032(SB)/8, $0x3f60b40ebb2e4cdb
+DATA constantsAVX512<>+1040(SB)/8, $0x3f597f635629fed7
+DATA constantsAVX512<>+1048(SB)/8, $0xbf30c52a07dacafd
+DATA constantsAVX512<>+1056(SB)/8, $0xbf7adba43ce42564
+DATA constantsAVX512<>+1064(SB)/8, $0xbf9a55c4815ca5e6
+DATA constantsAVX512<>+1072(SB)/8, $0x3f9601bdee645aaf
+DATA constantsAVX512<>+1080(SB)/8, $0x3fc958b96b87704c
+DATA constantsAVX512<>+1088(SB)/8, $0xbfa56771e53bd14d
+DATA constantsAVX512<>+1096(SB)/8, $0x3fcce0b1e5a9c1bd
+DATA constantsAVX512<>+1104(SB)/8, $0xbfd7e580950e8d7a
+DATA constantsAVX512<>+1112(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX512<>+1120(SB)/8, $0xbee3ce816a1bb7cc
+DATA constantsAVX512<>+1128(SB)/8, $0x3ea652c87a786f6b
+DATA constantsAVX512<>+1136(SB)/8, $0xbe650f543aeb8b97
+DATA constantsAVX512<>+1144(SB)/8, $0xbf537403f6e14daf
+DATA constantsAVX512<>+1152(SB)/8, $0x3f1e42b0c0e30597
+DATA constantsAVX512<>+1160(SB)/8, $0xbfb1058377e2cf9c
+DATA constantsAVX512<>+1168(SB)/8, $0x3f846d04297733ea
+DATA constantsAVX512<>+1176(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX512<>+1184(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX512<>+1192(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX512<>+1200(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX512<>+1208(SB)/8, $0x397b839a252049c1
+DATA constantsAVX512<>+1216(SB)/8, $0x3fc5555555555548
+DATA constantsAVX512<>+1224(SB)/8, $0xbf8111111110f730
+DATA constantsAVX512<>+1232(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX512<>+1240(SB)/8, $0xbec71de35552b339
+DATA constantsAVX512<>+1248(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX512<>+1256(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX512<>+1264(SB)/8, $0x3fa555555555554b
+DATA constantsAVX512<>+1272(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX512<>+1280(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX512<>+1288(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX512<>+1296(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX512<>+1304(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX512<>+1312(SB)/8, $0x0000000000000001
+DATA constantsAVX512<>+1320(SB)/8, $0x3ca0000000000000
+GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1328

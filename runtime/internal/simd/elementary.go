@@ -13,7 +13,7 @@ type elementary[T Float] struct {
 	magic, expLow, expHigh, expm1Low, log2e, ln2High, ln2Low T
 	twoByPi                                                  T
 	halfPi                                                   [4]T
-	exps, logs, sins, coss, phis, slopes, centers            []T
+	exps, logs, sins, coss, phis, centers                    []T
 }
 
 // elementaryOf returns the functions for the constants of T.
@@ -27,7 +27,7 @@ func elementaryOf[T Float]() *elementary[T] {
 		magic:     T(c.Magic), expLow: T(c.ExpLow), expHigh: T(c.ExpHigh), expm1Low: T(c.Expm1Low), log2e: T(c.Log2E),
 		ln2High: T(c.Ln2High), ln2Low: T(c.Ln2Low), twoByPi: T(c.TwoByPi),
 		exps: numbers[T](c.Exp), logs: numbers[T](c.Log), sins: numbers[T](c.Sin), coss: numbers[T](c.Cos),
-		phis: numbers[T](c.Phi), centers: numbers[T](c.Center), slopes: numbers[T](c.PhiSlope),
+		phis: numbers[T](c.Phi), centers: numbers[T](c.Center),
 	}
 	for i, v := range c.HalfPi {
 		e.halfPi[i] = T(v)
@@ -171,15 +171,13 @@ func (c *elementary[T]) phi(x T) T {
 		t = T(c.PhiHigh)
 	}
 	pole := T(c.PhiPole)
-	q := 1 / (t + pole)
-	u := T((t - pole) * q)
-	d := polynomial(c.phis, u)
+	d := chain(c.phis, (t-pole)/(t+pole))
 	sum := t + d
 	lost := d - (sum - t)
-	slope := T(polynomial(c.slopes, u) * q)
 	n, y, rest := c.bell(t)
 	tail := y / sum
-	tail = fma(fma(-tail, lost, rest), slope, tail) // what was lost in sum and y changes tail by about the last place
+	// What was lost in sum and y changes tail by about the last place.
+	tail = fma(fma(-tail, lost, rest), c.fromBits(c.Inverse-c.bits(sum)), tail)
 	tail = c.scale(tail, n)
 	switch {
 	case t < T(c.PhiCenter):
@@ -208,12 +206,10 @@ func (c *elementary[T]) log(x T) T {
 	return x
 }
 
-// center returns the distribution function near 0. The greater part of its difference from 1/2 is not rounded.
+// center returns the distribution function near 0.
 func (c *elementary[T]) center(x T) T {
-	first := T(c.CenterHigh)
-	product := T(x * first)
-	lost := fma(-x, first, product)
-	return (product + 0.5) - fma(-polynomial(c.centers, T(x*x)), x, lost)
+	square := T(x * x)
+	return fma(T(square*x), chain(c.centers, square), fma(x, T(c.DensityTop), 0.5))
 }
 
 // split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and

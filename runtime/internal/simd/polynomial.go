@@ -15,6 +15,17 @@ func polynomial[T Float](c []T, x T) T {
 	return fma(sum16(c[16:], x, x2, x4, x8), T(x8*x8), sum16(c[:16], x, x2, x4, x8))
 }
 
+// chain returns the same sum. It adds pairs one after the other, from the highest powers on: that takes fewer operations, of which each waits for
+// the one before.
+func chain[T Float](c []T, x T) T {
+	square, i := T(x*x), (len(c)-1)&^1
+	z := sum2(c[i:], x)
+	for i -= 2; i >= 0; i -= 2 {
+		z = fma(z, square, sum2(c[i:], x))
+	}
+	return z
+}
+
 // sum16, sum8, sum4 and sum2 are polynomials of up to as many coefficients.
 func sum16[T Float](c []T, x, x2, x4, x8 T) T {
 	if len(c) <= 8 {

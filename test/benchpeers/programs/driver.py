@@ -35,13 +35,12 @@ def attention(query, key, value, wq, wk, wv, bias, wo, bo, heads):
 
 
 def fastest(run, budget):
-    """The least nanoseconds of as many runs as fit the budget in seconds, at least one. With one thread, they are processor time."""
+    """The least nanoseconds of as many runs as fit the budget in seconds, at least one."""
     best, begin = float("inf"), time.perf_counter()
-    clock = time.process_time if threads == 1 and sys.platform == "linux" else time.perf_counter
     while True:
-        before = clock()
+        before = time.perf_counter()
         run()
-        best = min(best, clock() - before)
+        best = min(best, time.perf_counter() - before)
         if time.perf_counter() - begin > budget:
             return best * 1e9
 

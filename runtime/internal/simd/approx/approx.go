@@ -38,19 +38,20 @@ type Constants struct {
 	// TanhHigh is where tanh becomes 1.
 	TanhHigh float64
 
-	// CenterHigh + Center approximates (P(X < x) - 1/2)/x in powers of x^2, for a standard normal variable X and
-	// |x| <= PhiCenter. Products of CenterHigh and a number with HighBits are exact.
-	PhiCenter, CenterHigh float64
-	Center                []float64
+	// DensityTop + Center * x^2 approximates (P(X < x) - 1/2)/x, where Center is a polynomial in x^2, for a standard normal variable X and
+	// |x| < PhiCenter.
+	PhiCenter float64
+	Center    []float64
 	// PhiHigh is where the distribution function of -t becomes 0.
 	PhiHigh float64
 	// HighBits masks the higher half of a number's bits, so that its square is exact.
 	HighBits uint64
 	// P(X > t) is e^(-t^2/2)/sqrt(2*pi)/(t + d), where d falls from 0.8 to 0 as t grows from 0. Phi approximates
 	// d, where k is PhiPole, in powers of u = (t - k)/(t + k), for t from PhiCenter to PhiHigh.
-	// PhiSlope approximates (t + k)/(t + d), within a tenth up to t = 4.
-	PhiPole       float64
-	Phi, PhiSlope []float64
+	PhiPole float64
+	Phi     []float64
+	// Inverse less the bits of a positive number gives those of its inverse, within an eighth.
+	Inverse uint64
 	// DensityHigh is where the density of the normal distribution becomes 0. DensityTop + DensityRest is that at 0.
 	DensityHigh, DensityTop, DensityRest float64
 }
@@ -71,14 +72,14 @@ var Single = Constants{
 
 	TanhHigh: 10,
 
-	PhiCenter: 1, CenterHigh: 0x1.988p-2,
-	Center:  []float64{0x1.14ce06p-16, -0x1.105832p-4, 0x1.46ce44p-7, -0x1.36fc28p-10, 0x1.dbe5a2p-14, -0x1.0073d6p-17},
-	PhiHigh: 14.5, HighBits: 0xfffff000, PhiPole: 2.5,
+	PhiCenter: 1,
+	Center:    []float64{-0x1.105862p-4, 0x1.46d558p-7, -0x1.376ebp-10, 0x1.e26df8p-14, -0x1.1229b8p-17},
+	PhiHigh:   14.5, HighBits: 0xfffff000, PhiPole: 2.5,
 	Phi: []float64{
 		0x1.4a7d9ap-2, -0x1.c78bb6p-2, 0x1.75391ap-4, 0x1.e8142p-5, -0x1.195beap-6, -0x1.2eda9cp-6, 0x1.3e953ep-9,
 		0x1.807bbcp-8, -0x1.085512p-10,
 	},
-	PhiSlope:    []float64{1.78125, -1.203125},
+	Inverse:     0x7ef127ea,
 	DensityHigh: 14.5, DensityTop: 0x1.988454p-2, DensityRest: -0x1.857936p-27,
 }
 
@@ -112,10 +113,10 @@ var Double = Constants{
 
 	TanhHigh: 20,
 
-	PhiCenter: 0.5, CenterHigh: 0x1.988453p-2,
+	PhiCenter: 0.5,
 	Center: []float64{
-		0x1.ea1b2843c4a7fp-29, -0x1.1058377e2ceb5p-4, 0x1.46d042976228p-7, -0x1.37403f64d18dcp-10, 0x1.e42b06c4db29bp-14,
-		-0x1.3ce7441954945p-17, 0x1.650abb62b2da1p-21, -0x1.4ec4277e827a3p-25,
+		-0x1.1058377e2cf9cp-4, 0x1.46d04297733eap-7, -0x1.37403f6e14dafp-10, 0x1.e42b0c0e30597p-14, -0x1.3ce816a1bb7ccp-17,
+		0x1.652c87a786f6bp-21, -0x1.50f543aeb8b97p-25,
 	},
 	PhiHigh: 39, HighBits: 0xfffffffff8000000, PhiPole: 4,
 	Phi: []float64{
@@ -125,7 +126,7 @@ var Double = Constants{
 		0x1.224ebcf3191d5p-16, 0x1.0bd1cb48b692fp-15, -0x1.474fde384ce0cp-17, -0x1.e397e111c6b74p-18, 0x1.da57d572d8654p-19,
 		0x1.506fbc902adc1p-20, -0x1.e3e7b4139d275p-21, -0x1.10c6f44a8dbf3p-23, 0x1.0be83f5c537bbp-23,
 	},
-	PhiSlope:    []float64{1.890625, -1.75, 1.203125},
+	Inverse:     0x7fde6238502484ba,
 	DensityHigh: 40, DensityTop: 0x1.9884533d43651p-2, DensityRest: -0x1.cbc0d30ebfd15p-56,
 }
 

@@ -142,6 +142,22 @@ func (m *Functions[V, M]) pairs(coefficients []float64, powers []V, level, i int
 	return m.MulAdd(high, power, low)
 }
 
+// chain adds pairs one after the other, from the highest powers on. That takes fewer operations than polynomial and longer.
+func (m *Functions[V, M]) chain(coefficients []float64, x V) V {
+	pair := func(i int) V {
+		if i+1 == len(coefficients) {
+			return m.Number(coefficients[i])
+		}
+		return m.MulAdd(x, m.Number(coefficients[i+1]), m.Number(coefficients[i]))
+	}
+	i := (len(coefficients) - 1) &^ 1
+	z, square := pair(i), m.Mul(x, x)
+	for i -= 2; i >= 0; i -= 2 {
+		z = m.MulAdd(square, z, pair(i))
+	}
+	return z
+}
+
 // integer is an integer as a number, and as the low bits of a number to which Magic was added.
 type integer[V any] struct{ number, bits V }
 
@@ -245,25 +261,21 @@ func (m *Functions[V, M]) Density(x V) V {
 func (m *Functions[V, M]) Phi(x V) V {
 	t := m.atMost(m.abs(x), m.Constants.PhiHigh)
 	one := m.Load(m.Number(1))
-	q := m.Div(one, m.Add(t, m.Number(m.Constants.PhiPole)))
 	n, y, rest := m.bell(t)
-	u := m.Mul(m.Sub(t, m.Number(m.Constants.PhiPole)), q)
-	d := m.polynomial(m.Constants.Phi, u)
+	pole := m.Number(m.Constants.PhiPole)
+	d := m.chain(m.Constants.Phi, m.Div(m.Sub(t, pole), m.Add(t, pole)))
 	sum := m.Add(t, d)
 	lost := m.Sub(d, m.Sub(sum, t))
-	slope := m.Mul(m.polynomial(m.Constants.PhiSlope, u), q)
 	tail := m.Div(y, sum)
-	tail = m.MulAdd(m.MulSubFrom(tail, lost, rest), slope, tail)
+	tail = m.MulAdd(m.MulSubFrom(tail, lost, rest), m.SubInt(m.Load(m.Word(m.Constants.Inverse)), sum), tail)
 	tail = m.scale(tail, n)
 	tail = m.Choose(m.Compare(x, Greater, m.Number(0)), m.Sub(one, tail), tail)
 	return m.Choose(m.Compare(m.abs(x), Less, m.Number(m.Constants.PhiCenter)), m.center(x), tail)
 }
 
 func (m *Functions[V, M]) center(x V) V {
-	first := m.Number(m.Constants.CenterHigh)
-	product := m.Mul(x, first)
-	lost := m.MulSubFrom(x, first, product)
-	return m.Sub(m.Add(product, m.Number(0.5)), m.MulSubFrom(m.polynomial(m.Constants.Center, m.Mul(x, x)), x, lost))
+	square := m.Mul(x, x)
+	return m.MulAdd(m.Mul(square, x), m.chain(m.Constants.Center, square), m.MulAdd(x, m.Number(m.Constants.DensityTop), m.Number(0.5)))
 }
 
 // Log returns the natural logarithm of x.
