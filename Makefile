@@ -147,12 +147,12 @@ mutate-code:
 	$(GO) run ./test/mutate -code -n $(MUTATIONS) -seed $(SEED) -only '$(ONLY)'
 
 # mutate-kit changes the kernels of a module outside of the tree in 100 small ways, one at a time, and fails if package optest notices
-# less than 95 % of them. It takes some minutes.
+# less than 95 % of them. It takes about a minute.
 mutate-kit:
 	$(GO) run ./test/mutate -kit -n 100 -seed $(SEED)
 
 # mutate-maker changes what makes plans in every way that test/mutate knows, one at a time, and fails if the verifier
-# accepts a wrong plan. It takes about five minutes.
+# accepts a wrong plan. It takes some minutes. A mutant with which the planner does not come to an end is killed by its processor time.
 mutate-maker:
 	$(GO) run ./test/mutate -maker
 
@@ -166,7 +166,7 @@ mutate-formulas:
 	$(GO) test ./optest -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED) -formula-of "$(OF)"
 
 # mutate-facts changes FACTS facts of specs, stated ones and those that follow from formulas, one at a time; 0 means all. It
-# fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes about ten
+# fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes some
 # minutes.
 FACTS ?= 100
 mutate-facts:
