@@ -32,8 +32,10 @@ coverage-table:
 	$(GO) test ./kernels -count 1 -update
 	@cat docs/tests.md
 
+# race runs tests under the race detector, with -short: tests that compute with one goroutine, in which it finds nothing, take smaller samples.
+# It leaves out commands and tools that start no goroutines, or only those that wait for a process: the packages that they use are there.
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./runtime/... ./kernels/... ./optest/... ./internal/...
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 30m . ./runtime/... ./kernels/... ./optest/... ./internal/... ./generate/... ./cmd/opconform
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
 # does. It takes some minutes.
@@ -69,26 +71,31 @@ bench-peers:
 # FUZZ is how many rounds each fuzz target runs; a round takes about ten seconds. A round is a number of executions and not a time,
 # because go test may fail a target whose time is up (golang.org/issue/75804).
 FUZZ ?= 3
-# Without a limit of its own, shrinking one interesting input may take all that time; a limit in seconds
-# starts the process anew each time it is reached.
-fuzz = $(GO) test -run '^$$' -fuzz '^$(1)$$' -fuzztime $$(($(3) * $(FUZZ)))x -fuzzminimizetime 20x ./$(2)
-fuzz:
-	$(call fuzz,FuzzParse,internal/source,250000)
-	$(call fuzz,FuzzFile,internal/format,200000)
-	$(call fuzz,FuzzSpec,internal/driver,6000)
-	$(call fuzz,FuzzSpecSet,internal/driver,6000)
-	$(call fuzz,FuzzExamples,internal/driver,6000)
-	$(call fuzz,FuzzEval,internal/example,40000)
-	$(call fuzz,FuzzParseFormula,internal/expr,250000)
-	$(call fuzz,FuzzFormula,internal/check,60000)
-	$(call fuzz,FuzzProgram,runtime/formula,20000)
-	$(call fuzz,FuzzDecode,runtime/attr,300000)
-	$(call fuzz,FuzzDecode,runtime/safetensors,300000)
-	$(call fuzz,FuzzDecode,runtime/plan,200000)
-	$(call fuzz,FuzzVerify,runtime/plan/verify,120000)
-	$(call fuzz,FuzzLoad,runtime/cpu,40000)
-	$(call fuzz,FuzzSetsAgree,runtime/internal/simd,6000)
-	$(call fuzz,FuzzLoop,runtime/internal/jit,10000)
+#
+# Each package with targets is compiled once, for all of its targets. Then each target runs on one processor, as many side by side as there are
+# processors. Without a limit of its own, shrinking one interesting input may take all the executions; a limit in seconds starts the process
+# anew each time it is reached.
+#
+# The longest come first. A target is written as TARGET,FOLDER,EXECUTIONS of a round.
+fuzzing = FuzzLoop,runtime/internal/jit,10000 FuzzLoad,runtime/cpu,40000 FuzzSpecSet,internal/driver,6000 FuzzSpec,internal/driver,6000 \
+	FuzzExamples,internal/driver,6000 FuzzSetsAgree,runtime/internal/simd,6000 FuzzVerify,runtime/plan/verify,120000 FuzzParse,internal/source,250000 \
+	FuzzFile,internal/format,200000 FuzzEval,internal/example,40000 FuzzParseFormula,internal/expr,250000 FuzzFormula,internal/check,60000 \
+	FuzzProgram,runtime/formula,20000 FuzzDecode,runtime/attr,300000 FuzzDecode,runtime/safetensors,300000 FuzzDecode,runtime/plan,200000
+comma := ,
+part = $(word $(1),$(subst $(comma), ,$(2)))
+fuzzers = $(patsubst %,bin/fuzz/%.test,$(sort $(foreach f,$(fuzzing),$(call part,2,$(f)))))
+fuzz: $(fuzzers)
+	@$(MAKE) --no-print-directory --output-sync=target -j $$(getconf _NPROCESSORS_ONLN) $(addprefix fuzz@,$(fuzzing))
+
+# fuzz@TARGET,FOLDER,EXECUTIONS runs a target of fuzz. Inputs that lead to new code are kept where the go command keeps them.
+.PHONY: $(addprefix fuzz@,$(fuzzing))
+$(addprefix fuzz@,$(fuzzing)): fuzz@%:
+	cd $(call part,2,$*) && $(CURDIR)/bin/fuzz/$(call part,2,$*).test -test.run '^$$' -test.fuzz '^$(call part,1,$*)$$' -test.fuzztime $$(($(call part,3,$*) * $(FUZZ)))x \
+		-test.fuzzminimizetime 20x -test.parallel 1 -test.timeout 0 -test.paniconexit0 -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$($(GO) list .)"
+
+.PHONY: $(fuzzers)
+$(fuzzers): bin/fuzz/%.test:
+	$(GO) test -c -vet=off -fuzz . -o $@ ./$*
 
 # kill kills KILLS runs of opgen generate, and runs as many on full disks; half as many of opgen new. In OVERLAPS rounds it lets two
 # or three runs overlap. No file may be torn, lost or stale. It also kills KILLS trainings with checkpoints, which must go on to the same
@@ -140,12 +147,12 @@ mutate-code:
 	$(GO) run ./test/mutate -code -n $(MUTATIONS) -seed $(SEED) -only '$(ONLY)'
 
 # mutate-kit changes the kernels of a module outside of the tree in 100 small ways, one at a time, and fails if package optest notices
-# less than 95 % of them. It takes some minutes.
+# less than 95 % of them. It takes about a minute.
 mutate-kit:
 	$(GO) run ./test/mutate -kit -n 100 -seed $(SEED)
 
 # mutate-maker changes what makes plans in every way that test/mutate knows, one at a time, and fails if the verifier
-# accepts a wrong plan. It takes about five minutes.
+# accepts a wrong plan. It takes some minutes. A mutant with which the planner does not come to an end is killed by its processor time.
 mutate-maker:
 	$(GO) run ./test/mutate -maker
 
@@ -159,7 +166,7 @@ mutate-formulas:
 	$(GO) test ./optest -count 1 -v -timeout 60m -run '^TestFormulaMutants$$' -formula-mutants $(COUNT) -formula-seed $(SEED) -formula-of "$(OF)"
 
 # mutate-facts changes FACTS facts of specs, stated ones and those that follow from formulas, one at a time; 0 means all. It
-# fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes about ten
+# fails if neither opgen check nor a test of kernels notices a change that docs/mutants.md does not name. It takes some
 # minutes.
 FACTS ?= 100
 mutate-facts:

@@ -38,10 +38,12 @@ func TestFusions(t *testing.T) {
 	kit.Fusions(t)
 }
 
-// The tests below also check that the catalogue has enough of what they try, unless -run chooses operators.
+// The tests below also check that the catalogue has enough of what they try, unless -run chooses operators or -short examples.
 
-// ofAll reports whether the tests are about all operators.
-func ofAll() bool { return !strings.Contains(flag.Lookup("test.run").Value.String(), "/") }
+// ofAll reports whether the tests are about all examples of all operators.
+func ofAll() bool {
+	return !strings.Contains(flag.Lookup("test.run").Value.String(), "/") && !testing.Short()
+}
 
 func TestInPlace(t *testing.T) {
 	t.Parallel()

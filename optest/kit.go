@@ -6,6 +6,9 @@
 //
 // The subtests are named after the check, the operator, the number of the example and the element types, so that
 // go test -run 'TestOperators/Gradients/swish' runs one check of one operator. Run runs a program on given numbers.
+//
+// With -short, checks that run tasks on one worker apply each operator once, with the first choice of element types of its first example. It is for
+// go test -race, under which tests take many times as long.
 package optest
 
 import (
@@ -206,9 +209,13 @@ func All(t *testing.T, register func(*task.Registry) error, operators []*graph.O
 	}
 }
 
+// onSeveralWorkers lists the checks that run tasks on several workers. go test -short runs them as a whole: the race detector, under
+// which tests take many times as long, finds something in them alone. Of the others it runs one sample of each operator.
+var onSeveralWorkers = []string{"Determinism", "RunsAreRepeatable", "Costs", "TwoConsumers", "Halves", "Fusions"}
+
 // forEachSample runs f for every operator, example and choice of element types. Where outputs are made on
 // request, it runs f both with and without them. It returns the operators of which all samples ran: go test -run leaves out
-// others, and so does the option Skip.
+// others, and so do the option Skip and go test -short.
 func (k *Kit) forEachSample(t *testing.T, check string, f func(t *testing.T, s sample)) (whole map[*graph.Operator]bool) {
 	whole = map[*graph.Operator]bool{}
 	for _, o := range k.operators {
@@ -219,8 +226,11 @@ func (k *Kit) forEachSample(t *testing.T, check string, f func(t *testing.T, s s
 			t.Run(k.title(&o.Operator), func(t *testing.T) { t.Skip(reason) })
 			continue
 		}
-		all := true
-		for _, s := range k.samples(t, o) {
+		samples, all := k.samples(t, o), true
+		if testing.Short() && len(samples) > 1 && !slices.Contains(onSeveralWorkers, check) {
+			samples, all = samples[:1], false
+		}
+		for _, s := range samples {
 			s.check = check
 			ran := false
 			t.Run(s.name(), func(t *testing.T) {

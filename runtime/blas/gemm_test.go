@@ -139,7 +139,11 @@ func multiply[T float32 | float64](t *testing.T, fma func(x, y, z T) T, draw fun
 		}
 		return x
 	}
-	for _, size := range [][3]int{{1, 1, 1}, {1, 40, 300}, {3, 33, 5}, {8, 32, 32}, {12, 32, 256}, {13, 49, 257}, {16, 17, 9}, {25, 7, 600}, {100, 65, 30}, {30, 530, 20}, {110, 140, 601}, {530, 1100, 9}} {
+	sizes := [][3]int{{1, 1, 1}, {1, 40, 300}, {3, 33, 5}, {8, 32, 32}, {12, 32, 256}, {13, 49, 257}, {16, 17, 9}, {25, 7, 600}, {100, 65, 30}, {30, 530, 20}, {110, 140, 601}, {530, 1100, 9}}
+	if testing.Short() {
+		sizes = sizes[:9] // one goroutine computes, and the race detector makes it many times slower
+	}
+	for _, size := range sizes {
 		m, n, k := size[0], size[1], size[2]
 		for variant := range 8 {
 			ta, tb, add := variant&1 != 0, variant&2 != 0, variant&4 != 0

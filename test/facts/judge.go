@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/config"
@@ -29,9 +30,17 @@ type judge struct {
 	kernels *kernelfile.Folder
 	specs   []*spec.Spec      // with all facts, stated or not
 	files   map[string]string // generated files as they are, by path
-	dir     string            // for files that take the place of generated ones
-	program string            // the tests of kernels with the generated files as they are
-	wide    map[string]string // by operator, a pattern of tests that fail without a change if no other operator is tested
+	dir     string            // for files that take the place of generated ones, in a folder for each change
+
+	base func() (string, error) // builds the tests of kernels with the generated files as they are
+	mu   sync.Mutex
+	wide map[string]string // by operator, a pattern of tests that fail without a change if no other operator is tested
+}
+
+// verdict says what finds a change, with details.
+type verdict struct {
+	by, detail string
+	err        error
 }
 
 func newJudge(root string) (*judge, error) {
@@ -60,6 +69,14 @@ func newJudge(root string) (*judge, error) {
 		}
 	}
 	j.wide = map[string]string{}
+	j.base = sync.OnceValues(func() (string, error) {
+		program := filepath.Join(j.dir, "base.test")
+		out, err := j.command("go", "test", "-c", "-trimpath", "-vet=off", "-o", program, "./kernels")
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, out)
+		}
+		return program, err
+	})
 	j.dir, err = os.MkdirTemp("", "facts")
 	return j, err
 }
@@ -126,70 +143,74 @@ func (j *judge) changed(c change) (*model.Operator, *diag.Diagnostic) {
 	return m.Operators[slices.IndexFunc(m.Operators, func(o *model.Operator) bool { return o.Name == c.operator })], nil
 }
 
-// judge returns what finds a change, with details.
-func (j *judge) judge(c change) (by, detail string, err error) {
+// judge returns what finds a change, which has a number of its own. Several changes may be judged at a time.
+func (j *judge) judge(number int, c change) (v verdict) {
 	o, d := j.changed(c)
 	if d != nil {
-		return byCheck, fmt.Sprintf("%s: %s", d.Code, d.Message), nil
+		return verdict{by: byCheck, detail: fmt.Sprintf("%s: %s", d.Code, d.Message)}
 	}
 	files := map[string]string{}
 	if err := j.emit(o, files); err != nil {
-		return "", "", err
+		return verdict{err: err}
 	}
+	dir := filepath.Join(j.dir, fmt.Sprint(number))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return verdict{err: err}
+	}
+	defer func() { v.err = errors.Join(v.err, os.RemoveAll(dir)) }()
 	overlay := map[string]string{}
 	for path, text := range files {
 		if text == j.files[path] {
 			continue
 		}
-		to := filepath.Join(j.dir, fmt.Sprint(len(overlay), filepath.Base(path)))
+		to := filepath.Join(dir, fmt.Sprint(len(overlay), filepath.Base(path)))
 		if err := os.WriteFile(to, []byte(text), 0o666); err != nil {
-			return "", "", err
+			return verdict{err: err}
 		}
 		overlay[path] = to
 	}
 	if len(overlay) == 0 {
-		return nothing, "the generated code is the same", nil
+		return verdict{by: nothing, detail: "the generated code is the same"}
 	}
-	return j.test(c.operator, overlay)
+	return j.test(dir, c.operator, overlay)
 }
 
 // failed matches a test that fails.
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
-// test runs the tests of kernels with files in the place of generated ones.
-func (j *judge) test(operator string, overlay map[string]string) (by, detail string, err error) {
+// test runs the tests of kernels with files in the place of generated ones. It writes to a folder.
+func (j *judge) test(dir, operator string, overlay map[string]string) verdict {
 	data, err := json.Marshal(map[string]any{"Replace": overlay})
 	if err != nil {
-		return "", "", err
+		return verdict{err: err}
 	}
-	file := filepath.Join(j.dir, "overlay.json")
+	file, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "kernels.test")
 	if err := os.WriteFile(file, data, 0o666); err != nil {
-		return "", "", err
+		return verdict{err: err}
 	}
-	program := filepath.Join(j.dir, "kernels.test")
 	if out, err := j.command("go", "test", "-c", "-trimpath", "-vet=off", "-overlay", file, "-o", program, "./kernels"); err != nil {
 		line, _, _ := strings.Cut(out[strings.Index(out, "\n")+1:], "\n")
-		return byCompiler, line, nil
+		return verdict{by: byCompiler, detail: line}
 	}
 	wide, err := j.wideTests(operator)
 	if err != nil {
-		return "", "", err
+		return verdict{err: err}
 	}
 	out, err := j.tests(program, operator, "-test.failfast", "-test.skip", "^("+strings.TrimPrefix(wide, "|")+")$")
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return nothing, "", nil
+		return verdict{by: nothing}
 	case !errors.As(err, &exit):
-		return "", "", err
+		return verdict{err: err}
 	}
 	if name := failed.FindStringSubmatch(out); name != nil {
-		return byTests, name[1], nil
+		return verdict{by: byTests, detail: name[1]}
 	}
 	if strings.Contains(out, "panic:") {
-		return byTests, "a panic", nil
+		return verdict{by: byTests, detail: "a panic"}
 	}
-	return "", "", fmt.Errorf("tests end with %w and say\n%s", err, out)
+	return verdict{err: fmt.Errorf("tests end with %w and say\n%s", err, out)}
 }
 
 // tests runs a program of tests of kernels for one operator.
@@ -202,16 +223,16 @@ func (j *judge) tests(program, operator string, args ...string) (string, error) 
 
 // wideTests returns the tests that need other operators, as a part of a pattern.
 func (j *judge) wideTests(operator string) (string, error) {
-	if j.program == "" {
-		j.program = filepath.Join(j.dir, "base.test")
-		if out, err := j.command("go", "test", "-c", "-trimpath", "-vet=off", "-o", j.program, "./kernels"); err != nil {
-			return "", fmt.Errorf("%w\n%s", err, out)
-		}
+	program, err := j.base()
+	if err != nil {
+		return "", err
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if known, ok := j.wide[operator]; ok {
 		return known, nil
 	}
-	out, err := j.tests(j.program, operator)
+	out, err := j.tests(program, operator)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return "", err

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/printer"
 )
 
@@ -47,12 +48,15 @@ func run(w io.Writer, count int, seed uint64, only string) error {
 	}
 	found := map[string]map[string]int{}
 	var unnoticed []string
-	for _, c := range choose(seed, count, all) {
-		by, detail, err := j.judge(c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
+	chosen := choose(seed, count, all)
+	verdicts := make([]verdict, len(chosen))
+	// The go command and the linker use one processor for most of their time, so changes are judged side by side.
+	parallel.Do(len(chosen), func(i int) { verdicts[i] = j.judge(i, chosen[i]) })
+	for i, c := range chosen {
+		by, detail := verdicts[i].by, verdicts[i].detail
 		switch {
+		case verdicts[i].err != nil:
+			return fmt.Errorf("%s: %w", c.name, verdicts[i].err)
 		case by != nothing:
 		case c.less:
 			by = claimsLess

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -145,7 +145,7 @@ func (s *source) byHand(list []named) ([]mutant, error) {
 type makerJudge struct {
 	program string // the tests of package planner, with all mutants
 	makings string // the file in which TestMaker stores the plans without a mutant
-	timeout time.Duration
+	seconds int    // of processor time that a run may take
 }
 
 // newMakerJudge compiles the tests of package planner with the overlay, and makes the plans without a mutant.
@@ -154,28 +154,33 @@ func newMakerJudge(ctx context.Context, dir string, overlay map[string]string) (
 	if err != nil {
 		return nil, err
 	}
-	j := &makerJudge{program: filepath.Join(dir, "planner.test"), makings: filepath.Join(dir, "makings.json"), timeout: time.Minute}
+	j := &makerJudge{program: filepath.Join(dir, "planner.test"), makings: filepath.Join(dir, "makings.json"), seconds: 60}
 	if out, err := command(ctx, "", 0, "go", "test", "-c", "-vet=off", "-overlay", file, "-o", j.program, maker[0]); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	start := time.Now()
-	if out, err := j.run(ctx, 0); err != nil {
+	out, took, err := j.run(ctx, 0)
+	if err != nil {
 		return nil, fmt.Errorf("want plans that are proved right without a mutant: %w\n%s", err, out)
 	}
 	// A run without a mutant proves all plans. With a mutant, it proves only those that differ.
-	j.timeout = max(10*time.Second, 4*time.Since(start))
+	j.seconds = 2 + int(3*took.Seconds())
 	return j, nil
 }
 
-// run makes the plans with mutant number n, and returns the output of TestMaker. Number 0 means no mutant.
-func (j *makerJudge) run(ctx context.Context, n int) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, j.timeout)
+// run makes the plans with mutant number n, and returns the output of TestMaker and the processor time that it took. Number 0 means no
+// mutant. A run that does not come to an end is killed. What counts is processor time, on which other programs of the machine have little
+// influence. A run that waits takes none, and gets 15 times the time.
+func (j *makerJudge) run(ctx context.Context, n int) (string, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Duration(j.seconds)*time.Second)
 	defer cancel()
-	c := exec.CommandContext(ctx, j.program, "-test.run", "^TestMaker$")
+	c := exec.CommandContext(ctx, "sh", "-c", `ulimit -t "$0"; exec "$@"`, strconv.Itoa(j.seconds), j.program, "-test.run", "^TestMaker$")
 	c.Dir = maker[0]
 	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, n), "OPGEN_MAKINGS="+j.makings)
 	out, err := c.CombinedOutput()
-	return string(out), err
+	if c.ProcessState == nil {
+		return "", 0, err // it did not start
+	}
+	return string(out), c.ProcessState.UserTime() + c.ProcessState.SystemTime(), err
 }
 
 // outcome is the class of a mutant, and one of the plans in this class.
@@ -183,7 +188,7 @@ type outcome struct{ class, detail string }
 
 // judge makes all plans with mutant number n, and returns the worst class that a plan is in.
 func (j *makerJudge) judge(ctx context.Context, n int) outcome {
-	out, err := j.run(ctx, n)
+	out, _, err := j.run(ctx, n)
 	lines := map[string][]string{}
 	for line := range strings.Lines(out) {
 		if rest, ok := strings.CutPrefix(line, "maker: "); ok {
@@ -202,7 +207,7 @@ func (j *makerJudge) judge(ctx context.Context, n int) outcome {
 	case len(lines["none"]) > 0:
 		return outcome{noPlan, lines["none"][0]}
 	case !ended:
-		if errors.Is(err, context.DeadlineExceeded) || !strings.Contains(out, "fatal error:") {
+		if !strings.Contains(out, "fatal error:") {
 			return outcome{noPlan, "the planner does not come to an end"}
 		}
 		return outcome{noPlan, "the planner ends with a fatal error"}
