@@ -39,7 +39,7 @@ const (
 	Tanh                 // the hyperbolic tangent of x, within 2 ulp
 	Sigmoid              // 1/(1 + e^-x), within 1.6 ulp
 	Phi                  // the distribution function of the standard normal distribution, within 2 ulp
-	Density              // the density of the standard normal distribution, e^(-x*x/2)/sqrt(2*pi), within 1.3 ulp
+	Density              // the density of the standard normal distribution, e^(-x*x/2)/sqrt(2*pi), within 1 ulp
 	Floor                // the greatest integer that is not above x
 	Ceil                 // the least integer that is not below x
 	Round                // the nearest integer, the even one of two

@@ -29,7 +29,7 @@ var accuracy = []struct {
 	{"tanh", Tanh, math.Tanh, 2, 4, 20},
 	{"sigmoid", Sigmoid, sigmoid, 1.6, 4, 700},
 	{"phi", Phi, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }, 2, 6, 1},
-	{"density", Density, func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }, 1.3, 4, 1},
+	{"density", Density, func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }, 1, 4, 1},
 }
 
 func sigmoid(x float64) float64 {
