@@ -1401,177 +1401,6 @@ TEXT ·phi32AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ         DX, $+16
-	JLT          done2
-	VMOVUPS      (CX)(BX*4), Y0
-	VMOVUPS      32(CX)(BX*4), Y1
-	VANDPS       constantsAVX2<>+32(SB), Y0, Y2
-	VANDPS       constantsAVX2<>+32(SB), Y1, Y3
-	VMOVUPS      constantsAVX2<>+1088(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      constantsAVX2<>+64(SB), Y4
-	VMULPS       Y2, Y2, Y5
-	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constantsAVX2<>+160(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y5, Y7
-	VMOVUPS      constantsAVX2<>+160(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y6, Y8
-	VSUBPS       constantsAVX2<>+160(SB), Y7, Y9
-	VSUBPS       constantsAVX2<>+160(SB), Y8, Y10
-	VMOVAPS      Y5, Y11
-	VFNMADD231PS Y2, Y2, Y11
-	VMOVAPS      Y6, Y12
-	VFNMADD231PS Y3, Y3, Y12
-	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y10, Y6
-	VMOVAPS      Y11, Y11
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y9, Y11
-	VMOVAPS      Y12, Y9
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y10, Y9
-	VSUBPS       Y11, Y5, Y5
-	VSUBPS       Y9, Y6, Y6
-	VMULPS       Y5, Y5, Y9
-	VMULPS       Y6, Y6, Y10
-	VMULPS       Y5, Y5, Y11
-	VMULPS       Y6, Y6, Y12
-	VMOVUPS      constantsAVX2<>+1216(SB), Y13
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y5, Y13
-	VMOVUPS      constantsAVX2<>+1216(SB), Y14
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y6, Y14
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y11, Y13
-	VMOVAPS      Y14, Y14
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y12, Y14
-	VMOVUPS      constantsAVX2<>+1312(SB), Y15
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+1312(SB), Y16
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y6, Y16
-	VMOVAPS      Y15, Y15
-	VFMADD231PS  Y13, Y11, Y15
-	VMOVAPS      Y16, Y11
-	VFMADD231PS  Y14, Y12, Y11
-	VMOVAPS      Y9, Y9
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y15, Y9
-	VMOVAPS      Y10, Y10
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y11, Y10
-	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y5, Y9
-	VMOVAPS      Y10, Y5
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y6, Y5
-	VADDPS       constantsAVX2<>+1440(SB), Y9, Y6
-	VADDPS       constantsAVX2<>+1440(SB), Y5, Y10
-	VSUBPS       constantsAVX2<>+1440(SB), Y6, Y11
-	VSUBPS       constantsAVX2<>+1440(SB), Y10, Y12
-	VSUBPS       Y11, Y9, Y9
-	VSUBPS       Y12, Y5, Y5
-	VADDPS       constantsAVX2<>+1472(SB), Y2, Y11
-	VADDPS       constantsAVX2<>+1472(SB), Y3, Y12
-	VDIVPS       Y11, Y2, Y11
-	VDIVPS       Y12, Y3, Y12
-	VMOVUPS      constantsAVX2<>+1504(SB), Y13
-	VFMADD231PS  constantsAVX2<>+1536(SB), Y11, Y13
-	VMOVUPS      constantsAVX2<>+1504(SB), Y14
-	VFMADD231PS  constantsAVX2<>+1536(SB), Y12, Y14
-	VMULPS       Y11, Y11, Y15
-	VMULPS       Y12, Y12, Y16
-	VMOVUPS      constantsAVX2<>+1568(SB), Y17
-	VFMADD231PS  constantsAVX2<>+1600(SB), Y11, Y17
-	VMOVUPS      constantsAVX2<>+1568(SB), Y18
-	VFMADD231PS  constantsAVX2<>+1600(SB), Y12, Y18
-	VMOVAPS      Y17, Y17
-	VFMADD231PS  Y13, Y15, Y17
-	VMOVAPS      Y18, Y13
-	VFMADD231PS  Y14, Y16, Y13
-	VMOVUPS      constantsAVX2<>+1632(SB), Y14
-	VFMADD231PS  constantsAVX2<>+1664(SB), Y11, Y14
-	VMOVUPS      constantsAVX2<>+1632(SB), Y18
-	VFMADD231PS  constantsAVX2<>+1664(SB), Y12, Y18
-	VMOVAPS      Y14, Y14
-	VFMADD231PS  Y17, Y15, Y14
-	VMOVAPS      Y18, Y17
-	VFMADD231PS  Y13, Y16, Y17
-	VMOVUPS      constantsAVX2<>+1696(SB), Y13
-	VFMADD231PS  constantsAVX2<>+1728(SB), Y11, Y13
-	VMOVUPS      constantsAVX2<>+1696(SB), Y18
-	VFMADD231PS  constantsAVX2<>+1728(SB), Y12, Y18
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  Y14, Y15, Y13
-	VMOVAPS      Y18, Y14
-	VFMADD231PS  Y17, Y16, Y14
-	VMOVUPS      constantsAVX2<>+1760(SB), Y17
-	VFMADD231PS  constantsAVX2<>+1792(SB), Y11, Y17
-	VMOVUPS      constantsAVX2<>+1760(SB), Y18
-	VFMADD231PS  constantsAVX2<>+1792(SB), Y12, Y18
-	VMOVAPS      Y17, Y17
-	VFMADD231PS  Y13, Y15, Y17
-	VMOVAPS      Y18, Y13
-	VFMADD231PS  Y14, Y16, Y13
-	VADDPS       constantsAVX2<>+1824(SB), Y2, Y14
-	VADDPS       constantsAVX2<>+1824(SB), Y3, Y15
-	VMOVAPS      Y14, Y16
-	VFMADD231PS  Y11, Y17, Y16
-	VMOVAPS      Y15, Y18
-	VFMADD231PS  Y12, Y13, Y18
-	VSUBPS       Y16, Y14, Y19
-	VSUBPS       Y18, Y15, Y20
-	VMOVAPS      Y19, Y19
-	VFMADD231PS  Y11, Y17, Y19
-	VMOVAPS      Y20, Y11
-	VFMADD231PS  Y12, Y13, Y11
-	VSUBPS       Y2, Y14, Y2
-	VSUBPS       Y3, Y15, Y3
-	VSUBPS       constantsAVX2<>+1824(SB), Y2, Y2
-	VSUBPS       constantsAVX2<>+1824(SB), Y3, Y3
-	VSUBPS       constantsAVX2<>+1856(SB), Y2, Y2
-	VSUBPS       constantsAVX2<>+1856(SB), Y3, Y3
-	VSUBPS       Y2, Y19, Y2
-	VSUBPS       Y3, Y11, Y3
-	VDIVPS       Y16, Y6, Y6
-	VDIVPS       Y18, Y10, Y10
-	VMOVAPS      Y9, Y9
-	VFNMADD231PS Y2, Y6, Y9
-	VMOVAPS      Y5, Y2
-	VFNMADD231PS Y3, Y10, Y2
-	VMOVUPS      constantsAVX2<>+1888(SB), Y3
-	VPSUBD       Y16, Y3, Y5
-	VPSUBD       Y18, Y3, Y3
-	VMOVAPS      Y6, Y6
-	VFMADD231PS  Y5, Y9, Y6
-	VMOVAPS      Y10, Y5
-	VFMADD231PS  Y3, Y2, Y5
-	VPSRLD       $0x01, Y7, Y2
-	VPSRLD       $0x01, Y8, Y3
-	VPSUBD       Y2, Y7, Y7
-	VPSUBD       Y3, Y8, Y8
-	VPSLLD       $0x17, Y2, Y2
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       Y2, Y6, Y2
-	VMULPS       Y3, Y5, Y3
-	VPSLLD       $0x17, Y7, Y5
-	VPSLLD       $0x17, Y8, Y6
-	VPADDD       constantsAVX2<>+64(SB), Y5, Y5
-	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS       Y5, Y2, Y2
-	VMULPS       Y6, Y3, Y3
-	VCMPPS       $0x1e, constantsAVX2<>+896(SB), Y0, Y0
-	VCMPPS       $0x1e, constantsAVX2<>+896(SB), Y1, Y1
-	VSUBPS       Y2, Y4, Y5
-	VSUBPS       Y3, Y4, Y4
-	VBLENDVPS    Y0, Y5, Y2, Y0
-	VBLENDVPS    Y1, Y4, Y3, Y1
-	VMOVUPS      Y0, (AX)(BX*4)
-	VMOVUPS      Y1, 32(AX)(BX*4)
-	ADDQ         $+16, BX
-	SUBQ         $+16, DX
-	JMP          loop2
-
-done2:
 loop1:
 	CMPQ         DX, $+8
 	JLT          done1
@@ -5808,144 +5637,148 @@ TEXT ·expFold32AVX2(SB), NOSPLIT, $0-36
 
 group0:
 	VMOVUPS      (AX)(DX*4), Y5
-	VMOVUPS      32(AX)(DX*4), Y6
 	VSUBPS       Y0, Y5, Y5
-	VSUBPS       Y0, Y6, Y6
-	VMOVUPS      constantsAVX2<>+96(SB), Y7
-	VMAXPS       Y5, Y7, Y5
-	VMAXPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+128(SB), Y7
-	VMINPS       Y5, Y7, Y5
-	VMINPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+160(SB), Y7
-	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y7
-	VMOVUPS      constantsAVX2<>+160(SB), Y8
-	VFMADD231PS  constantsAVX2<>+192(SB), Y6, Y8
-	VSUBPS       constantsAVX2<>+160(SB), Y7, Y9
-	VSUBPS       constantsAVX2<>+160(SB), Y8, Y10
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+224(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+224(SB), Y10, Y6
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+256(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+256(SB), Y10, Y6
-	VMULPS       Y5, Y5, Y9
-	VMULPS       Y6, Y6, Y10
-	VMULPS       Y9, Y9, Y11
-	VMULPS       Y10, Y10, Y12
-	VMOVUPS      constantsAVX2<>+288(SB), Y13
-	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y13
-	VMOVUPS      constantsAVX2<>+288(SB), Y14
-	VFMADD231PS  constantsAVX2<>+320(SB), Y6, Y14
-	VMOVUPS      constantsAVX2<>+352(SB), Y15
-	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+352(SB), Y16
-	VFMADD231PS  constantsAVX2<>+384(SB), Y6, Y16
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  Y9, Y15, Y13
-	VMOVAPS      Y14, Y14
-	VFMADD231PS  Y10, Y16, Y14
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  constantsAVX2<>+416(SB), Y11, Y13
-	VMOVAPS      Y14, Y11
-	VFMADD231PS  constantsAVX2<>+416(SB), Y12, Y11
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  Y13, Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFMADD231PS  Y11, Y10, Y6
+	VFMADD231PS  Y9, Y7, Y5
 	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
-	VADDPS       constantsAVX2<>+64(SB), Y6, Y6
-	VPSRLD       $0x01, Y7, Y9
-	VPSRLD       $0x01, Y8, Y10
-	VPSUBD       Y9, Y7, Y7
-	VPSUBD       Y10, Y8, Y8
-	VPSLLD       $0x17, Y9, Y9
-	VPSLLD       $0x17, Y10, Y10
-	VPADDD       constantsAVX2<>+64(SB), Y9, Y9
-	VPADDD       constantsAVX2<>+64(SB), Y10, Y10
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y10, Y6, Y6
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
 	VPSLLD       $0x17, Y7, Y7
-	VPSLLD       $0x17, Y8, Y8
 	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
-	VPADDD       constantsAVX2<>+64(SB), Y8, Y8
 	VMULPS       Y7, Y5, Y5
-	VMULPS       Y8, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y1, Y1
-	VADDPS       Y6, Y2, Y2
 	VMOVAPS      Y1, Y1
+	VMOVUPS      32(AX)(DX*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y9, Y7, Y5
+	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y2, Y2
 	VMOVAPS      Y2, Y2
 	VMOVUPS      64(AX)(DX*4), Y5
-	VMOVUPS      96(AX)(DX*4), Y6
 	VSUBPS       Y0, Y5, Y5
-	VSUBPS       Y0, Y6, Y6
-	VMOVUPS      constantsAVX2<>+96(SB), Y7
-	VMAXPS       Y5, Y7, Y5
-	VMAXPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+128(SB), Y7
-	VMINPS       Y5, Y7, Y5
-	VMINPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+160(SB), Y7
-	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y7
-	VMOVUPS      constantsAVX2<>+160(SB), Y8
-	VFMADD231PS  constantsAVX2<>+192(SB), Y6, Y8
-	VSUBPS       constantsAVX2<>+160(SB), Y7, Y9
-	VSUBPS       constantsAVX2<>+160(SB), Y8, Y10
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+224(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+224(SB), Y10, Y6
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+256(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+256(SB), Y10, Y6
-	VMULPS       Y5, Y5, Y9
-	VMULPS       Y6, Y6, Y10
-	VMULPS       Y9, Y9, Y11
-	VMULPS       Y10, Y10, Y12
-	VMOVUPS      constantsAVX2<>+288(SB), Y13
-	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y13
-	VMOVUPS      constantsAVX2<>+288(SB), Y14
-	VFMADD231PS  constantsAVX2<>+320(SB), Y6, Y14
-	VMOVUPS      constantsAVX2<>+352(SB), Y15
-	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+352(SB), Y16
-	VFMADD231PS  constantsAVX2<>+384(SB), Y6, Y16
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  Y9, Y15, Y13
-	VMOVAPS      Y14, Y14
-	VFMADD231PS  Y10, Y16, Y14
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  constantsAVX2<>+416(SB), Y11, Y13
-	VMOVAPS      Y14, Y11
-	VFMADD231PS  constantsAVX2<>+416(SB), Y12, Y11
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  Y13, Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFMADD231PS  Y11, Y10, Y6
+	VFMADD231PS  Y9, Y7, Y5
 	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
-	VADDPS       constantsAVX2<>+64(SB), Y6, Y6
-	VPSRLD       $0x01, Y7, Y9
-	VPSRLD       $0x01, Y8, Y10
-	VPSUBD       Y9, Y7, Y7
-	VPSUBD       Y10, Y8, Y8
-	VPSLLD       $0x17, Y9, Y9
-	VPSLLD       $0x17, Y10, Y10
-	VPADDD       constantsAVX2<>+64(SB), Y9, Y9
-	VPADDD       constantsAVX2<>+64(SB), Y10, Y10
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y10, Y6, Y6
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
 	VPSLLD       $0x17, Y7, Y7
-	VPSLLD       $0x17, Y8, Y8
 	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
-	VPADDD       constantsAVX2<>+64(SB), Y8, Y8
 	VMULPS       Y7, Y5, Y5
-	VMULPS       Y8, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y3, Y3
-	VADDPS       Y6, Y4, Y4
 	VMOVAPS      Y3, Y3
+	VMOVUPS      96(AX)(DX*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y9, Y7, Y5
+	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
 	VMOVAPS      Y4, Y4
 	ADDQ         $+64, DX
 	DECQ         DI
@@ -5962,144 +5795,148 @@ group0:
 
 group4:
 	VMOVUPS      128(AX)(DX*4), Y5
-	VMOVUPS      160(AX)(DX*4), Y6
 	VSUBPS       Y0, Y5, Y5
-	VSUBPS       Y0, Y6, Y6
-	VMOVUPS      constantsAVX2<>+96(SB), Y7
-	VMAXPS       Y5, Y7, Y5
-	VMAXPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+128(SB), Y7
-	VMINPS       Y5, Y7, Y5
-	VMINPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+160(SB), Y7
-	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y7
-	VMOVUPS      constantsAVX2<>+160(SB), Y8
-	VFMADD231PS  constantsAVX2<>+192(SB), Y6, Y8
-	VSUBPS       constantsAVX2<>+160(SB), Y7, Y9
-	VSUBPS       constantsAVX2<>+160(SB), Y8, Y10
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+224(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+224(SB), Y10, Y6
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+256(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+256(SB), Y10, Y6
-	VMULPS       Y5, Y5, Y9
-	VMULPS       Y6, Y6, Y10
-	VMULPS       Y9, Y9, Y11
-	VMULPS       Y10, Y10, Y12
-	VMOVUPS      constantsAVX2<>+288(SB), Y13
-	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y13
-	VMOVUPS      constantsAVX2<>+288(SB), Y14
-	VFMADD231PS  constantsAVX2<>+320(SB), Y6, Y14
-	VMOVUPS      constantsAVX2<>+352(SB), Y15
-	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+352(SB), Y16
-	VFMADD231PS  constantsAVX2<>+384(SB), Y6, Y16
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  Y9, Y15, Y13
-	VMOVAPS      Y14, Y14
-	VFMADD231PS  Y10, Y16, Y14
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  constantsAVX2<>+416(SB), Y11, Y13
-	VMOVAPS      Y14, Y11
-	VFMADD231PS  constantsAVX2<>+416(SB), Y12, Y11
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  Y13, Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFMADD231PS  Y11, Y10, Y6
+	VFMADD231PS  Y9, Y7, Y5
 	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
-	VADDPS       constantsAVX2<>+64(SB), Y6, Y6
-	VPSRLD       $0x01, Y7, Y9
-	VPSRLD       $0x01, Y8, Y10
-	VPSUBD       Y9, Y7, Y7
-	VPSUBD       Y10, Y8, Y8
-	VPSLLD       $0x17, Y9, Y9
-	VPSLLD       $0x17, Y10, Y10
-	VPADDD       constantsAVX2<>+64(SB), Y9, Y9
-	VPADDD       constantsAVX2<>+64(SB), Y10, Y10
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y10, Y6, Y6
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
 	VPSLLD       $0x17, Y7, Y7
-	VPSLLD       $0x17, Y8, Y8
 	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
-	VPADDD       constantsAVX2<>+64(SB), Y8, Y8
 	VMULPS       Y7, Y5, Y5
-	VMULPS       Y8, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y1, Y1
-	VADDPS       Y6, Y2, Y2
 	VMOVAPS      Y1, Y1
+	VMOVUPS      160(AX)(DX*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y9, Y7, Y5
+	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y2, Y2
 	VMOVAPS      Y2, Y2
 	VMOVUPS      192(AX)(DX*4), Y5
-	VMOVUPS      224(AX)(DX*4), Y6
 	VSUBPS       Y0, Y5, Y5
-	VSUBPS       Y0, Y6, Y6
-	VMOVUPS      constantsAVX2<>+96(SB), Y7
-	VMAXPS       Y5, Y7, Y5
-	VMAXPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+128(SB), Y7
-	VMINPS       Y5, Y7, Y5
-	VMINPS       Y6, Y7, Y6
-	VMOVUPS      constantsAVX2<>+160(SB), Y7
-	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y7
-	VMOVUPS      constantsAVX2<>+160(SB), Y8
-	VFMADD231PS  constantsAVX2<>+192(SB), Y6, Y8
-	VSUBPS       constantsAVX2<>+160(SB), Y7, Y9
-	VSUBPS       constantsAVX2<>+160(SB), Y8, Y10
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+224(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+224(SB), Y10, Y6
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
 	VMOVAPS      Y5, Y5
-	VFNMADD231PS constantsAVX2<>+256(SB), Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+256(SB), Y10, Y6
-	VMULPS       Y5, Y5, Y9
-	VMULPS       Y6, Y6, Y10
-	VMULPS       Y9, Y9, Y11
-	VMULPS       Y10, Y10, Y12
-	VMOVUPS      constantsAVX2<>+288(SB), Y13
-	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y13
-	VMOVUPS      constantsAVX2<>+288(SB), Y14
-	VFMADD231PS  constantsAVX2<>+320(SB), Y6, Y14
-	VMOVUPS      constantsAVX2<>+352(SB), Y15
-	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+352(SB), Y16
-	VFMADD231PS  constantsAVX2<>+384(SB), Y6, Y16
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  Y9, Y15, Y13
-	VMOVAPS      Y14, Y14
-	VFMADD231PS  Y10, Y16, Y14
-	VMOVAPS      Y13, Y13
-	VFMADD231PS  constantsAVX2<>+416(SB), Y11, Y13
-	VMOVAPS      Y14, Y11
-	VFMADD231PS  constantsAVX2<>+416(SB), Y12, Y11
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  Y13, Y9, Y5
-	VMOVAPS      Y6, Y6
-	VFMADD231PS  Y11, Y10, Y6
+	VFMADD231PS  Y9, Y7, Y5
 	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
-	VADDPS       constantsAVX2<>+64(SB), Y6, Y6
-	VPSRLD       $0x01, Y7, Y9
-	VPSRLD       $0x01, Y8, Y10
-	VPSUBD       Y9, Y7, Y7
-	VPSUBD       Y10, Y8, Y8
-	VPSLLD       $0x17, Y9, Y9
-	VPSLLD       $0x17, Y10, Y10
-	VPADDD       constantsAVX2<>+64(SB), Y9, Y9
-	VPADDD       constantsAVX2<>+64(SB), Y10, Y10
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y10, Y6, Y6
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
 	VPSLLD       $0x17, Y7, Y7
-	VPSLLD       $0x17, Y8, Y8
 	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
-	VPADDD       constantsAVX2<>+64(SB), Y8, Y8
 	VMULPS       Y7, Y5, Y5
-	VMULPS       Y8, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y3, Y3
-	VADDPS       Y6, Y4, Y4
 	VMOVAPS      Y3, Y3
+	VMOVUPS      224(AX)(DX*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VMOVUPS      constantsAVX2<>+96(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+128(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+160(SB), Y6
+	VFMADD231PS  constantsAVX2<>+192(SB), Y5, Y6
+	VSUBPS       constantsAVX2<>+160(SB), Y6, Y7
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+224(SB), Y7, Y5
+	VMOVAPS      Y5, Y5
+	VFNMADD231PS constantsAVX2<>+256(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      constantsAVX2<>+288(SB), Y9
+	VFMADD231PS  constantsAVX2<>+320(SB), Y5, Y9
+	VMOVUPS      constantsAVX2<>+352(SB), Y10
+	VFMADD231PS  constantsAVX2<>+384(SB), Y5, Y10
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  Y7, Y10, Y9
+	VMOVAPS      Y9, Y9
+	VFMADD231PS  constantsAVX2<>+416(SB), Y8, Y9
+	VMOVAPS      Y5, Y5
+	VFMADD231PS  Y9, Y7, Y5
+	VADDPS       constantsAVX2<>+64(SB), Y5, Y5
+	VPSRLD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constantsAVX2<>+64(SB), Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
 	VMOVAPS      Y4, Y4
 	ADDQ         $+64, DX
 	DECQ         SI
@@ -9123,263 +8960,6 @@ TEXT ·phi64AVX2(SB), NOSPLIT, $0-48
 	MOVQ z_len+8(FP), DX
 	XORQ BX, BX
 
-loop2:
-	CMPQ         DX, $+8
-	JLT          done2
-	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPD      32(CX)(BX*8), Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y0, Y2
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y3
-	VMOVUPS      constantsAVX2<>+4256(SB), Y4
-	VMINPD       Y2, Y4, Y2
-	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constantsAVX2<>+2368(SB), Y4
-	VMULPD       Y2, Y2, Y5
-	VMULPD       Y3, Y3, Y6
-	VMOVUPS      constantsAVX2<>+2464(SB), Y7
-	VFMADD231PD  constantsAVX2<>+3712(SB), Y5, Y7
-	VMOVUPS      constantsAVX2<>+2464(SB), Y8
-	VFMADD231PD  constantsAVX2<>+3712(SB), Y6, Y8
-	VSUBPD       constantsAVX2<>+2464(SB), Y7, Y9
-	VSUBPD       constantsAVX2<>+2464(SB), Y8, Y10
-	VMOVAPD      Y5, Y11
-	VFNMADD231PD Y2, Y2, Y11
-	VMOVAPD      Y6, Y12
-	VFNMADD231PD Y3, Y3, Y12
-	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y9, Y5
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y10, Y6
-	VMOVAPD      Y11, Y11
-	VFNMADD231PD constantsAVX2<>+3776(SB), Y9, Y11
-	VMOVAPD      Y12, Y9
-	VFNMADD231PD constantsAVX2<>+3776(SB), Y10, Y9
-	VSUBPD       Y11, Y5, Y5
-	VSUBPD       Y9, Y6, Y6
-	VMULPD       Y5, Y5, Y9
-	VMULPD       Y6, Y6, Y10
-	VMULPD       Y5, Y5, Y11
-	VMULPD       Y6, Y6, Y12
-	VMOVUPS      constantsAVX2<>+3808(SB), Y13
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y5, Y13
-	VMOVUPS      constantsAVX2<>+3808(SB), Y14
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y6, Y14
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y11, Y13
-	VMOVAPD      Y14, Y14
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y12, Y14
-	VMOVUPS      constantsAVX2<>+3904(SB), Y15
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+3904(SB), Y16
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y6, Y16
-	VMOVAPD      Y15, Y15
-	VFMADD231PD  Y13, Y11, Y15
-	VMOVAPD      Y16, Y13
-	VFMADD231PD  Y14, Y12, Y13
-	VMOVUPS      constantsAVX2<>+3968(SB), Y14
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y5, Y14
-	VMOVUPS      constantsAVX2<>+3968(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y6, Y16
-	VMOVAPD      Y14, Y14
-	VFMADD231PD  Y15, Y11, Y14
-	VMOVAPD      Y16, Y15
-	VFMADD231PD  Y13, Y12, Y15
-	VMOVUPS      constantsAVX2<>+4032(SB), Y13
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y5, Y13
-	VMOVUPS      constantsAVX2<>+4032(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y6, Y16
-	VMOVAPD      Y13, Y13
-	VFMADD231PD  Y14, Y11, Y13
-	VMOVAPD      Y16, Y14
-	VFMADD231PD  Y15, Y12, Y14
-	VMOVUPS      constantsAVX2<>+4096(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y5, Y15
-	VMOVUPS      constantsAVX2<>+4096(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y6, Y16
-	VMOVAPD      Y15, Y15
-	VFMADD231PD  Y13, Y11, Y15
-	VMOVAPD      Y16, Y11
-	VFMADD231PD  Y14, Y12, Y11
-	VMOVAPD      Y9, Y9
-	VFMADD213PD  constantsAVX2<>+4160(SB), Y15, Y9
-	VMOVAPD      Y10, Y10
-	VFMADD213PD  constantsAVX2<>+4160(SB), Y11, Y10
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y5, Y9
-	VMOVAPD      Y10, Y5
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y6, Y5
-	VADDPD       constantsAVX2<>+4224(SB), Y9, Y6
-	VADDPD       constantsAVX2<>+4224(SB), Y5, Y10
-	VSUBPD       constantsAVX2<>+4224(SB), Y6, Y11
-	VSUBPD       constantsAVX2<>+4224(SB), Y10, Y12
-	VSUBPD       Y11, Y9, Y9
-	VSUBPD       Y12, Y5, Y5
-	VSUBPD       constantsAVX2<>+2592(SB), Y2, Y11
-	VSUBPD       constantsAVX2<>+2592(SB), Y3, Y12
-	VADDPD       constantsAVX2<>+4288(SB), Y2, Y13
-	VADDPD       constantsAVX2<>+4288(SB), Y3, Y14
-	VDIVPD       Y13, Y11, Y11
-	VDIVPD       Y14, Y12, Y12
-	VMULPD       Y11, Y11, Y13
-	VMULPD       Y12, Y12, Y14
-	VMOVUPS      constantsAVX2<>+4320(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4352(SB), Y11, Y15
-	VMOVUPS      constantsAVX2<>+4320(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4352(SB), Y12, Y16
-	VMOVAPD      Y15, Y15
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y13, Y15
-	VMOVAPD      Y16, Y16
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y14, Y16
-	VMOVUPS      constantsAVX2<>+4416(SB), Y17
-	VFMADD231PD  constantsAVX2<>+4448(SB), Y11, Y17
-	VMOVUPS      constantsAVX2<>+4416(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4448(SB), Y12, Y18
-	VMOVAPD      Y17, Y17
-	VFMADD231PD  Y15, Y13, Y17
-	VMOVAPD      Y18, Y15
-	VFMADD231PD  Y16, Y14, Y15
-	VMOVUPS      constantsAVX2<>+4480(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4512(SB), Y11, Y16
-	VMOVUPS      constantsAVX2<>+4480(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4512(SB), Y12, Y18
-	VMOVAPD      Y16, Y16
-	VFMADD231PD  Y17, Y13, Y16
-	VMOVAPD      Y18, Y17
-	VFMADD231PD  Y15, Y14, Y17
-	VMOVUPS      constantsAVX2<>+4544(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4576(SB), Y11, Y15
-	VMOVUPS      constantsAVX2<>+4544(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4576(SB), Y12, Y18
-	VMOVAPD      Y15, Y15
-	VFMADD231PD  Y16, Y13, Y15
-	VMOVAPD      Y18, Y16
-	VFMADD231PD  Y17, Y14, Y16
-	VMOVUPS      constantsAVX2<>+4608(SB), Y17
-	VFMADD231PD  constantsAVX2<>+4640(SB), Y11, Y17
-	VMOVUPS      constantsAVX2<>+4608(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4640(SB), Y12, Y18
-	VMOVAPD      Y17, Y17
-	VFMADD231PD  Y15, Y13, Y17
-	VMOVAPD      Y18, Y15
-	VFMADD231PD  Y16, Y14, Y15
-	VMOVUPS      constantsAVX2<>+4672(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4704(SB), Y11, Y16
-	VMOVUPS      constantsAVX2<>+4672(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4704(SB), Y12, Y18
-	VMOVAPD      Y16, Y16
-	VFMADD231PD  Y17, Y13, Y16
-	VMOVAPD      Y18, Y17
-	VFMADD231PD  Y15, Y14, Y17
-	VMOVUPS      constantsAVX2<>+4736(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4768(SB), Y11, Y15
-	VMOVUPS      constantsAVX2<>+4736(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4768(SB), Y12, Y18
-	VMOVAPD      Y15, Y15
-	VFMADD231PD  Y16, Y13, Y15
-	VMOVAPD      Y18, Y16
-	VFMADD231PD  Y17, Y14, Y16
-	VMOVUPS      constantsAVX2<>+4800(SB), Y17
-	VFMADD231PD  constantsAVX2<>+4832(SB), Y11, Y17
-	VMOVUPS      constantsAVX2<>+4800(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4832(SB), Y12, Y18
-	VMOVAPD      Y17, Y17
-	VFMADD231PD  Y15, Y13, Y17
-	VMOVAPD      Y18, Y15
-	VFMADD231PD  Y16, Y14, Y15
-	VMOVUPS      constantsAVX2<>+4864(SB), Y16
-	VFMADD231PD  constantsAVX2<>+4896(SB), Y11, Y16
-	VMOVUPS      constantsAVX2<>+4864(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4896(SB), Y12, Y18
-	VMOVAPD      Y16, Y16
-	VFMADD231PD  Y17, Y13, Y16
-	VMOVAPD      Y18, Y17
-	VFMADD231PD  Y15, Y14, Y17
-	VMOVUPS      constantsAVX2<>+4928(SB), Y15
-	VFMADD231PD  constantsAVX2<>+4960(SB), Y11, Y15
-	VMOVUPS      constantsAVX2<>+4928(SB), Y18
-	VFMADD231PD  constantsAVX2<>+4960(SB), Y12, Y18
-	VMOVAPD      Y15, Y15
-	VFMADD231PD  Y16, Y13, Y15
-	VMOVAPD      Y18, Y16
-	VFMADD231PD  Y17, Y14, Y16
-	VMOVUPS      constantsAVX2<>+4992(SB), Y17
-	VFMADD231PD  constantsAVX2<>+5024(SB), Y11, Y17
-	VMOVUPS      constantsAVX2<>+4992(SB), Y18
-	VFMADD231PD  constantsAVX2<>+5024(SB), Y12, Y18
-	VMOVAPD      Y17, Y17
-	VFMADD231PD  Y15, Y13, Y17
-	VMOVAPD      Y18, Y15
-	VFMADD231PD  Y16, Y14, Y15
-	VMOVUPS      constantsAVX2<>+5056(SB), Y16
-	VFMADD231PD  constantsAVX2<>+5088(SB), Y11, Y16
-	VMOVUPS      constantsAVX2<>+5056(SB), Y18
-	VFMADD231PD  constantsAVX2<>+5088(SB), Y12, Y18
-	VMOVAPD      Y16, Y16
-	VFMADD231PD  Y17, Y13, Y16
-	VMOVAPD      Y18, Y13
-	VFMADD231PD  Y15, Y14, Y13
-	VADDPD       constantsAVX2<>+5120(SB), Y2, Y14
-	VADDPD       constantsAVX2<>+5120(SB), Y3, Y15
-	VMOVAPD      Y14, Y17
-	VFMADD231PD  Y11, Y16, Y17
-	VMOVAPD      Y15, Y18
-	VFMADD231PD  Y12, Y13, Y18
-	VSUBPD       Y17, Y14, Y19
-	VSUBPD       Y18, Y15, Y20
-	VMOVAPD      Y19, Y19
-	VFMADD231PD  Y11, Y16, Y19
-	VMOVAPD      Y20, Y11
-	VFMADD231PD  Y12, Y13, Y11
-	VSUBPD       Y2, Y14, Y2
-	VSUBPD       Y3, Y15, Y3
-	VSUBPD       constantsAVX2<>+5120(SB), Y2, Y2
-	VSUBPD       constantsAVX2<>+5120(SB), Y3, Y3
-	VSUBPD       constantsAVX2<>+5152(SB), Y2, Y2
-	VSUBPD       constantsAVX2<>+5152(SB), Y3, Y3
-	VSUBPD       Y2, Y19, Y2
-	VSUBPD       Y3, Y11, Y3
-	VDIVPD       Y17, Y6, Y6
-	VDIVPD       Y18, Y10, Y10
-	VMOVAPD      Y9, Y9
-	VFNMADD231PD Y2, Y6, Y9
-	VMOVAPD      Y5, Y2
-	VFNMADD231PD Y3, Y10, Y2
-	VMOVUPS      constantsAVX2<>+5184(SB), Y3
-	VPSUBQ       Y17, Y3, Y5
-	VPSUBQ       Y18, Y3, Y3
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y5, Y9, Y6
-	VMOVAPD      Y10, Y5
-	VFMADD231PD  Y3, Y2, Y5
-	VPSRLQ       $0x01, Y7, Y2
-	VPSRLQ       $0x01, Y8, Y3
-	VPSUBQ       Y2, Y7, Y7
-	VPSUBQ       Y3, Y8, Y8
-	VPSLLQ       $0x34, Y2, Y2
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y3, Y3
-	VMULPD       Y2, Y6, Y2
-	VMULPD       Y3, Y5, Y3
-	VPSLLQ       $0x34, Y7, Y5
-	VPSLLQ       $0x34, Y8, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y5, Y5
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y6, Y3, Y3
-	VCMPPD       $0x1e, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD       $0x1e, constantsAVX2<>+3488(SB), Y1, Y1
-	VSUBPD       Y2, Y4, Y5
-	VSUBPD       Y3, Y4, Y4
-	VBLENDVPD    Y0, Y5, Y2, Y0
-	VBLENDVPD    Y1, Y4, Y3, Y1
-	VMOVUPD      Y0, (AX)(BX*8)
-	VMOVUPD      Y1, 32(AX)(BX*8)
-	ADDQ         $+8, BX
-	SUBQ         $+8, DX
-	JMP          loop2
-
-done2:
 loop1:
 	CMPQ         DX, $+4
 	JLT          done1
@@ -16813,171 +16393,6 @@ TEXT ·normalsAVX2(SB), NOSPLIT, $0-72
 	MOVQ z_len+8(FP), BX
 	XORQ SI, SI
 
-loop2:
-	CMPQ        BX, $+8
-	JLT         done2
-	VMOVDQU     (CX)(SI*8), Y0
-	VPSRLQ      $0x0b, Y0, Y0
-	VANDPD      constantsAVX2<>+5792(SB), Y0, Y1
-	VORPD       constantsAVX2<>+3040(SB), Y1, Y1
-	VPSRLQ      $0x20, Y0, Y0
-	VORPD       constantsAVX2<>+5824(SB), Y0, Y0
-	VSUBPD      constantsAVX2<>+5856(SB), Y0, Y0
-	VADDPD      Y1, Y0, Y0
-	VMOVDQU     32(CX)(SI*8), Y1
-	VPSRLQ      $0x0b, Y1, Y1
-	VANDPD      constantsAVX2<>+5792(SB), Y1, Y2
-	VORPD       constantsAVX2<>+3040(SB), Y2, Y2
-	VPSRLQ      $0x20, Y1, Y1
-	VORPD       constantsAVX2<>+5824(SB), Y1, Y1
-	VSUBPD      constantsAVX2<>+5856(SB), Y1, Y1
-	VADDPD      Y2, Y1, Y1
-	VMOVDQU     (DX)(SI*8), Y2
-	VPSRLQ      $0x0b, Y2, Y2
-	VANDPD      constantsAVX2<>+5792(SB), Y2, Y3
-	VORPD       constantsAVX2<>+3040(SB), Y3, Y3
-	VPSRLQ      $0x20, Y2, Y2
-	VORPD       constantsAVX2<>+5824(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+5856(SB), Y2, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVDQU     32(DX)(SI*8), Y3
-	VPSRLQ      $0x0b, Y3, Y3
-	VANDPD      constantsAVX2<>+5792(SB), Y3, Y4
-	VORPD       constantsAVX2<>+3040(SB), Y4, Y4
-	VPSRLQ      $0x20, Y3, Y3
-	VORPD       constantsAVX2<>+5824(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+5856(SB), Y3, Y3
-	VADDPD      Y4, Y3, Y3
-	VMOVUPS     constantsAVX2<>+5920(SB), Y4
-	VSUBPD      Y0, Y4, Y0
-	VSUBPD      Y1, Y4, Y1
-	VPADDQ      constantsAVX2<>+3008(SB), Y0, Y0
-	VPADDQ      constantsAVX2<>+3008(SB), Y1, Y1
-	VPSRLQ      $0x34, Y0, Y4
-	VPSRLQ      $0x34, Y1, Y5
-	VORPD       constantsAVX2<>+3040(SB), Y4, Y4
-	VORPD       constantsAVX2<>+3040(SB), Y5, Y5
-	VSUBPD      constantsAVX2<>+5952(SB), Y4, Y4
-	VSUBPD      constantsAVX2<>+5952(SB), Y5, Y5
-	VANDPD      constantsAVX2<>+3136(SB), Y0, Y0
-	VANDPD      constantsAVX2<>+3136(SB), Y1, Y1
-	VPADDQ      constantsAVX2<>+3168(SB), Y0, Y0
-	VPADDQ      constantsAVX2<>+3168(SB), Y1, Y1
-	VSUBPD      constantsAVX2<>+2368(SB), Y0, Y0
-	VSUBPD      constantsAVX2<>+2368(SB), Y1, Y1
-	VADDPD      constantsAVX2<>+3200(SB), Y0, Y6
-	VADDPD      constantsAVX2<>+3200(SB), Y1, Y7
-	VDIVPD      Y6, Y0, Y6
-	VDIVPD      Y7, Y1, Y7
-	VMULPD      Y6, Y6, Y8
-	VMULPD      Y7, Y7, Y9
-	VMULPD      constantsAVX2<>+2592(SB), Y0, Y10
-	VMULPD      constantsAVX2<>+2592(SB), Y1, Y11
-	VMULPD      Y0, Y10, Y10
-	VMULPD      Y1, Y11, Y11
-	VMULPD      Y8, Y8, Y12
-	VMULPD      Y9, Y9, Y13
-	VMULPD      Y12, Y12, Y14
-	VMULPD      Y13, Y13, Y15
-	VMOVUPS     constantsAVX2<>+3232(SB), Y16
-	VFMADD231PD constantsAVX2<>+3264(SB), Y8, Y16
-	VMOVUPS     constantsAVX2<>+3232(SB), Y17
-	VFMADD231PD constantsAVX2<>+3264(SB), Y9, Y17
-	VMOVUPS     constantsAVX2<>+3296(SB), Y18
-	VFMADD231PD constantsAVX2<>+3328(SB), Y8, Y18
-	VMOVUPS     constantsAVX2<>+3296(SB), Y19
-	VFMADD231PD constantsAVX2<>+3328(SB), Y9, Y19
-	VMOVAPD     Y16, Y16
-	VFMADD231PD Y12, Y18, Y16
-	VMOVAPD     Y17, Y17
-	VFMADD231PD Y13, Y19, Y17
-	VMOVUPS     constantsAVX2<>+3360(SB), Y18
-	VFMADD231PD constantsAVX2<>+3392(SB), Y8, Y18
-	VMOVUPS     constantsAVX2<>+3360(SB), Y19
-	VFMADD231PD constantsAVX2<>+3392(SB), Y9, Y19
-	VMOVAPD     Y18, Y18
-	VFMADD231PD constantsAVX2<>+3424(SB), Y12, Y18
-	VMOVAPD     Y19, Y12
-	VFMADD231PD constantsAVX2<>+3424(SB), Y13, Y12
-	VMOVAPD     Y16, Y13
-	VFMADD231PD Y14, Y18, Y13
-	VMOVAPD     Y17, Y14
-	VFMADD231PD Y15, Y12, Y14
-	VMOVAPD     Y10, Y12
-	VFMADD231PD Y13, Y8, Y12
-	VMOVAPD     Y11, Y8
-	VFMADD231PD Y14, Y9, Y8
-	VMULPD      constantsAVX2<>+2560(SB), Y4, Y9
-	VMULPD      constantsAVX2<>+2560(SB), Y5, Y13
-	VMOVAPD     Y9, Y9
-	VFMADD231PD Y12, Y6, Y9
-	VMOVAPD     Y13, Y6
-	VFMADD231PD Y8, Y7, Y6
-	VSUBPD      Y9, Y10, Y7
-	VSUBPD      Y6, Y11, Y6
-	VSUBPD      Y7, Y0, Y0
-	VSUBPD      Y6, Y1, Y1
-	VMOVAPD     Y0, Y0
-	VFMADD231PD constantsAVX2<>+2528(SB), Y4, Y0
-	VMOVAPD     Y1, Y1
-	VFMADD231PD constantsAVX2<>+2528(SB), Y5, Y1
-	VMULPD      constantsAVX2<>+3648(SB), Y0, Y0
-	VMULPD      constantsAVX2<>+3648(SB), Y1, Y1
-	VSQRTPD     Y0, Y0
-	VSQRTPD     Y1, Y1
-	VSUBPD      constantsAVX2<>+3040(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+3040(SB), Y3, Y3
-	VANDPD      constantsAVX2<>+2336(SB), Y2, Y2
-	VANDPD      constantsAVX2<>+2336(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+5984(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+5984(SB), Y3, Y3
-	VMULPD      Y2, Y2, Y4
-	VMULPD      Y3, Y3, Y5
-	VMULPD      Y4, Y4, Y6
-	VMULPD      Y5, Y5, Y7
-	VMOVUPS     constantsAVX2<>+6016(SB), Y8
-	VFMADD231PD constantsAVX2<>+6048(SB), Y4, Y8
-	VMOVUPS     constantsAVX2<>+6016(SB), Y9
-	VFMADD231PD constantsAVX2<>+6048(SB), Y5, Y9
-	VMOVAPD     Y8, Y8
-	VFMADD231PD constantsAVX2<>+6080(SB), Y6, Y8
-	VMOVAPD     Y9, Y9
-	VFMADD231PD constantsAVX2<>+6080(SB), Y7, Y9
-	VMOVUPS     constantsAVX2<>+6112(SB), Y10
-	VFMADD231PD constantsAVX2<>+6144(SB), Y4, Y10
-	VMOVUPS     constantsAVX2<>+6112(SB), Y11
-	VFMADD231PD constantsAVX2<>+6144(SB), Y5, Y11
-	VMOVAPD     Y10, Y10
-	VFMADD231PD Y8, Y6, Y10
-	VMOVAPD     Y11, Y8
-	VFMADD231PD Y9, Y7, Y8
-	VMOVUPS     constantsAVX2<>+6176(SB), Y9
-	VFMADD231PD constantsAVX2<>+6208(SB), Y4, Y9
-	VMOVUPS     constantsAVX2<>+6176(SB), Y11
-	VFMADD231PD constantsAVX2<>+6208(SB), Y5, Y11
-	VMOVAPD     Y9, Y9
-	VFMADD231PD Y10, Y6, Y9
-	VMOVAPD     Y11, Y10
-	VFMADD231PD Y8, Y7, Y10
-	VMOVUPS     constantsAVX2<>+6240(SB), Y8
-	VFMADD231PD constantsAVX2<>+6272(SB), Y4, Y8
-	VMOVUPS     constantsAVX2<>+6240(SB), Y4
-	VFMADD231PD constantsAVX2<>+6272(SB), Y5, Y4
-	VMOVAPD     Y8, Y5
-	VFMADD231PD Y9, Y6, Y5
-	VMOVAPD     Y4, Y4
-	VFMADD231PD Y10, Y7, Y4
-	VMULPD      Y2, Y5, Y2
-	VMULPD      Y3, Y4, Y3
-	VMULPD      Y2, Y0, Y0
-	VMULPD      Y3, Y1, Y1
-	VMOVUPD     Y0, (AX)(SI*8)
-	VMOVUPD     Y1, 32(AX)(SI*8)
-	ADDQ        $+8, SI
-	SUBQ        $+8, BX
-	JMP         loop2
-
-done2:
 loop1:
 	CMPQ        BX, $+4
 	JLT         done1

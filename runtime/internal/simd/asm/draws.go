@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -141,7 +142,7 @@ func (s *set) normals() {
 	m := &machine{set: s, Constants: &approx.Double, double: true}
 	s.begin("normals"+s.title, "func(z []float64, high, low []uint64)", "sets every z[i] to a number of the normal distribution that is made of high[i] and low[i].")
 	c := m.cursorOf("z", "z", "high", "low")
-	for _, n := range []int{2, 1} {
+	for _, n := range slices.Compact([]int{m.most(2), 1}) {
 		loop, done := fmt.Sprintf("loop%d", n), fmt.Sprintf("done%d", n)
 		s.Label(loop)
 		s.CMPQ(c.left, operand.I32(n*m.width()))

@@ -76,6 +76,9 @@ func (s *set) write(folder string) error {
 		if err := pass.Compile.Execute(&ir.File{Sections: []ir.Section{f}}); err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
+		if err := s.check(f); err != nil {
+			return err
+		}
 	}
 	if err := pass.IncludeTextFlagHeader(file); err != nil {
 		return err

@@ -36,6 +36,15 @@ func (m *machine) heavy() int {
 	return n
 }
 
+// most is n with the registers of AVX-512, and 1 with the half as many of AVX2: how many vectors of a computation that holds many values are worked on side
+// by side.
+func (m *machine) most(n int) int {
+	if m.wide() {
+		return n
+	}
+	return 1
+}
+
 func (m *machine) unaries() {
 	f := m.functions()
 	m.unary("Neg", 4, of(f.Neg))
@@ -50,7 +59,7 @@ func (m *machine) unaries() {
 	m.unary("Tanh", m.heavy(), of(f.Tanh))
 	m.unary("Sigmoid", m.heavy(), of(f.Sigmoid))
 	m.unary("Density", m.heavy(), of(f.Density))
-	m.unary("Phi", 2, of(f.Phi))
+	m.unary("Phi", m.most(2), of(f.Phi))
 	m.unary("Floor", 4, of(f.Floor))
 	m.unary("Ceil", 4, of(f.Ceil))
 	m.unary("Round", 4, of(f.Even))
@@ -163,7 +172,7 @@ func (m *machine) folds() {
 			d := m.sub(in["x"], in["y"])
 			return m.add(a, m.mul(d, d))
 		})
-	m.folding("expInto", "x []T, y T", "adds the exponentials of differences from y to lanes.", 4, m.heavy(),
+	m.folding("expInto", "x []T, y T", "adds the exponentials of differences from y to lanes.", 4, m.most(m.heavy()),
 		func(a value, in map[string]value) value { return m.add(a, m.functions().Exp(m.sub(in["x"], in["y"]))) })
 	m.fold("peak", "x []T", "keeps the greatest of lanes and absolute values that are numbers.", 8, 2,
 		func(a value, in map[string]value) value { return m.above(m.abs(in["x"]), a) })
